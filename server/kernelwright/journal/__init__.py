@@ -1,0 +1,1 @@
+"""What was tried, with what result: baselines, steps and recipes on disk."""

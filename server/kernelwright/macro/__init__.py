@@ -1,0 +1,1 @@
+"""Kernel -> ranked Actions: what could be done next, and what is worth doing."""

@@ -1,0 +1,1 @@
+"""Action -> Edits: how a choice becomes small edits of the text."""

@@ -1,0 +1,1 @@
+"""The deterministic micro coders: pure helpers that strategies build their edits from."""

@@ -1,0 +1,1 @@
+"""Edits -> Verdict and Measurement: the jobs that workers do, and the server's side of the workers."""

@@ -1,0 +1,100 @@
+"""The jobs that a worker does, and their answers: the contract between the server and the worker."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from kernelwright.values import Device, Failure, Graph, Measurement, Resources, Timing, Verdict, Workload
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A text and how to call it. `path` is where the file lives: its folder is importable, its text need not be saved."""
+
+    path: str
+    text: str
+    workload: Workload
+
+
+@dataclass(frozen=True)
+class Probe:
+    """What is here? Answered by a Device."""
+
+
+@dataclass(frozen=True)
+class Capture:
+    """Trace one call on the performance case. Answered by a Graph."""
+
+    subject: Subject
+
+
+@dataclass(frozen=True)
+class Compile:
+    """Compile every Triton kernel that a call launches, without running it. Answered by a CompileResult.
+
+    `compute_capability` 0 means the device's own, or 90 without one.
+    """
+
+    subject: Subject
+    compute_capability: int = 0
+
+
+@dataclass(frozen=True)
+class CompileResult:
+    resources: tuple[Resources, ...]
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How much a trial may spend; from the Settings."""
+
+    timing_budget: float = 2.0  # seconds of repeated runs
+    threads: int = 0  # CPU threads, 0: physical cores
+    seeds: int = 3
+
+
+@dataclass(frozen=True)
+class Trial:
+    """Verify `candidate` against `baseline`, and when `measure` time both and `previous`. Answered by a TrialResult.
+
+    All three are texts of the same file, called the same way. `triton` is not measured in the interpreter: the result
+    then has a passing verdict, no measurement and the reason in `unmeasured`.
+    """
+
+    path: str
+    baseline: str
+    previous: str
+    candidate: str
+    workload: Workload
+    measure: bool = True
+    limits: Limits = Limits()
+    cases: Mapping[str, str] = field(default_factory=dict)  # seam for further case families
+
+
+@dataclass(frozen=True)
+class TrialResult:
+    verdict: Verdict
+    measurement: Measurement | None = None
+    unmeasured: str = ""
+
+
+@dataclass(frozen=True)
+class Race:
+    """Quickly compare variants of one edit on the performance case. Answered by a RaceResult.
+
+    A variant that fails, or whose output is plainly not the baseline's, has a Failure in its place.
+    """
+
+    path: str
+    baseline: str
+    variants: tuple[str, ...]
+    workload: Workload
+    limits: Limits = Limits()
+
+
+@dataclass(frozen=True)
+class RaceResult:
+    timings: tuple[Timing | Failure, ...]  # as many as variants, in their order
+
+
+Job = Probe | Capture | Compile | Trial | Race
+Answer = Device | Graph | CompileResult | TrialResult | RaceResult | Failure

@@ -1,0 +1,41 @@
+"""Every setting, with its default and its words; the editors' schema and the docs page are generated from here."""
+
+from dataclasses import dataclass, field
+
+
+def setting(default: object, words: str, *, choices: tuple[str, ...] = (), minimum: float | None = None):
+    """A dataclass field whose metadata documents it."""
+    return field(default=default, metadata={"words": words, "choices": choices, "minimum": minimum})
+
+
+@dataclass(frozen=True)
+class Settings:
+    interpreter: str = setting("", "Python interpreter that runs your kernels; empty: the one that runs the server.")
+    min_gain: float = setting(
+        0.02, "Least gain over the previous version for a step to be kept (0.02 is 2 %).", minimum=0.0
+    )
+    verify_timeout: float = setting(120.0, "Seconds a verification or measurement may take.", minimum=1.0)
+    capture_timeout: float = setting(60.0, "Seconds that capturing the op graph of a module may take.", minimum=1.0)
+    timing_budget: float = setting(2.0, "Seconds of repeated runs that one measurement may use.", minimum=0.05)
+    threads: int = setting(
+        0, "CPU threads that a measurement without a GPU uses; 0: as many as physical cores.", minimum=0
+    )
+    max_steps: int = setting(6, "Most steps that one autopilot run may take.", minimum=1)
+    autopilot_budget: float = setting(
+        600.0, "Seconds after which an autopilot run starts no further step.", minimum=1.0
+    )
+    target: str = setting(
+        "", 'GPU that facts are compiled for when there is none here, for example "H200"; empty: H100.'
+    )
+    code_lens: bool = setting(True, "Show one line of facts and the action above each kernel.")
+    inlay_hints: bool = setting(False, "Show registers, shared memory and occupancy at each kernel's signature.")
+    findings: bool = setting(True, "Show findings while you type.")
+    verify_on: str = setting(
+        "manual",
+        "When a kernel with a verified step is verified again: on request, on save, or also after an idle pause.",
+        choices=("manual", "save", "idle"),
+    )
+    idle_seconds: float = setting(2.0, "The idle pause, in seconds, for `verify_on: idle`.", minimum=0.1)
+
+
+DEFAULTS = Settings()

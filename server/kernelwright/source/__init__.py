@@ -1,0 +1,1 @@
+"""Text -> Kernel: parsing, facts, roofline estimates, workloads and live findings. Pure, no IO, no torch."""

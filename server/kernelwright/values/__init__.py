@@ -1,0 +1,65 @@
+"""The frozen values that travel between the rooms; standard library only, so that the worker can load them anywhere."""
+
+from kernelwright.values.device import CPU, Device
+from kernelwright.values.graph import Argument, CodeSpan, Graph, Node, TensorRef, TensorType, Value
+from kernelwright.values.kernel import Access, Dot, Estimate, Facts, Kernel, Language, Launch, Loop, Reduction
+from kernelwright.values.proof import (
+    Check,
+    Failure,
+    FailureKind,
+    Measurement,
+    Resources,
+    Timing,
+    Verdict,
+    VerdictStatus,
+)
+from kernelwright.values.refusal import Refusal
+from kernelwright.values.step import STOP, Action, Outcome, Recipe, Step
+from kernelwright.values.text import Edits, Region, StaleEdits, TextEdit, apply, digest
+from kernelwright.values.workload import Call, Case, TensorSpec, Workload, WorkloadSource
+
+__all__ = [
+    "CPU",
+    "STOP",
+    "Access",
+    "Action",
+    "Argument",
+    "Call",
+    "Case",
+    "Check",
+    "CodeSpan",
+    "Device",
+    "Dot",
+    "Edits",
+    "Estimate",
+    "Facts",
+    "Failure",
+    "FailureKind",
+    "Graph",
+    "Kernel",
+    "Language",
+    "Launch",
+    "Loop",
+    "Measurement",
+    "Node",
+    "Outcome",
+    "Recipe",
+    "Reduction",
+    "Refusal",
+    "Region",
+    "Resources",
+    "StaleEdits",
+    "Step",
+    "TensorRef",
+    "TensorSpec",
+    "TensorType",
+    "TextEdit",
+    "Timing",
+    "Value",
+    "Verdict",
+    "VerdictStatus",
+    "Workload",
+    "WorkloadSource",
+    "apply",
+    "digest",
+]

@@ -1,0 +1,118 @@
+"""What the gate and the clock say: checks, verdicts, timings, and the typed ways in which a job can fail."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+
+class FailureKind(StrEnum):
+    COMPILE_FAILED = "compile-failed"
+    CRASHED = "crashed"
+    TIMED_OUT = "timed-out"
+    OUT_OF_MEMORY = "out-of-memory"
+    WORKLOAD_FAILED = "workload-failed"
+    IMPORT_FAILED = "import-failed"
+    NOT_CAPTURED = "not-captured"
+    CANCELLED = "cancelled"
+    NO_INTERPRETER = "no-interpreter"
+    MISSING_PACKAGE = "missing-package"
+    DEVICE_BUSY = "device-busy"
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A job that did not answer: one sentence for the user, the traceback or log for the log, the line when known."""
+
+    kind: FailureKind
+    message: str
+    detail: str = ""
+    line: int | None = None
+
+
+@dataclass(frozen=True)
+class Check:
+    """One line of evidence in a Verdict."""
+
+    name: str  # "values", "dtype", "inputs-unchanged", "nan-poison", "recheck-after-timing", …
+    case: str  # which workload case, seed and input scale
+    passed: bool
+    detail: str  # "max |err| 2.4e-7 at (3, 117); baseline's own 1.9e-7 against fp64"
+
+
+class VerdictStatus(StrEnum):
+    PASSED = "passed"
+    FAILED = "failed"
+    NOT_CHECKABLE = "not checkable"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The gate's word on one text against one Baseline; errors are the largest over all cases, None if not compared."""
+
+    status: VerdictStatus
+    text_hash: str
+    baseline_hash: str
+    checks: tuple[Check, ...] = ()
+    reason: str = ""  # why failed or not checkable, one sentence
+    max_error: float | None = None
+    baseline_error: float | None = None
+    how: str = ""  # "on NVIDIA H200", "in Triton's interpreter on the CPU"
+
+    @property
+    def passed(self) -> bool:
+        return self.status is VerdictStatus.PASSED
+
+    @property
+    def failed_checks(self) -> tuple[Check, ...]:
+        return tuple(check for check in self.checks if not check.passed)
+
+
+@dataclass(frozen=True)
+class Timing:
+    """Milliseconds per call over `samples` samples."""
+
+    median_ms: float
+    p10_ms: float
+    p90_ms: float
+    samples: int
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """Baseline, previous and candidate, interleaved in one run on the same inputs.
+
+    `speedup` is baseline over candidate, `step_speedup` previous over candidate; each with its bootstrap 95 % interval.
+    `conditions` are the facts shown beside the number: sizes, dtype, TF32 flags, threads, cache state, clocks.
+    """
+
+    text_hash: str
+    baseline_hash: str
+    device: str
+    baseline: Timing
+    previous: Timing
+    candidate: Timing
+    speedup: float
+    speedup_low: float
+    speedup_high: float
+    step_speedup: float
+    step_speedup_low: float
+    step_speedup_high: float
+    conditions: Mapping[str, str] = field(default_factory=dict)
+    floor_ms: float | None = None  # the roofline's least time
+    impossible: bool = False  # candidate below the floor: not a success
+
+
+@dataclass(frozen=True)
+class Resources:
+    """What the compiler says of one Triton or CUDA kernel, for one launch, on one compute capability."""
+
+    kernel: str
+    compute_capability: int
+    registers: int
+    spill_bytes: int
+    shared_bytes: int
+    num_warps: int
+    num_stages: int
+    occupancy: float  # 0..1, resident warps over the most that fit
+    limited_by: str  # "registers", "shared memory", "threads", "blocks"
+    tensor_cores: bool = False

@@ -1,0 +1,55 @@
+"""Places in a text and edits against one version of it. Offsets and columns count code points, lines count from 0."""
+
+import hashlib
+from dataclasses import dataclass
+
+
+def digest(text: str) -> str:
+    """A short name of one version of a text: the first 16 hex digits of its SHA-256."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+@dataclass(frozen=True)
+class Region:
+    """The lines that an Action works on, end-exclusive, in the version of the text that `text_hash` names."""
+
+    start_line: int
+    end_line: int
+    text_hash: str
+    label: str = ""  # what it is in words: "linear, scale, clamp"
+
+
+@dataclass(frozen=True)
+class TextEdit:
+    """Replace the code points `start:end` by `new_text`."""
+
+    start: int
+    end: int
+    new_text: str
+
+
+@dataclass(frozen=True)
+class Edits:
+    """The micro coding of one Action: edits against exactly one version of the text."""
+
+    text_hash: str
+    edits: tuple[TextEdit, ...]
+    summary: str = ""  # what was chosen, for people: "BLOCK=2048, num_warps=8"
+
+
+class StaleEdits(Exception):
+    """The edits were made for another version of the text."""
+
+
+def apply(edits: Edits, text: str) -> str:
+    """The text after `edits`. Raises StaleEdits for another version, ValueError for edits that overlap or overrun."""
+    if digest(text) != edits.text_hash:
+        raise StaleEdits("The text has changed since the edit was made; run the strategy again.")
+    parts: list[str] = []
+    position = 0
+    for edit in sorted(edits.edits, key=lambda e: (e.start, e.end)):
+        if edit.start < position or not edit.start <= edit.end <= len(text):
+            raise ValueError(f"edit {edit.start}:{edit.end} overlaps another one or runs past the end of the text")
+        parts += (text[position : edit.start], edit.new_text)
+        position = edit.end
+    return "".join((*parts, text[position:]))

@@ -1,0 +1,55 @@
+"""How a Kernel is called: the cases of a workload, still as expressions, and the tensors they ask for."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class WorkloadSource(StrEnum):
+    KERNELBENCH = "get_inputs"
+    LINES = "workload lines"
+
+
+@dataclass(frozen=True)
+class Case:
+    """One workload line: `line` (from 0) in the file, `column` where the call begins, `text` the call as written."""
+
+    line: int
+    column: int
+    text: str
+
+
+@dataclass(frozen=True)
+class Workload:
+    """The performance case is the first one. A KernelBench workload has no cases: its functions make the inputs."""
+
+    source: WorkloadSource
+    entry: str
+    cases: tuple[Case, ...] = ()
+
+    @property
+    def described(self) -> str:
+        """For a person: what is called for timing."""
+        return self.cases[0].text if self.cases else f"{self.entry}(*get_init_inputs())(*get_inputs())"
+
+
+@dataclass(frozen=True)
+class TensorSpec:
+    """A tensor that a generator asks for. `role` is "in", "out" (contents poisoned) or "inout"."""
+
+    generator: str  # "randn", "rand", "randint", "zeros", "ones", "full", "arange", "empty"
+    shape: tuple[int, ...]
+    dtype: str = "float32"
+    parameters: tuple[float | int, ...] = ()  # randint: (low, high); full: (value,); arange: (start, stop, step)
+    layout: str = "contiguous"  # "contiguous", "channels_last", "transposed"
+    role: str = "in"
+
+
+@dataclass(frozen=True)
+class Call:
+    """An evaluated case: `entry(*init_args)(*args)` for a module, `entry(*args)` otherwise. Leaves are specs or scalars."""
+
+    entry: str
+    args: tuple[object, ...]
+    kwargs: dict[str, object]
+    init_args: tuple[object, ...] | None = None
+    init_kwargs: dict[str, object] | None = None
