@@ -1,0 +1,199 @@
+"""Tensors for a call: from the specs of a workload line, or from the file's own get_inputs() and get_init_inputs()."""
+
+import dataclasses
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
+
+import torch
+
+from kernelwright.proof.worker.failed import JobFailed
+from kernelwright.values import Call, Failure, FailureKind, TensorSpec
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """Positional and keyword arguments of one call."""
+
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any] = dataclasses.field(default_factory=dict)
+
+    def tensors(self) -> list[torch.Tensor]:
+        return list(tensors_in((self.args, self.kwargs)))
+
+
+def from_call(call: Call, *, device: str, seed: int, scale: float = 1.0) -> Inputs:
+    """The arguments of an evaluated workload line. Floating inputs are multiplied by `scale`; outputs are poisoned."""
+    generator = torch.Generator(device=device).manual_seed(seed)
+
+    def leaf(value: Any) -> Any:
+        return _tensor(value, device, generator, scale) if isinstance(value, TensorSpec) else value
+
+    return Inputs(map_leaves(leaf, call.args), map_leaves(leaf, dict(call.kwargs)))
+
+
+def initial_arguments(module: ModuleType, call: Call | None, *, device: str, seed: int) -> Inputs:
+    """What the module class is constructed with: the line's own init arguments, or get_init_inputs(), or nothing."""
+    if call is not None:
+        given = dataclasses.replace(call, args=call.init_args or (), kwargs=call.init_kwargs or {})
+        return from_call(given, device=device, seed=seed)
+    maker = getattr(module, "get_init_inputs", None)
+    return _as_inputs(_run_maker(maker, device, seed), "get_init_inputs") if maker else Inputs(())
+
+
+def from_functions(module: ModuleType, *, device: str, seed: int, scale: float = 1.0) -> Inputs:
+    """get_inputs() with the device as torch's default, so that a GPU makes its own random numbers."""
+    maker = getattr(module, "get_inputs", None)
+    if maker is None:
+        raise workload_failed("The file has no get_inputs() function: add one, or a '# workload:' comment.")
+    made = _as_inputs(_run_maker(maker, device, seed), "get_inputs")
+
+    def leaf(value: Any) -> Any:
+        if not isinstance(value, torch.Tensor):
+            return value
+        moved = value.detach().to(device)
+        return moved * scale if scale != 1.0 and moved.is_floating_point() else moved
+
+    return Inputs(map_leaves(leaf, made.args), map_leaves(leaf, made.kwargs))
+
+
+def seed_everything(seed: int) -> None:
+    """The same random numbers for whoever runs next: torch's generators, on every device, and numpy's and Python's."""
+    import random
+
+    import numpy
+
+    torch.manual_seed(seed)
+    random.seed(seed)
+    numpy.random.seed(seed % 2**32)
+
+
+def map_leaves(function: Callable[[Any], Any], tree: Any) -> Any:
+    """`tree` (lists, tuples, named tuples, dicts) with `function` applied to every leaf."""
+    if isinstance(tree, dict):
+        return {key: map_leaves(function, value) for key, value in tree.items()}
+    if isinstance(tree, tuple) and hasattr(tree, "_fields"):
+        return type(tree)(*(map_leaves(function, value) for value in tree))
+    if isinstance(tree, list | tuple):
+        return type(tree)([map_leaves(function, value) for value in tree])
+    return function(tree)
+
+
+def tensors_in(tree: Any) -> Iterator[torch.Tensor]:
+    """The tensors of `tree`, in order."""
+    if isinstance(tree, torch.Tensor):
+        yield tree
+    elif isinstance(tree, dict):
+        for value in tree.values():
+            yield from tensors_in(value)
+    elif isinstance(tree, list | tuple):
+        for value in tree:
+            yield from tensors_in(value)
+
+
+def clone(tree: Any) -> Any:
+    """A copy with its own memory and the same strides; tensors that share memory within `tree` are not kept tied."""
+    return map_leaves(lambda leaf: clone_tensor(leaf) if isinstance(leaf, torch.Tensor) else leaf, tree)
+
+
+def clone_tensor(tensor: torch.Tensor) -> torch.Tensor:
+    """A copy with the same strides, also where elements are spaced out; grad mode is left behind but the flag is kept."""
+    source = tensor.detach()
+    span = 1 + sum((size - 1) * stride for size, stride in zip(source.shape, source.stride(), strict=True))
+    if source.layout is torch.strided and source.numel() and span > 2 * source.numel():
+        return source.clone().requires_grad_(tensor.requires_grad)  # a sparse view of a large buffer: only its elements
+    copy = torch.empty_strided(source.shape, source.stride(), dtype=source.dtype, device=source.device)
+    # An expanded tensor has several indices per element, which copy_ refuses to write.
+    if any(stride == 0 and size > 1 for size, stride in zip(source.shape, source.stride(), strict=True)):
+        return source.clone().requires_grad_(tensor.requires_grad)
+    return copy.copy_(source).requires_grad_(tensor.requires_grad)
+
+
+def poison_(tensor: torch.Tensor) -> torch.Tensor:
+    """Fill in place with NaN, or with a value that no computation would give by chance where there is no NaN."""
+    if tensor.is_floating_point() or tensor.is_complex():
+        return tensor.fill_(float("nan"))
+    if tensor.dtype is torch.bool:
+        return tensor.view(torch.uint8).fill_(1).view(torch.bool) if tensor.numel() else tensor
+    return tensor.fill_(torch.iinfo(tensor.dtype).max - 22)
+
+
+def dtype_named(name: str) -> torch.dtype:
+    dtype = getattr(torch, name, None)
+    if not isinstance(dtype, torch.dtype):
+        raise workload_failed(f"The workload asks for dtype={name}, which this torch does not have.")
+    return dtype
+
+
+def workload_failed(message: str, detail: str = "", line: int | None = None) -> JobFailed:
+    return JobFailed(Failure(FailureKind.WORKLOAD_FAILED, message, detail, line))
+
+
+def _tensor(spec: TensorSpec, device: str, generator: torch.Generator, scale: float) -> torch.Tensor:
+    dtype = dtype_named(spec.dtype)
+    shape, finish = _memory_shape(spec)
+    tensor = finish(_generated(spec, shape, dtype, device, generator))
+    if spec.role == "out":
+        return poison_(tensor)
+    return tensor.mul_(scale) if scale != 1.0 and tensor.is_floating_point() else tensor
+
+
+def _memory_shape(spec: TensorSpec) -> tuple[tuple[int, ...], Callable[[torch.Tensor], torch.Tensor]]:
+    """The shape to allocate, and the view or copy that gives the asked layout."""
+    if spec.layout == "transposed" and len(spec.shape) >= 2:
+        return (*spec.shape[:-2], spec.shape[-1], spec.shape[-2]), lambda t: t.transpose(-1, -2)
+    if spec.layout == "channels_last":
+        formats = {4: torch.channels_last, 5: torch.channels_last_3d}
+        if len(spec.shape) not in formats:
+            raise workload_failed(
+                f"layout=channels_last needs 4 or 5 dimensions, the workload gives {len(spec.shape)}."
+            )
+        return spec.shape, lambda t: t.contiguous(memory_format=formats[len(spec.shape)])
+    return spec.shape, lambda t: t
+
+
+def _generated(
+    spec: TensorSpec, shape: tuple[int, ...], dtype: torch.dtype, device: str, generator: torch.Generator
+) -> torch.Tensor:
+    made_as = dtype if dtype.itemsize > 1 or not dtype.is_floating_point else torch.float32  # float8 has no generators
+    match spec.generator, spec.parameters:
+        case "randn", _:
+            made = torch.randn(shape, dtype=made_as, device=device, generator=generator)
+        case "rand", _:
+            made = torch.rand(shape, dtype=made_as, device=device, generator=generator)
+        case "randint", (low, high):
+            made = torch.randint(int(low), int(high), shape, device=device, generator=generator)
+        case "zeros" | "empty", _:
+            made = torch.zeros(shape, dtype=made_as, device=device)
+        case "ones", _:
+            made = torch.ones(shape, dtype=made_as, device=device)
+        case "full", (value,):
+            made = torch.full(shape, value, dtype=made_as, device=device)
+        case "arange", (start, stop, step):
+            made = torch.arange(start, stop, step, dtype=made_as, device=device).reshape(shape)
+        case _:
+            raise workload_failed(f"The workload uses {spec.generator}{spec.parameters}, which has no generator here.")
+    return made.to(dtype)
+
+
+def _run_maker(maker: Callable[[], Any], device: str, seed: int) -> Any:
+    from kernelwright.proof.worker.subject import failure_of
+
+    seed_everything(seed)
+    try:
+        with torch.device(device):
+            return maker()
+    except (Exception, SystemExit) as error:
+        raise JobFailed(failure_of(error, f"{maker.__name__}() raised", FailureKind.WORKLOAD_FAILED)) from error
+
+
+def _as_inputs(made: Any, name: str) -> Inputs:
+    """KernelBench returns a list of arguments; a dict is taken as keyword arguments."""
+    if isinstance(made, dict):
+        return Inputs((), made)
+    if isinstance(made, list | tuple):
+        if len(made) == 2 and isinstance(made[0], list | tuple) and isinstance(made[1], dict):
+            return Inputs(tuple(made[0]), made[1])
+        return Inputs(tuple(made))
+    raise workload_failed(f"{name}() must return a list of arguments, it returned a {type(made).__name__}.")

@@ -1,0 +1,214 @@
+"""A user's text as something that can be called: loaded as a module, its class constructed, its arguments made."""
+
+import atexit
+import itertools
+import linecache
+import os
+import shutil
+import sys
+import tempfile
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import torch
+
+from kernelwright.proof.worker import inputs as making
+from kernelwright.proof.worker.failed import JobFailed
+from kernelwright.values import Call, Failure, FailureKind, Refusal, Workload
+
+_numbers = itertools.count(1)
+
+
+@dataclass(frozen=True)
+class BoundCall:
+    """A target with its arguments."""
+
+    target: Callable[..., Any]
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any] = field(default_factory=dict)
+
+    def __call__(self) -> Any:
+        return self.target(*self.args, **self.kwargs)
+
+
+def load_module(path: str, text: str, name: str = "subject") -> ModuleType:
+    """`text` run as a module of its own, never as `__main__`.
+
+    The text is written to a scratch file, so that inspect.getsource, Triton and tracebacks find it; imports see the
+    folder of `path`, and relative imports work where that folder is a package. Raises JobFailed with IMPORT_FAILED or
+    MISSING_PACKAGE, the line counted from 0.
+    """
+    folder = Path(path).resolve().parent
+    scratch = _scratch_folder() / str(next(_numbers))
+    scratch.mkdir()
+    file = scratch / (Path(path).name or "subject.py")
+    file.write_text(text, encoding="utf-8", errors="surrogatepass")
+    package = _package_of(folder)
+    module = ModuleType(f"{package + '.' if package else ''}_kernelwright_{name}_{scratch.name}")
+    module.__file__ = str(file)
+    module.__package__ = package
+    _make_importable(folder, package)
+    # Classes find their source through sys.modules; the entry also keeps pickling and dataclasses working.
+    sys.modules[module.__name__] = module
+    try:
+        exec(compile(text, str(file), "exec", dont_inherit=True), module.__dict__)
+    except (Exception, SystemExit) as error:
+        sys.modules.pop(module.__name__, None)
+        raise JobFailed(_import_failure(error)) from error
+    return module
+
+
+def unload(module: ModuleType) -> None:
+    """Forget a module that load_module made, so that its kernels and tensors can be freed."""
+    sys.modules.pop(module.__name__, None)
+    if module.__file__ and Path(module.__file__).is_relative_to(_scratch_folder()):
+        linecache.cache.pop(module.__file__, None)
+        shutil.rmtree(Path(module.__file__).parent, ignore_errors=True)
+
+
+def forget_neighbours(path: str) -> None:
+    """Drop imported modules that lie in the folder of `path`, so that the next load sees what is on disk now."""
+    folder = Path(path).resolve().parent
+    for name, module in list(sys.modules.items()):
+        file = getattr(module, "__file__", None)
+        if not isinstance(file, str) or "site-packages" in file or name.split(".")[0] == "kernelwright":
+            continue
+        if Path(file).is_relative_to(folder) and not Path(file).is_relative_to(sys.prefix):
+            sys.modules.pop(name, None)
+
+
+def entry_of(module: ModuleType, workload: Workload) -> Any:
+    """The class or function that the workload calls. Raises JobFailed(WORKLOAD_FAILED) when the text lacks it."""
+    entry = getattr(module, workload.entry, None)
+    if callable(entry):
+        return entry
+    raise making.workload_failed(f"The file has no function or class named {workload.entry}, which the workload calls.")
+
+
+def make_target(
+    module: ModuleType,
+    workload: Workload,
+    *,
+    device: str,
+    seed: int = 0,
+    init: making.Inputs | None = None,
+) -> Callable[..., Any]:
+    """The callable under test: the function itself, or the nn.Module class constructed under `seed` on `device`.
+
+    A module is used as constructed, like KernelBench does: `Model(*get_init_inputs())`, no eval(). `init` gives the
+    constructor's arguments; without it they come from the module's own get_init_inputs(). Raises JobFailed.
+    """
+    entry = entry_of(module, workload)
+    if not isinstance(entry, type):
+        return entry
+    if init is None:
+        init = making.initial_arguments(module, None, device=device, seed=seed)
+    making.seed_everything(seed)
+    try:
+        with torch.device(device):
+            made = entry(*init.args, **init.kwargs)
+        return made.to(device) if isinstance(made, torch.nn.Module) else made
+    except (Exception, SystemExit) as error:
+        failure = failure_of(error, f"Constructing {workload.entry} raised", FailureKind.WORKLOAD_FAILED)
+        raise JobFailed(failure) from error
+
+
+def case_call(text: str) -> Call:
+    """The evaluated workload line. Raises JobFailed(WORKLOAD_FAILED) with the evaluator's own sentence."""
+    from kernelwright.source.workload import evaluate
+
+    call = evaluate(text)
+    if isinstance(call, Refusal):
+        raise making.workload_failed(f"The workload line cannot be used: {call.reason}")
+    return call
+
+
+def performance_call(module: ModuleType, workload: Workload, *, device: str, seed: int = 0) -> BoundCall:
+    """Target and arguments of the performance case: the first workload line, or get_inputs(). Raises JobFailed."""
+    call = case_call(workload.cases[0].text) if workload.cases else None
+    init = making.initial_arguments(module, call, device=device, seed=seed) if not workload.cases else None
+    if call is not None and call.init_args is not None:
+        init = making.initial_arguments(module, call, device=device, seed=seed)
+    target = make_target(module, workload, device=device, seed=seed, init=init)
+    if call is None:
+        given = making.from_functions(module, device=device, seed=seed)
+    else:
+        given = making.from_call(call, device=device, seed=seed)
+    return BoundCall(target, given.args, given.kwargs)
+
+
+def failure_of(error: BaseException, doing: str, kind: FailureKind) -> Failure:
+    """`error`, raised while `doing`, as a Failure; running out of memory is named as what it is."""
+    if is_out_of_memory(error):
+        message = "Not enough memory for this workload: use smaller sizes, or close what else runs on the device."
+        return Failure(FailureKind.OUT_OF_MEMORY, message, _trace(error), line_of(error))
+    return Failure(kind, f"{doing} {describe(error)}", _trace(error), line_of(error))
+
+
+def describe(error: BaseException) -> str:
+    """ "ValueError: first line of the message", short enough for one sentence."""
+    lines = str(error).strip().splitlines()
+    first = lines[0].strip() if lines else ""
+    first = first if len(first) <= 200 else first[:197] + "..."
+    return f"{type(error).__name__}: {first}" if first else type(error).__name__
+
+
+def line_of(error: BaseException) -> int | None:
+    """The innermost line, counted from 0, of a text loaded by load_module in the error's traceback."""
+    if isinstance(error, SyntaxError) and error.lineno:
+        return error.lineno - 1
+    ours = str(_scratch_folder())
+    lines = [f.lineno for f in traceback.extract_tb(error.__traceback__) if f.filename.startswith(ours) and f.lineno]
+    return lines[-1] - 1 if lines else None
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    return isinstance(error, torch.OutOfMemoryError | MemoryError) or "can't allocate memory" in str(error)
+
+
+def _import_failure(error: BaseException) -> Failure:
+    line, trace = line_of(error), _trace(error)
+    if isinstance(error, ModuleNotFoundError):
+        message = (
+            f"The file imports {error.name!r}, which {sys.executable} does not have: install it there, or set "
+            "kernelwright.interpreter to the Python that has it."
+        )
+        return Failure(FailureKind.MISSING_PACKAGE, message, trace, line)
+    at = f" at line {line + 1}" if line is not None else ""
+    return Failure(FailureKind.IMPORT_FAILED, f"Importing the file failed{at}: {describe(error)}", trace, line)
+
+
+def _trace(error: BaseException) -> str:
+    return "".join(traceback.format_exception(error))
+
+
+_folder: Path | None = None
+
+
+def _scratch_folder() -> Path:
+    """One folder for all scratch files of this process, removed when it ends."""
+    global _folder
+    if _folder is None:
+        _folder = Path(tempfile.mkdtemp(prefix="kernelwright-")).resolve()
+        owner = os.getpid()
+        atexit.register(lambda: os.getpid() == owner and shutil.rmtree(str(_folder), ignore_errors=True))
+    return _folder
+
+
+def _package_of(folder: Path) -> str:
+    names: list[str] = []
+    while (folder / "__init__.py").exists() and folder.name.isidentifier():
+        names.insert(0, folder.name)
+        folder = folder.parent
+    return ".".join(names)
+
+
+def _make_importable(folder: Path, package: str) -> None:
+    root = folder.parents[package.count(".")] if package else folder
+    for place in {str(root), str(folder)}:
+        if place not in sys.path:
+            sys.path.insert(0, place)
