@@ -1,11 +1,100 @@
-"""The one exception of the worker: a job that cannot be answered, with the typed Failure that is sent instead."""
+"""How a job fails inside the worker: one exception that carries the typed Failure, and the words for all the others."""
 
-from kernelwright.values import Failure
+import re
+import traceback
+
+from kernelwright.values import Failure, FailureKind
+
+_POISON = re.compile(
+    r"illegal memory access|device-side assert|misaligned address|unspecified launch failure|illegal instruction"
+    r"|illegal address|hardware stack error|invalid program counter|uncorrectable ECC|CUDA_ERROR_ASSERT"
+    r"|launch timed out|context is destroyed",
+    re.IGNORECASE,
+)
+_OUT_OF_MEMORY = re.compile(
+    r"out of memory|DefaultCPUAllocator: (can't|not enough)|CUDA_ERROR_OUT_OF_MEMORY|CUBLAS_STATUS_ALLOC_FAILED",
+    re.IGNORECASE,
+)
+_OURS = ("torch", "triton", "numpy")  # the packages that the worker itself needs
 
 
 class JobFailed(Exception):
-    """Carries the Failure that answers the job."""
+    """The job has no answer but this Failure. Any handler, and any function that it calls, may raise it."""
 
     def __init__(self, failure: Failure) -> None:
         super().__init__(failure.message)
         self.failure = failure
+
+
+def failure_of(error: BaseException, path: str = "", kind: FailureKind = FailureKind.WORKLOAD_FAILED) -> Failure:
+    """The Failure for any exception that user code can raise.
+
+    Out of memory, a missing package, a compile error, an exit and a CUDA context that is gone are told by the
+    exception; everything else is of `kind`. `path` is the user's file: `line` (from 0) is the innermost frame in it.
+    """
+    if isinstance(error, JobFailed):
+        return error.failure
+    detail = "".join(traceback.format_exception(error))
+    line = line_in(error, path)
+    words = f"{type(error).__name__}: {_first_line(error)}".rstrip(": ")
+    if isinstance(error, SystemExit):
+        return Failure(FailureKind.CRASHED, f"The code ended the process: sys.exit({error.code!r}).", detail, line)
+    if is_out_of_memory(error):
+        return Failure(
+            FailureKind.OUT_OF_MEMORY, f"Out of memory: {_first_line(error) or 'host memory'}.", detail, line
+        )
+    if is_poisoned(error):
+        message = f"The kernel broke the CUDA context: {_first_line(error)}. Look for an access out of bounds."
+        return Failure(FailureKind.CRASHED, message, detail, line)
+    if isinstance(error, ModuleNotFoundError) and (error.name or "").split(".")[0] in _OURS:
+        return Failure(FailureKind.MISSING_PACKAGE, missing_package(str(error.name)), detail, line)
+    names = {base.__name__ for base in type(error).__mro__}
+    if names & {
+        "CompilationError",
+        "CompileTimeAssertionFailure",
+        "OutOfResources",
+        "PTXASError",
+        "MLIRCompilationError",
+    }:
+        return Failure(FailureKind.COMPILE_FAILED, f"The kernel does not compile: {words}", detail, line)
+    return Failure(kind, words, detail, line)
+
+
+def missing_package(name: str) -> str:
+    """One sentence that says how to get the package."""
+    import sys
+
+    package = name.split(".")[0]
+    return (
+        f"{package} is not installed in {sys.executable}: install it there (`{sys.executable} -m pip install {package}`)"
+        " or choose another interpreter in the setting kernelwright.interpreter."
+    )
+
+
+def is_poisoned(error: BaseException) -> bool:
+    """Whether the CUDA context of this process is gone, so that every later call would fail too."""
+    if isinstance(error, MemoryError | SyntaxError):
+        return False
+    return isinstance(error, RuntimeError) and bool(_POISON.search(str(error)))
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Host MemoryError, torch.OutOfMemoryError, and the RuntimeErrors that say so."""
+    if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":
+        return True
+    return isinstance(error, RuntimeError) and bool(_OUT_OF_MEMORY.search(str(error)))
+
+
+def line_in(error: BaseException, path: str) -> int | None:
+    """The line (from 0) of the innermost frame of `error`'s traceback in the file `path`, None if there is none."""
+    if not path:
+        return None
+    if isinstance(error, SyntaxError) and error.filename == path and error.lineno:
+        return error.lineno - 1
+    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == path]
+    return lines[-1] - 1 if lines and lines[-1] is not None else None
+
+
+def _first_line(error: BaseException) -> str:
+    lines = [line for line in str(error).splitlines() if line.strip()]
+    return lines[0].strip().rstrip(".") if lines else ""
