@@ -1,0 +1,150 @@
+"""The sentences in which results are told, the same in the editor and on the command line.
+
+A number is said only beside a passing verdict on the same text; everything else is said without one.
+"""
+
+from kernelwright.values import Check, Failure, FailureKind, Measurement, Outcome, Step, Verdict, VerdictStatus
+
+_DTYPES = {"float64": "fp64", "float32": "fp32", "float16": "fp16", "bfloat16": "bf16"}
+
+_REMEDIES = {
+    FailureKind.NO_INTERPRETER: "Set kernelwright.interpreter to a Python that has torch.",
+    FailureKind.MISSING_PACKAGE: "Install it there, or set kernelwright.interpreter to a Python that has it.",
+    FailureKind.DEVICE_BUSY: "Try again when the other job has ended.",
+    FailureKind.TIMED_OUT: "Make the workload smaller or raise kernelwright.verifyTimeout.",
+    FailureKind.OUT_OF_MEMORY: "Make the workload smaller.",
+}
+
+
+def measured(verdict: Verdict | None, measurement: Measurement | None) -> bool:
+    """Whether the number may be said: the verdict passed on the very text that was measured, and the time is possible."""
+    return (
+        verdict is not None
+        and measurement is not None
+        and verdict.passed
+        and verdict.text_hash == measurement.text_hash
+        and verdict.baseline_hash == measurement.baseline_hash
+        and not measurement.impossible
+    )
+
+
+def result(verdict: Verdict, measurement: Measurement | None = None, unmeasured: str = "") -> str:
+    """One line for a verdict with its measurement; `unmeasured` says why there is none.
+
+    "Verified: 2.31x faster than baseline (0.42 -> 0.18 ms, 95 % CI 2.28-2.34, NVIDIA H200, fp32, 12 checks)"
+    """
+    if not verdict.passed:
+        return of_verdict(verdict)
+    if measurement is not None and measured(verdict, measurement):
+        facts = (
+            f"{milliseconds(measurement.baseline.median_ms)} -> {milliseconds(measurement.candidate.median_ms)} ms",
+            interval(measurement),
+            measurement.device,
+            dtype(measurement),
+            _count(len(verdict.checks), "check"),
+        )
+        return f"Verified: {compared(measurement)} ({', '.join(fact for fact in facts if fact)})"
+    if measurement is not None and measurement.impossible:
+        floor = f" {milliseconds(measurement.floor_ms)} ms" if measurement.floor_ms is not None else ""
+        return (
+            f"{of_verdict(verdict)}; its time of {milliseconds(measurement.candidate.median_ms)} ms is below the "
+            f"roofline's least time{floor}, so no speedup is reported"
+        )
+    reason = unmeasured or ("the measurement is of another text" if measurement is not None else "")
+    return f"{of_verdict(verdict)}; speed not measured{': ' + _lower(reason) if reason else ''}"
+
+
+def compared(measurement: Measurement) -> str:
+    """ "2.31x faster than baseline", "1.40x slower than baseline" or, when the interval holds 1, "as fast as baseline"."""
+    if measurement.speedup_low <= 1.0 <= measurement.speedup_high:
+        return f"as fast as baseline, {measurement.speedup:.2f}x"
+    if measurement.speedup > 1.0:
+        return f"{measurement.speedup:.2f}x faster than baseline"
+    return f"{1 / measurement.speedup:.2f}x slower than baseline"
+
+
+def interval(measurement: Measurement) -> str:
+    """The 95 % interval of the ratio that `compared` says."""
+    low, high = measurement.speedup_low, measurement.speedup_high
+    if high < 1.0 and low > 0.0:
+        low, high = 1 / high, 1 / low
+    return f"95 % CI {low:.2f}-{high:.2f}"
+
+
+def of_verdict(verdict: Verdict) -> str:
+    """One line for a verdict alone: what passed, or the first check that did not."""
+    where = f" {verdict.how}" if verdict.how else ""
+    if verdict.passed:
+        return f"Verified: passed {_count(len(verdict.checks), 'check')}{where}"
+    if verdict.status is VerdictStatus.NOT_CHECKABLE:
+        return f"Not checkable{where}: {_sentence(verdict.reason or 'the gate could not run')}"
+    failed = verdict.failed_checks
+    if not failed:
+        return f"Not verified{where}: {_sentence(verdict.reason or 'the gate failed')}"
+    more = f" ({len(failed)} of {len(verdict.checks)} checks failed)" if len(failed) > 1 else ""
+    return f"{of_check(failed[0])}{more}"
+
+
+def of_check(check: Check) -> str:
+    """ "Check `values` failed on seed 3, scale 0.01: max |err| …" """
+    case = f" on {check.case}" if check.case else ""
+    detail = f": {check.detail}" if check.detail else ""
+    return f"Check {check.name} {'passed' if check.passed else 'failed'}{case}{detail}"
+
+
+def of_failure(failure: Failure) -> str:
+    """The failure's own sentence, followed by what to change where the kind of failure says it."""
+    remedy = _REMEDIES.get(failure.kind, "")
+    said = remedy == "" or "kernelwright." in failure.message
+    return _sentence(failure.message) if said else f"{_sentence(failure.message)} {remedy}"
+
+
+def of_step(step: Step, title: str = "") -> str:
+    """One line for a step: the strategy, what became of it and the evidence."""
+    name = title or step.action.strategy
+    chosen = f" ({step.edits.summary})" if step.edits is not None and step.edits.summary else ""
+    if step.outcome is Outcome.REVERTED:
+        return f"{name}{chosen}: reverted"
+    if step.outcome is Outcome.KEPT and step.verdict is not None:
+        return f"{name}{chosen}. {result(step.verdict, step.measurement, step.reason)}{_over_previous(step)}"
+    if step.failure is not None:
+        return f"{name}{chosen}: not kept. {of_failure(step.failure)}"
+    if step.verdict is not None and not step.verdict.passed:
+        return f"{name}{chosen}: not kept. {of_verdict(step.verdict)}"
+    return f"{name}{chosen}: {step.outcome}. {_sentence(step.reason)}" if step.reason else f"{name}: {step.outcome}"
+
+
+def milliseconds(value: float) -> str:
+    """A time in ms with three significant digits: "0.42", "12.3", "0.00871"."""
+    if value >= 100:
+        return f"{value:.0f}"
+    return f"{value:#.3g}".rstrip("0").rstrip(".") if value < 1 else f"{value:.3g}"
+
+
+def dtype(measurement: Measurement) -> str:
+    """ "fp32" for float32, and so on; empty when the conditions do not name it."""
+    name = measurement.conditions.get("dtype", "")
+    return ", ".join(_DTYPES.get(part.strip(), part.strip()) for part in name.split(",")) if name else ""
+
+
+def _over_previous(step: Step) -> str:
+    measurement = step.measurement
+    if measurement is None or step.before_hash == measurement.baseline_hash or not measured(step.verdict, measurement):
+        return ""
+    return f"; {measurement.step_speedup:.2f}x over the version before"
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+
+
+def _sentence(words: str) -> str:
+    words = words.strip()
+    return words if words.endswith((".", "!", "?")) else f"{words}."
+
+
+def _lower(words: str) -> str:
+    """Joins a sentence after a colon, but leaves names such as GPU or CUDA alone."""
+    words = words.strip().rstrip(".")
+    first, _, rest = words.partition(" ")
+    return words if first[1:].lower() != first[1:] else f"{first.lower()}{' ' + rest if rest else ''}"
