@@ -1,1 +1,6 @@
-"""What was tried, with what result: baselines, steps and recipes on disk."""
+"""What was tried in a workspace, on disk: baselines, Steps, the texts they name, and captured graphs."""
+
+from kernelwright.journal.opening import open_journal
+from kernelwright.journal.store import Journal
+
+__all__ = ["Journal", "open_journal"]
