@@ -1,0 +1,174 @@
+"""Policy 1: rank by the gain to expect from the memory traffic saved, and stop when nothing promises enough.
+
+The gain follows the roofline (Williams, Waterman and Patterson, 2009): a memory-bound kernel that moves `saved` of its
+`total` bytes less takes (total - saved) / total of its time. What a measurement has already shown bounds the hope.
+"""
+
+import functools
+
+from kernelwright.macro.policy import Candidate, Policy, Scored
+from kernelwright.macro.strategy import Family, Observation, Strategy
+from kernelwright.values import STOP, Action, Outcome, Step
+
+LAUNCH_SECONDS = 5e-6
+"""What one more kernel launch costs at least, on current drivers."""
+
+# How likely a step of a family is to keep what it promises; those that cannot lose come first.
+_CERTAINTY = {
+    Family.ALGEBRA: 1.0,
+    Family.FUSION: 0.95,
+    Family.REORDERING: 0.9,
+    Family.LIBRARY: 0.8,
+    Family.VECTORISE: 0.8,
+}
+_USUAL_CERTAINTY = 0.7
+
+# The gain to expect where nothing can be computed from bytes: what such a step has usually been worth.
+_PRIOR = {
+    Family.LAUNCH: 0.15,
+    Family.TILING: 0.15,
+    Family.TENSOR_CORE: 0.5,
+    Family.PIPELINING: 0.1,
+    Family.FUSION: 0.2,
+    Family.REORDERING: 0.15,
+    Family.ALGEBRA: 0.1,
+}
+_USUAL_PRIOR = 0.05
+
+
+def expected_gain(min_gain: float = 0.02, patience: int = 2) -> Policy:
+    """The policy that stops below `min_gain` (a fraction) or after `patience` steps in a row without gain."""
+    return functools.partial(_score_all, min_gain=min_gain, patience=patience)
+
+
+def _score_all(
+    observation: Observation, candidates: tuple[Candidate, ...], *, min_gain: float, patience: int
+) -> tuple[Scored, ...]:
+    scored = [_score(observation, one, min_gain) for one in candidates if one.strategy is not None]
+    scored.append(_stop(observation.history, scored, min_gain, patience))
+    return tuple(sorted(scored, key=_rank))
+
+
+def _rank(one: Scored) -> tuple[float, str, int, int, str]:
+    where = one.action.region
+    return (-one.score, one.action.strategy, where.start_line, where.end_line, repr(sorted(one.action.params.items())))
+
+
+def _stop(history: tuple[Step, ...], scored: list[Scored], min_gain: float, patience: int) -> Scored:
+    idle = _steps_without_gain(history)
+    if idle >= patience:
+        top = max((one.score for one in scored), default=0.0)
+        return Scored(STOP, max(top, min_gain) + 1.0, 0.0, f"The last {idle} steps brought no gain.")
+    if not any(one.score >= min_gain for one in scored):
+        return Scored(STOP, min_gain, 0.0, f"Nothing is expected to gain {100 * min_gain:.3g} % or more.")
+    return Scored(STOP, min_gain, 0.0, "Stopping here would leave an expected gain unused.")
+
+
+def _steps_without_gain(history: tuple[Step, ...]) -> int:
+    idle = 0
+    for step in reversed(history):
+        if step.outcome is Outcome.KEPT:
+            break
+        idle += 1
+    return idle
+
+
+def _score(observation: Observation, candidate: Candidate, min_gain: float) -> Scored:
+    strategy, action = candidate.strategy, candidate.action
+    assert strategy is not None
+    tried = _tried(observation, action)
+    if tried is not None:
+        return Scored(action, -1.0, 0.0, tried)
+    gain, reason = _gain(observation, strategy, action)
+    if not observation.device.is_gpu and (strategy.needs_gpu or _needs_gpu_to_run(observation, strategy)):
+        return Scored(action, min(gain, 0.99) * min_gain * 0.5, gain, f"{reason} There is no GPU here to run it on.")
+    return Scored(action, gain * _CERTAINTY.get(strategy.family, _USUAL_CERTAINTY), gain, reason)
+
+
+def _needs_gpu_to_run(observation: Observation, strategy: Strategy) -> bool:
+    """A fusion turns PyTorch code into Triton, which only a GPU runs at a useful speed."""
+    return strategy.family is Family.FUSION and observation.kernel.language == "torch"
+
+
+def _tried(observation: Observation, action: Action) -> str | None:
+    """Why `action` is not worth repeating on this text, None when it has not been tried on it."""
+    for step in reversed(observation.history):
+        if step.action.strategy != action.strategy:
+            continue
+        same_place = (step.action.region.start_line, step.action.region.end_line) == (
+            action.region.start_line,
+            action.region.end_line,
+        )
+        same_text = step.before_hash == action.region.text_hash
+        if step.outcome is not Outcome.KEPT and same_text and same_place and step.action.params == action.params:
+            return f"Already tried on this text and {step.outcome.value}: {step.reason}"
+        own_result = step.outcome is Outcome.KEPT and step.after_hash == action.region.text_hash
+        if own_result and step.action.region.label == action.region.label:
+            return "This text is what the same strategy has just produced."
+    return None
+
+
+def _gain(observation: Observation, strategy: Strategy, action: Action) -> tuple[float, str]:
+    gain, reason = _unbounded_gain(observation, strategy, action)
+    room = _room(observation)
+    if room is not None and room < gain:
+        return room, f"The last measurement leaves {100 * room:.0f} % up to the roof."
+    return gain, reason
+
+
+def _unbounded_gain(observation: Observation, strategy: Strategy, action: Action) -> tuple[float, str]:
+    share = _number(action, "saved_share")
+    if share is not None:
+        share = min(share, 0.95)
+        return share / (1.0 - share), f"Saves about {100 * share:.0f} % of the kernel's memory traffic."
+    saved = _number(action, "saved_bytes")
+    if saved is not None and observation.graph is not None:
+        return _gain_of_graph(observation, saved, _number(action, "saved_flops") or 0.0)
+    if saved is not None:
+        return (_PRIOR.get(strategy.family, _USUAL_PRIOR), f"Saves {_bytes(saved)} of memory traffic.")
+    hint = _number(action, "expected_gain")
+    if hint is not None:
+        return max(hint, 0.0), strategy.why
+    return _PRIOR.get(strategy.family, _USUAL_PRIOR), strategy.why
+
+
+def _gain_of_graph(observation: Observation, saved_bytes: float, saved_flops: float) -> tuple[float, str]:
+    graph, device = observation.graph, observation.device
+    assert graph is not None
+    bandwidth = device.bandwidth or 3e12
+    peak = max(device.peak_flops.values(), default=0.0) or 5e13
+    total = sum(
+        max(node.estimated_bytes / bandwidth, node.estimated_flops / peak, LAUNCH_SECONDS) for node in graph.nodes
+    )
+    saved = max(saved_bytes / bandwidth, saved_flops / peak)
+    if total <= 0.0 or saved <= 0.0:
+        return 0.0, "Saves no memory traffic."
+    share = min(saved / total, 0.95)
+    what = f"{_bytes(saved_bytes)} of memory traffic" if saved_bytes > 0 else f"{saved_flops:.2g} operations"
+    return share / (1.0 - share), f"Saves {what}, about {100 * share:.0f} % of the time that the roofline allows."
+
+
+def _room(observation: Observation) -> float | None:
+    """The gain left up to the roofline's least time, from the last measurement of this very text."""
+    here = observation.kernel.text_hash
+    for step in reversed(observation.history):
+        measured = step.measurement
+        if measured is None or measured.floor_ms is None or measured.impossible:
+            continue
+        if step.outcome is Outcome.KEPT and step.after_hash == here:
+            return max(measured.candidate.median_ms / measured.floor_ms - 1.0, 0.0)
+        if step.outcome is not Outcome.KEPT and step.before_hash == here:
+            return max(measured.previous.median_ms / measured.floor_ms - 1.0, 0.0)
+    return None
+
+
+def _number(action: Action, name: str) -> float | None:
+    value = action.params.get(name)
+    return float(value) if isinstance(value, int | float) else None
+
+
+def _bytes(count: float) -> str:
+    for unit, size in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if count >= size:
+            return f"{count / size:.3g} {unit}"
+    return f"{count:.0f} bytes"
