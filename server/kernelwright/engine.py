@@ -11,7 +11,7 @@ import uuid
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
-from kernelwright.journal import Journal, open_journal
+from kernelwright.journal import Journal, open_in_memory, open_journal
 from kernelwright.macro.policy import STOP_REASON, Offer, Policy, expected_gain, menu
 from kernelwright.macro.strategies import registry
 from kernelwright.macro.strategy import Observation, Strategy
@@ -88,11 +88,16 @@ class Engine:
         policy: Policy = expected_gain.rank,
     ) -> None:
         self.settings = settings
-        self.journal = journal or open_journal(workspace)
+        self.journal = journal or _journal_of(workspace)
         self.workers = workers or Workers(settings.interpreter or None, cwd=workspace)
         self._policy = policy
         self._device: Device | None = None
         self._graphs: dict[tuple[str, str], Graph | Failure] = {}
+
+    @property
+    def known_device(self) -> Device | None:
+        """The device as a worker described it; None before one was asked."""
+        return self._device
 
     async def close(self) -> None:
         await self.workers.close()
@@ -432,6 +437,11 @@ class Engine:
         if self._device and self._device.compute_capability:
             return self._device.compute_capability
         return named_target(self.settings).compute_capability or 90
+
+
+def _journal_of(workspace: Path) -> Journal:
+    opened = open_journal(workspace)
+    return open_in_memory(workspace, opened.reason) if isinstance(opened, Refusal) else opened
 
 
 def named_target(settings: Settings) -> Device:

@@ -40,6 +40,12 @@ def open_journal(workspace: Path) -> Journal | Refusal:
         return _in_memory(workspace, _notice(database, why(error)), database)
 
 
+def open_in_memory(workspace: Path, notice: str = "Steps are kept in memory and end with this run.") -> Journal:
+    """A journal that leaves nothing on disk, knowing what the workspace's own one holds."""
+    database = workspace / FOLDER / DATABASE
+    return _in_memory(workspace, notice, database if database.exists() else None)
+
+
 def _notice(database: Path, reason: str) -> str:
     return f"The journal cannot be written to {database} ({reason}); steps are kept in memory and end with the server."
 

@@ -1,0 +1,39 @@
+# Two commands matter: `make demo` and `make test`. Both set themselves up.
+VENV ?= .venv
+PYTHON ?= python3
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: demo test lint docs bench clean
+
+demo: $(READY)
+	@$(BIN)/python examples/demo.py
+
+test: lint $(READY) node_modules/.ready
+	$(BIN)/python -m pytest -q -n 2 --dist loadfile
+	npm test --silent
+
+lint: $(READY) node_modules/.ready
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	npm run --silent lint
+
+docs: $(READY)
+	$(BIN)/python -m kernelwright.cli.docs docs vscode-client
+
+bench: $(READY)
+	$(BIN)/python benchmarks/server_start.py
+	$(BIN)/python benchmarks/latency.py
+	$(BIN)/python benchmarks/incremental.py
+
+$(READY): pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[torch,dev]'
+	@touch $@
+
+node_modules/.ready: package.json package-lock.json vscode-client/package.json
+	npm ci --silent --no-audit --no-fund --ignore-scripts
+	@touch $@
+
+clean:
+	rm -rf $(VENV) node_modules .pytest_cache .ruff_cache .hypothesis

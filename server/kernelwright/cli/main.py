@@ -1,0 +1,156 @@
+"""The commands. Exit status 0: done, also when nothing helped; 1: the gate failed on verify; 2: bad input."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kernelwright import __version__
+
+app = typer.Typer(
+    name="kernelwright",
+    help="Optimises GPU kernels: one strategy at a time, verified against the original, then measured.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+)
+bench = typer.Typer(help="Run a benchmark the way a user would.", no_args_is_help=True)
+app.add_typer(bench, name="bench")
+
+File = Annotated[Path, typer.Argument(metavar="FILE", help="A Python file with Triton or PyTorch kernels.")]
+KernelName = Annotated[str | None, typer.Option("--kernel", metavar="NAME", help="Which kernel of the file.")]
+JsonOut = Annotated[Path | None, typer.Option("--json", metavar="OUT", help="Also write the result as JSON.")]
+Interpreter = Annotated[
+    str | None, typer.Option("--interpreter", metavar="PYTHON", help="The Python that has torch and triton.")
+]
+Against = Annotated[Path | None, typer.Option("--against", metavar="BASELINE", help="Judge against this file.")]
+
+
+@app.command()
+def optimize(
+    file: File,
+    kernel: KernelName = None,
+    strategy: Annotated[str | None, typer.Option(metavar="ID", help="Only this strategy.")] = None,
+    steps: Annotated[int, typer.Option(min=1, help="Most steps to take.")] = 1,
+    write: Annotated[bool, typer.Option("--write", help="Write kept steps to the file and the journal.")] = False,
+    diff: Annotated[bool, typer.Option("--diff", help="Print the difference (the default without --write).")] = False,
+    json_out: JsonOut = None,
+    interpreter: Interpreter = None,
+) -> None:
+    """Take the next step, or several, on one kernel."""
+    from kernelwright.cli.optimize import optimize_file
+
+    sys.exit(optimize_file(file, kernel, strategy, steps, write, diff or not write, json_out, interpreter))
+
+
+@app.command()
+def verify(
+    file: File,
+    kernel: KernelName = None,
+    against: Against = None,
+    json_out: JsonOut = None,
+    interpreter: Interpreter = None,
+) -> None:
+    """Check a kernel against its baseline."""
+    from kernelwright.cli.trial import try_file
+
+    sys.exit(try_file(file, kernel, against, json_out, interpreter, measure=False))
+
+
+@app.command()
+def measure(
+    file: File,
+    kernel: KernelName = None,
+    against: Against = None,
+    json_out: JsonOut = None,
+    interpreter: Interpreter = None,
+) -> None:
+    """Check a kernel against its baseline, then time both."""
+    from kernelwright.cli.trial import try_file
+
+    sys.exit(try_file(file, kernel, against, json_out, interpreter, measure=True))
+
+
+@app.command()
+def strategies(
+    language: Annotated[str | None, typer.Option(metavar="L", help="triton, torch or cuda.")] = None,
+) -> None:
+    """List the strategies."""
+    from kernelwright.cli.listing import list_strategies
+
+    sys.exit(list_strategies(language))
+
+
+@app.command()
+def history(file: File, kernel: KernelName = None) -> None:
+    """List the steps that were tried on a file."""
+    from kernelwright.cli.listing import list_history
+
+    sys.exit(list_history(file, kernel))
+
+
+@app.command()
+def revert(
+    file: File,
+    step: Annotated[
+        str | None, typer.Argument(metavar="STEP", help="A step's id; without it, the last kept one.")
+    ] = None,
+) -> None:
+    """Take the file back to before a step."""
+    from kernelwright.cli.revert import revert_file
+
+    sys.exit(revert_file(file, step))
+
+
+@app.command()
+def doctor(interpreter: Interpreter = None) -> None:
+    """Say what is here: interpreter, torch, Triton, GPU, tools; and how to mend what is missing."""
+    from kernelwright.cli.listing import list_doctor
+
+    sys.exit(list_doctor(interpreter))
+
+
+@app.command()
+def serve() -> None:
+    """Run the language server on stdin and stdout."""
+    from kernelwright.lsp.server import serve as run
+
+    run()
+
+
+@bench.command("kernelbench")
+def kernelbench(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder that holds level1, level2, …")],
+    level: Annotated[int, typer.Option(min=1, max=4)] = 1,
+    tasks: Annotated[str, typer.Option(metavar="1-100", help="Task numbers: 1-40,50.")] = "1-100",
+    out: Annotated[Path, typer.Option(metavar="FILE", help="One JSON line a task is added here.")] = Path(
+        "results.jsonl"
+    ),
+    resume: Annotated[bool, typer.Option("--resume", help="Skip tasks that FILE already holds.")] = False,
+    steps: Annotated[int, typer.Option(min=1, help="Most steps a task.")] = 4,
+    seconds: Annotated[float, typer.Option(help="Most seconds a task.")] = 180.0,
+    compile_baseline: Annotated[
+        bool, typer.Option("--torch-compile/--no-torch-compile", help="Measure torch.compile as well.")
+    ] = True,
+    interpreter: Interpreter = None,
+) -> None:
+    """Optimise KernelBench tasks and compare with eager fp32, eager TF32 and torch.compile."""
+    from kernelwright.cli.kernelbench import run_level
+
+    sys.exit(run_level(folder, level, tasks, out, resume, steps, seconds, compile_baseline, interpreter))
+
+
+@app.callback(invoke_without_command=True)
+def version(show: Annotated[bool, typer.Option("--version", help="Print the version.", is_eager=True)] = False) -> None:
+    if show:
+        typer.echo(f"kernelwright {__version__}")
+        raise typer.Exit
+
+
+def main() -> None:
+    app()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,59 @@
+"""`kernelwright verify` and `measure`: the gate, and the clock behind it, on a file as it stands."""
+
+import asyncio
+from pathlib import Path
+
+from rich.markup import escape
+
+from kernelwright import words
+from kernelwright.cli import card, console
+from kernelwright.cli.console import DONE, GATE_FAILED, OUT, BadInput
+from kernelwright.engine import Engine
+from kernelwright.proof.jobs import TrialResult
+from kernelwright.values import Failure
+
+
+def try_file(
+    file: Path,
+    kernel_name: str | None,
+    against: Path | None,
+    json_out: Path | None,
+    interpreter: str | None,
+    *,
+    measure: bool,
+) -> int:
+    with console.ends_on_bad_input():
+        text = console.read(file)
+        kernel = console.find_kernel(file, text, kernel_name)
+        baseline = console.read(against) if against else None
+        return asyncio.run(_run(file, text, kernel.name, baseline, json_out, interpreter, measure))
+    return DONE
+
+
+async def _run(
+    file: Path,
+    text: str,
+    kernel: str,
+    baseline: str | None,
+    json_out: Path | None,
+    interpreter: str | None,
+    measure: bool,
+) -> int:
+    engine = Engine(console.workspace_of(file), console.settings_for(interpreter))
+    path = str(file.resolve())
+    try:
+        with console.progress(f"Verifying {kernel}") as report:
+            answer = await engine.trial(path, text, kernel, baseline=baseline, measure=measure, report=report)
+        alone = baseline is None and engine.baseline(path, text, kernel) == text
+    finally:
+        await engine.close()
+    if not isinstance(answer, TrialResult):
+        raise BadInput(words.of_failure(answer) if isinstance(answer, Failure) else answer.reason)
+    if alone:
+        OUT.print("[yellow]No other baseline is known, so the file was compared with itself.[/]")
+    OUT.print(escape(words.result(answer.verdict, answer.measurement, answer.unmeasured)))
+    card.show_checks(answer.verdict)
+    if answer.measurement and words.measured(answer.verdict, answer.measurement):
+        card.show_timings(answer.measurement)
+    console.write_json(json_out, {"device": engine.known_device, "kernel": kernel, "result": answer})
+    return DONE if answer.verdict.passed else GATE_FAILED

@@ -1,0 +1,71 @@
+"""What of the toolchain is here, and one sentence on how to mend each gap."""
+
+import asyncio
+import importlib.util
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from kernelwright.journal import open_journal
+from kernelwright.proof.client import Workers
+from kernelwright.values import Device, Failure, Refusal
+
+
+@dataclass(frozen=True)
+class DoctorLine:
+    name: str
+    found: bool
+    detail: str
+    remedy: str = ""
+
+
+async def examine(workers: Workers, workspace: Path) -> tuple[DoctorLine, ...]:
+    """One line each for the interpreter, torch, Triton, the GPU, the tools and the journal."""
+    device = await workers.device()
+    tools = await asyncio.to_thread(lambda: tuple(_tool(*tool) for tool in _TOOLS))
+    return (*_interpreter_lines(workers.interpreter, device), *tools, _models(), _journal(workspace))
+
+
+def _interpreter_lines(interpreter: str, device: Device | Failure) -> tuple[DoctorLine, ...]:
+    choose = "Set kernelwright.interpreter to the Python of your project."
+    if isinstance(device, Failure):
+        return (DoctorLine("interpreter", False, device.message, choose),)
+    install = f"Install it with: {interpreter} -m pip install"
+    return (
+        DoctorLine("interpreter", True, f"Python {device.python} at {interpreter}"),
+        DoctorLine("torch", device.torch is not None, device.torch or "", f"{install} torch"),
+        DoctorLine("triton", device.triton is not None, device.triton or "", f"{install} triton"),
+        DoctorLine(
+            "GPU",
+            device.is_gpu,
+            device.name if device.is_gpu else "",
+            "Kernels are verified on the CPU and Triton's interpreter; speed of GPU code is not measured.",
+        ),
+    )
+
+
+_TOOLS = (
+    ("ncu", "Nsight Compute", "Install Nsight Compute to profile kernels."),
+    ("nvcc", "CUDA compiler", "Install the CUDA toolkit to compile CUDA C++ with nvcc."),
+    ("bwrap", "sandbox (bubblewrap)", "Install bubblewrap to isolate the kernels that are tried."),
+)
+
+
+def _tool(command: str, name: str, remedy: str) -> DoctorLine:
+    path = shutil.which(command)
+    return DoctorLine(name, path is not None, path or "", remedy)
+
+
+def _models() -> DoctorLine:
+    found = importlib.util.find_spec("litellm") is not None
+    detail = "litellm" if found else "not needed: the strategies here work without a model"
+    return DoctorLine("language models", found, detail, "Install kernelwright[llm] to let a model write rewrites.")
+
+
+def _journal(workspace: Path) -> DoctorLine:
+    journal = open_journal(workspace)
+    if isinstance(journal, Refusal):
+        return DoctorLine("journal", False, journal.reason, "Open a folder that you can write to.")
+    notice, persistent = journal.notice, journal.persistent
+    journal.close()
+    return DoctorLine("journal", persistent, notice or str(workspace / ".kernelwright"), "Make the folder writable.")
