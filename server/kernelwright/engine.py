@@ -234,10 +234,11 @@ class Engine:
         *,
         baseline: str | None = None,
         measure: bool,
+        first_seed: int = 0,
         report: Report = silent,
         cancel: asyncio.Event | None = None,
     ) -> TrialResult | Nothing:
-        """Verify, and when `measure` time, `text` against its baseline."""
+        """Verify, and when `measure` time, `text` against its baseline, on seeds counted from `first_seed`."""
         device = await self.device()
         if isinstance(device, Failure):
             return device
@@ -248,7 +249,10 @@ class Engine:
         if isinstance(workload, Refusal):
             return workload
         against = baseline if baseline is not None else self.baseline(path, text, kernel)
-        return await self._run_trial(path, against, text, text, workload, measure, report, cancel)
+        job = Trial(
+            path, against, text, text, workload, measure, dataclasses.replace(self.limits, first_seed=first_seed)
+        )
+        return await self._run_trial(job, report, cancel)
 
     def revert(self, path: str, text: str, step_id: str) -> Edits | Refusal:
         """The edits that take `text` back to before a kept step, keeping what a person changed elsewhere since."""
@@ -312,7 +316,7 @@ class Engine:
                 observation.text,
                 tuple(texts[variant] for variant in variants),
                 observation.workload,
-                self._limits(),
+                self.limits,
             ),
             timeout=self.settings.verify_timeout,
             report=report,
@@ -361,9 +365,9 @@ class Engine:
         if (broken := _syntax_failure(candidate)) is not None:
             return self._remember(observation, _failed_step(observation, action, broken), candidate)
         assert observation.workload is not None
-        answer = await self._run_trial(
-            path, self.baseline(path, text, kernel), text, candidate, observation.workload, True, report, cancel
-        )
+        baseline = self.baseline(path, text, kernel)
+        job = Trial(path, baseline, text, candidate, observation.workload, measure=True, limits=self.limits)
+        answer = await self._run_trial(job, report, cancel)
         if not isinstance(answer, TrialResult):
             return self._remember(observation, _failed_step(observation, action, answer), candidate)
         outcome, reason = decide(answer, self.settings.min_gain, needs_number=strategy.needs_gpu)
@@ -382,24 +386,9 @@ class Engine:
         )
         return self._remember(observation, step, candidate)
 
-    async def _run_trial(
-        self,
-        path: str,
-        baseline: str,
-        previous: str,
-        candidate: str,
-        workload: Workload,
-        measure: bool,
-        report: Report,
-        cancel: asyncio.Event | None,
-    ) -> TrialResult | Failure:
+    async def _run_trial(self, job: Trial, report: Report, cancel: asyncio.Event | None) -> TrialResult | Failure:
         report("Verifying")
-        answer = await self.workers.run(
-            Trial(path, baseline, previous, candidate, workload, measure, self._limits()),
-            timeout=self.settings.verify_timeout,
-            report=report,
-            cancel=cancel,
-        )
+        answer = await self.workers.run(job, timeout=self.settings.verify_timeout, report=report, cancel=cancel)
         assert isinstance(answer, TrialResult | Failure)
         return answer
 
@@ -430,7 +419,8 @@ class Engine:
         self.journal.add_step(path, step, text, candidate)
         return step
 
-    def _limits(self) -> Limits:
+    @property
+    def limits(self) -> Limits:
         return Limits(timing_budget=self.settings.timing_budget, threads=self.settings.threads)
 
     def _compute_capability(self) -> int:

@@ -50,6 +50,7 @@ class Limits:
     timing_budget: float = 2.0  # seconds of repeated runs
     threads: int = 0  # CPU threads, 0: physical cores
     seeds: int = 3
+    first_seed: int = 0  # so that a second verification sees data that no step has seen
 
 
 @dataclass(frozen=True)
@@ -96,5 +97,28 @@ class RaceResult:
     timings: tuple[Timing | Failure, ...]  # as many as variants, in their order
 
 
-Job = Probe | Capture | Compile | Trial | Race
-Answer = Device | Graph | CompileResult | TrialResult | RaceResult | Failure
+@dataclass(frozen=True)
+class Contest:
+    """Time the baseline as users run it today beside `candidate`, interleaved. Answered by a ContestResult.
+
+    Contestants: "eager" (the default flags), "eager-tf32" (TF32 allowed), "torch.compile" when `compile`, "candidate".
+    """
+
+    path: str
+    baseline: str
+    candidate: str
+    workload: Workload
+    compile: bool = True
+    limits: Limits = Limits()
+
+
+@dataclass(frozen=True)
+class ContestResult:
+    """`degenerate` says in words why the task's output carries no information, empty when it does."""
+
+    timings: Mapping[str, Timing | Failure]
+    degenerate: str = ""
+
+
+Job = Probe | Capture | Compile | Trial | Race | Contest
+Answer = Device | Graph | CompileResult | TrialResult | RaceResult | ContestResult | Failure
