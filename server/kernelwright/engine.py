@@ -12,7 +12,8 @@ from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 from kernelwright.journal import Journal, open_in_memory, open_journal
-from kernelwright.macro.policy import STOP_REASON, Offer, Policy, expected_gain, menu
+from kernelwright.macro.policy import Offer, Policy, best, candidates, menu
+from kernelwright.macro.policy.expected_gain import expected_gain
 from kernelwright.macro.strategies import registry
 from kernelwright.macro.strategy import Observation, Strategy
 from kernelwright.micro.edits import difference, transplant
@@ -35,7 +36,6 @@ from kernelwright.source.targets import target
 from kernelwright.source.workload import find_workload
 from kernelwright.values import (
     CPU,
-    STOP,
     Action,
     Device,
     Edits,
@@ -85,12 +85,12 @@ class Engine:
         settings: Settings = DEFAULTS,
         workers: Workers | None = None,
         journal: Journal | None = None,
-        policy: Policy = expected_gain.rank,
+        policy: Policy | None = None,
     ) -> None:
         self.settings = settings
         self.journal = journal or _journal_of(workspace)
         self.workers = workers or Workers(settings.interpreter or None, cwd=workspace)
-        self._policy = policy
+        self._policy = policy or expected_gain(settings.min_gain)
         self._device: Device | None = None
         self._graphs: dict[tuple[str, str], Graph | Failure] = {}
 
@@ -285,10 +285,8 @@ class Engine:
         if request.strategy is not None:
             actions = registry()[request.strategy].applies(observation)
             return actions if isinstance(actions, Refusal) else actions[0]
-        scored = self._policy(observation, menu(observation))
-        if not scored or scored[0].action == STOP:
-            return Refusal(scored[0].reason if scored else STOP_REASON)
-        return scored[0].action
+        choice = best(self._policy(observation, candidates(observation)))
+        return Refusal(choice.reason) if choice.is_stop else choice.action
 
     async def _pick(
         self,
