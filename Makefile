@@ -7,7 +7,8 @@ READY := $(VENV)/.ready
 .PHONY: demo test lint docs bench clean
 
 demo: $(READY)
-	@$(BIN)/python examples/demo.py
+	$(BIN)/kernelwright optimize examples/linear_reduction.py
+	$(BIN)/kernelwright optimize examples/triton_softmax.py
 
 test: lint $(READY) node_modules/.ready
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile
@@ -19,7 +20,7 @@ lint: $(READY) node_modules/.ready
 	npm run --silent lint
 
 docs: $(READY)
-	$(BIN)/python -m kernelwright.cli.docs docs vscode-client
+	$(BIN)/python -m kernelwright.cli.docs
 
 bench: $(READY)
 	$(BIN)/python benchmarks/server_start.py
