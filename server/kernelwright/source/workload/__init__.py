@@ -1,0 +1,15 @@
+"""How a kernel is called: workload lines and the KernelBench convention. Standard library only, shared with the worker."""
+
+from kernelwright.source.workload.evaluate import WorkloadError, evaluate
+from kernelwright.source.workload.find import any_workload, find_workload, workload_lines
+from kernelwright.source.workload.problems import WorkloadProblem, problems
+
+__all__ = [
+    "WorkloadError",
+    "WorkloadProblem",
+    "any_workload",
+    "evaluate",
+    "find_workload",
+    "problems",
+    "workload_lines",
+]

@@ -1,0 +1,241 @@
+"""A workload line as a value: a small evaluator over a whitelist of syntax, never `eval`."""
+
+import ast
+import math
+import operator
+import re
+import warnings
+from collections.abc import Callable, Mapping
+
+from kernelwright.source.workload.generators import DTYPES, GENERATORS, Budget, GeneratorError, generate
+from kernelwright.values import Call, TensorSpec
+
+_MAX_LENGTH = 4096
+_MAX_DEPTH = 40
+_MAX_INTEGER = 2**63 - 1
+_MAX_EXPONENT = 1024
+
+_CONSTANTS = {"true": True, "false": False, "nullptr": None, "NULL": None, "inf": math.inf, "nan": math.nan}
+_C_SUFFIX = re.compile(r"(?<![\w.])((?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)(?:[fF]|[uUlL]{1,3})(?![\w.])")
+_STRING = re.compile(r"\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'")
+
+_BINARY: Mapping[type, Callable] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+    ast.Pow: operator.pow,
+    ast.LShift: operator.lshift,
+    ast.RShift: operator.rshift,
+}
+_UNARY: Mapping[type, Callable] = {ast.USub: operator.neg, ast.UAdd: operator.pos}
+
+
+class WorkloadError(ValueError):
+    """What is wrong with a workload line: one sentence, and the code points of the line's call that it is about."""
+
+    def __init__(self, message: str, column: int = 0, end_column: int | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.column = column
+        self.end_column = end_column if end_column is not None else column + 1
+
+
+def evaluate(text: str) -> Call:
+    """The call that a workload line describes: `softmax(randn(8192, 1024))`, `RMSNorm(1024)(randn(8, 1024))`.
+
+    Keyword arguments may be used as names in any other argument, in any order. Raises WorkloadError.
+    """
+    call = _parse(text)
+    outer, inner = call, None
+    if isinstance(call.func, ast.Call):
+        inner = call.func
+        if not isinstance(inner.func, ast.Name):
+            raise _error(text, inner.func, "A workload line calls a function, or a module class and then the module.")
+    target = (inner or outer).func
+    if not isinstance(target, ast.Name):
+        raise _error(text, target, "A workload line must begin with the name of a function or class of this file.")
+    if target.id in GENERATORS or target.id in ("out", "inout"):
+        raise _error(text, target, f"{target.id} makes an argument; name the function to call around it.")
+    scope = _Scope(text, {k.arg: k.value for part in (inner, outer) if part for k in part.keywords if k.arg})
+    init = _arguments(scope, inner) if inner else None
+    args, kwargs = _arguments(scope, outer)
+    return Call(target.id, args, kwargs, init[0] if init else None, init[1] if init else None)
+
+
+def _parse(text: str) -> ast.Call:
+    if len(text) > _MAX_LENGTH:
+        raise WorkloadError(f"A workload line may have {_MAX_LENGTH} characters at most.", 0, len(text))
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SyntaxWarning)
+            tree = ast.parse(_python_literals(text), mode="eval")
+    except SyntaxError as error:
+        column = min(max((error.offset or 1) - 1, 0), max(len(text) - 1, 0))
+        raise WorkloadError(f"This does not read as a call: {error.msg}.", column, column + 1) from error
+    except (ValueError, RecursionError, MemoryError, OverflowError) as error:
+        raise WorkloadError("This does not read as a call.", 0, len(text)) from error
+    if not isinstance(tree.body, ast.Call):
+        message = "A workload line must read as a call, like softmax(randn(8192, 1024))."
+        raise WorkloadError(message, 0, max(len(text), 1))
+    return tree.body
+
+
+def _python_literals(text: str) -> str:
+    """`2.0f` and `16u` with the suffix blanked, so that columns stay; string literals are left alone."""
+
+    def blank(part: str) -> str:
+        return _C_SUFFIX.sub(lambda m: m.group(1).ljust(len(m.group())), part)
+
+    strings = _STRING.findall(text)
+    between = _STRING.split(text)
+    pieces = [blank(between[0])]
+    for string, rest in zip(strings, between[1:], strict=True):
+        pieces += (string, blank(rest))
+    return "".join(pieces)
+
+
+def _arguments(scope: "_Scope", call: ast.Call) -> tuple[tuple[object, ...], dict[str, object]]:
+    args = tuple(scope.value(argument, 0) for argument in call.args)
+    kwargs: dict[str, object] = {}
+    for keyword in call.keywords:
+        if keyword.arg is None:
+            raise _error(scope.text, keyword.value, "** cannot be used in a workload line.")
+        kwargs[keyword.arg] = scope.named(keyword.arg, keyword.value, 0)
+    return args, kwargs
+
+
+class _Scope:
+    """The names of one line: keyword arguments, each evaluated when first needed."""
+
+    def __init__(self, text: str, keywords: Mapping[str, ast.expr]) -> None:
+        self.text = text
+        self._keywords = keywords
+        self._values: dict[str, object] = {}
+        self._open: set[str] = set()
+        self._budget = Budget()
+
+    def named(self, name: str, node: ast.AST, depth: int) -> object:
+        if name in self._values:
+            return self._values[name]
+        if name in self._open:
+            raise _error(self.text, node, f"{name} is defined by itself.")
+        self._open.add(name)
+        self._values[name] = value = self.value(self._keywords[name], depth + 1)
+        self._open.discard(name)
+        return value
+
+    def value(self, node: ast.AST, depth: int) -> object:
+        if depth > _MAX_DEPTH:
+            raise _error(self.text, node, "This is nested too deeply for a workload line.")
+        match node:
+            case ast.Constant(value=value) if value is None or isinstance(value, bool | int | float | str):
+                return self._bounded(node, value)
+            case ast.Name(id=name):
+                return self._name(node, name, depth)
+            case ast.Tuple(elts=items) | ast.List(elts=items):
+                values = [self.value(item, depth + 1) for item in items]
+                return values if isinstance(node, ast.List) else tuple(values)
+            case ast.UnaryOp(op=op, operand=operand) if type(op) in _UNARY:
+                return _UNARY[type(op)](self._number(operand, depth))
+            case ast.BinOp(left=left, op=op, right=right) if type(op) in _BINARY:
+                return self._binary(node, op, self._number(left, depth), self._number(right, depth))
+            case ast.Call():
+                return self._call(node, depth)
+            case ast.Attribute(value=ast.Name(id="torch"), attr=attribute) if attribute in DTYPES:
+                raise _error(self.text, node, f"{attribute} can only be given to a generator, as dtype={attribute}.")
+        raise _error(self.text, node, f"{_described(node)} cannot be used in a workload line.")
+
+    def _name(self, node: ast.Name, name: str, depth: int) -> object:
+        if name in self._keywords:
+            value = self.named(name, node, depth)
+            if isinstance(value, TensorSpec | tuple | list):
+                raise _error(self.text, node, f"{name} is not a number, so it cannot be used in another argument.")
+            return value
+        if name in _CONSTANTS:
+            return _CONSTANTS[name]
+        if name in DTYPES:
+            raise _error(self.text, node, f"{name} can only be given to a generator, as dtype={name}.")
+        if name in GENERATORS:
+            raise _error(self.text, node, f"{name} needs its sizes: {name}(1024).")
+        raise _error(self.text, node, f"{name} is not defined: use a number, or give {name}=… as an argument.")
+
+    def _number(self, node: ast.AST, depth: int) -> int | float:
+        value = self.value(node, depth + 1)
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise _error(self.text, node, "Arithmetic in a workload line works on numbers only.")
+        return value
+
+    def _binary(self, node: ast.AST, op: ast.operator, left: int | float, right: int | float) -> object:
+        if isinstance(op, ast.Pow) and (abs(right) > _MAX_EXPONENT or abs(left) > _MAX_INTEGER):
+            raise _error(self.text, node, "This power is too large for a workload line.")
+        if isinstance(op, ast.LShift | ast.RShift) and not (isinstance(right, int) and 0 <= right < 64):
+            raise _error(self.text, node, "A shift must be by 0 to 63 bits.")
+        try:
+            value = _BINARY[type(op)](left, right)
+        except (ArithmeticError, TypeError, ValueError) as error:
+            raise _error(self.text, node, f"This cannot be computed: {error}.") from error
+        if isinstance(value, complex):
+            raise _error(self.text, node, "This is not a real number.")
+        return self._bounded(node, value)
+
+    def _bounded(self, node: ast.AST, value: object) -> object:
+        if isinstance(value, int) and abs(value) > _MAX_INTEGER:
+            raise _error(self.text, node, "This number does not fit into 64 bits.")
+        return value
+
+    def _call(self, node: ast.Call, depth: int) -> TensorSpec:
+        match node.func:
+            case ast.Name(id=name) | ast.Attribute(value=ast.Name(id="torch"), attr=name):
+                pass
+            case _:
+                raise _error(self.text, node.func, "Only generators such as randn(…) can be called here.")
+        if name not in GENERATORS and name not in ("out", "inout"):
+            known = ", ".join((*GENERATORS, "out", "inout"))
+            raise _error(self.text, node.func, f"There is no generator {name}; there are {known}.")
+        args = [self.value(argument, depth + 1) for argument in node.args]
+        kwargs = {keyword.arg: self._option(keyword, depth) for keyword in node.keywords}
+        try:
+            return self._budget.spend(generate(name, args, kwargs))
+        except GeneratorError as error:
+            raise _error(self.text, node, str(error)) from error
+
+    def _option(self, keyword: ast.keyword, depth: int) -> object:
+        """A generator's keyword: dtype and layout take a bare name or a string, the rest is a value."""
+        if keyword.arg is None:
+            raise _error(self.text, keyword.value, "** cannot be used in a workload line.")
+        if keyword.arg in ("dtype", "layout"):
+            match keyword.value:
+                case (
+                    ast.Name(id=name) | ast.Attribute(value=ast.Name(id="torch"), attr=name) | ast.Constant(value=name)
+                ):
+                    return name
+        return self.value(keyword.value, depth + 1)
+
+
+def _described(node: ast.AST) -> str:
+    names = {
+        ast.Attribute: "An attribute",
+        ast.Subscript: "A subscript",
+        ast.Lambda: "A lambda",
+        ast.Starred: "*",
+        ast.JoinedStr: "An f-string",
+        ast.Compare: "A comparison",
+        ast.Dict: "A dictionary",
+        ast.IfExp: "A condition",
+    }
+    return names.get(type(node), "This expression")
+
+
+def _error(text: str, node: ast.AST, message: str) -> WorkloadError:
+    """ast counts columns in utf-8 bytes; a WorkloadError counts code points."""
+    encoded = _python_literals(text).encode("utf-8", "replace")
+
+    def column(offset: int) -> int:
+        return len(encoded[:offset].decode("utf-8", "replace"))
+
+    start = getattr(node, "col_offset", 0)
+    end = getattr(node, "end_col_offset", None) or start + 1
+    return WorkloadError(message, column(start), column(end))

@@ -1,0 +1,74 @@
+"""What is wrong with a file's workload lines, each at its column."""
+
+import re
+from dataclasses import dataclass
+
+from kernelwright.source.workload.evaluate import WorkloadError, evaluate
+from kernelwright.source.workload.find import code, definitions, workload_lines
+from kernelwright.source.workload.signature import Signature, signature_of
+from kernelwright.values import Call, Case
+
+_IMPORTED = re.compile(r"^[ \t]*(?:from|import)\b.*?(?:\([^)]*\)|$)", re.M)
+
+
+@dataclass(frozen=True)
+class WorkloadProblem:
+    """One wrong place: line and columns from 0, in code points, end-exclusive."""
+
+    line: int
+    column: int
+    end_column: int
+    message: str
+
+
+def problems(text: str) -> tuple[WorkloadProblem, ...]:
+    """The first thing that is wrong with each workload line of `text`."""
+    found = (_problem(text, case) for case in workload_lines(text))
+    return tuple(problem for problem in found if problem is not None)
+
+
+def _problem(text: str, case: Case) -> WorkloadProblem | None:
+    try:
+        call = evaluate(case.text)
+    except WorkloadError as error:
+        return _at(case, error.column, error.end_column, error.message)
+    name = (case.text.find(call.entry), case.text.find(call.entry) + len(call.entry))
+    if call.entry not in definitions(text):
+        if _is_imported(text, call.entry):
+            return None
+        return _at(case, *name, f"The file has no function or class named {call.entry}.")
+    signature = signature_of(text, call.entry)
+    if signature is None:
+        return None
+    if signature.is_triton:
+        return _at(case, *name, f"{call.entry} is a Triton kernel: name the function that launches it.")
+    message = _mismatch(text, call, signature)
+    return None if message is None else _at(case, *name, message)
+
+
+def _mismatch(text: str, call: Call, signature: Signature) -> str | None:
+    if not signature.is_class:
+        if call.init_args is not None:
+            return f"{call.entry} is a function: it is called once, {call.entry}(…)."
+        return signature.call.mismatch(call.entry, len(call.args), tuple(call.kwargs))
+    if call.init_args is not None and signature.init is not None:
+        wrong = signature.init.mismatch(call.entry, len(call.init_args), tuple(call.init_kwargs or ()))
+        if wrong:
+            return wrong
+    if call.init_args is None and signature.init is not None and "get_init_inputs" not in definitions(text):
+        needed = signature.init.required()
+        if needed:
+            return f"{call.entry} is constructed with {', '.join(needed)}: write {call.entry}(…)(…)."
+    if signature.call is None:
+        return None
+    return signature.call.mismatch(f"{call.entry}.forward", len(call.args), tuple(call.kwargs))
+
+
+def _at(case: Case, column: int, end_column: int, message: str) -> WorkloadProblem:
+    start = case.column + column
+    return WorkloadProblem(case.line, start, max(case.column + end_column, start + 1), message)
+
+
+def _is_imported(text: str, name: str) -> bool:
+    imports = " ".join(_IMPORTED.findall(code(text)))
+    return bool(re.search(rf"\b{re.escape(name)}\b|\*", imports))

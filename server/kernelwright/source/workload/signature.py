@@ -1,0 +1,113 @@
+"""The parameters of a function or module class, read from its source without running it."""
+
+import ast
+import re
+from dataclasses import dataclass
+
+from kernelwright.source.workload.find import code, definitions
+
+_JIT = re.compile(r"^@(?:\w+\.)*(?:jit|autotune|heuristics)\b", re.M)
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """Parameters without self. `tree` is the function they belong to."""
+
+    tree: ast.FunctionDef | ast.AsyncFunctionDef
+    is_method: bool = False
+
+    @property
+    def positional(self) -> tuple[ast.arg, ...]:
+        found = (*self.tree.args.posonlyargs, *self.tree.args.args)
+        return found[1:] if self.is_method else found
+
+    def all(self) -> tuple[tuple[ast.arg, ast.expr | None], ...]:
+        """Every named parameter with its default."""
+        given = self.tree.args
+        defaults = [None] * (len(self.positional) - len(given.defaults)) + list(given.defaults)
+        defaults = defaults[len(defaults) - len(self.positional) :] if self.positional else []
+        return (*zip(self.positional, defaults, strict=True), *zip(given.kwonlyargs, given.kw_defaults, strict=True))
+
+    def required(self) -> tuple[str, ...]:
+        return tuple(parameter.arg for parameter, default in self.all() if default is None)
+
+    def mismatch(self, name: str, positional: int, keywords: tuple[str, ...]) -> str | None:
+        """Why `name` cannot be called with so many positional arguments and these keywords; None when it can."""
+        names = [parameter.arg for parameter in self.positional]
+        if positional > len(names) and self.tree.args.vararg is None:
+            return f"{name} takes {_count(len(names), 'positional argument')}, this line gives {positional}."
+        taken = set(names[:positional])
+        known = {parameter.arg for parameter, _ in self.all()}
+        for keyword in keywords:
+            if keyword in taken:
+                return f"{name} is given {keyword} twice."
+            if keyword not in known and self.tree.args.kwarg is None:
+                return f"{name} has no parameter {keyword}."
+        missing = [parameter for parameter in self.required() if parameter not in taken | set(keywords)]
+        return f"{name} also needs {', '.join(missing)}." if missing else None
+
+
+@dataclass(frozen=True)
+class Signature:
+    """How an entry is called. For a class `init` is its constructor's and `call` its forward's, None when inherited."""
+
+    name: str
+    is_class: bool
+    is_triton: bool
+    init: Parameters | None
+    call: Parameters | None
+
+
+def signature_of(text: str, name: str) -> Signature | None:
+    """The signature of a top-level function or class; None for anything else, or when its source does not parse."""
+    span = definitions(text).get(name)
+    if span is None:
+        return None
+    tree = _parse(text, span)
+    if isinstance(tree, ast.ClassDef):
+        methods = {item.name: item for item in tree.body if isinstance(item, ast.FunctionDef)}
+        init, call = methods.get("__init__"), methods.get("forward") or methods.get("__call__")
+        return Signature(name, True, False, init and Parameters(init, True), call and Parameters(call, True))
+    if isinstance(tree, ast.FunctionDef | ast.AsyncFunctionDef):
+        decorators = _decorators(text, span[0])
+        if decorators and not _JIT.search(decorators) and "no_grad" not in decorators:
+            return None  # a decorator may change the parameters
+        return Signature(name, False, bool(_JIT.search(decorators)), None, Parameters(tree))
+    return None
+
+
+def _parse(text: str, span: tuple[int, int]) -> ast.stmt | None:
+    """The definition alone: what follows it at column 0 belongs to the file."""
+    source = text[span[0] : span[1]]
+    blanked = code(text)[span[0] : span[1]]
+    first = blanked.find("\n")
+    end = (
+        next((m.start() for m in re.finditer(r"^(?=[^\s)\]}])", blanked[first + 1 :], re.M)), None)
+        if first >= 0
+        else None
+    )
+    source = source if end is None else source[: first + 1 + end]
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+    return tree.body[0] if tree.body else None
+
+
+def _decorators(text: str, start: int) -> str:
+    """The text between the last statement and `start` when it holds decorators, else ""."""
+    before = code(text)[:start]
+    lines: list[str] = []
+    for line in reversed(before.splitlines()):
+        if line.strip() and not line.startswith(("@", " ", "\t", ")", "]", "}")):
+            break
+        lines.insert(0, line)
+        if line.startswith("@") or len(lines) > 80:
+            continue
+    joined = "\n".join(lines)
+    first = re.search(r"^@", joined, re.M)
+    return joined[first.start() :] if first else ""
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
