@@ -1,9 +1,16 @@
 """The worker's loop: take a job from the private pipe, let its handler answer, send the answer."""
 
 import importlib
+import importlib.util
+import os
+import socket
+import sys
 from collections.abc import Callable
 
-from kernelwright.proof.jobs import Answer, Capture, Compile, Job, Probe, Race, Trial
+from kernelwright.proof.jobs import Answer, Capture, Compile, Contest, Job, Probe, Race, Trial
+from kernelwright.proof.worker import failed, lifetime
+from kernelwright.proof.worker.frames import HEADER, Hello, Ready, Reply, Request, Stage, body_length, pack, unpack
+from kernelwright.values import Failure, FailureKind
 
 Report = Callable[[str], None]
 Handler = Callable[[Job, Report], Answer]
@@ -15,6 +22,7 @@ HANDLERS: dict[type, tuple[str, str]] = {
     Compile: ("compile", "compile_subject"),
     Trial: ("trial", "run_trial"),
     Race: ("race", "run_race"),
+    Contest: ("contest", "run_contest"),
 }
 
 
@@ -22,3 +30,115 @@ def handler_of(job: Job) -> Handler:
     """The function that answers this kind of job."""
     module, function = HANDLERS[type(job)]
     return getattr(importlib.import_module(f"{__package__}.{module}"), function)
+
+
+def main(descriptor: int, role: str) -> None:
+    """Serve jobs on the socket `descriptor` until the server closes it. `role` is "run" or "compile"."""
+    lifetime.bind_to_server(descriptor)
+    pipe = socket.socket(fileno=descriptor)
+    _send(pipe, Hello(python=sys.version.split()[0]))
+    prepare(role)
+    _send(pipe, Ready())
+    while (request := _receive(pipe)) is not None:
+        answer, spent = answer_of(request.job, lambda words, id=request.id: _send(pipe, Stage(id, words)))
+        _flush()
+        _send(pipe, Reply(request.id, answer, spent))
+
+
+def prepare(role: str) -> None:
+    """Import torch, and choose between Triton's compiler and its interpreter while that can still be chosen.
+
+    Triton reads TRITON_INTERPRET when a function is decorated, its own library functions included. A package that is
+    missing or broken is left for the job that needs it, which then says so.
+    """
+    if role == "compile":
+        os.environ.pop("TRITON_INTERPRET", None)
+    try:
+        import torch
+    except (ImportError, OSError):
+        return
+    if role != "compile":
+        if torch.cuda.is_available():
+            os.environ.pop("TRITON_INTERPRET", None)
+        else:
+            os.environ["TRITON_INTERPRET"] = "1"
+    try:
+        import triton  # noqa: F401
+    except (ImportError, OSError):
+        return
+
+
+def answer_of(job: Job, report: Report) -> tuple[Answer, bool]:
+    """The handler's answer, or the Failure in its place; and whether this process must not be used again."""
+    missing = None if isinstance(job, Probe) else _missing()
+    if missing is not None:
+        return missing, False
+    path = getattr(job, "path", "") or getattr(getattr(job, "subject", None), "path", "")
+    try:
+        answer = handler_of(job)(job, report)
+    except (Exception, SystemExit, KeyboardInterrupt) as error:  # noqa: BLE001  (user code raises anything; it is typed here)
+        failure = failed.failure_of(error, path)
+        return failure, _is_fatal(failure)
+    return answer, _is_fatal(answer)
+
+
+def _missing() -> Failure | None:
+    if importlib.util.find_spec("torch") is None:
+        return Failure(FailureKind.MISSING_PACKAGE, failed.missing_package("torch"))
+    try:
+        import numpy  # noqa: F401
+        import torch  # noqa: F401
+    except ModuleNotFoundError as error:
+        return failed.failure_of(error)
+    except (ImportError, OSError) as error:
+        message = f"torch does not import in {sys.executable} ({error}): repair it, or choose another interpreter."
+        return Failure(FailureKind.MISSING_PACKAGE, message, failed.failure_of(error).detail)
+    return None
+
+
+def _is_fatal(answer: Answer) -> bool:
+    """Memory may be held, or the CUDA context gone: every sticky CUDA error also fails the next synchronisation."""
+    if isinstance(answer, Failure) and answer.kind in (FailureKind.OUT_OF_MEMORY, FailureKind.CRASHED):
+        return True
+    torch = sys.modules.get("torch")
+    if torch is None or not torch.cuda.is_available() or not torch.cuda.is_initialized():
+        return False
+    try:
+        torch.cuda.synchronize()
+    except RuntimeError:
+        return True
+    return False
+
+
+def _flush() -> None:
+    """What user code printed belongs to this job's log; it may also have closed or replaced the streams."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except (OSError, ValueError, AttributeError):
+            continue
+
+
+def _send(pipe: socket.socket, frame: Hello | Ready | Stage | Reply) -> None:
+    pipe.sendall(pack(frame))
+
+
+def _receive(pipe: socket.socket) -> Request | None:
+    header = _exactly(pipe, HEADER.size)
+    if header is None:
+        return None
+    body = _exactly(pipe, body_length(header))
+    frame = unpack(body) if body is not None else None
+    return frame if isinstance(frame, Request) else None
+
+
+def _exactly(pipe: socket.socket, count: int) -> bytes | None:
+    """`count` bytes, None when the server closed the pipe."""
+    parts: list[bytes] = []
+    while count:
+        part = pipe.recv(min(count, 1 << 20))
+        if not part:
+            return None
+        parts.append(part)
+        count -= len(part)
+    return b"".join(parts)

@@ -1,0 +1,213 @@
+"""The server's side of the workers: a job goes in, an answer or one typed Failure comes out, whatever user code does."""
+
+import asyncio
+import contextlib
+import dataclasses
+import sys
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+
+from kernelwright.proof import endings, gpu_lock, memory
+from kernelwright.proof.jobs import Answer, Compile, Contest, Job, Probe, Race, RaceResult, Trial, TrialResult
+from kernelwright.proof.process import Broken, StartFailed, WorkerProcess
+from kernelwright.proof.queue import Priority, Turns
+from kernelwright.proof.station import Station
+from kernelwright.values import Device, Failure
+
+__all__ = ["Priority", "Workers"]
+
+Report = Callable[[str], None]
+
+_PROBE_LIMIT = 120.0  # seconds; a GPU that was asleep takes a while
+_DEFAULT_CAPABILITY = 90  # what is compiled for without a GPU
+
+
+class Workers:
+    """The worker processes of one interpreter. Make it anywhere; use and close it in one event loop.
+
+    `memory_limit` in bytes of host memory per worker; None: three quarters of the machine's.
+    """
+
+    def __init__(
+        self,
+        interpreter: str | None = None,
+        *,
+        cwd: Path | str | None = None,
+        log: Callable[[str], None] | None = None,
+        memory_limit: int | None = None,
+    ) -> None:
+        self.interpreter = interpreter or sys.executable
+        self._memory_limit = memory.default_limit() if memory_limit is None else memory_limit
+        self._log = log or (lambda words: None)
+        folder = Path(cwd) if cwd is not None else None
+        self._running = Station(self.interpreter, "run", folder, self._log, spare=True)
+        self._compiling = Station(self.interpreter, "compile", folder, self._log, spare=False)
+        self._turns = {"run": Turns(), "compile": Turns()}
+        self._device: Device | None = None
+        self._probing = asyncio.Lock()
+        self._jobs: set[asyncio.Task[Answer]] = set()
+        self._closed = False
+
+    async def device(self) -> Device | Failure:
+        """What the interpreter sees; asked once, and again only after a Failure."""
+        answer = await self.run(Probe(), timeout=_PROBE_LIMIT)
+        assert isinstance(answer, Device | Failure)  # the contract of Probe
+        return answer
+
+    async def run(
+        self,
+        job: Job,
+        *,
+        timeout: float,
+        report: Report | None = None,
+        priority: Priority = Priority.REQUEST,
+        cancel: asyncio.Event | None = None,
+    ) -> Answer:
+        """The answer to `job`, never an exception.
+
+        `timeout` in seconds bounds the job itself, and the wait for another process's use of the GPU. `report` gets
+        the stages in words. Setting `cancel`, or cancelling the calling task, kills the job's process at once.
+        """
+        if self._closed:
+            return endings.CLOSED
+        work = asyncio.create_task(self._work(job, timeout, report or (lambda words: None), priority))
+        self._jobs.add(work)
+        waits: set[asyncio.Task] = {work}
+        if cancel is not None:
+            waits.add(asyncio.create_task(cancel.wait()))
+        try:
+            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+            if work.done() and not work.cancelled():
+                return work.result()
+            return endings.CLOSED if self._closed else endings.CANCELLED
+        finally:
+            for task in waits:
+                task.cancel()
+            # A job that is killed holds its turn until the process is gone; the caller need not wait for that.
+            work.add_done_callback(self._jobs.discard)
+
+    async def close(self) -> None:
+        """End every job and every process."""
+        self._closed = True
+        jobs = list(self._jobs)
+        for job in jobs:
+            job.cancel()
+        await asyncio.gather(*jobs, return_exceptions=True)
+        await asyncio.gather(self._running.close(), self._compiling.close())
+
+    async def _work(self, job: Job, timeout: float, report: Report, priority: Priority) -> Answer:
+        match job:
+            case Probe():
+                return await self._probe()
+            case Compile(compute_capability=0):
+                device = await self._probe()
+                if isinstance(device, Failure):
+                    return device
+                known = device.compute_capability or _DEFAULT_CAPABILITY
+                job = dataclasses.replace(job, compute_capability=known)
+            case _:
+                pass
+        if isinstance(job, Compile):
+            return await self._in_turn(self._compiling, "compile", job, timeout, report, priority)
+        device = await self._probe()
+        if isinstance(device, Failure):
+            return device
+        return await self._in_turn(self._running, "run", job, timeout, report, priority, device)
+
+    async def _probe(self) -> Device | Failure:
+        async with self._probing:
+            if self._device is not None:
+                return self._device
+            quiet: Report = lambda words: None
+            answer = await self._in_turn(self._running, "run", Probe(), _PROBE_LIMIT, quiet, Priority.REQUEST)
+            if isinstance(answer, Device):
+                self._device = answer
+                return answer
+            assert isinstance(answer, Failure)  # the contract of Probe
+            return answer
+
+    async def _in_turn(
+        self,
+        station: Station,
+        role: str,
+        job: Job,
+        timeout: float,
+        report: Report,
+        priority: Priority,
+        device: Device | None = None,
+    ) -> Answer:
+        if self._turns[role].busy:
+            report("waiting for another job")
+        try:
+            async with self._turns[role].turn(priority), _exclusive(device, timeout, report):
+                return await self._ask(station, job, timeout, report)
+        except gpu_lock.Busy:
+            return endings.busy(timeout)
+
+    async def _ask(self, station: Station, job: Job, timeout: float, report: Report) -> Answer:
+        try:
+            process = await station.take(report)
+        except StartFailed as failed:
+            self._log(f"{failed.failure.message}\n{failed.failure.detail}")
+            return failed.failure
+        healthy = False
+        try:
+            answer, healthy = await self._attempt(process, job, timeout, report)
+            return answer
+        finally:
+            await asyncio.shield(station.give_back(process, healthy))
+
+    async def _attempt(self, process: WorkerProcess, job: Job, timeout: float, report: Report) -> tuple[Answer, bool]:
+        """The answer, and whether the process can be used again."""
+        path = _path_of(job)
+        asking = asyncio.create_task(process.ask(job, report))
+        watching = asyncio.create_task(process.watch(self._memory_limit))
+        try:
+            await asyncio.wait({asking, watching}, timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
+            if not asking.done() and watching.done() and watching.result() is None:
+                await asyncio.wait({asking}, timeout=0.2)  # the end of the pipe, or a reply just before the end
+            if asking.done():
+                reply = asking.result()
+                return reply.answer, not reply.spent and _clean(job, reply.answer)
+            if watching.done():
+                too_much = watching.result()
+                return too_much or endings.ended(await process.exit_code(1.0), process.log_tail, path), False
+            await process.interrupt()
+            return endings.timed_out(timeout, process.log_tail, path), False
+        except Broken as broken:
+            if broken.words:
+                return endings.garbage(broken.words, process.log_tail), False
+            return endings.ended(await process.exit_code(1.0), process.log_tail, path), False
+        finally:
+            for task in (asking, watching):
+                task.cancel()
+            await asyncio.gather(asking, watching, return_exceptions=True)
+
+
+@contextlib.asynccontextmanager
+async def _exclusive(device: Device | None, timeout: float, report: Report) -> AsyncIterator[None]:
+    """The GPU to ourselves; nothing to hold for a CPU."""
+    if device is None or not device.is_gpu:
+        yield
+        return
+    async with gpu_lock.gpu_lock(device.uuid or f"index-{device.index}", timeout=timeout, report=report):
+        yield
+
+
+def _clean(job: Job, answer: Answer) -> bool:
+    """Whether nothing went wrong that may linger in the process: a wrong candidate may have written anywhere."""
+    if not isinstance(job, Trial | Race | Contest):
+        return True
+    match answer:
+        case TrialResult(verdict=verdict):
+            return verdict.passed
+        case RaceResult(timings=timings):
+            return not any(isinstance(timing, Failure) for timing in timings)
+        case Failure():
+            return False
+        case _:
+            return True
+
+
+def _path_of(job: Job) -> str:
+    return getattr(job, "path", "") or getattr(getattr(job, "subject", None), "path", "")

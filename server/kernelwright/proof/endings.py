@@ -1,0 +1,108 @@
+"""The ways in which a worker process can end or fail to start, as Failures with a sentence for the user."""
+
+import re
+import signal
+from pathlib import PurePath
+
+from kernelwright.values import Failure, FailureKind
+
+_CHOOSE = "set kernelwright.interpreter to the Python (3.11 or newer) of your project"
+_SIGNALS = {
+    signal.SIGSEGV: "a segmentation fault (SIGSEGV): look for an access out of bounds",
+    signal.SIGBUS: "a bus error (SIGBUS): look for an access out of bounds, or a full disk",
+    signal.SIGABRT: "an abort (SIGABRT): look for a failed assertion in native code",
+    signal.SIGFPE: "an arithmetic error (SIGFPE): look for an integer division by zero",
+    signal.SIGILL: "an illegal instruction (SIGILL): look for a package built for another processor",
+    signal.SIGKILL: "SIGKILL from outside: the system may have run out of memory; use smaller sizes",
+    signal.SIGTERM: "SIGTERM from outside",
+}
+
+
+def ended(code: int | None, log: str, path: str = "") -> Failure:
+    """A worker that ended in the middle of a job: `code` is its exit code, negative for a signal, None if it lives."""
+    line = line_in_dump(log, path)
+    at = f" at line {line + 1}" if line is not None else ""
+    if code is None:
+        message = "The code closed the worker's result pipe."
+    elif code >= 0:
+        message = f"The code ended the process with exit code {code}: remove the call of exit()."
+    else:
+        words = _SIGNALS.get(signal.Signals(-code)) if -code in signal.valid_signals() else None
+        message = f"The code crashed{at} with {words or f'signal {-code}'}."
+    return Failure(FailureKind.CRASHED, message, log, line)
+
+
+def garbage(words: str, log: str) -> Failure:
+    """Bytes on the result pipe that the worker did not write."""
+    return Failure(
+        FailureKind.CRASHED,
+        "The code wrote into the worker's result pipe: it must not write to file descriptors that it did not open.",
+        f"{words}\n{log}",
+    )
+
+
+def timed_out(seconds: float, log: str, path: str = "") -> Failure:
+    """A job that was killed after `seconds`; the log ends with the stacks of its threads."""
+    line = line_in_dump(log, path)
+    at = f", then at line {line + 1}" if line is not None else ""
+    message = f"No answer within {seconds:g} s{at}: use smaller sizes, or raise the time limit in the settings."
+    return Failure(FailureKind.TIMED_OUT, message, log, line)
+
+
+def too_much_memory(used: int, limit: int) -> Failure:
+    gib = 1 << 30
+    message = (
+        f"The code used {used / gib:.1f} GiB of host memory, the limit is {limit / gib:.1f} GiB: use smaller sizes."
+    )
+    return Failure(FailureKind.OUT_OF_MEMORY, message)
+
+
+CANCELLED = Failure(FailureKind.CANCELLED, "Cancelled.")
+CLOSED = Failure(FailureKind.CANCELLED, "Cancelled: the workers were closed.")
+
+
+def busy(seconds: float) -> Failure:
+    message = f"Another Kernelwright has used this GPU for {seconds:g} s: try again when it is done."
+    return Failure(FailureKind.DEVICE_BUSY, message)
+
+
+def not_started(interpreter: str, error: OSError) -> Failure:
+    """The system would not run the interpreter."""
+    match error:
+        case FileNotFoundError():
+            message = f"The interpreter {interpreter} does not exist: {_CHOOSE}."
+        case PermissionError():
+            message = f"The interpreter {interpreter} is not an executable file: {_CHOOSE}."
+        case _:
+            message = f"The interpreter {interpreter} cannot be run ({error.strerror}): {_CHOOSE}."
+    return Failure(FailureKind.NO_INTERPRETER, message, str(error))
+
+
+def too_old(interpreter: str, version: str) -> Failure:
+    message = f"{interpreter} is Python {version}, which is too old: {_CHOOSE}."
+    return Failure(FailureKind.NO_INTERPRETER, message)
+
+
+def start_timed_out(interpreter: str, seconds: float, log: str) -> Failure:
+    message = f"{interpreter} did not start the worker within {seconds:g} s: {_CHOOSE}."
+    return Failure(FailureKind.NO_INTERPRETER, message, log)
+
+
+def start_broken(interpreter: str, kind: FailureKind, code: int | None, log: str) -> Failure:
+    """Ended before it took jobs: not a Python at all, or torch crashes while it is imported."""
+    how = "" if code is None else f" (it ended with {'signal' if code < 0 else 'exit code'} {abs(code)})"
+    if kind is FailureKind.CRASHED:
+        message = f"Importing torch ended {interpreter}{how}: reinstall torch there, or choose another interpreter."
+    else:
+        message = f"{interpreter} did not start as a Python{how}: {_CHOOSE}."
+    return Failure(kind, message, log)
+
+
+def line_in_dump(log: str, path: str) -> int | None:
+    """The line (from 0) of the innermost frame in the user's file, in a dump of faulthandler."""
+    if not path:
+        return None
+    # The worker runs a copy of the text under the same file name in a scratch folder.
+    name = re.escape(PurePath(path).name)
+    found = re.search(rf'File "[^"]*/kernelwright-[^"/]+/\d+/{name}", line (\d+)', log)
+    return int(found[1]) - 1 if found else None

@@ -1,0 +1,42 @@
+"""How much host memory a worker holds, and how much it may. CUDA reserves huge address spaces, so only RSS counts."""
+
+from pathlib import Path
+
+_SHARE = 0.75  # of what the machine or its container has
+
+
+def resident_bytes(pid: int) -> int:
+    """Private and shared memory, without mapped files, of a process and its descendants; 0 where the system is silent."""
+    try:
+        status = Path(f"/proc/{pid}/status").read_text()
+        children = Path(f"/proc/{pid}/task/{pid}/children")
+        descendants = children.read_text().split() if children.exists() else []
+    except OSError:
+        return 0  # gone meanwhile, or not Linux
+    kilobytes = [line.split()[1] for line in status.splitlines() if line.startswith(("RssAnon:", "RssShmem:"))]
+    return sum(map(int, kilobytes)) * 1024 + sum(resident_bytes(int(child)) for child in descendants)
+
+
+def default_limit() -> int:
+    """Three quarters of the memory of the machine or of its container, whichever is smaller, in bytes; 0: no limit."""
+    sizes = [size for size in (_machine(), _container()) if size]
+    return int(min(sizes) * _SHARE) if sizes else 0
+
+
+def _machine() -> int:
+    try:
+        first = Path("/proc/meminfo").read_text().splitlines()[0]
+        return int(first.split()[1]) * 1024
+    except (OSError, IndexError, ValueError):
+        return 0
+
+
+def _container() -> int:
+    for name in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
+        try:
+            text = Path(name).read_text().strip()
+        except OSError:
+            continue
+        if text.isdigit():
+            return int(text)
+    return 0

@@ -1,0 +1,217 @@
+"""One worker process: started with the user's interpreter, asked over a private pipe, killed with all its children."""
+
+import asyncio
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+from kernelwright.proof import endings, memory
+from kernelwright.proof.jobs import Job
+from kernelwright.proof.worker import frames
+from kernelwright.values import Failure, FailureKind
+
+BOOTSTRAP = Path(__file__).parent / "worker" / "bootstrap.py"
+_HELLO_LIMIT = 30.0  # seconds until the interpreter runs our first line
+_READY_LIMIT = 300.0  # seconds until torch is imported, from a cold network disk too
+_WATCH = 0.1  # seconds between looks at a busy worker
+_LOG_BYTES = 64 << 10
+
+Report = Callable[[str], None]
+
+
+class StartFailed(Exception):
+    """The worker did not come up."""
+
+    def __init__(self, failure: Failure) -> None:
+        super().__init__(failure.message)
+        self.failure = failure
+
+
+class Broken(Exception):
+    """The pipe ended, or carries bytes that are not ours. `words` says what was seen, empty for an end."""
+
+    def __init__(self, words: str = "") -> None:
+        super().__init__(words)
+        self.words = words
+
+
+class WorkerProcess:
+    """Use `start`; then one `ask` at a time; `kill` at any moment."""
+
+    def __init__(self, popen: subprocess.Popen[bytes], reader: asyncio.StreamReader, writer: asyncio.StreamWriter):
+        self._popen = popen
+        self._reader = reader
+        self._writer = writer
+        self._log = bytearray()
+        self._printing: asyncio.Task[None] | None = None
+        self._last_id = 0
+
+    @classmethod
+    async def start(cls, interpreter: str, role: str, cwd: Path | None, environment: dict[str, str]) -> "WorkerProcess":
+        """A worker that takes jobs. Raises StartFailed, leaving nothing behind."""
+        ours, theirs = socket.socketpair()
+        printed, printing = os.pipe()
+        command = [interpreter, "-s", str(BOOTSTRAP), str(theirs.fileno()), role]
+        try:
+            popen = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=printing,
+                stderr=printing,
+                pass_fds=(theirs.fileno(),),
+                cwd=cwd if cwd is not None and cwd.is_dir() else None,
+                env=environment,
+                start_new_session=True,
+            )
+        except OSError as error:
+            os.close(printed)
+            ours.close()
+            raise StartFailed(endings.not_started(interpreter, error)) from error
+        finally:
+            os.close(printing)
+            theirs.close()
+        reader, writer = await asyncio.open_connection(sock=ours)
+        process = cls(popen, reader, writer)
+        process._printing = asyncio.create_task(process._keep_prints(printed))
+        try:
+            await process._greet(interpreter)
+        except BaseException:
+            process.kill()
+            await asyncio.shield(process.gone())
+            raise
+        return process
+
+    @property
+    def pid(self) -> int:
+        return self._popen.pid
+
+    @property
+    def alive(self) -> bool:
+        return self._popen.poll() is None and not self._reader.at_eof()
+
+    @property
+    def log_tail(self) -> str:
+        """The end of what the worker, and user code in it, has printed."""
+        return self._log.decode("utf-8", "replace")
+
+    async def ask(self, job: Job, report: Report) -> frames.Reply:
+        """The reply to `job`; stages go to `report`. Raises Broken."""
+        self._last_id += 1
+        self._log.clear()
+        try:
+            self._writer.write(frames.pack(frames.Request(self._last_id, job)))
+            await self._writer.drain()
+        except (ConnectionError, OSError):
+            raise Broken from None
+        while True:
+            frame = await self._frame()
+            match frame:
+                case frames.Stage(id=self._last_id, words=words):
+                    report(words)
+                case frames.Reply(id=self._last_id):
+                    return frame
+                case _:
+                    raise Broken(f"an unexpected {type(frame).__name__}")
+
+    async def watch(self, memory_limit: int) -> Failure | None:
+        """Returns when the process is gone (None), or has grown beyond `memory_limit` bytes (a Failure)."""
+        while self._popen.poll() is None:
+            if memory_limit and (used := memory.resident_bytes(self.pid)) > memory_limit:
+                return endings.too_much_memory(used, memory_limit)
+            await asyncio.sleep(_WATCH)
+        return None
+
+    def pause(self) -> None:
+        """Stop all work of this process until `resume`, so that it does not disturb a measurement."""
+        self._signal(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        self._signal(signal.SIGCONT)
+
+    async def interrupt(self) -> None:
+        """End the process by a signal that leaves the Python stack in its log; `kill` must follow."""
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self.pid, signal.SIGABRT)
+        await self._exited(0.3)
+
+    def kill(self) -> None:
+        """Kill the process and what it started. Returns at once; `gone` waits."""
+        self._signal(signal.SIGKILL)
+
+    async def gone(self, seconds: float = 5.0) -> int | None:
+        """Wait for the end, close the pipes. The exit code, negative for a signal, None if it does not end in time."""
+        await self._exited(seconds)
+        if self._printing is not None:
+            await asyncio.wait({self._printing}, timeout=0.2)  # children may still hold the other end
+            self._printing.cancel()
+        self._writer.close()
+        return self._popen.returncode
+
+    async def exit_code(self, seconds: float) -> int | None:
+        """The exit code once it is known, None when the process still lives after `seconds`."""
+        await self._exited(seconds)
+        if self._popen.returncode is not None and self._printing is not None:
+            await asyncio.wait({self._printing}, timeout=0.2)
+        return self._popen.returncode
+
+    async def _greet(self, interpreter: str) -> None:
+        limit, missing = _HELLO_LIMIT, FailureKind.NO_INTERPRETER
+        while True:
+            try:
+                frame = await asyncio.wait_for(self._frame(), limit)
+            except TimeoutError:
+                self.kill()
+                raise StartFailed(endings.start_timed_out(interpreter, limit, self.log_tail)) from None
+            except Broken:
+                code = await self.exit_code(1.0)
+                raise StartFailed(endings.start_broken(interpreter, missing, code, self.log_tail)) from None
+            match frame:
+                case frames.Hello():
+                    limit, missing = _READY_LIMIT, FailureKind.CRASHED
+                case frames.Ready():
+                    return
+                case frames.TooOld(python=version):
+                    raise StartFailed(endings.too_old(interpreter, version))
+                case _:
+                    raise StartFailed(endings.start_broken(interpreter, missing, None, self.log_tail))
+
+    async def _frame(self) -> frames.Frame:
+        try:
+            header = await self._reader.readexactly(frames.HEADER.size)
+            return frames.unpack(await self._reader.readexactly(frames.body_length(header)))
+        except (asyncio.IncompleteReadError, ConnectionError, OSError):
+            raise Broken from None
+        except frames.BadFrame as error:
+            raise Broken(str(error)) from error
+
+    async def _keep_prints(self, descriptor: int) -> None:
+        """Read all that is printed, keep the end."""
+        reader = asyncio.StreamReader()
+        loop = asyncio.get_running_loop()
+        pipe = os.fdopen(descriptor, "rb", buffering=0)
+        transport, _ = await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), pipe)
+        try:
+            while chunk := await reader.read(1 << 18):
+                self._log += chunk
+                del self._log[:-_LOG_BYTES]
+        finally:
+            transport.close()
+
+    async def _exited(self, seconds: float) -> None:
+        """Polled: a child watcher of asyncio would need the main thread on some versions."""
+        end = asyncio.get_running_loop().time() + seconds
+        pause = 0.002
+        while self._popen.poll() is None and asyncio.get_running_loop().time() < end:
+            await asyncio.sleep(pause)
+            pause = min(pause * 2, 0.05)
+
+    def _signal(self, number: int) -> None:
+        if self._popen.returncode is not None and number != signal.SIGKILL:
+            return
+        # The group outlives its leader while children run; its number is not reused before they end.
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.pid, number)

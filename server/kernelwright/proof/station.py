@@ -1,0 +1,135 @@
+"""A place for one worker process at work, with a warm spare behind it, so that a restart costs the user nothing."""
+
+import asyncio
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+from kernelwright.proof.process import StartFailed, WorkerProcess
+
+_QUIET = 1.0  # seconds without a job before a spare is started: its imports would disturb a measurement
+
+
+class Station:
+    """One process of one role at a time; its caller holds the turn. With `spare`, the next one warms up meanwhile."""
+
+    def __init__(self, interpreter: str, role: str, cwd: Path | None, log: Callable[[str], None], *, spare: bool):
+        self._interpreter = interpreter
+        self._role = role
+        self._cwd = cwd
+        self._log = log
+        self._wants_spare = spare
+        self._idle: WorkerProcess | None = None
+        self._spare: asyncio.Task[WorkerProcess] | None = None
+        self._spare_began = False
+        self._endings: set[asyncio.Task[int | None]] = set()
+
+    async def take(self, report: Callable[[str], None]) -> WorkerProcess:
+        """A process that takes jobs: the last one, the spare, or a new one. Raises StartFailed."""
+        process, self._idle = self._idle, None
+        if self._spare is not None and not self._spare_began:
+            self._spare.cancel()
+            self._spare = None
+        if process is not None and process.alive:
+            self._pause_spare()
+            return process
+        if process is not None:
+            self._end(process)
+        spare, self._spare = self._spare, None
+        if spare is not None:
+            ready = await self._warmed(spare)
+            if ready is not None:
+                return ready
+        report("starting the worker")
+        return await self._start()
+
+    async def give_back(self, process: WorkerProcess, healthy: bool) -> None:
+        """After the job: keep a healthy process, end any other and wait for its end; warm up a spare."""
+        if healthy and process.alive:
+            self._idle = process
+        else:
+            process.kill()
+            await process.gone()
+            self._log(f"replaced the {self._role} worker {process.pid}\n{process.log_tail[-4000:]}")
+        self._warm_spare()
+
+    async def close(self) -> None:
+        """End every process."""
+        self._wants_spare = False
+        spare, self._spare = self._spare, None
+        if spare is not None:
+            spare.cancel()
+            await asyncio.gather(spare, return_exceptions=True)
+            if not spare.cancelled() and spare.exception() is None:
+                self._end(spare.result())
+        if self._idle is not None:
+            self._end(self._idle)
+            self._idle = None
+        await asyncio.gather(*self._endings)
+
+    async def _start(self) -> WorkerProcess:
+        return await WorkerProcess.start(resolve(self._interpreter), self._role, self._cwd, environment(self._role))
+
+    def _warm_spare(self) -> None:
+        if self._spare is not None and self._spare.done() and not _usable(self._spare):
+            self._spare = None
+        if not self._wants_spare:
+            return
+        if self._spare is None:
+            self._spare_began = False
+            self._spare = asyncio.create_task(self._begin_spare())
+            # Its failure is told when somebody takes it; until then it is nobody's.
+            self._spare.add_done_callback(lambda task: task.cancelled() or task.exception())
+        elif self._spare.done():
+            self._spare.result().resume()
+
+    def _pause_spare(self) -> None:
+        if self._spare is not None and _usable(self._spare):
+            self._spare.result().pause()
+
+    async def _begin_spare(self) -> WorkerProcess:
+        await asyncio.sleep(_QUIET)
+        self._spare_began = True
+        return await self._start()
+
+    async def _warmed(self, spare: asyncio.Task[WorkerProcess]) -> WorkerProcess | None:
+        if _usable(spare):
+            spare.result().resume()
+        try:
+            ready = await asyncio.shield(spare)
+        except StartFailed:
+            return None
+        except asyncio.CancelledError:
+            self._spare = spare  # the caller was cancelled, the spare is still good
+            raise
+        return ready if ready.alive else None
+
+    def _end(self, process: WorkerProcess) -> None:
+        process.kill()
+        ending = asyncio.create_task(process.gone())
+        self._endings.add(ending)
+        ending.add_done_callback(self._endings.discard)
+
+
+def resolve(interpreter: str) -> str:
+    """The interpreter as a path: `~` and bare names are looked up, a virtual environment's folder means its Python."""
+    path = Path(interpreter).expanduser()
+    if path.is_dir():
+        return str(path / "bin" / "python")
+    if os.sep not in interpreter:
+        return shutil.which(interpreter) or interpreter
+    return str(path)
+
+
+def environment(role: str) -> dict[str, str]:
+    """The server's environment; the compiler sees no GPU, and Triton's mode is the worker's own choice."""
+    variables = dict(os.environ)
+    variables.pop("TRITON_INTERPRET", None)
+    if role == "compile":
+        variables["CUDA_VISIBLE_DEVICES"] = ""
+    return variables
+
+
+def _usable(task: asyncio.Task[WorkerProcess]) -> bool:
+    return task.done() and not task.cancelled() and task.exception() is None and task.result().alive

@@ -1,0 +1,7 @@
+"""`python -m kernelwright.proof.worker DESCRIPTOR ROLE`: the same as the bootstrap, where the package is installed."""
+
+import sys
+
+from kernelwright.proof.worker import loop
+
+loop.main(int(sys.argv[1]), sys.argv[2])

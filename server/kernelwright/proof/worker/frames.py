@@ -1,0 +1,83 @@
+"""What travels on the private pipe: a length, then JSON of one of these values. Standard library only, both ends."""
+
+import json
+import struct
+from dataclasses import dataclass
+
+from kernelwright.proof.jobs import Answer, Job
+from kernelwright.wire import NotDecodable, decode, encode
+
+HEADER = struct.Struct(">4sI")
+MAGIC = b"KWF1"
+LARGEST = 256 << 20  # bytes of one frame
+
+
+class BadFrame(Exception):
+    """The bytes on the pipe are not a frame: somebody else wrote there."""
+
+
+@dataclass(frozen=True)
+class Hello:
+    """The interpreter runs the worker; torch is imported next."""
+
+    python: str
+
+
+@dataclass(frozen=True)
+class Ready:
+    """The worker takes jobs."""
+
+
+@dataclass(frozen=True)
+class TooOld:
+    """The interpreter started, but its version cannot run the worker."""
+
+    python: str
+
+
+@dataclass(frozen=True)
+class Request:
+    id: int
+    job: Job
+
+
+@dataclass(frozen=True)
+class Stage:
+    """What the job with this id is doing now, in words."""
+
+    id: int
+    words: str
+
+
+@dataclass(frozen=True)
+class Reply:
+    """The answer of the job with this id. `spent`: this process must not be used again."""
+
+    id: int
+    answer: Answer
+    spent: bool = False
+
+
+Frame = Hello | Ready | TooOld | Request | Stage | Reply
+
+
+def pack(frame: Frame) -> bytes:
+    """The frame as bytes."""
+    body = json.dumps(encode(frame), ensure_ascii=True, separators=(",", ":")).encode()
+    return HEADER.pack(MAGIC, len(body)) + body
+
+
+def body_length(header: bytes) -> int:
+    """How many bytes follow this header. Raises BadFrame."""
+    magic, length = HEADER.unpack(header)
+    if magic != MAGIC or length > LARGEST:
+        raise BadFrame(f"the header {header!r} is not ours")
+    return length
+
+
+def unpack(body: bytes) -> Frame:
+    """The frame in `body`. Raises BadFrame."""
+    try:
+        return decode(Frame, json.loads(body))
+    except (ValueError, NotDecodable, TypeError, KeyError, RecursionError) as error:
+        raise BadFrame(f"{type(error).__name__}: {str(error)[:300]}") from error
