@@ -50,7 +50,7 @@ def result(verdict: Verdict, measurement: Measurement | None = None, unmeasured:
             f"{of_verdict(verdict)}; its time of {milliseconds(measurement.candidate.median_ms)} ms is below the "
             f"roofline's least time{floor}, so no speedup is reported"
         )
-    reason = unmeasured or ("the measurement is of another text" if measurement is not None else "")
+    reason = unmeasured if measurement is None else "the measurement is of another text"
     return f"{of_verdict(verdict)}; speed not measured{': ' + _lower(reason) if reason else ''}"
 
 

@@ -1,0 +1,95 @@
+"""`textDocument/codeAction` and its resolve: the menu of strategies of the kernel at the cursor, and quick fixes.
+
+A strategy's action carries a command, because a job wants progress and a cancel; resolving fills in an edit only for
+quick fixes, which are cheap and need no proof.
+"""
+
+from lsprotocol import types as lsp
+
+from kernelwright.lsp import quick_fix
+from kernelwright.lsp.session import Session
+from kernelwright.lsp.snapshot import Snapshot
+from kernelwright.macro.policy import Offer
+from kernelwright.values import Kernel, Refusal
+
+OPTIMIZE = "refactor.rewrite.optimizeKernel"
+KINDS = (lsp.CodeActionKind.QuickFix, OPTIMIZE)
+
+
+def code_action(session: Session, params: lsp.CodeActionParams) -> list[lsp.CodeAction | lsp.Command]:
+    snapshot = session.documents.get(params.text_document.uri)
+    if snapshot is None:
+        return []
+    actions: list[lsp.CodeAction] = []
+    if _asked(params, lsp.CodeActionKind.QuickFix):
+        actions += quick_fix.quick_fixes(session, snapshot, params.range, params.context.diagnostics)
+    kernel = snapshot.kernel_at(params.range.start.line)
+    if kernel is not None and _asked(params, OPTIMIZE, narrower=True):
+        actions += [action for action in _menu(session, snapshot, kernel) if _asked(params, str(action.kind))]
+    return _understood(session, actions)
+
+
+def resolve(session: Session, action: lsp.CodeAction) -> lsp.CodeAction:
+    return quick_fix.resolve(session, action)
+
+
+def _menu(session: Session, snapshot: Snapshot, kernel: Kernel) -> list[lsp.CodeAction]:
+    menu = session.menu(snapshot, kernel)
+    if isinstance(menu, Refusal):
+        return [_action("Optimize kernel: next step", OPTIMIZE, disabled=menu.reason)]
+    about = {"uri": snapshot.uri, "kernel": kernel.name}
+    missing = "" if menu.observation.workload is not None else _no_workload(snapshot, kernel)
+    best = menu.best.action.strategy if menu.best is not None else None
+    waiting = any(offer.refusal is not None and offer.refusal.pending for offer in menu.offers)
+    nothing = missing or ("" if best or waiting else menu.stop_reason or "No strategy applies to this kernel.")
+    step = lsp.Command("Optimize kernel", "kernelwright.optimize", arguments=[about])
+    first = _action("Optimize kernel: next step", OPTIMIZE, step, disabled=nothing, preferred=not nothing and not best)
+    return [first, *(_strategy(offer, about, missing, best) for offer in menu.ordered)]
+
+
+def _strategy(offer: Offer, about: dict[str, str], missing: str, best: str | None) -> lsp.CodeAction:
+    strategy = offer.strategy
+    refused = offer.refusal.reason if offer.refusal is not None and not offer.refusal.pending else ""
+    command = lsp.Command(strategy.title, "kernelwright.apply", arguments=[{**about, "strategy": strategy.id}])
+    return _action(
+        f"Optimize kernel: {strategy.title}",
+        f"{OPTIMIZE}.{strategy.id}",
+        command,
+        disabled=refused or missing,
+        preferred=strategy.id == best and not missing,
+    )
+
+
+def _action(
+    title: str, kind: str, command: lsp.Command | None = None, *, disabled: str = "", preferred: bool = False
+) -> lsp.CodeAction:
+    if disabled:
+        return lsp.CodeAction(title, kind, disabled=lsp.CodeActionDisabled(disabled))
+    return lsp.CodeAction(title, kind, is_preferred=preferred or None, command=command)
+
+
+def _no_workload(snapshot: Snapshot, kernel: Kernel) -> str:
+    workload = snapshot.workload(kernel)
+    return workload.reason if isinstance(workload, Refusal) else ""
+
+
+def _asked(params: lsp.CodeActionParams, kind: str, *, narrower: bool = False) -> bool:
+    """Whether the request is for this kind; with `narrower` also when it is for a kind below this one."""
+    only = params.context.only
+    if not only:
+        return True
+    wanted = [str(one.value if isinstance(one, lsp.CodeActionKind) else one) for one in only]
+    kind = kind.value if isinstance(kind, lsp.CodeActionKind) else kind
+    return any(
+        one == "" or kind == one or kind.startswith(f"{one}.") or (narrower and one.startswith(f"{kind}."))
+        for one in wanted
+    )
+
+
+def _understood(session: Session, actions: list[lsp.CodeAction]) -> list[lsp.CodeAction | lsp.Command]:
+    """Leaves out what the client would misread: a disabled action without its reason would look like one to take."""
+    if not session.client.can("text_document.code_action.code_action_literal_support"):
+        return [action.command for action in actions if action.command is not None]
+    if session.client.can("text_document.code_action.disabled_support"):
+        return list(actions)
+    return [action for action in actions if action.disabled is None]

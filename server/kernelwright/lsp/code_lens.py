@@ -1,0 +1,46 @@
+"""`textDocument/codeLens`: one quiet line above each kernel, with its last time and its side of the roofline."""
+
+from lsprotocol import types as lsp
+
+from kernelwright import words
+from kernelwright.lsp import roof
+from kernelwright.lsp.session import Session
+from kernelwright.lsp.snapshot import Snapshot
+from kernelwright.values import Kernel, Refusal
+
+_ACTION = "Optimize kernel"
+
+
+def code_lens(session: Session, params: lsp.CodeLensParams) -> list[lsp.CodeLens]:
+    """One lens a kernel, still without its words."""
+    snapshot = session.documents.get(params.text_document.uri)
+    if snapshot is None or not session.settings.code_lens:
+        return []
+    return [
+        lsp.CodeLens(snapshot.name_range(kernel), data={"uri": snapshot.uri, "kernel": kernel.name})
+        for kernel in snapshot.kernels
+    ]
+
+
+def resolve(session: Session, lens: lsp.CodeLens) -> lsp.CodeLens:
+    subject = dict(lens.data) if isinstance(lens.data, dict) else {}
+    snapshot = session.documents.get(str(subject.get("uri", "")))
+    kernel = snapshot.kernel(str(subject.get("kernel", ""))) if snapshot else None
+    title = _title(session, snapshot, kernel) if snapshot and kernel else _ACTION
+    return lsp.CodeLens(lens.range, lsp.Command(title, "kernelwright.optimize", arguments=[subject]))
+
+
+def _title(session: Session, snapshot: Snapshot, kernel: Kernel) -> str:
+    menu = session.menu(snapshot, kernel)
+    bound = "" if isinstance(menu, Refusal) else roof.short(menu.observation, _milliseconds(session, snapshot, kernel))
+    time = _milliseconds(session, snapshot, kernel)
+    shown = f"{words.milliseconds(time)} ms" if time is not None else ""
+    return " · ".join(part for part in (_ACTION, shown, bound) if part)
+
+
+def _milliseconds(session: Session, snapshot: Snapshot, kernel: Kernel) -> float | None:
+    """The measured time of the text as it is, where a number may be said."""
+    known = session.result(snapshot, kernel)
+    if known is None or known[1] or not words.measured(known[0].verdict, known[0].measurement):
+        return None
+    return known[0].measurement.candidate.median_ms  # type: ignore[union-attr]

@@ -1,0 +1,22 @@
+"""The commands of `workspace/executeCommand`: what the user asks for by name, run as jobs with progress."""
+
+from collections.abc import Awaitable, Callable
+
+from lsprotocol.types import ExecuteCommandParams
+
+from kernelwright.lsp.commands import autopilot, checking, optimizing, reporting, undoing
+from kernelwright.lsp.session import Session
+
+Command = Callable[[Session, ExecuteCommandParams], Awaitable[object]]
+
+COMMANDS: dict[str, Command] = {
+    "kernelwright.optimize": optimizing.optimize,
+    "kernelwright.apply": optimizing.apply_strategy,
+    "kernelwright.verify": checking.verify,
+    "kernelwright.measure": checking.measure,
+    "kernelwright.autopilot": autopilot.autopilot,
+    "kernelwright.revert": undoing.revert,
+    "kernelwright.resetBaseline": undoing.reset_baseline,
+    "kernelwright.history": reporting.history,
+    "kernelwright.doctor": reporting.doctor,
+}

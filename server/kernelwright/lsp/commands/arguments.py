@@ -1,0 +1,73 @@
+"""What a command is about: its one argument `{uri, kernel, strategy, step, line}`, or the uri alone."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from lsprotocol.types import ExecuteCommandParams
+
+from kernelwright.lsp.session import Session
+from kernelwright.lsp.snapshot import Snapshot
+from kernelwright.values import Kernel, Refusal
+
+
+@dataclass(frozen=True)
+class Arguments:
+    """`kernel` may be left out where `line`, or the file having one kernel only, says which is meant."""
+
+    uri: str
+    kernel: str | None = None
+    line: int | None = None
+    strategy: str | None = None
+    step: str | None = None
+    quiet: bool = False  # answer only, no message window
+
+
+@dataclass(frozen=True)
+class Subject:
+    """An open document and one of its kernels."""
+
+    snapshot: Snapshot
+    kernel: Kernel
+
+    @property
+    def key(self) -> tuple[str, str]:
+        return self.snapshot.uri, self.kernel.name
+
+
+_TYPES = {"uri": str, "kernel": str, "line": int, "strategy": str, "step": str, "quiet": bool}
+
+
+def arguments(params: ExecuteCommandParams) -> Arguments | Refusal:
+    given = params.arguments[0] if params.arguments else None
+    if isinstance(given, str):
+        return Arguments(given, *[kernel for kernel in params.arguments[1:2] if isinstance(kernel, str)])
+    if not isinstance(given, Mapping) or not isinstance(given.get("uri"), str):
+        return Refusal(f'{params.command} needs one argument, {{"uri": …}}, with the file that it is about.')
+    known = {key: value for key, value in given.items() if key in _TYPES and value is not None}
+    for key, value in known.items():
+        if not isinstance(value, _TYPES[key]):
+            return Refusal(f"{params.command}: the argument {key!r} should be {_TYPES[key].__name__}, not {value!r}.")
+    return Arguments(**known)
+
+
+def subject(session: Session, asked: Arguments) -> Subject | Refusal:
+    """The kernel that is meant, or why that cannot be said."""
+    snapshot = session.documents.get(asked.uri)
+    if snapshot is None:
+        return Refusal(f"{asked.uri} is not open in the editor; open it first.")
+    kernels = snapshot.kernels
+    if not kernels:
+        return Refusal("This file has no kernel: no launched Triton function, no nn.Module, no tensor function.")
+    names = ", ".join(kernel.name for kernel in kernels)
+    if asked.kernel is not None:
+        kernel = snapshot.kernel(asked.kernel)
+        return (
+            Subject(snapshot, kernel)
+            if kernel
+            else Refusal(f"This file has no kernel {asked.kernel!r}; it has {names}.")
+        )
+    if asked.line is not None and (kernel := snapshot.kernel_at(asked.line)) is not None:
+        return Subject(snapshot, kernel)
+    if len(kernels) == 1:
+        return Subject(snapshot, kernels[0])
+    return Refusal(f"This file has several kernels: say which of {names} is meant.")

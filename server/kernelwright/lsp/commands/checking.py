@@ -1,0 +1,74 @@
+"""`kernelwright.verify` and `kernelwright.measure`: the text as it is now, against its baseline."""
+
+from lsprotocol.types import ExecuteCommandParams, ProgressToken
+
+from kernelwright import words
+from kernelwright.lsp import diagnostics, jobs
+from kernelwright.lsp.commands.answers import declined, sentence
+from kernelwright.lsp.commands.arguments import Subject, arguments, subject
+from kernelwright.lsp.results import Result, code_of, with_verdict
+from kernelwright.lsp.session import Session
+from kernelwright.proof.jobs import TrialResult
+from kernelwright.values import Failure, FailureKind, Refusal
+from kernelwright.wire import Json, encode
+
+
+async def verify(session: Session, params: ExecuteCommandParams) -> Json:
+    """A TrialResult without a measurement."""
+    return await _command(session, params, measure=False)
+
+
+async def measure(session: Session, params: ExecuteCommandParams) -> Json:
+    """A TrialResult; nothing is measured that does not verify."""
+    return await _command(session, params, measure=True)
+
+
+async def _command(session: Session, params: ExecuteCommandParams, *, measure: bool) -> Json:
+    asked = arguments(params)
+    found = asked if isinstance(asked, Refusal) else subject(session, asked)
+    if isinstance(found, Refusal):
+        return declined(session, found)
+    answer = await check(session, found, measure=measure, token=params.work_done_token)
+    return encode(answer) if isinstance(answer, TrialResult) else declined(session, answer)
+
+
+async def check(
+    session: Session, about: Subject, *, measure: bool, token: ProgressToken | None = None
+) -> TrialResult | Refusal | Failure:
+    """Runs the trial and shows what came of it at the kernel. A worker's failure is shown there too."""
+    snapshot, kernel = about.snapshot, about.kernel
+    engine = session.engine(snapshot.path)
+    answer = await jobs.run(
+        session,
+        about.key,
+        f"{'Measure' if measure else 'Verify'} {kernel.name}",
+        lambda report, cancel: engine.trial(
+            snapshot.path, snapshot.text, kernel.name, measure=measure, report=report, cancel=cancel
+        ),
+        _told,
+        token,
+    )
+    if isinstance(answer, Refusal) or (isinstance(answer, Failure) and answer.kind is FailureKind.CANCELLED):
+        return answer
+    code = code_of(snapshot.text, kernel, snapshot.kernels)
+    if isinstance(answer, TrialResult):
+        result = Result(
+            kernel.name,
+            code,
+            snapshot.hash,
+            verdict=answer.verdict,
+            measurement=answer.measurement,
+            unmeasured=answer.unmeasured if measure else "only its correctness was asked for",
+        )
+    else:
+        result = Result(kernel.name, code, snapshot.hash, failure=answer)
+    known = session.result(snapshot, kernel)
+    session.remember(snapshot.uri, with_verdict(known[0] if known else None, result))
+    diagnostics.publish(session, snapshot.uri)
+    return answer
+
+
+def _told(answer: TrialResult | Refusal | Failure) -> str:
+    if isinstance(answer, TrialResult):
+        return words.result(answer.verdict, answer.measurement, answer.unmeasured)
+    return sentence(answer)

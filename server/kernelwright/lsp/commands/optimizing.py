@@ -1,0 +1,94 @@
+"""`kernelwright.optimize` and `kernelwright.apply`: one step, verified and measured before it reaches the editor."""
+
+from lsprotocol.types import ExecuteCommandParams, MessageType, ProgressToken
+
+from kernelwright import words
+from kernelwright.lsp import applying, diagnostics, jobs, results
+from kernelwright.lsp.commands.answers import declined, sentence
+from kernelwright.lsp.commands.arguments import Arguments, arguments, subject
+from kernelwright.lsp.session import Session
+from kernelwright.lsp.snapshot import Snapshot
+from kernelwright.values import Failure, FailureKind, Outcome, Refusal, Step, apply
+from kernelwright.wire import Json, encode
+
+_AGAIN = "Run again"
+
+
+async def optimize(session: Session, params: ExecuteCommandParams) -> Json:
+    """The next step of a kernel; the policy chooses, unless a strategy is named."""
+    asked = arguments(params)
+    if isinstance(asked, Refusal):
+        return declined(session, asked)
+    return await _step(session, asked, params.work_done_token)
+
+
+async def apply_strategy(session: Session, params: ExecuteCommandParams) -> Json:
+    """One step of the strategy that is named."""
+    asked = arguments(params)
+    if not isinstance(asked, Refusal) and asked.strategy is None:
+        asked = Refusal('kernelwright.apply needs a strategy: {"uri": …, "strategy": …}.')
+    if isinstance(asked, Refusal):
+        return declined(session, asked)
+    return await _step(session, asked, params.work_done_token)
+
+
+async def _step(session: Session, asked: Arguments, token: ProgressToken | None) -> Json:
+    found = subject(session, asked)
+    if isinstance(found, Refusal):
+        return declined(session, found)
+    from kernelwright.engine import Request
+
+    snapshot = found.snapshot
+    engine = session.engine(snapshot.path)
+    request = Request(snapshot.path, snapshot.text, found.kernel.name, asked.strategy)
+    answer = await jobs.run(
+        session,
+        found.key,
+        f"Optimize {found.kernel.name}",
+        lambda report, cancel: engine.optimize(request, report, cancel),
+        told,
+        token,
+    )
+    if not isinstance(answer, Step):
+        return declined(session, answer)
+    refused = await show(session, snapshot, answer)
+    if refused is None:
+        return encode(answer)
+    if await session.client.ask(f"{refused.reason} Run the step again on the text as it is now?", _AGAIN) == _AGAIN:
+        return await _step(session, asked, None)
+    return encode(refused)
+
+
+async def show(session: Session, made_for: Snapshot, step: Step) -> Refusal | None:
+    """Applies a kept step and shows its evidence; a rejected one is only shown. Says why if the text had moved on."""
+    if step.failure is not None and step.failure.kind is FailureKind.CANCELLED:
+        return None
+    if step.outcome is not Outcome.KEPT or step.edits is None:
+        _remember(session, made_for, step)
+        session.client.tell(told(step), MessageType.Info if step.failure is None else MessageType.Warning)
+        if step.failure is not None and step.failure.detail:
+            session.client.log(step.failure.detail)
+        return None
+    refused = await applying.apply(session, made_for.uri, step.edits, f"Kernelwright: {title(step)}")
+    if refused is None:
+        _remember(session, made_for.replaced(apply(step.edits, made_for.text)), step)
+    return refused
+
+
+def told(answer: Step | Refusal | Failure) -> str:
+    return words.of_step(answer, title(answer)) if isinstance(answer, Step) else sentence(answer)
+
+
+def title(step: Step) -> str:
+    from kernelwright.macro.strategies import registry
+
+    strategy = registry().get(step.action.strategy)
+    return strategy.title if strategy else step.action.strategy
+
+
+def _remember(session: Session, about: Snapshot, step: Step) -> None:
+    """`about` has the text that the evidence is of."""
+    kernel = about.kernel(step.kernel)
+    if kernel is not None:
+        session.remember(about.uri, results.of_step(step, results.code_of(about.text, kernel, about.kernels)))
+    diagnostics.publish(session, about.uri)

@@ -1,0 +1,54 @@
+"""`kernelwright.history` and `kernelwright.doctor`: what was tried, and what of the toolchain is here."""
+
+from pathlib import Path
+
+from lsprotocol.types import ExecuteCommandParams
+
+from kernelwright.lsp import jobs
+from kernelwright.lsp.commands.answers import declined
+from kernelwright.lsp.commands.arguments import Arguments, arguments
+from kernelwright.lsp.commands.optimizing import told
+from kernelwright.lsp.session import Session
+from kernelwright.values import Refusal
+from kernelwright.wire import Json, encode
+
+
+async def history(session: Session, params: ExecuteCommandParams) -> Json:
+    """The Steps of a file, or of one of its kernels, in order; each with `sentence`, the line that a person reads."""
+    asked = arguments(params)
+    if isinstance(asked, Refusal):
+        return declined(session, asked)
+    snapshot = session.documents.get(asked.uri)
+    if snapshot is None:
+        return declined(session, Refusal(f"{asked.uri} is not open in the editor; open it first."))
+    steps = session.engine(snapshot.path).history(snapshot.path, asked.kernel)
+    if not asked.quiet:
+        lines = [f"{number}. {step.kernel}: {told(step)}" for number, step in enumerate(steps, 1)]
+        session.client.tell("\n".join(lines) or "Nothing has been tried on this file yet.")
+    return [{**encode(step), "sentence": told(step)} for step in steps]
+
+
+async def doctor(session: Session, params: ExecuteCommandParams) -> Json:
+    """One line each for the interpreter, its packages, the device, the tools and the journal."""
+    from kernelwright.doctor import examine
+
+    asked = arguments(params) if params.arguments else Arguments("")
+    if isinstance(asked, Refusal):
+        return declined(session, asked)
+    snapshot = session.documents.get(asked.uri)
+    root = session.root_of(snapshot.path if snapshot else str(Path.cwd() / "file"))
+    engine = session.engine(str(root / "file"))
+    lines = await jobs.run(
+        session,
+        (asked.uri, "the doctor"),
+        "Looking at the toolchain",
+        lambda report, cancel: examine(engine.workers, root),
+        lambda answer: "",
+        params.work_done_token,
+    )
+    if isinstance(lines, Refusal):
+        return declined(session, lines)
+    said = [f"{line.name}: {line.detail if line.found else f'missing. {line.remedy}'}" for line in lines]
+    if not asked.quiet:
+        session.client.tell("\n".join(said))
+    return [encode(line) for line in lines]

@@ -1,0 +1,51 @@
+"""`kernelwright.revert` takes a step back; `kernelwright.resetBaseline` makes the text of now the one to judge against."""
+
+from lsprotocol.types import ExecuteCommandParams
+
+from kernelwright.lsp import applying, diagnostics
+from kernelwright.lsp.commands.answers import declined
+from kernelwright.lsp.commands.arguments import Subject, arguments, subject
+from kernelwright.lsp.session import Session
+from kernelwright.values import Edits, Outcome, Refusal
+from kernelwright.wire import Json, encode
+
+
+async def revert(session: Session, params: ExecuteCommandParams) -> Json:
+    """Takes back the step that is named, or the last kept one of the kernel, with all that were taken after it."""
+    asked = arguments(params)
+    found = asked if isinstance(asked, Refusal) else subject(session, asked)
+    if isinstance(found, Refusal):
+        return declined(session, found)
+    step = asked.step or _last_kept(session, found)
+    if step is None:
+        return declined(session, Refusal(f"{found.kernel.name} has no kept step that could be taken back."))
+    snapshot = found.snapshot
+    engine = session.engine(snapshot.path)
+    edits = engine.revert(snapshot.path, snapshot.text, step)
+    refused = edits if isinstance(edits, Refusal) else await _apply(session, found, edits)
+    session.learned()
+    return encode(edits) if refused is None else declined(session, refused)
+
+
+async def reset_baseline(session: Session, params: ExecuteCommandParams) -> Json:
+    """True once the text is the new baseline; results against the old one are dropped."""
+    asked = arguments(params)
+    found = asked if isinstance(asked, Refusal) else subject(session, asked)
+    if isinstance(found, Refusal):
+        return declined(session, found)
+    snapshot = found.snapshot
+    session.engine(snapshot.path).reset_baseline(snapshot.path, snapshot.text, found.kernel.name)
+    session.forget(snapshot.uri, found.kernel.name)
+    session.learned()
+    diagnostics.publish(session, snapshot.uri)
+    session.client.tell(f"{found.kernel.name} is now judged against the text as it is.")
+    return True
+
+
+async def _apply(session: Session, found: Subject, edits: Edits) -> Refusal | None:
+    return await applying.apply(session, found.snapshot.uri, edits, f"Kernelwright: {edits.summary}")
+
+
+def _last_kept(session: Session, found: Subject) -> str | None:
+    steps = session.engine(found.snapshot.path).history(found.snapshot.path, found.kernel.name)
+    return next((step.id for step in reversed(steps) if step.outcome is Outcome.KEPT), None)

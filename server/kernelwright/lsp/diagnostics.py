@@ -1,0 +1,157 @@
+"""`textDocument/publishDiagnostics` and `textDocument/diagnostic`: results of kernels, wrong workload lines, findings."""
+
+from functools import cache
+from pathlib import Path
+
+from lsprotocol import types as lsp
+
+from kernelwright import words
+from kernelwright.lsp.results import Result
+from kernelwright.lsp.session import Session
+from kernelwright.lsp.snapshot import Snapshot
+from kernelwright.values import Check, Kernel, Outcome, Region
+
+SOURCE = "kernelwright"
+
+_DOCS = Path(__file__).parents[3] / "docs"
+_MOST_CHECKS = 5  # failed checks shown one by one
+
+
+def publish(session: Session, uri: str) -> None:
+    """Sends what is to be said of a document now; a client that pulls is asked to do so."""
+    snapshot = session.documents.get(uri)
+    if snapshot is None:
+        return
+    session.client.refresh()
+    if session.client.pulls:
+        return
+    found = of_snapshot(session, snapshot)
+    session.server.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, found, snapshot.version))
+
+
+def clear(session: Session, uri: str) -> None:
+    session.server.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, []))
+
+
+def pull(session: Session, params: lsp.DocumentDiagnosticParams) -> lsp.RelatedFullDocumentDiagnosticReport:
+    snapshot = session.documents.get(params.text_document.uri)
+    return lsp.RelatedFullDocumentDiagnosticReport(of_snapshot(session, snapshot) if snapshot else [])
+
+
+def of_snapshot(session: Session, snapshot: Snapshot) -> list[lsp.Diagnostic]:
+    results = [d for kernel in snapshot.kernels for d in of_kernel(session, snapshot, kernel)]
+    return [*results, *_workload_problems(snapshot), *(_findings(snapshot) if session.settings.findings else ())]
+
+
+def of_kernel(session: Session, snapshot: Snapshot, kernel: Kernel) -> list[lsp.Diagnostic]:
+    """What is known of a kernel, at its name."""
+    known = session.result(snapshot, kernel)
+    if known is None:
+        return []
+    result, stale = known
+    place = snapshot.name_range(kernel)
+    if stale:
+        message = f"Stale: {kernel.name} was changed after it was verified; verify or measure it again."
+        return [_diagnostic(place, lsp.DiagnosticSeverity.Warning, "stale", message)]
+    if result.failure is not None and result.outcome is None:
+        message = f"{kernel.name} could not be verified: {words.of_failure(result.failure)}"
+        return [_diagnostic(place, lsp.DiagnosticSeverity.Error, result.failure.kind.value, message)]
+    if result.outcome is Outcome.REJECTED:
+        return [_rejected(session, snapshot, result, place)]
+    if result.verdict is None:
+        return []
+    if result.verdict.passed:
+        message = words.result(result.verdict, result.measurement, result.unmeasured)
+        return [_diagnostic(place, lsp.DiagnosticSeverity.Information, result.strategy or "verified", message)]
+    if not result.verdict.failed_checks:
+        message = words.of_verdict(result.verdict)
+        return [_diagnostic(place, lsp.DiagnosticSeverity.Warning, "not-checkable", message)]
+    return [
+        _diagnostic(
+            place, lsp.DiagnosticSeverity.Error, check.name, _failed(kernel, check), _at_edit(session, snapshot, result)
+        )
+        for check in result.verdict.failed_checks[:_MOST_CHECKS]
+    ]
+
+
+def _rejected(session: Session, snapshot: Snapshot, result: Result, place: lsp.Range) -> lsp.Diagnostic:
+    """A step that was not kept: the file is as it was, so this is no error of the file."""
+    title = _title(result.strategy)
+    wrong = result.verdict is not None and not result.verdict.passed
+    if result.failure is not None:
+        why = words.of_failure(result.failure)
+    else:
+        why = words.of_verdict(result.verdict) if result.verdict is not None and wrong else result.unmeasured
+    severity = lsp.DiagnosticSeverity.Warning if wrong else lsp.DiagnosticSeverity.Information
+    message = f"{title}: not kept, the file is unchanged. {why}"
+    return _diagnostic(place, severity, result.strategy, message, _at_edit(session, snapshot, result))
+
+
+def _failed(kernel: Kernel, check: Check) -> str:
+    return f"{kernel.name} no longer does what its baseline does. {words.of_check(check)}"
+
+
+def _at_edit(session: Session, snapshot: Snapshot, result: Result) -> list[lsp.DiagnosticRelatedInformation] | None:
+    region: Region | None = result.region
+    if region is None or not session.client.can("text_document.publish_diagnostics.related_information"):
+        return None
+    where = snapshot.lines_range(region.start_line, max(region.end_line, region.start_line + 1))
+    said = f"{_title(result.strategy)}{': ' + region.label if region.label else ''}"
+    return [lsp.DiagnosticRelatedInformation(lsp.Location(snapshot.uri, where), said)]
+
+
+def _workload_problems(snapshot: Snapshot) -> list[lsp.Diagnostic]:
+    from kernelwright.source.workload import problems
+
+    return [
+        _diagnostic(
+            lsp.Range(snapshot.at(problem.line, problem.column), snapshot.at(problem.line, problem.end_column)),
+            lsp.DiagnosticSeverity.Error,
+            "workload",
+            problem.message,
+        )
+        for problem in problems(snapshot.text)
+    ]
+
+
+def _findings(snapshot: Snapshot) -> list[lsp.Diagnostic]:
+    return []
+
+
+def _title(strategy: str) -> str:
+    from kernelwright.macro.strategies import registry
+
+    found = registry().get(strategy)
+    return found.title if found else strategy
+
+
+def _diagnostic(
+    place: lsp.Range,
+    severity: lsp.DiagnosticSeverity,
+    code: str,
+    message: str,
+    related: list[lsp.DiagnosticRelatedInformation] | None = None,
+) -> lsp.Diagnostic:
+    return lsp.Diagnostic(
+        place,
+        message,
+        severity,
+        code,
+        _described(code),
+        SOURCE,
+        related_information=related,
+    )
+
+
+@cache
+def _described(code: str) -> lsp.CodeDescription | None:
+    """A link to the page that explains a code, where the pages are at hand."""
+    page = _DOCS / ("strategies.md" if code in _strategies() else "findings.md" if "/" in code else "protocol.md")
+    return lsp.CodeDescription(f"{page.as_uri()}#{code.replace('.', '')}") if page.is_file() else None
+
+
+@cache
+def _strategies() -> frozenset[str]:
+    from kernelwright.macro.strategies import registry
+
+    return frozenset(registry())

@@ -1,0 +1,119 @@
+"""The pages on settings and on the protocol, and the settings' JSON schema, written from the code."""
+
+import dataclasses
+import inspect
+
+from kernelwright.lsp import configuration
+from kernelwright.settings import Settings
+
+_JSON_TYPES = {bool: "boolean", int: "integer", float: "number", str: "string"}
+
+
+def settings_schema() -> dict[str, object]:
+    """The `configuration` that an editor's extension contributes."""
+    return {
+        "title": "Kernelwright",
+        "type": "object",
+        "properties": {f"{configuration.SECTION}.{configuration.name(f)}": _entry(f) for f in _fields()},
+    }
+
+
+def settings_page() -> str:
+    rows = [
+        "# Settings",
+        "",
+        "An editor asks for them under the section `kernelwright` (`workspace/configuration`), or sends them with",
+        "`workspace/didChangeConfiguration` or as initialization options. A malformed setting is named in a message, and",
+        "its default is used. This page is generated from the code.",
+        "",
+    ]
+    for field in _fields():
+        choices, minimum = field.metadata["choices"], field.metadata["minimum"]
+        rows += [f"## `{configuration.SECTION}.{configuration.name(field)}`", "", str(field.metadata["words"]), ""]
+        rows.append(f"- Type: {_JSON_TYPES[type(field.default)]}")
+        rows.append(f"- Default: `{_shown(field.default)}`")
+        if choices:
+            rows.append(f"- One of: {', '.join(f'`{choice}`' for choice in choices)}")
+        if minimum is not None:
+            rows.append(f"- Least: {minimum:g}")
+        rows.append("")
+    return "\n".join(rows).rstrip() + "\n"
+
+
+def protocol_page() -> str:
+    from kernelwright.lsp.commands import COMMANDS
+    from kernelwright.lsp.server import FEATURES
+
+    rows = [_INTRODUCTION.strip(), "", "## Methods", "", "| method | what it shows |", "|---|---|"]
+    documented = {method: _first_line(handler) for method, handler, _ in FEATURES}
+    rows += [f"| `{method}` | {words} |" for method, words in {**_METHODS, **documented}.items() if words]
+    rows += ["", "## Commands", "", _ARGUMENTS.strip(), "", "| command | answer |", "|---|---|"]
+    rows += [f"| `{name}` | {_first_line(command)} |" for name, command in COMMANDS.items()]
+    rows += ["", _RESULTS.strip(), ""]
+    return "\n".join(rows)
+
+
+def _fields() -> tuple[dataclasses.Field, ...]:
+    return dataclasses.fields(Settings)
+
+
+def _entry(field: dataclasses.Field) -> dict[str, object]:
+    entry: dict[str, object] = {
+        "type": _JSON_TYPES[type(field.default)],
+        "default": field.default,
+        "markdownDescription": field.metadata["words"],
+    }
+    if field.metadata["choices"]:
+        entry["enum"] = list(field.metadata["choices"])
+    if field.metadata["minimum"] is not None:
+        entry["minimum"] = field.metadata["minimum"]
+    return entry
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f'"{value}"' if isinstance(value, str) else f"{value}"
+
+
+def _first_line(handler: object) -> str:
+    return (inspect.getdoc(handler) or "").split("\n\n")[0].replace("\n", " ").replace("|", "\\|")
+
+
+_INTRODUCTION = """
+# The protocol
+
+Kernelwright speaks the Language Server Protocol 3.17 on stdin and stdout (`kernelwright serve`), with no methods of its
+own: all it does can be reached from any client. Positions are counted in the encoding that the client prefers (utf-8,
+utf-16 or utf-32). This page is generated from the code.
+"""
+
+_METHODS = {
+    "textDocument/publishDiagnostics": "Results of kernels at their names, wrong workload lines, findings.",
+    "textDocument/diagnostic": "The same, for a client that pulls and supports `workspace/diagnostic/refresh`; "
+    "nothing is pushed to it then.",
+    "window/workDoneProgress": "Every job over half a second, its stages in words; a cancel works within a second.",
+    "workspace/applyEdit": "A kept step, as one versioned edit annotated with its strategy. If the text has changed since the "
+    "step began, nothing is applied and the person is asked whether to run it again.",
+    "window/showMessageRequest": "The offer to run a step again.",
+}
+
+_ARGUMENTS = """
+Each takes one argument, an object. `uri` is the file, which must be open; `kernel` names the kernel, or `line` (from 0)
+points into it; neither is needed in a file with one kernel. `strategy` is the id of a strategy, `step` of a step.
+`quiet: true` leaves out the message window of `history` and `doctor`. Answers are values in JSON, each with its class
+under `$`; a `Refusal` or `Failure` says in words why there is no other answer.
+"""
+
+_RESULTS = """
+## Diagnostics of a kernel
+
+All have the source `kernelwright`; the code is the id of a strategy, a check or a finding.
+
+| severity | what it says |
+|---|---|
+| Information | The text is verified; with a speedup where one was measured. Or: a step brought no gain and was not kept |
+| Error | A check fails on the text as it is: with its numbers, case and seed; related information at the edit |
+| Warning | Stale: the kernel was changed after it was verified. Or: a step failed the gate and was not kept. Or: a finding |
+| Hint | A finding with a quick fix |
+"""

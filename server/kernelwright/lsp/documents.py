@@ -1,0 +1,80 @@
+"""The open documents: our own copy of each text, changed as the client says, with the old tree for incremental parsing."""
+
+import asyncio
+
+from lsprotocol import types as lsp
+from pygls.uris import to_fs_path
+
+from kernelwright.lsp import positions
+from kernelwright.lsp.snapshot import Snapshot
+
+
+class Documents:
+    def __init__(self) -> None:
+        self._open: dict[str, Snapshot] = {}
+        self._changed = asyncio.Event()
+
+    def __iter__(self):
+        return iter(tuple(self._open.values()))
+
+    def get(self, uri: str) -> Snapshot | None:
+        return self._open.get(uri)
+
+    def open(self, item: lsp.TextDocumentItem, encoding: lsp.PositionEncodingKind | str) -> Snapshot:
+        path = to_fs_path(item.uri) or item.uri
+        return self._put(Snapshot(item.uri, path, item.version, _lf(item.text), encoding, crlf="\r\n" in item.text))
+
+    def change(
+        self, uri: str, version: int, changes: list[lsp.TextDocumentContentChangeEvent]
+    ) -> tuple[Snapshot, Snapshot] | None:
+        """The document before and after the changes; None for one that is not open."""
+        before = self._open.get(uri)
+        if before is None:
+            return None
+        lines = before.lines
+        for change in changes:
+            lines = _changed(lines, change, before.encoding)
+        tree = before.__dict__.get("document", before.previous)
+        after = Snapshot(uri, before.path, version, lines.text, before.encoding, tree, before.crlf)
+        after.__dict__["lines"] = lines
+        return before, self._put(after)
+
+    def close(self, uri: str) -> None:
+        self._open.pop(uri, None)
+        self._wake()
+
+    async def wait_for_text(self, uri: str, text_hash: str, seconds: float) -> Snapshot | None:
+        """The document once it has this text; None if it does not come to that in time, or is closed."""
+        try:
+            async with asyncio.timeout(seconds):
+                while (snapshot := self._open.get(uri)) is not None:
+                    if snapshot.hash == text_hash:
+                        return snapshot
+                    await self._changed.wait()
+        except TimeoutError:
+            pass
+        return None
+
+    def _put(self, snapshot: Snapshot) -> Snapshot:
+        self._open[snapshot.uri] = snapshot
+        self._wake()
+        return snapshot
+
+    def _wake(self) -> None:
+        self._changed.set()
+        self._changed = asyncio.Event()
+
+
+def _changed(
+    lines: positions.Lines, change: lsp.TextDocumentContentChangeEvent, encoding: lsp.PositionEncodingKind | str
+) -> positions.Lines:
+    if isinstance(change, lsp.TextDocumentContentChangeWholeDocument):
+        return positions.lines(_lf(change.text))
+    start = lines.offset(change.range.start, encoding)
+    end = max(start, lines.offset(change.range.end, encoding))
+    return positions.lines(lines.text[:start] + _lf(change.text) + lines.text[end:])
+
+
+def _lf(text: str) -> str:
+    """Inside, lines end in LF: positions do not depend on it, and a rewrite need not know what the file uses."""
+    return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text

@@ -1,0 +1,102 @@
+"""`textDocument/hover`: the card of a kernel."""
+
+import re
+
+from lsprotocol import types as lsp
+
+from kernelwright import words
+from kernelwright.lsp import roof
+from kernelwright.lsp.menu import Menu
+from kernelwright.lsp.session import Session
+from kernelwright.lsp.snapshot import Snapshot
+from kernelwright.values import Kernel, Language, Outcome, Refusal, Workload
+
+_MOST_STRATEGIES = 3
+_KINDS = {Language.TRITON: "Triton kernel", Language.TORCH: "PyTorch", Language.CUDA: "CUDA kernel"}
+
+
+def hover(session: Session, params: lsp.HoverParams) -> lsp.Hover | None:
+    """Shown on the name of a kernel and on the lines of its definition's head."""
+    snapshot = session.documents.get(params.text_document.uri)
+    if snapshot is None:
+        return None
+    kernel = _hovered(snapshot, params.position)
+    if kernel is None:
+        return None
+    card = "\n\n".join(part for part in _card(session, snapshot, kernel) if part)
+    if session.client.markdown:
+        contents = lsp.MarkupContent(lsp.MarkupKind.Markdown, card)
+    else:
+        contents = lsp.MarkupContent(lsp.MarkupKind.PlainText, re.sub(r"\*\*|`", "", card))
+    return lsp.Hover(contents, snapshot.name_range(kernel))
+
+
+def _hovered(snapshot: Snapshot, position: lsp.Position) -> Kernel | None:
+    """The kernel whose decorators, name line or launcher's first line is under the pointer."""
+    kernel = snapshot.kernel_at(position.line)
+    if kernel is None:
+        return None
+    head = range(kernel.start_line, kernel.name_line + 1)
+    return kernel if position.line in head or position.line == kernel.entry_start_line else None
+
+
+def _card(session: Session, snapshot: Snapshot, kernel: Kernel) -> tuple[str, ...]:
+    menu = session.menu(snapshot, kernel)
+    kind = "PyTorch module" if kernel.is_module else _KINDS[kernel.language]
+    head = f"**{kernel.name}**: {kind}, lines {kernel.start_line + 1} to {kernel.end_line}"
+    if isinstance(menu, Refusal):
+        return head, menu.reason
+    return (
+        head,
+        _workload(snapshot, kernel),
+        _baseline(menu),
+        roof.sentence(menu.observation),
+        _strategies(menu),
+        _last(session, snapshot, kernel),
+    )
+
+
+def _workload(snapshot: Snapshot, kernel: Kernel) -> str:
+    workload = snapshot.workload(kernel)
+    if not isinstance(workload, Workload):
+        return f"No workload: {workload.reason}"
+    more = len(workload.cases) - 1
+    others = f" and {more} more for correctness" if more > 0 else ""
+    return f"Workload ({workload.source.value}): `{workload.described}`{others}"
+
+
+def _baseline(menu: Menu) -> str:
+    kept = [step for step in menu.observation.history if step.outcome is Outcome.KEPT]
+    if not kept:
+        return "Baseline: the file as it is"
+    steps = "1 kept step" if len(kept) == 1 else f"{len(kept)} kept steps"
+    return f"Baseline: the file before the first step; {steps} since"
+
+
+def _strategies(menu: Menu) -> str:
+    lines = [_strategy(menu, offer) for offer in menu.ordered if offer.refusal is None or offer.refusal.pending]
+    if not lines:
+        reasons = [f"- {offer.strategy.title}: {offer.refusal.reason}" for offer in menu.ordered if offer.refusal]
+        return "\n".join(["No strategy applies:", *reasons]) if reasons else ""
+    stop = f"\n\n{menu.stop_reason}" if menu.best is None and menu.ranking and menu.ranking[0].is_stop else ""
+    return "\n".join(["Strategies, best first:", *lines[:_MOST_STRATEGIES]]) + stop
+
+
+def _strategy(menu: Menu, offer) -> str:
+    if offer.refusal is not None:
+        return f"- **{offer.strategy.title}**: {offer.strategy.why} {offer.refusal.reason}"
+    return f"- **{offer.strategy.title}**: {menu.reason(offer.strategy.id) or offer.strategy.why}"
+
+
+def _last(session: Session, snapshot: Snapshot, kernel: Kernel) -> str:
+    known = session.result(snapshot, kernel)
+    if known is None:
+        return ""
+    result, stale = known
+    if stale:
+        return "Last result: stale, the kernel was changed since"
+    if result.verdict is not None and result.outcome is not Outcome.REJECTED:
+        return f"Last result: {words.result(result.verdict, result.measurement, result.unmeasured)}"
+    if result.failure is not None:
+        return f"Last result: {words.of_failure(result.failure)}"
+    return f"Last result: {result.strategy} was not kept. {result.unmeasured}"

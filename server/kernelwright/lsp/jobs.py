@@ -1,0 +1,98 @@
+"""Running a job for a person: progress in words, and a cancel that reaches the worker."""
+
+import asyncio
+import uuid
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+from lsprotocol import types as lsp
+from pygls.exceptions import JsonRpcException
+
+from kernelwright.lsp.session import Session
+from kernelwright.values import Refusal
+
+_PATIENCE = 0.5  # seconds: a shorter job shows no progress
+
+Report = Callable[[str], None]
+
+
+class Progress:
+    """Progress of one job. It appears when the job has lasted a while, or at once when the client gave a token."""
+
+    def __init__(self, session: Session, title: str, cancel: asyncio.Event, token: lsp.ProgressToken | None) -> None:
+        self._session = session
+        self._progress = session.server.work_done_progress
+        self._title = title
+        self._cancel = cancel
+        self._token = token
+        self._stage = ""
+        self._shown = False
+        self._appearing: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        if self._token is not None:
+            self._begin(self._token)
+        elif self._session.client.can("window.work_done_progress"):
+            self._appearing = asyncio.get_running_loop().create_task(self._appear())
+
+    def report(self, stage: str) -> None:
+        self._stage = stage
+        if self._shown and self._token is not None:
+            self._progress.report(self._token, lsp.WorkDoneProgressReport(message=stage, cancellable=True))
+
+    def end(self, message: str) -> None:
+        if self._appearing is not None:
+            self._appearing.cancel()
+        if self._shown and self._token is not None:
+            self._progress.end(self._token, lsp.WorkDoneProgressEnd(message=message))
+            self._progress.tokens.pop(self._token, None)
+
+    async def _appear(self) -> None:
+        await asyncio.sleep(_PATIENCE)
+        token = str(uuid.uuid4())
+        try:
+            await self._progress.create_async(token)
+        except JsonRpcException:
+            return  # the client wants no progress for now; the job goes on without
+        self._token = token
+        self._begin(token)
+
+    def _begin(self, token: lsp.ProgressToken) -> None:
+        self._shown = True
+        begin = lsp.WorkDoneProgressBegin(title=self._title, message=self._stage or None, cancellable=True)
+        self._progress.begin(token, begin)
+        loop = asyncio.get_running_loop()
+        # The client's cancel notification cancels this future; the job polls the event.
+        self._progress.tokens[token].add_done_callback(lambda _: loop.call_soon_threadsafe(self._cancel.set))
+
+
+T = TypeVar("T")
+
+
+async def run(
+    session: Session,
+    subject: tuple[str, str],
+    title: str,
+    job: Callable[[Report, asyncio.Event], Awaitable[T]],
+    said: Callable[[T], str],
+    token: lsp.ProgressToken | None = None,
+) -> T | Refusal:
+    """The job's answer; `subject` is its document and kernel, which has one job at a time.
+
+    `said` puts the answer into the words that end the progress.
+    """
+    if subject in session.running:
+        return Refusal(f"A job for {subject[1]} is running already; cancel it or wait for its end.")
+    cancel = asyncio.Event()
+    session.running[subject] = cancel
+    progress = Progress(session, title, cancel, token)
+    progress.start()
+    message = "Stopped by an error; see the log."
+    try:
+        answer = await job(progress.report, cancel)
+        message = said(answer)
+        return answer
+    finally:
+        del session.running[subject]
+        progress.end(message)
+        session.learned()

@@ -1,0 +1,54 @@
+"""Start, settings and end of a server."""
+
+import functools
+
+from lsprotocol import types as lsp
+
+from kernelwright.lsp import configuration, diagnostics
+from kernelwright.lsp.session import Session
+
+
+def initialize(session: Session, params: lsp.InitializeParams) -> None:
+    """Pulled diagnostics are offered only to a client that can also be told when to pull, so that it sees each once."""
+    if session.client.pulls:
+        options = lsp.DiagnosticOptions(
+            inter_file_dependencies=False, workspace_diagnostics=False, identifier="kernelwright"
+        )
+        session.server.feature(lsp.TEXT_DOCUMENT_DIAGNOSTIC, options)(functools.partial(diagnostics.pull, session))
+    if params.initialization_options is not None:
+        _use(session, params.initialization_options)
+
+
+async def initialized(session: Session, params: lsp.InitializedParams) -> None:
+    if session.client.can("workspace.did_change_configuration.dynamic_registration"):
+        options = lsp.DidChangeConfigurationRegistrationOptions(section=configuration.SECTION)
+        registration = lsp.Registration("kernelwright-settings", lsp.WORKSPACE_DID_CHANGE_CONFIGURATION, options)
+        await session.server.client_register_capability_async(lsp.RegistrationParams([registration]))
+    await _ask(session)
+
+
+async def configuration_changed(session: Session, params: lsp.DidChangeConfigurationParams) -> None:
+    """Clients that can be asked are asked; the others send their settings along."""
+    if session.client.can("workspace.configuration"):
+        await _ask(session)
+    else:
+        _use(session, params.settings)
+    for snapshot in session.documents:
+        diagnostics.publish(session, snapshot.uri)
+
+
+async def shut_down(session: Session, params: None) -> None:
+    await session.shut_down()
+
+
+async def _ask(session: Session) -> None:
+    if session.client.can("workspace.configuration"):
+        _use(session, await session.client.configuration(configuration.SECTION))
+
+
+def _use(session: Session, data: object) -> None:
+    section = data.get(configuration.SECTION) if isinstance(data, dict) else None
+    settings, problems = configuration.read(section if section is not None else data)
+    session.use(settings)
+    for problem in problems:
+        session.client.tell(problem, lsp.MessageType.Warning)

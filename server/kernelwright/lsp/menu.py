@@ -1,0 +1,55 @@
+"""What could be done to one kernel: every strategy's offer, in the order of the policy."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from kernelwright.lsp.snapshot import Snapshot
+from kernelwright.macro.policy import Offer, Scored, candidates
+from kernelwright.macro.policy.expected_gain import expected_gain
+from kernelwright.macro.strategy import Observation
+from kernelwright.values import Kernel, Refusal
+
+if TYPE_CHECKING:
+    from kernelwright.engine import Engine
+
+
+@dataclass(frozen=True)
+class Menu:
+    observation: Observation
+    offers: tuple[Offer, ...]
+    ranking: tuple[Scored, ...]
+
+    @property
+    def best(self) -> Scored | None:
+        """The Action that comes first; None when the policy would rather stop."""
+        return self.ranking[0] if self.ranking and not self.ranking[0].is_stop else None
+
+    @property
+    def stop_reason(self) -> str:
+        return next((scored.reason for scored in self.ranking if scored.is_stop), "")
+
+    def reason(self, strategy: str) -> str:
+        return next((scored.reason for scored in self.ranking if scored.action.strategy == strategy), "")
+
+    @property
+    def ordered(self) -> tuple[Offer, ...]:
+        """Offers that apply, best first; then those that wait for the op graph; then those that do not apply."""
+        order = {}
+        for place, scored in enumerate(self.ranking):
+            order.setdefault(scored.action.strategy, place)
+        return tuple(sorted(self.offers, key=lambda offer: (_class(offer), order.get(offer.strategy.id, len(order)))))
+
+
+def menu(engine: "Engine", snapshot: Snapshot, kernel: Kernel) -> Menu | Refusal:
+    observation = engine.observe(snapshot.path, snapshot.text, kernel.name)
+    if isinstance(observation, Refusal):
+        return observation
+    offers = engine.menu(observation)
+    policy = expected_gain(engine.settings.min_gain)
+    return Menu(observation, offers, policy(observation, candidates(observation, offers)))
+
+
+def _class(offer: Offer) -> int:
+    if offer.refusal is None:
+        return 0
+    return 1 if offer.refusal.pending else 2

@@ -1,0 +1,60 @@
+"""The language server: which method is answered by which module. Nothing heavy is loaded before `initialize` is answered."""
+
+import functools
+import logging
+import sys
+
+from lsprotocol import types as lsp
+from pygls.lsp.server import LanguageServer
+
+from kernelwright import __version__
+from kernelwright.lsp import code_action, code_lens, hover, inlay_hint, lifecycle
+from kernelwright.lsp.commands import COMMANDS
+from kernelwright.lsp.protocol import Protocol
+from kernelwright.lsp.session import Session
+from kernelwright.lsp.sync import Sync
+
+_FILES = lsp.FileOperationRegistrationOptions([lsp.FileOperationFilter(lsp.FileOperationPattern("**/*.py"), "file")])
+_ACTIONS = lsp.CodeActionOptions(list(code_action.KINDS), resolve_provider=True)
+_LENSES = lsp.CodeLensOptions(resolve_provider=True)
+
+FEATURES = (
+    (lsp.INITIALIZE, lifecycle.initialize, None),
+    (lsp.INITIALIZED, lifecycle.initialized, None),
+    (lsp.SHUTDOWN, lifecycle.shut_down, None),
+    (lsp.WORKSPACE_DID_CHANGE_CONFIGURATION, lifecycle.configuration_changed, None),
+    (lsp.TEXT_DOCUMENT_HOVER, hover.hover, None),
+    (lsp.TEXT_DOCUMENT_CODE_ACTION, code_action.code_action, _ACTIONS),
+    (lsp.CODE_ACTION_RESOLVE, code_action.resolve, None),
+    (lsp.TEXT_DOCUMENT_CODE_LENS, code_lens.code_lens, _LENSES),
+    (lsp.CODE_LENS_RESOLVE, code_lens.resolve, None),
+    (lsp.TEXT_DOCUMENT_INLAY_HINT, inlay_hint.inlay_hint, None),
+)
+"""Method, handler taking the session and the parameters, options to register it with."""
+
+
+def serve() -> None:
+    """Runs the server on stdin and stdout until the client says exit."""
+    logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(name)s: %(message)s")
+    logging.getLogger("pygls.protocol.json_rpc").setLevel(logging.ERROR)
+    build().start_io()
+
+
+def build() -> LanguageServer:
+    server = LanguageServer("kernelwright", __version__, protocol_cls=Protocol)
+    session = Session(server)
+    sync = Sync(session)
+    features = (
+        *((method, functools.partial(handler, session), options) for method, handler, options in FEATURES),
+        (lsp.TEXT_DOCUMENT_DID_OPEN, sync.opened, None),
+        (lsp.TEXT_DOCUMENT_DID_CHANGE, sync.changed, None),
+        (lsp.TEXT_DOCUMENT_DID_SAVE, sync.saved, None),
+        (lsp.TEXT_DOCUMENT_DID_CLOSE, sync.closed, None),
+        (lsp.WORKSPACE_DID_RENAME_FILES, sync.renamed, _FILES),
+        (lsp.WORKSPACE_DID_DELETE_FILES, sync.deleted, _FILES),
+    )
+    for method, handler, options in features:
+        server.feature(method, options)(functools.partial(handler))
+    for name, command in COMMANDS.items():
+        server.command(name)(functools.partial(command, session))
+    return server

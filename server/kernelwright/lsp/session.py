@@ -1,0 +1,143 @@
+"""The server's only mutable state: open documents, settings, results, engines. Features get frozen snapshots."""
+
+import asyncio
+from collections.abc import Coroutine
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lsprotocol import types as lsp
+from pygls.lsp.server import LanguageServer
+from pygls.uris import to_fs_path
+
+from kernelwright.lsp import results
+from kernelwright.lsp.client import Client
+from kernelwright.lsp.documents import Documents
+from kernelwright.lsp.results import Result
+from kernelwright.lsp.snapshot import Snapshot
+from kernelwright.settings import DEFAULTS, Settings
+from kernelwright.values import Kernel, Outcome, Refusal, Resources
+
+if TYPE_CHECKING:
+    from kernelwright.engine import Engine
+    from kernelwright.lsp.menu import Menu
+
+_REMEMBERED = 20  # results per kernel, so that an undo brings back what was known of the text
+
+
+class Session:
+    def __init__(self, server: LanguageServer) -> None:
+        self.server = server
+        self.client = Client(server)
+        self.documents = Documents()
+        self.settings: Settings = DEFAULTS
+        self.running: dict[tuple[str, str], asyncio.Event] = {}  # the cancel event of each kernel's job
+        self._results: dict[tuple[str, str], list[Result]] = {}
+        self._resources: dict[tuple[str, str], tuple[str, tuple[Resources, ...]]] = {}
+        self._engines: dict[Path, Engine] = {}
+        self._menus: dict[tuple[str, str], tuple[object, Menu | Refusal]] = {}
+        self._knowledge = 0  # grows whenever a job may have taught an engine something
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    # Results
+
+    def remember(self, uri: str, result: Result) -> None:
+        kept = [known for known in self._results.get((uri, result.kernel), []) if known.code != result.code]
+        self._results[(uri, result.kernel)] = [*kept, result][-_REMEMBERED:]
+
+    def forget(self, uri: str, kernel: str | None = None) -> None:
+        """Drops the results of a kernel, or of a whole file that is gone."""
+        for key in [key for key in self._results if key[0] == uri and kernel in (None, key[1])]:
+            del self._results[key]
+
+    def renamed(self, old: str, new: str) -> None:
+        for key in [key for key in self._results if key[0] == old]:
+            self._results[(new, key[1])] = self._results.pop(key)
+
+    def result(self, snapshot: Snapshot, kernel: Kernel) -> tuple[Result, bool] | None:
+        """What is known of a kernel, and whether it is stale: about other code than the text has now."""
+        known = self._results.get((snapshot.uri, kernel.name))
+        if not known:
+            return None
+        code = results.code_of(snapshot.text, kernel, snapshot.kernels)
+        fitting = next((result for result in reversed(known) if result.code == code), None)
+        if fitting is not None:
+            return fitting, False
+        claims = [result for result in known if result.outcome is not Outcome.REJECTED and result.verdict is not None]
+        if not claims or claims[-1].verdict.baseline_hash == snapshot.hash:  # type: ignore[union-attr]
+            return None  # a rejected step says nothing about other code, and nothing is claimed of the baseline
+        return claims[-1], True
+
+    def resources(self, snapshot: Snapshot, kernel: Kernel) -> tuple[Resources, ...] | None:
+        """What the compiler said of this very kernel, None when it has not been asked."""
+        known = self._resources.get((snapshot.uri, kernel.name))
+        return known[1] if known and known[0] == kernel.text_hash else None
+
+    def remember_resources(self, uri: str, kernel: Kernel, found: tuple[Resources, ...]) -> None:
+        self._resources[(uri, kernel.name)] = (kernel.text_hash, found)
+
+    # Engines: one for each workspace folder, made when a kernel there is first looked at
+
+    def engine(self, path: str) -> "Engine":
+        from kernelwright.engine import Engine
+
+        root = self.root_of(path)
+        if root not in self._engines:
+            self._engines[root] = engine = Engine(root, self.settings)
+            if engine.journal.notice:
+                self.client.tell(engine.journal.notice, lsp.MessageType.Warning)
+        return self._engines[root]
+
+    def menu(self, snapshot: Snapshot, kernel: Kernel) -> "Menu | Refusal":
+        """What could be done to a kernel, worked out once for each text and state of knowledge."""
+        from kernelwright.lsp.menu import menu
+
+        key, state = (snapshot.uri, kernel.name), (snapshot.hash, self._knowledge)
+        if key not in self._menus or self._menus[key][0] != state:
+            self._menus[key] = (state, menu(self.engine(snapshot.path), snapshot, kernel))
+        return self._menus[key][1]
+
+    def learned(self) -> None:
+        """A job has ended: devices, graphs and history may say more than before."""
+        self._knowledge += 1
+
+    def use(self, settings: Settings) -> None:
+        """New settings: engines made with the old ones are closed once their jobs have ended."""
+        if settings == self.settings:
+            return
+        self.settings = settings
+        retired, self._engines = self._engines, {}
+        for engine in retired.values():
+            self.spawn(self._close_when_idle(engine))
+        self.learned()
+
+    async def _close_when_idle(self, engine: "Engine") -> None:
+        while self.running:
+            await asyncio.sleep(0.2)
+        await engine.close()
+
+    async def shut_down(self) -> None:
+        for cancel in self.running.values():
+            cancel.set()
+        for task in tuple(self._tasks):
+            task.cancel()
+        engines, self._engines = self._engines, {}
+        for engine in engines.values():
+            await engine.close()
+
+    def spawn(self, work: Coroutine[object, object, None]) -> asyncio.Task[None]:
+        """Background work, kept alive until it is done; what it raises goes to the log."""
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._ended)
+        return task
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            self.client.log(f"{type(error).__name__}: {error}", lsp.MessageType.Error)
+
+    def root_of(self, path: str) -> Path:
+        folders = [to_fs_path(folder.uri) for folder in self.server.workspace.folders.values()]
+        roots = [Path(folder) for folder in (*folders, self.server.workspace.root_path) if folder]
+        around = [root for root in roots if Path(path).is_relative_to(root)]
+        return max(around, key=lambda root: len(root.parts), default=Path(path).parent)

@@ -1,0 +1,93 @@
+"""One version of an open document, frozen, with what follows from its text worked out when first asked for."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from lsprotocol.types import Position, PositionEncodingKind, Range
+
+from kernelwright.lsp import positions
+from kernelwright.values import Kernel, Refusal, Workload, digest
+
+if TYPE_CHECKING:
+    from kernelwright.source.document import Document
+    from kernelwright.source.findings import Finding
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """`previous` lets the text be parsed incrementally; it is dropped as soon as that has been done."""
+
+    uri: str
+    path: str
+    version: int
+    text: str
+    encoding: PositionEncodingKind | str
+    previous: "Document | None" = None
+    crlf: bool = False  # what the editor's lines end in; `text` itself has LF
+
+    @cached_property
+    def hash(self) -> str:
+        return digest(self.text)
+
+    @cached_property
+    def lines(self) -> positions.Lines:
+        return positions.lines(self.text)
+
+    @cached_property
+    def document(self) -> "Document":
+        from kernelwright.source.document import parse
+
+        document = parse(self.text, self.previous)
+        object.__setattr__(self, "previous", None)
+        return document
+
+    @cached_property
+    def kernels(self) -> tuple[Kernel, ...]:
+        from kernelwright.source.kernels import find_kernels
+
+        return find_kernels(self.document)
+
+    @cached_property
+    def findings(self) -> "tuple[Finding, ...]":
+        from kernelwright.source.findings import find
+
+        return find(self.document, self.kernels)
+
+    def replaced(self, text: str) -> "Snapshot":
+        """The same document with another text, as it will be once the editor has made an edit."""
+        return Snapshot(self.uri, self.path, self.version, text, self.encoding, self.document, self.crlf)
+
+    def kernel(self, name: str) -> Kernel | None:
+        return next((kernel for kernel in self.kernels if kernel.name == name), None)
+
+    def kernel_at(self, line: int) -> Kernel | None:
+        """The innermost kernel around a line; a launching function belongs to the kernel that it launches."""
+        around = [kernel for kernel in self.kernels if kernel.start_line <= line < kernel.end_line]
+        if around:
+            return max(around, key=lambda kernel: kernel.start_line)
+        launching = (k for k in self.kernels if k.entry_start_line is not None and k.entry_end_line is not None)
+        return next((k for k in launching if k.entry_start_line <= line < k.entry_end_line), None)  # type: ignore[operator]
+
+    def workload(self, kernel: Kernel) -> Workload | Refusal:
+        """How the kernel is called, or why it cannot be."""
+        from kernelwright.source.workload import find_workload
+
+        return find_workload(self.text, kernel.entry)
+
+    # Places, in the client's encoding
+
+    def name_range(self, kernel: Kernel) -> Range:
+        start = kernel.name_column
+        return Range(self.at(kernel.name_line, start), self.at(kernel.name_line, start + len(kernel.name)))
+
+    def at(self, line: int, column: int) -> Position:
+        return self.lines.at(line, column, self.encoding)
+
+    def range(self, start: int, end: int) -> Range:
+        return self.lines.range(start, end, self.encoding)
+
+    def lines_range(self, start_line: int, end_line: int) -> Range:
+        """From the first line to the end of the last one, end-exclusive lines."""
+        last = max(start_line, min(end_line, len(self.lines.starts)) - 1)
+        return Range(self.at(start_line, 0), self.at(last, len(self.lines.line(last))))

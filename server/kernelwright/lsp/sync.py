@@ -1,0 +1,43 @@
+"""Documents as they come and go: open, change, save, close, rename, delete."""
+
+from lsprotocol import types as lsp
+
+from kernelwright.lsp import diagnostics, restoring
+from kernelwright.lsp.background import Background
+from kernelwright.lsp.session import Session
+
+
+class Sync:
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._background = Background(session)
+
+    def opened(self, params: lsp.DidOpenTextDocumentParams) -> None:
+        snapshot = self._session.documents.open(params.text_document, self._session.client.encoding)
+        restoring.restore(self._session, snapshot)
+        diagnostics.publish(self._session, snapshot.uri)
+
+    def changed(self, params: lsp.DidChangeTextDocumentParams) -> None:
+        uri = params.text_document.uri
+        if self._session.documents.change(uri, params.text_document.version, params.content_changes) is not None:
+            self._background.edited(uri)
+
+    def saved(self, params: lsp.DidSaveTextDocumentParams) -> None:
+        self._background.saved(params.text_document.uri)
+
+    def closed(self, params: lsp.DidCloseTextDocumentParams) -> None:
+        """Results stay: the file may be opened again unchanged."""
+        uri = params.text_document.uri
+        self._session.documents.close(uri)
+        self._background.drop(uri)
+        diagnostics.clear(self._session, uri)
+
+    def renamed(self, params: lsp.RenameFilesParams) -> None:
+        for file in params.files:
+            self._session.renamed(file.old_uri, file.new_uri)
+            diagnostics.clear(self._session, file.old_uri)
+
+    def deleted(self, params: lsp.DeleteFilesParams) -> None:
+        for file in params.files:
+            self._session.forget(file.uri)
+            diagnostics.clear(self._session, file.uri)
