@@ -1,0 +1,111 @@
+"""A convolution of the graph with its geometry, and how to write a call of it with another weight and bias."""
+
+import math
+from dataclasses import dataclass
+
+from kernelwright.micro.rewrite.algebra import View
+from kernelwright.micro.rewrite.algebra_source import Spelling
+from kernelwright.values import Node, TensorRef
+
+_OPTIONS = ("stride", "padding", "dilation", "groups")
+_TRANSPOSED_OPTIONS = ("stride", "padding", "output_padding", "groups", "dilation")
+
+
+@dataclass(frozen=True)
+class Convolution:
+    """Weight (out, in / groups, *kernel), or (in, out / groups, *kernel) when `transposed`; x is (batch, in, *size)."""
+
+    node: Node
+    x: int
+    weight: int
+    bias: int | None
+    transposed: bool
+    kernel: tuple[int, ...]
+    size: tuple[int, ...]
+    out_size: tuple[int, ...]
+    stride: tuple[int, ...]
+    padding: tuple[int, ...]
+    dilation: tuple[int, ...]
+    groups: int
+
+    @property
+    def rank(self) -> int:
+        return len(self.kernel)
+
+    @property
+    def channel_axis(self) -> int:
+        """The axis of the weight that counts output channels (of one group when transposed)."""
+        return 1 if self.transposed else 0
+
+    def flops(self) -> int:
+        """Multiply-adds count as two; `size` is used where every input meets every tap of the kernel."""
+        return self.node.estimated_flops
+
+
+def convolution(view: View, node: Node | None) -> Convolution | None:
+    """`node` as a Convolution of a batch; None for anything else, also where padding is given in words."""
+    if node is None or not node.op.startswith("conv") or not node.op.rstrip("d").endswith(("1", "2", "3")):
+        return None
+    transposed = node.op.startswith("conv_transpose")
+    names = ("input", "weight", "bias", *(_TRANSPOSED_OPTIONS if transposed else _OPTIONS))
+    given = dict(zip(names, node.args, strict=False)) | dict(node.kwargs)
+    x, weight, bias = given["input"], given["weight"], given.get("bias")
+    shape = view.shape(weight.id)
+    rank = len(shape) - 2
+    if rank != int(node.op[-2]) or len(view.shape(x.id)) != rank + 2:
+        return None
+    stride, padding, dilation = (
+        _each(given.get(n, d), rank) for n, d in (("stride", 1), ("padding", 0), ("dilation", 1))
+    )
+    if stride is None or padding is None or dilation is None:
+        return None
+    return Convolution(
+        node,
+        x.id,
+        weight.id,
+        bias.id if isinstance(bias, TensorRef) else None,
+        transposed,
+        shape[2:],
+        view.shape(x.id)[2:],
+        view.shape(node.outputs[0])[2:],
+        stride,
+        padding,
+        dilation,
+        int(given.get("groups", 1)),
+    )
+
+
+def written_call(found: Convolution, spelling: Spelling, x: str, weight: str, bias: str) -> str:
+    """The same convolution of `x` with `weight` and `bias` ("" for none)."""
+    module = spelling.module(found.node)
+    if module is not None:
+        names = _TRANSPOSED_OPTIONS if found.transposed else _OPTIONS
+        options = [f"{module}.{name}" for name in names]
+        return f"{spelling.functional}.{found.node.op}({', '.join([x, weight, bias or 'None', *options])})"
+    options = spelling.call_options(found.node, 3)
+    return f"{spelling.functional}.{found.node.op}({', '.join([x, weight, bias or 'None', *options])})"
+
+
+def option(found: Convolution, spelling: Spelling, name: str, axis: int) -> str:
+    """One number of the geometry: `self.conv.stride[0]`, or a literal for a call of a torch function."""
+    module = spelling.module(found.node)
+    if module is not None:
+        return f"{module}.{name}[{axis}]"
+    return repr(getattr(found, name)[axis])
+
+
+def _each(option: object, rank: int) -> tuple[int, ...] | None:
+    if isinstance(option, int):
+        return (option,) * rank
+    if isinstance(option, tuple) and all(isinstance(i, int) for i in option):
+        return option if len(option) == rank else option * rank if len(option) == 1 else None
+    return None
+
+
+def weights_moved(view: View, found: Convolution) -> int:
+    """Bytes of reading the weight and writing a changed one."""
+    return 2 * view.bytes(found.weight)
+
+
+def outputs(found: Convolution) -> int:
+    return math.prod(found.out_size)
