@@ -1,0 +1,129 @@
+"""Let Triton choose the launch constants per problem size, from a short list of good configurations."""
+
+from kernelwright.macro.strategy import Example, Family, Observation, Strategy
+from kernelwright.micro.edits import difference
+from kernelwright.micro.rewrite.triton_autotune import autotuned
+from kernelwright.micro.rewrite.triton_launch import is_autotuned, launch_site
+from kernelwright.micro.rewrite.triton_space import choices, current, diverse
+from kernelwright.values import Action, Edits, Language, Refusal, Region, digest
+
+MOST_CONFIGS = 8
+
+
+def applies(observation: Observation) -> tuple[Action, ...] | Refusal:
+    written = _written(observation)
+    if isinstance(written, Refusal):
+        return written
+    kernel = observation.kernel
+    region = Region(kernel.start_line, kernel.end_line, digest(observation.text), f"launch constants of {kernel.name}")
+    return (Action("triton.autotune", region, {"expected_gain": 0.08}),)
+
+
+def rewrite(observation: Observation, action: Action) -> tuple[Edits, ...] | Refusal:
+    written = _written(observation)
+    if isinstance(written, Refusal):
+        return written
+    text, count = written
+    return (difference(observation.text, text, f"autotuned over {count} configurations"),)
+
+
+def _written(observation: Observation) -> tuple[str, int] | Refusal:
+    site = launch_site(observation.text, observation.kernel)
+    if isinstance(site, Refusal):
+        return site
+    if is_autotuned(site.kernel):
+        return Refusal("The kernel is already autotuned.", line=site.definition.lineno - 1)
+    others = choices(site, observation.workload, observation.device.compute_capability)
+    if not others:
+        why = "; ".join(site.fixed.values()) or "it has no block size, num_warps or num_stages"
+        return Refusal(f"No constant of this launch is free: {why}.", line=site.call.lineno - 1)
+    configs = (current(site), *diverse(site, others, MOST_CONFIGS - 1))
+    text = autotuned(site, configs)
+    return text if isinstance(text, Refusal) else (text, len(configs))
+
+
+_HEAD = """\
+import torch
+import triton
+import triton.language as tl
+
+
+"""
+
+_KERNEL = """\
+@triton.jit
+def scale_kernel(x_ptr, out_ptr, n, factor, BLOCK: tl.constexpr):
+    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = offsets < n
+    x = tl.load(x_ptr + offsets, mask=mask)
+    tl.store(out_ptr + offsets, factor * x, mask=mask)
+
+
+# workload: scale(randn(1 << 24), 2.5)
+# workload: scale(randn(1003), -0.5)
+def scale(x, factor):
+    out = torch.empty_like(x)
+    n = x.numel()
+"""
+
+STRATEGY = Strategy(
+    id="triton.autotune",
+    title="Autotune launch constants",
+    family=Family.LAUNCH,
+    languages=frozenset({Language.TRITON}),
+    why="One set of constants cannot be best for every size; @triton.autotune measures a few and remembers per size.",
+    doc="""\
+Moves hand-set block sizes, `num_warps` and `num_stages` from the launch into `@triton.autotune` with at most eight
+configurations, the present one first, and turns the grid into a function of them. The key is made of the parameters
+that bound masks, loops or program counts.
+
+Autotuning runs the kernel many times on the caller's tensors. A tensor that is filled by `atomic_add` and made by
+`torch.zeros` in the launcher is listed in `reset_to_zero`; one that the kernel also reads, or that the caller passed in
+and the kernel writes, in `restore_value`.
+
+It does not apply when the kernel is autotuned already, when a constant is used elsewhere in the launcher or is one of
+its parameters, when a block size is passed by position before other arguments, when the grid is shared, when a written
+tensor cannot be told, or when there is no size to choose by.
+
+The first call with each new key takes longer, and results of the first call depend on the kernel being safe to repeat.
+""",
+    instruction="""\
+Replace the hand-set constants of this launch by @triton.autotune with four to eight configurations. Take the key from
+the sizes that bound masks and loops, make the grid a lambda over meta, and add reset_to_zero or restore_value for
+tensors that a repeated run would spoil.""",
+    example=Example(
+        before=_HEAD
+        + _KERNEL
+        + """\
+    BLOCK = 128
+    grid = (triton.cdiv(n, BLOCK),)
+    scale_kernel[grid](x, out, n, factor, BLOCK=BLOCK, num_warps=4)
+    return out
+""",
+        after=_HEAD
+        + """\
+@triton.autotune(
+    configs=[
+        triton.Config({"BLOCK": 128}, num_warps=4),
+        triton.Config({"BLOCK": 1024}, num_warps=4),
+        triton.Config({"BLOCK": 2048}, num_warps=8),
+        triton.Config({"BLOCK": 512}, num_warps=2),
+        triton.Config({"BLOCK": 4096}, num_warps=16),
+        triton.Config({"BLOCK": 256}, num_warps=2),
+        triton.Config({"BLOCK": 8192}, num_warps=16),
+        triton.Config({"BLOCK": 1024}, num_warps=8),
+    ],
+    key=["n"],
+)
+"""
+        + _KERNEL
+        + """\
+    grid = lambda meta: (triton.cdiv(n, meta["BLOCK"]),)
+    scale_kernel[grid](x, out, n, factor)
+    return out
+""",
+    ),
+    applies=applies,
+    rewrite=rewrite,
+    needs_gpu=True,
+)

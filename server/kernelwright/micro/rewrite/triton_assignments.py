@@ -1,0 +1,47 @@
+"""What the names of a launching function are bound to: its assignments, parameters and defaults."""
+
+import ast
+from collections.abc import Iterator
+
+from kernelwright.micro.rewrite.triton_source import statements
+
+
+def parameters(definition: ast.FunctionDef) -> tuple[ast.arg, ...]:
+    return (*definition.args.posonlyargs, *definition.args.args, *definition.args.kwonlyargs)
+
+
+def assignments(function: ast.FunctionDef) -> Iterator[tuple[str, ast.expr]]:
+    """Every name that the function assigns, with what it gets; the whole right side where that cannot be split."""
+    for statement in statements(function.body):
+        if isinstance(statement, ast.Assign):
+            for target in statement.targets:
+                yield from _split(target, statement.value)
+        elif isinstance(statement, ast.AnnAssign | ast.AugAssign) and isinstance(statement.target, ast.Name):
+            yield statement.target.id, statement.value or ast.Constant(None)
+        elif isinstance(statement, ast.For):
+            yield from ((n.id, statement.iter) for n in ast.walk(statement.target) if isinstance(n, ast.Name))
+
+
+def _split(target: ast.expr, value: ast.expr) -> Iterator[tuple[str, ast.expr]]:
+    if isinstance(target, ast.Name):
+        yield target.id, value
+    elif isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
+        for one, part in zip(target.elts, value.elts, strict=True):
+            yield from _split(one, part)
+    else:
+        yield from ((n.id, value) for n in ast.walk(target) if isinstance(n, ast.Name))
+
+
+def arguments(function: ast.FunctionDef) -> set[str]:
+    return {p.arg for p in parameters(function)}
+
+
+def defaults_of(function: ast.FunctionDef, name: str) -> Iterator[ast.expr]:
+    positional = (*function.args.posonlyargs, *function.args.args)
+    defaults = function.args.defaults
+    for parameter, default in zip(positional[len(positional) - len(defaults) :], defaults, strict=True):
+        if parameter.arg == name:
+            yield default
+    for parameter, keyword_default in zip(function.args.kwonlyargs, function.args.kw_defaults, strict=True):
+        if parameter.arg == name and keyword_default is not None:
+            yield keyword_default

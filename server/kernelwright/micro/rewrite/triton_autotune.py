@@ -1,0 +1,308 @@
+"""Turns the hand-set constants of a Triton launch into `@triton.autotune`: the decorator, the grid, and what goes."""
+
+import ast
+from dataclasses import dataclass
+
+from kernelwright.micro.rewrite.triton_assignments import assignments, parameters
+from kernelwright.micro.rewrite.triton_constants import replaced
+from kernelwright.micro.rewrite.triton_launch import OPTIONS, Constant, Site, constexprs
+from kernelwright.micro.rewrite.triton_memory import size_parameters, touches
+from kernelwright.micro.rewrite.triton_source import line_offset, statements
+from kernelwright.micro.rewrite.triton_space import Choice
+from kernelwright.values import Refusal, TextEdit
+
+_FRESH = ("empty", "zeros", "ones", "full")
+
+
+@dataclass(frozen=True)
+class Protection:
+    """Parameters that a repeated run would spoil: autotuning runs the kernel many times."""
+
+    reset_to_zero: tuple[str, ...] = ()
+    restore_value: tuple[str, ...] = ()
+
+
+def autotuned(site: Site, configs: tuple[Choice, ...]) -> str | Refusal:
+    """The text with the launch autotuned over `configs`, or why that cannot be done."""
+    obstacle = _obstacle(site)
+    if obstacle is not None:
+        return obstacle
+    key = _key(site)
+    if isinstance(key, Refusal):
+        return key
+    protection = _protection(site)
+    if isinstance(protection, Refusal):
+        return protection
+    assert site.definition.decorator_list
+    first = min(decorator.lineno for decorator in site.definition.decorator_list)
+    at = line_offset(site.text, first - 1)
+    indent = " " * site.definition.col_offset
+    decorator = _decorator(site, configs, key, protection)
+    edits = [TextEdit(at, at, "".join(f"{indent}{line}\n" for line in decorator))]
+    edits += _without_arguments(site)
+    edits += _grid_edits(site)
+    edits += _without_constants(site)
+    return replaced(site.text, edits)
+
+
+def _decorator(site: Site, configs: tuple[Choice, ...], key: tuple[str, ...], protection: Protection) -> list[str]:
+    triton = _triton(site)
+    staged = any(config.get("num_stages", OPTIONS["num_stages"]) != OPTIONS["num_stages"] for config in configs)
+    lines = [f"@{triton}.autotune(", "    configs=["]
+    for config in configs:
+        blocks = ", ".join(f'"{tile.name}": {config[tile.name]}' for tile in site.tiles)
+        options = [f"num_warps={config['num_warps']}"] if "num_warps" in config else []
+        options += [f"num_stages={config['num_stages']}"] if staged and "num_stages" in config else []
+        lines.append(f"        {triton}.Config({', '.join(['{' + blocks + '}', *options])}),")
+    lines += ["    ],", f"    key={_listed(key)},"]
+    if protection.reset_to_zero:
+        lines.append(f"    reset_to_zero={_listed(protection.reset_to_zero)},")
+    if protection.restore_value:
+        lines.append(f"    restore_value={_listed(protection.restore_value)},")
+    return [*lines, ")"]
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    return "[" + ", ".join(f'"{name}"' for name in names) + "]"
+
+
+def _triton(site: Site) -> str:
+    """How this file spells the module; empty when it imports none."""
+    return next((name for name, meaning in site.kernel.aliases.names.items() if meaning == "triton"), "")
+
+
+def _obstacle(site: Site) -> Refusal | None:
+    if not _triton(site):
+        return Refusal("The file does not import triton as a module, so @triton.autotune cannot be written.")
+    passed = {keyword.arg: keyword.value for keyword in site.call.keywords}
+    for option in OPTIONS:
+        if option in site.fixed and option in passed:
+            return Refusal(f"{site.fixed[option]}, so configs cannot choose it.", line=passed[option].lineno - 1)
+    for reason in site.fixed.values():
+        if "own copy" in reason:
+            return Refusal(f"{reason[0].upper()}{reason[1:]}.", line=site.call.lineno - 1)
+    for constant in (*site.tiles, *site.options):
+        if constant.home == "parameter":
+            return Refusal(
+                f"{constant.variable} is a parameter of the launcher, which callers may set.", line=constant.line
+            )
+        use = _other_use(site, constant)
+        if use is not None:
+            return Refusal(f"{constant.variable} is also used on line {use.lineno}.", line=use.lineno - 1)
+    if site.grid_statement is not None and _tiles_in_grid(site) and _grid_uses(site) > 1:
+        return Refusal("The grid is used for more than this launch.", line=site.grid_statement.lineno - 1)
+    return _positional_obstacle(site) or _statement_obstacle(site)
+
+
+def _other_use(site: Site, constant: Constant) -> ast.Name | None:
+    """A read of the constant's variable outside of the grid and the launch."""
+    if not constant.variable:
+        return None
+    own = {id(node) for part in (site.grid, site.call) for node in ast.walk(part)}
+    for node in ast.walk(site.function):
+        if (
+            isinstance(node, ast.Name)
+            and isinstance(node.ctx, ast.Load)
+            and node.id == constant.variable
+            and id(node) not in own
+        ):
+            return node
+    return None
+
+
+def _grid_uses(site: Site) -> int:
+    assert isinstance(site.call.func, ast.Subscript)
+    name = site.call.func.slice
+    assert isinstance(name, ast.Name)
+    return sum(
+        isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load) and n.id == name.id for n in ast.walk(site.function)
+    )
+
+
+def _tuned(site: Site) -> set[str]:
+    return {constant.name for constant in (*site.tiles, *site.options)}
+
+
+def _positional_obstacle(site: Site) -> Refusal | None:
+    """Positional arguments can only be dropped from the end."""
+    names = [p.arg for p in parameters(site.definition)][: len(site.call.args)]
+    dropped = [name in _tuned(site) for name in names]
+    if sorted(dropped) == dropped:
+        return None
+    index = dropped.index(True)
+    node = site.call.args[index]
+    return Refusal(
+        f"{names[index]} is passed by position before other arguments; pass it by name.", line=node.lineno - 1
+    )
+
+
+def _statement_obstacle(site: Site) -> Refusal | None:
+    variables = {c.variable for c in (*site.tiles, *site.options) if c.home == "local"}
+    for statement in statements(site.function.body):
+        targets = _targets(statement)
+        if targets & variables and not targets <= variables:
+            return Refusal(
+                f"Line {statement.lineno} sets {', '.join(sorted(targets & variables))} together with other names.",
+                line=statement.lineno - 1,
+            )
+    return None
+
+
+def _targets(statement: ast.stmt) -> set[str]:
+    if isinstance(statement, ast.Assign):
+        return {n.id for target in statement.targets for n in ast.walk(target) if isinstance(n, ast.Name)}
+    if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
+        return {statement.target.id}
+    return set()
+
+
+def _key(site: Site) -> tuple[str, ...] | Refusal:
+    tuned = _tuned(site)
+    known = set(site.bound)
+    key = tuple(name for name in size_parameters(site.kernel) if name not in tuned and name in known)
+    if key:
+        return key
+    blocks = set(constexprs(site.kernel)) - tuned
+    whole = tuple(name for name in blocks if name in site.fixed and name in known)
+    if whole:
+        return tuple(sorted(whole))
+    return Refusal(
+        "No parameter bounds a mask, a loop or the programs, so there is no size to choose a config by.",
+        line=site.definition.lineno - 1,
+    )
+
+
+def _protection(site: Site) -> Protection | Refusal:
+    found = touches(site.kernel)
+    lost = next((t for t in found if t.parameter is None and t.kind != "load"), None)
+    if lost is not None:
+        return Refusal(
+            f"Autotuning runs the kernel many times, and what line {lost.line + 1} writes to cannot be told.",
+            line=lost.line,
+        )
+    unknown_load = any(t.parameter is None for t in found)
+    read = {t.parameter for t in found if t.kind == "load"}
+    read_arguments = {ast.unparse(site.bound[name]) for name in read if name in site.bound}
+    reset: list[str] = []
+    restore: list[str] = []
+    for name in (p.arg for p in parameters(site.definition)):
+        kinds = {t.kind for t in found if t.parameter == name} - {"load"}
+        if not kinds:
+            continue
+        argument = site.bound.get(name)
+        fresh = _maker(site, argument)
+        if kinds == {"atomic_add"} and fresh == "zeros" and name not in read:
+            reset.append(name)
+        elif (
+            kinds != {"store"}
+            or name in read
+            or not fresh
+            or unknown_load
+            or (argument is not None and ast.unparse(argument) in read_arguments)
+        ):
+            restore.append(name)
+    return Protection(tuple(reset), tuple(restore))
+
+
+def _maker(site: Site, argument: ast.expr | None) -> str:
+    """ "empty", "zeros", "ones" or "full" for a tensor that the launcher makes itself, empty for any other."""
+    if not isinstance(argument, ast.Name):
+        return ""
+    values = [value for name, value in assignments(site.function) if name == argument.id]
+    if len(values) != 1 or not isinstance(values[0], ast.Call):
+        return ""
+    function = values[0].func
+    name = (
+        function.attr if isinstance(function, ast.Attribute) else function.id if isinstance(function, ast.Name) else ""
+    )
+    name = name.removeprefix("new_").removesuffix("_like").removesuffix("_strided")
+    return name if name in _FRESH else ""
+
+
+def _without_arguments(site: Site) -> list[TextEdit]:
+    """Drops the tuned arguments, each with the comma before it."""
+    call, launcher = site.call, site.launcher
+    names = [p.arg for p in parameters(site.definition)][: len(call.args)]
+    arguments = [*zip(names, call.args, strict=True), *((k.arg, k) for k in call.keywords)]
+    arguments.sort(key=lambda pair: launcher.span(pair[1])[0])
+    edits: list[TextEdit] = []
+    previous_end = None
+    for index, (name, node) in enumerate(arguments):
+        start, end = launcher.span(node)
+        if name in _tuned(site):
+            if previous_end is not None:
+                edits.append(TextEdit(previous_end, end, ""))
+            else:
+                following = launcher.span(arguments[index + 1][1])[0] if index + 1 < len(arguments) else end
+                edits.append(TextEdit(start, following, ""))
+                continue
+        previous_end = end
+    return edits
+
+
+def _tiles_in_grid(site: Site) -> bool:
+    return bool(_grid_replacements(site, "meta"))
+
+
+def _grid_replacements(site: Site, meta: str) -> list[TextEdit]:
+    """`meta["BLOCK"]` for every mention of a block size, by variable or as a literal copy."""
+    grid_start, grid_end = _grid_span(site)
+    edits: list[TextEdit] = []
+    for tile in site.tiles:
+        new = f'{meta}["{tile.name}"]'
+        edits += [TextEdit(s, e, new) for s, e in tile.spans if grid_start <= s and e <= grid_end]
+        for node in ast.walk(site.grid):
+            if isinstance(node, ast.Name) and tile.variable and node.id == tile.variable:
+                edits.append(TextEdit(*site.launcher.span(node), new))
+    return edits
+
+
+def _grid_span(site: Site) -> tuple[int, int]:
+    return site.launcher.span(site.grid)
+
+
+def _grid_edits(site: Site) -> list[TextEdit]:
+    grid = site.grid
+    if isinstance(grid, ast.Lambda | ast.FunctionDef) and parameters(grid):
+        return _grid_replacements(site, parameters(grid)[0].arg)
+    replacements = _grid_replacements(site, "meta")
+    if not replacements:
+        return []
+    start, end = _grid_span(site)
+    bare = isinstance(grid, ast.Tuple) and site.launcher.span(grid.elts[0])[0] == start
+    before, after = ("lambda meta: (", ")") if bare else ("lambda meta: ", "")
+    if site.grid_statement is not None or "grid" in _names(site.function):
+        edits = [*replacements, TextEdit(start, start, before)]
+        return [*edits, TextEdit(end, end, after)] if after else edits
+    written = before + _after_edits(site.text, start, end, replacements) + after
+    statement = next(
+        s
+        for s in statements(site.function.body)
+        if isinstance(s, ast.Expr | ast.Assign) and s.lineno <= site.call.lineno <= (s.end_lineno or 0)
+    )
+    at = site.launcher.span(statement)[0]
+    indent = " " * statement.col_offset
+    return [TextEdit(at, at, f"grid = {written}\n{indent}"), TextEdit(start, end, "grid")]
+
+
+def _names(function: ast.FunctionDef) -> set[str]:
+    return {n.id for n in ast.walk(function) if isinstance(n, ast.Name)} | {p.arg for p in parameters(function)}
+
+
+def _after_edits(text: str, start: int, end: int, edits: list[TextEdit]) -> str:
+    moved = [TextEdit(edit.start - start, edit.end - start, edit.new_text) for edit in edits]
+    return replaced(text[start:end], moved)
+
+
+def _without_constants(site: Site) -> list[TextEdit]:
+    """Drops the lines that set the tuned variables."""
+    variables = {c.variable for c in (*site.tiles, *site.options) if c.home == "local"}
+    lines: set[tuple[int, int]] = set()
+    for statement in statements(site.function.body):
+        targets = _targets(statement)
+        if targets and targets <= variables:
+            lines.add((statement.lineno - 1, statement.end_lineno or statement.lineno))
+    for constant in (*site.tiles, *site.options):
+        if constant.home == "module":
+            lines.add((constant.line, constant.line + 1))
+    return [TextEdit(line_offset(site.text, start), line_offset(site.text, end), "") for start, end in sorted(lines)]

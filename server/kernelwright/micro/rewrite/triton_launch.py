@@ -1,0 +1,312 @@
+"""The constants of a Triton launch: which of them choose only how the kernel runs, and where the text sets them."""
+
+import ast
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from kernelwright.micro.rewrite.triton_assignments import arguments, assignments, defaults_of, parameters
+from kernelwright.micro.rewrite.triton_source import (
+    Fragment,
+    integer,
+    kernel_fragment,
+    launcher_fragment,
+    line_offset,
+    statements,
+)
+from kernelwright.values import Kernel, Refusal
+
+OPTIONS = {"num_warps": 4, "num_stages": 3}
+"""Launch options with Triton's defaults on NVIDIA GPUs."""
+
+
+@dataclass(frozen=True)
+class Constant:
+    """A number that chooses how the kernel runs, with the spans of the literals that hold it.
+
+    `home` says where it is set: "launch", "local", "module", "parameter" or "kernel" (a default in a signature), or
+    "absent" for a launch option left at its default, which has no spans.
+    """
+
+    name: str  # the kernel's name for it
+    value: int
+    home: str
+    spans: tuple[tuple[int, int], ...] = ()
+    variable: str = ""  # the launcher's name for it, when home is "local", "module" or "parameter"
+    line: int = 0  # from 0, where it is set
+
+
+@dataclass(frozen=True)
+class Site:
+    """A launch with all that a change of its constants has to know."""
+
+    text: str
+    kernel: Fragment
+    launcher: Fragment
+    function: ast.FunctionDef  # the innermost around the launch
+    call: ast.Call
+    grid: ast.expr | ast.FunctionDef  # resolved through a local name
+    grid_statement: ast.stmt | None  # where that local name is set
+    bound: Mapping[str, ast.expr]  # kernel parameter -> what the launch passes
+    tiles: tuple[Constant, ...]
+    options: tuple[Constant, ...]
+    fixed: Mapping[str, str]  # constexpr or option -> why it is not free
+
+    @property
+    def definition(self) -> ast.FunctionDef:
+        assert isinstance(self.kernel.node, ast.FunctionDef)
+        return self.kernel.node
+
+
+def launch_site(text: str, kernel: Kernel) -> Site | Refusal:
+    """The launch of `kernel`. Refused when it is not launched exactly once, or the text around it does not parse."""
+    definition = kernel_fragment(text, kernel)
+    if isinstance(definition, Refusal):
+        return definition
+    launcher = launcher_fragment(text, kernel)
+    if isinstance(launcher, Refusal):
+        return launcher
+    assert isinstance(definition.node, ast.FunctionDef)
+    call = _launch_call(launcher.node, kernel.name)
+    if call is None:
+        return Refusal("The launch of this kernel could not be read.", line=kernel.launches[0].line)
+    if any(isinstance(arg, ast.Starred) for arg in call.args) or any(k.arg is None for k in call.keywords):
+        return Refusal("The launch passes arguments by * or **, so its constants cannot be told.", line=call.lineno - 1)
+    function = _innermost_function(launcher.node, call)
+    if function is None:
+        return Refusal("The kernel is launched outside of any function.", line=call.lineno - 1)
+    assert isinstance(call.func, ast.Subscript)
+    grid, grid_statement = _resolve_grid(function, call.func.slice)
+    reader = _Reader(text, definition, launcher, function, call, grid)
+    return reader.site(grid_statement)
+
+
+def constexprs(fragment: Fragment) -> tuple[str, ...]:
+    assert isinstance(fragment.node, ast.FunctionDef)
+    return tuple(p.arg for p in parameters(fragment.node) if _is_constexpr(fragment, p))
+
+
+def is_autotuned(fragment: Fragment) -> bool:
+    assert isinstance(fragment.node, ast.FunctionDef)
+    return any(fragment.called(decorator) == "triton.autotune" for decorator in fragment.node.decorator_list)
+
+
+def _is_constexpr(fragment: Fragment, parameter: ast.arg) -> bool:
+    annotation = parameter.annotation
+    if isinstance(annotation, ast.Constant):
+        return annotation.value in ("tl.constexpr", "constexpr")
+    return annotation is not None and fragment.name(annotation) == "triton.language.constexpr"
+
+
+def _launch_call(root: ast.AST, kernel: str) -> ast.Call | None:
+    for node in ast.walk(root):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Subscript):
+            target = node.func.value
+            if isinstance(target, ast.Name) and target.id == kernel:
+                return node
+    return None
+
+
+def _innermost_function(root: ast.AST, call: ast.Call) -> ast.FunctionDef | None:
+    around = [
+        node
+        for node in ast.walk(root)
+        if isinstance(node, ast.FunctionDef) and node.lineno <= call.lineno <= (node.end_lineno or 0)
+    ]
+    return max(around, key=lambda node: node.lineno, default=None)
+
+
+def _resolve_grid(function: ast.FunctionDef, grid: ast.expr) -> tuple[ast.expr | ast.FunctionDef, ast.stmt | None]:
+    if not isinstance(grid, ast.Name):
+        return grid, None
+    for statement in statements(function.body):
+        if isinstance(statement, ast.FunctionDef) and statement.name == grid.id:
+            return statement, statement
+        if isinstance(statement, ast.Assign) and [t.id for t in statement.targets if isinstance(t, ast.Name)] == [
+            grid.id
+        ]:
+            return statement.value, statement
+    return grid, None
+
+
+@dataclass(frozen=True)
+class _Reader:
+    text: str
+    kernel: Fragment
+    launcher: Fragment
+    function: ast.FunctionDef
+    call: ast.Call
+    grid: ast.expr | ast.FunctionDef
+
+    def site(self, grid_statement: ast.stmt | None) -> Site:
+        assert isinstance(self.kernel.node, ast.FunctionDef)
+        names = [p.arg for p in parameters(self.kernel.node)]
+        bound = dict(zip(names, self.call.args, strict=False))
+        bound |= {k.arg: k.value for k in self.call.keywords if k.arg in names}
+        tiles: list[Constant] = []
+        fixed: dict[str, str] = {}
+        for name in constexprs(self.kernel):
+            found = self._tile(name, bound.get(name))
+            if isinstance(found, Constant):
+                tiles.append(found)
+            elif found:
+                fixed[name] = found
+        options: list[Constant] = []
+        for name, default in OPTIONS.items():
+            option = self._option(name, default)
+            if isinstance(option, Constant):
+                options.append(option)
+            else:
+                fixed[name] = option
+        return Site(
+            self.text,
+            self.kernel,
+            self.launcher,
+            self.function,
+            self.call,
+            self.grid,
+            grid_statement,
+            bound,
+            tuple(tiles),
+            tuple(options),
+            fixed,
+        )
+
+    def _option(self, name: str, default: int) -> Constant | str:
+        keyword = next((k for k in self.call.keywords if k.arg == name), None)
+        if keyword is None:
+            return Constant(name, default, "absent", line=self.call.lineno - 1)
+        found = self._constant(name, keyword.value)
+        return found if found is not None else f"{name} is computed (line {keyword.value.lineno})"
+
+    def _tile(self, name: str, value: ast.expr | None) -> Constant | str | None:
+        """The Constant of a block size; words for a block size that is not free; None for what is no block size."""
+        if name not in _ranged(self.kernel):
+            return None
+        constant = self._constant(name, value) if value is not None else self._kernel_default(name)
+        if constant is None:
+            where = f" (line {value.lineno})" if value is not None else ""
+            return f"{name} is computed{where}"
+        copies = self._grid_copies(constant)
+        if isinstance(copies, str):
+            return copies
+        follows = name in stepped(self.kernel)
+        if not (follows or copies or self._grid_mentions(constant)):
+            return f"neither the grid nor a loop follows {name}"
+        return Constant(
+            constant.name, constant.value, constant.home, (*constant.spans, *copies), constant.variable, constant.line
+        )
+
+    def _constant(self, name: str, value: ast.expr) -> Constant | None:
+        literal = integer(value)
+        if literal is not None:
+            return Constant(name, literal, "launch", (self.launcher.span(value),), line=value.lineno - 1)
+        if not isinstance(value, ast.Name):
+            return None
+        return self._local(name, value.id) or self._module(name, value.id)
+
+    def _local(self, name: str, variable: str) -> Constant | None:
+        found: list[tuple[str, ast.expr]] = [("parameter", d) for d in defaults_of(self.function, variable)]
+        for target, assigned in assignments(self.function):
+            if target == variable:
+                found.append(("local", assigned))
+        if len(found) != 1:
+            return None
+        home, literal = found[0]
+        number = integer(literal)
+        if number is None:
+            return None
+        return Constant(name, number, home, (self.launcher.span(literal),), variable, literal.lineno - 1)
+
+    def _module(self, name: str, variable: str) -> Constant | None:
+        """A constant at top level that nothing but this launcher uses."""
+        if any(target == variable for target, _ in assignments(self.function)) or variable in arguments(self.function):
+            return None
+        setting = re.compile(
+            rf"^{re.escape(variable)}[ \t]*(?::[^=\n]*)?=[ \t]*(\d[\d_]*)[ \t]*(?:#.*)?\r?$", re.MULTILINE
+        )
+        found = list(setting.finditer(self.text))
+        if len(found) != 1:
+            return None
+        own = [_lines_of(self.text, node) for node in (self.kernel.node, self.function)]
+        own.append((found[0].start(), found[0].end()))
+        for use in re.finditer(rf"\b{re.escape(variable)}\b", self.text):
+            if not any(start <= use.start() < end for start, end in own):
+                return None
+        line = self.text.count("\n", 0, found[0].start())
+        return Constant(name, int(found[0].group(1)), "module", (found[0].span(1),), variable, line)
+
+    def _kernel_default(self, name: str) -> Constant | None:
+        assert isinstance(self.kernel.node, ast.FunctionDef)
+        for default in defaults_of(self.kernel.node, name):
+            number = integer(default)
+            if number is not None:
+                return Constant(name, number, "kernel", (self.kernel.span(default),), line=default.lineno - 1)
+        return None
+
+    def _grid_mentions(self, constant: Constant) -> bool:
+        for node in ast.walk(self.grid):
+            if isinstance(node, ast.Name) and constant.variable and node.id == constant.variable:
+                return True
+            if (
+                isinstance(node, ast.Subscript)
+                and isinstance(node.slice, ast.Constant)
+                and node.slice.value == constant.name
+            ):
+                return True
+        return False
+
+    def _grid_copies(self, constant: Constant) -> tuple[tuple[int, int], ...] | str:
+        """Literals of the grid that repeat the block size; words when one is not the divisor of a cdiv."""
+        if constant.home not in ("launch", "kernel") or constant.value < 16:
+            return ()
+        divisors = [
+            node.args[1]
+            for node in ast.walk(self.grid)
+            if isinstance(node, ast.Call) and self.launcher.called(node) == "triton.cdiv" and len(node.args) == 2
+        ]
+        literals = [node for node in ast.walk(self.grid) if isinstance(node, ast.Constant)]
+        copies = [node for node in literals if integer(node) in (constant.value, constant.value - 1)]
+        if not copies:
+            return ()
+        if any(node not in divisors for node in copies) or self._shared_value(constant):
+            return f"the grid holds its own copy of {constant.name} (line {copies[0].lineno})"
+        return tuple(self.launcher.span(node) for node in copies)
+
+    def _shared_value(self, constant: Constant) -> bool:
+        """Whether another literal of the launch has the same value, so that a copy could be of either."""
+        same = [k for k in self.call.keywords if integer(k.value) == constant.value]
+        return len(same) > 1
+
+
+def _lines_of(text: str, node: ast.FunctionDef | ast.ClassDef) -> tuple[int, int]:
+    assert node.end_lineno is not None
+    return line_offset(text, node.lineno - 1), line_offset(text, node.end_lineno)
+
+
+def _ranged(fragment: Fragment) -> set[str]:
+    """Names that are the length of a tl.arange: what makes a constexpr a block size."""
+    return {
+        node.args[1].id
+        for node in ast.walk(fragment.node)
+        if isinstance(node, ast.Call)
+        and fragment.called(node) == "triton.language.arange"
+        and len(node.args) == 2
+        and isinstance(node.args[1], ast.Name)
+    }
+
+
+def stepped(fragment: Fragment) -> set[str]:
+    """Names that a loop advances by: the step of a range, or the divisor of a cdiv that bounds one."""
+    found: set[str] = set()
+    for node in ast.walk(fragment.node):
+        if not isinstance(node, ast.For) or not isinstance(node.iter, ast.Call):
+            continue
+        bounds = node.iter.args
+        if len(bounds) == 3 and isinstance(bounds[2], ast.Name):
+            found.add(bounds[2].id)
+        for bound in bounds:
+            if fragment.called(bound) in ("triton.language.cdiv", "triton.cdiv"):
+                assert isinstance(bound, ast.Call)
+                found |= {n.id for n in ast.walk(bound.args[-1]) if isinstance(n, ast.Name)}
+    return found

@@ -1,0 +1,166 @@
+"""A Triton kernel and the function that launches it as Python syntax trees, with places in the file's text."""
+
+import ast
+import functools
+import re
+import textwrap
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from kernelwright.source.imports import Aliases, aliases_in
+from kernelwright.values import Kernel, Refusal
+
+
+@dataclass(frozen=True)
+class Fragment:
+    """A definition parsed on its own; line numbers of its nodes are the file's, from 1."""
+
+    node: ast.FunctionDef | ast.ClassDef
+    text: str  # the whole file
+    aliases: Aliases
+
+    def offset(self, line: int, column: int) -> int:
+        """The code point of an ast position (line from 1, column in utf-8 bytes)."""
+        start, content = _lines(self.text)[line - 1]
+        return start + len(content.encode("utf-8", "surrogatepass")[:column].decode("utf-8", "surrogatepass"))
+
+    def span(self, node: ast.expr | ast.stmt | ast.keyword) -> tuple[int, int]:
+        end_line, end_column = node.end_lineno, node.end_col_offset
+        assert end_line is not None
+        assert end_column is not None
+        return self.offset(node.lineno, node.col_offset), self.offset(end_line, end_column)
+
+    def source(self, node: ast.expr | ast.stmt | ast.keyword) -> str:
+        start, end = self.span(node)
+        return self.text[start:end]
+
+    def called(self, node: ast.AST) -> str | None:
+        """The canonical name of what a call calls ("triton.language.load"), None for anything else."""
+        return self.name(node.func) if isinstance(node, ast.Call) else None
+
+    def name(self, node: ast.AST) -> str | None:
+        written = dotted(node)
+        return None if written is None else self.aliases.canonical(written)
+
+
+def dotted(node: ast.AST) -> str | None:
+    """ "tl.math.exp" for the attribute chain, None for anything else."""
+    if isinstance(node, ast.Name):
+        return node.id
+    if isinstance(node, ast.Attribute):
+        root = dotted(node.value)
+        return None if root is None else f"{root}.{node.attr}"
+    return None
+
+
+@functools.lru_cache(maxsize=32)
+def _lines(text: str) -> tuple[tuple[int, str], ...]:
+    """Every line with its offset, split only where Python's tokenizer splits."""
+    found: list[tuple[int, str]] = []
+    start = 0
+    for match in re.finditer(r"\r\n|\r|\n", text):
+        found.append((start, text[start : match.end()]))
+        start = match.end()
+    found.append((start, text[start:]))
+    return tuple(found)
+
+
+def line_offset(text: str, line: int) -> int:
+    """The offset at which `line` (from 0) starts; the end of the text for a line past it."""
+    lines = _lines(text)
+    return lines[line][0] if line < len(lines) else len(text)
+
+
+def kernel_fragment(text: str, kernel: Kernel) -> Fragment | Refusal:
+    """The kernel's definition with its decorators."""
+    return _fragment(text, kernel.start_line, kernel.end_line)
+
+
+def launcher_fragment(text: str, kernel: Kernel) -> Fragment | Refusal:
+    """The function (or class) around the kernel's only launch."""
+    if not kernel.launches:
+        return Refusal("Nothing in this file launches the kernel.", line=kernel.name_line)
+    if len(kernel.launches) > 1:
+        others = ", ".join(str(launch.line + 1) for launch in kernel.launches)
+        return Refusal(f"The kernel is launched from several places (lines {others}).", line=kernel.launches[1].line)
+    launch = kernel.launches[0]
+    start, end = kernel.entry_start_line, kernel.entry_end_line
+    if start is not None and end is not None and start <= launch.line < end:
+        return _fragment(text, start, end)
+    span = _enclosing_function(text, launch.line)
+    if span is None:
+        return Refusal("The kernel is launched outside of any function.", line=launch.line)
+    return _fragment(text, *span)
+
+
+@functools.lru_cache(maxsize=64)
+def _fragment(text: str, start_line: int, end_line: int) -> Fragment | Refusal:
+    """Parse the lines on their own, which costs the length of the definition and not that of the file."""
+    piece = text[line_offset(text, start_line) : line_offset(text, end_line)]
+    indented = piece[:1] in (" ", "\t")
+    try:
+        module = ast.parse(f"if 1:\n{piece}" if indented else piece)
+    except (SyntaxError, ValueError, RecursionError) as error:
+        line = getattr(error, "lineno", None) or 1
+        at = start_line + line - 1 - indented
+        return Refusal(f"Line {at + 1} does not parse; mend it first.", line=at)
+    body = module.body[0].body if indented and isinstance(module.body[0], ast.If) else module.body
+    found = next((node for node in body if isinstance(node, ast.FunctionDef | ast.ClassDef)), None)
+    if found is None:
+        return Refusal("The definition does not parse; mend it first.", line=start_line)
+    ast.increment_lineno(module, start_line - indented)
+    return Fragment(found, text, aliases_in(text.encode("utf-8", "surrogatepass")))
+
+
+def _enclosing_function(text: str, line: int) -> tuple[int, int] | None:
+    """The lines of the innermost `def` around `line`, by indentation."""
+    lines = [content for _, content in _lines(text)]
+    limit = _indent(lines[line])
+    for start in range(line - 1, -1, -1):
+        content = lines[start]
+        if not content.strip() or content.lstrip().startswith((")", "#")):
+            continue
+        if _indent(content) >= limit:
+            continue
+        limit = _indent(content)
+        if re.match(r"\s*def\s", content):
+            end = next((n for n in range(line + 1, len(lines)) if _ends(lines[n], limit)), len(lines))
+            return start, end
+    return None
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
+
+
+def _ends(line: str, indent: int) -> bool:
+    return bool(line.strip()) and _indent(line) <= indent and not line.lstrip().startswith((")", "#"))
+
+
+def statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+    """Every statement, nested ones after the one that holds them, in the order of the text."""
+    for statement in body:
+        yield statement
+        for name in ("body", "orelse", "finalbody"):
+            yield from statements(getattr(statement, name, []))
+        for handler in getattr(statement, "handlers", []):
+            yield from statements(handler.body)
+
+
+def names_read(node: ast.AST) -> set[str]:
+    return {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
+
+
+def assigned_names(node: ast.AST) -> set[str]:
+    return {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+
+
+def integer(node: ast.AST | None) -> int | None:
+    """The value of an int literal; True and False are not ints here."""
+    if isinstance(node, ast.Constant) and type(node.value) is int:
+        return node.value
+    return None
+
+
+def indented(lines: str, indent: int) -> str:
+    return textwrap.indent(textwrap.dedent(lines), " " * indent)
