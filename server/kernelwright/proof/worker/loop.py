@@ -66,6 +66,10 @@ def prepare(role: str) -> None:
         import triton  # noqa: F401
     except (ImportError, OSError):
         return
+    if os.environ.get("TRITON_INTERPRET") == "1":
+        from kernelwright.proof.worker import interpreter
+
+        interpreter.install()
 
 
 def answer_of(job: Job, report: Report) -> tuple[Answer, bool]:
