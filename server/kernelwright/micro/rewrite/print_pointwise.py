@@ -1,0 +1,67 @@
+"""Prints a pointwise Program: one program per block of the dense tensor, in storage order."""
+
+from kernelwright.micro.rewrite import triton_printer as tp
+from kernelwright.micro.rewrite.program import Program
+
+# (BLOCK, num_warps): eight elements a thread come close to the roof on every part; which one wins, a measurement says.
+VARIANTS = ((1024, 4), (2048, 8), (512, 4), (4096, 8))
+
+
+def print_pointwise(
+    program: Program, main_dtype: str, names: tuple[str, str], block: int, warps: int, existing: str
+) -> tp.Printed:
+    """Kernel, launcher and call; `names` are those of the kernel and of the launcher."""
+    kernel, launcher = names
+    constants = tp.Constants()
+    loads = [tp.load(program, o, tp.index_text(program, o, "offsets", constants), "mask") for o in program.operands]
+    tensors = list(tp.pointers(program).values())
+    wide = tp.is_wide(program)
+    start = "tl.program_id(0).to(tl.int64)" if wide else "tl.program_id(0)"
+    body = [
+        f"offsets = {start} * BLOCK + tl.arange(0, BLOCK)",
+        "mask = offsets < n_elements",
+        *loads,
+        *(f"{line.name} = {line.expression}" for line in program.lines),
+        f"tl.store(out_ptr + offsets, {program.result}, mask=mask)",
+    ]
+    parameters = [
+        *(f"{t}_ptr" for t in tensors),
+        "out_ptr",
+        "n_elements",
+        *program.scalars,
+        *(f"{name}: tl.constexpr" for name in constants.names.values()),
+        "BLOCK: tl.constexpr",
+    ]
+    doc = f"{_sentence(program)} over a dense tensor, one block a program."
+    arguments = [
+        *tensors,
+        "out",
+        "n_elements",
+        *program.scalars,
+        *(f"{name}={expression}" for expression, name in constants.names.items()),
+        f"BLOCK={block}",
+        f"num_warps={warps}",
+    ]
+    launch = [
+        *tp.prepare_inputs(program),
+        tp.allocate(program, main_dtype),
+        "n_elements = out.numel()",
+        *([] if wide else ['assert n_elements < 2**31, "offsets are 32-bit"']),
+        f"grid = (triton.cdiv(n_elements, {block}),)",
+        tp.call_text(f"{kernel}[grid]", arguments, "", 4),
+        "return out",
+    ]
+    function = "\n".join(
+        [
+            tp.call_text(f"def {launcher}", tp.launch_parameters(program), ":", 0),
+            f'    """{_sentence(program)} in one pass, computed in fp32; forward only."""',
+            *(f"    {line}" for line in launch),
+        ]
+    )
+    sources = [*tp.helper_sources(program, existing), tp.kernel_source(kernel, parameters, doc, body), function]
+    return tp.Printed("\n\n\n".join(sources), launcher, f"BLOCK={block}, num_warps={warps}")
+
+
+def _sentence(program: Program) -> str:
+    text = tp.described(program)
+    return text[0].upper() + text[1:] if len(text) < 60 else "Fused pointwise operations"

@@ -1,0 +1,104 @@
+"""A region of the graph as straight-line fp32 code over one dense tensor, before it is printed as a Triton kernel."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+ELEMENT, ROW, SCALAR = "element", "row", "scalar"
+
+
+@dataclass(frozen=True)
+class Domain:
+    """A dense tensor seen as (outer, length, inner); reductions run over `length`, pointwise regions have length 1.
+
+    `shape` and `value` are those of the input that gives the size. `axes` is the reduced range of dims of `shape`, None
+    where the rows are groups of channels (then `groups` is their number per item).
+    """
+
+    value: int
+    shape: tuple[int, ...]
+    outer: int
+    length: int = 1
+    inner: int = 1
+    axes: tuple[int, int] | None = None
+    groups: int = 0
+    layout: str = "contiguous"
+
+    @property
+    def numel(self) -> int:
+        return self.outer * self.length * self.inner
+
+
+@dataclass(frozen=True)
+class Term:
+    """One term of an operand's index: (flat // inner) % size * stride, in elements.
+
+    `last` is the number of dims that come after the term's own, when it is known; `outermost` leaves the modulo out.
+    """
+
+    inner: int
+    size: int
+    stride: int
+    last: int = -1
+    outermost: bool = False
+
+
+@dataclass(frozen=True)
+class Operand:
+    """A tensor that is loaded. `terms` index it from the flat element (or row) offset; None: by that offset itself.
+
+    `dims` are for each term the operand's own dims that it walks over.
+    """
+
+    name: str
+    value: int
+    level: str
+    dtype: str
+    terms: tuple[Term, ...] | None = None
+    dims: tuple[tuple[int, int], ...] = ()
+    shape: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Line:
+    """`name = expression`, or for `reduce` ("sum", "max", "min", "argmax", …) the reduction of the element `expression`.
+
+    `tag` marks lines that a looped kernel may do in one pass: "online" (max, exp, sum) and "moments" (sum, mean,
+    centred, squared, sum).
+    """
+
+    name: str
+    expression: str
+    level: str
+    uses: tuple[str, ...]
+    reduce: str = ""
+    tag: str = ""
+    kind: str = "float"
+
+
+@dataclass(frozen=True)
+class Program:
+    domain: Domain
+    operands: tuple[Operand, ...]
+    scalars: Mapping[str, str]  # parameter name -> expression at the call
+    lines: tuple[Line, ...]
+    result: str
+    result_level: str
+    result_shape: tuple[int, ...]
+    result_dtype: str
+    helpers: tuple[str, ...] = ()
+    ops: tuple[str, ...] = ()
+
+    @property
+    def main(self) -> Operand:
+        """The operand whose shape gives the sizes."""
+        return next(o for o in self.operands if o.value == self.domain.value and o.terms is None and o.level == ELEMENT)
+
+    def needed(self, targets: set[str], available: set[str]) -> list[Line]:
+        """The lines of element level that `targets` depend on, in order; names in `available` are not followed."""
+        wanted = set(targets) - available
+        chosen: list[Line] = []
+        for line in reversed(self.lines):
+            if line.name in wanted and not line.reduce and line.level == ELEMENT:
+                chosen.append(line)
+                wanted |= set(line.uses) - available
+        return chosen[::-1]

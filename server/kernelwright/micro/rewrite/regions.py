@@ -1,0 +1,242 @@
+"""Finds the regions of a graph that can become one kernel, and writes them: the shared half of the torch strategies."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from kernelwright.micro.rewrite.layout import free_names, import_conflict
+from kernelwright.micro.rewrite.lowering import (
+    Lowering,
+    NotLowerable,
+    is_channels_last,
+    is_contiguous,
+)
+from kernelwright.micro.rewrite.ops import POINTWISE, REDUCTIONS, VIEWS
+from kernelwright.micro.rewrite.program import Domain, Program
+from kernelwright.micro.rewrite.source_map import SourceMap
+from kernelwright.micro.rewrite.torch_region import RegionPlan, plan_region, region_inputs, region_output
+from kernelwright.values import Graph, Node, Refusal
+
+# Kernels that eager mode runs for one op; what is not listed runs one.
+_EAGER_KERNELS = {
+    "normalize": 5,
+    "softsign": 3,
+    "mse_loss": 2,
+    "logsumexp": 4,
+    "adaptive_avg_pool2d": 1,
+    "tanhshrink": 2,
+}
+_FREE = VIEWS | {"detach", "contiguous", "tensor"}
+
+
+@dataclass(frozen=True)
+class FusedRegion:
+    """Nodes that become one kernel. `saved_bytes`: memory traffic that eager mode has and the kernel has not."""
+
+    nodes: tuple[int, ...]
+    output: int
+    domain: Domain
+    program: Program
+    saved_bytes: int
+    kernels: int  # that eager mode launches
+
+
+def lower(graph: Graph, nodes: Sequence[int], output: int, domain: Domain, plan: RegionPlan | None = None) -> Program:
+    """The Program of a region; with a plan its inputs and numbers carry the source's names. Raises NotLowerable."""
+    inside = [graph.nodes[n] for n in sorted(nodes)]
+    inputs = region_inputs(graph, nodes)
+    main = _main_value(graph, inputs, domain)
+    if main is None:
+        raise NotLowerable("No input of the region has its full size.", inside[0])
+    domain = replace(domain, value=main, shape=graph.value(main).type.shape, axes=_axes(graph, main, domain))
+    names = {v: kernel_name(text) for v, text in plan.names.items()} if plan else {}
+    lowering = Lowering(graph, domain, _unique(names), plan.scalars if plan else {})
+    lowering.operand(main, "element", graph.value(main).type.shape, inside[0])
+    program = lowering.run(inside, output)
+    if program.result_level == "row":
+        from kernelwright.micro.rewrite.sizes import result_shape
+
+        if result_shape(program) is None:
+            raise NotLowerable("The result's shape does not follow from the input's.", inside[-1])
+    elif program.result_shape != domain.shape:
+        raise NotLowerable("The result has another shape than the region's main input.", inside[-1])
+    return program
+
+
+def _main_value(graph: Graph, inputs: Sequence[int], domain: Domain) -> int | None:
+    """The first input with as many elements as the domain, preferably of its shape."""
+    fits = is_channels_last if domain.layout == "channels_last" else is_contiguous
+    full = [v for v in inputs if math.prod(graph.value(v).type.shape) == domain.numel and fits(graph.value(v).type)]
+    same = [v for v in full if graph.value(v).type.shape == domain.shape]
+    return (same or full or [None])[0]
+
+
+def _axes(graph: Graph, main: int, domain: Domain) -> tuple[int, int] | None:
+    """The reduced dims, in terms of the main input's shape."""
+    if domain.groups:
+        return None
+    shape = graph.value(main).type.shape
+    for start in range(len(shape) + 1):
+        for stop in range(start, len(shape) + 1):
+            parts = math.prod(shape[:start]), math.prod(shape[start:stop]), math.prod(shape[stop:])
+            if parts == (domain.outer, domain.length, domain.inner) and (stop > start or domain.length == 1):
+                if domain.shape == shape and domain.axes is not None:
+                    return domain.axes
+                return start, stop
+    raise NotLowerable("The rows do not follow the dims of the region's main input.")
+
+
+def kernel_name(expression: str) -> str:
+    """A parameter's name for an expression: `self.norm.weight` is weight, `self.linear(x)` is linear_out."""
+    head = expression.split("(")[0].strip()
+    last = head.rsplit(".", 1)[-1].strip("_")
+    if not last.isidentifier():
+        return "x"
+    return f"{last.lower()}_out" if "(" in expression else last if last != "out" else "x"
+
+
+def _unique(names: dict[int, str]) -> dict[int, str]:
+    taken: set[str] = set()
+    unique: dict[int, str] = {}
+    for value, name in names.items():
+        unique[value] = next(n for n in (name, *(f"{name}_{i}" for i in range(2, 99))) if n not in taken)
+        taken.add(unique[value])
+    return unique
+
+
+def grow(source: SourceMap, sink: Node, domain: Domain, allowed: frozenset[str]) -> tuple[int, ...]:
+    """The largest set of nodes that ends in `sink` and becomes one kernel over `domain`: () when not even the sink does."""
+    graph = source.graph
+    region: set[int] = set()
+    if sink.op not in allowed or sink.where is None:
+        return ()
+
+    def fits(nodes: set[int]) -> bool:
+        output = region_output(source, nodes)
+        if isinstance(output, Refusal):
+            return False
+        try:
+            lower(graph, tuple(nodes), output, domain)
+        except NotLowerable:
+            return False
+        return True
+
+    if not fits({sink.id}):
+        # A sink that combines several intermediate results may fit only together with what makes them.
+        makers = {source.producers[v].id for v in _reads(sink) if v in source.producers}
+        makers = {m for m in makers if _may_fuse(source, graph.nodes[m], {sink.id, *makers}, allowed)}
+        if not makers or not fits({sink.id, *makers}):
+            return ()
+        region |= makers
+    region.add(sink.id)
+    changed = True
+    while changed:
+        changed = False
+        for node in reversed(graph.nodes[: sink.id]):
+            if node.id in region or not _may_fuse(source, node, region, allowed):
+                continue
+            if fits(region | {node.id}):
+                region.add(node.id)
+                changed = True
+            elif (more := _with_makers(source, node, region, allowed)) and fits(region | more):
+                region |= more
+                changed = True
+    return tuple(sorted(region))
+
+
+def _with_makers(source: SourceMap, node: Node, region: set[int], allowed: frozenset[str]) -> set[int]:
+    """The node with all nodes that only it and the region need, for results that fit only together."""
+    more = {node.id}
+    for earlier in reversed(source.graph.nodes[: node.id]):
+        if _may_fuse(source, earlier, region | more, allowed):
+            more.add(earlier.id)
+    return more if len(more) > 1 else set()
+
+
+def _may_fuse(source: SourceMap, node: Node, region: set[int], allowed: frozenset[str]) -> bool:
+    """Whether the node has a Triton form, a place in the source, and no reader outside the region."""
+    if node.op not in allowed or node.where is None:
+        return False
+    used = [user.id for v in node.outputs for user in source.users.get(v, ())]
+    if not used or any(user not in region for user in used):
+        return False
+    if any(v in source.graph.outputs for v in node.outputs):
+        return False
+    return not node.inplace or _own_result(source, node)
+
+
+def _own_result(source: SourceMap, node: Node) -> bool:
+    """An in-place op may be fused when it overwrites an intermediate result that nothing else sees."""
+    first = next(iter(_reads(node)), None)
+    maker = source.producers.get(first) if first is not None else None
+    return maker is not None and maker.op not in VIEWS and len(source.users.get(first, ())) == 1
+
+
+def _reads(node: Node) -> tuple[int, ...]:
+    from kernelwright.micro.rewrite.source_map import references
+
+    return tuple(references(node))
+
+
+def in_place_hazard(source: SourceMap, nodes: Sequence[int]) -> Refusal | None:
+    """A tensor that the region reads and that is changed in place before the region's end."""
+    inside = set(nodes)
+    for id_ in region_inputs(source.graph, nodes):
+        for user in source.users.get(id_, ()):
+            if (
+                user.inplace
+                and user.id not in inside
+                and min(inside) < user.id < max(inside)
+                and _reads(user)[0] == id_
+            ):
+                return Refusal(
+                    "An input is changed in place in the middle of the region.", user.where and user.where.start_line
+                )
+    for n in inside:
+        node = source.graph.nodes[n]
+        if node.inplace and not _own_result(source, node):
+            return Refusal(f"{node.op} changes its argument in place.", _line(node))
+    return None
+
+
+def measure(graph: Graph, nodes: Sequence[int], output: int) -> tuple[int, int]:
+    """(saved bytes, eager kernels) of a region against one kernel that reads its inputs once and writes its output."""
+    inside = [graph.nodes[n] for n in nodes]
+    inputs = region_inputs(graph, nodes)
+    fused = sum(_bytes(graph, v) for v in (*inputs, output))
+    eager = sum(n.estimated_bytes * (2 if n.op in ("logsumexp", "normalize") else 1) for n in inside)
+    kernels = sum(_EAGER_KERNELS.get(n.op, 1) for n in inside if n.op not in _FREE and not _is_eval_dropout(n))
+    return max(eager - fused, 0), kernels
+
+
+def _is_eval_dropout(node: Node) -> bool:
+    return node.op == "dropout" and not node.kwargs.get("training")
+
+
+_SIZES = {"float32": 4, "float16": 2, "bfloat16": 2, "int64": 8, "int32": 4, "int16": 2, "bool": 1, "float64": 8}
+
+
+def _bytes(graph: Graph, value: int) -> int:
+    type_ = graph.value(value).type
+    return math.prod(type_.shape) * _SIZES.get(type_.dtype, 1)
+
+
+def _line(node: Node) -> int | None:
+    return node.where.start_line if node.where else None
+
+
+def allowed_ops(*, reductions: bool) -> frozenset[str]:
+    ops = frozenset(POINTWISE) | VIEWS | {"batch_norm"}
+    return ops | REDUCTIONS if reductions else ops
+
+
+def plan(source: SourceMap, nodes: Sequence[int]) -> RegionPlan | Refusal:
+    """The edit of the source for a region, or why there is none."""
+    conflict = import_conflict(source.tree) or in_place_hazard(source, nodes)
+    return conflict or plan_region(source, frozenset(nodes))
+
+
+def names_for(source: SourceMap, base: str) -> tuple[str, str]:
+    """Unused names for kernel and launcher."""
+    kernel, launcher = free_names(source, (f"{base}_kernel", f"fused_{base}"))
+    return kernel, launcher

@@ -1,0 +1,60 @@
+"""Sizes as expressions of the launcher's tensors, so that a printed launcher works for other shapes too."""
+
+import math
+
+from kernelwright.micro.rewrite.lowering import NotLowerable
+from kernelwright.micro.rewrite.program import Program, Term
+
+
+def suffix(program: Program, size: int, last: int = -1) -> str:
+    """The product of the main tensor's last dims that is `size` now: the `last` ones where that is known.
+
+    Raises NotLowerable where no such dims are.
+    """
+    main, shape = program.main.name, program.domain.shape
+    if 0 <= last < len(shape) and math.prod(shape[len(shape) - last :]) == size:
+        return dims(main, shape, len(shape) - last, len(shape)) if last else "1"
+    if size == 1:
+        return "1"
+    for start in range(len(shape) - 1, -1, -1):
+        if math.prod(shape[start:]) == size:
+            return dims(main, shape, start, len(shape))
+    raise NotLowerable("A broadcast does not follow the dims of the region's main tensor.")
+
+
+def dims(name: str, shape: tuple[int, ...], start: int, stop: int) -> str:
+    """The product of the dims start:stop of the tensor `name`."""
+    rank = len(shape)
+    if stop == start:
+        return "1"
+    if stop - start == 1:
+        return f"{name}.shape[{start - rank if start == rank - 1 else start}]"
+    if stop == rank:
+        return f"{name}.numel()" if start == 0 else f"{name}.shape[{start}:].numel()"
+    return f"{name}.shape[{start}:{stop}].numel()"
+
+
+def term_size(name: str, shape: tuple[int, ...], term: Term, place: tuple[int, int]) -> str:
+    """The number of elements of the tensor `name` that one term walks over."""
+    if term.size == math.prod(shape):
+        return f"{name}.numel()"
+    return dims(name, shape, *place)
+
+
+def result_shape(program: Program) -> str | None:
+    """The shape of a result with one number per row, from the main tensor's; None when it does not follow from it."""
+    main, shape, axes = program.main.name, program.domain.shape, program.domain.axes
+    if axes is None:
+        return None
+    kept = [d for d in range(len(shape)) if not axes[0] <= d < axes[1]]
+    parts: list[str] = []
+    for size in program.result_shape:
+        if kept and shape[kept[0]] == size:
+            parts.append(f"{main}.shape[{kept.pop(0)}]")
+        elif size == 1:
+            parts.append("1")
+        else:
+            return None
+    if any(shape[d] != 1 for d in kept):
+        return None
+    return ", ".join(parts)

@@ -1,0 +1,142 @@
+"""A Program as Triton source that a person would keep: a kernel, its launching function and the call."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from kernelwright.micro.rewrite import sizes
+from kernelwright.micro.rewrite.layout import call_text
+from kernelwright.micro.rewrite.ops import HELPERS
+from kernelwright.micro.rewrite.program import Operand, Program
+
+
+@dataclass(frozen=True)
+class Printed:
+    """`definitions` go to module level; `call` is the launcher's call with the region's inputs."""
+
+    definitions: str
+    call: str
+    summary: str
+
+
+@dataclass
+class Constants:
+    """Sizes that the kernel takes as constexpr, so that divisions by them are cheap: expression -> name."""
+
+    names: dict[str, str] = field(default_factory=dict)
+
+    def name(self, expression: str, base: str) -> str:
+        if expression.isdecimal():
+            return expression
+        if expression not in self.names:
+            taken = set(self.names.values())
+            self.names[expression] = next(n for n in (base, *(f"{base}_{i}" for i in range(2, 99))) if n not in taken)
+        return self.names[expression]
+
+
+def base_name(program: Program) -> str:
+    """A name from the ops: the first ones, as many as make a readable name."""
+    ops = [op for op in program.ops if op not in ("tensor", "clone", "detach", "contiguous")] or list(program.ops)
+    return "_".join(ops[:4]) or "copy"
+
+
+def pointers(program: Program) -> dict[int, str]:
+    """The kernel's name for the pointer to each input Value."""
+    names: dict[int, str] = {}
+    for operand in program.operands:
+        names.setdefault(operand.value, operand.name)
+    return names
+
+
+def index_text(program: Program, operand: Operand, flat: str, constants: Constants) -> str:
+    """The operand's index from the flat offset `flat`, which is a name."""
+    if operand.terms is None:
+        return flat
+    parts: list[str] = []
+    for term, place in zip(operand.terms, operand.dims, strict=True):
+        inner = sizes.suffix(program, term.inner, term.last)
+        text = flat if inner == "1" else f"{flat} // {constants.name(inner, 'INNER')}"
+        if not term.outermost:
+            text = f"({text})" if "//" in text else text
+            size = sizes.term_size(pointers(program)[operand.value], operand.shape, term, place)
+            text = f"{text} % {constants.name(size, _size_name(operand))}"
+        if term.stride != 1:
+            stride = f"{pointers(program)[operand.value]}.stride({place[1] - 1})"
+            text = f"({text}) * {constants.name(stride, 'STRIDE')}"
+        parts.append(text if len(operand.terms) == 1 or term.stride != 1 else f"({text})")
+    return " + ".join(parts)
+
+
+def _size_name(operand: Operand) -> str:
+    return "CHANNELS" if len(operand.terms or ()) == 1 else "SIZE"
+
+
+def load(program: Program, operand: Operand, index: str, mask: str, *, other: bool = False) -> str:
+    """`name = tl.load(…)`, converted to fp32 unless it is a boolean."""
+    pointer = f"{pointers(program)[operand.value]}_ptr"
+    if operand.terms == ():
+        loaded = f"tl.load({pointer})"
+    else:
+        place = index if index.isidentifier() else f"({index})"
+        masked = f", mask={mask}" + (", other=0" if other else "") if mask else ""
+        loaded = f"tl.load({pointer} + {place}{masked})"
+    return f"{operand.name} = {loaded}" + (" != 0" if operand.dtype == "bool" else ".to(tl.float32)")
+
+
+def kernel_source(name: str, parameters: Sequence[str], docstring: str, body: Sequence[str]) -> str:
+    head = call_text(f"def {name}", parameters, ":", 0)
+    return "\n".join(["@triton.jit", head, f'    """{docstring}"""', *(f"    {line}" if line else "" for line in body)])
+
+
+def helper_sources(program: Program, existing: str) -> list[str]:
+    """The device functions that the kernel calls and the file does not have yet."""
+    return [HELPERS[h] for h in program.helpers if f"def {h}(" not in existing]
+
+
+def launch_parameters(program: Program) -> list[str]:
+    """The launcher's parameters: tensors, then numbers."""
+    return [*pointers(program).values(), *program.scalars]
+
+
+def prepare_inputs(program: Program) -> list[str]:
+    """Lines of the launcher that bring full tensors into the layout that the kernel walks through."""
+    main = program.main.name
+    layout = program.domain.layout
+    how = (
+        ""
+        if layout == "contiguous"
+        else f"memory_format=torch.{'channels_last' if len(program.domain.shape) == 4 else 'channels_last_3d'}"
+    )
+    lines: list[str] = []
+    names = pointers(program)
+    full = {names[o.value]: None for o in program.operands if o.terms is None and o.level == "element"}
+    rest = {names[o.value]: None for o in program.operands if names[o.value] not in full}
+    lines += [f"assert {name}.numel() == {main}.numel()" for name in full if name != main]
+    lines += [f"{name} = {name}.contiguous({how})" for name in full]
+    lines += [f"{name} = {name}.contiguous()" for name in rest if _has_terms(program, name, names)]
+    return lines
+
+
+def _has_terms(program: Program, name: str, names: dict[int, str]) -> bool:
+    return any(names[o.value] == name and o.terms != () for o in program.operands)
+
+
+def allocate(program: Program, main_dtype: str) -> str:
+    """The line that makes the launcher's result."""
+    main = program.main.name
+    dtype = "" if program.result_dtype == main_dtype else f", dtype=torch.{program.result_dtype}"
+    if program.result_level == "element":
+        return f"out = torch.empty_like({main}{dtype})"
+    shape = sizes.result_shape(program) or ""
+    inner = f"{shape}," if shape.count(", ") == 0 and shape else shape
+    return f"out = {main}.new_empty(({inner}){dtype})"
+
+
+def is_wide(program: Program) -> bool:
+    """Whether offsets need 64 bits for the captured sizes."""
+    return program.domain.numel + 65536 >= 2**31
+
+
+def described(program: Program) -> str:
+    """The ops in order, for docstrings."""
+    ops = [op for op in program.ops if op != "tensor"]
+    return ", ".join(ops) or "copy"
