@@ -11,7 +11,7 @@ from kernelwright.source.imports import aliases_of
 from kernelwright.source.outline import Class, Function, Outline, RawLaunch, outline
 from kernelwright.source.split import pieces
 from kernelwright.source.workload.find import entry_of, workload_lines
-from kernelwright.values import Facts, Kernel, Language, Launch, digest
+from kernelwright.values import Access, Dot, Facts, Kernel, Language, Launch, Loop, Reduction, digest
 
 _SUPPORT = re.compile(
     r"(?:test_.*|.*_test|bench(?:mark)?(?:_.*)?|.*_benchmark|profile(?:_.*)?|main|demo|get_inputs|get_init_inputs)$"
@@ -114,11 +114,8 @@ def _triton_kernels(file: _File, version: str) -> list[Kernel]:
         for name, placed in written.items()
         if placed.function.is_jit or sites[name] or _decorated_later(file, name)
     }
-    helpers = {
-        name
-        for name in jit
-        if not sites[name] and any(name in p.function.mentions for other, p in jit.items() if other != name)
-    }
+    used = frozenset().union(*(p.function.mentions - {name} for name, p in jit.items()))
+    helpers = {name for name in jit if not sites[name] and name in used}
     kernels = []
     for name, placed in jit.items():
         if name in helpers:
@@ -249,13 +246,17 @@ def _with_helpers(placed: _Placed, jit: Mapping[str, _Placed], helpers: set[str]
 
 
 def _shifted(facts: Facts, line: int, in_loop: bool = False) -> Facts:
-    replace = dataclasses.replace
-    return replace(
+    if not (facts.accesses or facts.loops or facts.reductions or facts.dots):
+        return facts
+    return dataclasses.replace(
         facts,
-        accesses=tuple(replace(a, line=a.line + line, in_loop=a.in_loop or in_loop) for a in facts.accesses),
-        loops=tuple(replace(loop, line=loop.line + line) for loop in facts.loops),
-        reductions=tuple(replace(r, line=r.line + line, in_loop=r.in_loop or in_loop) for r in facts.reductions),
-        dots=tuple(replace(d, line=d.line + line) for d in facts.dots),
+        accesses=tuple(
+            Access(a.kind, a.line + line, a.pointer, a.mask, a.other, a.innermost_stride, a.in_loop or in_loop)
+            for a in facts.accesses
+        ),
+        loops=tuple(Loop(loop.line + line, loop.variable, loop.bounds, loop.step) for loop in facts.loops),
+        reductions=tuple(Reduction(r.line + line, r.op, r.axis, r.in_loop or in_loop) for r in facts.reductions),
+        dots=tuple(Dot(d.line + line, d.accumulator, d.out_dtype) for d in facts.dots),
     )
 
 
@@ -283,11 +284,12 @@ def _with_configs(file: _File, function: Function, facts: Facts) -> Facts:
 
 
 def _modules(file: _File, version: str) -> list[Kernel]:
+    forwards = {p.function.owner: p for p in file.functions if p.function.owner and p.function.name == "forward"}
     kernels = []
     for name, (line, found) in file.classes.items():
         if not file.is_module(name) or not file.has_forward(name):
             continue
-        forward = next((p for p in file.functions if p.function.owner == name and p.function.name == "forward"), None)
+        forward = forwards.get(name)
         facts = _shifted(forward.function.facts, forward.line) if forward else Facts()
         entry = _Entry(name, line + found.start_line, line + found.end_line)
         kernels.append(_kernel(Language.TORCH, line, found, version, entry=entry, facts=facts, is_module=True))
