@@ -1,10 +1,248 @@
-"""Work of a Triton kernel as expressions over its launcher's sizes."""
+"""Work of a Triton kernel as expressions over its launcher's sizes, and such expressions as numbers."""
 
-from kernelwright.source.outline import Function
-from kernelwright.values import Estimate, Facts, Launch
+import ast
+import math
+import operator
+import re
+from collections.abc import Callable, Mapping
+
+from kernelwright.source.outline import Function, RawLaunch
+from kernelwright.values import Estimate, Facts, TensorSpec
+
+_NAME = re.compile(r"[^\W\d]\w*")
+_SHAPE = re.compile(r"(\w+)\.(?:shape|size\(\))$")
+_SAME_SHAPE = re.compile(
+    r"(?:torch\.\w+_like\((\w+)\b.*|(\w+)\.(?:contiguous|to|float|half|bfloat16|clone|detach|cuda)\(.*\))$", re.S
+)
+_MADE = re.compile(r"(?:torch|(\w+))\.(?:new_)?(?:empty|zeros|ones|full)\((.*)\)$", re.S)
+_RESHAPED = re.compile(r"(\w+)\.(?:contiguous\(\)\.)?(?:view|reshape|flatten)\(", re.S)
+_DTYPE_OF = re.compile(r"\bdtype\s*=\s*(\w+)\.dtype")
+_BOUND = re.compile(r"range\(\s*(?:0\s*,\s*)?(?:(?:\w+\.)*cdiv\(\s*)?([^\W\d]\w*)\b")
 
 
 def estimate_triton(
-    facts: Facts, assignments: tuple[tuple[str, str], ...], launch: Launch, launcher: Function
+    facts: Facts, assignments: tuple[tuple[str, str], ...], launch: RawLaunch, launcher: Function
 ) -> Estimate:
-    return Estimate()
+    """The least work of one launch: every tensor moved once, the arithmetic counted from the source.
+
+    `assignments` are the kernel's own. A dot inside `for k in range(0, K, …)` counts 2*K operations for each stored
+    element; other arithmetic counts once for each element of the largest tensor.
+    """
+    arguments = {**dict(zip(facts.parameters, launch.args, strict=False)), **dict(launch.kwargs)}
+    names = _Names(launcher)
+    moved: dict[str, set[str]] = {}
+    for access in facts.accesses:
+        for parameter in _parameters_in(access.pointer, assignments, facts.parameters):
+            if names.is_tensor(arguments.get(parameter, "")):
+                moved.setdefault(arguments[parameter], set()).add("store" if access.kind == "store" else "load")
+    parameters = tuple(name for name, _ in launcher.parameters)
+    if not moved:
+        return Estimate(parameters=parameters)
+    numels = {tensor: names.numel(tensor) for tensor in moved}
+    if any(numel is None for numel in numels.values()):
+        return Estimate(parameters=parameters)
+    by_type: dict[str, dict[str, int]] = {}
+    for tensor, kinds in moved.items():
+        counts = by_type.setdefault(names.typed_by(tensor) or tensor, {})
+        numel = numels[tensor] or ""
+        counts[numel] = counts.get(numel, 0) + len(kinds)
+    moved_bytes = " + ".join(f"{typed}.itemsize*({_summed(counts)})" for typed, counts in sorted(by_type.items()))
+    stored = [numels[tensor] for tensor, kinds in moved.items() if "store" in kinds]
+    flops = _flops(facts, arguments, stored, [numel for numel in numels.values() if numel])
+    typed_by = next((names.typed_by(t) for t, kinds in moved.items() if "load" in kinds), None)
+    return Estimate(moved_bytes, flops, names.sizes, parameters, typed_by)
+
+
+def _summed(counts: Mapping[str, int]) -> str:
+    return " + ".join(numel if count == 1 else f"{count}*{numel}" for numel, count in counts.items())
+
+
+def _flops(facts: Facts, arguments: Mapping[str, str], stored: list[str | None], numels: list[str]) -> str | None:
+    if not facts.dots:
+        largest = max(numels, key=len)
+        return f"{facts.operations}*{largest}" if facts.operations else None
+    bounds = {match.group(1) for loop in facts.loops if (match := _BOUND.search(loop.bounds))}
+    if len(facts.dots) != 1 or len(bounds) != 1 or not stored or stored[0] is None:
+        return None
+    (depth,) = bounds
+    return f"2*{stored[0]}*{arguments.get(depth, depth)}"
+
+
+def _parameters_in(
+    pointer: str, assignments: tuple[tuple[str, str], ...], parameters: tuple[str, ...]
+) -> frozenset[str]:
+    """The kernel's parameters that a pointer is built from, through the names assigned on the way."""
+    values: dict[str, set[str]] = {}
+    for target, value in assignments:
+        values.setdefault(target, set()).update(_NAME.findall(value))
+    found, open_ = set(), [*_NAME.findall(pointer)]
+    seen: set[str] = set()
+    while open_:
+        name = open_.pop()
+        if name in seen:
+            continue
+        seen.add(name)
+        if name in parameters:
+            found.add(name)
+        open_ += values.get(name, ())
+    return frozenset(found)
+
+
+class _Names:
+    """What a launcher's names are: tensors with their number of elements, sizes with where they come from."""
+
+    def __init__(self, launcher: Function) -> None:
+        self._parameters = dict(launcher.parameters)
+        self._values: dict[str, str] = {}
+        self._shapes: dict[str, tuple[str, ...]] = {}
+        self._reshaped: set[str] = set()
+        self.sizes: dict[str, str] = {}
+        for target, value in launcher.assignments:
+            self._read(target.strip("() \n"), " ".join(value.split()))
+
+    def _read(self, target: str, value: str) -> None:
+        shape = _SHAPE.match(value)
+        if shape and ("," in target):
+            dims = tuple(part.strip() for part in target.rstrip(",").split(","))
+            tensor = self._origin(shape.group(1))
+            for axis, dim in enumerate(dims):
+                if dim.isidentifier() and dim != "_" and tensor not in self._reshaped:
+                    self.sizes.setdefault(dim, f"{tensor}.shape[{axis}]")
+            plain = all(dim.isidentifier() and dim != "_" for dim in dims)
+            if plain:
+                self._shapes.setdefault(shape.group(1), dims)
+            return
+        if not target.isidentifier():
+            return
+        if _RESHAPED.match(value):
+            self._reshaped.add(target)
+        if target not in self._parameters and _numeric(value):
+            self.sizes.setdefault(target, value)
+        if target in self._parameters and target not in self._values and not _RESHAPED.match(value):
+            return  # x = x.contiguous() keeps the parameter's shape
+        self._values[target] = value
+
+    def _origin(self, name: str) -> str:
+        """The parameter that has the same shape and type as a local tensor, the name itself when there is none."""
+        for _ in range(8):
+            match = _SAME_SHAPE.match(self._values.get(name, ""))
+            if match is None:
+                break
+            name = match.group(1) or match.group(2)
+        return name
+
+    def is_tensor(self, argument: str) -> bool:
+        if not argument.isidentifier():
+            return False
+        return argument in self._parameters or any(
+            pattern.match(self._values.get(argument, "")) for pattern in (_SAME_SHAPE, _MADE, _RESHAPED)
+        )
+
+    def numel(self, tensor: str) -> str | None:
+        value = self._values.get(tensor, "")
+        made = _MADE.match(value)
+        if made and (dims := _sizes_of(made.group(2))) is not None:
+            return "*".join(dims) or "1"
+        if made and (shape := re.match(r"\(?\s*(\w+)\.shape\b", made.group(2))):
+            return self.numel(shape.group(1))
+        if reshaped := _RESHAPED.match(value):
+            return self.numel(reshaped.group(1)) if reshaped.group(1) != tensor else f"{tensor}.numel()"
+        if tensor in self._shapes:
+            return "*".join(self._shapes[tensor])
+        origin = self._origin(tensor)
+        if origin != tensor:
+            return self.numel(origin)
+        return f"{tensor}.numel()" if tensor in self._parameters else None
+
+    def typed_by(self, tensor: str) -> str | None:
+        """The parameter that has the tensor's dtype."""
+        if tensor in self._parameters:
+            return tensor
+        value = self._values.get(tensor, "")
+        named = _DTYPE_OF.search(value)
+        origin = named.group(1) if named else self._origin(tensor)
+        if origin == tensor:
+            made, reshaped = _MADE.match(value), _RESHAPED.match(value)
+            origin = (made and made.group(1)) or (reshaped and reshaped.group(1)) or tensor
+        return origin if origin in self._parameters else None
+
+
+def _sizes_of(arguments: str) -> tuple[str, ...] | None:
+    """The sizes in `(M, N), device=…` or `M, N, device=…`; None when they are not plain names and numbers."""
+    try:
+        call = ast.parse(f"f({arguments})", mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+    if not isinstance(call, ast.Call) or not call.args:
+        return None
+    first = call.args[0]
+    given = first.elts if isinstance(first, ast.Tuple | ast.List) else call.args
+    if not all(isinstance(g, ast.Name | ast.Constant) for g in given):
+        return None
+    return tuple(ast.unparse(g) for g in given)
+
+
+def _numeric(value: str) -> bool:
+    return bool(re.fullmatch(r"[\w\s.*+\-/()\[\],]+", value)) and bool(
+        re.search(r"\.(?:shape\[|size\(|numel\()", value) or re.fullmatch(r"\w+(?:\s*[*+]\s*\w+)+", value)
+    )
+
+
+_BINARY: Mapping[type, Callable] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.FloorDiv: operator.floordiv,
+}
+
+
+def value_of(expression: str, estimate: Estimate, given: Mapping[str, object]) -> int | None:
+    """An expression of an Estimate as a number, for a call with the arguments `given`; None where one is missing."""
+    try:
+        value = _value(ast.parse(expression, mode="eval").body, estimate, given, 0)
+    except (SyntaxError, ArithmeticError, LookupError, TypeError, ValueError, RecursionError, MemoryError):
+        return None
+    return int(value)
+
+
+def _value(node: ast.AST, estimate: Estimate, given: Mapping[str, object], depth: int) -> int:
+    if depth > 60:
+        raise ValueError("too deep")
+    match node:
+        case ast.Constant(value=int() as number):
+            return number
+        case ast.Name(id=name) if isinstance(given.get(name), int):
+            return int(given[name])  # type: ignore[call-overload]
+        case ast.Name(id=name):
+            return _value(ast.parse(estimate.sizes[name], mode="eval").body, estimate, given, depth + 1)
+        case ast.BinOp(left=left, op=op, right=right) if type(op) in _BINARY:
+            first, second = _value(left, estimate, given, depth + 1), _value(right, estimate, given, depth + 1)
+            return _BINARY[type(op)](first, second)
+        case ast.Attribute(value=ast.Name(id=name), attr="itemsize"):
+            return itemsize(_tensor(given, name).dtype)
+        case ast.Subscript(value=ast.Attribute(value=ast.Name(id=name), attr="shape"), slice=axis):
+            return _tensor(given, name).shape[_axis(axis)]
+        case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="size"), args=[axis]):
+            return _tensor(given, name).shape[_axis(axis)]
+        case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="numel"), args=[]):
+            return math.prod(_tensor(given, name).shape)
+    raise ValueError("not an expression of sizes")
+
+
+def _axis(node: ast.AST) -> int:
+    return int(ast.literal_eval(node))
+
+
+def _tensor(given: Mapping[str, object], name: str) -> TensorSpec:
+    spec = given[name]
+    if not isinstance(spec, TensorSpec):
+        raise TypeError(f"{name} is not a tensor")
+    return spec
+
+
+def itemsize(dtype: str) -> int:
+    """Bytes of one element: "float16" is 2."""
+    if dtype == "bool" or dtype.startswith("float8"):
+        return 1
+    digits = re.search(r"\d+", dtype)
+    return int(digits.group()) // 8 if digits else 4

@@ -12,6 +12,9 @@ from kernelwright.values import Access, Dot, Facts, Loop, Reduction
 
 _TL = "triton.language."
 _TL_REDUCTIONS = words("sum max min argmax argmin xor_sum reduce reduce_or softmax")
+_NO_ARITHMETIC = words(
+    "cast reshape view trans permute broadcast_to expand_dims join split cat dot store static_assert"
+)
 _DTYPE = re.compile(r"\b(?:float(?:64|32|16)|bfloat16|float8\w*|int(?:64|32|16|8)|uint(?:64|32|16|8)|int1)\b")
 
 
@@ -32,6 +35,7 @@ def triton_facts(document: Document, function: Node, decorators: tuple[Node, ...
         parameters=parameters,
         autotune_configs=sum(_configs(document, decorator, aliases) for decorator in decorators),
         statements=reader.statements,
+        operations=reader.operations,
     )
 
 
@@ -84,7 +88,9 @@ class _Triton:
         self.reductions: list[Reduction] = []
         self.dots: list[Dot] = []
         self.statements = 0
+        self.operations = 0
         self._descriptors: set[str] = set()
+        self._loaded: set[str] = set()
 
     def read(self, body: Node) -> None:
         stack = [(body, False, False)]
@@ -93,6 +99,7 @@ class _Triton:
             if done:
                 self.strides.assign(node)
                 self._remember_descriptor(node)
+                self._count(node)
                 continue
             if node.type in ("string", "comment", "function_definition"):
                 continue
@@ -170,6 +177,36 @@ class _Triton:
             left = parent.child_by_field_name("left")
             return self.document.content(left) if left is not None else None
         return None
+
+    def _count(self, assignment: Node) -> None:
+        """Arithmetic on what comes from a load; that on pointers, masks and loop counters is not counted."""
+        left, right = assignment.child_by_field_name("left"), assignment.child_by_field_name("right")
+        if left is None or right is None:
+            return
+        touched, operations = self._arithmetic(right)
+        if assignment.type == "augmented_assignment" and touched:
+            operations += 1
+        if touched:
+            self._loaded.add(self.document.content(left))
+            self.operations += operations
+
+    def _arithmetic(self, node: Node) -> tuple[bool, int]:
+        """Whether an expression depends on a load, and how many operations it makes on such values."""
+        if node.type == "identifier":
+            return self.document.content(node) in self._loaded, 0
+        name = None
+        if node.type == "call":
+            function = node.child_by_field_name("function")
+            name = dotted(self.document, function, self.aliases) if function is not None else None
+            if name in (_TL + "load", _TL + "atomic_add"):
+                return True, 0
+        parts = [self._arithmetic(child) for child in node.named_children if child.type not in ("string", "comment")]
+        touched = any(t for t, _ in parts)
+        operations = sum(count for _, count in parts)
+        computes = node.type == "binary_operator" or (
+            name is not None and name.startswith(_TL) and name[len(_TL) :] not in _NO_ARITHMETIC
+        )
+        return touched, operations + (1 if touched and computes else 0)
 
     def _remember_descriptor(self, node: Node) -> None:
         left, right = node.child_by_field_name("left"), node.child_by_field_name("right")

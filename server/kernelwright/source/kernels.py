@@ -1,6 +1,7 @@
 """The Kernels of a file: its pieces' outlines, linked by name."""
 
 import dataclasses
+import functools
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ from kernelwright.source.imports import aliases_of
 from kernelwright.source.outline import Class, Function, Outline, RawLaunch, outline
 from kernelwright.source.split import pieces
 from kernelwright.source.workload.find import entry_of, workload_lines
-from kernelwright.values import Access, Dot, Facts, Kernel, Language, Launch, Loop, Reduction, digest
+from kernelwright.values import Access, Dot, Estimate, Facts, Kernel, Language, Launch, Loop, Reduction, digest
 
 _SUPPORT = re.compile(
     r"(?:test_.*|.*_test|bench(?:mark)?(?:_.*)?|.*_benchmark|profile(?:_.*)?|main|demo|get_inputs|get_init_inputs)$"
@@ -98,11 +99,22 @@ def _is_torch_module(base: str) -> bool:
 # Triton
 
 
+@dataclass(frozen=True, eq=False)
+class _Identified:
+    """An Estimate as a cache key: compared by identity, for it holds a mapping."""
+
+    value: Estimate
+
+
+_UNKNOWN = _Identified(Estimate())
+
+
 @dataclass(frozen=True)
 class _Site:
     """One launch of a kernel, with the function around it."""
 
     launch: Launch
+    raw: RawLaunch
     placed: _Placed | None
 
 
@@ -121,14 +133,13 @@ def _triton_kernels(file: _File, version: str) -> list[Kernel]:
         if name in helpers:
             continue
         entry = _entry(file, sites[name])
-        facts = _with_helpers(placed, jit, helpers)
-        facts = _with_configs(file, placed.function, facts)
+        used = _helpers_of(placed, jit, helpers)
         launcher = next((s for s in sites[name] if s.placed and entry and s.placed.function.name == entry.name), None)
+        estimate = _UNKNOWN
         if launcher is not None and launcher.placed is not None:
-            facts = dataclasses.replace(
-                facts,
-                estimate=estimate_triton(facts, placed.function.assignments, launcher.launch, launcher.placed.function),
-            )
+            functions = tuple((p.function, looped) for p, looped in used)
+            estimate = _estimate(placed.function, functions, launcher.placed.function, launcher.raw)
+        facts = _linked_facts(placed, used, _configs(file, placed.function), estimate)
         kernels.append(
             _kernel(
                 Language.TRITON,
@@ -143,6 +154,14 @@ def _triton_kernels(file: _File, version: str) -> list[Kernel]:
     return kernels
 
 
+@functools.lru_cache(maxsize=4096)
+def _estimate(
+    kernel: Function, helpers: tuple[tuple[Function, bool], ...], launcher: Function, raw: RawLaunch
+) -> _Identified:
+    facts = functools.reduce(lambda facts, helper: _merged(facts, helper[0].facts), helpers, kernel.facts)
+    return _Identified(estimate_triton(facts, kernel.assignments, raw, launcher))
+
+
 def _sites(file: _File, written: Mapping[str, _Placed]) -> dict[str, list[_Site]]:
     sites: dict[str, list[_Site]] = {name: [] for name in written}
     for placed in file.functions:
@@ -151,10 +170,10 @@ def _sites(file: _File, written: Mapping[str, _Placed]) -> dict[str, list[_Site]
         local = dict(placed.function.assignments)
         for raw in placed.function.launches:
             for name in _launched(file, raw, local, written):
-                sites[name].append(_Site(_launch(raw, placed.line, _qualified(placed.function), local), placed))
+                sites[name].append(_Site(_launch(raw, placed.line, _qualified(placed.function), local), raw, placed))
     for line, raw in file.loose:
         for name in _launched(file, raw, {}, written):
-            sites[name].append(_Site(_launch(raw, line, None, {}), None))
+            sites[name].append(_Site(_launch(raw, line, None, {}), raw, None))
     return sites
 
 
@@ -230,19 +249,27 @@ def _function_entry(placed: _Placed) -> _Entry:
     return _Entry(function.name, placed.line + function.start_line, placed.line + function.end_line, parameters)
 
 
-def _with_helpers(placed: _Placed, jit: Mapping[str, _Placed], helpers: set[str]) -> Facts:
-    """The kernel's facts with those of the device functions that it calls, each counted once."""
-    facts = _shifted(placed.function.facts, placed.line)
-    seen: set[str] = set()
+def _helpers_of(placed: _Placed, jit: Mapping[str, _Placed], helpers: set[str]) -> tuple[tuple[_Placed, bool], ...]:
+    """The device functions that a kernel calls, directly or not, each once and with whether that is in a loop."""
+    used: dict[str, bool] = {}
     open_ = [(placed.function, False)]
     while open_:
         caller, looped = open_.pop()
-        for name in sorted((caller.mentions & helpers) - seen):
-            seen.add(name)
-            in_loop = looped or name in caller.called_in_loops
-            facts = _merged(facts, _shifted(jit[name].function.facts, jit[name].line, in_loop))
-            open_.append((jit[name].function, in_loop))
-    return facts
+        for name in sorted((caller.mentions & helpers) - used.keys()):
+            used[name] = looped or name in caller.called_in_loops
+            open_.append((jit[name].function, used[name]))
+    return tuple((jit[name], in_loop) for name, in_loop in used.items())
+
+
+@functools.lru_cache(maxsize=4096)
+def _linked_facts(
+    placed: _Placed, helpers: tuple[tuple[_Placed, bool], ...], configs: int, estimate: _Identified
+) -> Facts:
+    """A kernel's facts with those of its helpers, lines counted in the file."""
+    facts = _shifted(placed.function.facts, placed.line)
+    for helper, in_loop in helpers:
+        facts = _merged(facts, _shifted(helper.function.facts, helper.line, in_loop))
+    return dataclasses.replace(facts, autotune_configs=configs, estimate=estimate.value)
 
 
 def _shifted(facts: Facts, line: int, in_loop: bool = False) -> Facts:
@@ -269,15 +296,16 @@ def _merged(facts: Facts, helper: Facts) -> Facts:
         dots=facts.dots + helper.dots,
         dtypes=tuple(sorted({*facts.dtypes, *helper.dtypes})),
         statements=facts.statements + helper.statements,
+        operations=facts.operations + helper.operations,
     )
 
 
-def _with_configs(file: _File, function: Function, facts: Facts) -> Facts:
-    """Configs that stand elsewhere: `@triton.autotune(configs=CONFIGS)` or `configs=make_configs()`."""
-    if facts.autotune_configs or "triton.autotune" not in function.decorators:
-        return facts
+def _configs(file: _File, function: Function) -> int:
+    """How many configs a kernel is tuned over, also those that stand elsewhere: `@triton.autotune(configs=CONFIGS)`."""
+    if function.facts.autotune_configs or "triton.autotune" not in function.decorators:
+        return function.facts.autotune_configs
     elsewhere = sum(file.configs.get(name, 0) for name in function.mentions if name != function.name)
-    return dataclasses.replace(facts, autotune_configs=max(elsewhere, 1))
+    return max(elsewhere, 1)
 
 
 # PyTorch

@@ -64,10 +64,17 @@ class Launch:
 
 @dataclass(frozen=True)
 class Estimate:
-    """Work as expressions over the names of the launcher's sizes ("4*(2*n_rows*n_cols)"), None when not derivable."""
+    """Work as expressions over the launcher's sizes ("x.itemsize*(2*n_rows*n_cols)"), None when not derivable.
+
+    `sizes` says what those names are in terms of the launcher's `parameters` ({"n_rows": "x.shape[0]"}), `typed_by` is
+    the parameter whose dtype the arithmetic is done in.
+    """
 
     bytes: str | None = None
     flops: str | None = None
+    sizes: Mapping[str, str] = field(default_factory=dict)
+    parameters: tuple[str, ...] = ()
+    typed_by: str | None = None
 
 
 @dataclass(frozen=True)
@@ -81,6 +88,7 @@ class Facts:
     parameters: tuple[str, ...] = ()
     autotune_configs: int = 0
     statements: int = 0
+    operations: int = 0  # floating-point operations on each loaded element, counted from the source
     estimate: Estimate = Estimate()
 
 
