@@ -4,6 +4,8 @@ import ast
 
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from kernelwright.macro.strategies.torch_reassociate import STRATEGY, applies, rewrite
 from kernelwright.macro.strategy import Observation
@@ -42,11 +44,11 @@ def module(init: str, forward: str, arguments: str = "x") -> str:
     return HEAD + "".join(lines) + f"\n    def forward(self, {arguments}):\n" + "".join(body)
 
 
-def observe(text: str, call: str) -> Observation:
-    workload = Workload(WorkloadSource.LINES, "Model", (Case(0, 0, call),))
+def observe(text: str, call: str, entry: str = "Model") -> Observation:
+    workload = Workload(WorkloadSource.LINES, entry, (Case(0, 0, call),))
     graph = capture(Capture(Subject("/nowhere/model.py", text, workload)), lambda stage: None)
     assert isinstance(graph, Graph)
-    kernel = Kernel(Language.TORCH, "Model", 0, text.count("\n"), 0, 0, digest(text), entry="Model", is_module=True)
+    kernel = Kernel(Language.TORCH, entry, 0, text.count("\n"), 0, 0, digest(text), entry=entry, is_module=True)
     return Observation("/nowhere/model.py", text, kernel, workload, CPU, graph)
 
 
@@ -128,3 +130,351 @@ CALL = "Model()(randn(4, 6))"
 )
 def test_a_reduction_over_features_becomes_one_product(forward: str, expected: str) -> None:
     check(module(LINEAR, forward), CALL, "reduce-features", expected)
+
+
+@pytest.mark.parametrize(
+    ("init", "forward", "call", "rule", "expected"),
+    [
+        (
+            "self.fc = nn.Linear(6, 5)",
+            "return self.fc(x).mean(1)",
+            "Model()(randn(4, 7, 6))",
+            "reduce-rows",
+            "self.fc(mean)",
+        ),
+        (
+            "self.fc = nn.Linear(6, 5)",
+            "return (self.fc(x) * 2 + 1).sum((0, 1))",
+            "Model()(randn(4, 7, 6))",
+            "reduce-rows",
+            "x.shape[0] * x.shape[1]",
+        ),
+        ("", "return (x @ x.mT).sum(-1)", "Model()(randn(3, 4, 6))", "reduce-matmul", ".sum(-1, keepdim=True)"),
+        (
+            "",
+            "return torch.bmm(x, y).mean((1, 2), keepdim=True)",
+            "Model()(randn(3, 4, 6), randn(3, 6, 5))",
+            "reduce-matmul",
+            "x.mean(-2, keepdim=True) @ y.mean(-1, keepdim=True)",
+        ),
+        ("", "return (x @ y) @ z", "Model()(randn(8, 9), randn(9, 7), randn(7))", "order-chain", "x @ (y @ z)"),
+        ("", "return x @ (y @ z)", "Model()(randn(2, 9), randn(9, 7), randn(7, 30))", "order-chain", "(x @ y) @ z"),
+        (
+            "",
+            "return torch.diag(z) @ y",
+            "Model()(randn(2, 9), randn(9, 7), randn(9))",
+            "diagonal-factor",
+            "z[:, None] * y",
+        ),
+        ("", "return y @ torch.diag(z)", "Model()(randn(2, 9), randn(9, 7), randn(7))", "diagonal-factor", "y * z"),
+        (
+            "self.scale = 0.125",
+            "scores = x @ y.transpose(-2, -1)\nscores = scores * self.scale\nreturn torch.softmax(scores, -1)",
+            "Model()(randn(2, 9, 4), randn(2, 9, 4))",
+            "scale-operand",
+            "scaled = x * self.scale",
+        ),
+        ("", "return x.t().t() * 2", "Model()(randn(3, 4))", "undo-transposes", "return x * 2"),
+        (
+            "",
+            "return x.permute(1, 2, 0).permute(2, 0, 1) + 1",
+            "Model()(randn(3, 4, 5))",
+            "undo-transposes",
+            "return x + 1",
+        ),
+        ("self.a = 3.0", "return x * self.a / 2 * 5", "Model()(randn(3, 4))", "merge-numbers", "x * (self.a * 5 / 2)"),
+        ("self.a = 3.0", "return x - self.a - 2 + 5", "Model()(randn(3, 4))", "merge-numbers", "x - (self.a + 2 - 5)"),
+        ("", "return torch.exp(-(-x))", "Model()(randn(3, 4))", "merge-numbers", "torch.exp(x)"),
+        ("", "return torch.relu(torch.relu(x))", "Model()(randn(3, 4))", "merge-clamps", "torch.relu(x)"),
+        (
+            "self.low = -0.5",
+            "x = torch.clamp(x, min=self.low)\nreturn torch.clamp(x, -1, 0.25)",
+            "Model()(randn(3, 4))",
+            "merge-clamps",
+            "torch.clamp(x, min=self.low, max=0.25)",
+        ),
+        (
+            "self.act = nn.Hardtanh(-1, 1)",
+            "return self.act(F.relu6(x))",
+            "Model()(randn(3, 4))",
+            "merge-clamps",
+            "clamp",
+        ),
+        (
+            "",
+            "return torch.clamp(torch.tanh(x), -1, 1)",
+            "Model()(randn(3, 4))",
+            "needless-clamp",
+            "return torch.tanh(x)",
+        ),
+        ("", "return F.leaky_relu(F.relu(x), 0.1)", "Model()(randn(3, 4))", "needless-clamp", "return F.relu(x)"),
+        (
+            "self.act = nn.LeakyReLU(0.5)",
+            "return F.leaky_relu(self.act(x), 0.1)",
+            "Model()(randn(3, 4))",
+            "merge-leaky-relu",
+            "self.act.negative_slope * 0.1",
+        ),
+        (
+            "",
+            "return torch.exp(torch.log(torch.abs(x)))",
+            "Model()(randn(3, 4))",
+            "undo-function",
+            "return torch.abs(x)",
+        ),
+        (
+            "",
+            "x = x.sum(1, keepdim=True)\nreturn x - x.mean(1, keepdim=True)",
+            "Model()(randn(3, 4))",
+            "single-element",
+            "x - x",
+        ),
+        (
+            "self.drop = nn.Dropout(0.0)",
+            "return self.drop(x * 2)",
+            "Model()(randn(3, 4))",
+            "nothing-done",
+            "return x * 2",
+        ),
+        (
+            "",
+            "y = torch.exp(x)\ny = y * 1\nreturn y",
+            "Model()(randn(3, 4))",
+            "nothing-done",
+            "y = torch.exp(x)\n        return y",
+        ),
+        (
+            "self.one = nn.MaxPool2d(2)\nself.two = nn.MaxPool2d(3)",
+            "return self.two(self.one(x))",
+            "Model()(randn(2, 3, 17, 13))",
+            "merge-pools",
+            "F.max_pool2d(x, self.one.kernel_size * self.two.kernel_size)",
+        ),
+        (
+            "",
+            "return F.avg_pool1d(F.avg_pool1d(x, 2), 3)",
+            "Model()(randn(2, 3, 25))",
+            "merge-pools",
+            "F.avg_pool1d(x, 6)",
+        ),
+    ],
+)
+def test_a_rule_writes_less_work_that_means_the_same(
+    init: str, forward: str, call: str, rule: str, expected: str
+) -> None:
+    arguments = ", ".join("xyz"[: len(shapes(call))])
+    check(module(init, forward, arguments), call, rule, expected)
+
+
+@pytest.mark.parametrize(
+    ("layer", "forward", "call", "expected"),
+    [
+        (
+            "nn.Conv2d(3, 4, 3)",
+            "return self.conv(x) * 2 + self.shift",
+            "Model()(randn(5, 3, 9, 8))",
+            "self.conv.weight * 2",
+        ),
+        ("nn.Conv2d(3, 4, 3, bias=False)", "return self.conv(x) - 0.5", "Model()(randn(5, 3, 9, 8))", "new_zeros"),
+        (
+            "nn.Conv2d(4, 4, 3, groups=2)",
+            "return 1 - self.conv(x) / self.shift",
+            "Model()(randn(5, 4, 9, 8))",
+            ".view(-1, 1, 1, 1)",
+        ),
+        (
+            "nn.ConvTranspose2d(3, 4, 3)",
+            "return (self.conv(x) + self.shift) * self.shift",
+            "Model()(randn(5, 3, 9, 8))",
+            ".view(1, -1, 1, 1)",
+        ),
+        (
+            "nn.ConvTranspose2d(4, 4, 3, groups=2, stride=2)",
+            "return -self.conv(x) * 3 + 1",
+            "Model()(randn(5, 4, 9, 8))",
+            "* -3",
+        ),
+        (
+            "nn.Conv2d(3, 4, 3)",
+            "return F.conv2d(x, self.conv.weight, padding=1) + 2",
+            "Model()(randn(5, 3, 9, 8))",
+            "padding=1",
+        ),
+        (
+            "nn.Linear(3, 4)",
+            "return self.conv(x) * self.shift.flatten()",
+            "Model()(randn(50, 3))",
+            "F.linear(x, weight, bias)",
+        ),
+    ],
+)
+def test_scales_and_shifts_fold_into_the_weights(layer: str, forward: str, call: str, expected: str) -> None:
+    init = f"self.conv = {layer}\nself.shift = nn.Parameter(torch.randn(4, 1, 1) + 3)"
+    check(module(init, forward), call, "fold-into-weights", expected)
+
+
+@pytest.mark.parametrize(
+    ("layer", "forward", "call"),
+    [
+        ("nn.ConvTranspose2d(3, 4, 3)", "return self.conv(x).mean((2, 3))", "Model()(randn(2, 3, 5, 6))"),
+        (
+            "nn.ConvTranspose2d(3, 4, 3, stride=2, padding=1, output_padding=1)",
+            "return self.conv(x).mean((2, 3), keepdim=True) * 2",
+            "Model()(randn(2, 3, 5, 6))",
+        ),
+        (
+            "nn.ConvTranspose2d(3, 4, (3, 5), stride=(1, 3), padding=(2, 1), dilation=(2, 1))",
+            "return (self.conv(x) * self.shift).sum((2, 3))",
+            "Model()(randn(2, 3, 5, 6))",
+        ),
+        ("nn.ConvTranspose1d(3, 4, 4, stride=2, padding=3)", "return self.conv(x).sum(2)", "Model()(randn(2, 3, 7))"),
+        (
+            "nn.ConvTranspose3d(2, 4, 3, padding=1)",
+            "return self.conv(x).mean(2, keepdim=True)",
+            "Model()(randn(2, 2, 5, 4, 6))",
+        ),
+        (
+            "nn.ConvTranspose3d(4, 4, 3, stride=2, padding=1, groups=2)",
+            "return self.conv(x).mean((2, 4)) / 2",
+            "Model()(randn(2, 4, 5, 4, 6))",
+        ),
+        ("nn.ConvTranspose3d(2, 4, 3)", "return self.conv(x).sum(3)", "Model()(randn(2, 2, 5, 4, 6))"),
+        ("nn.Conv2d(3, 4, 3)", "return self.conv(x).mean((2, 3))", "Model()(randn(2, 3, 8, 9))"),
+        (
+            "nn.Conv2d(3, 4, 3, stride=2, padding=1, dilation=2, bias=False)",
+            "return (self.conv(x) + self.shift).mean((2, 3), keepdim=True)",
+            "Model()(randn(2, 3, 11, 12))",
+        ),
+        ("nn.Conv2d(3, 4, 1)", "return self.conv(x).mean((2, 3))", "Model()(randn(2, 3, 8, 9))"),
+        ("nn.Conv2d(4, 4, 3, groups=2, padding=1)", "return self.conv(x).mean(3)", "Model()(randn(2, 4, 8, 9))"),
+        (
+            "nn.Conv3d(3, 4, 3, padding=(0, 1, 2))",
+            "return self.conv(x).mean((2, 3, 4))",
+            "Model()(randn(2, 3, 6, 7, 5))",
+        ),
+        (
+            "nn.Conv2d(3, 4, 3)",
+            "return F.conv_transpose2d(x, self.conv.weight.transpose(0, 1), stride=2).mean((2, 3))",
+            "Model()(randn(2, 3, 8, 9))",
+        ),
+    ],
+)
+def test_the_mean_of_a_convolution_is_taken_of_its_input(layer: str, forward: str, call: str) -> None:
+    init = f"self.conv = {layer}\nself.shift = nn.Parameter(torch.randn(4, 1, 1))"
+    check(module(init, forward), call, "pooled-convolution")
+
+
+@pytest.mark.parametrize(
+    ("init", "forward", "call", "words"),
+    [
+        (LINEAR, "return torch.relu(self.fc(x)).sum(1)", CALL, "relu"),
+        (LINEAR, "return torch.softmax(self.fc(x), 1).sum(1)", CALL, "softmax"),
+        (LINEAR, "y = self.fc(x)\nreturn y.sum(1) + y[:, 0]", CALL, "used by `sum` and `getitem`"),
+        (LINEAR, "y = self.fc(x)\nz = y.sum(1)\nreturn z / y.shape[1]", CALL, "`y` changes"),
+        (LINEAR, "y = self.fc(x) + x[:, :1]\nreturn y.sum(1)", CALL, "dimension"),
+        (LINEAR, "y = self.fc(x)\nx.add_(1)\nreturn y.sum(1) + x.sum()", CALL, "in place"),
+        (LINEAR, "for _ in range(2):\n    y = self.fc(x).sum(1)\nreturn y", CALL, ""),
+        (LINEAR, "return torch.max(self.fc(x), dim=1)[0]", CALL, "No algebraic rule"),
+        ("", "return torch.clamp(torch.clamp(x, -1, 0), 1, 2)", "Model()(randn(3, 4))", "cross"),
+        ("", "return torch.exp(torch.log(x))", "Model()(randn(3, 4))", "not negative"),
+        ("", "return torch.sqrt(x) ** 2", "Model()(randn(3, 4))", "not negative"),
+        ("", "return torch.log(torch.exp(x))", "Model()(randn(3, 4))", "No algebraic rule"),
+        ("", "return x / 0 * 2", "Model()(randn(3, 4))", "division by zero"),
+        ("", "return x * 1", "Model()(randn(3, 4))", "No algebraic rule"),
+        ("", "return x + 0", "Model()(randn(3, 4))", "No algebraic rule"),
+        ("", "return x.mean(0, keepdim=True)", "Model()(randn(1, 4))", "No algebraic rule"),
+        ("", "return torch.matmul(x.T, y.T)", "Model()(randn(4, 3), randn(5, 4))", "No algebraic rule"),
+        ("", "return (x @ y) * 2", "Model()(randn(3, 9), randn(9, 3))", "no larger"),
+        ("self.fc = nn.Linear(40, 50)", "return self.fc(x) * 2", "Model()(randn(3, 40))", "weights"),
+        ("self.drop = nn.Dropout(0.5)", "return self.drop(x * 2)", "Model()(randn(3, 4))", "No algebraic rule"),
+        ("", "return F.max_pool2d(F.max_pool2d(x, 3, 2), 2)", "Model()(randn(2, 3, 17, 13))", "overlap"),
+        ("", "return F.avg_pool2d(F.avg_pool2d(x, 2, padding=1), 2)", "Model()(randn(2, 3, 17, 13))", "padded"),
+        (
+            "self.conv = nn.Conv2d(4, 4, 3, groups=2)",
+            "return self.conv(x).mean((2, 3))",
+            "Model()(randn(2, 4, 9, 9))",
+            "groups",
+        ),
+        (
+            "self.conv = nn.Conv2d(4, 4, 3)",
+            "return F.relu(self.conv(x)).mean((2, 3))",
+            "Model()(randn(2, 4, 9, 9))",
+            "relu",
+        ),
+        (
+            "self.conv = nn.Conv2d(4, 4, 3, padding=1, padding_mode='circular')",
+            "return self.conv(x).mean((2, 3))",
+            "Model()(randn(2, 4, 9, 9))",
+            "",
+        ),
+        (
+            "self.conv = nn.Conv2d(4, 4, 3, padding='same')",
+            "return self.conv(x).mean((2, 3))",
+            "Model()(randn(2, 4, 9, 9))",
+            "no rule moves",
+        ),
+    ],
+)
+def test_what_is_not_exact_is_refused(init: str, forward: str, call: str, words: str) -> None:
+    arguments = ", ".join("xyz"[: len(shapes(call))])
+    refused(module(init, forward, arguments), call, words)
+
+
+def test_the_worked_example_is_what_the_rewrite_does() -> None:
+    observation = observe(STRATEGY.example.before, "Score(512, 1024, 0.5)(randn(256, 512))", "Score")
+    actions = applies(observation)
+    assert not isinstance(actions, Refusal)
+    assert carried_out(observation, actions[0]) == STRATEGY.example.after
+
+
+def test_an_action_says_what_it_saves_and_where() -> None:
+    observation = observe(
+        module("self.fc = nn.Linear(64, 32)", "y = self.fc(x)\nreturn y.sum(1)"), "Model()(randn(16, 64))"
+    )
+    actions = applies(observation)
+    assert not isinstance(actions, Refusal)
+    assert actions[0].params["saved_flops"] == 2 * 16 * 64 * 31
+    assert actions[0].params["saved_bytes"] == 2 * 4 * 16 * 32
+    assert observation.text.splitlines()[actions[0].region.start_line].strip() == "y = self.fc(x)"
+    assert actions[0].region.end_line - actions[0].region.start_line == 2
+
+
+def test_without_a_graph_the_answer_is_pending() -> None:
+    observation = observe(module("", "return -(-x) + x"), "Model()(randn(3, 4))")
+    answer = applies(Observation(observation.path, observation.text, observation.kernel, None, CPU))
+    assert isinstance(answer, Refusal)
+    assert answer.pending
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.data())
+def test_a_transposed_convolution_of_any_geometry(data: st.DataObject) -> None:
+    kernel, stride, dilation = (data.draw(st.integers(1, 4), label=name) for name in ("kernel", "stride", "dilation"))
+    padding = data.draw(st.integers(0, dilation * (kernel - 1)), label="padding")
+    extra = data.draw(st.integers(0, max(stride, dilation) - 1), label="output_padding")
+    size = data.draw(st.integers(3, 7), label="size")
+    if (size - 1) * stride - 2 * padding + dilation * (kernel - 1) + extra + 1 < 2:
+        return
+    layer = f"nn.ConvTranspose2d(2, 3, {kernel}, {stride}, {padding}, {extra}, dilation={dilation})"
+    text = module(f"self.conv = {layer}", "return self.conv(x).mean((2, 3))")
+    check(text, f"Model()(randn(2, 2, {size}, {size + 1}))", "pooled-convolution")
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.data())
+def test_a_convolution_of_any_geometry(data: st.DataObject) -> None:
+    kernel, stride, dilation = (data.draw(st.integers(1, 3), label=name) for name in ("kernel", "stride", "dilation"))
+    padding = data.draw(st.integers(0, 3), label="padding")
+    size = data.draw(st.integers(12, 15), label="size")
+    layer = f"nn.Conv2d(2, 3, {kernel}, {stride}, {padding}, {dilation})"
+    text = module(f"self.conv = {layer}", "return self.conv(x).mean((2, 3))")
+    check(text, f"Model()(randn(2, 2, {size}, {size + 1}))", "pooled-convolution")
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.lists(st.integers(2, 6), min_size=1, max_size=3), st.integers(2, 7), st.integers(2, 5), st.booleans())
+def test_a_linear_layer_on_any_shape(batch: list[int], inputs: int, features: int, keepdim: bool) -> None:
+    text = module(
+        f"self.fc = nn.Linear({inputs}, {features})", f"return (self.fc(x) / 3 - 1).mean(-1, keepdim={keepdim})"
+    )
+    check(text, f"Model()(randn({', '.join(map(str, [*batch, inputs]))}))", "reduce-features")

@@ -7,6 +7,17 @@ from kernelwright.micro.rewrite.algebra import Match, View
 from kernelwright.micro.rewrite.algebra_fold import folded_into_weights
 from kernelwright.micro.rewrite.algebra_identity import nothing_done, single_element
 from kernelwright.micro.rewrite.algebra_linear import reduced_features, reduced_matmul, reduced_rows
+from kernelwright.micro.rewrite.algebra_matrix import diagonal_factor, ordered_chain, scaled_operand, undone_transposes
+from kernelwright.micro.rewrite.algebra_near import blocked_reduction
+from kernelwright.micro.rewrite.algebra_pointwise import (
+    merged_clamps,
+    merged_leaky_relu,
+    merged_numbers,
+    needless_clamp,
+    undone,
+)
+from kernelwright.micro.rewrite.algebra_pooled import pooled_convolution
+from kernelwright.micro.rewrite.algebra_pools import pooled_pool
 from kernelwright.micro.rewrite.algebra_source import replace
 from kernelwright.values import Action, Edits, Graph, Language, Node, Refusal, Region
 
@@ -19,9 +30,21 @@ RULES: dict[str, Rule] = {
     "reduce-features": reduced_features,
     "reduce-rows": reduced_rows,
     "reduce-matmul": reduced_matmul,
+    "pooled-convolution": pooled_convolution,
     "fold-into-weights": folded_into_weights,
+    "order-chain": ordered_chain,
+    "diagonal-factor": diagonal_factor,
+    "scale-operand": scaled_operand,
+    "undo-transposes": undone_transposes,
+    "merge-pools": pooled_pool,
+    "merge-numbers": merged_numbers,
+    "merge-clamps": merged_clamps,
+    "merge-leaky-relu": merged_leaky_relu,
+    "needless-clamp": needless_clamp,
+    "undo-function": undone,
     "single-element": single_element,
     "nothing-done": nothing_done,
+    "blocked": blocked_reduction,
 }
 
 
@@ -129,7 +152,18 @@ Replaces work by less work that gives the same result in exact arithmetic. Each 
 | reduce-features | the sum or mean over the features of a linear layer | one product with the summed weights |
 | reduce-rows | the mean over the rows that a linear layer made | the linear layer of the mean |
 | reduce-matmul | the sum over rows or columns of a matrix product | the product of the summed factors |
+| pooled-convolution | the sum or mean over positions of a convolution | a product or a smaller convolution of sums of x |
 | fold-into-weights | scales and shifts after a convolution or linear layer | a scaled weight and bias |
+| order-chain | (A B) v | A (B v), where that is cheaper |
+| diagonal-factor | diag(v) @ M | v[:, None] * M |
+| scale-operand | (Q K) * s | (Q * s) K, where Q or K is smaller than the product |
+| undo-transposes | transposes that undo each other | nothing |
+| merge-pools | a pool over the tiles of a pool | one pool over larger tiles |
+| merge-numbers | x * a / b, x + a - b, -(-x) | one operation, or none |
+| merge-clamps | a clamp or relu inside another one | one clamp |
+| merge-leaky-relu | leaky_relu of leaky_relu | one, with the product of the slopes |
+| needless-clamp | a clamp of what already lies between its bounds | nothing |
+| undo-function | exp(log(x)), sqrt(x) ** 2 for x that cannot be negative | x |
 | single-element | sum, mean, max, min, logsumexp of one element | that element |
 | nothing-done | a factor of one, dropout that drops nothing, a cast to the same type | nothing |
 

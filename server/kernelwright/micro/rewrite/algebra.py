@@ -75,6 +75,9 @@ class View:
         """The producer of a value that only one node uses."""
         return self.producer(id) if self.only_user(id) is not None else None
 
+    def users(self, id: int) -> tuple[Node, ...]:
+        return tuple(self._users.get(id, ()))
+
     def used(self, id: int) -> bool:
         return bool(self._users.get(id)) or id in self.graph.outputs
 

@@ -1,6 +1,5 @@
 """A convolution of the graph with its geometry, and how to write a call of it with another weight and bias."""
 
-import math
 from dataclasses import dataclass
 
 from kernelwright.micro.rewrite.algebra import View
@@ -26,6 +25,7 @@ class Convolution:
     stride: tuple[int, ...]
     padding: tuple[int, ...]
     dilation: tuple[int, ...]
+    output_padding: tuple[int, ...]
     groups: int
 
     @property
@@ -36,10 +36,6 @@ class Convolution:
     def channel_axis(self) -> int:
         """The axis of the weight that counts output channels (of one group when transposed)."""
         return 1 if self.transposed else 0
-
-    def flops(self) -> int:
-        """Multiply-adds count as two; `size` is used where every input meets every tap of the kernel."""
-        return self.node.estimated_flops
 
 
 def convolution(view: View, node: Node | None) -> Convolution | None:
@@ -54,10 +50,10 @@ def convolution(view: View, node: Node | None) -> Convolution | None:
     rank = len(shape) - 2
     if rank != int(node.op[-2]) or len(view.shape(x.id)) != rank + 2:
         return None
-    stride, padding, dilation = (
-        _each(given.get(n, d), rank) for n, d in (("stride", 1), ("padding", 0), ("dilation", 1))
+    stride, padding, dilation, extra = (
+        _each(given.get(n, d), rank) for n, d in (("stride", 1), ("padding", 0), ("dilation", 1), ("output_padding", 0))
     )
-    if stride is None or padding is None or dilation is None:
+    if stride is None or padding is None or dilation is None or extra is None:
         return None
     return Convolution(
         node,
@@ -71,6 +67,7 @@ def convolution(view: View, node: Node | None) -> Convolution | None:
         stride,
         padding,
         dilation,
+        extra,
         int(given.get("groups", 1)),
     )
 
@@ -86,26 +83,9 @@ def written_call(found: Convolution, spelling: Spelling, x: str, weight: str, bi
     return f"{spelling.functional}.{found.node.op}({', '.join([x, weight, bias or 'None', *options])})"
 
 
-def option(found: Convolution, spelling: Spelling, name: str, axis: int) -> str:
-    """One number of the geometry: `self.conv.stride[0]`, or a literal for a call of a torch function."""
-    module = spelling.module(found.node)
-    if module is not None:
-        return f"{module}.{name}[{axis}]"
-    return repr(getattr(found, name)[axis])
-
-
 def _each(option: object, rank: int) -> tuple[int, ...] | None:
     if isinstance(option, int):
         return (option,) * rank
     if isinstance(option, tuple) and all(isinstance(i, int) for i in option):
         return option if len(option) == rank else option * rank if len(option) == 1 else None
     return None
-
-
-def weights_moved(view: View, found: Convolution) -> int:
-    """Bytes of reading the weight and writing a changed one."""
-    return 2 * view.bytes(found.weight)
-
-
-def outputs(found: Convolution) -> int:
-    return math.prod(found.out_size)

@@ -29,8 +29,9 @@ def folded_into_weights(view: View, node: Node) -> Match | Refusal | None:
     def write(spelling: Spelling) -> Code:
         x, old = spelling.value(core.args[0].id), spelling.value(weight)
         changed, bias = _folded(view, core, found, steps, spelling)
-        what = "Scale and shift are applied" if scaled else "The shift is added"
-        lines = [f"# {what} to the few weights instead of the many outputs."]
+        shifted = "The shift is part of the bias: added once for each channel, not for each output."
+        scaling = "Scale and shift are applied to the few weights instead of the many outputs."
+        lines = [f"# {scaling if scaled else shifted}"]
         new = old
         if changed:
             new = spelling.fresh("weight")

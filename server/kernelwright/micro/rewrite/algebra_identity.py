@@ -1,7 +1,7 @@
 """Operations that change nothing: reductions of a single element, factors of one, dropout that drops nothing."""
 
 from kernelwright.micro.rewrite.algebra import Match, View
-from kernelwright.micro.rewrite.algebra_source import Code, Spelling
+from kernelwright.micro.rewrite.algebra_source import Code, Spelling, atom
 from kernelwright.values import Node, TensorRef
 
 _OF_ONE_ELEMENT = frozenset({"sum", "mean", "max", "min", "amax", "amin", "logsumexp", "prod"})
@@ -51,8 +51,8 @@ def single_element(view: View, node: Node) -> Match | None:
         dims = () if user.kwargs["keepdim"] else user.kwargs["dim"]
 
     def write(spelling: Spelling) -> Code:
-        text = spelling.value(source)
-        return Code(f"{text}.squeeze({dims if len(dims) > 1 else dims[0]})" if dims else text)
+        text = spelling.once(source)
+        return Code(f"{atom(text)}.squeeze({dims if len(dims) > 1 else dims[0]})" if dims else text)
 
     label = f"{node.op} of a single element"
     return Match(frozenset(nodes), output, label, write, 0, 2 * view.bytes(source) * len(nodes), True)
@@ -67,7 +67,7 @@ def nothing_done(view: View, node: Node) -> Match | None:
         frozenset({node.id}),
         node.outputs[0],
         f"{node.op} that changes nothing",
-        lambda spelling: Code(spelling.value(source)),
+        lambda spelling: Code(spelling.once(source)),
         0,
         0 if node.op in ("to", "contiguous", "view", "reshape") else 2 * view.bytes(source),
         True,

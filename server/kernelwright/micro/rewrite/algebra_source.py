@@ -5,7 +5,7 @@ import keyword
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from kernelwright.micro.rewrite.layout import module_names, newline_of
+from kernelwright.micro.rewrite.layout import free_names, insertion_edits, module_names, newline_of
 from kernelwright.micro.rewrite.source_map import SourceMap, attribute_text, bound_names, is_module_call, source_map
 from kernelwright.micro.rewrite.torch_region import RegionPlan, plan_region, region_inputs
 from kernelwright.values import Edits, Graph, Node, Refusal, TensorRef, TextEdit, digest
@@ -24,10 +24,11 @@ class Unwritable(Exception):
 
 @dataclass(frozen=True)
 class Code:
-    """Statements to put before, and the expression that takes the place of the old result."""
+    """The expression that takes the place of the old result, statements to put before it, a function that they call."""
 
     expression: str
     lines: tuple[str, ...] = ()
+    definition: str = ""  # a function for the top level of the file
 
 
 @dataclass
@@ -39,6 +40,7 @@ class Spelling:
     gone: frozenset[str]  # names that the removed statements bound
     bound: list[str] = field(default_factory=list)  # lines that give an operand a name first
     _names: dict[int, str] = field(default_factory=dict)
+    _named: dict[str, str] = field(default_factory=dict)
     _taken: set[str] = field(default_factory=set)
 
     def value(self, id: int) -> str:
@@ -55,6 +57,11 @@ class Spelling:
             return self._names[id]
         self._names[id] = text
         return text
+
+    def once(self, id: int) -> str:
+        """Any expression that is the Value, for code that writes it a single time."""
+        text = self.plan.names.get(id)
+        return self.value(id) if text is None or id in self._names else text
 
     def scalar(self, node: Node, position: int, parameter: str) -> str:
         """A number among the operands of `node`, as its author wrote it where that is more than a literal."""
@@ -88,6 +95,18 @@ class Spelling:
             name += "_"
         self._taken.add(name)
         return name
+
+    def named(self, name: str) -> str:
+        """The one fresh name that goes by `name` in this rewrite."""
+        if name not in self._named:
+            self._named[name] = self.fresh(name)
+        return self._named[name]
+
+    def defined(self, name: str) -> str:
+        """The name of the function that the code defines at the top level."""
+        if name not in self._named:
+            (self._named[name],) = free_names(self.source, (name,))
+        return self._named[name]
 
     @property
     def torch(self) -> str:
@@ -135,6 +154,7 @@ def replace(
     try:
         code = write(spelling)
         edits = _written(source, plan, sink, statement, code, tuple(spelling.bound))
+        edits += insertion_edits(source, plan.function, code.definition, ())
     except Unwritable as problem:
         return Refusal(str(problem), statement.lineno - 1)
     return Edits(digest(text), tuple(sorted((*plan.edits, *edits), key=lambda e: (e.start, e.end))), summary)
@@ -185,7 +205,9 @@ def _written(
     if indentation.strip():
         raise Unwritable("The statement shares its line with another one.")
     newline = newline_of(source.text)
-    return [TextEdit(start, start, "".join(f"{indentation}{line}{newline}" for line in lines)), *edits]
+    written = [f"{indentation}{_line(line, len(indentation))}{newline}" for line in lines]
+    written = [line.replace("\r\n", "\n").replace("\n", newline) for line in written]
+    return [TextEdit(start, start, "".join(written)), *edits]
 
 
 def _fitting(source: SourceMap, sink: ast.AST, expression: str) -> str:
@@ -206,6 +228,14 @@ def _wrapped(expression: str, column: int, indentation: int) -> str:
     if len(inner) + len(", ".join(parts)) <= _WIDTH:
         return f"{head}(\n{inner}{', '.join(parts)}\n{outer})"
     return f"{head}(\n{inner}" + f",\n{inner}".join(parts) + f",\n{outer})"
+
+
+def _line(line: str, indentation: int) -> str:
+    """An assignment of a long call over several lines."""
+    name, equals, expression = line.partition(" = ")
+    if line.startswith("#") or not equals:
+        return line
+    return f"{name} = {_wrapped(expression, indentation + len(name) + 3, indentation)}"
 
 
 def _is_assigned_to(statement: ast.stmt, sink: ast.AST, expression: str) -> bool:
