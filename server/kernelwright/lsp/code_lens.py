@@ -32,15 +32,7 @@ def resolve(session: Session, lens: lsp.CodeLens) -> lsp.CodeLens:
 
 def _title(session: Session, snapshot: Snapshot, kernel: Kernel) -> str:
     menu = session.menu(snapshot, kernel)
-    bound = "" if isinstance(menu, Refusal) else roof.short(menu.observation, _milliseconds(session, snapshot, kernel))
-    time = _milliseconds(session, snapshot, kernel)
-    shown = f"{words.milliseconds(time)} ms" if time is not None else ""
-    return " · ".join(part for part in (_ACTION, shown, bound) if part)
-
-
-def _milliseconds(session: Session, snapshot: Snapshot, kernel: Kernel) -> float | None:
-    """The measured time of the text as it is, where a number may be said."""
-    known = session.result(snapshot, kernel)
-    if known is None or known[1] or not words.measured(known[0].verdict, known[0].measurement):
-        return None
-    return known[0].measurement.candidate.median_ms  # type: ignore[union-attr]
+    measured = session.measurement(snapshot, kernel)
+    time = f"{words.milliseconds(measured.candidate.median_ms)} ms" if measured is not None else ""
+    bound = "" if isinstance(menu, Refusal) else roof.short(menu.observation, session.settings, measured)
+    return " · ".join(part for part in (_ACTION, time, bound) if part)

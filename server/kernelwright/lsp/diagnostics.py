@@ -2,6 +2,7 @@
 
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from lsprotocol import types as lsp
 
@@ -11,9 +12,17 @@ from kernelwright.lsp.session import Session
 from kernelwright.lsp.snapshot import Snapshot
 from kernelwright.values import Check, Kernel, Outcome, Region
 
+if TYPE_CHECKING:
+    from kernelwright.source.findings import Finding
+
 SOURCE = "kernelwright"
 
 _DOCS = Path(__file__).parents[3] / "docs"
+_SEVERITIES = {
+    "warning": lsp.DiagnosticSeverity.Warning,
+    "information": lsp.DiagnosticSeverity.Information,
+    "hint": lsp.DiagnosticSeverity.Hint,
+}
 _MOST_CHECKS = 5  # failed checks shown one by one
 
 
@@ -115,7 +124,12 @@ def _workload_problems(snapshot: Snapshot) -> list[lsp.Diagnostic]:
 
 
 def _findings(snapshot: Snapshot) -> list[lsp.Diagnostic]:
-    return []
+    return [of_finding(snapshot, finding) for finding in snapshot.findings]
+
+
+def of_finding(snapshot: Snapshot, finding: "Finding") -> lsp.Diagnostic:
+    place = snapshot.range(finding.start, finding.end)
+    return _diagnostic(place, _SEVERITIES[finding.severity.value], finding.code, finding.message)
 
 
 def _title(strategy: str) -> str:

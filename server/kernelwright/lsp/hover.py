@@ -50,7 +50,7 @@ def _card(session: Session, snapshot: Snapshot, kernel: Kernel) -> tuple[str, ..
         head,
         _workload(snapshot, kernel),
         _baseline(menu),
-        roof.sentence(menu.observation),
+        roof.sentence(menu.observation, session.settings, session.measurement(snapshot, kernel)),
         _strategies(menu),
         _last(session, snapshot, kernel),
     )
@@ -78,7 +78,8 @@ def _strategies(menu: Menu) -> str:
     if not lines:
         reasons = [f"- {offer.strategy.title}: {offer.refusal.reason}" for offer in menu.ordered if offer.refusal]
         return "\n".join(["No strategy applies:", *reasons]) if reasons else ""
-    stop = f"\n\n{menu.stop_reason}" if menu.best is None and menu.ranking and menu.ranking[0].is_stop else ""
+    waiting = any(offer.refusal is not None and offer.refusal.pending for offer in menu.offers)
+    stop = f"\n\n{menu.stop_reason}" if menu.best is None and not waiting else ""
     return "\n".join(["Strategies, best first:", *lines[:_MOST_STRATEGIES]]) + stop
 
 

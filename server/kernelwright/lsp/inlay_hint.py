@@ -19,7 +19,7 @@ def inlay_hint(session: Session, params: lsp.InlayHintParams) -> list[lsp.InlayH
     for kernel in kernels:
         found = session.resources(snapshot, kernel)
         if found is None:
-            session.remember_resources(snapshot.uri, kernel, ())  # asked once for each version of the kernel
+            session.remember_resources(snapshot, kernel, ())  # asked once for each version of the kernel
             session.spawn(_compile(session, snapshot, kernel))
         hints += [_hint(snapshot, kernel, resources) for resources in found or () if resources.kernel == kernel.name]
     return hints
@@ -32,7 +32,7 @@ async def _compile(session: Session, snapshot: Snapshot, kernel: Kernel) -> None
         return
     answer = await engine.resources(observation)
     if isinstance(answer, CompileResult):
-        session.remember_resources(snapshot.uri, kernel, answer.resources)
+        session.remember_resources(snapshot, kernel, answer.resources)
         session.client.refresh()
 
 

@@ -1,8 +1,10 @@
 """Start, settings and end of a server."""
 
+import contextlib
 import functools
 
 from lsprotocol import types as lsp
+from pygls.exceptions import JsonRpcException
 
 from kernelwright.lsp import configuration, diagnostics
 from kernelwright.lsp.session import Session
@@ -23,7 +25,8 @@ async def initialized(session: Session, params: lsp.InitializedParams) -> None:
     if session.client.can("workspace.did_change_configuration.dynamic_registration"):
         options = lsp.DidChangeConfigurationRegistrationOptions(section=configuration.SECTION)
         registration = lsp.Registration("kernelwright-settings", lsp.WORKSPACE_DID_CHANGE_CONFIGURATION, options)
-        await session.server.client_register_capability_async(lsp.RegistrationParams([registration]))
+        with contextlib.suppress(JsonRpcException):  # then settings are those of the start
+            await session.server.client_register_capability_async(lsp.RegistrationParams([registration]))
     await _ask(session)
 
 

@@ -2,15 +2,51 @@
 
 from lsprotocol import types as lsp
 
+from kernelwright.lsp import applying
 from kernelwright.lsp.session import Session
 from kernelwright.lsp.snapshot import Snapshot
+from kernelwright.values import Edits
 
 
 def quick_fixes(
     session: Session, snapshot: Snapshot, where: lsp.Range, shown: list[lsp.Diagnostic]
 ) -> list[lsp.CodeAction]:
-    return []
+    """Fixes for the findings that `where` touches; the edit is left to resolve when the client asks for that."""
+    later = session.client.resolves("code_action", "edit") and session.client.can(
+        "text_document.code_action.data_support"
+    )
+    actions: list[lsp.CodeAction] = []
+    for title, place, code, edits in _fixes(session, snapshot):
+        if not _touch(place, where):
+            continue
+        action = lsp.CodeAction(title, lsp.CodeActionKind.QuickFix)
+        action.diagnostics = [d for d in shown if d.code == code and _touch(d.range, place)] or None
+        if later:
+            action.data = {"uri": snapshot.uri, "version": snapshot.version, "title": title, "code": code}
+        else:
+            action.edit = applying.workspace_edit(session.client, snapshot, edits, title)
+        actions.append(action)
+    return actions
 
 
 def resolve(session: Session, action: lsp.CodeAction) -> lsp.CodeAction:
+    """Fills in the edit, unless the text has changed since the menu was made: then there is none."""
+    data = action.data if isinstance(action.data, dict) else {}
+    snapshot = session.documents.get(str(data.get("uri", "")))
+    if snapshot is None or snapshot.version != data.get("version"):
+        return action
+    for title, _, code, edits in _fixes(session, snapshot):
+        if (title, code) == (data.get("title"), data.get("code")):
+            action.edit = applying.workspace_edit(session.client, snapshot, edits, title)
+            break
     return action
+
+
+def _fixes(session: Session, snapshot: Snapshot) -> list[tuple[str, lsp.Range, str, Edits]]:
+    """Title, place, code of the diagnostic, and edits, of all there are."""
+    found = [(f.fix, f) for f in snapshot.findings if f.fix is not None] if session.settings.findings else []
+    return [(fix.title, snapshot.range(f.start, f.end), f.code, fix.edits) for fix, f in found]
+
+
+def _touch(one: lsp.Range, other: lsp.Range) -> bool:
+    return one.start <= other.end and other.start <= one.end

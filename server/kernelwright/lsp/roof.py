@@ -1,11 +1,60 @@
-"""The side of the roofline in words, from what is known of a kernel without running it."""
+"""The side of the roofline in words, from what is known of a kernel without running it, and its share of the roof."""
 
+from kernelwright import words
 from kernelwright.macro.strategy import Observation
+from kernelwright.settings import Settings
+from kernelwright.values import Device, Measurement
 
 
-def sentence(observation: Observation) -> str:
-    return ""
+def sentence(observation: Observation, settings: Settings, measured: Measurement | None) -> str:
+    """For the hover; empty when the work is not known. `measured` is a number that may be said, for the text as it is."""
+    from kernelwright.source.roofline import bound
+
+    found = _work(observation)
+    if found is None:
+        return ""
+    device, here = _device(observation, settings)
+    side = bound(found, device)
+    where = device.name if here else f"{device.name}, the target named in the settings"
+    said = (
+        f"Bound by {side.kind} on {where}: {side.intensity:.3g} FLOP per byte (ridge {side.ridge:.3g}), "
+        f"at least {words.milliseconds(side.floor_ms)} ms"
+    )
+    share = _share(measured)
+    return f"{said}; it reaches {share} of the roof" if share else said
 
 
-def short(observation: Observation, milliseconds: float | None) -> str:
-    return ""
+def short(observation: Observation, settings: Settings, measured: Measurement | None) -> str:
+    """For the lens: "memory-bound, 31 % of roof"."""
+    from kernelwright.source.roofline import bound
+
+    found = _work(observation)
+    if found is None:
+        return ""
+    side = f"{bound(found, _device(observation, settings)[0]).kind}-bound"
+    share = _share(measured)
+    return f"{side}, {share} of roof" if share else side
+
+
+def _work(observation: Observation):
+    from kernelwright.source.roofline import work_of, work_of_graph
+
+    if observation.graph is not None:
+        return work_of_graph(observation.graph)
+    return work_of(observation.kernel, observation.workload) if observation.workload is not None else None
+
+
+def _device(observation: Observation, settings: Settings) -> tuple[Device, bool]:
+    """The device of now where its ceilings are known, otherwise the one that facts are compiled for."""
+    from kernelwright.engine import named_target
+
+    if observation.device.bandwidth:
+        return observation.device, True
+    return named_target(settings), False
+
+
+def _share(measured: Measurement | None) -> str:
+    """Least time over measured time, both of the measurement: they are of the same device."""
+    if measured is None or not measured.floor_ms or not measured.candidate.median_ms:
+        return ""
+    return f"{measured.floor_ms / measured.candidate.median_ms:.0%}".replace("%", " %")

@@ -9,13 +9,14 @@ from lsprotocol import types as lsp
 from pygls.lsp.server import LanguageServer
 from pygls.uris import to_fs_path
 
+from kernelwright import words
 from kernelwright.lsp import results
 from kernelwright.lsp.client import Client
 from kernelwright.lsp.documents import Documents
 from kernelwright.lsp.results import Result
 from kernelwright.lsp.snapshot import Snapshot
 from kernelwright.settings import DEFAULTS, Settings
-from kernelwright.values import Kernel, Outcome, Refusal, Resources
+from kernelwright.values import Kernel, Measurement, Outcome, Refusal, Resources
 
 if TYPE_CHECKING:
     from kernelwright.engine import Engine
@@ -58,7 +59,7 @@ class Session:
         known = self._results.get((snapshot.uri, kernel.name))
         if not known:
             return None
-        code = results.code_of(snapshot.text, kernel, snapshot.kernels)
+        code = _code(snapshot, kernel)
         fitting = next((result for result in reversed(known) if result.code == code), None)
         if fitting is not None:
             return fitting, False
@@ -67,13 +68,20 @@ class Session:
             return None  # a rejected step says nothing about other code, and nothing is claimed of the baseline
         return claims[-1], True
 
+    def measurement(self, snapshot: Snapshot, kernel: Kernel) -> Measurement | None:
+        """The Measurement of the text as it is, where a number may be said."""
+        known = self.result(snapshot, kernel)
+        if known is None or known[1] or not words.measured(known[0].verdict, known[0].measurement):
+            return None
+        return known[0].measurement
+
     def resources(self, snapshot: Snapshot, kernel: Kernel) -> tuple[Resources, ...] | None:
         """What the compiler said of this very kernel, None when it has not been asked."""
         known = self._resources.get((snapshot.uri, kernel.name))
-        return known[1] if known and known[0] == kernel.text_hash else None
+        return known[1] if known and known[0] == _code(snapshot, kernel) else None
 
-    def remember_resources(self, uri: str, kernel: Kernel, found: tuple[Resources, ...]) -> None:
-        self._resources[(uri, kernel.name)] = (kernel.text_hash, found)
+    def remember_resources(self, snapshot: Snapshot, kernel: Kernel, found: tuple[Resources, ...]) -> None:
+        self._resources[(snapshot.uri, kernel.name)] = (_code(snapshot, kernel), found)
 
     # Engines: one for each workspace folder, made when a kernel there is first looked at
 
@@ -141,3 +149,7 @@ class Session:
         roots = [Path(folder) for folder in (*folders, self.server.workspace.root_path) if folder]
         around = [root for root in roots if Path(path).is_relative_to(root)]
         return max(around, key=lambda root: len(root.parts), default=Path(path).parent)
+
+
+def _code(snapshot: Snapshot, kernel: Kernel) -> str:
+    return results.code_of(snapshot.text, kernel, snapshot.kernels)

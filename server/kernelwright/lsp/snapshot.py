@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from lsprotocol.types import Position, PositionEncodingKind, Range
 
 from kernelwright.lsp import positions
-from kernelwright.values import Kernel, Refusal, Workload, digest
+from kernelwright.values import Call, Kernel, Refusal, Workload, digest
 
 if TYPE_CHECKING:
     from kernelwright.source.document import Document
@@ -50,9 +50,17 @@ class Snapshot:
 
     @cached_property
     def findings(self) -> "tuple[Finding, ...]":
-        from kernelwright.source.findings import find
+        from kernelwright.source.findings import find_findings
 
-        return find(self.document, self.kernels)
+        return find_findings(self.document, self.kernels, self._sizes)
+
+    @cached_property
+    def _sizes(self) -> "dict[str, Call]":
+        """The performance call of every kernel that has one, for the findings that depend on sizes."""
+        from kernelwright.source.workload import evaluate
+
+        workloads = (self.workload(kernel) for kernel in self.kernels)
+        return {w.entry: evaluate(w.cases[0].text) for w in workloads if isinstance(w, Workload) and w.cases}
 
     def replaced(self, text: str) -> "Snapshot":
         """The same document with another text, as it will be once the editor has made an edit."""

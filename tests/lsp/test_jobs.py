@@ -1,0 +1,286 @@
+"""Jobs from the editor, with the real engine and a real worker on the CPU."""
+
+import asyncio
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+from lsprotocol import types as lsp
+
+from lsp.editor import Editor, start, stop
+from lsp.examples import LINEAR_SUM, PLAIN, SLOW, SOFTMAX
+
+PATIENCE = 90  # seconds, for a worker that has to import torch on a busy machine
+
+INFORMATION, ERROR, WARNING = (
+    lsp.DiagnosticSeverity.Information,
+    lsp.DiagnosticSeverity.Error,
+    lsp.DiagnosticSeverity.Warning,
+)
+
+
+def at_kernel(found: list[lsp.Diagnostic], severity: lsp.DiagnosticSeverity) -> list[str]:
+    return [d.message for d in found if d.severity == severity]
+
+
+async def verified(editor: Editor, uri: str, words: str = "Verified") -> str:
+    found = await editor.diagnostics(
+        uri, lambda shown: any(words in d.message for d in shown if d.severity == INFORMATION), PATIENCE
+    )
+    return next(d.message for d in found if words in d.message)
+
+
+async def test_a_step_from_the_menu_to_the_evidence(editor: Editor) -> None:
+    uri = editor.open("model.py", LINEAR_SUM)
+    actions = await editor.actions(uri, "Model(", "refactor.rewrite")
+    action = next(a for a in actions if str(a.kind).endswith("torch.reassociate"))
+    step = await editor.command(action.command.command, *action.command.arguments)
+    assert step["$"] == "Step", step
+    assert step["outcome"] == "kept", step["reason"]
+    assert editor.texts[uri] != LINEAR_SUM
+    (applied,) = editor.applied
+    assert "eassociat" in applied.label
+    message = await verified(editor, uri)
+    assert "faster than baseline" in message
+    assert "95 % CI" in message
+    assert "checks)" in message
+    progress = editor.progress()
+    assert any(isinstance(p, lsp.WorkDoneProgressBegin) and p.cancellable for p in progress)
+    assert any(isinstance(p, lsp.WorkDoneProgressEnd) and "kept" not in (p.message or "") for p in progress)
+    assert "faster than baseline" in await editor.hover(uri, "Model(")
+    assert "1 kept step" in await editor.hover(uri, "Model(")
+
+    lens = (await editor.lenses(uri))[0].command.title if editor.client.capabilities.text_document.code_lens else "ms"
+    assert "ms" in lens
+    history = await editor.command("kernelwright.history", {"uri": uri})
+    assert [entry["outcome"] for entry in history] == ["kept"]
+
+    editor.type(uri, "keepdim=True", "keepdim=bool(1)") if "keepdim=True" in editor.texts[uri] else editor.type(
+        uri, "def forward(self, x):\n", "def forward(self, x):\n        x = x * 1.0\n"
+    )
+    found = await editor.diagnostics(uri, lambda shown: any("Stale" in d.message for d in shown))
+    assert not any("faster" in d.message for d in found)
+
+
+async def test_a_step_is_one_versioned_annotated_edit_and_can_be_reverted(code: Editor) -> None:
+    uri = code.open("model.py", LINEAR_SUM)
+    await code.command("kernelwright.apply", {"uri": uri, "kernel": "Model", "strategy": "torch.reassociate"})
+    (applied,) = code.applied
+    (document,) = applied.edit.document_changes
+    assert document.text_document.version == 1
+    (annotation,) = applied.edit.change_annotations.values()
+    assert "eassociat" in annotation.label
+    assert all(edit.annotation_id in applied.edit.change_annotations for edit in document.edits)
+    await verified(code, uri)
+    await code.command("kernelwright.revert", {"uri": uri})
+    assert code.texts[uri] == LINEAR_SUM
+    await code.diagnostics(uri, lambda shown: not shown)
+
+
+async def test_a_crlf_file_keeps_its_endings(code: Editor) -> None:
+    uri = code.open("model.py", LINEAR_SUM.replace("\n", "\r\n"))
+    step = await code.command("kernelwright.apply", {"uri": uri, "kernel": "Model", "strategy": "torch.reassociate"})
+    assert step["outcome"] == "kept", step["reason"]
+    assert code.texts[uri].count("\n") == code.texts[uri].count("\r\n")
+    await verified(code, uri)
+
+
+async def test_a_triton_kernel_is_verified_but_not_measured_without_a_gpu(code: Editor) -> None:
+    uri = code.open("softmax.py", SOFTMAX)
+    answer = await code.command("kernelwright.measure", {"uri": uri})
+    assert answer["$"] == "TrialResult", answer
+    assert answer["verdict"]["status"] == "passed", answer["verdict"]
+    message = await verified(code, uri)
+    assert "speed not measured" in message
+    assert "faster" not in message
+
+
+async def test_what_no_longer_does_the_same_is_an_error_with_numbers(code: Editor) -> None:
+    uri = code.open("scaled.py", PLAIN)
+    assert await code.command("kernelwright.resetBaseline", {"uri": uri}) is True
+    answer = await code.command("kernelwright.verify", {"uri": uri})
+    assert answer["verdict"]["status"] == "passed", answer
+    code.type(uri, "2.0", "2.5")
+    found = await code.diagnostics(uri, lambda shown: at_kernel(shown, WARNING))
+    assert "Stale" in at_kernel(found, WARNING)[0]
+    await code.command("kernelwright.verify", {"uri": uri})
+    found = await code.diagnostics(uri, lambda shown: at_kernel(shown, ERROR))
+    assert all(code.marked(uri, d) == "scaled" for d in found)
+    assert "no longer does what its baseline does" in at_kernel(found, ERROR)[0]
+    code.type(uri, "2.5", "2.0")
+    found = await code.diagnostics(uri, lambda shown: not at_kernel(shown, ERROR))
+    assert any("Verified" in d.message for d in found), "an undo brings back what was known of the text"
+
+
+async def test_an_edit_during_a_run_is_not_overwritten(code: Editor) -> None:
+    uri = code.open("model.py", LINEAR_SUM)
+    running = asyncio.create_task(
+        code.command("kernelwright.apply", {"uri": uri, "kernel": "Model", "strategy": "torch.reassociate"})
+    )
+    await code.until(lambda: code.progress(), PATIENCE)
+    code.type(uri, "import torch\n", "import torch\n\nMINE = 1\n")
+    answer = await asyncio.wait_for(running, PATIENCE)
+    assert answer["$"] == "Refusal"
+    assert code.applied == []
+    assert code.texts[uri] == LINEAR_SUM.replace("import torch\n", "import torch\n\nMINE = 1\n", 1)
+    (asked,) = code.asked
+    assert "edited meanwhile" in asked.message
+    assert [action.title for action in asked.actions] == ["Run again"]
+
+
+async def test_the_offered_run_is_made_on_the_new_text(code: Editor) -> None:
+    uri = code.open("model.py", LINEAR_SUM)
+    code.answers = ["Run again"]
+    running = asyncio.create_task(
+        code.command("kernelwright.apply", {"uri": uri, "kernel": "Model", "strategy": "torch.reassociate"})
+    )
+    await code.until(lambda: code.progress(), PATIENCE)
+    code.type(uri, "import torch\n", "import torch\n\nMINE = 1\n")
+    answer = await asyncio.wait_for(running, PATIENCE)
+    assert answer["outcome"] == "kept", answer
+    assert "MINE = 1" in code.texts[uri]
+
+
+async def test_an_editor_that_refuses_the_edit_is_told_of_nothing_applied(code: Editor) -> None:
+    uri = code.open("model.py", LINEAR_SUM)
+    code.refuse_edits = True
+    await code.command("kernelwright.apply", {"uri": uri, "kernel": "Model", "strategy": "torch.reassociate"})
+    assert code.texts[uri] == LINEAR_SUM
+    assert "the editor said no" in code.asked[0].message
+    assert not any("Verified" in d.message for d in code.client.diagnostics[uri])
+
+
+@pytest.mark.parametrize("own_token", [True, False])
+async def test_cancel_in_mid_verification(code: Editor, own_token: bool) -> None:
+    uri = code.open("slow.py", SLOW)
+    token = "mine" if own_token else None
+    running = asyncio.create_task(code.command("kernelwright.verify", {"uri": uri}, token=token))
+    await code.until(lambda: "Verifying" in str(code.progress()), PATIENCE)
+    await asyncio.sleep(3)  # well into the kernel
+    (used,) = code.client.progress_reports
+    began = time.monotonic()
+    code.client.window_work_done_progress_cancel(lsp.WorkDoneProgressCancelParams(used))
+    answer = await asyncio.wait_for(running, 5)
+    assert time.monotonic() - began < 1.0
+    assert answer["kind"] == "cancelled"
+    assert isinstance(code.progress()[-1], lsp.WorkDoneProgressEnd)
+    assert code.client.diagnostics.get(uri, []) == []
+
+
+async def test_a_worker_that_is_killed_costs_one_failure_and_nothing_else(code: Editor) -> None:
+    uri = code.open("slow.py", SLOW)
+    running = asyncio.create_task(code.command("kernelwright.verify", {"uri": uri}))
+    await code.until(lambda: "Verifying" in str(code.progress()), PATIENCE)
+    await asyncio.sleep(3)
+    server = psutil.Process(code.client._server.pid)
+    for worker in server.children(recursive=True):
+        if worker.is_running() and "kernelwright.proof.worker" in " ".join(worker.cmdline()):
+            worker.kill()
+    answer = await asyncio.wait_for(running, PATIENCE)
+    assert answer["$"] == "Failure", answer
+    assert answer["kind"] == "crashed"
+    found = await code.diagnostics(uri, lambda shown: at_kernel(shown, ERROR))
+    assert "could not be verified" in at_kernel(found, ERROR)[0]
+    other = code.open("scaled.py", PLAIN)
+    answer = await code.command("kernelwright.verify", {"uri": other})
+    assert answer["verdict"]["status"] == "passed", answer
+
+
+async def test_one_job_a_kernel(code: Editor) -> None:
+    uri = code.open("slow.py", SLOW)
+    running = asyncio.create_task(code.command("kernelwright.verify", {"uri": uri}))
+    await code.until(lambda: code.progress(), PATIENCE)
+    answer = await code.command("kernelwright.verify", {"uri": uri})
+    assert "running already" in answer["reason"]
+    (token,) = code.client.progress_reports
+    code.client.window_work_done_progress_cancel(lsp.WorkDoneProgressCancelParams(token))
+    await running
+
+
+async def test_a_file_closed_during_a_run_is_left_alone(code: Editor) -> None:
+    uri = code.open("model.py", LINEAR_SUM)
+    running = asyncio.create_task(
+        code.command("kernelwright.apply", {"uri": uri, "kernel": "Model", "strategy": "torch.reassociate"})
+    )
+    await code.until(lambda: code.progress(), PATIENCE)
+    code.close(uri)
+    answer = await asyncio.wait_for(running, PATIENCE)
+    assert "closed meanwhile" in answer["reason"]
+    assert code.applied == []
+    assert not code.client.diagnostics.get(uri)
+
+
+async def test_an_interpreter_that_does_not_exist(tmp_path: Path) -> None:
+    editor = await start(tmp_path, interpreter="/nowhere/python")
+    uri = editor.open("scaled.py", PLAIN)
+    answer = await editor.command("kernelwright.verify", {"uri": uri})
+    assert answer["kind"] == "no-interpreter"
+    assert any("/nowhere/python" in message for message in editor.messages())
+    await stop(editor)
+
+
+async def test_autopilot_takes_steps_until_nothing_helps(code: Editor) -> None:
+    uri = code.open("model.py", LINEAR_SUM)
+    steps = await code.command("kernelwright.autopilot", {"uri": uri})
+    assert steps[0]["outcome"] == "kept", steps
+    assert len(code.applied) == sum(step["outcome"] == "kept" for step in steps)
+    assert any("steps kept" in message for message in code.messages())
+    await verified(code, uri)
+
+
+async def test_what_was_verified_is_shown_when_the_file_is_opened_again(tmp_path: Path) -> None:
+    editor = await start(tmp_path)
+    uri = editor.open("model.py", LINEAR_SUM)
+    await editor.command("kernelwright.apply", {"uri": uri, "kernel": "Model", "strategy": "torch.reassociate"})
+    text = editor.texts[uri]
+    await stop(editor)
+    editor = await start(tmp_path)
+    uri = editor.open("model.py", text)
+    assert "faster than baseline" in await verified(editor, uri)
+    await stop(editor)
+
+
+async def test_a_stale_kernel_is_verified_again_on_save(tmp_path: Path) -> None:
+    editor = await start(tmp_path, verifyOn="save")
+    uri = editor.open("scaled.py", PLAIN)
+    await editor.command("kernelwright.resetBaseline", {"uri": uri})
+    await editor.command("kernelwright.verify", {"uri": uri})
+    editor.type(uri, "x * 2.0", "x + x")
+    await editor.diagnostics(uri, lambda shown: at_kernel(shown, WARNING))
+    editor.save(uri)
+    await verified(editor, uri)
+    await stop(editor)
+
+
+async def test_a_stale_kernel_is_verified_again_after_a_pause(tmp_path: Path) -> None:
+    editor = await start(tmp_path, verifyOn="idle", idleSeconds=0.3)
+    uri = editor.open("scaled.py", PLAIN)
+    await editor.command("kernelwright.resetBaseline", {"uri": uri})
+    await editor.command("kernelwright.verify", {"uri": uri})
+    editor.type(uri, "x * 2.0", "x + x")
+    await editor.diagnostics(uri, lambda shown: at_kernel(shown, WARNING))
+    await verified(editor, uri)
+    await stop(editor)
+
+
+async def test_the_doctor(code: Editor) -> None:
+    lines = await code.command("kernelwright.doctor")
+    found = {line["name"]: line["found"] for line in lines}
+    assert found["interpreter"]
+    assert found["torch"]
+    assert any("torch" in message for message in code.messages())
+
+
+async def test_inlay_hints_when_asked_for(tmp_path: Path) -> None:
+    editor = await start(tmp_path, inlayHints=True)
+    uri = editor.open("softmax.py", SOFTMAX)
+    where = lsp.Range(lsp.Position(0, 0), lsp.Position(40, 0))
+    params = lsp.InlayHintParams(lsp.TextDocumentIdentifier(uri), where)
+    deadline = time.monotonic() + PATIENCE
+    while not (hints := await editor.client.text_document_inlay_hint_async(params)):
+        assert time.monotonic() < deadline, "no hints came"
+        await asyncio.sleep(0.2)
+    assert "registers" in hints[0].label
+    assert "occupancy" in hints[0].label
+    await stop(editor)
