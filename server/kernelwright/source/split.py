@@ -8,6 +8,7 @@ from kernelwright.source.document import Document
 
 # A line that begins something at top level, for texts whose tree has errors.
 _BEGINS = re.compile(rb"^(?!(?:else|elif|except|finally)\b)[@A-Za-z_\x80-\xff]", re.MULTILINE)
+_DECORATOR = re.compile(rb"@[\w.]*\w[ \t]*(?:\(|#|\r?\n)")  # not one that is still being typed
 _TRIPLE = re.compile(rb"\"\"\"|'''")
 _IGNORED = (b"import ", b"from ", b'"', b"'")
 
@@ -28,6 +29,8 @@ def pieces(document: Document) -> Iterator[Piece]:
     """
     source = document.source
     starts = _by_lines(document) if document.tree.root_node.has_error else _by_tree(document)
+    if not starts:
+        return
     line = counted = 0
     for start, end in zip(starts, [*starts[1:], len(source)], strict=True):
         line += source.count(b"\n", counted, start)
@@ -52,5 +55,5 @@ def _by_lines(document: Document) -> list[int]:
             continue
         if not decorated:
             starts.append(start)
-        decorated = source[start : start + 1] == b"@"
+        decorated = _DECORATOR.match(source, start) is not None
     return starts
