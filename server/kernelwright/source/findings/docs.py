@@ -1,0 +1,32 @@
+"""The page about findings, generated from the rules."""
+
+from kernelwright.source.findings.rule import Rule
+from kernelwright.source.findings.rules import for_language
+from kernelwright.values import Language
+
+_TITLES = {Language.TRITON: "Triton", Language.TORCH: "PyTorch"}
+
+
+def page() -> str:
+    """`docs/findings.md` as text."""
+    parts = [
+        "# Findings",
+        "What Kernelwright says while you type, before anything runs. Each finding has a code, a reason and, where the "
+        "remedy is mechanical, a quick fix. Findings are made from the text alone; only `triton.int32-offset` also "
+        "looks at the sizes of the workload.",
+    ]
+    for language, title in _TITLES.items():
+        parts += [f"## {title}", *(_section(rule) for rule in for_language(language))]
+    return "\n\n".join(parts) + "\n"
+
+
+def _section(rule: Rule) -> str:
+    return "\n\n".join(
+        (
+            f"### {rule.code}",
+            f"**{rule.title}** ({rule.severity.value})",
+            " ".join(rule.doc.split()),
+            f"Said of:\n\n```python\n{rule.example_wrong.strip()}\n```",
+            f"Not said of:\n\n```python\n{rule.example_right.strip()}\n```",
+        )
+    )

@@ -1,0 +1,92 @@
+"""More threads than the block has elements."""
+
+import ast
+from collections.abc import Iterator, Mapping
+
+from kernelwright.source.findings.rule import Change, Problem, Rule, Severity
+from kernelwright.source.findings.triton import TritonUnit, argument
+from kernelwright.values import Language
+
+_WARP = 32
+
+
+def check(unit: TritonUnit) -> Iterator[Problem]:
+    for site in unit.launches:
+        warps, node = site.scope.number(site.options.get("num_warps")), site.options.get("num_warps")
+        if warps is not None and not unit.autotune:
+            known = {name: n for name, value in site.bindings.items() if (n := site.scope.number(value)) is not None}
+            yield from _judge(unit, node, warps, known, site.segment)
+    for config in unit.configs or ():
+        known = {name: n for name, value in config.values.items() if (n := unit.scope.number(value)) is not None}
+        if "num_warps" in known:
+            yield from _judge(unit, config.values["num_warps"], known["num_warps"], known, 0)
+
+
+def _judge(unit: TritonUnit, node: ast.expr, warps: int, known: Mapping[str, int], segment: int) -> Iterator[Problem]:
+    elements = _elements(unit, known)
+    if elements is None or warps * _WARP <= elements:
+        return
+    enough = max(1, elements // _WARP)
+    message = (
+        f"{warps} warps are {warps * _WARP} threads for a block of {elements} elements: the rest repeat the same work. "
+        f"{enough} {'warp is' if enough == 1 else 'warps are'} enough."
+    )
+    yield Problem(node, message, segment, f"Use num_warps={enough}", (Change(node, str(enough)),))
+
+
+def _elements(unit: TritonUnit, known: Mapping[str, int]) -> int | None:
+    """The most elements that a tile of the kernel can have: the product of the ranges in one pointer; None if unknown."""
+    sizes: list[int] = []
+    for kind, call in unit.calls:
+        if kind in ("make_block_ptr", "make_tensor_descriptor", "dot", "zeros", "full", "reshape", "ones"):
+            return None  # tiles that are not made of ranges alone
+        if kind not in ("load", "store") or not call.args:
+            continue
+        extents = [
+            unit.scope.number(argument(part, 1, "end"), known)
+            for part in unit.scope.walk(call.args[0])
+            if unit.scope.tl(part) == "arange"
+        ]
+        if None in extents:
+            return None
+        product = 1
+        for extent in extents:
+            product *= extent
+        sizes.append(product)
+    largest = max(sizes, default=1)
+    return largest if largest > 1 else None
+
+
+RULE = Rule(
+    code="triton.num-warps",
+    language=Language.TRITON,
+    severity=Severity.HINT,
+    title="More threads than the block has elements",
+    doc="""A program has `32 * num_warps` threads. When its tile has fewer elements, the surplus threads compute the same
+elements again; they take registers and scheduling slots from other programs.""",
+    example_wrong="""
+import triton, triton.language as tl
+
+@triton.jit
+def zero(y_ptr, n, BLOCK: tl.constexpr):
+    offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(y_ptr + offs, 0.0, mask=offs < n)
+
+def clear(y):
+    n = y.numel()
+    zero[(triton.cdiv(n, 64),)](y, n, BLOCK=64, num_warps=8)
+""",
+    example_right="""
+import triton, triton.language as tl
+
+@triton.jit
+def zero(y_ptr, n, BLOCK: tl.constexpr):
+    offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(y_ptr + offs, 0.0, mask=offs < n)
+
+def clear(y):
+    n = y.numel()
+    zero[(triton.cdiv(n, 64),)](y, n, BLOCK=64, num_warps=2)
+""",
+    check=check,
+)

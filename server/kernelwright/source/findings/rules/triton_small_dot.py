@@ -1,0 +1,141 @@
+"""tl.dot with a dimension below 16, or with an accumulator of half precision."""
+
+import ast
+from collections.abc import Iterator
+
+from kernelwright.source.findings.rule import Change, Problem, Rule, Severity
+from kernelwright.source.findings.triton import TritonUnit, argument
+from kernelwright.values import Language
+
+_LEAST = 16
+_HALF = ("triton.language.float16", "triton.language.bfloat16")
+_FULL = ("zeros", "full")
+
+Shape = tuple[ast.expr, ...]
+
+
+def check(unit: TritonUnit) -> Iterator[Problem]:
+    for kind, call in unit.calls:
+        if kind != "dot" or len(call.args) < 2:
+            continue
+        yield from _half(unit, call)
+        least = min(
+            (n for shape in (_shape(unit, a, 0) for a in call.args[:2]) for n in _extents(unit, shape)),
+            default=_LEAST,
+        )
+        if least < _LEAST:
+            yield Problem(
+                call,
+                f"A dimension of this tl.dot is {least}: below {_LEAST} it is padded or refused, "
+                "and the tensor cores work on nothing.",
+            )
+
+
+def _extents(unit: TritonUnit, shape: Shape | None) -> list[int]:
+    return [n for extent in shape or () for n in unit.numbers(extent)]
+
+
+def _shape(unit: TritonUnit, node: ast.expr, depth: int) -> Shape | None:
+    """The shape of a value as expressions, None when it is not certain."""
+    if depth > 16:
+        return None
+    scope = unit.scope
+    match node:
+        case ast.Name(id=name):
+            shapes = [_shape(unit, value, depth + 1) for value in scope.values.get(name, ())]
+            known = [shape for shape in shapes if shape is not None]
+            return known[0] if known else None
+        case ast.Subscript(value=value, slice=ast.Tuple(elts=elts)):
+            inner = _shape(unit, value, depth + 1)
+            if inner is None or sum(isinstance(e, ast.Slice) for e in elts) != len(inner):
+                return None
+            extents = iter(inner)
+            return tuple(next(extents) if isinstance(e, ast.Slice) else ast.Constant(1) for e in elts)
+        case ast.BinOp(left=left, right=right):
+            return _broadcast(unit, _shape(unit, left, depth + 1), _shape(unit, right, depth + 1))
+        case ast.Call(func=ast.Attribute(value=value, attr="to")) if not scope.tl(node):
+            return _shape(unit, value, depth + 1)
+        case ast.Call(args=[first, *_]):
+            return _called(unit, node, scope.tl(node), first, depth)
+    return None
+
+
+def _called(unit: TritonUnit, node: ast.Call, name: str, first: ast.expr, depth: int) -> Shape | None:
+    if name == "arange":
+        end = argument(node, 1, "end")
+        return (end,) if end is not None else None
+    if name in _FULL:
+        return tuple(first.elts) if isinstance(first, ast.Tuple | ast.List) else None
+    if name in ("load", "exp", "exp2"):
+        return _shape(unit, first, depth + 1)
+    if name == "trans" and len(node.args) == 1:
+        inner = _shape(unit, first, depth + 1)
+        return inner[::-1] if inner and len(inner) == 2 else None
+    return None
+
+
+def _broadcast(unit: TritonUnit, a: Shape | None, b: Shape | None) -> Shape | None:
+    if not a or not b:
+        return a or b
+    if len(a) != len(b):
+        return None
+    return tuple(y if unit.scope.number(x) == 1 else x for x, y in zip(a, b, strict=True))
+
+
+def _half(unit: TritonUnit, call: ast.Call) -> Iterator[Problem]:
+    asked = next((k.value for k in call.keywords if k.arg == "out_dtype"), None)
+    if asked is not None and unit.scope.canonical(asked) in _HALF:
+        yield _precision(asked)
+        return
+    accumulator = argument(call, 2, "acc") or _augmented(unit, call)
+    for made in unit.scope.values.get(accumulator.id, ()) if isinstance(accumulator, ast.Name) else ():
+        if isinstance(made, ast.Call) and unit.scope.tl(made) in _FULL:
+            dtype = argument(made, 1 if unit.scope.tl(made) == "zeros" else 2, "dtype")
+            if dtype is not None and unit.scope.canonical(dtype) in _HALF:
+                yield _precision(dtype)
+
+
+def _augmented(unit: TritonUnit, call: ast.Call) -> ast.expr | None:
+    parent = unit.parents.get(call)
+    return parent.target if isinstance(parent, ast.AugAssign) else None
+
+
+def _precision(dtype: ast.expr) -> Problem:
+    message = (
+        "A sum of products in half precision loses digits with every term: "
+        "accumulate in tl.float32 and round at the store."
+    )
+    changes = (Change(dtype, f"{ast.unparse(dtype.value)}.float32"),) if isinstance(dtype, ast.Attribute) else ()
+    return Problem(dtype, message, fix="Accumulate in float32" if changes else "", changes=changes)
+
+
+RULE = Rule(
+    code="triton.dot",
+    language=Language.TRITON,
+    severity=Severity.WARNING,
+    title="tl.dot that is too small or accumulates in half precision",
+    doc="""The tensor cores multiply tiles of at least 16 in each dimension; a smaller K is refused and a smaller M or N
+padded. Their accumulator is 32 bits wide at no extra cost on data-centre GPUs: `out_dtype=tl.float16`, or an
+accumulator made with that type, gives precision away.""",
+    example_wrong="""
+import triton, triton.language as tl
+
+@triton.jit
+def outer(a_ptr, b_ptr, c_ptr):
+    i = tl.arange(0, 16)
+    a = tl.load(a_ptr + i[:, None] * 16 + i[None, :])
+    b = tl.load(b_ptr + i[:, None] * 16 + i[None, :])
+    tl.store(c_ptr + i[:, None] * 16 + i[None, :], tl.dot(a, b, out_dtype=tl.float16))
+""",
+    example_right="""
+import triton, triton.language as tl
+
+@triton.jit
+def outer(a_ptr, b_ptr, c_ptr):
+    i = tl.arange(0, 16)
+    a = tl.load(a_ptr + i[:, None] * 16 + i[None, :])
+    b = tl.load(b_ptr + i[:, None] * 16 + i[None, :])
+    tl.store(c_ptr + i[:, None] * 16 + i[None, :], tl.dot(a, b).to(tl.float16))
+""",
+    check=check,
+)

@@ -1,0 +1,150 @@
+"""An access whose neighbouring lanes are far apart in memory."""
+
+import ast
+from collections.abc import Iterator
+
+from kernelwright.source.findings.rule import Problem, Rule, Severity
+from kernelwright.source.findings.scope import Scope, source
+from kernelwright.source.findings.triton import TritonUnit
+from kernelwright.values import Language
+
+_NEAR = 4  # a stride of 2 or 3, as in interleaved pairs, still uses most of each sector together with its neighbours
+_FOLDS = (ast.Mod, ast.FloorDiv, ast.BitAnd, ast.BitXor, ast.RShift)
+
+
+def check(unit: TritonUnit) -> Iterator[Problem]:
+    for kind, call in unit.calls:
+        if kind not in ("load", "store") or not call.args or _from_data(unit, call.args[0]):
+            continue
+        factors = _factors(unit, call.args[0], (), frozenset())
+        if factors and all(_far(unit, factor) for factor in factors):
+            stride = _far(unit, factors[-1])
+            yield Problem(
+                call,
+                f"Neighbouring lanes are {stride} elements apart, so each one moves a whole sector: "
+                "let the contiguous dimension vary fastest.",
+            )
+
+
+def _from_data(unit: TritonUnit, pointer: ast.expr) -> bool:
+    """An index that is read from memory, or folded by arithmetic on the lanes, has no stride to speak of."""
+    return any(
+        unit.scope.tl(part) in ("load", "where", "make_block_ptr", "make_tensor_descriptor")
+        or (isinstance(part, ast.BinOp) and isinstance(part.op, _FOLDS) and _has_lanes(unit, part))
+        for part in unit.scope.walk(pointer)
+    )
+
+
+def _has_lanes(unit: TritonUnit, node: ast.AST) -> bool:
+    return any(unit.scope.tl(p) == "arange" for p in unit.scope.walk(node))
+
+
+def _factors(
+    unit: TritonUnit, node: ast.expr, by: tuple[ast.expr, ...], seen: frozenset[str]
+) -> list[tuple[ast.expr, ...]]:
+    """For each tl.arange in an index what it is multiplied by."""
+    recur = lambda part, more=by, also=seen: _factors(unit, part, more, also)
+    match node:
+        case ast.Name(id=name) if name in unit.scope.values and name not in seen:
+            return [f for value in unit.scope.values[name][:1] for f in recur(value, by, seen | {name})]
+        case ast.BinOp(left=left, op=ast.Add() | ast.Sub(), right=right):
+            return recur(left) + recur(right)
+        case ast.BinOp(left=left, op=ast.Mult(), right=right):
+            return recur(left, (*by, right)) + recur(right, (*by, left))
+        case ast.Subscript(value=value):
+            return recur(value)
+        case ast.Call(func=ast.Attribute(value=value, attr="to")) if not unit.scope.tl(node):
+            return recur(value)
+        case ast.Call() if unit.scope.tl(node) == "arange":
+            return [by]
+        case ast.Call(args=[value, *_]) if unit.scope.tl(node) in ("max_contiguous", "multiple_of", "cast"):
+            return recur(value)
+    return []
+
+
+def _far(unit: TritonUnit, factors: tuple[ast.expr, ...]) -> str:
+    """The stride in words when it is certainly far, "" otherwise."""
+    for factor in factors:
+        number = unit.scope.number(factor)
+        if number is not None:
+            if number >= _NEAR:
+                return str(number)
+            continue
+        resolved = unit.scope.single(factor)
+        if isinstance(resolved, ast.Name) and _is_far_parameter(unit, resolved.id):
+            return source(factor)
+    return ""
+
+
+def _is_far_parameter(unit: TritonUnit, name: str) -> bool:
+    """Every launch passes a size, or the stride of a dimension that is not the innermost one."""
+    passed = [(site.scope, site.bindings[name]) for site in unit.launches if name in site.bindings]
+    return bool(passed) and all(_is_far(unit, scope, value) for scope, value in passed)
+
+
+def _is_far(unit: TritonUnit, scope: Scope, value: ast.expr) -> bool:
+    number = scope.number(value)
+    if number is not None:
+        return number >= _NEAR
+    match scope.single(value):
+        case ast.Subscript(value=of):
+            of = scope.single(of)
+            return isinstance(of, ast.Attribute) and of.attr == "shape"
+        case ast.Call(func=ast.Attribute(attr="size"), args=[_]):
+            return True
+        case ast.Call(func=ast.Attribute(value=tensor, attr="stride"), args=[dimension]):
+            at = scope.number(dimension)
+            return at is not None and (at < -1 or (at >= 0 and _has_later_stride(scope, tensor, at)))
+    return False
+
+
+def _has_later_stride(scope: Scope, tensor: ast.expr, dimension: int) -> bool:
+    """Whether the launcher also asks for the stride of a later dimension of the same tensor."""
+    for node in ast.walk(scope.function) if scope.function else ():
+        match node:
+            case ast.Call(func=ast.Attribute(value=other, attr="stride"), args=[later]):
+                at = scope.number(later)
+                if source(other) == source(tensor) and at is not None and at > dimension:
+                    return True
+    return False
+
+
+RULE = Rule(
+    code="triton.strided-access",
+    language=Language.TRITON,
+    severity=Severity.HINT,
+    title="Uncoalesced access: neighbouring lanes are far apart",
+    doc="""Memory is moved in sectors of 32 bytes. When neighbouring lanes read neighbouring elements, every byte of a
+sector is used; when they are a row apart, each lane moves a sector of its own and most of it is thrown away.
+Let the `tl.arange` of the contiguous dimension be the one that is not multiplied by a stride, or load a
+two-dimensional tile.""",
+    example_wrong="""
+import triton, triton.language as tl
+
+@triton.jit
+def column_sum(x_ptr, y_ptr, n_rows, n_cols, BLOCK: tl.constexpr):
+    col = tl.program_id(0)
+    rows = tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + rows * n_cols + col, mask=rows < n_rows, other=0.0)
+    tl.store(y_ptr + col, tl.sum(x, axis=0))
+
+def total(x, y):
+    n_rows, n_cols = x.shape
+    column_sum[(n_cols,)](x, y, n_rows, n_cols, BLOCK=triton.next_power_of_2(n_rows))
+""",
+    example_right="""
+import triton, triton.language as tl
+
+@triton.jit
+def row_sum(x_ptr, y_ptr, n_rows, n_cols, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    cols = tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + row * n_cols + cols, mask=cols < n_cols, other=0.0)
+    tl.store(y_ptr + row, tl.sum(x, axis=0))
+
+def total(x, y):
+    n_rows, n_cols = x.shape
+    row_sum[(n_rows,)](x, y, n_rows, n_cols, BLOCK=triton.next_power_of_2(n_cols))
+""",
+    check=check,
+)

@@ -1,0 +1,222 @@
+"""The names of one function: what they were assigned, what they mean, and their value where it is a known number."""
+
+import ast
+import functools
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from kernelwright.source.imports import Aliases
+
+_DEPTH = 24
+
+
+@dataclass(frozen=True)
+class LoopVariable:
+    """A name that runs over `range(start, stop, step)`, or over something else (`range` None)."""
+
+    loop: ast.For
+    range: ast.Call | None
+
+
+@dataclass(frozen=True)
+class Scope:
+    """One function (or the top level, `function` None). `values` are all that a name was assigned, in order."""
+
+    function: ast.FunctionDef | None
+    aliases: Aliases
+    constants: Mapping[str, int] = field(default_factory=dict)
+    values: Mapping[str, tuple[ast.expr, ...]] = field(default_factory=dict)
+    loops: Mapping[str, LoopVariable] = field(default_factory=dict)
+
+    def canonical(self, node: ast.AST) -> str:
+        """The canonical dotted name of a name, attribute or call ("triton.language.load"), "" when it has none."""
+        if isinstance(node, ast.Call):
+            node = node.func
+        name = dotted(node)
+        return (self.aliases.canonical(name) or "") if name else ""
+
+    def tl(self, node: ast.AST) -> str:
+        """ "load" for a call of tl.load, "" for anything that is not called from triton.language."""
+        if not isinstance(node, ast.Call):
+            return ""
+        name = self.canonical(node)
+        return name.removeprefix("triton.language.") if name.startswith("triton.language.") else ""
+
+    def single(self, node: ast.expr) -> ast.expr:
+        """What a name stands for when it was assigned exactly once, followed to the end."""
+        for _ in range(_DEPTH):
+            if not (
+                isinstance(node, ast.Name) and node.id not in self.loops and len(self.values.get(node.id, ())) == 1
+            ):
+                break
+            node = self.values[node.id][0]
+        return node
+
+    def walk(self, node: ast.AST, into: Callable[[ast.AST], bool] = lambda _: True) -> Iterator[ast.AST]:
+        """Every node that takes part in `node`, through the assignments of names; `into` may stop the descent."""
+        seen: set[str] = set()
+        waiting = [node]
+        while waiting:
+            current = waiting.pop()
+            yield current
+            if not into(current):
+                continue
+            if isinstance(current, ast.Name) and current.id not in seen:
+                seen.add(current.id)
+                waiting += self.values.get(current.id, ())
+            waiting += ast.iter_child_nodes(current)
+
+    def number(self, node: ast.expr | None, known: Mapping[str, int] | None = None, depth: int = 0) -> int | None:
+        """The integer that an expression certainly has, with `known` names; None otherwise."""
+        if node is None or depth > _DEPTH:
+            return None
+        recur = functools.partial(self.number, known=known, depth=depth + 1)
+        match node:
+            case ast.Constant(value=bool()):
+                return None
+            case ast.Constant(value=int() as value):
+                return value
+            case ast.Name(id=name):
+                if known and name in known:
+                    return known[name]
+                if name in self.loops or len(self.values.get(name, ())) > 1:
+                    return None
+                if name in self.values:
+                    return recur(self.values[name][0])
+                return None if name in self.parameters else self.constants.get(name)
+            case ast.UnaryOp(op=ast.USub(), operand=operand):
+                value = recur(operand)
+                return None if value is None else -value
+            case ast.BinOp(left=left, op=op, right=right):
+                return _arithmetic(op, recur(left), recur(right))
+            case ast.Call(args=args, keywords=[]):
+                return _call(self, node, [recur(a) for a in args])
+        return None
+
+    @functools.cached_property
+    def parameters(self) -> tuple[str, ...]:
+        if self.function is None:
+            return ()
+        arguments = self.function.args
+        return tuple(a.arg for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs))
+
+
+def _arithmetic(op: ast.operator, a: int | None, b: int | None) -> int | None:
+    if a is None or b is None:
+        return None
+    match op:
+        case ast.Add():
+            return a + b
+        case ast.Sub():
+            return a - b
+        case ast.Mult():
+            return a * b
+        case ast.FloorDiv() if b:
+            return a // b
+        case ast.Mod() if b:
+            return a % b
+        case ast.LShift() if 0 <= b < 64:
+            return a << b
+        case ast.Pow() if 0 <= b < 64 and abs(a) < 1024:
+            return a**b
+    return None
+
+
+def _call(scope: Scope, node: ast.Call, values: list[int | None]) -> int | None:
+    if not values or None in values:
+        return None
+    match scope.canonical(node) or dotted(node.func), values:
+        case "triton.cdiv" | "triton.language.cdiv", [a, b] if b:
+            return -(-a // b)
+        case "triton.next_power_of_2" | "triton.language.next_power_of_2", [a]:
+            return 1 << max(a - 1, 0).bit_length()
+        case "min", _:
+            return min(values)
+        case "max", _:
+            return max(values)
+        case "int", [a]:
+            return a
+    return None
+
+
+def dotted(node: ast.AST) -> str:
+    """ "a.b.c" as written, "" for anything but a chain of names."""
+    parts: list[str] = []
+    while isinstance(node, ast.Attribute):
+        parts.append(node.attr)
+        node = node.value
+    return ".".join((node.id, *reversed(parts))) if isinstance(node, ast.Name) else ""
+
+
+def scope_of(
+    function: ast.FunctionDef | None, body: list[ast.stmt], aliases: Aliases, constants: Mapping[str, int]
+) -> Scope:
+    values: dict[str, list[ast.expr]] = {}
+    loops: dict[str, LoopVariable] = {}
+    for node in statements(body):
+        for name, value in _bindings(node):
+            values.setdefault(name, []).append(value)
+        if isinstance(node, ast.For) and isinstance(node.target, ast.Name):
+            loops[node.target.id] = LoopVariable(node, _range(node.iter))
+    return Scope(function, aliases, constants, {k: tuple(v) for k, v in values.items()}, loops)
+
+
+def statements(body: list[ast.stmt]) -> Iterator[ast.AST]:
+    """Every node of a body in order of the text, without those of nested functions and classes."""
+    for statement in body:
+        yield from _inside(statement)
+
+
+def _inside(node: ast.AST) -> Iterator[ast.AST]:
+    yield node
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
+        return
+    for child in ast.iter_child_nodes(node):
+        yield from _inside(child)
+
+
+def _bindings(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
+    match node:
+        case ast.Assign(targets=targets, value=value):
+            for target in targets:
+                yield from _unpack(target, value)
+        case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value):
+            yield name, value
+        case ast.NamedExpr(target=ast.Name(id=name), value=value):
+            yield name, value
+        case ast.AugAssign(target=ast.Name(id=name) as target, op=op, value=value):
+            old = ast.copy_location(ast.Name(name, ast.Load()), target)
+            yield name, ast.copy_location(ast.BinOp(old, op, value), node)
+
+
+def _unpack(target: ast.expr, value: ast.expr) -> Iterator[tuple[str, ast.expr]]:
+    match target, value:
+        case ast.Name(id=name), _:
+            yield name, value
+        case ast.Tuple(elts=targets) | ast.List(elts=targets), ast.Tuple(elts=values) | ast.List(elts=values):
+            if len(targets) == len(values):
+                for one, its in zip(targets, values, strict=True):
+                    yield from _unpack(one, its)
+        case ast.Tuple(elts=targets) | ast.List(elts=targets), _:
+            for index, one in enumerate(targets):
+                item = ast.Subscript(value, ast.copy_location(ast.Constant(index), one), ast.Load())
+                yield from _unpack(one, ast.copy_location(item, value))
+
+
+def _range(node: ast.expr) -> ast.Call | None:
+    match node:
+        case ast.Call(func=ast.Name(id="range") | ast.Attribute(attr="range" | "static_range")):
+            return node
+    return None
+
+
+def range_step(call: ast.Call) -> ast.expr | None:
+    """The step of a range, None for the default of 1."""
+    if len(call.args) > 2:
+        return call.args[2]
+    return next((k.value for k in call.keywords if k.arg == "step"), None)
+
+
+def source(node: ast.AST) -> str:
+    """An expression as text in one normal form, to compare and to show."""
+    return ast.unparse(node)

@@ -1,0 +1,110 @@
+"""The sizes of a workload's performance call, as the launching function sees its parameters."""
+
+import ast
+from collections.abc import Mapping
+
+from kernelwright.source.findings.scope import Scope
+from kernelwright.values import Call, TensorSpec
+
+Sizes = Mapping[str, Call]  # the entry's name, its performance call
+Size = int | tuple[int, ...]  # a scalar, or a tensor's shape
+Shapes = tuple[tuple[str, tuple[tuple[int | str, Size], ...]], ...]
+
+
+def shapes_of(sizes: Sizes | None) -> Shapes:
+    """The calls in hashable form: for each entry its arguments, by position or name."""
+    if not sizes:
+        return ()
+    return tuple(
+        (entry, tuple((key, size) for key, value in _arguments(call) if (size := _size(value)) is not None))
+        for entry, call in sorted(sizes.items())
+        if isinstance(call, Call)  # a workload line that cannot be evaluated has no sizes
+    )
+
+
+def _arguments(call: Call) -> list[tuple[int | str, object]]:
+    return [*enumerate(call.args), *call.kwargs.items()]
+
+
+def _size(value: object) -> Size | None:
+    if isinstance(value, TensorSpec):
+        return value.shape
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def named(scope: Scope, arguments: tuple[tuple[int | str, Size], ...]) -> dict[str, Size]:
+    """The arguments by the names of the function's parameters."""
+    names = scope.parameters
+    return {
+        (names[key] if isinstance(key, int) else key): size
+        for key, size in arguments
+        if isinstance(key, str) or key < len(names)
+    }
+
+
+def evaluate(scope: Scope, node: ast.expr, sizes: Mapping[str, Size], depth: int = 0) -> int | None:
+    """A size expression of the launching function ("x.shape[0]", "n_rows * n_cols") as a number, None when not known."""
+    if depth > 16:
+        return None
+    match node:
+        case ast.Name(id=name):
+            if name in scope.values:
+                values = scope.values[name]
+                return evaluate(scope, values[0], sizes, depth + 1) if len(values) == 1 else None
+            known = sizes.get(name)
+            return known if isinstance(known, int) else scope.number(node)
+        case ast.Subscript(value=of, slice=ast.expr() as index):
+            shape = shape_of(scope, of, sizes)
+            at = scope.number(index)
+            return shape[at] if shape and at is not None and -len(shape) <= at < len(shape) else None
+        case ast.Call(func=ast.Attribute(value=of, attr=attr), args=args):
+            shape = _tensor(scope, of, sizes)
+            at = scope.number(args[0]) if args else None
+            if shape is None:
+                return scope.number(node)
+            if attr == "numel":
+                return _product(shape)
+            if at is None or not -len(shape) <= at < len(shape):
+                return None
+            return shape[at] if attr == "size" else _product(shape[at % len(shape) + 1 :]) if attr == "stride" else None
+        case ast.BinOp(left=left, op=op, right=right):
+            a, b = (evaluate(scope, side, sizes, depth + 1) for side in (left, right))
+            if a is None or b is None:
+                return None
+            return scope.number(ast.BinOp(ast.Constant(a), op, ast.Constant(b)))
+    return scope.number(node)
+
+
+def shape_of(scope: Scope, node: ast.expr, sizes: Mapping[str, Size]) -> tuple[int, ...] | None:
+    """The shape that `x.shape` or `x.size()` gives."""
+    match scope.single(node):
+        case ast.Attribute(value=of, attr="shape") | ast.Call(func=ast.Attribute(value=of, attr="size"), args=[]):
+            return _tensor(scope, of, sizes)
+    return None
+
+
+def _tensor(scope: Scope, node: ast.expr, sizes: Mapping[str, Size]) -> tuple[int, ...] | None:
+    if not isinstance(node, ast.Name):
+        return None
+    values = scope.values.get(node.id, ())
+    if len(values) > 1:
+        return None
+    if values:
+        match values[0]:
+            case ast.Call(func=ast.Attribute(value=ast.Name() as of, attr="contiguous" | "clone")):
+                return sizes.get(of.id) if isinstance(sizes.get(of.id), tuple) else None
+            case ast.Call(args=[ast.Name() as of, *_]) if scope.canonical(values[0]) in (
+                "torch.empty_like",
+                "torch.zeros_like",
+            ):
+                return sizes.get(of.id) if isinstance(sizes.get(of.id), tuple) else None
+        return None
+    known = sizes.get(node.id)
+    return known if isinstance(known, tuple) else None
+
+
+def _product(shape: tuple[int, ...]) -> int:
+    result = 1
+    for extent in shape:
+        result *= extent
+    return result

@@ -1,0 +1,275 @@
+"""Hot PyTorch code as the rules see it: which expressions are tensors, in which functions."""
+
+import ast
+import functools
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from kernelwright.source.findings.scope import Scope, dotted, statements
+
+# Calls below torch and tensor methods whose answer is a Python value.
+_NOT_TENSORS = frozenset(
+    [
+        "torch.is_tensor",
+        "torch.numel",
+        "torch.is_grad_enabled",
+        "torch.finfo",
+        "torch.iinfo",
+        "torch.device",
+        "torch.dtype",
+        "torch.Size",
+        "torch.is_floating_point",
+        "torch.is_complex",
+        "torch.get_default_dtype",
+        "torch.equal",
+        "torch.allclose",
+        "torch.is_inference_mode_enabled",
+        "torch.is_autocast_enabled",
+        "torch.get_autocast_dtype",
+        "torch.no_grad",
+        "torch.inference_mode",
+        "torch.Generator",
+        "torch.broadcast_shapes",
+        "torch.result_type",
+        "torch.promote_types",
+    ]
+)
+_NOT_TENSOR_MODULES = tuple(
+    f"torch.{name}."
+    for name in ("cuda", "backends", "jit", "compiler", "distributed", "utils", "version", "autograd", "amp")
+)
+_PLAIN_METHODS = frozenset(
+    [
+        "size",
+        "dim",
+        "ndimension",
+        "numel",
+        "nelement",
+        "stride",
+        "item",
+        "tolist",
+        "numpy",
+        "data_ptr",
+        "is_contiguous",
+        "element_size",
+        "get_device",
+        "is_floating_point",
+        "is_complex",
+        "storage_offset",
+        "type",
+        "equal",
+        "allclose",
+        "split",
+        "chunk",
+        "unbind",
+        "untyped_storage",
+        "storage",
+        "register_hook",
+        "backward",
+        "is_signed",
+        "is_set_to",
+    ]
+)
+_TENSOR_ATTRIBUTES = frozenset(("T", "mT", "H", "mH", "data", "grad", "real", "imag"))
+_TENSOR_USES = frozenset(
+    [
+        "shape",
+        "dtype",
+        "device",
+        "ndim",
+        "size",
+        "dim",
+        "view",
+        "reshape",
+        "permute",
+        "transpose",
+        "contiguous",
+        "numel",
+        "unsqueeze",
+        "squeeze",
+        "mean",
+        "sum",
+        "softmax",
+        "float",
+        "half",
+        "flatten",
+        "masked_fill",
+        "stride",
+        "detach",
+        "T",
+        "mT",
+        "requires_grad",
+        "is_cuda",
+    ]
+)
+_TENSOR_TYPES = ("torch.Tensor", "torch.FloatTensor", "torch.LongTensor", "torch.BoolTensor")
+
+
+@dataclass(frozen=True)
+class TorchUnit:
+    """The hot functions of one top-level definition, and the class's `__init__` where there is one.
+
+    `eval_only`: the file puts its modules into eval mode and never trains.
+    """
+
+    scopes: tuple[Scope, ...]
+    init: Scope | None = None
+    eval_only: bool = False
+
+    @functools.cached_property
+    def views(self) -> tuple["Hot", ...]:
+        return tuple(Hot(scope) for scope in self.scopes)
+
+    @functools.cached_property
+    def modules(self) -> dict[str, ast.Call]:
+        """The submodules that `__init__` makes: attribute name, and the call that makes it when there is only one."""
+        made: dict[str, list[ast.expr]] = {}
+        for node in statements(self.init.function.body) if self.init and self.init.function else ():
+            match node:
+                case ast.Assign(targets=[ast.Attribute(value=ast.Name(id="self"), attr=name)], value=value):
+                    made.setdefault(name, []).append(value)
+        return {k: v[0] for k, v in made.items() if len(v) == 1 and isinstance(v[0], ast.Call)}
+
+
+class Hot:
+    """One hot function with the names in it that hold tensors for certain."""
+
+    def __init__(self, scope: Scope) -> None:
+        self.scope = scope
+        self.function = scope.function
+        self.body = scope.function.body if scope.function else []
+
+    @functools.cached_property
+    def nodes(self) -> tuple[ast.AST, ...]:
+        return tuple(statements(self.body))
+
+    @functools.cached_property
+    def tensors(self) -> frozenset[str]:
+        """Names that are tensors wherever they are assigned."""
+        found = {
+            p
+            for p in self.scope.parameters
+            if p != "self" and p not in self.scope.values and self._is_tensor_parameter(p)
+        }
+        for _ in range(4):  # assignments may build on later ones in loops; chains are short
+            more = {
+                name
+                for name, values in self.scope.values.items()
+                if name not in found
+                and all(self.is_tensor(v, frozenset(found)) for v in values)
+                and (name not in self.scope.parameters or self._is_tensor_parameter(name))
+            }
+            if not more:
+                break
+            found |= more
+        return frozenset(found)
+
+    def _is_tensor_parameter(self, name: str) -> bool:
+        arguments = self.function.args
+        every = (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
+        annotation = next((a.annotation for a in every if a.arg == name), None)
+        if annotation is not None:
+            return self.scope.canonical(annotation) in _TENSOR_TYPES
+        return any(self._is_tensor_use(node, name) for node in self.nodes)
+
+    def _is_tensor_use(self, node: ast.AST, name: str) -> bool:
+        match node:
+            case ast.Attribute(value=ast.Name(id=owner), attr=attr):
+                return owner == name and attr in _TENSOR_USES
+            case ast.BinOp(op=ast.MatMult(), left=left, right=right):
+                return any(isinstance(side, ast.Name) and side.id == name for side in (left, right))
+            case ast.Call(args=[ast.Name(id=first), *_]):
+                return (
+                    first == name
+                    and self._gives_tensor(self.scope.canonical(node))
+                    and "nn.functional" in self.scope.canonical(node)
+                )
+        return False
+
+    def is_tensor(self, node: ast.expr, known: frozenset[str] | None = None) -> bool:
+        """Whether an expression is certainly a tensor."""
+        names = self.tensors if known is None else known
+        match node:
+            case ast.Name(id=name):
+                return name in names
+            case ast.Call():
+                return self._is_tensor_call(node, names)
+            case ast.BinOp(left=left, right=right):
+                return self.is_tensor(left, names) or self.is_tensor(right, names)
+            case ast.UnaryOp(op=ast.USub() | ast.Invert(), operand=operand):
+                return self.is_tensor(operand, names)
+            case ast.Compare(left=left, ops=ops, comparators=others):
+                if any(isinstance(op, ast.Is | ast.IsNot | ast.In | ast.NotIn) for op in ops):
+                    return False
+                return any(self.is_tensor(side, names) for side in (left, *others) if not _is_none(side))
+            case ast.Subscript(value=value):
+                return self.is_tensor(value, names)
+            case ast.Attribute(value=value, attr=attr):
+                return attr in _TENSOR_ATTRIBUTES and self.is_tensor(value, names)
+            case ast.IfExp(body=a, orelse=b):
+                return self.is_tensor(a, names) and self.is_tensor(b, names)
+        return False
+
+    def _is_tensor_call(self, node: ast.Call, names: frozenset[str]) -> bool:
+        name = self.scope.canonical(node)
+        if name:
+            return self._gives_tensor(name)
+        if isinstance(node.func, ast.Attribute):
+            return node.func.attr not in _PLAIN_METHODS and self.is_tensor(node.func.value, names)
+        return False
+
+    def _gives_tensor(self, name: str) -> bool:
+        if not name.startswith("torch.") or name in _NOT_TENSORS or name.startswith(_NOT_TENSOR_MODULES):
+            return False
+        last = name.rpartition(".")[2]
+        if last in (
+            "max",
+            "min",
+            "sort",
+            "topk",
+            "split",
+            "chunk",
+            "unbind",
+            "svd",
+            "qr",
+            "eig",
+            "meshgrid",
+            "where",
+            "var_mean",
+        ):
+            return last in ("max", "min", "where")
+        return last[:1].islower() and not last.startswith(("is_", "set_", "get_", "use_", "manual_"))
+
+
+def _is_none(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None
+
+
+def method(node: ast.AST) -> str:
+    """ "view" for a call x.view(...), "" for anything else."""
+    return node.func.attr if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) else ""
+
+
+def on_self(node: ast.AST) -> str:
+    """ "conv" for a call self.conv(...), "" for anything else."""
+    match node:
+        case ast.Call(func=ast.Attribute(value=ast.Name(id="self"), attr=name)):
+            return name
+    return ""
+
+
+def assigned(statement: ast.AST) -> Iterator[str]:
+    """The names that a statement binds anew."""
+    match statement:
+        case ast.Assign(targets=targets):
+            for target in targets:
+                for part in ast.walk(target):
+                    if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store):
+                        yield part.id
+        case ast.AnnAssign(target=ast.Name(id=name)) | ast.AugAssign(target=ast.Name(id=name)):
+            yield name
+        case ast.For(target=target):
+            yield from (part.id for part in ast.walk(target) if isinstance(part, ast.Name))
+
+
+__all__ = ["Hot", "TorchUnit", "assigned", "dotted", "method", "on_self"]

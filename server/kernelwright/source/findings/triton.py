@@ -1,0 +1,256 @@
+"""A Triton kernel with its launches, as the rules see it."""
+
+import ast
+import functools
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from kernelwright.source.findings.scope import Scope, dotted, range_step, source, statements
+from kernelwright.source.findings.sizes import Size
+
+OPTIONS = frozenset(("num_warps", "num_stages", "num_ctas", "maxnreg", "grid", "warmup", "stream"))
+
+
+@dataclass(frozen=True)
+class LaunchSite:
+    """`kernel[grid](*args)` in some function. `bindings` are the kernel's parameters with the expressions passed."""
+
+    call: ast.Call
+    grid: ast.expr
+    scope: Scope
+    segment: int
+    bindings: Mapping[str, ast.expr]
+    options: Mapping[str, ast.expr]
+
+
+@dataclass(frozen=True)
+class Config:
+    """One `triton.Config` as far as it is literal: (name, expression) pairs, options included."""
+
+    node: ast.Call
+    values: Mapping[str, ast.expr]
+
+
+@dataclass(frozen=True)
+class Tile:
+    """How one axis of an access is cut: `block` elements a program or iteration. `how` is "program", "loop" or "whole"."""
+
+    how: str
+    block: ast.expr
+    axis: int | None = None  # of the grid, for "program"
+
+
+@dataclass(frozen=True)
+class TritonUnit:
+    function: ast.FunctionDef
+    scope: Scope
+    launches: tuple[LaunchSite, ...]
+    autotune: ast.Call | None = None
+    heuristics: tuple[ast.Call, ...] = ()
+    sizes: Mapping[str, tuple[tuple[int | str, Size], ...]] = field(default_factory=dict)
+
+    @functools.cached_property
+    def nodes(self) -> tuple[ast.AST, ...]:
+        return tuple(statements(self.function.body))
+
+    @functools.cached_property
+    def calls(self) -> tuple[tuple[str, ast.Call], ...]:
+        """Every call of triton.language, by its short name."""
+        return tuple(
+            (name, node) for node in self.nodes if isinstance(node, ast.Call) and (name := self.scope.tl(node))
+        )
+
+    @functools.cached_property
+    def constexprs(self) -> frozenset[str]:
+        arguments = self.function.args
+        every = (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
+        return frozenset(a.arg for a in every if a.annotation is not None and _is_constexpr(a.annotation))
+
+    @functools.cached_property
+    def is_masked(self) -> bool:
+        """Whether every access of a tile has a mask."""
+        return all(
+            not is_absent(argument(call, 1 if kind == "load" else 2, "mask"))
+            for kind, call in self.calls
+            if kind in ("load", "store") and call.args and self.tiles(call.args[0])
+        )
+
+    @functools.cached_property
+    def parents(self) -> dict[ast.AST, ast.AST]:
+        return {child: node for node in ast.walk(self.function) for child in ast.iter_child_nodes(node)}
+
+    def above(self, node: ast.AST) -> Iterator[ast.AST]:
+        while (parent := self.parents.get(node)) is not None and parent is not self.function:
+            yield parent
+            node = parent
+
+    @functools.cached_property
+    def configs(self) -> tuple[Config, ...] | None:
+        """The autotune configurations, None when they are computed by code that is not read here."""
+        if self.autotune is None:
+            return ()
+        listed = argument(self.autotune, 0, "configs")
+        if isinstance(listed, ast.Name):
+            listed = self.scope.single(listed)
+        if not isinstance(listed, ast.List | ast.Tuple):
+            return None
+        found = tuple(_config(self.scope, item) for item in listed.elts)
+        return None if None in found else found
+
+    @functools.cached_property
+    def geometries(self) -> tuple[dict[str, int], ...]:
+        """The known numbers of parameters and options, once for every launch and configuration."""
+        defaults = self._defaults()
+        launches = [self._launched(site) for site in self.launches] or [{}]
+        configs = [self._configured(config) for config in self.configs or ()] or [{}]
+        return tuple({**defaults, **launch, **config} for launch in launches for config in configs)
+
+    def _defaults(self) -> dict[str, int]:
+        arguments = self.function.args
+        positional = (*arguments.posonlyargs, *arguments.args)
+        pairs = [
+            *zip(reversed(positional), reversed(arguments.defaults), strict=False),
+            *zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True),
+        ]
+        return {a.arg: n for a, value in pairs if (n := self.scope.number(value)) is not None}
+
+    def _launched(self, site: LaunchSite) -> dict[str, int]:
+        pairs = {**site.bindings, **site.options}
+        return {name: n for name, value in pairs.items() if (n := site.scope.number(value)) is not None}
+
+    def _configured(self, config: Config) -> dict[str, int]:
+        return {name: n for name, value in config.values.items() if (n := self.scope.number(value)) is not None}
+
+    def numbers(self, node: ast.expr) -> tuple[int, ...]:
+        """Every value that an expression of the kernel takes over the geometries in which it is known."""
+        return tuple(n for known in self.geometries if (n := self.scope.number(node, known)) is not None)
+
+    def program_axis(self, node: ast.expr) -> int | None:
+        """The grid axis of an expression that is a program id, through swizzling arithmetic; None when it is not."""
+        for part in self.scope.walk(node, lambda n: self.scope.tl(n) not in ("load", "arange")):
+            if self.scope.tl(part) == "program_id":
+                axis = self.scope.number(argument(part, 0, "axis"))
+                return 0 if axis is None else axis
+        return None
+
+    def tiles(self, pointer: ast.expr) -> list[Tile]:
+        """The tiles of an index expression: each `tl.arange` in it with the start that is added to it."""
+        found: list[Tile] = []
+        self._tiles(pointer, [], found, frozenset())
+        return found
+
+    def _tiles(self, node: ast.expr, starts: list[ast.expr], found: list[Tile], seen: frozenset[str]) -> None:
+        match node:
+            case ast.Name(id=name) if name in self.scope.values and name not in seen:
+                for value in self.scope.values[name]:
+                    self._tiles(value, starts, found, seen | {name})
+            case ast.BinOp(left=left, op=ast.Add() | ast.Sub(), right=right):
+                self._tiles(left, [*starts, right], found, seen)
+                self._tiles(right, [*starts, left], found, seen)
+            case ast.BinOp(left=left, op=ast.Mult(), right=right):
+                # Inside a product the sums of the outside are of another unit: offs_m[:, None] * stride + offs_n.
+                self._tiles(left, [], found, seen)
+                self._tiles(right, [], found, seen)
+            case ast.Subscript(value=value):
+                self._tiles(value, starts, found, seen)
+            case ast.Call(func=ast.Attribute(value=value, attr="to")) if self.scope.tl(node) == "":
+                self._tiles(value, starts, found, seen)
+            case ast.Call() if self.scope.tl(node) == "arange":
+                found.append(self._tile(node, starts))
+            case ast.Call(args=[value, *_]) if self.scope.tl(node) in (
+                "max_contiguous",
+                "multiple_of",
+                "expand_dims",
+                "cast",
+            ):
+                self._tiles(value, starts, found, seen)
+
+    def _tile(self, arange: ast.Call, starts: list[ast.expr]) -> Tile:
+        block = argument(arange, 1, "end") or ast.Constant(0)
+        for term in (t for start in starts for t in self._terms(start, frozenset())):
+            match term:
+                case ast.BinOp(left=left, op=ast.Mult(), right=right):
+                    for factor, other in ((left, right), (right, left)):
+                        if self.same(other, block) and (axis := self.program_axis(factor)) is not None:
+                            return Tile("program", block, axis)
+                        if self.same(other, block) and isinstance(factor, ast.Name) and factor.id in self.scope.loops:
+                            return Tile("loop", block)
+                case ast.Name(id=name) if name in self.scope.loops:
+                    call = self.scope.loops[name].range
+                    step = range_step(call) if call else None
+                    if step is not None and self.same(step, block):
+                        return Tile("loop", block)
+        return Tile("whole", block)
+
+    def _terms(self, node: ast.expr, seen: frozenset[str]) -> Iterator[ast.expr]:
+        """The summands of an expression, through names and casts."""
+        match node:
+            case ast.Name(id=name) if name in self.scope.values and name not in self.scope.loops and name not in seen:
+                for value in self.scope.values[name]:
+                    yield from self._terms(value, seen | {name})
+            case ast.BinOp(left=left, op=ast.Add(), right=right):
+                yield from self._terms(left, seen)
+                yield from self._terms(right, seen)
+            case ast.Call(func=ast.Attribute(value=value, attr="to")) if self.scope.tl(node) == "":
+                yield from self._terms(value, seen)
+            case _:
+                yield node
+
+    def same(self, a: ast.expr, b: ast.expr) -> bool:
+        return source(self.scope.single(a)) == source(self.scope.single(b))
+
+    @functools.cached_property
+    def program_blocks(self) -> dict[int, frozenset[str]]:
+        """For each grid axis the names of the block sizes that its program id is multiplied by."""
+        found: dict[int, set[str]] = {}
+        for node in self.nodes:
+            if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
+                for factor, other in ((node.left, node.right), (node.right, node.left)):
+                    if (
+                        isinstance(other, ast.Name)
+                        and other.id in self.constexprs
+                        and self._extent_of_arange(other)
+                        and (axis := self.program_axis(factor)) is not None
+                    ):
+                        found.setdefault(axis, set()).add(other.id)
+        return {axis: frozenset(names) for axis, names in found.items()}
+
+    def _extent_of_arange(self, name: ast.Name) -> bool:
+        return any(kind == "arange" and self.same(argument(call, 1, "end") or call, name) for kind, call in self.calls)
+
+
+def argument(call: ast.Call, position: int, name: str) -> ast.expr | None:
+    """An argument by position or name, None when absent or hidden behind a star."""
+    found = next((k.value for k in call.keywords if k.arg == name), None)
+    if found is not None:
+        return found
+    if position < len(call.args) and not any(isinstance(a, ast.Starred) for a in call.args[: position + 1]):
+        return call.args[position]
+    return None
+
+
+def is_absent(node: ast.expr | None) -> bool:
+    return node is None or (isinstance(node, ast.Constant) and node.value is None)
+
+
+def _is_constexpr(annotation: ast.expr) -> bool:
+    text = annotation.value if isinstance(annotation, ast.Constant) else dotted(annotation)
+    return isinstance(text, str) and text.rpartition(".")[2] == "constexpr"
+
+
+def _config(scope: Scope, node: ast.expr) -> Config | None:
+    if not (isinstance(node, ast.Call) and scope.canonical(node) == "triton.Config"):
+        return None
+    values: dict[str, ast.expr] = {k.arg: k.value for k in node.keywords if k.arg in OPTIONS}
+    match argument(node, 0, "kwargs"):
+        case ast.Dict(keys=keys, values=its):
+            for key, value in zip(keys, its, strict=True):
+                if not (isinstance(key, ast.Constant) and isinstance(key.value, str)):
+                    return None
+                values[key.value] = value
+        case _:
+            return None
+    for position, name in ((1, "num_warps"), (2, "num_stages")):
+        if len(node.args) > position:
+            values[name] = node.args[position]
+    return Config(node, values)

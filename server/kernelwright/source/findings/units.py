@@ -1,0 +1,168 @@
+"""From segments to units: which functions are Triton kernels, who launches them, which PyTorch code is hot."""
+
+import ast
+import functools
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from kernelwright.source.findings.scope import Scope, dotted, scope_of, statements
+from kernelwright.source.findings.segments import syntax
+from kernelwright.source.findings.sizes import Size
+from kernelwright.source.findings.torch import TorchUnit
+from kernelwright.source.findings.triton import OPTIONS, LaunchSite, TritonUnit
+from kernelwright.source.imports import Aliases
+
+_FUNCTION = (ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What a segment holds: its Triton kernels (name, line in it), the names that it launches, its PyTorch definitions."""
+
+    kernels: tuple[tuple[str, int], ...]
+    launched: frozenset[str]
+    torch: tuple[tuple[str, int], ...]
+
+
+_NOTHING = Summary((), frozenset(), ())
+
+
+@functools.lru_cache(maxsize=4096)
+def summary(text: str, aliases: Aliases) -> Summary:
+    tree = syntax(text)
+    if tree is None:
+        return _NOTHING
+    kernels: list[tuple[str, int]] = []
+    torch: list[tuple[str, int]] = []
+    launched: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef) and is_jit(node, aliases):
+            kernels.append((node.name, node.lineno))
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Subscript):
+            launched.add(dotted(node.func.value).rpartition(".")[2])
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef) and not (
+            isinstance(node, ast.FunctionDef) and is_jit(node, aliases)
+        ):
+            torch.append((node.name, node.lineno))
+    return Summary(tuple(kernels), frozenset(launched - {""}), tuple(torch))
+
+
+def is_jit(function: ast.FunctionDef, aliases: Aliases) -> bool:
+    return any(_decorator(d, aliases) == "triton.jit" for d in function.decorator_list)
+
+
+def _decorator(node: ast.expr, aliases: Aliases) -> str:
+    name = dotted(node.func if isinstance(node, ast.Call) else node)
+    return (aliases.canonical(name) or "") if name else ""
+
+
+def triton_unit(
+    texts: tuple[str, ...],
+    name: str,
+    line: int,
+    aliases: Aliases,
+    constants: Mapping[str, int],
+    sizes: Mapping[str, tuple[tuple[int | str, Size], ...]],
+) -> TritonUnit | None:
+    """The kernel `name` in the first text, with its launches in all of them."""
+    trees = [syntax(text) for text in texts]
+    if trees[0] is None:
+        return None
+    function = next(
+        (n for n in ast.walk(trees[0]) if isinstance(n, ast.FunctionDef) and (n.name, n.lineno) == (name, line)), None
+    )
+    if function is None:
+        return None
+    launches = tuple(
+        site
+        for index, tree in enumerate(trees)
+        if tree is not None
+        for site in _launches(tree.body, None, name, function, index, aliases, constants)
+    )
+    calls = [d for d in function.decorator_list if isinstance(d, ast.Call)]
+    autotune = next((d for d in calls if _decorator(d, aliases) == "triton.autotune"), None)
+    heuristics = tuple(d for d in calls if _decorator(d, aliases) == "triton.heuristics")
+    scope = scope_of(function, function.body, aliases, constants)
+    return TritonUnit(function, scope, launches, autotune, heuristics, sizes)
+
+
+def _launches(
+    body: list[ast.stmt],
+    owner: ast.FunctionDef | None,
+    name: str,
+    kernel: ast.FunctionDef,
+    segment: int,
+    aliases: Aliases,
+    constants: Mapping[str, int],
+) -> Iterable[LaunchSite]:
+    scope: Scope | None = None
+    for node in statements(body):
+        if isinstance(node, ast.FunctionDef) and node is not kernel:
+            yield from _launches(node.body, node, name, kernel, segment, aliases, constants)
+        elif isinstance(node, ast.ClassDef):
+            yield from _launches(node.body, owner, name, kernel, segment, aliases, constants)
+        elif (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Subscript)
+            and dotted(node.func.value).rpartition(".")[2] == name
+        ):
+            scope = scope or scope_of(owner, body, aliases, constants)
+            yield _launch(node, node.func.slice, scope, segment, kernel)
+
+
+def _launch(call: ast.Call, grid: ast.expr, scope: Scope, segment: int, kernel: ast.FunctionDef) -> LaunchSite:
+    names = [a.arg for a in (*kernel.args.posonlyargs, *kernel.args.args)]
+    every = {*names, *(a.arg for a in kernel.args.kwonlyargs)}
+    bindings: dict[str, ast.expr] = {}
+    for name, value in zip(names, call.args, strict=False):
+        if isinstance(value, ast.Starred):
+            break
+        bindings[name] = value
+    bindings |= {k.arg: k.value for k in call.keywords if k.arg in every}
+    options = {k.arg: k.value for k in call.keywords if k.arg in OPTIONS and k.arg not in every}
+    return LaunchSite(call, grid, scope, segment, bindings, options)
+
+
+def torch_unit(
+    text: str, name: str, line: int, hot: bool, eval_only: bool, aliases: Aliases, constants: Mapping[str, int]
+) -> TorchUnit | None:
+    """The function or class of that name; `hot` says that the function itself is a kernel. None when nothing is hot."""
+    tree = syntax(text)
+    if tree is None:
+        return None
+    node = next(
+        (n for n in tree.body if isinstance(n, ast.FunctionDef | ast.ClassDef) and (n.name, n.lineno) == (name, line)),
+        None,
+    )
+    if isinstance(node, ast.FunctionDef):
+        functions = [node] if hot else []
+    elif isinstance(node, ast.ClassDef):
+        functions = _hot_methods(node)
+    else:
+        functions = []
+    if not functions:
+        return None
+    scopes = tuple(scope_of(f, f.body, aliases, constants) for f in functions)
+    init = (
+        next((m for m in node.body if isinstance(m, ast.FunctionDef) and m.name == "__init__"), None)
+        if isinstance(node, ast.ClassDef)
+        else None
+    )
+    return TorchUnit(scopes, scope_of(init, init.body, aliases, constants) if init else None, eval_only)
+
+
+def _hot_methods(node: ast.ClassDef) -> list[ast.FunctionDef]:
+    """`forward` and the methods that it calls on self, in order of the text."""
+    methods = {m.name: m for m in node.body if isinstance(m, ast.FunctionDef)}
+    if "forward" not in methods:
+        return []
+    hot, waiting = {"forward"}, ["forward"]
+    while waiting:
+        for call in ast.walk(methods[waiting.pop()]):
+            match call:
+                case ast.Call(func=ast.Attribute(value=ast.Name(id="self"), attr=called)):
+                    if called in methods and called not in hot:
+                        hot.add(called)
+                        waiting.append(called)
+    return [m for name, m in methods.items() if name in hot]
