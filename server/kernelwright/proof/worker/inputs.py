@@ -115,7 +115,7 @@ def poison_(tensor: torch.Tensor) -> torch.Tensor:
     if tensor.is_floating_point() or tensor.is_complex():
         return tensor.fill_(float("nan"))
     if tensor.dtype is torch.bool:
-        return tensor.view(torch.uint8).fill_(1).view(torch.bool) if tensor.numel() else tensor
+        return tensor.fill_(True)
     return tensor.fill_(torch.iinfo(tensor.dtype).max - 22)
 
 

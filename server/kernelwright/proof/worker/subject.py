@@ -18,7 +18,8 @@ import torch
 
 from kernelwright.proof.worker import inputs as making
 from kernelwright.proof.worker.failed import JobFailed
-from kernelwright.values import Call, Failure, FailureKind, Refusal, Workload
+from kernelwright.source.workload import WorkloadError, evaluate
+from kernelwright.values import Call, Failure, FailureKind, Workload
 
 _numbers = itertools.count(1)
 
@@ -119,12 +120,10 @@ def make_target(
 
 def case_call(text: str) -> Call:
     """The evaluated workload line. Raises JobFailed(WORKLOAD_FAILED) with the evaluator's own sentence."""
-    from kernelwright.source.workload import evaluate
-
-    call = evaluate(text)
-    if isinstance(call, Refusal):
-        raise making.workload_failed(f"The workload line cannot be used: {call.reason}")
-    return call
+    try:
+        return evaluate(text)
+    except WorkloadError as error:
+        raise making.workload_failed(f"The workload line cannot be used: {error.message}") from error
 
 
 def performance_call(module: ModuleType, workload: Workload, *, device: str, seed: int = 0) -> BoundCall:

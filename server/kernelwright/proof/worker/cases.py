@@ -1,0 +1,148 @@
+"""Which calls the gate makes: the workload's own cases, other seeds and scales, and sizes at the boundaries."""
+
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from kernelwright.proof.worker.failed import JobFailed
+from kernelwright.proof.worker.subject import case_call
+from kernelwright.values import Call, TensorSpec, Workload
+
+# A size as written: an integer that is not part of a name, a float or an exponent.
+_INTEGER = re.compile(r"(?<![\w.])\d+(?![\w.])")
+_SMALLEST_SIZE = 16  # smaller literals are dims, kernel sizes and flags rather than sizes
+_MOST_DERIVED = 7
+
+
+@dataclass(frozen=True)
+class Variation:
+    """One call of the gate. `call` None: get_inputs(), with `rows` of the leading dimension.
+
+    `derived` sizes were not asked for by anybody: the baseline may refuse them, and then they do not count.
+    `perturbed`: parameters that are all alike (a bias of zeros) are given other values in baseline and candidate.
+    `poisoned`: the candidate runs once more on allocations full of NaN. `finite`: counts only where the baseline's
+    output is finite.
+    """
+
+    label: str
+    call: Call | None
+    seed: int
+    scale: float = 1.0
+    rows: int | None = None
+    derived: bool = False
+    perturbed: bool = False
+    poisoned: bool = False
+    finite: bool = False
+
+    @property
+    def described(self) -> str:
+        scaled = f", inputs x {self.scale:g}" if self.scale != 1.0 else ""
+        changed = ", constant parameters changed" if self.perturbed else ""
+        return f"{self.label}, seed {self.seed}{scaled}{changed}"
+
+
+def plan(workload: Workload, *, seeds: int, first_seed: int, most_elements: int | None = None) -> list[Variation]:
+    """All variations, the most telling first. `most_elements` caps the tensors of one call (for the interpreter)."""
+    texts = [case.text for case in workload.cases]
+    if not texts:
+        return _around(Variation("get_inputs()", None, first_seed), seeds) + _batches(first_seed + seeds)
+    if most_elements is not None:
+        texts = list(dict.fromkeys(shrunk(text, most_elements) for text in texts))
+    first = Variation(texts[0], case_call(texts[0]), first_seed)
+    others = [Variation(text, case_call(text), first_seed + 1, poisoned=True) for text in texts[1:]]
+    boundaries = [
+        Variation(text, call, first_seed + 2, derived=True, poisoned=True)
+        for text, call in _boundaries(texts[0], most_elements)
+        if text not in texts
+    ]
+    around = _around(first, seeds)
+    return [*around[:2], *others, *around[2:], *boundaries]
+
+
+def elements(call: Call) -> int:
+    """How many elements all tensors of the call have."""
+    return sum(math.prod(spec.shape) for spec in _specs((call.args, call.kwargs, call.init_args, call.init_kwargs)))
+
+
+def shrunk(text: str, most_elements: int) -> str:
+    """The workload line with its sizes halved, the leading one first, until its tensors have few enough elements.
+
+    A size that occurs several times is changed everywhere. The line is returned as it is when it cannot be shrunk.
+    """
+    while elements(case_call(text)) > most_elements:
+        sizes = [int(m.group()) for m in _INTEGER.finditer(text) if int(m.group()) > _SMALLEST_SIZE]
+        shifts = [int(m.group()) for m in re.finditer(r"(?<=<<)\s*\d+", text) if int(m.group()) > 4]
+        if not sizes and not shifts:
+            return text
+        old, new = (sizes[0], max(sizes[0] // 2, _SMALLEST_SIZE)) if sizes else (shifts[0], shifts[0] - 1)
+        smaller = _with_size(text, old, new)
+        if _evaluated(smaller) is None:
+            return text
+        text = smaller
+    return text
+
+
+def _around(first: Variation, seeds: int) -> list[Variation]:
+    """The same sizes: as they are, on other seeds with other parameters, and scaled."""
+    count = max(seeds, 2)
+    module = first.call is None or first.call.init_args is not None
+    more = [replace(first, seed=first.seed + i, perturbed=module) for i in range(1, count)]
+    scaled = [replace(first, seed=first.seed + count, scale=scale, derived=True) for scale in (3.0, 0.01, -1.0)]
+    # Far from zero a softmax without its maximum, or a variance as a difference of squares, overflows.
+    scaled.append(replace(first, seed=first.seed + count, scale=100.0, derived=True, finite=True))
+    return [replace(first, poisoned=True), *more, *scaled]
+
+
+def _batches(seed: int) -> list[Variation]:
+    return [
+        Variation(f"get_inputs() with batch {rows}", None, seed, rows=rows, derived=True, poisoned=True)
+        for rows in (1, 7)
+    ]
+
+
+def _boundaries(text: str, most_elements: int | None) -> Iterator[tuple[str, Call]]:
+    """The line with one of its sizes at a boundary: 1, a small odd number, one less, one more."""
+    sizes = list(dict.fromkeys(int(m.group()) for m in _INTEGER.finditer(text)))
+    sizes = [size for size in sizes if size >= _SMALLEST_SIZE]
+    wanted = [_with_size(text, size, 7) for size in sizes]
+    wanted += [_with_size(text, sizes[0], 1)] if sizes else []
+    wanted += [_with_first(text, size, 7) for size in sizes if len(re.findall(rf"(?<![\w.]){size}(?![\w.])", text)) > 1]
+    wanted += [_with_size(text, size, size + 1) for size in reversed(sizes)]
+    wanted += [_with_size(text, size, size - 1) for size in reversed(sizes)]
+    most = elements(case_call(text)) * 2 if most_elements is None else most_elements * 2
+    found = 0
+    for variant in dict.fromkeys(wanted):
+        call = _evaluated(variant)
+        if call is None or not 0 < elements(call) <= most:
+            continue
+        yield variant, call
+        found += 1
+        if found == _MOST_DERIVED:
+            return
+
+
+def _with_size(text: str, old: int, new: int) -> str:
+    return _INTEGER.sub(lambda m: str(new) if int(m.group()) == old else m.group(), text)
+
+
+def _with_first(text: str, old: int, new: int) -> str:
+    return re.sub(rf"(?<![\w.]){old}(?![\w.])", str(new), text, count=1)
+
+
+def _evaluated(text: str) -> Call | None:
+    try:
+        return case_call(text)
+    except JobFailed:
+        return None
+
+
+def _specs(tree: object) -> Iterator[TensorSpec]:
+    if isinstance(tree, TensorSpec):
+        yield tree
+    elif isinstance(tree, dict):
+        for value in tree.values():
+            yield from _specs(value)
+    elif isinstance(tree, list | tuple):
+        for value in tree:
+            yield from _specs(value)

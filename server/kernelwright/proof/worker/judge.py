@@ -1,0 +1,126 @@
+"""The verdict on one call: what the candidate returned and changed, held against the baseline and the fp64 run.
+
+Works on Observations alone, so that the judge may live in a process where the candidate's code never ran.
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from kernelwright.proof.worker.compare import Errors, Finding, same_form, structure, values
+from kernelwright.proof.worker.observe import Observation
+
+
+@dataclass(frozen=True)
+class Judged:
+    """The first failed comparison, or the largest errors of one call."""
+
+    finding: Finding | None
+    errors: tuple[Errors, ...] = ()
+
+    @property
+    def max_error(self) -> float:
+        return max((e.candidate for e in self.errors), default=0.0)
+
+    @property
+    def baseline_error(self) -> float | None:
+        return max((e.baseline for e in self.errors if e.baseline is not None), default=None)
+
+    @property
+    def detail(self) -> str:
+        """The evidence of the output with the largest error, with the note on what the data cannot show."""
+        if not self.errors:
+            return "no tensors to compare"
+        worst = max(self.errors, key=lambda e: e.candidate)
+        weak = next((e.weak for e in self.errors), "") if all(e.weak for e in self.errors) else ""
+        return worst.detail + (f"; weak here: {weak}" if weak else "")
+
+
+def judge(reference: Observation | None, baseline: Observation, candidate: Observation, length: int) -> Judged:
+    """Compare structure, form, values, changes to inputs and state, and sharing of memory, in that order."""
+    found = structure(baseline.output, candidate.output)
+    if found is not None:
+        return Judged(found)
+    found = _changes(baseline, candidate) or _sharing(baseline, candidate)
+    if found is not None:
+        return Judged(found)
+    errors: list[Errors] = []
+    for where, ref, base, cand in _compared(reference, baseline, candidate):
+        if not isinstance(base, torch.Tensor):
+            found = _scalars(where, base, cand, length)
+            if found is not None:
+                return Judged(found)
+            continue
+        found = same_form(base, cand, where)
+        if found is not None:
+            return Judged(found)
+        outcome = values(ref, base, cand, length)
+        if isinstance(outcome, Finding):
+            return Judged(Finding(outcome.name, f"{where}: {outcome.detail}"))
+        errors.append(outcome)
+    return Judged(None, tuple(errors))
+
+
+def _compared(
+    reference: Observation | None, baseline: Observation, candidate: Observation
+) -> Iterator[tuple[str, torch.Tensor | None, Any, Any]]:
+    """(name, fp64 tensor or None, baseline's, candidate's) for every output, changed input and changed buffer."""
+    bases, candidates = list(_leaves(baseline.output, "the output")), list(_leaves(candidate.output, "the output"))
+    references = [leaf for _, leaf in _leaves(reference.output, "")] if reference is not None else []
+    if len(references) != len(bases):
+        references = [None] * len(bases)
+    for (where, base), (_, cand), ref in zip(bases, candidates, references, strict=True):
+        fits = isinstance(ref, torch.Tensor) and isinstance(base, torch.Tensor) and ref.shape == base.shape
+        yield where, ref if fits else None, base, cand
+    for index, base in baseline.changed_inputs.items():
+        ref = reference.changed_inputs.get(index) if reference is not None else None
+        yield f"input {index} after the call", ref, base, candidate.changed_inputs[index]
+    for name, base in baseline.changed_state.items():
+        ref = reference.changed_state.get(name) if reference is not None else None
+        yield f"self.{name} after the call", ref, base, candidate.changed_state[name]
+
+
+def _changes(baseline: Observation, candidate: Observation) -> Finding | None:
+    extra = candidate.changed_inputs.keys() - baseline.changed_inputs.keys()
+    if extra:
+        return Finding("inputs-unchanged", f"input {min(extra)} is changed, which the baseline leaves as it is")
+    lacking = baseline.changed_inputs.keys() - candidate.changed_inputs.keys()
+    if lacking:
+        return Finding("inputs-unchanged", f"input {min(lacking)} is left as it is, which the baseline writes to")
+    lacking_state = baseline.changed_state.keys() - candidate.changed_state.keys()
+    if lacking_state:
+        return Finding("state", f"self.{min(lacking_state)} is left as it is, which the baseline updates")
+    return None
+
+
+def _sharing(baseline: Observation, candidate: Observation) -> Finding | None:
+    extra = candidate.aliases - baseline.aliases
+    if not extra:
+        return None
+    index, owner = min(extra)
+    return Finding("alias", f"output {index} shares its memory with {owner}, the baseline's does not")
+
+
+def _scalars(where: str, base: Any, cand: Any, length: int) -> Finding | None:
+    """Numbers: floats within 1e-6 relative, everything else equal. None and strings are compared as they are."""
+    if isinstance(base, float) and isinstance(cand, float):
+        same = (math.isnan(base) and math.isnan(cand)) or math.isclose(base, cand, rel_tol=1e-6, abs_tol=1e-12)
+    else:
+        same = base is cand or (isinstance(base, bool | int | str | bytes | complex) and base == cand)
+    if same or not isinstance(base, bool | int | float | str | bytes | complex | None):
+        return None
+    return Finding("values", f"{where} is {cand!r} instead of {base!r}")
+
+
+def _leaves(tree: Any, where: str) -> Iterator[tuple[str, Any]]:
+    if isinstance(tree, dict):
+        for key, value in tree.items():
+            yield from _leaves(value, f"{where}[{key!r}]")
+    elif isinstance(tree, list | tuple):
+        for index, value in enumerate(tree):
+            yield from _leaves(value, f"{where}[{index}]")
+    else:
+        yield where, tree

@@ -1,0 +1,95 @@
+"""One call of a target on private copies of its inputs, and everything that it left behind."""
+
+import contextlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+from kernelwright.proof.worker.compare import same_bits
+from kernelwright.proof.worker.inputs import Inputs, clone, clone_tensor, seed_everything, tensors_in
+from kernelwright.proof.worker.poison import PoisonedAllocation
+
+
+@dataclass(frozen=True)
+class Observation:
+    """What one call returned and changed; plain data, so that another process could judge it.
+
+    `changed_inputs` maps the index of a tensor input to its contents after the call, when they differ; `changed_state`
+    likewise for the module's buffers and parameters. `aliases` are (output index, name of what shares its memory).
+    """
+
+    output: Any
+    changed_inputs: Mapping[int, torch.Tensor] = field(default_factory=dict)
+    changed_state: Mapping[str, torch.Tensor] = field(default_factory=dict)
+    aliases: frozenset[tuple[int, str]] = frozenset()
+    requires_grad: bool = False
+
+    def tensors(self) -> list[torch.Tensor]:
+        return list(tensors_in(self.output))
+
+
+def observe(target: Callable[..., Any], inputs: Inputs, *, seed: int, poisoned: bool = False) -> Observation:
+    """Call `target` on copies of `inputs` without gradients, on the same random numbers for every target.
+
+    With `poisoned`, memory from torch.empty holds NaN. The module's buffers are put back afterwards. Raises whatever
+    the target raises.
+    """
+    given = Inputs(clone(inputs.args), clone(inputs.kwargs))
+    state = named_state(target)
+    before = {
+        name: clone_tensor(tensor) for name, tensor in state.items() if not isinstance(tensor, torch.nn.Parameter)
+    }
+    versions = {name: tensor._version for name, tensor in state.items()}
+    seed_everything(seed)
+    try:
+        with torch.no_grad(), PoisonedAllocation() if poisoned else contextlib.nullcontext():
+            output = target(*given.args, **given.kwargs)
+            synchronize()
+        changed_inputs = {
+            index: after
+            for index, (after, original) in enumerate(zip(given.tensors(), inputs.tensors(), strict=True))
+            if not same_bits(after, original)
+        }
+        changed_state = {
+            name: clone_tensor(tensor)
+            for name, tensor in state.items()
+            if (name in before and not same_bits(tensor, before[name]))
+            or (name not in before and tensor._version != versions[name])
+        }
+    finally:
+        with torch.no_grad():
+            for name, saved in before.items():
+                state[name].copy_(saved)
+    aliases = _aliases(output, given, state)
+    return Observation(output, changed_inputs, changed_state, aliases)
+
+
+def named_state(target: Any) -> dict[str, torch.Tensor]:
+    """Parameters and buffers of a module by name; nothing for a function."""
+    if not isinstance(target, torch.nn.Module):
+        return {}
+    return {**dict(target.named_parameters()), **dict(target.named_buffers())}
+
+
+def synchronize() -> None:
+    """Wait for all work on all streams of the device."""
+    if torch.cuda.is_available():
+        torch.cuda.synchronize()
+
+
+def _aliases(output: Any, given: Inputs, state: Mapping[str, torch.Tensor]) -> frozenset[tuple[int, str]]:
+    owners = {address: f"input {i}" for i, tensor in enumerate(given.tensors()) if (address := _storage(tensor))}
+    owners |= {address: f"self.{name}" for name, tensor in state.items() if (address := _storage(tensor))}
+    return frozenset(
+        (index, owners[address])
+        for index, tensor in enumerate(tensors_in(output))
+        if (address := _storage(tensor)) in owners
+    )
+
+
+def _storage(tensor: torch.Tensor) -> int:
+    if tensor.layout is not torch.strided or type(tensor) not in (torch.Tensor, torch.nn.Parameter):
+        return 0
+    return tensor.untyped_storage().data_ptr()

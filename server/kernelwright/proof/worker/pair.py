@@ -1,0 +1,114 @@
+"""Baseline, candidate and their fp64 twin, made alike: the same constructor arguments, the same parameters."""
+
+import contextlib
+import copy
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
+
+import torch
+
+from kernelwright.proof.worker.inputs import Inputs, clone, initial_arguments, map_leaves
+from kernelwright.proof.worker.observe import named_state
+from kernelwright.proof.worker.subject import make_target
+from kernelwright.values import Call, Workload
+
+
+@dataclass(frozen=True)
+class Mismatch:
+    """The candidate's parameters are not the baseline's."""
+
+    detail: str
+
+
+def constructor_arguments(module: ModuleType, call: Call | None, *, device: str, seed: int) -> Inputs:
+    """From the baseline's module only: a candidate does not choose what it is constructed with."""
+    own = call if call is not None and call.init_args is not None else None
+    if call is not None and own is None:
+        return Inputs(())
+    return initial_arguments(module, own, device=device, seed=seed)
+
+
+def target_of(module: ModuleType, workload: Workload, init: Inputs, *, device: str, seed: int) -> Callable[..., Any]:
+    """The module's entry, constructed with its own copy of `init`. Raises JobFailed."""
+    return make_target(module, workload, device=device, seed=seed, init=Inputs(clone(init.args), clone(init.kwargs)))
+
+
+def give_parameters(baseline: Any, candidate: Any) -> str | Mismatch:
+    """Copy the baseline's state into the candidate's; what was found in words."""
+    if not isinstance(baseline, torch.nn.Module):
+        return "a function: no parameters"
+    if not isinstance(candidate, torch.nn.Module):
+        return Mismatch("the baseline is an nn.Module and the candidate is not")
+    if baseline.training != candidate.training:
+        return Mismatch("the candidate is constructed in another mode (train or eval) than the baseline")
+    try:
+        result = candidate.load_state_dict(baseline.state_dict(), strict=False)
+    except RuntimeError as error:
+        return Mismatch(" ".join(str(error).split()))
+    buffers = dict(candidate.named_buffers())
+    own = [name for name in result.missing_keys if name not in buffers]
+    if own or result.unexpected_keys:
+        return Mismatch(
+            f"the candidate's parameters are not the baseline's: it lacks {_listed(result.unexpected_keys)} "
+            f"and adds {_listed(own)}, so a checkpoint of the baseline does not load"
+        )
+    if result.missing_keys:
+        derived = _listed(result.missing_keys)
+        return f"the baseline's state loads; the candidate adds the buffers {derived}, derived at construction"
+    return f"the baseline's {len(baseline.state_dict())} parameters and buffers load strictly"
+
+
+def in_double(target: Any) -> Any:
+    """A copy of a module with fp64 parameters; a function is its own. Raises what copying raises."""
+    return copy.deepcopy(target).double() if isinstance(target, torch.nn.Module) else target
+
+
+def inputs_in_double(inputs: Inputs) -> Inputs:
+    def leaf(value: Any) -> Any:
+        return value.double() if isinstance(value, torch.Tensor) and value.is_floating_point() else value
+
+    return Inputs(map_leaves(leaf, inputs.args), map_leaves(leaf, inputs.kwargs))
+
+
+@contextlib.contextmanager
+def perturbed(targets: list[Any], seed: int) -> Iterator[None]:
+    """Within it the parameters and buffers that are all alike hold varied values, the same in every target.
+
+    A bias of zeros or a scale of ones hides that it is not used. Positive constants (a variance) stay positive.
+    """
+    generator = torch.Generator().manual_seed(seed)
+    changes: dict[str, torch.Tensor] = {}
+    for name, tensor in _detached(targets[0]).items() if targets else ():
+        if not tensor.is_floating_point() or tensor.numel() == 0 or float(tensor.min()) != float(tensor.max()):
+            continue
+        noise = torch.rand(tensor.shape, generator=generator, dtype=torch.float64)
+        value = float(tensor.reshape(-1)[0])
+        changes[name] = value * (0.5 + noise) if value else 0.5 * (noise - 0.5)
+    before = [
+        {name: t.detach().clone() for name, t in named_state(target).items() if name in changes} for target in targets
+    ]
+    try:
+        with torch.no_grad():
+            for target in targets:
+                state = named_state(target)
+                for name in changes.keys() & state.keys():
+                    # Rounded as the baseline's own, so that the fp64 twin starts from the same numbers.
+                    state[name].copy_(changes[name].to(named_state(targets[0])[name].dtype))
+        yield
+    finally:
+        with torch.no_grad():
+            for target, saved in zip(targets, before, strict=True):
+                state = named_state(target)
+                for name, tensor in saved.items():
+                    state[name].copy_(tensor)
+
+
+def _detached(target: Any) -> dict[str, torch.Tensor]:
+    return {name: tensor.detach() for name, tensor in named_state(target).items()}
+
+
+def _listed(names: list[str]) -> str:
+    shown = ", ".join(names[:4])
+    return f"{shown} and {len(names) - 4} more" if len(names) > 4 else shown or "nothing"

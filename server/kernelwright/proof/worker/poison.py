@@ -1,0 +1,39 @@
+"""Memory that holds NaN where it was not written, so that reading or returning it cannot go unseen."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from kernelwright.proof.worker.inputs import poison_
+
+_ALLOCATIONS = (
+    torch.ops.aten.empty,
+    torch.ops.aten.empty_like,
+    torch.ops.aten.empty_strided,
+    torch.ops.aten.new_empty,
+    torch.ops.aten.new_empty_strided,
+)
+
+
+class PoisonedAllocation(TorchDispatchMode):
+    """Within it torch.empty and its relatives return memory full of NaN (integers: a value near their maximum)."""
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        made = func(*args, **(kwargs or {}))
+        if getattr(func, "overloadpacket", None) in _ALLOCATIONS and isinstance(made, torch.Tensor):
+            poison_(made)
+        return made
+
+
+def poison_freed_blocks(sizes: Iterable[int], device: str, limit: int = 1 << 31) -> None:
+    """Leave freed blocks of these sizes (bytes) full of NaN: the next allocation of such a size finds one of them.
+
+    All bits set is NaN in float16, bfloat16, float32 and float64 alike, and -1 for integers.
+    """
+    wanted = [size for size in sizes if size > 0]
+    if sum(wanted) * 2 > limit:
+        wanted = wanted[:1] if wanted and wanted[0] * 2 <= limit else []
+    blocks = [torch.full((size,), 255, dtype=torch.uint8, device=device) for size in wanted for _ in range(2)]
+    del blocks

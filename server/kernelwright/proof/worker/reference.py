@@ -1,0 +1,52 @@
+"""The fp64 run of the baseline: what the kernel would return without rounding, where the baseline can be run so."""
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from kernelwright.proof.worker.inputs import Inputs, tensors_in
+from kernelwright.proof.worker.observe import Observation, named_state, observe
+from kernelwright.proof.worker.pair import inputs_in_double
+
+
+def in_fp64(
+    target: Callable[..., Any] | None, inputs: Inputs, baseline: Observation, *, seed: int
+) -> Observation | str:
+    """The observation of the fp64 twin `target` on the inputs in fp64, or why there is none, in words."""
+    if target is None:
+        return "the module cannot be copied to fp64"
+    floats = [t for t in baseline.tensors() if t.is_floating_point() or t.is_complex()]
+    if not floats and not baseline.changed_inputs:
+        return "the output is not floating point"
+    if needed_bytes(target, inputs, baseline) > free_bytes(inputs):
+        return "an fp64 copy does not fit into memory"
+    try:
+        observed = observe(target, inputs_in_double(inputs), seed=seed)
+    except Exception as error:  # noqa: BLE001  (any error of user code says the same)
+        return f"the baseline does not run in fp64 ({type(error).__name__})"
+    reached = [t.dtype in (torch.float64, torch.complex128) for t in observed.tensors() if t.is_floating_point()]
+    if not all(reached):
+        return "the baseline casts to a narrower type inside"
+    return observed
+
+
+def needed_bytes(target: Any, inputs: Inputs, baseline: Observation) -> int:
+    """Memory for an fp64 run: inputs twice, outputs and as many temporaries, and 1 GiB of workspace at most."""
+    taken = sum(t.numel() for t in inputs.tensors()) * 2 + sum(t.numel() for t in baseline.tensors()) * 3
+    return taken * 8 + sum(t.numel() for t in named_state(target).values()) * 8
+
+
+def free_bytes(inputs: Inputs) -> int:
+    """Free memory of the device that the inputs are on, with what torch keeps cached there."""
+    if any(tensor.is_cuda for tensor in tensors_in((inputs.args, inputs.kwargs))):
+        cached = torch.cuda.memory_reserved() - torch.cuda.memory_allocated()
+        return torch.cuda.mem_get_info()[0] + cached
+    try:
+        with open("/proc/meminfo", encoding="ascii") as file:
+            for line in file:
+                if line.startswith("MemAvailable:"):
+                    return int(line.split()[1]) * 1024
+    except OSError:
+        pass
+    return 4 << 30
