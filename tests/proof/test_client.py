@@ -1,0 +1,282 @@
+"""Whatever user code does to its process costs one typed Failure, and the next job is answered."""
+
+import asyncio
+import os
+import signal
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+import pytest
+
+from kernelwright.proof.client import Workers
+from kernelwright.proof.jobs import Answer, Capture, Subject
+from kernelwright.values import Case, Device, Failure, FailureKind, Graph, Workload, WorkloadSource
+
+GOOD = "def f(x):\n    return x + 1\n"
+
+
+def job(text: str, path: str = "/tmp/subject.py") -> Capture:
+    workload = Workload(WorkloadSource.LINES, "f", (Case(0, 0, "f(randn(4))"),))
+    return Capture(Subject(path, textwrap.dedent(text), workload))
+
+
+def failure(answer: Answer, kind: FailureKind, words: str) -> Failure:
+    assert isinstance(answer, Failure), answer
+    assert answer.kind is kind, answer
+    assert words in answer.message
+    return answer
+
+
+def worker_pids(workers: Workers) -> list[int]:
+    """The living children of this process that run the worker."""
+    children = Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children").read_text().split()
+    return [int(pid) for pid in children if b"bootstrap.py" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+
+
+@pytest.mark.parametrize(
+    ("deed", "kind", "words"),
+    [
+        ("import ctypes; ctypes.string_at(0)", FailureKind.CRASHED, "line 2 with a segmentation fault"),
+        ("import os; os._exit(3)", FailureKind.CRASHED, "exit code 3"),
+        ("import sys; sys.exit('enough')", FailureKind.WORKLOAD_FAILED, "SystemExit: enough"),
+        ("import os, signal; os.kill(os.getpid(), signal.SIGKILL)", FailureKind.CRASHED, "SIGKILL"),
+        ("import os; [os.write(fd, b'x' * 64) for fd in range(3, 30) if is_socket(fd)]", FailureKind.CRASHED, "pipe"),
+        ("import os; os.closerange(3, 64); import time; time.sleep(60)", FailureKind.CRASHED, "closed the worker's"),
+        ("raise MemoryError", FailureKind.OUT_OF_MEMORY, "memory"),
+    ],
+)
+async def test_a_deed_in_the_kernel_costs_one_failure(deed: str, kind: FailureKind, words: str, tmp_path: Path) -> None:
+    text = f"""\
+        def f(x):
+            {deed}
+            return x
+
+        def is_socket(fd):
+            import os, stat
+            try:
+                return stat.S_ISSOCK(os.fstat(fd).st_mode)
+            except OSError:
+                return False
+    """
+    workers = Workers(cwd=tmp_path)
+    answer = await workers.run(job(text), timeout=20)
+    assert isinstance(answer, Failure), answer
+    again = await workers.run(job(GOOD), timeout=20)
+    await workers.close()
+    failure(answer, kind, words)
+    assert isinstance(again, Graph), again
+    assert worker_pids(workers) == []
+
+
+async def test_a_hang_is_killed_with_what_it_started_and_its_line_is_named(tmp_path: Path) -> None:
+    mark = tmp_path / "child"
+    text = f"""\
+        def f(x):
+            import subprocess
+            child = subprocess.Popen(["sleep", "300"])
+            open({str(mark)!r}, "w").write(str(child.pid))
+            while True:
+                pass
+    """
+    workers = Workers()
+    await workers.device()
+    started = time.monotonic()
+    answer = await workers.run(job(text), timeout=1.0)
+    took = time.monotonic() - started
+    await workers.close()
+    hang = failure(answer, FailureKind.TIMED_OUT, "within 1 s")
+    assert hang.line in (4, 5)
+    assert took < 3
+    state = Path(f"/proc/{mark.read_text()}/stat")
+    assert not state.exists() or state.read_text().split(")")[1].split()[0] == "Z"
+
+
+async def test_megabytes_of_output_cost_nothing_and_do_not_reach_the_server(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    text = """\
+        import sys
+        def f(x):
+            for _ in range(200):
+                print("x" * 100_000)
+            sys.stderr.write("y" * 5_000_000)
+            return x + 1
+    """
+    workers = Workers(cwd=tmp_path)
+    answer = await workers.run(job(text), timeout=20)
+    await workers.close()
+    assert isinstance(answer, Graph)
+    assert "xxx" not in "".join(capfd.readouterr())
+
+
+async def test_too_much_host_memory_is_stopped_by_the_watch() -> None:
+    text = """\
+        def f(x):
+            import time
+            held = []
+            while True:
+                held.append(bytearray(64 << 20))
+                time.sleep(0.02)
+    """
+    workers = Workers(memory_limit=1 << 30)
+    answer = await workers.run(job(text), timeout=30)
+    await workers.close()
+    failure(answer, FailureKind.OUT_OF_MEMORY, "the limit is 1.0 GiB")
+
+
+async def test_cancel_answers_within_a_second_and_the_spare_takes_over() -> None:
+    workers, told = Workers(), []
+    await workers.run(job(GOOD), timeout=20)
+    while len(pids := worker_pids(workers)) < 2 or any(threads(pid) < 2 for pid in pids):
+        await asyncio.sleep(0.1)  # the spare starts
+    cancel = asyncio.Event()
+    asyncio.get_running_loop().call_later(0.3, cancel.set)
+    started = time.monotonic()
+    answer = await workers.run(job("def f(x):\n    while True: pass\n"), timeout=30, cancel=cancel)
+    cancelled = time.monotonic() - started
+    again = await workers.run(job(GOOD), timeout=20, report=told.append)
+    await workers.close()
+    failure(answer, FailureKind.CANCELLED, "Cancelled")
+    assert cancelled < 1.3
+    assert isinstance(again, Graph)
+    assert "starting the worker" not in told
+
+
+async def test_cancelling_the_calling_task_leaves_nothing_behind() -> None:
+    workers = Workers()
+    await workers.device()
+    task = asyncio.create_task(workers.run(job("def f(x):\n    while True: pass\n"), timeout=30))
+    await asyncio.sleep(0.5)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    again = await workers.run(job(GOOD), timeout=20)
+    await workers.close()
+    assert isinstance(again, Graph)
+    assert worker_pids(workers) == []
+
+
+async def test_a_worker_that_somebody_kills_in_mid_run() -> None:
+    workers = Workers()
+    await workers.device()
+    (pid,) = worker_pids(workers)
+    asyncio.get_running_loop().call_later(0.3, os.kill, pid, signal.SIGKILL)
+    answer = await workers.run(job("def f(x):\n    while True: pass\n"), timeout=30)
+    again = await workers.run(job(GOOD), timeout=20)
+    await workers.close()
+    failure(answer, FailureKind.CRASHED, "SIGKILL")
+    assert isinstance(again, Graph)
+
+
+async def test_user_code_sees_its_interpreter_and_nothing_of_the_server() -> None:
+    text = """\
+        import sys, os
+        assert "pygls" not in sys.modules
+        assert "kernelwright.engine" not in sys.modules
+        assert sys.stdin.read() == ""
+        assert all(not os.get_inheritable(int(fd)) for fd in os.listdir("/proc/self/fd") if int(fd) > 2 and alive(fd))
+        def f(x):
+            return x + 1
+    """.replace("alive(fd)", "os.path.exists('/proc/self/fd/' + fd)")
+    workers = Workers()
+    answer = await workers.run(job(text), timeout=20)
+    await workers.close()
+    assert isinstance(answer, Graph), answer
+
+
+@pytest.mark.parametrize(
+    ("interpreter", "words"),
+    [
+        ("/nowhere/python", "does not exist"),
+        ("/bin/true", "did not start as a Python (it ended with exit code 0)"),
+        ("/bin/cat", "did not start as a Python"),
+        ("/tmp", "does not exist"),
+    ],
+)
+async def test_an_interpreter_that_is_none(interpreter: str, words: str) -> None:
+    workers = Workers(interpreter)
+    device = await workers.device()
+    answer = await workers.run(job(GOOD), timeout=5)
+    await workers.close()
+    assert isinstance(device, Failure)
+    assert device == answer
+    failure(answer, FailureKind.NO_INTERPRETER, words)
+    assert "kernelwright.interpreter" in device.message
+
+
+@pytest.mark.parametrize(("mode", "words"), [(0o644, "is not an executable file"), (0o755, "cannot be run")])
+async def test_an_interpreter_that_is_a_text_file(mode: int, words: str, tmp_path: Path) -> None:
+    file = tmp_path / "notes"
+    file.write_text("not a program")
+    file.chmod(mode)
+    workers = Workers(str(file))
+    device = await workers.device()
+    await workers.close()
+    failure(device, FailureKind.NO_INTERPRETER, words)
+
+
+async def test_an_interpreter_that_is_too_old(tmp_path: Path) -> None:
+    old = tmp_path / "python"
+    program = "import sys, runpy; sys.version_info = (3, 9, 1); sys.version = '3.9.1 (old)'; sys.argv = sys.argv[1:]"
+    body = f"{program}; runpy.run_path(sys.argv[0], run_name='__main__')"
+    old.write_text(f'#!/bin/sh\nshift\nexec {sys.executable} -c "{body}" "$@"\n')
+    old.chmod(0o755)
+    workers = Workers(str(old))
+    device = await workers.device()
+    await workers.close()
+    assert isinstance(device, Failure)
+    failure(device, FailureKind.NO_INTERPRETER, "is Python 3.9.1, which is too old")
+
+
+async def test_an_interpreter_without_torch(tmp_path: Path) -> None:
+    bare = tmp_path / "python"
+    bare.write_text(f'#!/bin/sh\nexec {sys.executable} -S "$@"\n')  # no site-packages
+    bare.chmod(0o755)
+    workers = Workers(str(bare))
+    device = await workers.device()
+    answer = await workers.run(job(GOOD), timeout=5)
+    await workers.close()
+    assert isinstance(device, Device), device
+    assert device.torch is None
+    failure(answer, FailureKind.MISSING_PACKAGE, "torch is not installed in")
+
+
+async def test_a_closed_client_answers_too() -> None:
+    workers = Workers()
+    await workers.close()
+    failure(await workers.run(job(GOOD), timeout=5), FailureKind.CANCELLED, "closed")
+
+
+async def test_workers_die_with_the_server(tmp_path: Path) -> None:
+    program = tmp_path / "server.py"
+    program.write_text(
+        "import asyncio, os, sys\n"
+        "from kernelwright.proof.client import Workers\n"
+        "async def main():\n"
+        "    await Workers().device()\n"
+        "    print(open(f'/proc/{os.getpid()}/task/{os.getpid()}/children').read(), flush=True)\n"
+        "    os.kill(os.getpid(), 9)\n"
+        "asyncio.run(main())\n"
+    )
+    server = await asyncio.create_subprocess_exec(sys.executable, str(program), stdout=asyncio.subprocess.PIPE)
+    output, _ = await server.communicate()
+    pids = output.split()
+    assert pids
+    for _ in range(40):
+        if not any(Path(f"/proc/{int(pid)}/cmdline").exists() and running(int(pid)) for pid in pids):
+            return
+        await asyncio.sleep(0.05)
+    raise AssertionError("a worker outlived its server")
+
+
+def threads(pid: int) -> int:
+    return len(list(Path(f"/proc/{pid}/task").iterdir()))
+
+
+def running(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
