@@ -124,7 +124,7 @@ CALL = "Model()(randn(4, 6))"
         (
             "x = self.fc(x)\nx = x.sum(1, keepdim=True)\nx = torch.max(x, dim=1, keepdim=True)[0]\n"
             "x = x.mean(1, keepdim=True)\nx = torch.logsumexp(x, dim=1)\nreturn x * 2",
-            "x @ row * 2",
+            "return (x @ row + self.fc.bias.sum()) * 2",
         ),
     ],
 )
@@ -386,6 +386,18 @@ def test_the_mean_of_a_convolution_is_taken_of_its_input(layer: str, forward: st
         ("", "return torch.matmul(x.T, y.T)", "Model()(randn(4, 3), randn(5, 4))", "No algebraic rule"),
         ("", "return (x @ y) * 2", "Model()(randn(3, 9), randn(9, 3))", "no larger"),
         ("self.fc = nn.Linear(40, 50)", "return self.fc(x) * 2", "Model()(randn(3, 40))", "weights"),
+        (
+            "self.p = 0.0\nself.drop = nn.Dropout(self.p)",
+            "return self.drop(x * 2)",
+            "Model()(randn(3, 4))",
+            "another one",
+        ),
+        (
+            "n = 1\nself.conv = nn.Conv2d(4, 4, 3, groups=n)",
+            "return self.conv(x).mean((2, 3))",
+            "Model()(randn(2, 4, 9, 9))",
+            "groups of the convolution is an argument",
+        ),
         ("self.drop = nn.Dropout(0.5)", "return self.drop(x * 2)", "Model()(randn(3, 4))", "No algebraic rule"),
         ("", "return F.max_pool2d(F.max_pool2d(x, 3, 2), 2)", "Model()(randn(2, 3, 17, 13))", "overlap"),
         ("", "return F.avg_pool2d(F.avg_pool2d(x, 2, padding=1), 2)", "Model()(randn(2, 3, 17, 13))", "padded"),

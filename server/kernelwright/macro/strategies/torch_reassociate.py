@@ -140,7 +140,7 @@ _AFTER = _BEFORE.replace(
     """\
         # The sum over the features of a linear layer is one product with the sum of its weights.
         row = self.linear.weight.sum(0)
-        return x @ row * self.scale + self.linear.bias.sum() * self.scale
+        return (x @ row + self.linear.bias.sum()) * self.scale
 """,
 )
 

@@ -151,6 +151,10 @@ class Factor:
     def negated(self) -> "Factor":
         return Factor(self.above, self.below, not self.negative)
 
+    @property
+    def is_one(self) -> bool:
+        return self == Factor()
+
     def times(self, text: str) -> str:
         """`text`, times this factor as one number."""
         if not self.above and not self.below:

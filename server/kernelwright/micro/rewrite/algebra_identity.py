@@ -1,7 +1,7 @@
 """Operations that change nothing: reductions of a single element, factors of one, dropout that drops nothing."""
 
 from kernelwright.micro.rewrite.algebra import Match, View
-from kernelwright.micro.rewrite.algebra_source import Code, Spelling, atom
+from kernelwright.micro.rewrite.algebra_source import Code, Spelling, Unwritable, atom
 from kernelwright.values import Node, TensorRef
 
 _OF_ONE_ELEMENT = frozenset({"sum", "mean", "max", "min", "amax", "amin", "logsumexp", "prod"})
@@ -59,15 +59,22 @@ def single_element(view: View, node: Node) -> Match | None:
 
 
 def nothing_done(view: View, node: Node) -> Match | None:
-    """x * 1, x / 1, x + 0, x - 0, --x, dropout with p=0 or outside training, a cast to the own dtype, a second contiguous."""
+    """x * 1, x / 1, x + 0, x - 0, --x, dropout with p=0, a cast to the own dtype, a second contiguous."""
     source = _unchanged(view, node)
     if source is None or node.inplace or view.aliased(node.outputs[0], source):
         return None
+
+    def write(spelling: Spelling) -> Code:
+        module = spelling.module(node)
+        if node.op == "dropout" and not spelling.pinned(node, "p", 0 if module else 1):
+            raise Unwritable("The dropout drops nothing on this workload, but its probability can be another one.")
+        return Code(spelling.once(source))
+
     return Match(
         frozenset({node.id}),
         node.outputs[0],
         f"{node.op} that changes nothing",
-        lambda spelling: Code(spelling.once(source)),
+        write,
         0,
         0 if node.op in ("to", "contiguous", "view", "reshape") else 2 * view.bytes(source),
         True,
@@ -87,7 +94,7 @@ def _unchanged(view: View, node: Node) -> int | None:
         # x + 0 turns -0.0 into 0.0; x - 0 and x + -0.0 do not.
         exact = neutral is not None and step.other == neutral and step.op != "add"
         return step.value if exact else None
-    if node.op == "dropout" and (node.kwargs["p"] == 0 or not node.kwargs["training"]):
+    if node.op == "dropout" and node.kwargs["p"] == 0:
         return source
     if node.op in ("to", "contiguous"):
         return source if view.producer(source) is not None else None

@@ -60,13 +60,13 @@ def reduced_features(view: View, node: Node) -> Match | None:
         )
         lines = [comment, f"{name} = {matrix}.{node.op}({dim})"]
         factor, offset = Factor(), f"{spelling.value(found.bias)}.{node.op}()" if found.bias is not None else ""
-        for step in (*steps, *(view.step(n) for n in after)):
-            if step is None:
-                continue
+        every = [*steps, *(step for n in after if (step := view.step(n)) is not None)]
+        shifts_first = _shifts_first(every)
+        for step in every:
             operand = "" if step.op == "neg" else written(step, spelling)
             if step.scales:
                 factor = factor.then(step, operand)
-                offset = offset and applied(step, atom(offset), operand)
+                offset = applied(step, atom(offset), operand) if offset and not shifts_first else offset
                 continue
             if isinstance(step.other, TensorRef):
                 operand = f"{operand}.{node.op}()"
@@ -82,8 +82,13 @@ def reduced_features(view: View, node: Node) -> Match | None:
                     else (operand if step.op == "add" else f"-{atom(operand)}")
                 )
         text = f"{spelling.value(found.x)} @ {name}"
-        text = factor.times(text)
-        text = f"{text} + {offset}" if offset else text
+        if shifts_first:
+            text = factor.times(
+                f"({text} + {offset})" if offset and not factor.is_one else f"{text} + {offset}" if offset else text
+            )
+        else:
+            text = factor.times(text)
+            text = f"{text} + {offset}" if offset else text
         return Code(text if squeezed else f"({text}).unsqueeze(-1)", tuple(lines))
 
     return Match(
@@ -181,6 +186,12 @@ def reduced_matmul(view: View, node: Node) -> Match | None:
 
 def _plain_reduction(view: View, node: Node) -> bool:
     return node.op in ("sum", "mean") and node.kwargs.get("dtype") is None and view.floating(node.args[0].id)
+
+
+def _shifts_first(steps: list[Step]) -> bool:
+    """Whether the scales come after all that is added, so that one factor can stand behind the sum."""
+    kinds = [step.scales for step in steps]
+    return kinds == sorted(kinds) and not any(step.op == "rsub" for step in steps)
 
 
 def _per_feature(view: View, step: Step, features: int) -> bool:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from kernelwright.micro.rewrite.algebra import Match, Step, View, applied, line_of, written
 from kernelwright.micro.rewrite.algebra_convolution import Convolution, convolution
-from kernelwright.micro.rewrite.algebra_source import Code, Spelling, atom
+from kernelwright.micro.rewrite.algebra_source import Code, Spelling, Unwritable, atom
 from kernelwright.values import Node, Refusal
 
 _TRANSPOSED_HELPER = '''\
@@ -101,11 +101,14 @@ class _Pooled:
             (k, s, p) == (1, 1, 0) and extra[a] == 0 for a in self.axes for k, s, p in [tuple(o[a] for o in options)]
         )
 
-    @property
-    def uncropped(self) -> bool:
-        return self.found.transposed and all(self.found.padding[a] == 0 for a in self.axes)
+    def uncropped(self, spelling: Spelling) -> bool:
+        """Whether every tap puts every input inside the output, however the layer is constructed."""
+        if not self.found.transposed or any(self.found.padding[a] for a in self.axes):
+            return False
+        return spelling.pinned(self.found.node, "padding", 4)
 
     def write(self, spelling: Spelling) -> Code:
+        self._check_pinned(spelling)
         if self.pointwise:
             text, lines = self._pointwise(spelling)
         else:
@@ -127,11 +130,24 @@ class _Pooled:
             dims = tuple(a + 2 for a in self.axes)
             text = f"{atom(text)}.squeeze({dims if len(dims) > 1 else dims[0]})"
         definition = (
-            "" if self.pointwise or self.uncropped else _TRANSPOSED_HELPER if self.found.transposed else _HELPER
+            ""
+            if self.pointwise or self.uncropped(spelling)
+            else _TRANSPOSED_HELPER
+            if self.found.transposed
+            else _HELPER
         )
         if definition:
             definition = definition.format(name=spelling.defined("seen_by_taps"), torch=spelling.torch)
         return Code(text, tuple(lines), definition)
+
+    def _check_pinned(self, spelling: Spelling) -> None:
+        """What the new code takes for granted must hold however the class is constructed."""
+        node, module = self.found.node, spelling.module(self.found.node) is not None
+        positions = {"kernel_size": 2, "stride": 3, "padding": 4} if module and self.pointwise else {}
+        positions |= {"groups": 6} if self.whole and not self.pointwise else {}
+        for name, position in positions.items():
+            if not spelling.pinned(node, name, position):
+                raise Unwritable(f"The {name} of the convolution is an argument, and can be another one.")
 
     def _pointwise(self, spelling: Spelling) -> tuple[str, list[str]]:
         x, name = spelling.value(self.found.x), spelling.fresh("mean")
@@ -148,12 +164,11 @@ class _Pooled:
 
     def _whole(self, spelling: Spelling) -> tuple[str, list[str]]:
         x, weight = spelling.value(self.found.x), spelling.value(self.found.weight)
-        lines = [
-            f"# The mean over all positions needs only sums of the input{'' if self.uncropped else ', one for each tap'}."
-        ]
+        each = "" if self.uncropped(spelling) else ", one for each tap of the kernel"
+        lines = [f"# The mean over all positions needs only sums of the input{each}."]
         self._named_module(spelling, lines)
         count = self._count(spelling, lines)
-        if self.uncropped:
+        if self.uncropped(spelling):
             dims = tuple(a + 2 for a in self.axes)
             at = dims if len(dims) > 1 else dims[0]
             text = f"{x}.sum({at}) @ {weight}.sum({at}) / {count}"
@@ -186,7 +201,7 @@ class _Pooled:
         dims = tuple(a + 2 for a in self.axes)
         at = dims if len(dims) > 1 else dims[0]
         rest = [a for a in range(found.rank) if a not in self.axes]
-        if self.uncropped:
+        if self.uncropped(spelling):
             lines += [f"{sums} = {x}.sum({at})", f"{kernel} = {weight}.sum({at}) / {count}"]
         else:
             spatial, taps = "dhw"[-found.rank :], "klm"[: found.rank]
@@ -243,7 +258,7 @@ class _Pooled:
                 self._option(spelling, n, axis) for n in ("kernel", "stride", "padding", "dilation")
             )
             extra = [self._option(spelling, "output_padding", axis)] if found.transposed else []
-            if self.uncropped:
+            if self.uncropped(spelling):
                 reach = f"{dilation} * ({kernel} - 1) + {extra[0]} + 1"
                 line = f"{name} = ({x}.shape[{axis + 2}] - 1) * {stride} + {reach}"
             else:

@@ -3,7 +3,7 @@
 import math
 
 from kernelwright.micro.rewrite.algebra import Match, View, line_of
-from kernelwright.micro.rewrite.algebra_source import Code, Spelling
+from kernelwright.micro.rewrite.algebra_source import Code, Spelling, Unwritable
 from kernelwright.values import Node, Refusal
 
 _POOLS = tuple(f"{kind}_pool{rank}d" for kind in ("max", "avg") for rank in (1, 2, 3))
@@ -27,6 +27,10 @@ def pooled_pool(view: View, node: Node) -> Match | Refusal | None:
     tile = tuple(a * b for a, b in zip(first, second, strict=True))
 
     def write(spelling: Spelling) -> Code:
+        for pool in (inner, node):
+            first = 0 if spelling.module(pool) else 1
+            if not all(spelling.pinned(pool, name, first + i) for i, name in enumerate(_NAMES[node.op[:3]]) if i):
+                raise Unwritable("The stride or padding of a pool is an argument, and can be another one.")
         modules = [spelling.module(n) for n in (inner, node)]
         plain = all(m is not None for m in modules) and all(
             isinstance(_option(n, "kernel_size"), int) for n in (inner, node)

@@ -6,7 +6,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from kernelwright.micro.rewrite.layout import free_names, insertion_edits, module_names, newline_of
-from kernelwright.micro.rewrite.source_map import SourceMap, attribute_text, bound_names, is_module_call, source_map
+from kernelwright.micro.rewrite.source_map import (
+    SourceMap,
+    attribute_path,
+    attribute_text,
+    bound_names,
+    is_module_call,
+    source_map,
+)
 from kernelwright.micro.rewrite.torch_region import RegionPlan, plan_region, region_inputs
 from kernelwright.values import Edits, Graph, Node, Refusal, TensorRef, TextEdit, digest
 
@@ -77,6 +84,32 @@ class Spelling:
         """`self.conv` for a call of that submodule; None for a call of a torch function."""
         tree = self.source.expression(node)
         return attribute_text(node.module) if isinstance(tree, ast.Call) and is_module_call(node, tree) else None
+
+    def pinned(self, node: Node, name: str, position: int) -> bool:
+        """Whether an option is the same however the module is constructed: left out, or a literal, where it is written.
+
+        `position` counts from the call that takes it: the layer's constructor, or the torch function itself.
+        """
+        tree = self.source.expression(node)
+        if isinstance(tree, ast.Call) and is_module_call(node, tree):
+            tree = self._construction(node.module)
+        if not isinstance(tree, ast.Call) or any(isinstance(a, ast.Starred) for a in tree.args):
+            return False
+        if any(k.arg is None for k in tree.keywords):
+            return False
+        given = next((k.value for k in tree.keywords if k.arg == name), None)
+        if given is None and position < len(tree.args):
+            given = tree.args[position]
+        return given is None or _is_literal(given)
+
+    def _construction(self, path: str) -> ast.expr | None:
+        """What the class assigns to `self.<path>`, if it does so once."""
+        assigned = [
+            statement.value
+            for statement in ast.walk(self.source.tree)
+            if isinstance(statement, ast.Assign) and any(attribute_path(t) == path for t in statement.targets)
+        ]
+        return assigned[0] if len(assigned) == 1 else None
 
     def call_options(self, node: Node, skip: int) -> list[str]:
         """The arguments of a call of a torch function as written, without its first `skip` operands."""
@@ -271,6 +304,14 @@ def _balanced(expression: str) -> bool:
         depth += (character == "(") - (character == ")")
         if depth == 0 and i < len(expression) - 1:
             return False
+    return True
+
+
+def _is_literal(expression: ast.expr) -> bool:
+    try:
+        ast.literal_eval(expression)
+    except ValueError:
+        return False
     return True
 
 
