@@ -1,0 +1,30 @@
+import pytest
+
+from kernelwright.proof.worker.probe import ceilings
+
+
+@pytest.mark.parametrize(
+    ("name", "bandwidth", "tf32"),
+    [
+        ("NVIDIA H200", 4.8e12, 494e12),
+        ("NVIDIA H100 80GB HBM3", 3.35e12, 494e12),
+        ("NVIDIA H100 PCIe", 2.0e12, 378e12),
+        ("NVIDIA L40S", 0.864e12, 90e12),
+        ("NVIDIA GeForce RTX 4090", 1.01e12, 82e12),
+    ],
+)
+def test_ceilings_of_a_named_gpu(name: str, bandwidth: float, tf32: float) -> None:
+    found, peaks = ceilings(name)
+    assert (found, peaks["tf32"]) == (bandwidth, tf32)
+
+
+def test_ceilings_of_another_gpu_come_from_its_clocks() -> None:
+    bandwidth, peaks = ceilings(
+        "Unheard of", capability=89, multiprocessors=60, clock_khz=2_500_000, memory_clock_khz=10_000_000, bus_bits=256
+    )
+    assert bandwidth == 640e9  # 2 x 10 GHz x 32 bytes
+    assert peaks == {"float32": 2 * 60 * 128 * 2.5e9}
+
+
+def test_what_cannot_be_known_is_absent() -> None:
+    assert ceilings("Unheard of") == (0.0, {})
