@@ -51,6 +51,7 @@ def result(verdict: Verdict, measurement: Measurement | None = None, unmeasured:
             f"roofline's least time{floor}, so no speedup is reported"
         )
     reason = unmeasured if measurement is None else "the measurement is of another text"
+    reason = reason.removeprefix("Speed not measured").lstrip(":. ")
     return f"{of_verdict(verdict)}; speed not measured{': ' + _lower(reason) if reason else ''}"
 
 

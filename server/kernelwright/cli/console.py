@@ -1,8 +1,9 @@
 """What every command shares: reading a file, finding its kernel, showing progress, writing JSON, ending on bad input."""
 
 import json
+import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -16,8 +17,11 @@ from kernelwright.source.document import parse
 from kernelwright.source.kernels import find_kernels
 from kernelwright.values import Kernel, Refusal
 
-OUT = Console(highlight=False, soft_wrap=True)
+# A pipe or a log has no width; 80 columns would break the tables' rows.
+OUT = Console(highlight=False, soft_wrap=True, width=None if sys.stdout.isatty() else 160)
 ERR = Console(stderr=True, highlight=False, soft_wrap=True)
+
+_COUNTING = re.compile(r",? (?:case|variant) \d+ of \d+")
 
 DONE, GATE_FAILED, BAD_INPUT = 0, 1, 2
 
@@ -98,20 +102,22 @@ def progress(title: str) -> Iterator["Progress"]:
         with ERR.status(escape(title)) as status:
             yield Progress(lambda words: status.update(escape(words)))
     else:
-        yield Progress(lambda words: ERR.print(f"  … {escape(words)}"))
+        yield Progress(lambda words: ERR.print(f"  … {escape(words)}"), brief=True)
 
 
 class Progress:
-    """Reports stages in words, each once."""
+    """Reports stages in words, each once. `brief` leaves out the counting within a stage, which would flood a log."""
 
-    def __init__(self, show) -> None:
+    def __init__(self, show: Callable[[str], None], *, brief: bool = False) -> None:
         self._show = show
+        self._brief = brief
         self._last = ""
 
     def __call__(self, stage: str) -> None:
-        if stage != self._last:
-            self._last = stage
-            self._show(stage)
+        words = _COUNTING.split(stage)[0] if self._brief else stage
+        if words != self._last:
+            self._last = words
+            self._show(words)
 
 
 def write_json(out: Path | None, result: dict[str, object]) -> None:
