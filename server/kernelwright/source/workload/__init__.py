@@ -1,8 +1,10 @@
 """How a kernel is called: workload lines and the KernelBench convention. Standard library only, shared with the worker."""
 
+from kernelwright.source.workload.benchmark import from_benchmark
 from kernelwright.source.workload.evaluate import WorkloadError, evaluate
 from kernelwright.source.workload.find import any_workload, find_workload, workload_lines
 from kernelwright.source.workload.problems import WorkloadProblem, problems
+from kernelwright.source.workload.suggest import suggest_line
 
 __all__ = [
     "WorkloadError",
@@ -10,6 +12,8 @@ __all__ = [
     "any_workload",
     "evaluate",
     "find_workload",
+    "from_benchmark",
     "problems",
+    "suggest_line",
     "workload_lines",
 ]
