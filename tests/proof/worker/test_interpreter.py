@@ -1,0 +1,295 @@
+"""Right and wrong kernels in the hardened interpreter. All run in one other process, because Triton decides between its
+compiler and its interpreter when it is imported."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PRELUDE = """\
+import torch, triton
+import triton.language as tl
+from triton.language.extra import libdevice
+torch.manual_seed(0)
+"""
+
+# name: (kernel and launch, which leaves `right` or raises; the words of the fault, empty for none)
+CASES: dict[str, tuple[str, str]] = {
+    "load past the end": (
+        """
+@triton.jit
+def kernel(x, o, B: tl.constexpr):
+    at = tl.program_id(0) * B + tl.arange(0, B)
+    tl.store(o + at, tl.load(x + at))
+kernel[(2,)](torch.rand(100), torch.empty(128), B=64)
+""",
+        "Out of bounds: load from x at byte offset 400 (element 100) of 400 bytes (100 elements), 28 of 64 active lanes, "
+        "in program (1, 0, 0)",
+    ),
+    "store before the beginning": (
+        """
+@triton.jit
+def kernel(o, B: tl.constexpr):
+    tl.store(o - 4 + tl.arange(0, B), 1.0)
+kernel[(1,)](torch.rand(100, dtype=torch.float64), B=16)
+""",
+        "Out of bounds: store to o at byte offset -32 (element -4)",
+    ),
+    "a mask that holds": (
+        """
+@triton.jit
+def kernel(x, o, n, B: tl.constexpr):
+    at = tl.program_id(0) * B + tl.arange(0, B)
+    tl.store(o + at, tl.load(x + at, mask=at < n, other=0.0), mask=at < n)
+x = torch.rand(100); o = torch.empty(100)
+kernel[(2,)](x, o, 100, B=64)
+right = torch.equal(x, o)
+""",
+        "",
+    ),
+    "atomic out of bounds in a device function": (
+        """
+@triton.jit
+def add(o, at):
+    tl.atomic_add(o + at, 1.0)
+@triton.jit
+def kernel(o, B: tl.constexpr):
+    add(o, tl.arange(0, B))
+kernel[(1,)](torch.zeros(30), B=32)
+""",
+        "Out of bounds: atomic access to o",
+    ),
+    "two programs write one element": (
+        """
+@triton.jit
+def kernel(o, B: tl.constexpr):
+    at = tl.program_id(0) * (B - 1) + tl.arange(0, B)
+    tl.store(o + at, at * 0 + tl.program_id(0))
+kernel[(2,)](torch.zeros(31, dtype=torch.int32), B=16)
+""",
+        "Race between programs: program (1, 0, 0) writes what program (0, 0, 0) writes, with another value in the same "
+        "launch: o, element 15",
+    ),
+    "two programs write the same value": (
+        """
+@triton.jit
+def kernel(o, B: tl.constexpr):
+    tl.store(o + tl.arange(0, B), 7.0)
+o = torch.zeros(16); kernel[(3,)](o, B=16)
+right = bool((o == 7).all())
+""",
+        "",
+    ),
+    "in place over a neighbour's input": (
+        """
+@triton.jit
+def kernel(o, n, B: tl.constexpr):
+    at = tl.program_id(0) * B + tl.arange(0, B)
+    tl.store(o + at, tl.load(o + at + 1, mask=at + 1 < n, other=0.0), mask=at < n)
+kernel[(2,)](torch.randn(100), 100, B=64)
+""",
+        "Race between programs: program (1, 0, 0) writes what program (0, 0, 0) reads in the same launch: o, element 64",
+    ),
+    "in place on its own elements, twice": (
+        """
+@triton.jit
+def kernel(o, B: tl.constexpr):
+    at = tl.program_id(0) * B + tl.arange(0, B)
+    tl.store(o + at, tl.load(o + at) * 2)
+    tl.store(o + at, tl.load(o + at) + 1)
+x = torch.randn(128); o = x.clone(); kernel[(2,)](o, B=64)
+right = torch.equal(o, x * 2 + 1)
+""",
+        "",
+    ),
+    "a lock orders the programs": (
+        """
+@triton.jit
+def kernel(lock, o):
+    while tl.atomic_cas(lock, 0, 1) == 1:
+        pass
+    tl.store(o, tl.load(o) + tl.program_id(0))
+    tl.atomic_xchg(lock, 0)
+o = torch.zeros(1); kernel[(4,)](torch.zeros(1, dtype=torch.int32), o)
+right = o.item() == 6
+""",
+        "",
+    ),
+    "a slice of a packed buffer": (
+        """
+@triton.jit
+def kernel(k, o, B: tl.constexpr):
+    at = tl.arange(0, B)
+    tl.store(o + at, tl.load(k - B + at))
+packed = torch.randn(3, 16); o = torch.empty(16); kernel[(1,)](packed[1], o, B=16)
+right = torch.equal(o, packed[0])
+""",
+        "",
+    ),
+    "pointers in memory": (
+        """
+@triton.jit
+def kernel(p, o, B: tl.constexpr):
+    a = tl.load(p).to(tl.pointer_type(tl.float32))
+    tl.store(o + tl.arange(0, B), tl.load(a + tl.arange(0, B)))
+x = torch.randn(16); o = torch.empty(16); kernel[(1,)](torch.tensor([x.data_ptr()]), o, B=16)
+right = torch.equal(o, x)
+""",
+        "",
+    ),
+    "bfloat16 arithmetic": (
+        """
+@triton.jit
+def kernel(a, b, o, B: tl.constexpr):
+    at = tl.arange(0, B)
+    x = tl.load(a + at)
+    y = tl.load(b + at)
+    big = (x > y) & (x > 0)
+    tl.store(o + at, tl.where(big, x * y + 1.5, -x) / 2)
+x, y = torch.randn(2, 64).bfloat16(); o = torch.empty_like(x); kernel[(1,)](x, y, o, B=64)
+right = torch.equal(o, torch.where((x > y) & (x > 0), x * y + 1.5, -x) / 2)
+""",
+        "",
+    ),
+    "bfloat16 dot": (
+        """
+@triton.jit
+def kernel(a, b, o, B: tl.constexpr):
+    i = tl.arange(0, B)
+    at = i[:, None] * B + i[None, :]
+    tl.store(o + at, tl.dot(tl.load(a + at), tl.load(b + at)))
+a, b = torch.randn(2, 32, 32).bfloat16(); o = torch.empty(32, 32); kernel[(1,)](a, b, o, B=32)
+right = torch.allclose(o, a.float() @ b.float(), atol=1e-5)
+""",
+        "",
+    ),
+    "bfloat16 casts round to nearest even": (
+        """
+@triton.jit
+def kernel(a, o, p, q, B: tl.constexpr):
+    at = tl.arange(0, B)
+    tl.store(o + at, tl.load(a + at).to(tl.bfloat16))
+    tl.store(p + at, at.to(tl.bfloat16))
+    tl.store(q + at, tl.load(o + at).to(tl.int32))
+a = torch.randn(1024) * 100; a[3] = float("nan"); a[4] = float("inf"); a[5] = 3.4e38
+o = torch.empty(1024, dtype=torch.bfloat16); p = torch.empty_like(o); q = torch.empty(1024, dtype=torch.int32)
+kernel[(1,)](a, o, p, q, B=1024)
+right = torch.equal(o.nan_to_num(0), a.bfloat16().nan_to_num(0)) and o[3].isnan().item()
+right = right and torch.equal(p, torch.arange(1024).bfloat16()) and torch.equal(q[6:], o[6:].int())
+""",
+        "",
+    ),
+    "bfloat16 reductions and atomics": (
+        """
+@triton.jit
+def kernel(a, o, B: tl.constexpr):
+    x = tl.load(a + tl.arange(0, B))
+    tl.store(o, tl.sum(x, axis=0))
+    tl.store(o + 1, tl.max(x, axis=0))
+    tl.atomic_add(o + 2 + tl.arange(0, B) * 0, x)
+a = torch.randint(-4, 4, (32,)).bfloat16(); o = torch.zeros(3, dtype=torch.bfloat16)
+kernel[(1,)](a, o, B=32)
+right = o.tolist() == [a.sum().item(), a.max().item(), a.sum().item()]
+""",
+        "",
+    ),
+    "maximum drops NaN, as the hardware does": (
+        """
+@triton.jit
+def kernel(a, o, p, B: tl.constexpr):
+    x = tl.load(a + tl.arange(0, B))
+    tl.store(o + tl.arange(0, B), tl.maximum(x, 0.0))
+    tl.store(p + tl.arange(0, B), tl.maximum(x, 0.0, propagate_nan=tl.PropagateNan.ALL))
+a = torch.tensor([float("nan"), -1.0]); o = torch.empty(2); p = torch.empty(2); kernel[(1,)](a, o, p, B=2)
+right = o.tolist() == [0, 0] and p.isnan().tolist() == [True, False]
+""",
+        "",
+    ),
+    "libdevice": (
+        """
+@triton.jit
+def kernel(a, o, B: tl.constexpr):
+    x = tl.load(a + tl.arange(0, B))
+    tl.store(o + tl.arange(0, B), libdevice.tanh(x) + libdevice.pow(x, 2.0) + libdevice.rsqrt(tl.sum(x, axis=0)))
+a = torch.rand(32); o = torch.empty(32); kernel[(1,)](a, o, B=32)
+right = torch.allclose(o, a.tanh() + a**2 + a.sum().rsqrt(), atol=1e-6)
+""",
+        "",
+    ),
+    "autotune takes a config without a GPU": (
+        """
+@triton.autotune([triton.Config({"B": 64}), triton.Config({"B": 256})], key=["n"])
+@triton.jit
+def kernel(o, n, B: tl.constexpr):
+    at = tl.program_id(0) * B + tl.arange(0, B)
+    tl.store(o + at, tl.load(o + at, mask=at < n) + 1, mask=at < n)
+o = torch.zeros(300); kernel[lambda meta: (triton.cdiv(300, meta["B"]),)](o, 300)
+right = bool((o == 1).all())
+""",
+        "",
+    ),
+    "a loop to a loaded bound": (
+        """
+@triton.jit
+def kernel(n, o):
+    total = 0
+    for i in range(tl.load(n)):
+        total += i
+    for i in tl.range(0, tl.cdiv(tl.load(n), 2)):
+        total += i
+    tl.store(o, total)
+o = torch.zeros(1, dtype=torch.int32); kernel[(1,)](torch.tensor([5]), o)
+right = o.item() == 13
+""",
+        "",
+    ),
+}
+
+PROGRAM = """\
+import importlib.util, json, sys
+from kernelwright.proof.worker.interpreter import InterpreterFault, install
+install()
+install()
+outcomes = {}
+for path in sys.argv[1:]:
+    spec = importlib.util.spec_from_file_location("case", path)
+    module = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+        outcomes[path] = "" if getattr(module, "right", False) else "wrong result"
+    except InterpreterFault as fault:
+        outcomes[path] = str(fault)
+    except Exception as error:
+        outcomes[path] = f"unexpected {type(error).__name__}: {error}"
+print(json.dumps(outcomes))
+"""
+
+
+@pytest.fixture(scope="module")
+def outcomes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """The fault, or the lack of one, for every case."""
+    folder = tmp_path_factory.mktemp("cases")
+    paths: dict[str, Path] = {name: folder / f"case_{number}.py" for number, name in enumerate(CASES)}
+    for name, path in paths.items():
+        path.write_text(PRELUDE + CASES[name][0])
+    environment = {**os.environ, "TRITON_INTERPRET": "1"}
+    ran = subprocess.run(
+        [sys.executable, "-c", PROGRAM, *map(str, paths.values())],
+        capture_output=True,
+        text=True,
+        env=environment,
+        timeout=120,
+    )
+    assert ran.returncode == 0, ran.stderr
+    found = json.loads(ran.stdout.splitlines()[-1])
+    return {name: found[str(path)] for name, path in paths.items()}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_interpreter(name: str, outcomes: dict[str, str]) -> None:
+    _, expected = CASES[name]
+    assert outcomes[name].startswith(expected)
+    assert expected or not outcomes[name]
