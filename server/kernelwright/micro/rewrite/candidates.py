@@ -61,7 +61,7 @@ def _consider(
     refusals: list[Refusal],
     anchor: Node | None = None,
 ) -> bool:
-    nodes = grow(source, sink, domain, allowed_ops(reductions=rows))
+    nodes = grow(source, sink, domain, allowed_ops(reductions=rows), anchor)
     if anchor is not None and anchor.id not in nodes:
         return False
     while nodes and (anchor is None or anchor.id in nodes):

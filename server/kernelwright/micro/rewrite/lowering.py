@@ -96,6 +96,7 @@ class Lowering:
             made.dtype,
             tuple(self.helpers),
             tuple(dict.fromkeys(self.ops)),
+            any(node.kwargs.get("dtype") is not None for node in nodes),
         )
 
     def _lower(self, node: Node) -> None:

@@ -166,7 +166,7 @@ POINTWISE: dict[str, Pointwise] = {
         f"{_SELU_SCALE!r} * tl.where({{input}} > 0.0, {{input}}, {_SELU_ALPHA!r} * expm1({{input}}))", 7, "expm1"
     ),
     "sigmoid": _unary("tl.sigmoid({input})", 4),
-    "sign": _unary("tl.where({input} > 0.0, 1.0, tl.where({input} < 0.0, -1.0, {input} * 0.0))", 2),
+    "sign": _unary("tl.where({input} > 0.0, 1.0, tl.where({input} < 0.0, -1.0, 0.0))", 2),
     "silu": _unary("{input} * tl.sigmoid({input})", 5),
     "sin": _unary("tl.sin({input})", 8),
     "softplus": Pointwise(_softplus, 8, ("log1p",)),

@@ -87,6 +87,7 @@ class Program:
     result_dtype: str
     helpers: tuple[str, ...] = ()
     ops: tuple[str, ...] = ()
+    casts: bool = False  # the source names the result's dtype itself
 
     @property
     def main(self) -> Operand:

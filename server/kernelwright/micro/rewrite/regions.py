@@ -104,44 +104,62 @@ def _unique(names: dict[int, str]) -> dict[int, str]:
     return unique
 
 
-def grow(source: SourceMap, sink: Node, domain: Domain, allowed: frozenset[str]) -> tuple[int, ...]:
-    """The largest set of nodes that ends in `sink` and becomes one kernel over `domain`: () when not even the sink does."""
+def grow(
+    source: SourceMap, sink: Node, domain: Domain, allowed: frozenset[str], anchor: Node | None = None
+) -> tuple[int, ...]:
+    """The largest set of nodes that ends in `sink` and becomes one kernel over `domain`: () when there is none.
+
+    With an `anchor` the set holds everything on the way from the anchor to the sink.
+    """
     graph = source.graph
-    region: set[int] = set()
-    if sink.op not in allowed or sink.where is None:
+    region = _between(source, anchor, sink) if anchor else {sink.id}
+    if any(graph.nodes[n].op not in allowed or graph.nodes[n].where is None for n in region):
         return ()
-
-    def fits(nodes: set[int]) -> bool:
-        output = region_output(source, nodes)
-        if isinstance(output, Refusal):
-            return False
-        try:
-            lower(graph, tuple(nodes), output, domain)
-        except NotLowerable:
-            return False
-        return True
-
-    if not fits({sink.id}):
-        # A sink that combines several intermediate results may fit only together with what makes them.
-        makers = {source.producers[v].id for v in _reads(sink) if v in source.producers}
-        makers = {m for m in makers if _may_fuse(source, graph.nodes[m], {sink.id, *makers}, allowed)}
-        if not makers or not fits({sink.id, *makers}):
+    if not _fits(source, region, domain):
+        # What stands between may fit only together with what makes its other inputs.
+        region |= _with_makers(source, sink, region, allowed)
+        if not _fits(source, region, domain):
             return ()
-        region |= makers
-    region.add(sink.id)
     changed = True
     while changed:
         changed = False
         for node in reversed(graph.nodes[: sink.id]):
             if node.id in region or not _may_fuse(source, node, region, allowed):
                 continue
-            if fits(region | {node.id}):
+            if _fits(source, region | {node.id}, domain):
                 region.add(node.id)
                 changed = True
-            elif (more := _with_makers(source, node, region, allowed)) and fits(region | more):
+                continue
+            more = _with_makers(source, node, region, allowed)
+            if len(more) > 1 and _fits(source, region | more, domain):
                 region |= more
                 changed = True
     return tuple(sorted(region))
+
+
+def _fits(source: SourceMap, nodes: set[int], domain: Domain) -> bool:
+    """Whether the nodes have one result and lower to one kernel over `domain`."""
+    output = region_output(source, nodes)
+    if isinstance(output, Refusal):
+        return False
+    try:
+        lower(source.graph, tuple(nodes), output, domain)
+    except NotLowerable:
+        return False
+    return True
+
+
+def _between(source: SourceMap, anchor: Node, sink: Node) -> set[int]:
+    """The nodes on the ways from `anchor` to `sink`, both included."""
+    after = {anchor.id}
+    for node in source.graph.nodes[anchor.id + 1 : sink.id + 1]:
+        if any(v in source.producers and source.producers[v].id in after for v in _reads(node)):
+            after.add(node.id)
+    before = {sink.id}
+    for node in reversed(source.graph.nodes[: sink.id]):
+        if any(user.id in before for v in node.outputs for user in source.users.get(v, ())):
+            before.add(node.id)
+    return after & before
 
 
 def _with_makers(source: SourceMap, node: Node, region: set[int], allowed: frozenset[str]) -> set[int]:
@@ -150,7 +168,7 @@ def _with_makers(source: SourceMap, node: Node, region: set[int], allowed: froze
     for earlier in reversed(source.graph.nodes[: node.id]):
         if _may_fuse(source, earlier, region | more, allowed):
             more.add(earlier.id)
-    return more if len(more) > 1 else set()
+    return more
 
 
 def _may_fuse(source: SourceMap, node: Node, region: set[int], allowed: frozenset[str]) -> bool:
@@ -240,3 +258,14 @@ def names_for(source: SourceMap, base: str) -> tuple[str, str]:
     """Unused names for kernel and launcher."""
     kernel, launcher = free_names(source, (f"{base}_kernel", f"fused_{base}"))
     return kernel, launcher
+
+
+def group_text(graph: Graph, region: FusedRegion, edit: RegionPlan) -> tuple[str, dict[str, str]]:
+    """How the launcher writes the number of groups of a group norm, and the further parameter that it needs for it."""
+    if not region.domain.groups:
+        return "", {}
+    node = next(graph.nodes[n] for n in region.nodes if graph.nodes[n].op == "group_norm")
+    expression = edit.scalars.get((node.id, "num_groups"))
+    if expression is None:
+        return str(region.domain.groups), {}
+    return "num_groups", {"num_groups": expression}

@@ -24,6 +24,7 @@ from kernelwright.micro.rewrite.source_map import (
 from kernelwright.values import Edits, Graph, Node, Refusal, TensorRef, TextEdit, digest
 from kernelwright.values.torch_calls import signature
 
+_TYPE_QUESTIONS = frozenset({"shape", "size", "dtype", "device", "ndim", "dim", "numel"})
 _LOOPS = (ast.For, ast.AsyncFor, ast.While, ast.comprehension, ast.Lambda, ast.GeneratorExp, ast.ListComp)
 
 
@@ -356,6 +357,7 @@ class _Planner:
                 n.id
                 for n in ast.walk(statement)
                 if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load) and n not in replaced
+                if not self._same_shape(n, function, gone, statement)
             }
             self._refuse_stale(stale & reads, statement)
             stale -= set(_simple_targets(statement) or _tuple_targets(statement))
@@ -365,6 +367,18 @@ class _Planner:
         for name in ast.walk(function):
             if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Load) and name.lineno > last:
                 self._refuse_stale(stale & {name.id}, name)
+
+    def _same_shape(self, name: ast.Name, function: ast.FunctionDef, gone: list[ast.stmt], statement: ast.stmt) -> bool:
+        """Whether only the shape, dtype or device is asked for, and those are what they were."""
+        parent = self.source.parents.get(name)
+        if not isinstance(parent, ast.Attribute) or parent.attr not in _TYPE_QUESTIONS:
+            return False
+        old = self._environment(function, set(), statement).get(name.id)
+        new = self._environment(function, set(gone), statement).get(name.id)
+        if old is None or new is None:
+            return False
+        types = [self.source.graph.value(v).type for v in (old, new)]
+        return (types[0].shape, types[0].dtype) == (types[1].shape, types[1].dtype)
 
     def _refuse_stale(self, names: set[str], where: ast.stmt | ast.Name) -> None:
         if names:

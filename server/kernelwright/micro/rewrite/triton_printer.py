@@ -123,7 +123,8 @@ def _has_terms(program: Program, name: str, names: dict[int, str]) -> bool:
 def allocate(program: Program, main_dtype: str) -> str:
     """The line that makes the launcher's result."""
     main = program.main.name
-    dtype = "" if program.result_dtype == main_dtype else f", dtype=torch.{program.result_dtype}"
+    same = program.result_dtype == main_dtype and not program.casts
+    dtype = "" if same else f", dtype=torch.{program.result_dtype}"
     if program.result_level == "element":
         return f"out = torch.empty_like({main}{dtype})"
     shape = sizes.result_shape(program) or ""

@@ -1,0 +1,169 @@
+"""Fuses a row reduction or normalisation with the pointwise operations around it into one Triton kernel."""
+
+from kernelwright.macro.strategy import Example, Family, Observation, Strategy
+from kernelwright.micro.rewrite.candidates import action_of, observed, region_of, row_regions, within
+from kernelwright.micro.rewrite.lowering import NotLowerable
+from kernelwright.micro.rewrite.print_rows import print_rows, row_length, shapes
+from kernelwright.micro.rewrite.regions import group_text, names_for
+from kernelwright.micro.rewrite.triton_printer import base_name, pointers
+from kernelwright.values import Action, Edits, Language, Refusal
+
+_ID = "torch.fuse-row-reduction"
+
+
+def _applies(observation: Observation) -> tuple[Action, ...] | Refusal:
+    source = observed(observation.text, observation.graph)
+    if isinstance(source, Refusal):
+        return source
+    regions = row_regions(source)
+    if isinstance(regions, Refusal):
+        return regions
+    inside = within(regions, source, observation.kernel.start_line, observation.kernel.end_line)
+    if not inside:
+        return Refusal("The reduction stands outside this kernel.")
+    return tuple(action_of(_ID, source, region) for region in inside)
+
+
+def _rewrite(observation: Observation, action: Action) -> tuple[Edits, ...] | Refusal:
+    source = observed(observation.text, observation.graph)
+    if isinstance(source, Refusal):
+        return source
+    found = region_of(source, action, rows=True)
+    if isinstance(found, Refusal):
+        return found
+    region, edit = found
+    program = region.program
+    names = names_for(source, base_name(program))
+    dtype = source.graph.value(program.domain.value).type.dtype
+    groups, numbers = group_text(source.graph, region, edit)
+    length = row_length(program, groups)
+    variants = []
+    for shape in shapes(program):
+        try:
+            printed = print_rows(program, dtype, names, shape, length, numbers, observation.text)
+        except NotLowerable as problem:
+            return problem.refusal
+        call = edit.call(printed.call, pointers(program), [*program.scalars.values(), *numbers.values()])
+        variants.append(edit.with_call(call, printed.definitions, ("torch", "triton", "tl"), printed.summary))
+    return tuple(variants)
+
+
+_BEFORE = '''import torch
+import torch.nn as nn
+
+
+class Model(nn.Module):
+    """RMSNorm written out, with a learned scale."""
+
+    def __init__(self, features, eps=1e-6):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(features))
+        self.eps = eps
+
+    def forward(self, x):
+        mean_square = x.pow(2).mean(-1, keepdim=True)
+        x = x * torch.rsqrt(mean_square + self.eps)
+        return x * self.weight
+
+
+def get_inputs():
+    return [torch.randn(64, 1000)]
+
+
+def get_init_inputs():
+    return [1000]
+'''
+
+_AFTER = '''import torch
+import torch.nn as nn
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def pow_mean_add_rsqrt_kernel(
+    x_ptr, weight_ptr, out_ptr, length, eps, BLOCK: tl.constexpr
+):
+    """Pow, mean, add, rsqrt, mul, one row a program."""
+    row = tl.program_id(0)
+    columns = tl.arange(0, BLOCK)
+    mask = columns < length
+    offsets = row * length + columns
+    x = tl.load(x_ptr + offsets, mask=mask, other=0).to(tl.float32)
+    weight = tl.load(weight_ptr + columns, mask=mask, other=0).to(tl.float32)
+    power = x * x
+    row_sum = tl.sum(tl.where(mask, power, 0.0), axis=0)
+    mean = row_sum / length
+    total = mean + eps
+    rsqrt_out = tl.rsqrt(total)
+    product = x * rsqrt_out
+    product_2 = product * weight
+    tl.store(out_ptr + offsets, product_2, mask=mask)
+
+
+def fused_pow_mean_add_rsqrt(x, weight, eps):
+    """Pow, mean, add, rsqrt, mul in one kernel, computed in fp32; forward only."""
+    x = x.contiguous()
+    weight = weight.contiguous()
+    assert x.numel() < 2**31, "offsets are 32-bit"
+    length = x.shape[-1]
+    n_rows = x.numel() // length
+    out = torch.empty_like(x)
+    grid = (n_rows,)
+    pow_mean_add_rsqrt_kernel[grid](
+        x, weight, out, length, eps, BLOCK=triton.next_power_of_2(length), num_warps=4
+    )
+    return out
+
+
+class Model(nn.Module):
+    """RMSNorm written out, with a learned scale."""
+
+    def __init__(self, features, eps=1e-6):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(features))
+        self.eps = eps
+
+    def forward(self, x):
+        return fused_pow_mean_add_rsqrt(x, self.weight, self.eps)
+
+
+def get_inputs():
+    return [torch.randn(64, 1000)]
+
+
+def get_init_inputs():
+    return [1000]
+'''
+
+
+STRATEGY = Strategy(
+    id=_ID,
+    title="Fuse row reduction",
+    family=Family.FUSION,
+    languages=frozenset({Language.TORCH}),
+    why="A reduction and the operations around it each read the whole tensor; one kernel keeps the row on the chip.",
+    doc="""\
+Softmax, log-softmax, logsumexp, layer, group, instance and RMS norm (also written out by hand), sum, mean, max, min, var,
+std, norms and argmax over one or several neighbouring dims become one Triton kernel together with the pointwise
+operations before and after.
+
+A row that fits is kept in registers whole, several short rows share a program, and a long row is walked in steps: the
+maximum and sum of a softmax in one pass (online softmax), mean and variance in one pass (Welford), so that each further
+pass reads the row once. Variances are never computed as E[x^2] - E[x]^2, sums are fp32, and maxima are subtracted before
+exponentials. A reduction over a middle dim takes a strip of neighbouring columns, so that loads stay contiguous.
+
+What it cannot do: reduce the whole tensor to one number, dims that do not lie side by side, float64, cumulative sums,
+batch norm in training mode. It is for the forward pass only: no gradient flows through the kernel.
+""",
+    instruction=(
+        "Replace the reduction and the pointwise operations around it by one Triton kernel and a launching function above "
+        "the class. Keep a row in registers when it has at most 16384 elements, else loop with an online softmax or "
+        "Welford's mean and variance. Accumulate in fp32 and mask the tail. Change no other line."
+    ),
+    example=Example(_BEFORE, _AFTER),
+    applies=_applies,
+    rewrite=_rewrite,
+    needs_graph=True,
+    needs_gpu=True,
+)

@@ -1,0 +1,158 @@
+"""The body of a kernel that walks long rows in steps: one pass a reduction, fewer where a pass can do several."""
+
+from typing import TYPE_CHECKING
+
+from kernelwright.micro.rewrite.program import ELEMENT, ROW, Line
+
+if TYPE_CHECKING:
+    from kernelwright.micro.rewrite.print_rows import _Context
+
+_LOWEST = "-3.4028234663852886e38"  # finite, so that exp(lowest - lowest) is 1 and never NaN
+
+
+def looped_body(context: "_Context") -> list[str]:
+    """Passes over the row, then the pass that stores the result (none for a result of one number a row)."""
+    program = context.program
+    body = [context.load(o) for o in context.row_operands()]
+    scalars = [o for o in program.operands if o.level == ELEMENT and o.terms == ()]
+    body += [context.load(o) for o in scalars]
+    ready = {o.name for o in (*context.row_operands(), *scalars)} | set(program.scalars)
+    done: set[str] = set()
+    for line in program.lines:
+        if line.name in done:
+            continue
+        if line.reduce:
+            together = _pass_of(context, line, done)
+            body += _pass_lines(context, together, ready)
+            made = {item.name for item in together}
+            done |= made
+            ready |= made
+        elif line.level == ROW:
+            body.append(f"{line.name} = {line.expression}")
+            ready.add(line.name)
+    if program.result_level == ROW:
+        return [*body, context.store()]
+    return [*body, *_loop(context, {program.result}, ready, [context.store()])]
+
+
+def _pass_of(context: "_Context", line: Line, done: set[str]) -> list[Line]:
+    """The lines that the pass of `line` computes: all of an online softmax, sum to variance for moments."""
+    lines = context.program.lines
+    start = lines.index(line)
+    if line.tag == "online":
+        stop = next(i for i in range(start, len(lines)) if lines[i].reduce == "sum" and lines[i].tag == "online")
+        return [line, lines[stop]]
+    if line.tag == "moments" and start + 3 < len(lines) and lines[start + 3].tag == "moments":
+        return [line, lines[start + 1], lines[start + 3]]
+    return [line]
+
+
+def _pass_lines(context: "_Context", together: list[Line], ready: set[str]) -> list[str]:
+    if len(together) == 2:
+        return _online(context, together[0], together[1], ready)
+    if len(together) == 3:
+        return _moments(context, together, ready)
+    return _single(context, together[0], ready)
+
+
+def _tile_size(context: "_Context") -> str:
+    return {"row": "[BLOCK]", "rows": "[ROWS, BLOCK]", "strip": "[BLOCK, STRIP]"}[context.shape.kind]
+
+
+def _loop(context: "_Context", targets: set[str], ready: set[str], inside: list[str]) -> list[str]:
+    """A pass over the row that loads and computes what `targets` need, then does `inside`."""
+    from kernelwright.micro.rewrite.print_rows import tile_lines
+
+    program = context.program
+    lines = program.needed(targets, ready)
+    needed = set(targets).union(*(set(line.uses) for line in lines)) - ready
+    body = [
+        *tile_lines(context.shape, "start"),
+        *(context.load(o) for o in context.element_operands(needed) if o.terms != ()),
+        *(f"{line.name} = {line.expression}" for line in lines),
+        *inside,
+    ]
+    return ["for start in range(0, length, BLOCK):", *(f"    {line}" for line in body)]
+
+
+def _single(context: "_Context", line: Line, ready: set[str]) -> list[str]:
+    tile, size = context.tile, _tile_size(context)
+    name, x = f"{line.name}_tile", line.expression
+    if line.reduce.startswith("arg"):
+        return _arg(context, line, ready)
+    if line.reduce == "sum":
+        start, step = f"tl.zeros({size}, dtype=tl.float32)", f"{name} += tl.where(mask, {x}, 0.0)"
+        final = f"tl.sum({name}, axis={tile.axis}{tile.keep})"
+    else:
+        kind = line.reduce.removeprefix("nan_")
+        fill = 'float("-inf")' if kind == "max" else 'float("inf")'
+        start = f"tl.full({size}, {fill}, dtype=tl.float32)"
+        if line.reduce == kind:
+            step = f"{name} = tl.{kind}imum({name}, tl.where(mask, {x}, {fill}))"
+            final = f"tl.{kind}({name}, axis={tile.axis}{tile.keep})"
+        else:
+            step = f"{name} = {line.reduce}({name}, tl.where(mask, {x}, {fill}))"
+            final = f"tl.reduce({name}, {tile.axis}, {line.reduce}{tile.keep})"
+    return [f"{name} = {start}", *_loop(context, set(line.uses), ready, [step]), f"{line.name} = {final}"]
+
+
+def _online(context: "_Context", highest: Line, total: Line, ready: set[str]) -> list[str]:
+    """Maximum and sum of exponentials in one pass (Milakov and Gimelshein 2018), a lane at a time."""
+    tile, size = context.tile, _tile_size(context)
+    x = highest.expression
+    step = [
+        f"larger = tl.maximum(lane_max, tl.where(mask, {x}, {_LOWEST}))",
+        f"lane_sum = lane_sum * tl.exp(lane_max - larger) + tl.where(mask, tl.exp({x} - larger), 0.0)",
+        "lane_max = larger",
+    ]
+    return [
+        f"lane_max = tl.full({size}, {_LOWEST}, dtype=tl.float32)",
+        f"lane_sum = tl.zeros({size}, dtype=tl.float32)",
+        *_loop(context, set(highest.uses), ready, step),
+        f"{highest.name} = tl.max(lane_max, axis={tile.axis}{tile.keep})",
+        f"lane_sum = lane_sum * tl.exp(lane_max - {highest.name})",
+        f"{total.name} = tl.sum(lane_sum, axis={tile.axis}{tile.keep})",
+    ]
+
+
+def _moments(context: "_Context", lines: list[Line], ready: set[str]) -> list[str]:
+    """Mean and sum of squared deviations in one pass (Welford 1962), lanes combined at the end (Chan et al. 1979)."""
+    tile, size = context.tile, _tile_size(context)
+    x, mean, squares = lines[0].expression, lines[1].name, lines[2].name
+    step = [
+        "lane_count += tl.where(mask, 1.0, 0.0)",
+        f"delta = tl.where(mask, {x} - lane_mean, 0.0)",
+        "lane_mean += delta / tl.maximum(lane_count, 1.0)",
+        f"lane_squares += tl.where(mask, delta * ({x} - lane_mean), 0.0)",
+    ]
+    axis = f"axis={tile.axis}{tile.keep}"
+    return [
+        f"lane_count = tl.zeros({size}, dtype=tl.float32)",
+        f"lane_mean = tl.zeros({size}, dtype=tl.float32)",
+        f"lane_squares = tl.zeros({size}, dtype=tl.float32)",
+        *_loop(context, set(lines[0].uses), ready, step),
+        f"{mean} = tl.sum(lane_mean * lane_count, {axis}) / length",
+        f"lane_squares += lane_count * (lane_mean - {mean}) * (lane_mean - {mean})",
+        f"{squares} = tl.sum(lane_squares, {axis})",
+    ]
+
+
+def _arg(context: "_Context", line: Line, ready: set[str]) -> list[str]:
+    """Each lane keeps its best value and place; the first place wins, and a NaN beats every number, as in torch."""
+    tile, size = context.tile, _tile_size(context)
+    kind, x = line.reduce.removeprefix("arg"), line.expression
+    fill = 'float("-inf")' if kind == "max" else 'float("inf")'
+    sign = ">" if kind == "max" else "<"
+    step = [
+        f"better = ({x} {sign} best) | (({x} != {x}) & (best == best)) | (place == length)",
+        f"best = tl.where(mask & better, {x}, best)",
+        "place = tl.where(mask & better, columns, place)",
+    ]
+    return [
+        f"best = tl.full({size}, {fill}, dtype=tl.float32)",
+        f"place = tl.zeros({size}, dtype=tl.int32) + length",
+        *_loop(context, set(line.uses), ready, step),
+        f"extreme = tl.reduce(best, {tile.axis}, nan_{kind}{tile.keep})",
+        "found = (best == extreme) | (best != best)",
+        f"{line.name} = tl.min(tl.where(found, place, length), axis={tile.axis}{tile.keep})",
+    ]

@@ -1,0 +1,130 @@
+"""The two torch fusion strategies: their worked examples, what they refuse and why, and that other lines stay."""
+
+import subprocess
+import sys
+
+import pytest
+
+from kernelwright.macro.strategies import torch_fuse_pointwise, torch_fuse_row_reduction
+from kernelwright.macro.strategy import Strategy
+from kernelwright.values import Refusal, apply
+from micro.rewrite.observe import observe
+
+STRATEGIES = [torch_fuse_pointwise.STRATEGY, torch_fuse_row_reduction.STRATEGY]
+POINTWISE, ROWS = STRATEGIES
+
+
+def module(forward: str, setup: str = "pass", inputs: str = "torch.randn(8, 16)") -> str:
+    body = "\n        ".join(forward.splitlines())
+    prepare = "\n        ".join(setup.splitlines())
+    return f"""import torch
+import torch.nn as nn
+
+
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        {prepare}
+
+    def forward(self, x):
+        {body}
+
+
+def get_inputs():
+    return [{inputs}]
+
+
+def get_init_inputs():
+    return []
+"""
+
+
+def best(strategy: Strategy, text: str) -> str:
+    observation = observe(text)
+    actions = strategy.applies(observation)
+    assert isinstance(actions, tuple), actions
+    variants = strategy.rewrite(observation, actions[0])
+    assert isinstance(variants, tuple), variants
+    return apply(variants[0], text)
+
+
+def refused(strategy: Strategy, text: str) -> Refusal:
+    answer = strategy.applies(observe(text))
+    assert isinstance(answer, Refusal), answer
+    return answer
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES, ids=lambda s: s.id)
+def test_worked_example(strategy: Strategy) -> None:
+    assert best(strategy, strategy.example.before) == strategy.example.after
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES, ids=lambda s: s.id)
+def test_generated_code_is_formatted(strategy: Strategy) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "ruff", "format", "--isolated", "--line-length", "88", "--check", "-"],
+        input=strategy.example.after,
+        text=True,
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES, ids=lambda s: s.id)
+def test_the_answer_waits_for_the_graph(strategy: Strategy) -> None:
+    from dataclasses import replace
+
+    answer = strategy.applies(replace(observe(strategy.example.before), graph=None))
+    assert isinstance(answer, Refusal)
+    assert answer.pending
+
+
+def test_lines_outside_the_region_stay_byte_for_byte() -> None:
+    text = module("# größer als früher — ändern\nx = self.linear(x)\nx = torch.relu(x)\nx = x * 2  # doppelt\nreturn x",
+                  "self.linear = nn.Linear(16, 16)").replace("\n", "\r\n")  # fmt: skip
+    after = best(POINTWISE, text)
+    assert "\n" not in after.replace("\r\n", "")
+    kept = [line for line in text.split("\r\n") if "torch.relu" not in line and "x * 2" not in line]
+    remaining = iter(after.split("\r\n"))
+    assert all(any(line == other for other in remaining) for line in kept)
+    assert "x = fused_relu_mul(x)  # doppelt" in after
+
+
+def test_a_number_of_the_module_stays_its_attribute() -> None:
+    after = best(POINTWISE, module("return torch.relu(x * self.scale)", "self.scale = 0.5"))
+    assert "return fused_mul_relu(x, self.scale)" in after
+
+
+@pytest.mark.parametrize(
+    ("forward", "setup", "reason", "line"),
+    [
+        ("return torch.relu(x)", "pass", "one kernel already", 10),
+        ("y = torch.relu(x)\nz = y + 1\nreturn z, y", "pass", "", None),
+        ("for _ in range(2):\n    x = torch.relu(x) + 1\nreturn x", "pass", "", 11),
+        ("x = self.drop(x)\nreturn x", "self.drop = nn.Dropout(0.5)", "", None),
+        ("return (x.double() + 1).relu()", "pass", "", None),
+    ],
+)
+def test_refusals_say_why(forward: str, setup: str, reason: str, line: int | None) -> None:
+    answer = refused(POINTWISE, module(forward, setup))
+    assert reason in answer.reason
+    assert line is None or answer.line == line
+
+
+def test_a_value_that_is_used_later_stays() -> None:
+    after = best(POINTWISE, module("y = torch.relu(x)\nz = torch.tanh(y)\nz = z * 3\nreturn z + y.sum()"))
+    assert "y = torch.relu(x)" in after
+    assert "return fused_tanh_mul_add(y, y.sum())" in after
+
+
+def test_a_reduction_to_one_number_is_refused() -> None:
+    assert "one number" in refused(ROWS, module("return (x * x).mean()")).reason
+
+
+def test_names_that_are_taken_are_not_taken_again() -> None:
+    once = best(POINTWISE, module("x = torch.relu(x)\nx = x * 2\nx = x @ x.T\nx = torch.relu(x)\nx = x * 2\nreturn x"))
+    twice = best(POINTWISE, once)
+    assert "fused_relu_mul(x)" in twice
+    assert "fused_relu_mul_2(x)" in twice
+    assert twice.count("import triton\n") == 1

@@ -1,0 +1,78 @@
+"""Run as a process of its own with TRITON_INTERPRET=1: compares rewritten modules with the originals.
+
+Reads JSON pairs [name, original text, rewritten text] from stdin, writes {name: problem} for those that differ.
+"""
+
+import importlib.util
+import json
+import sys
+import tempfile
+from pathlib import Path
+
+import torch
+
+
+def load(folder: Path, name: str, text: str):
+    path = folder / f"{name}.py"
+    path.write_text(text, encoding="utf-8")
+    spec = importlib.util.spec_from_file_location(name, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def outputs(module, dtype, change):
+    torch.manual_seed(0)
+    model = module.Model().to(dtype)
+    torch.manual_seed(1)
+    inputs = [change(t.to(dtype)) if t.is_floating_point() else t for t in module.get_inputs()]
+    with torch.no_grad():
+        return model(*inputs)
+
+
+def with_nan(t):
+    torch.manual_seed(2)
+    return t + torch.where(torch.rand(t.shape) < 0.02, float("nan"), 0.0)
+
+
+def problem(old, new, dtype):
+    if (old.shape, old.dtype, old.stride()) != (new.shape, new.dtype, new.stride()):
+        return f"{old.shape} {old.dtype} {old.stride()} became {new.shape} {new.dtype} {new.stride()}"
+    if not old.is_floating_point():
+        different = int((old != new).sum())
+        return (
+            f"{different} of {old.numel()} differ"
+            if different > (0 if dtype is torch.float32 else old.numel() // 10)
+            else ""
+        )
+    tolerance = 3e-6 if dtype is torch.float32 else 6e-3
+    try:
+        torch.testing.assert_close(new, old, rtol=tolerance * 3, atol=tolerance, equal_nan=True)
+    except AssertionError as error:
+        return " ".join(str(error).split())
+    return ""
+
+
+def main():
+    problems = {}
+    with tempfile.TemporaryDirectory() as folder:
+        for number, (name, original, rewritten) in enumerate(json.load(sys.stdin)):
+            old = load(Path(folder), f"old{number}", original)
+            new = load(Path(folder), f"new{number}", rewritten)
+            small = sum(t.numel() for t in old.get_inputs()) < 8000
+            for label, dtype, change in (
+                ("fp32", torch.float32, lambda t: t),
+                ("fp32 x 0.01", torch.float32, lambda t: t * 0.01),
+                ("fp32 with NaN", torch.float32, with_nan),
+                ("fp16", torch.float16, lambda t: t),
+            ):
+                if label != "fp32" and not small:
+                    continue
+                found = problem(outputs(old, dtype, change), outputs(new, dtype, change), dtype)
+                if found:
+                    problems[f"{name} ({label})"] = found
+    json.dump(problems, sys.stdout)
+
+
+if __name__ == "__main__":
+    main()
