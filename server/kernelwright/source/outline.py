@@ -87,7 +87,9 @@ def outline(source: bytes, aliases: Aliases) -> Outline:
         tuple(reader.classes),
         tuple(reader.assigned),
         tuple(reader.launches),
-        sum(1 for node in _walk(document.tree.root_node) if reader.calls(node, "triton.Config")),
+        sum(reader.calls(node, "triton.Config") for node in _walk(document.tree.root_node))
+        if b"Config" in source
+        else 0,
     )
 
 
@@ -182,11 +184,12 @@ class _Reader:
         parameters, defaults = self._parameters(node)
         uses_triton = is_jit or self._uses_triton(found, body)
         facts = Facts()
+        own = owner is None and outer is None
         if uses_triton:
             facts = triton_facts(self.document, node, decorators, self.aliases)
-        elif body is not None:
+        elif body is not None and (own or text == "forward"):
             facts = torch_facts(self.document, node, self.aliases)
-        maths = not uses_triton and body is not None and has_tensor_maths(self.document, node, self.aliases)
+        maths = own and not uses_triton and body is not None and has_tensor_maths(self.document, node, self.aliases)
         line, column = self._place(name)
         for decorator in decorators:
             found.mentions.update(_NAME.findall(self.document.content(decorator)))

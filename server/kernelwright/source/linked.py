@@ -1,0 +1,138 @@
+"""The outlines of a file's pieces as one: which names are what, and where they stand in the file."""
+
+import dataclasses
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from kernelwright.source.outline import Class, Function, Outline, RawLaunch
+from kernelwright.values import Access, Dot, Facts, Kernel, Language, Launch, Loop, Reduction
+
+_SUPPORT = re.compile(
+    r"(?:test_.*|.*_test|bench(?:mark)?(?:_.*)?|.*_benchmark|profile(?:_.*)?|main|demo|get_inputs|get_init_inputs)$"
+)
+
+
+@dataclass(frozen=True)
+class Part:
+    line: int
+    outline: Outline
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A function with the line on which its piece begins."""
+
+    line: int
+    function: Function
+
+
+@dataclass(frozen=True)
+class File:
+    functions: tuple[Placed, ...]
+    classes: Mapping[str, tuple[int, Class]]
+    assigned: Mapping[str, frozenset[str]]
+    loose: tuple[tuple[int, RawLaunch], ...]
+    configs: Mapping[str, int]
+    called: frozenset[str]  # the entries that workload lines name
+
+    @staticmethod
+    def of(parts: list[Part], called: frozenset[str]) -> "File":
+        configs: dict[str, int] = {}
+        for part in parts:
+            names = [f.name for f in part.outline.functions] + [name for name, _ in part.outline.assigned]
+            configs |= dict.fromkeys(names, part.outline.configs)
+        return File(
+            functions=tuple(Placed(part.line, f) for part in parts for f in part.outline.functions),
+            classes={c.name: (part.line, c) for part in parts for c in part.outline.classes},
+            assigned={name: mentions for part in parts for name, mentions in part.outline.assigned},
+            loose=tuple((part.line, launch) for part in parts for launch in part.outline.launches),
+            configs=configs,
+            called=called,
+        )
+
+    def is_module(self, name: str, seen: frozenset[str] = frozenset()) -> bool:
+        """Whether a class is an nn.Module, directly or through a base in this file."""
+        if name not in self.classes or name in seen:
+            return False
+        return any(
+            _is_torch_module(base) or self.is_module(base, seen | {name}) for base in self.classes[name][1].bases
+        )
+
+    def has_forward(self, name: str, seen: frozenset[str] = frozenset()) -> bool:
+        if name not in self.classes or name in seen:
+            return False
+        found = self.classes[name][1]
+        return "forward" in found.methods or any(self.has_forward(base, seen | {name}) for base in found.bases)
+
+    def is_autograd(self, name: str) -> bool:
+        return name in self.classes and any(b.endswith("autograd.Function") for b in self.classes[name][1].bases)
+
+
+def _is_torch_module(base: str) -> bool:
+    return base in ("nn.Module", "Module") or (
+        base.startswith("torch.nn.") and not base.startswith("torch.nn.functional")
+    )
+
+
+@dataclass(frozen=True)
+class Entry:
+    name: str
+    start_line: int
+    end_line: int
+    parameters: tuple[str, ...] = ()
+
+
+def function_entry(placed: Placed) -> Entry:
+    function = placed.function
+    parameters = tuple(name for name, _ in function.parameters)
+    return Entry(function.name, placed.line + function.start_line, placed.line + function.end_line, parameters)
+
+
+def shifted(facts: Facts, line: int, in_loop: bool = False) -> Facts:
+    if not (facts.accesses or facts.loops or facts.reductions or facts.dots):
+        return facts
+    return dataclasses.replace(
+        facts,
+        accesses=tuple(
+            Access(a.kind, a.line + line, a.pointer, a.mask, a.other, a.innermost_stride, a.in_loop or in_loop)
+            for a in facts.accesses
+        ),
+        loops=tuple(Loop(loop.line + line, loop.variable, loop.bounds, loop.step) for loop in facts.loops),
+        reductions=tuple(Reduction(r.line + line, r.op, r.axis, r.in_loop or in_loop) for r in facts.reductions),
+        dots=tuple(Dot(d.line + line, d.accumulator, d.out_dtype) for d in facts.dots),
+    )
+
+
+def is_support(function: Function) -> bool:
+    return bool(_SUPPORT.match(function.name)) or any(
+        "pytest" in d or "perf_report" in d or "triton.testing" in d or "fixture" in d for d in function.decorators
+    )
+
+
+def kernel_of(
+    language: Language,
+    line: int,
+    found: Function | Class,
+    version: str,
+    *,
+    entry: Entry | None,
+    launches: tuple[Launch, ...] = (),
+    facts: Facts,
+    is_module: bool = False,
+) -> Kernel:
+    return Kernel(
+        language=language,
+        name=found.name,
+        start_line=line + found.start_line,
+        end_line=line + found.end_line,
+        name_line=line + found.name_line,
+        name_column=found.name_column,
+        text_hash=version,
+        entry=entry.name if entry else None,
+        entry_start_line=entry.start_line if entry else None,
+        entry_end_line=entry.end_line if entry else None,
+        is_module=is_module,
+        launches=launches,
+        facts=facts,
+    )
