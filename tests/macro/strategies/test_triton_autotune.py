@@ -1,0 +1,110 @@
+"""Autotuning a launch: the worked example, what is protected from repeated runs, and what is refused."""
+
+from pathlib import Path
+
+import pytest
+
+from kernelwright.macro.strategies.triton_autotune import STRATEGY
+from macro.triton_files import HEAD, refusal, rewritten, run_python
+
+KERNEL = """\
+@triton.jit
+def kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + i, mask=i < n)
+    {store}
+
+
+# workload: f(randn(1000))
+def f(x):
+    n = x.numel()
+    {launch}
+    return x
+"""
+PLAIN = "tl.store(y_ptr + i, x, mask=i < n)"
+LAUNCH = "y = torch.empty_like(x)\n    BLOCK = 256\n    kernel[(triton.cdiv(n, BLOCK),)](x, y, n, BLOCK=BLOCK)"
+
+
+def text(store: str = PLAIN, launch: str = LAUNCH) -> str:
+    return HEAD + KERNEL.format(store=store, launch=launch)
+
+
+def test_the_worked_example() -> None:
+    assert rewritten(STRATEGY, STRATEGY.example.before) == (STRATEGY.example.after,)
+
+
+@pytest.mark.parametrize(
+    ("source", "expected", "absent"),
+    [
+        (
+            text(),
+            ['key=["n"]', 'grid = lambda meta: (triton.cdiv(n, meta["BLOCK"]),)', "kernel[grid](x, y, n)"],
+            ["restore", "256,"],
+        ),
+        (text("tl.store(x_ptr + i, 2 * x, mask=i < n)"), ['restore_value=["x_ptr"]'], ["reset_to_zero"]),
+        (text(launch=LAUNCH.replace("(x, y, n", "(x, x, n")), ['restore_value=["y_ptr"]'], []),
+        (
+            text("tl.atomic_add(y_ptr + i, x, mask=i < n)", LAUNCH.replace("empty_like", "zeros_like")),
+            ['reset_to_zero=["y_ptr"]'],
+            ["restore_value"],
+        ),
+        (text("tl.atomic_max(y_ptr + i, x, mask=i < n)", LAUNCH), ['restore_value=["y_ptr"]'], []),
+        (
+            text(launch="y = torch.empty_like(x)\n    kernel[(triton.cdiv(n, 64),)](x, y, n, 64, num_warps=2)"),
+            ["kernel[grid](x, y, n)", "num_warps=2)"],
+            [],
+        ),
+    ],
+)
+def test_decorator_grid_and_protection(source: str, expected: list[str], absent: list[str]) -> None:
+    (result,) = rewritten(STRATEGY, source)
+    compile(result, "kernel.py", "exec")
+    assert [part for part in expected if part not in result] == []
+    assert [part for part in absent if part in result] == []
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        (
+            text(
+                launch=LAUNCH.replace(
+                    "y = torch.empty_like(x)\n    BLOCK = 256", "BLOCK = 256\n    y = x.new_empty(BLOCK)"
+                )
+            ),
+            "also used on line",
+        ),
+        (
+            text().replace("def f(x)", "def f(x, BLOCK=256)").replace("    BLOCK = 256\n", ""),
+            "parameter of the launcher",
+        ),
+        (text("tl.store(tl.where(i < n, y_ptr + i, x_ptr + i), x)"), "cannot be told"),
+        (text().replace("mask=i < n", "mask=None"), "no size to choose a config by"),
+        (STRATEGY.example.after, "already autotuned"),
+        (
+            text(launch=LAUNCH.replace("BLOCK=BLOCK)", "BLOCK=BLOCK, num_warps=4 if n > 9 else 8)")),
+            "num_warps is computed",
+        ),
+        (
+            text(
+                launch=LAUNCH.replace("triton.cdiv(n, BLOCK)", "(n + 255) // 256").replace("BLOCK=BLOCK", "BLOCK=256")
+            ),
+            "own copy",
+        ),
+    ],
+)
+def test_refusals_say_why(source: str, words: str) -> None:
+    assert words in refusal(STRATEGY, source).reason
+
+
+def test_triton_accepts_the_decorator(tmp_path: Path) -> None:
+    """Its constructor checks configs, key and the names of protected parameters."""
+    (tmp_path / "file.py").write_text(rewritten(STRATEGY, text("tl.store(x_ptr + i, 2 * x, mask=i < n)"))[0])
+    check = """
+import triton.runtime.autotuner as autotuner
+from file import kernel
+assert isinstance(kernel, autotuner.Autotuner)
+assert kernel.keys == ["n"] and kernel.restore_value == ["x_ptr"]
+assert 4 <= len(kernel.configs) <= 8
+"""
+    run_python(tmp_path, check, {})

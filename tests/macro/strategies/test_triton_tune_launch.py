@@ -1,0 +1,127 @@
+"""Tuning a launch: which constants are free, what the variants look like, and that they fit the GPU."""
+
+import dataclasses
+import re
+from pathlib import Path
+
+import pytest
+
+from kernelwright.macro.strategies.triton_tune_launch import STRATEGY
+from macro.triton_files import CPU, H200, HEAD, refusal, rewritten, run_interpreted
+
+EXAMPLES = Path(__file__).parents[3] / "examples"
+KERNEL = (
+    HEAD
+    + """\
+@triton.jit
+def copy_kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(y_ptr + i, tl.load(x_ptr + i, mask=i < n), mask=i < n)
+
+
+# workload: copy(randn(1000))
+"""
+)
+
+
+def launcher(body: str, head: str = "def copy(x):") -> str:
+    lines = ["y = torch.empty_like(x)", "n = x.numel()", *body.splitlines(), "return y"]
+    return KERNEL + head + "\n" + "".join(f"    {line}\n" for line in lines)
+
+
+def test_the_worked_example() -> None:
+    assert rewritten(STRATEGY, STRATEGY.example.before)[0] == STRATEGY.example.after
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            launcher("copy_kernel[(triton.cdiv(n, 128),)](x, y, n, BLOCK=128)"),
+            ["copy_kernel[(triton.cdiv(n, 1024),)](x, y, n, BLOCK=1024)"],
+        ),
+        (
+            launcher(
+                "BLOCK = 128\ngrid = lambda meta: (triton.cdiv(n, meta['BLOCK']),)\ncopy_kernel[grid](x, y, n, BLOCK)"
+            ),
+            ["BLOCK = 1024"],
+        ),
+        (
+            launcher("copy_kernel[(triton.cdiv(n, B),)](x, y, n, B, num_warps=8)", "B = 128\n\n\ndef copy(x):"),
+            ["B = 1024", "num_warps=4"],
+        ),
+        (launcher("copy_kernel[(triton.cdiv(n, size),)](x, y, n, size)", "def copy(x, size=128):"), ["size=1024"]),
+        (
+            launcher("BLOCK = triton.next_power_of_2(n)\ncopy_kernel[(1,)](x, y, n, BLOCK)"),
+            ["copy_kernel[(1,)](x, y, n, BLOCK, num_warps=8)"],
+        ),
+    ],
+)
+def test_the_constant_is_changed_where_it_is_set(text: str, expected: list[str]) -> None:
+    best = rewritten(STRATEGY, text)[0]
+    changed = [line for line in best.splitlines() if line not in text.splitlines()]
+    assert all(any(part in line for line in changed) for part in expected)
+    assert len(changed) <= len(expected)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (
+            launcher("copy_kernel[((n + 127) // 128,)](x, y, n, BLOCK=128)"),
+            "own copy",
+        ),
+        (KERNEL, "launches"),
+        (launcher("copy_kernel[(1,)](x, y, n, 64)\ncopy_kernel[(2,)](x, y, n, 64)"), "several places"),
+        (launcher("args = (x, y, n)\ncopy_kernel[(1,)](*args, BLOCK=64)"), "* or **"),
+        (
+            launcher("copy_kernel[lambda m: (triton.cdiv(n, m['BLOCK']),)](x, y, n)").replace(
+                "@triton.jit", "@triton.autotune([triton.Config({'BLOCK': 64})], key=['n'])\n@triton.jit"
+            ),
+            "already autotuned",
+        ),
+    ],
+)
+def test_refusals_say_why(text: str, words: str) -> None:
+    assert words in refusal(STRATEGY, text).reason
+
+
+def test_without_a_gpu_there_is_nothing_to_measure() -> None:
+    assert "needs a GPU to measure" in refusal(STRATEGY, STRATEGY.example.before, CPU).reason
+
+
+@pytest.mark.parametrize(("capability", "kilobytes"), [(80, 163), (86, 99), (90, 227)])
+def test_matmul_tiles_fit_shared_memory_and_registers(capability: int, kilobytes: int) -> None:
+    device = dataclasses.replace(H200, compute_capability=capability)
+    found = rewritten(STRATEGY, (EXAMPLES / "triton_matmul.py").read_text(), device)
+    assert 8 <= len(found) <= 32
+    for text in found:
+        m, n, k = map(int, re.search(r"BLOCK_K = (\d+), (\d+), (\d+)", text).groups())
+        warps, stages = (
+            int(found[1]) if (found := re.search(rf"{o}=(\d+)", text)) else d
+            for o, d in (("num_warps", 4), ("num_stages", 3))
+        )
+        assert (m + n) * k * 2 * stages <= kilobytes * 1024
+        assert m * n <= 128 * 32 * warps
+
+
+def test_variants_of_the_examples_are_distinct_and_differ_from_the_text() -> None:
+    for name in ("triton_matmul.py", "triton_softmax.py"):
+        text = (EXAMPLES / name).read_text()
+        found = rewritten(STRATEGY, text)
+        assert len({*found, text}) == len(found) + 1
+
+
+def test_variants_still_compute_the_same(tmp_path: Path) -> None:
+    matmul = (EXAMPLES / "triton_matmul.py").read_text()
+    pick = {f"matmul_{i}": text for i, text in enumerate(rewritten(STRATEGY, matmul)[::8])}
+    check = """
+import importlib, torch
+torch.manual_seed(0)
+for name in NAMES:
+    for m, k, n in ((129, 67, 190), (3, 5, 2)):
+        a, b = torch.randn(m, k), torch.randn(k, n)
+        got = importlib.import_module(name).matmul(a, b)
+        assert torch.allclose(got, a @ b, atol=1e-3), name
+"""
+    run_interpreted(tmp_path, pick, check.replace("NAMES", repr(list(pick))))

@@ -1,0 +1,61 @@
+"""Triton files as a strategy sees them, and runs of rewritten ones in Triton's interpreter."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+from kernelwright.macro.strategy import Observation, Strategy
+from kernelwright.source.document import parse
+from kernelwright.source.kernels import find_kernels
+from kernelwright.source.workload import find_workload
+from kernelwright.values import CPU, Device, Language, Refusal, Workload, apply
+
+H200 = Device("cuda", "NVIDIA H200", compute_capability=90, multiprocessors=132, bandwidth=4.2e12)
+HEAD = "import torch\nimport triton\nimport triton.language as tl\n\n\n"
+
+
+def observe(text: str, device: Device = H200) -> Observation:
+    """The first Triton kernel of `text`."""
+    kernel = next(k for k in find_kernels(parse(text)) if k.language is Language.TRITON)
+    workload = find_workload(text, kernel.entry)
+    return Observation("kernel.py", text, kernel, workload if isinstance(workload, Workload) else None, device)
+
+
+def rewritten(strategy: Strategy, text: str, device: Device = H200) -> tuple[str, ...]:
+    """The text of every variant, best guess first."""
+    observation = observe(text, device)
+    actions = strategy.applies(observation)
+    assert not isinstance(actions, Refusal), actions.reason
+    assert strategy.rewrite is not None
+    variants = strategy.rewrite(observation, actions[0])
+    assert not isinstance(variants, Refusal), variants.reason
+    return tuple(apply(variant, text) for variant in variants)
+
+
+def refusal(strategy: Strategy, text: str, device: Device = H200) -> Refusal:
+    answer = strategy.applies(observe(text, device))
+    assert isinstance(answer, Refusal), answer
+    return answer
+
+
+def run_interpreted(folder: Path, files: dict[str, str], check: str) -> None:
+    """Write `files` and run `check` with them importable, in Triton's interpreter; its failure is the test's."""
+    for name, text in files.items():
+        (folder / f"{name}.py").write_text(text, encoding="utf-8")
+    run_python(folder, check, {"TRITON_INTERPRET": "1"})
+
+
+def run_python(folder: Path, code: str, environment: dict[str, str]) -> None:
+    (folder / "check.py").write_text(code, encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "check.py"],
+        cwd=folder,
+        env={"PATH": "/usr/bin:/bin", "OMP_NUM_THREADS": "1", "TRITON_CACHE_DIR": str(folder / "cache"), **environment},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+
+
+__all__ = ["CPU", "H200", "HEAD", "observe", "refusal", "rewritten", "run_interpreted", "run_python"]
