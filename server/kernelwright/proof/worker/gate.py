@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from kernelwright.proof.jobs import Trial
+from kernelwright.proof.jobs import Limits, Trial
 from kernelwright.proof.worker import flags
 from kernelwright.proof.worker.cases import Variation, plan
 from kernelwright.proof.worker.compare import same_bits
@@ -29,6 +29,7 @@ from kernelwright.proof.worker.pair import (
 from kernelwright.proof.worker.poison import poison_freed_blocks
 from kernelwright.proof.worker.reference import in_fp64
 from kernelwright.proof.worker.subject import describe, failure_of, forget_neighbours, line_of, load_module
+from kernelwright.proof.worker.timing import cpu_threads
 from kernelwright.proof.worker.tolerance import reduction_length
 from kernelwright.values import Check, FailureKind, Verdict, VerdictStatus, digest
 
@@ -87,6 +88,11 @@ def interpreting() -> bool:
 
 def uses_triton(*texts: str) -> bool:
     return any(re.search(r"^\s*(import|from)\s+triton\b", text, re.MULTILINE) for text in texts)
+
+
+def set_threads(limits: Limits) -> None:
+    """Pin torch's CPU threads before anything is loaded, so that every text runs with as many."""
+    torch.set_num_threads(cpu_threads(limits.threads))
 
 
 def open_bench(trial: Trial) -> Bench:

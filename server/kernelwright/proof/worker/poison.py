@@ -20,6 +20,10 @@ _ALLOCATIONS = (
 class PoisonedAllocation(TorchDispatchMode):
     """Within it torch.empty and its relatives return memory full of NaN (integers: a value near their maximum)."""
 
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        return False  # else the first use imports all of torch._dynamo, which takes seconds
+
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         made = func(*args, **(kwargs or {}))
         if getattr(func, "overloadpacket", None) in _ALLOCATIONS and isinstance(made, torch.Tensor):

@@ -11,6 +11,7 @@ def run_trial(job: Trial, report: Callable[[str], None]) -> TrialResult:
     """Verify, and where asked and possible measure. Raises JobFailed when the baseline or the workload is at fault."""
     bench: gate.Bench | None = None
     report("Loading baseline and candidate")
+    gate.set_threads(job.limits)
     try:
         bench = gate.open_bench(job)
         gate.verify(bench, report)

@@ -1,0 +1,80 @@
+"""The baseline as users run it today (eager, with TF32, compiled) beside the candidate, in one interleaved run."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import torch
+
+from kernelwright.proof.jobs import Contest, ContestResult, Trial
+from kernelwright.proof.worker import flags, gate
+from kernelwright.proof.worker.clock import contestants_of, performance
+from kernelwright.proof.worker.failed import failure_of
+from kernelwright.proof.worker.judge import judge
+from kernelwright.proof.worker.observe import observe
+from kernelwright.proof.worker.statistics import timing_of
+from kernelwright.proof.worker.subject import unload
+from kernelwright.proof.worker.timing import Contestant, clock_for, interleaved
+from kernelwright.values import Failure, FailureKind, Timing
+
+
+def run_contest(job: Contest, report: Callable[[str], None]) -> ContestResult:
+    """Time all contestants; one that fails has a Failure in its place. Raises JobFailed for the baseline's own faults."""
+    trial = Trial(job.path, job.baseline, job.baseline, job.candidate, job.workload, limits=job.limits)
+    gate.set_threads(job.limits)
+    try:
+        bench = gate.open_bench(trial)
+    except gate.Rejected as rejected:
+        return ContestResult({"candidate": Failure(FailureKind.WORKLOAD_FAILED, rejected.check.detail)})
+    try:
+        return _contest(job, bench, report)
+    except gate.Rejected as rejected:
+        return ContestResult({"candidate": Failure(FailureKind.WORKLOAD_FAILED, rejected.check.detail)})
+    finally:
+        flags.write(bench.settings)
+        unload(bench.baseline)
+        unload(bench.candidate)
+
+
+def _contest(job: Contest, bench: gate.Bench, report: Callable[[str], None]) -> ContestResult:
+    variation = performance(bench)
+    targets, inputs = gate.targets_for(bench, variation), gate.make_inputs(bench, variation)
+    seen = observe(targets.baseline, inputs, seed=variation.seed)
+    judged = judge(None, seen, seen, 1)
+    weak = judged.errors[0].weak if judged.errors and all(e.weak for e in judged.errors) else ""
+    named: dict[str, Any] = {"eager": targets.baseline, "eager-tf32": targets.baseline, "candidate": targets.candidate}
+    if job.compile:
+        named["torch.compile"] = torch.compile(targets.baseline)
+    changed = set(seen.changed_inputs)
+    contestants = {
+        name: _with_flags(contestant, _tf32(bench.settings) if name == "eager-tf32" else bench.settings)
+        for name, contestant in contestants_of(named, inputs, changed).items()
+    }
+    timings: dict[str, Timing | Failure] = {}
+    for name, contestant in list(contestants.items()):
+        report(f"Warming up {name}")
+        try:
+            if contestant.prepare is not None:
+                contestant.prepare()
+            contestant.call()
+        except Exception as error:  # noqa: BLE001  (user code and compilers raise anything; each is typed here)
+            timings[name] = failure_of(error)
+            del contestants[name]
+    report("Measuring")
+    samples = interleaved(contestants, clock_for(bench.device), budget=job.limits.timing_budget)
+    return ContestResult({**{name: timing_of(values) for name, values in samples.items()}, **timings}, weak)
+
+
+def _tf32(settings: Mapping[str, Any]) -> dict[str, Any]:
+    return {**settings, "torch.backends.cuda.matmul.allow_tf32": True, "torch.backends.cudnn.allow_tf32": True}
+
+
+def _with_flags(contestant: Contestant, settings: Mapping[str, Any]) -> Contestant:
+    restore = contestant.prepare
+
+    def prepare() -> None:
+        flags.write(settings)
+        if restore is not None:
+            restore()
+
+    return replace(contestant, prepare=prepare)

@@ -1,0 +1,113 @@
+"""Quick comparison of many variants of one edit: a plain value check, a short first round, a longer one for the best."""
+
+from collections.abc import Callable
+from typing import Any
+
+from kernelwright.proof.jobs import Race, RaceResult, Trial
+from kernelwright.proof.worker import flags, gate
+from kernelwright.proof.worker.clock import contestants_of, performance
+from kernelwright.proof.worker.compare import Finding
+from kernelwright.proof.worker.failed import failure_of
+from kernelwright.proof.worker.inputs import Inputs
+from kernelwright.proof.worker.judge import judge
+from kernelwright.proof.worker.observe import Observation, named_state, observe
+from kernelwright.proof.worker.pair import constructor_arguments
+from kernelwright.proof.worker.statistics import timing_of
+from kernelwright.proof.worker.subject import unload
+from kernelwright.proof.worker.timing import Clock, clock_for, interleaved
+from kernelwright.proof.worker.tolerance import reduction_length
+from kernelwright.values import Check, Failure, FailureKind, Timing
+
+FIRST_ROUND = 0.03  # seconds per variant
+FINAL_ROUND = 0.15
+
+
+def run_race(job: Race, report: Callable[[str], None]) -> RaceResult:
+    """Timings in the order of the variants, a Failure for those that fail. Raises JobFailed for the baseline's faults."""
+    trial = Trial(job.path, job.baseline, job.baseline, job.baseline, job.workload, limits=job.limits)
+    if gate.interpreting() and gate.uses_triton(job.baseline, *job.variants):
+        reason = "Variants cannot be raced in Triton's interpreter: no GPU here."
+        return RaceResult(tuple(Failure(FailureKind.WORKLOAD_FAILED, reason) for _ in job.variants))
+    gate.set_threads(job.limits)
+    bench = gate.open_bench(trial)
+    try:
+        return RaceResult(tuple(_raced(job, bench, report)))
+    finally:
+        flags.write(bench.settings)
+        unload(bench.baseline)
+        unload(bench.candidate)
+
+
+def _raced(job: Race, bench: gate.Bench, report: Callable[[str], None]) -> list[Timing | Failure]:
+    variation = performance(bench)
+    targets, inputs = gate.targets_for(bench, variation), gate.make_inputs(bench, variation)
+    expected = observe(targets.baseline, inputs, seed=variation.seed)
+    length = reduction_length(inputs.tensors(), named_state(targets.baseline).values(), expected.tensors())
+    init = constructor_arguments(bench.baseline, variation.call, device=bench.device, seed=variation.seed)
+    clock, changed = clock_for(bench.device), set(expected.changed_inputs)
+    results: list[Timing | Failure] = []
+    kept: dict[int, Any] = {}
+    modules = []
+    for number, text in enumerate(job.variants):
+        report(f"Trying variant {number + 1} of {len(job.variants)}")
+        try:
+            module = gate.load_candidate(job.path, text)
+            modules.append(module)
+            flags.write(bench.settings)
+            target = gate.candidate_target(bench, module, init, targets.baseline)
+            results.append(_first_round(target, bench, inputs, expected, length, clock, changed))
+            kept[number] = target
+        except gate.Rejected as rejected:
+            results.append(_failure(rejected))
+    best = sorted(kept, key=lambda n: results[n].median_ms)[: max(2, len(kept) // 3)]
+    if len(best) > 1:
+        report(f"Comparing the best {len(best)}")
+        finalists = {str(number): kept[number] for number in best}
+        budget = min(FINAL_ROUND * len(best), job.limits.timing_budget)
+        samples = interleaved(contestants_of(finalists, inputs, changed), clock, budget=budget, fewest=10)
+        for number in best:
+            results[number] = timing_of(samples[str(number)])
+    for module in modules:
+        unload(module)
+    return results
+
+
+def _first_round(
+    target: Any,
+    bench: gate.Bench,
+    inputs: Inputs,
+    expected: Observation,
+    length: int,
+    clock: Clock,
+    changed: set[int],
+) -> Timing:
+    """A value check against the baseline, then a few samples. Raises Rejected."""
+    case = bench.trial.workload.described
+    try:
+        observed = observe(target, inputs, seed=bench.trial.limits.first_seed)
+        # Without an fp64 reference: loose by the baseline's unknown error, yet far below any real mistake.
+        found = judge(None, expected, observed, 64 * length).finding
+        if found is not None:
+            raise gate.Rejected(_check(found, case))
+        del observed
+        samples = interleaved(
+            contestants_of({"variant": target}, inputs, changed), clock, budget=FIRST_ROUND, fewest=5, most=50
+        )
+    except gate.Rejected:
+        raise
+    except (Exception, SystemExit) as error:
+        raise gate.rejection(error, case) from error
+    return timing_of(samples["variant"])
+
+
+def _check(found: Finding, case: str) -> Check:
+    return Check(found.name, case, False, found.detail)
+
+
+def _failure(rejected: gate.Rejected) -> Failure:
+    cause = rejected.__cause__
+    if isinstance(cause, Exception):
+        typed = failure_of(cause)
+        if typed.kind in (FailureKind.COMPILE_FAILED, FailureKind.OUT_OF_MEMORY, FailureKind.CRASHED):
+            return typed
+    return Failure(FailureKind.WORKLOAD_FAILED, f"{rejected.check.name}: {rejected.check.detail}")

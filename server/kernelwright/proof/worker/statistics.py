@@ -1,0 +1,41 @@
+"""Medians, quantiles and the interval of a ratio of medians, from interleaved samples."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from kernelwright.values import Timing
+
+RESAMPLES = 2000
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """A ratio of medians with its 95 % interval."""
+
+    value: float
+    low: float
+    high: float
+
+
+def timing_of(samples: np.ndarray) -> Timing:
+    """Median and the 10 % and 90 % quantiles of samples in milliseconds."""
+    low, median, high = np.quantile(samples, (0.1, 0.5, 0.9))
+    return Timing(float(median), float(low), float(high), len(samples))
+
+
+def ratio_of_medians(numerator: np.ndarray, denominator: np.ndarray, *, seed: int = 0) -> Ratio:
+    """median(numerator) / median(denominator) with a 95 % percentile bootstrap interval.
+
+    Sample i of both comes from the same round. Whole rounds are drawn, so that a drift of the clock that slows a round
+    as a whole cancels (Efron and Tibshirani, An Introduction to the Bootstrap, 1993, chapters 8 and 13). Deterministic
+    for a seed. Both arrays must have the same length, at least 1, and be positive.
+    """
+    if len(numerator) != len(denominator) or not len(numerator):
+        raise ValueError("a ratio needs as many samples of both, and at least one")
+    rounds = len(numerator)
+    drawn = np.random.default_rng(seed).integers(0, rounds, size=(RESAMPLES, rounds))
+    ratios = np.median(numerator[drawn], axis=1) / np.median(denominator[drawn], axis=1)
+    low, high = np.quantile(ratios, (0.025, 0.975))
+    value = float(np.median(numerator) / np.median(denominator))
+    return Ratio(value, min(float(low), value), max(float(high), value))

@@ -1,0 +1,191 @@
+"""The clock: samples of several calls, interleaved in random order, on a cold L2 and a quiet interpreter."""
+
+import gc
+import os
+import random
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+
+# Taken before any user code runs: a file that replaces them later does not change what is measured.
+_now = time.perf_counter_ns
+_Event = torch.cuda.Event
+_record, _wait, _elapsed = _Event.record, _Event.synchronize, _Event.elapsed_time
+_device_wait = torch.cuda.synchronize
+
+FEWEST, MOST = 20, 400
+SHORTEST_SAMPLE = 50e-6  # seconds; shorter calls are batched on the CPU, where one reading of the clock costs 50 ns
+_FLUSH_AT_LEAST = 128 << 20
+
+
+@dataclass(frozen=True)
+class Contestant:
+    """A call to time; `prepare` runs before each sample, outside the measured time (it restores changed inputs)."""
+
+    call: Callable[[], Any]
+    prepare: Callable[[], None] | None = None
+
+
+@dataclass
+class Clock:
+    """How one sample is taken on a device. `residual_ms` is the least time that work ran on after the sample's end."""
+
+    device: str
+    flush: torch.Tensor | None = None
+    residual_ms: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def cuda(self) -> bool:
+        return self.device == "cuda"
+
+
+def clock_for(device: str) -> Clock:
+    """A clock; on CUDA with a buffer twice as large as L2, written before each sample."""
+    if device != "cuda":
+        return Clock(device)
+    l2 = getattr(torch.cuda.get_device_properties(torch.cuda.current_device()), "L2_cache_size", 0)
+    return Clock(device, torch.empty(max(2 * l2, _FLUSH_AT_LEAST), dtype=torch.uint8, device=device))
+
+
+def interleaved(
+    contestants: Mapping[str, Contestant],
+    clock: Clock,
+    *,
+    budget: float,
+    fewest: int = FEWEST,
+    most: int = MOST,
+    seed: int = 0,
+    between: Callable[[str], None] | None = None,
+) -> dict[str, np.ndarray]:
+    """Milliseconds per call; sample i of every contestant is from round i, and each round has its own random order.
+
+    As many rounds as fit into `budget` seconds, at least `fewest` unless those would take four budgets, and never less
+    than 5. `between` is told the progress. Raises what a contestant raises.
+    """
+    batches: dict[str, int] = {}
+    cost = 0.0
+    for name, contestant in contestants.items():
+        batches[name], seconds = _warmed(contestant, clock)
+        cost += seconds
+    rounds = int(budget / max(cost, 1e-9))
+    floor = fewest if cost * fewest <= 4 * budget else max(5, int(4 * budget / cost))
+    rounds = min(max(rounds, floor), most)
+    samples: dict[str, list[float]] = {name: [] for name in contestants}
+    order, shuffle = list(contestants), random.Random(seed).shuffle
+    told = started = _now()
+    with _quiet():
+        for number in range(rounds):
+            if number >= floor and _now() - started > 2e9 * budget:
+                break  # the machine is busy with other work: the estimate of the cost was too low
+            shuffle(order)
+            for name in order:
+                samples[name].append(_sample(name, contestants[name], batches[name], clock))
+            if between is not None and _now() - told > 500_000_000:
+                told = _now()
+                between(f"Measuring, round {number + 1} of {rounds}")
+    return {name: np.array(values) for name, values in samples.items()}
+
+
+def cpu_threads(asked: int) -> int:
+    """The threads that torch gets on the CPU: as asked, else one per physical core that this process may use."""
+    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(asked, usable) if asked > 0 else min(_physical_cores() or usable, usable)
+
+
+def clocks_of_gpu() -> dict[str, str]:
+    """The SM clock and temperature, when pynvml is installed; nothing otherwise."""
+    try:
+        import pynvml
+    except ImportError:
+        return {}
+    try:
+        pynvml.nvmlInit()
+        uuid = str(torch.cuda.get_device_properties(torch.cuda.current_device()).uuid)
+        handle = pynvml.nvmlDeviceGetHandleByUUID(uuid if uuid.startswith("GPU-") else f"GPU-{uuid}")
+        clock = pynvml.nvmlDeviceGetClockInfo(handle, pynvml.NVML_CLOCK_SM)
+        heat = pynvml.nvmlDeviceGetTemperature(handle, pynvml.NVML_TEMPERATURE_GPU)
+        return {"SM clock": f"{clock} MHz", "temperature": f"{heat} C"}
+    except (pynvml.NVMLError, AttributeError):
+        return {}
+
+
+def _warmed(contestant: Contestant, clock: Clock) -> tuple[int, float]:
+    """(calls per sample, seconds per sample with what surrounds it), after compiling and warming up."""
+    begun = _now()
+    _once(contestant, clock)
+    if (_now() - begun) < 1_000_000_000:
+        _once(contestant, clock)
+    begun = _now()
+    _once(contestant, clock)
+    single = (_now() - begun) / 1e9
+    batch = 1
+    if not clock.cuda and contestant.prepare is None and single < SHORTEST_SAMPLE:
+        batch = int(np.ceil(SHORTEST_SAMPLE / max(single, 1e-7)))
+    begun = _now()
+    _sample("", contestant, batch, clock)
+    return batch, max((_now() - begun) / 1e9, 1e-6)
+
+
+def _once(contestant: Contestant, clock: Clock) -> None:
+    if contestant.prepare is not None:
+        contestant.prepare()
+    contestant.call()
+    if clock.cuda:
+        _device_wait()
+
+
+def _sample(name: str, contestant: Contestant, batch: int, clock: Clock) -> float:
+    if contestant.prepare is not None:
+        contestant.prepare()
+    call = contestant.call
+    if not clock.cuda:
+        begun = _now()
+        for _ in range(batch):
+            call()
+        return (_now() - begun) / batch / 1e6
+    start, end = _Event(enable_timing=True), _Event(enable_timing=True)
+    clock.flush.zero_()
+    _record(start)
+    call()
+    _record(end)
+    _wait(end)
+    ended = _now()
+    _device_wait()
+    residual = (_now() - ended) / 1e6
+    clock.residual_ms[name] = min(residual, clock.residual_ms.get(name, residual))
+    return float(_elapsed(start, end))
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """No garbage collection within samples."""
+    was = gc.isenabled()
+    gc.collect()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()
+
+
+def _physical_cores() -> int:
+    """Cores without their hyper-threads; 0 where the system does not say."""
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as file:
+            lines: Sequence[str] = file.read().splitlines()
+    except OSError:
+        return 0
+    pairs, package = set(), "0"
+    for line in lines:
+        key, _, value = line.partition(":")
+        if key.strip() == "physical id":
+            package = value.strip()
+        if key.strip() == "core id":
+            pairs.add((package, value.strip()))
+    return len(pairs)
