@@ -46,6 +46,7 @@ class Workers:
         self._device: Device | None = None
         self._probing = asyncio.Lock()
         self._jobs: set[asyncio.Task[Answer]] = set()
+        self._endings: set[asyncio.Task[None]] = set()
         self._closed = False
 
     async def device(self) -> Device | Failure:
@@ -92,7 +93,7 @@ class Workers:
         jobs = list(self._jobs)
         for job in jobs:
             job.cancel()
-        await asyncio.gather(*jobs, return_exceptions=True)
+        await asyncio.gather(*jobs, *self._endings, return_exceptions=True)
         await asyncio.gather(self._running.close(), self._compiling.close())
 
     async def _work(self, job: Job, timeout: float, report: Report, priority: Priority) -> Answer:
@@ -155,7 +156,11 @@ class Workers:
             answer, healthy = await self._attempt(process, job, timeout, report)
             return answer
         finally:
-            await asyncio.shield(station.give_back(process, healthy))
+            # Cancelling may not interrupt this: the turn is held until the process is gone.
+            ending = asyncio.create_task(station.give_back(process, healthy))
+            self._endings.add(ending)
+            ending.add_done_callback(self._endings.discard)
+            await asyncio.shield(ending)
 
     async def _attempt(self, process: WorkerProcess, job: Job, timeout: float, report: Report) -> tuple[Answer, bool]:
         """The answer, and whether the process can be used again."""

@@ -17,7 +17,7 @@ from kernelwright.values import Failure, FailureKind
 BOOTSTRAP = Path(__file__).parent / "worker" / "bootstrap.py"
 _HELLO_LIMIT = 30.0  # seconds until the interpreter runs our first line
 _READY_LIMIT = 300.0  # seconds until torch is imported, from a cold network disk too
-_WATCH = 0.1  # seconds between looks at a busy worker
+_WATCH = 0.2  # seconds between looks at a busy worker
 _LOG_BYTES = 64 << 10
 
 Report = Callable[[str], None]
@@ -55,7 +55,7 @@ class WorkerProcess:
         """A worker that takes jobs. Raises StartFailed, leaving nothing behind."""
         ours, theirs = socket.socketpair()
         printed, printing = os.pipe()
-        command = [interpreter, "-s", str(BOOTSTRAP), str(theirs.fileno()), role]
+        command = [interpreter, "-s", str(BOOTSTRAP), str(theirs.fileno()), role, str(os.getpid())]
         try:
             popen = subprocess.Popen(
                 command,

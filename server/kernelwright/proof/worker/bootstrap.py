@@ -1,5 +1,6 @@
-# Started by the server with the user's interpreter: makes the package importable from its folder alone, never the
-# site-packages that holds it, then runs the worker. Plain old syntax, so that an old Python can still say that it is.
+"""Started by the server with the user's interpreter: makes the package importable from its folder alone, never the
+site-packages that holds it, then runs the worker. Plain old syntax, so that an old Python can still say that it is."""
+
 import os
 import sys
 
@@ -19,7 +20,7 @@ def main():
     register("kernelwright", os.path.dirname(os.path.dirname(worker_folder)))
     from kernelwright.proof.worker import loop
 
-    loop.main(descriptor, role)
+    loop.main(descriptor, role, int(sys.argv[3]))
 
 
 def register(name, folder):

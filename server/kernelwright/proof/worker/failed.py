@@ -48,6 +48,8 @@ def failure_of(error: BaseException, path: str = "", kind: FailureKind = Failure
         return Failure(FailureKind.CRASHED, message, detail, line)
     if isinstance(error, ModuleNotFoundError) and (error.name or "").split(".")[0] in _OURS:
         return Failure(FailureKind.MISSING_PACKAGE, missing_package(str(error.name)), detail, line)
+    if type(error).__name__ == "InterpreterFault":
+        return Failure(FailureKind.CRASHED, str(error), detail, line)
     names = {base.__name__ for base in type(error).__mro__}
     if names & {
         "CompilationError",

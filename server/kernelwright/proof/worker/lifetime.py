@@ -11,14 +11,13 @@ import time
 _PR_SET_PDEATHSIG = 1
 
 
-def bind_to_server(descriptor: int) -> None:
-    """Die with the parent process, keep the pipe private, and let the system sacrifice this process first."""
+def bind_to_server(descriptor: int, server: int) -> None:
+    """Die with the parent process `server`, keep the pipe private, and be the first that the system sacrifices."""
     os.set_inheritable(descriptor, False)
-    server = os.getppid()
     if sys.platform == "linux":
         ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
         _offer_to_the_oom_killer()
-    if os.getppid() != server or server == 1:
+    if os.getppid() != server:
         os._exit(0)  # the server ended before the signal was asked for
     threading.Thread(target=_watch, args=(server,), daemon=True, name="kernelwright-watch").start()
     faulthandler.enable()

@@ -7,7 +7,7 @@ import socket
 import sys
 from collections.abc import Callable
 
-from kernelwright.proof.jobs import Answer, Capture, Compile, Contest, Job, Probe, Race, Trial
+from kernelwright.proof.jobs import Answer, Capture, Compile, Contest, Job, Probe, Race, Trial, TrialResult
 from kernelwright.proof.worker import failed, lifetime
 from kernelwright.proof.worker.frames import HEADER, Hello, Ready, Reply, Request, Stage, body_length, pack, unpack
 from kernelwright.values import Failure, FailureKind
@@ -26,15 +26,20 @@ HANDLERS: dict[type, tuple[str, str]] = {
 }
 
 
+_owner = 0  # the process that serves the pipe
+
+
 def handler_of(job: Job) -> Handler:
     """The function that answers this kind of job."""
     module, function = HANDLERS[type(job)]
     return getattr(importlib.import_module(f"{__package__}.{module}"), function)
 
 
-def main(descriptor: int, role: str) -> None:
-    """Serve jobs on the socket `descriptor` until the server closes it. `role` is "run" or "compile"."""
-    lifetime.bind_to_server(descriptor)
+def main(descriptor: int, role: str, server: int) -> None:
+    """Serve jobs on the socket `descriptor` until the process `server` closes it. `role` is "run" or "compile"."""
+    lifetime.bind_to_server(descriptor, server)
+    global _owner
+    _owner = os.getpid()
     pipe = socket.socket(fileno=descriptor)
     _send(pipe, Hello(python=sys.version.split()[0]))
     prepare(role)
@@ -81,9 +86,12 @@ def answer_of(job: Job, report: Report) -> tuple[Answer, bool]:
     try:
         answer = handler_of(job)(job, report)
     except (Exception, SystemExit, KeyboardInterrupt) as error:  # noqa: BLE001  (user code raises anything; it is typed here)
-        failure = failed.failure_of(error, path)
-        return failure, _is_fatal(failure)
-    return answer, _is_fatal(answer)
+        answer = failed.failure_of(error, path)
+    poison = _poison()
+    if poison is not None and _looks_fine(answer):
+        return poison, True
+    held = isinstance(answer, Failure) and answer.kind in (FailureKind.OUT_OF_MEMORY, FailureKind.CRASHED)
+    return answer, held or poison is not None
 
 
 def _missing() -> Failure | None:
@@ -100,18 +108,23 @@ def _missing() -> Failure | None:
     return None
 
 
-def _is_fatal(answer: Answer) -> bool:
-    """Memory may be held, or the CUDA context gone: every sticky CUDA error also fails the next synchronisation."""
-    if isinstance(answer, Failure) and answer.kind in (FailureKind.OUT_OF_MEMORY, FailureKind.CRASHED):
-        return True
+def _poison() -> Failure | None:
+    """The Failure of a CUDA context that is gone: a sticky error also fails the next synchronisation."""
     torch = sys.modules.get("torch")
     if torch is None or not torch.cuda.is_available() or not torch.cuda.is_initialized():
-        return False
+        return None
     try:
         torch.cuda.synchronize()
-    except RuntimeError:
-        return True
-    return False
+    except RuntimeError as error:
+        return failed.failure_of(error, kind=FailureKind.CRASHED)
+    return None
+
+
+def _looks_fine(answer: Answer) -> bool:
+    """An answer that blames nobody cannot stand when the device has failed meanwhile."""
+    if isinstance(answer, TrialResult):
+        return answer.verdict.passed
+    return not isinstance(answer, Failure)
 
 
 def _flush() -> None:
@@ -124,6 +137,8 @@ def _flush() -> None:
 
 
 def _send(pipe: socket.socket, frame: Hello | Ready | Stage | Reply) -> None:
+    if os.getpid() != _owner:
+        os._exit(0)  # a child that user code forked, and that came back up the stack
     pipe.sendall(pack(frame))
 
 
