@@ -306,6 +306,9 @@ def test_a_rule_writes_less_work_that_means_the_same(
             "Model()(randn(50, 3))",
             "F.linear(x, weight, bias)",
         ),
+        ("nn.Linear(3, 4)", "return (self.conv(x) - 1) * 3 / 2", "Model()(randn(5, 3))", "alpha=3 / 2)"),
+        ("nn.Linear(3, 4)", "y = -self.conv(x)\nreturn y + y", "Model()(randn(5, 3))", "self.conv.weight.T, alpha=-2)"),
+        ("nn.Linear(3, 4)", "return 5 - self.conv(x) / 2", "Model()(randn(5, 3))", "alpha=-1.0 / 2)"),
     ],
 )
 def test_scales_and_shifts_fold_into_the_weights(layer: str, forward: str, call: str, expected: str) -> None:
@@ -385,7 +388,7 @@ def test_the_mean_of_a_convolution_is_taken_of_its_input(layer: str, forward: st
         ("", "return x.mean(0, keepdim=True)", "Model()(randn(1, 4))", "No algebraic rule"),
         ("", "return torch.matmul(x.T, y.T)", "Model()(randn(4, 3), randn(5, 4))", "No algebraic rule"),
         ("", "return (x @ y) * 2", "Model()(randn(3, 9), randn(9, 3))", "no larger"),
-        ("self.fc = nn.Linear(40, 50)", "return self.fc(x) * 2", "Model()(randn(3, 40))", "weights"),
+        ("self.fc = nn.Linear(40, 50, bias=False)", "return self.fc(x) * 2", "Model()(randn(3, 40))", "weights"),
         (
             "self.p = 0.0\nself.drop = nn.Dropout(self.p)",
             "return self.drop(x * 2)",

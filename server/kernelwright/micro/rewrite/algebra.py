@@ -28,7 +28,10 @@ class Match:
 
 @dataclass(frozen=True)
 class Step:
-    """One affine operation on `value`: `op` is "mul", "div", "add", "sub", "rsub" or "neg"; `other` its operand."""
+    """One affine operation on `value`: `op` is "mul", "div", "add", "sub", "rsub" or "neg"; `other` its operand.
+
+    `position` is that of the operand in the call; -1 where it is in no call, as the 2 of x + x.
+    """
 
     node: Node
     op: str
@@ -59,7 +62,7 @@ class View:
     def _users(self) -> dict[int, list[Node]]:
         users: dict[int, list[Node]] = {}
         for node in self.graph.nodes:
-            for v in references(node):
+            for v in dict.fromkeys(references(node)):
                 users.setdefault(v, []).append(node)
         return users
 
@@ -110,6 +113,8 @@ class View:
         ]
         if node.op == "neg":
             return Step(node, "neg", node.args[0].id)
+        if len(whole) == 2 and node.op == "add" and node.args[0] == node.args[1]:
+            return Step(node, "mul", node.args[0].id, 2, -1)
         if not whole or (len(whole) > 1) or any(isinstance(a, bool | str | None) for a in node.args):
             return None
         position = whole[0]
@@ -155,23 +160,32 @@ class Factor:
     def is_one(self) -> bool:
         return self == Factor()
 
+    @property
+    def number(self) -> str:
+        """This factor as an expression."""
+        number = "".join([" * ".join(self.above) or "1.0", *(f" / {d}" for d in self.below)])
+        single = len(self.above) + len(self.below) <= 1
+        return f"-{number if single else f'({number})'}" if self.negative else number
+
     def times(self, text: str) -> str:
         """`text`, times this factor as one number."""
-        if not self.above and not self.below:
-            return f"-({text})" if self.negative else text
-        sign = "-" if self.negative else ""
+        if self.negative and (not self.above or self.is_one):
+            return f"-({Factor(self.above, self.below).times(text)})"
+        if self.is_one:
+            return text
         if not self.above and len(self.below) == 1:
-            return f"{text} / {sign}{self.below[0]}" if not sign else f"-({text} / {self.below[0]})"
-        number = " * ".join(self.above) or "1.0"
-        number = "".join([number, *(f" / {d}" for d in self.below)])
-        return f"{text} * {sign}{number if len(self.above) + len(self.below) == 1 else f'({number})'}"
+            return f"{text} / {self.below[0]}"
+        several = len(self.above) + len(self.below) > 1 and not self.negative
+        return f"{text} * {f'({self.number})' if several else self.number}"
 
 
 def written(step: Step, spelling: Spelling) -> str:
     """The operand of a step as source."""
     if isinstance(step.other, TensorRef):
         return spelling.value(step.other.id)
-    return spelling.scalar(step.node, step.position, "other")
+    if step.position < 0:
+        return repr(step.other)  # x + x: nobody wrote the 2
+    return spelling.scalar(step.node, step.position, "other" if step.position else "input")
 
 
 def applied(step: Step, text: str, operand: str) -> str:

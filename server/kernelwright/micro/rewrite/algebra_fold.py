@@ -28,18 +28,24 @@ def folded_into_weights(view: View, node: Node) -> Match | Refusal | None:
 
     def write(spelling: Spelling) -> Code:
         x, old = spelling.value(core.args[0].id), spelling.value(weight)
-        changed, bias = _folded(view, core, found, steps, spelling)
+        factor, changed, bias = _folded(view, core, found, steps, spelling)
         shifted = "The shift is part of the bias: added once for each channel, not for each output."
         scaling = "Scale and shift are applied to the few weights instead of the many outputs."
         lines = [f"# {scaling if scaled else shifted}"]
         new = old
-        if changed:
+        by_alpha = scaled and _takes_alpha(view, core, steps)
+        if by_alpha:
+            lines = ["# The product is scaled as it is written; only the bias is scaled beforehand."]
+        elif changed:
             new = spelling.fresh("weight")
             lines.append(f"{new} = {changed}")
         if bias and not is_path(bias):
             name = spelling.fresh("bias")
             lines.append(f"{name} = {bias}")
             bias = name
+        if by_alpha:
+            product = f"{spelling.torch}.addmm({bias}, {x}, {old}.T, alpha={factor.number})"
+            return Code(product, tuple(lines))
         if found is not None:
             return Code(written_call(found, spelling, x, new, bias), tuple(lines))
         return Code(f"{spelling.functional}.linear({', '.join(filter(None, (x, new, bias)))})", tuple(lines))
@@ -77,7 +83,14 @@ def _foldable(view: View, node: Node) -> tuple[tuple[Step, ...], Node | None]:
 def _saving(view: View, core: Node, steps: tuple[Step, ...]) -> int:
     """Bytes: a pass over the outputs for each step, less the pass over the weights that scales need."""
     scaled = any(s.scales or s.op == "rsub" for s in steps)
-    return 2 * view.bytes(core.outputs[0]) * len(steps) - (2 * view.bytes(core.args[1].id) if scaled else 0)
+    spent = 2 * view.bytes(core.args[1].id) if scaled and not _takes_alpha(view, core, steps) else 0
+    return 2 * view.bytes(core.outputs[0]) * len(steps) - spent
+
+
+def _takes_alpha(view: View, core: Node, steps: tuple[Step, ...]) -> bool:
+    """Whether addmm can scale the product while writing it: for a matrix, a bias, and scales that are numbers."""
+    biased = core.op == "linear" and core.args[2] is not None and len(view.shape(core.args[0].id)) == 2
+    return biased and all(step.by_scalar or not step.scales for step in steps)
 
 
 def _goes_on(view: View, node: Node, core: Node, steps: tuple[Step, ...]) -> bool:
@@ -107,8 +120,8 @@ def _single(view: View, step: Step) -> bool:
 
 def _folded(
     view: View, core: Node, found: Convolution | None, steps: tuple[Step, ...], spelling: Spelling
-) -> tuple[str, str]:
-    """The new weight ("" when unchanged) and the new bias ("" for none)."""
+) -> tuple[Factor, str, str]:
+    """The scalar factor, the new weight ("" when unchanged) and the new bias ("" for none)."""
     weight = spelling.value(core.args[1].id)
     old = core.args[2] if len(core.args) > 2 else core.kwargs.get("bias")
     bias = spelling.value(old.id) if isinstance(old, TensorRef) else ""
@@ -133,7 +146,7 @@ def _folded(
         if found is not None and found.transposed and found.groups != 1:
             channels = f"{channels} * {found.groups}"
         bias = f"{weight}.new_zeros({channels}) + {atom(bias)}"
-    return (changed if changed != weight else ""), bias
+    return factor, (changed if changed != weight else ""), bias
 
 
 def _after(bias: str, step: Step, operand: str) -> str:

@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass
 
-from kernelwright.micro.rewrite.algebra import Factor, Match, Step, View, line_of
+from kernelwright.micro.rewrite.algebra import Factor, Match, Step, View, line_of, written
 from kernelwright.micro.rewrite.algebra_source import Code, Spelling, atom
 from kernelwright.values import Argument, Node, Refusal, TensorRef
 
@@ -69,7 +69,7 @@ def _run(view: View, node: Node) -> tuple[tuple[Step, ...], int]:
 
 
 def _number(step: Step, spelling: Spelling) -> str:
-    return spelling.scalar(step.node, step.position, "other" if step.position else "input")
+    return written(step, spelling)
 
 
 @dataclass(frozen=True)
