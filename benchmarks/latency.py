@@ -1,10 +1,11 @@
 """Hover and code-action latency of the running server, as an editor sees it, over a file with kernels of both kinds.
 
-Two ways of asking: again on the same text, and each time after one character was typed. Writes `results/latency.json`.
+Two ways of asking: again on the same text, and each time after a kernel was changed. Writes `results/latency.json`.
 """
 
 import argparse
 import asyncio
+import itertools
 import json
 import platform
 import statistics
@@ -22,7 +23,8 @@ sys.path[:0] = [str(HERE.parent / "tests"), str(HERE.parent / "server")]
 from lsp.editor import Editor, start, stop  # noqa: E402
 from lsp.examples import LINEAR_SUM, PLAIN, SOFTMAX  # noqa: E402
 
-FILE = "\n\n".join((SOFTMAX, LINEAR_SUM, PLAIN))
+NOTED = SOFTMAX.replace("row = tl.program_id(0)\n", "row = tl.program_id(0)  # note 0\n")
+FILE = "\n\n".join((NOTED, LINEAR_SUM, PLAIN))
 KERNELS = ("softmax_kernel(", "Model(", "scaled(")
 LIMIT = 10.0  # ms
 
@@ -41,13 +43,15 @@ async def sample(
 
 
 async def measure(editor: Editor, uri: str, runs: int) -> dict[str, dict[str, float]]:
+    notes, later = itertools.count(), itertools.count(1)
+
     async def nothing() -> None:
         return
 
     async def typing() -> None:
-        """One character, and the pause that a person leaves before looking at something."""
-        editor.type(uri, "BLOCK: tl.constexpr):\n    row", "BLOCK: tl.constexpr):\n    row ")
-        editor.type(uri, "    row ", "    row")
+        """A small change inside a kernel, and the pause that a person leaves before looking at something."""
+        old, new = f"# note {next(notes)}\n", f"# note {next(later)}\n"
+        editor.type(uri, old, new)
         await asyncio.sleep(0.15)
 
     figures = {}

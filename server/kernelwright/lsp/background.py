@@ -7,6 +7,8 @@ from kernelwright.lsp.session import Session
 from kernelwright.values import Outcome
 
 _TYPING = 0.05  # seconds of quiet before findings are worked out again
+_LOOKING = 0.1  # and before the menus are, so that a hover or the action menu need not wait for them
+_MOST_MENUS = 8  # a file with more kernels is worked out when asked for
 
 
 class Background:
@@ -18,6 +20,7 @@ class Background:
 
     def edited(self, uri: str) -> None:
         self._later(uri, "publish", _TYPING, lambda: diagnostics.publish(self._session, uri))
+        self._later(uri, "menu", _LOOKING, lambda: self._prepare(uri))
         if self._session.settings.verify_on == "idle":
             self._later(uri, "verify", self._session.settings.idle_seconds, lambda: self._verify(uri))
 
@@ -33,6 +36,11 @@ class Background:
         if (uri, what) in self._timers:
             self._timers[(uri, what)].cancel()
         self._timers[(uri, what)] = asyncio.get_running_loop().call_later(seconds, act)
+
+    def _prepare(self, uri: str) -> None:
+        snapshot = self._session.documents.get(uri)
+        for kernel in snapshot.kernels[:_MOST_MENUS] if snapshot else ():
+            self._session.menu(snapshot, kernel)
 
     def _verify(self, uri: str) -> None:
         self._session.spawn(_verify_stale(self._session, uri))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from lsprotocol import types as lsp
 
 from kernelwright import words
+from kernelwright.lsp import workload_fix
 from kernelwright.lsp.results import Result
 from kernelwright.lsp.session import Session
 from kernelwright.lsp.snapshot import Snapshot
@@ -49,7 +50,8 @@ def pull(session: Session, params: lsp.DocumentDiagnosticParams) -> lsp.RelatedF
 
 def of_snapshot(session: Session, snapshot: Snapshot) -> list[lsp.Diagnostic]:
     results = [d for kernel in snapshot.kernels for d in of_kernel(session, snapshot, kernel)]
-    return [*results, *_workload_problems(snapshot), *(_findings(snapshot) if session.settings.findings else ())]
+    remarks = [*_lacking(snapshot), *_findings(snapshot)] if session.settings.findings else []
+    return [*results, *_workload_problems(snapshot), *remarks]
 
 
 def of_kernel(session: Session, snapshot: Snapshot, kernel: Kernel) -> list[lsp.Diagnostic]:
@@ -120,6 +122,13 @@ def _workload_problems(snapshot: Snapshot) -> list[lsp.Diagnostic]:
             problem.message,
         )
         for problem in problems(snapshot.text)
+    ]
+
+
+def _lacking(snapshot: Snapshot) -> list[lsp.Diagnostic]:
+    return [
+        _diagnostic(snapshot.name_range(kernel), lsp.DiagnosticSeverity.Hint, workload_fix.CODE, reason)
+        for kernel, reason in workload_fix.lacking(snapshot)
     ]
 
 

@@ -36,8 +36,6 @@ async def configuration_changed(session: Session, params: lsp.DidChangeConfigura
         await _ask(session)
     else:
         _use(session, params.settings)
-    for snapshot in session.documents:
-        diagnostics.publish(session, snapshot.uri)
 
 
 async def shut_down(session: Session, params: None) -> None:
@@ -55,3 +53,5 @@ def _use(session: Session, data: object) -> None:
     session.use(settings)
     for problem in problems:
         session.client.tell(problem, lsp.MessageType.Warning)
+    for snapshot in session.documents:
+        diagnostics.publish(session, snapshot.uri)

@@ -2,7 +2,7 @@
 
 from lsprotocol import types as lsp
 
-from kernelwright.lsp import applying
+from kernelwright.lsp import applying, workload_fix
 from kernelwright.lsp.session import Session
 from kernelwright.lsp.snapshot import Snapshot
 from kernelwright.values import Edits
@@ -16,13 +16,11 @@ def quick_fixes(
         "text_document.code_action.data_support"
     )
     actions: list[lsp.CodeAction] = []
-    for title, place, code, edits in _fixes(session, snapshot):
-        if not _touch(place, where):
-            continue
+    for title, place, code, edits in _fixes(session, snapshot, where):
         action = lsp.CodeAction(title, lsp.CodeActionKind.QuickFix)
         action.diagnostics = [d for d in shown if d.code == code and _touch(d.range, place)] or None
         if later:
-            action.data = {"uri": snapshot.uri, "version": snapshot.version, "title": title, "code": code}
+            action.data = {"uri": snapshot.uri, "version": snapshot.version, "title": title, "line": place.start.line}
         else:
             action.edit = applying.workspace_edit(session.client, snapshot, edits, title)
         actions.append(action)
@@ -35,17 +33,19 @@ def resolve(session: Session, action: lsp.CodeAction) -> lsp.CodeAction:
     snapshot = session.documents.get(str(data.get("uri", "")))
     if snapshot is None or snapshot.version != data.get("version"):
         return action
-    for title, _, code, edits in _fixes(session, snapshot):
-        if (title, code) == (data.get("title"), data.get("code")):
+    line = lsp.Position(int(data.get("line", 0)), 0)
+    for title, _, _, edits in _fixes(session, snapshot, lsp.Range(line, lsp.Position(line.line + 1, 0))):
+        if title == data.get("title"):
             action.edit = applying.workspace_edit(session.client, snapshot, edits, title)
             break
     return action
 
 
-def _fixes(session: Session, snapshot: Snapshot) -> list[tuple[str, lsp.Range, str, Edits]]:
-    """Title, place, code of the diagnostic, and edits, of all there are."""
+def _fixes(session: Session, snapshot: Snapshot, where: lsp.Range) -> list[tuple[str, lsp.Range, str, Edits]]:
+    """Title, place, code of the diagnostic, and edits, of all that `where` touches."""
     found = [(f.fix, f) for f in snapshot.findings if f.fix is not None] if session.settings.findings else []
-    return [(fix.title, snapshot.range(f.start, f.end), f.code, fix.edits) for fix, f in found]
+    fixes = [(fix.title, snapshot.range(f.start, f.end), f.code, fix.edits) for fix, f in found]
+    return [*(fix for fix in fixes if _touch(fix[1], where)), *workload_fix.fixes(snapshot, where)]
 
 
 def _touch(one: lsp.Range, other: lsp.Range) -> bool:

@@ -1,0 +1,43 @@
+"""A kernel without a workload: the hint at its name, and the line that would give it one."""
+
+from collections.abc import Iterator
+
+from lsprotocol import types as lsp
+
+from kernelwright.lsp.snapshot import Snapshot
+from kernelwright.values import Edits, Kernel, Refusal, TextEdit
+
+CODE = "no-workload"
+
+
+def lacking(snapshot: Snapshot) -> Iterator[tuple[Kernel, str]]:
+    """Kernels that cannot be called, with the reason; not those whose own workload line is wrong, which is said there."""
+    for kernel in snapshot.kernels:
+        workload = snapshot.workload(kernel)
+        if isinstance(workload, Refusal) and workload.line is None:
+            yield kernel, workload.reason
+
+
+def fixes(snapshot: Snapshot, where: lsp.Range) -> Iterator[tuple[str, lsp.Range, str, Edits]]:
+    """Lines taken over from calls in the file, and a line guessed from the signature, for kernels named in `where`."""
+    from kernelwright.source.workload import from_benchmark, suggest_line
+
+    for kernel, _ in lacking(snapshot):
+        place = snapshot.name_range(kernel)
+        if not (place.start.line <= where.end.line and where.start.line <= place.end.line):
+            continue
+        taken = from_benchmark(snapshot.text, kernel)
+        if not isinstance(taken, Refusal):
+            title = f"Write workload lines for {kernel.entry} from the calls in this file"
+            yield title, place, CODE, _above(snapshot, kernel, taken)
+        guessed = suggest_line(snapshot.text, kernel)
+        if not isinstance(guessed, Refusal):
+            title = f"Write a workload line for {kernel.entry} from its parameters"
+            yield title, place, CODE, _above(snapshot, kernel, (guessed,))
+
+
+def _above(snapshot: Snapshot, kernel: Kernel, lines: tuple[str, ...]) -> Edits:
+    """Above the function that the line calls."""
+    number = kernel.entry_start_line if kernel.entry_start_line is not None else kernel.start_line
+    offset = snapshot.lines.starts[number]
+    return Edits(snapshot.hash, (TextEdit(offset, offset, "".join(f"{line}\n" for line in lines)),))
