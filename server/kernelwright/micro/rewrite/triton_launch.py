@@ -1,6 +1,7 @@
 """The constants of a Triton launch: which of them choose only how the kernel runs, and where the text sets them."""
 
 import ast
+import functools
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -66,10 +67,15 @@ def launch_site(text: str, kernel: Kernel) -> Site | Refusal:
     launcher = launcher_fragment(text, kernel)
     if isinstance(launcher, Refusal):
         return launcher
+    return _site(text, kernel.name, definition, launcher)
+
+
+@functools.lru_cache(maxsize=16)
+def _site(text: str, kernel: str, definition: Fragment, launcher: Fragment) -> Site | Refusal:
     assert isinstance(definition.node, ast.FunctionDef)
-    call = _launch_call(launcher.node, kernel.name)
+    call = _launch_call(launcher.node, kernel)
     if call is None:
-        return Refusal("The launch of this kernel could not be read.", line=kernel.launches[0].line)
+        return Refusal("The launch of this kernel could not be read.", line=launcher.node.lineno - 1)
     if any(isinstance(arg, ast.Starred) for arg in call.args) or any(k.arg is None for k in call.keywords):
         return Refusal("The launch passes arguments by * or **, so its constants cannot be told.", line=call.lineno - 1)
     function = _innermost_function(launcher.node, call)
@@ -288,7 +294,7 @@ def _ranged(fragment: Fragment) -> set[str]:
     """Names that are the length of a tl.arange: what makes a constexpr a block size."""
     return {
         node.args[1].id
-        for node in ast.walk(fragment.node)
+        for node in fragment.nodes
         if isinstance(node, ast.Call)
         and fragment.called(node) == "triton.language.arange"
         and len(node.args) == 2
@@ -299,7 +305,7 @@ def _ranged(fragment: Fragment) -> set[str]:
 def stepped(fragment: Fragment) -> set[str]:
     """Names that a loop advances by: the step of a range, or the divisor of a cdiv that bounds one."""
     found: set[str] = set()
-    for node in ast.walk(fragment.node):
+    for node in fragment.nodes:
         if not isinstance(node, ast.For) or not isinstance(node.iter, ast.Call):
             continue
         bounds = node.iter.args

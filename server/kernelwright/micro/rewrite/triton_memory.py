@@ -27,7 +27,7 @@ def touches(fragment: Fragment) -> tuple[Touch, ...]:
         sources.setdefault(name, []).append(value)
     names = {p.arg for p in parameters(definition)}
     found: list[Touch] = []
-    for node in ast.walk(definition):
+    for node in fragment.nodes:
         if not isinstance(node, ast.Call):
             continue
         kind, pointer = _access(fragment, node)
@@ -43,7 +43,7 @@ def size_parameters(fragment: Fragment) -> tuple[str, ...]:
     names = [p.arg for p in parameters(definition)]
     indices = _index_names(fragment)
     found: set[str] = set()
-    for node in ast.walk(definition):
+    for node in fragment.nodes:
         if isinstance(node, ast.Compare) and names_read(node) & indices:
             found |= names_read(node)
         elif isinstance(node, ast.For):

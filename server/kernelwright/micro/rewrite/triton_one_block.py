@@ -1,28 +1,24 @@
 """A row that fits one block: the passes over it become straight-line code that loads it once into registers."""
 
 import ast
-import copy
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TypeVar
 
+from kernelwright.micro.rewrite.syntax import Syntax, expanded, rebuilt, same, written
 from kernelwright.micro.rewrite.triton_assignments import assignments, parameters
 from kernelwright.micro.rewrite.triton_constants import replaced
 from kernelwright.micro.rewrite.triton_launch import Constant, Site
 from kernelwright.micro.rewrite.triton_passes import (
     Pass,
     Run,
-    expanded,
     initial,
     is_minus_infinity,
     keyword,
     loads,
     reduction,
-    same,
     same_but_other,
     where_zero,
-    written,
 )
 from kernelwright.micro.rewrite.triton_source import Fragment, assigned_names, line_offset, names_read, statements
 from kernelwright.values import Refusal, TextEdit
@@ -33,8 +29,6 @@ WARPS = "min(max({block} // 1024, 4), 16)"
 
 _ORDINAL = re.compile(r"(# )(?:(?:First|Second|Third|Fourth) pass|[Pp]ass \d)[:,] (\w)")
 _PLURAL = re.compile(r"\b(?:two|three|four|[234])[ -]pass(?:es)?\b")
-
-Syntax = TypeVar("Syntax", bound=ast.AST)
 
 
 def with_one_block(site: Site, run: Run) -> str | Refusal:
@@ -145,7 +139,7 @@ def _straight(fragment: Fragment, run: Run, one: Pass, registers: _Registers) ->
 
 def _assigned(statement: ast.stmt) -> str | None:
     names = assigned_names(statement)
-    return names.pop() if len(names) == 1 else None
+    return next(iter(names)) if len(names) == 1 else None
 
 
 def _reads_masked_lanes_anew(fragment: Fragment, one: Pass, first: Pass) -> bool:
@@ -272,28 +266,20 @@ def _triton(site: Site) -> str:
 
 def _plain(node: Syntax, variable: str, twins: Mapping[str, str]) -> Syntax:
     """`node` with the loop variable at 0, sums and products with that 0 worked out, and twins by the name that stays."""
-    return _Simplified(variable, twins).visit(copy.deepcopy(node))
+    values = {old: ast.Name(new, ast.Load()) for old, new in twins.items()} | {variable: ast.Constant(0)}
+    return rebuilt(expanded(node, values), lambda part: None, _folded)
 
 
-class _Simplified(ast.NodeTransformer):
-    def __init__(self, variable: str, twins: Mapping[str, str]) -> None:
-        self.variable = variable
-        self.twins = twins
-
-    def visit_Name(self, node: ast.Name) -> ast.expr:
-        if not isinstance(node.ctx, ast.Load):
-            return node
-        return ast.Constant(0) if node.id == self.variable else ast.Name(self.twins.get(node.id, node.id), node.ctx)
-
-    def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
-        self.generic_visit(node)
-        if isinstance(node.op, ast.Add) and _is_zero(node.left):
-            return node.right
-        if isinstance(node.op, ast.Add | ast.Sub) and _is_zero(node.right):
-            return node.left
-        if isinstance(node.op, ast.Mult) and (_is_zero(node.left) or _is_zero(node.right)):
-            return ast.Constant(0)
-        return node
+def _folded(node: ast.AST) -> ast.AST | None:
+    if not isinstance(node, ast.BinOp):
+        return None
+    if isinstance(node.op, ast.Add) and _is_zero(node.left):
+        return node.right
+    if isinstance(node.op, ast.Add | ast.Sub) and _is_zero(node.right):
+        return node.left
+    if isinstance(node.op, ast.Mult) and (_is_zero(node.left) or _is_zero(node.right)):
+        return ast.Constant(0)
+    return None
 
 
 def _is_zero(node: ast.expr) -> bool:

@@ -7,22 +7,19 @@ chunks merged pairwise (Chan, Golub and LeVeque, 1979).
 import ast
 from dataclasses import dataclass
 
+from kernelwright.micro.rewrite.syntax import expanded, rebuilt, renamed, same, written
 from kernelwright.micro.rewrite.triton_passes import (
     TL,
     Pass,
     Run,
     Update,
-    expanded,
     initial,
     is_minus_infinity,
     keyword,
     loads,
     reduction,
-    renamed,
-    same,
     same_but_other,
     where_zero,
-    written,
 )
 from kernelwright.micro.rewrite.triton_source import Fragment, assigned_names, names_read
 from kernelwright.values import Refusal
@@ -98,8 +95,8 @@ def tl(fragment: Fragment) -> str:
 
 
 def _fresh(fragment: Fragment, wanted: str) -> str:
-    used = {n.id for n in ast.walk(fragment.node) if isinstance(n, ast.Name)} | {
-        n.arg for n in ast.walk(fragment.node) if isinstance(n, ast.arg)
+    used = {n.id for n in fragment.nodes if isinstance(n, ast.Name)} | {
+        n.arg for n in fragment.nodes if isinstance(n, ast.arg)
     }
     while wanted in used:
         wanted += "_"
@@ -231,16 +228,9 @@ def _protected(fragment: Fragment, terms: ast.expr) -> bool:
     return where_zero(fragment, terms) is not None
 
 
-class _Replacement(ast.NodeTransformer):
-    def __init__(self, old: ast.AST, new: ast.expr) -> None:
-        self.old, self.new = old, new
-
-    def visit(self, node: ast.AST) -> ast.AST:
-        return self.new if node is self.old else super().visit(node)
-
-
 def _replaced(call: ast.Call, old: ast.AST, new: str) -> ast.expr:
-    return _Replacement(old, ast.parse(new, mode="eval").body).visit(call)
+    instead = ast.parse(new, mode="eval").body
+    return rebuilt(call, lambda node: instead if node is old else None)
 
 
 def _merged(

@@ -1,10 +1,10 @@
 """The passes of a Triton kernel over one row: consecutive loops over the same range, read as data flow."""
 
 import ast
-import copy
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from kernelwright.micro.rewrite.syntax import expanded, same, written
 from kernelwright.micro.rewrite.triton_source import Fragment, names_read
 from kernelwright.values import Refusal
 
@@ -62,16 +62,16 @@ def find_run(fragment: Fragment) -> Run | Refusal:
     best: list[ast.For] = []
     block: list[ast.stmt] = []
     loops = 0
-    for node in ast.walk(fragment.node):
+    for node in fragment.nodes:
         for body in (getattr(node, "body", None), getattr(node, "orelse", None)):
             if not isinstance(body, list):
                 continue
             found = [s for s in body if isinstance(s, ast.For) and isinstance(s.iter, ast.Call)]
             loops += len(found)
-            for header in {ast.dump(s.iter) for s in found}:
-                same = [s for s in found if ast.dump(s.iter) == header]
-                if len(same) > len(best):
-                    best, block = same, body
+            for loop in found:
+                alike = [s for s in found if same(s.iter, loop.iter)]
+                if len(alike) > len(best):
+                    best, block = alike, body
     if loops == 0:
         return Refusal("The kernel has no loop over a row.", line=fragment.node.lineno - 1)
     if len(best) < 2:
@@ -163,43 +163,9 @@ def _is_maximum(fragment: Fragment, call: ast.Call) -> bool:
     return fragment.called(call) == TL + "maximum" or (isinstance(call.func, ast.Name) and call.func.id == "max")
 
 
-class _Substitution(ast.NodeTransformer):
-    def __init__(self, values: Mapping[str, ast.expr]) -> None:
-        self.values = values
-
-    def visit_Name(self, node: ast.Name) -> ast.expr:
-        if isinstance(node.ctx, ast.Load) and node.id in self.values:
-            return copy.deepcopy(self.values[node.id])
-        return node
-
-
-def expanded(node: ast.expr, values: Mapping[str, ast.expr]) -> ast.expr:
-    """`node` with each name replaced by its value."""
-    return _Substitution(values).visit(copy.deepcopy(node))
-
-
-def renamed(node: ast.expr, names: Mapping[str, str]) -> ast.expr:
-    return expanded(node, {old: ast.Name(new, ast.Load()) for old, new in names.items()})
-
-
-def written(node: ast.AST) -> str:
-    return ast.unparse(node).replace("'", '"')
-
-
-class _WithoutOther(ast.NodeTransformer):
-    def visit_Call(self, node: ast.Call) -> ast.expr:
-        self.generic_visit(node)
-        node.keywords = [k for k in node.keywords if k.arg != "other"]
-        return node
-
-
-def same(left: ast.expr, right: ast.expr) -> bool:
-    return ast.dump(left) == ast.dump(right)
-
-
 def same_but_other(left: ast.expr, right: ast.expr) -> bool:
     """Equal but for what masked lanes hold."""
-    return same(_WithoutOther().visit(copy.deepcopy(left)), _WithoutOther().visit(copy.deepcopy(right)))
+    return same(left, right, ignored="other")
 
 
 def reduction(fragment: Fragment, node: ast.expr, op: str) -> ast.Call | None:

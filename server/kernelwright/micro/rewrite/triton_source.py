@@ -3,7 +3,6 @@
 import ast
 import functools
 import re
-import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -18,6 +17,11 @@ class Fragment:
     node: ast.FunctionDef | ast.ClassDef
     text: str  # the whole file
     aliases: Aliases
+
+    @functools.cached_property
+    def nodes(self) -> tuple[ast.AST, ...]:
+        """Every node of the definition, as ast.walk gives them."""
+        return tuple(ast.walk(self.node))
 
     def offset(self, line: int, column: int) -> int:
         """The code point of an ast position (line from 1, column in utf-8 bytes)."""
@@ -147,12 +151,14 @@ def statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
             yield from statements(handler.body)
 
 
-def names_read(node: ast.AST) -> set[str]:
-    return {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
+@functools.lru_cache(maxsize=4096)
+def names_read(node: ast.AST) -> frozenset[str]:
+    return frozenset(n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load))
 
 
-def assigned_names(node: ast.AST) -> set[str]:
-    return {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+@functools.lru_cache(maxsize=4096)
+def assigned_names(node: ast.AST) -> frozenset[str]:
+    return frozenset(n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
 
 
 def integer(node: ast.AST | None) -> int | None:
@@ -160,7 +166,3 @@ def integer(node: ast.AST | None) -> int | None:
     if isinstance(node, ast.Constant) and type(node.value) is int:
         return node.value
     return None
-
-
-def indented(lines: str, indent: int) -> str:
-    return textwrap.indent(textwrap.dedent(lines), " " * indent)

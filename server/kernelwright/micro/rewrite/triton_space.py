@@ -136,11 +136,11 @@ def item_bytes(workload: Workload | None) -> int:
 
 
 def has_dot(site: Site) -> bool:
-    return any(site.kernel.called(node) == "triton.language.dot" for node in ast.walk(site.kernel.node))
+    return any(site.kernel.called(node) == "triton.language.dot" for node in site.kernel.nodes)
 
 
 def has_loop(site: Site) -> bool:
-    return any(isinstance(node, ast.For | ast.While) for node in ast.walk(site.kernel.node))
+    return any(isinstance(node, ast.For | ast.While) for node in site.kernel.nodes)
 
 
 def matmul_tiles(site: Site) -> tuple[str, str, str] | None:
@@ -149,7 +149,7 @@ def matmul_tiles(site: Site) -> tuple[str, str, str] | None:
     if len(free) != 3:
         return None
     steps = stepped(site.kernel)
-    for node in ast.walk(site.kernel.node):
+    for node in site.kernel.nodes:
         if site.kernel.called(node) not in ("triton.language.zeros", "triton.language.full"):
             continue
         assert isinstance(node, ast.Call)
