@@ -128,3 +128,8 @@ def test_names_that_are_taken_are_not_taken_again() -> None:
     assert "fused_relu_mul(x)" in twice
     assert "fused_relu_mul_2(x)" in twice
     assert twice.count("import triton\n") == 1
+
+
+def test_dropout_that_is_fused_away_may_not_be_trained() -> None:
+    after = best(POINTWISE, module("x = torch.relu(x)\nx = self.drop(x)\nreturn x + 1", "self.drop = nn.Dropout(0.0)"))
+    assert "        assert not (self.drop.training and self.drop.p)\n        return fused_relu_add(x)" in after

@@ -134,6 +134,7 @@ class _Planner:
         wanted = region_inputs(graph, self.nodes)
         self._name_inputs(wanted, env, sink_tree, sink_statement)
         self._collect_scalars(inside, trees, sink_statement, function)
+        self._assert_evaluation(inside, trees, sink_statement)
         before = f"{self.source.segment(sink_tree.target)} = " if isinstance(sink_tree, ast.AugAssign) else ""
         return RegionPlan(
             self.source,
@@ -441,6 +442,29 @@ class _Planner:
                 if unstable:
                     raise _NotEditable(f"`{unstable[0]}` changes before the new call.", tree.lineno - 1)
                 self.scalars[node.id, parameter] = self.source.segment(expression)
+
+    def _assert_evaluation(self, inside: list[Node], trees: Mapping[int, ast.AST], sink: ast.stmt) -> None:
+        """Dropout and batch norm mean something else in training: the new code says that it is not for that."""
+        conditions: list[str] = []
+        for node in inside:
+            if node.op not in ("dropout", "batch_norm"):
+                continue
+            tree = trees[node.id]
+            if not isinstance(tree, ast.Call) or not is_module_call(node, tree):
+                given = operands(self.source, node, tree, {})
+                if any(not isinstance(given.get(p), ast.Constant | None) for p in ("p", "training")):
+                    raise _NotEditable(f"{node.op} may act differently in training mode.", _line(node))
+                continue
+            path = self.source.segment(tree.func)
+            acts = f"{path}.training" + (f" and {path}.p" if node.op == "dropout" else "")
+            conditions.append(f"({acts})" if node.op == "dropout" else acts)
+        if not conditions:
+            return
+        start = self.source.starts[sink.lineno - 1]
+        indent = self.source.lines[sink.lineno - 1][: sink.col_offset]
+        newline = newline_of(self.source.text)
+        text = "".join(f"{indent}assert not {condition}{newline}" for condition in dict.fromkeys(conditions))
+        self.edits.append(TextEdit(start, start, text))
 
     def _module_scalars(self, node: Node, call: ast.Call) -> None:
         """Numbers that a submodule keeps as attributes stay its attributes: `self.act.negative_slope`."""
