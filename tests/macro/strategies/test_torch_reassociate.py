@@ -188,10 +188,10 @@ def test_a_reduction_over_features_becomes_one_product(forward: str, expected: s
         ("", "return torch.relu(torch.relu(x))", "Model()(randn(3, 4))", "merge-clamps", "torch.relu(x)"),
         (
             "self.low = -0.5",
-            "x = torch.clamp(x, min=self.low)\nreturn torch.clamp(x, -1, 0.25)",
+            "x = torch.clamp(x, min=self.low)\nreturn torch.clamp(x, min=-1)",
             "Model()(randn(3, 4))",
             "merge-clamps",
-            "torch.clamp(x, min=self.low, max=0.25)",
+            "torch.clamp(x, min=max(self.low, -1))",
         ),
         (
             "self.act = nn.Hardtanh(-1, 1)",
@@ -427,6 +427,15 @@ def test_the_mean_of_a_convolution_is_taken_of_its_input(layer: str, forward: st
             "return self.conv(x).mean((2, 3))",
             "Model()(randn(2, 4, 9, 9))",
             "no rule moves",
+        ),
+        ("self.one = 1.0", "return torch.exp(x) / self.one", "Model()(randn(3, 4))", "can be another one"),
+        ("self.low = -1.0", "return torch.tanh(x).clamp(self.low, 1)", "Model()(randn(3, 4))", "can be others"),
+        ("self.low = -0.5", "return x.clamp(min=self.low).clamp(-1, 0.25)", "Model()(randn(3, 4))", "could cross"),
+        (
+            "self.slope = 0.5",
+            "return F.leaky_relu(F.leaky_relu(x, self.slope), 0.1)",
+            "Model()(randn(3, 4))",
+            "The inner slope is a variable",
         ),
     ],
 )

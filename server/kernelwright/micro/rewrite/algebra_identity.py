@@ -68,6 +68,9 @@ def nothing_done(view: View, node: Node) -> Match | None:
         module = spelling.module(node)
         if node.op == "dropout" and not spelling.pinned(node, "p", 0 if module else 1):
             raise Unwritable("The dropout drops nothing on this workload, but its probability can be another one.")
+        step = view.step(node)
+        if step is not None and not spelling.fixed(node, "other" if step.position else "input", 0):
+            raise Unwritable("The number does nothing on this workload, but it is a variable and can be another one.")
         return Code(spelling.once(source))
 
     return Match(

@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 
 from kernelwright.micro.rewrite.algebra import Factor, Match, Step, View, line_of, written
-from kernelwright.micro.rewrite.algebra_source import Code, Spelling, atom
+from kernelwright.micro.rewrite.algebra_source import Code, Spelling, Unwritable, atom
 from kernelwright.values import Argument, Node, Refusal, TensorRef
 
 # What a function's results lie between, whatever its argument; NaN stays NaN through a clamp as well.
@@ -113,20 +113,38 @@ def merged_clamps(view: View, node: Node) -> Match | Refusal | None:
 
     def write(spelling: Spelling) -> Code:
         x = spelling.once(inner.value)
-        for kept in (outer, inner):
-            module = spelling.module(kept.node)
-            if (low, high) == (kept.low, kept.high) and (module or kept.node.op == "relu"):
-                return Code(f"{module}({x})" if module else f"{spelling.torch}.relu({x})")
+        fixed = all(_bounds_fixed(c, spelling) for c in (outer, inner))
+        if not fixed and any(
+            math.isfinite(a.low) and math.isfinite(b.high) for a, b in ((inner, outer), (outer, inner))
+        ):
+            raise Unwritable("The bounds are variables and could cross; then two clamps are not one.")
+        if fixed:
+            for kept in (outer, inner):
+                module = spelling.module(kept.node)
+                if (low, high) == (kept.low, kept.high) and (module or kept.node.op == "relu"):
+                    return Code(f"{module}({x})" if module else f"{spelling.torch}.relu({x})")
         bounds = []
-        if low > -math.inf:
-            bounds.append(f"min={_spelled(outer if outer.low == low else inner, 'low', spelling)}")
-        if high < math.inf:
-            bounds.append(f"max={_spelled(outer if outer.high == high else inner, 'high', spelling)}")
+        for end, innermost in (("low", max), ("high", min)):
+            texts = [_spelled(c, end, spelling) for c in (inner, outer) if math.isfinite(getattr(c, end))]
+            values = [getattr(c, end) for c in (inner, outer) if math.isfinite(getattr(c, end))]
+            name = "min" if end == "low" else "max"
+            if len(texts) == 2 and not fixed:
+                bounds.append(f"{name}={innermost.__name__}({', '.join(texts)})")
+            elif texts:
+                bounds.append(f"{name}={texts[values.index(innermost(values))]}")
         return Code(f"{spelling.torch}.clamp({', '.join([x, *bounds])})")
 
     saved = 2 * view.bytes(inner.value)
     nodes = frozenset({inner.node.id, node.id})
     return Match(nodes, node.outputs[0], f"{inner.node.op} and {node.op} as one", write, saved // 8, saved)
+
+
+def _bounds_fixed(found: Clamp, spelling: Spelling) -> bool:
+    """Whether the bounds are literals, so that what holds for them here holds always."""
+    if found.node.op not in ("clamp", "hardtanh"):
+        return True
+    names = ("min", "max") if found.node.op == "clamp" else ("min_val", "max_val")
+    return all(spelling.fixed(found.node, name, i) for i, name in enumerate(names))
 
 
 def _spelled(found: Clamp, end: str, spelling: Spelling) -> str:
@@ -147,11 +165,17 @@ def needless_clamp(view: View, node: Node) -> Match | None:
     low, high = _RANGES[producer.op]
     if found.low > low or found.high < high:
         return None
+
+    def write(spelling: Spelling) -> Code:
+        if node.op != "leaky_relu" and not _bounds_fixed(found, spelling):
+            raise Unwritable("The bounds change nothing on this workload, but they are variables and can be others.")
+        return Code(spelling.once(found.value))
+
     return Match(
         frozenset({node.id}),
         node.outputs[0],
         f"{node.op} of {producer.op}, which changes nothing",
-        lambda spelling: Code(spelling.once(found.value)),
+        write,
         math.prod(view.shape(found.value)),
         2 * view.bytes(found.value),
         True,
@@ -165,6 +189,8 @@ def merged_leaky_relu(view: View, node: Node) -> Match | None:
         return None
 
     def write(spelling: Spelling) -> Code:
+        if not spelling.fixed(inner, "negative_slope", 0):
+            raise Unwritable("The inner slope is a variable: were it negative, the two could not be merged.")
         slopes = " * ".join(atom(spelling.scalar(n, 1, "negative_slope")) for n in (inner, node))
         return Code(f"{spelling.functional}.leaky_relu({spelling.once(inner.args[0].id)}, {slopes})")
 

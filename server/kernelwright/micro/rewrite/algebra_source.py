@@ -85,6 +85,12 @@ class Spelling:
         tree = self.source.expression(node)
         return attribute_text(node.module) if isinstance(tree, ast.Call) and is_module_call(node, tree) else None
 
+    def fixed(self, node: Node, parameter: str, position: int) -> bool:
+        """Whether a number of `node` is a literal in the source; `position` is its place in the layer's constructor."""
+        if self.module(node) is not None:
+            return self.pinned(node, parameter, position)
+        return (node.id, parameter) not in self.plan.scalars
+
     def pinned(self, node: Node, name: str, position: int) -> bool:
         """Whether an option is the same however the module is constructed: left out, or a literal, where it is written.
 
