@@ -169,6 +169,8 @@ def _position(document: Document, segment: Segment, place: Place) -> tuple[int, 
     start = segment.start
     for _ in range(line):
         start = source.index(b"\n", start) + 1
+    if len(source) == len(document.text):  # one byte a character: nothing to count
+        return start + column, segment.line + line, column
     before = len(source[:start].decode("utf-8", "surrogatepass"))
     columns = len(source[start : start + column].decode("utf-8", "replace"))
     return before + columns, segment.line + line, columns

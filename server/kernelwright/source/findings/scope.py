@@ -217,6 +217,18 @@ def range_step(call: ast.Call) -> ast.expr | None:
     return next((k.value for k in call.keywords if k.arg == "step"), None)
 
 
+def is_extent(scope: Scope, node: ast.expr) -> bool:
+    """Whether an expression is the extent of a tensor's dimension: x.shape[1], x.size(0), or unpacked from x.shape."""
+    match scope.single(node):
+        case ast.Subscript(value=value):
+            match scope.single(value):
+                case ast.Attribute(attr="shape") | ast.Call(func=ast.Attribute(attr="size"), args=[]):
+                    return True
+        case ast.Call(func=ast.Attribute(attr="size"), args=[_]):
+            return True
+    return False
+
+
 def source(node: ast.AST) -> str:
     """An expression as text in one normal form, to compare and to show."""
     return ast.unparse(node)

@@ -24,6 +24,7 @@ _COMPOUND = frozenset(
 _HEAD = re.compile(rb"^(?:@|(?:async[ \t]+)?def\b|class\b)", re.MULTILINE)
 _CONSTANT = re.compile(r"([A-Za-z_]\w*)\s*(?::[^=]+)?=\s*([\d_]+|1\s*<<\s*\d+)\s*(?:#.*)?$")
 _TRIES = 8
+_DEEPEST = 150  # deeper code is generated, and the rules walk it recursively
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,7 @@ def _pieces(document: Document, start: int, end: int, row: int, broken: bool) ->
     joined = [h for i, h in enumerate(heads) if i == 0 or not _is_decorator(source, heads[i - 1])]
     cuts = sorted({0, *joined})
     return [
-        Segment(start + a, row + source.count(b"\n", 0, a), source[a:b].decode("utf-8", "replace"))
+        Segment(start + a, row + source.count(b"\n", 0, a), source[a:b].decode("utf-8", "replace").rstrip())
         for a, b in zip(cuts, [*cuts[1:], len(source)], strict=True)
     ]
 
@@ -82,7 +83,8 @@ def syntax(text: str) -> ast.Module | None:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                return ast.parse(text)
+                tree = ast.parse(text)
+            return tree if _depth(tree) <= _DEEPEST else None
         except SyntaxError as error:
             blanked = _blank(text, error.lineno)
             if blanked is None or blanked == text:
@@ -91,6 +93,15 @@ def syntax(text: str) -> ast.Module | None:
         except (ValueError, RecursionError, MemoryError):
             return None
     return None
+
+
+def _depth(tree: ast.AST) -> int:
+    """How deeply the nodes are nested; counted without recursion, which is what depth would break."""
+    depth, level = 0, [tree]
+    while level:
+        depth += 1
+        level = [child for node in level for child in ast.iter_child_nodes(node)]
+    return depth
 
 
 def _blank(text: str, number: int | None) -> str | None:

@@ -42,6 +42,11 @@ def named(scope: Scope, arguments: tuple[tuple[int | str, Size], ...]) -> dict[s
     }
 
 
+def meta(block: str) -> str:
+    """The key of a launched block size, as a grid function reads it: meta["BLOCK"]."""
+    return f'["{block}"]'
+
+
 def evaluate(scope: Scope, node: ast.expr, sizes: Mapping[str, Size], depth: int = 0) -> int | None:
     """A size expression of the launching function ("x.shape[0]", "n_rows * n_cols") as a number, None when not known."""
     if depth > 16:
@@ -53,15 +58,16 @@ def evaluate(scope: Scope, node: ast.expr, sizes: Mapping[str, Size], depth: int
                 return evaluate(scope, values[0], sizes, depth + 1) if len(values) == 1 else None
             known = sizes.get(name)
             return known if isinstance(known, int) else scope.number(node)
+        case ast.Subscript(value=ast.Name(), slice=ast.Constant(value=str() as name)):
+            block = sizes.get(meta(name))
+            return block if isinstance(block, int) else None
         case ast.Subscript(value=of, slice=ast.expr() as index):
             shape = shape_of(scope, of, sizes)
             at = scope.number(index)
             return shape[at] if shape and at is not None and -len(shape) <= at < len(shape) else None
-        case ast.Call(func=ast.Attribute(value=of, attr=attr), args=args):
-            shape = _tensor(scope, of, sizes)
+        case ast.Call(func=ast.Attribute(value=of, attr=attr), args=args) if _tensor(scope, of, sizes) is not None:
+            shape = _tensor(scope, of, sizes) or ()
             at = scope.number(args[0]) if args else None
-            if shape is None:
-                return scope.number(node)
             if attr == "numel":
                 return _product(shape)
             if at is None or not -len(shape) <= at < len(shape):
@@ -72,6 +78,11 @@ def evaluate(scope: Scope, node: ast.expr, sizes: Mapping[str, Size], depth: int
             if a is None or b is None:
                 return None
             return scope.number(ast.BinOp(ast.Constant(a), op, ast.Constant(b)))
+        case ast.Call(func=func, args=args, keywords=[]):
+            values = [evaluate(scope, part, sizes, depth + 1) for part in args]
+            if not values or None in values:
+                return None
+            return scope.number(ast.Call(func, [ast.Constant(value) for value in values], []))
     return scope.number(node)
 
 

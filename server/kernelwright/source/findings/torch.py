@@ -36,7 +36,18 @@ _NOT_TENSORS = frozenset(
 )
 _NOT_TENSOR_MODULES = tuple(
     f"torch.{name}."
-    for name in ("cuda", "backends", "jit", "compiler", "distributed", "utils", "version", "autograd", "amp")
+    for name in (
+        "cuda",
+        "backends",
+        "jit",
+        "compiler",
+        "distributed",
+        "utils",
+        "version",
+        "autograd",
+        "amp",
+        "overrides",
+    )
 )
 _PLAIN_METHODS = frozenset(
     [
@@ -153,16 +164,19 @@ class Hot:
         }
         for _ in range(4):  # assignments may build on later ones in loops; chains are short
             more = {
-                name
-                for name, values in self.scope.values.items()
-                if name not in found
-                and all(self.is_tensor(v, frozenset(found)) for v in values)
-                and (name not in self.scope.parameters or self._is_tensor_parameter(name))
+                name for name in self.scope.values if name not in found and self._stays_tensor(name, frozenset(found))
             }
             if not more:
                 break
             found |= more
         return frozenset(found)
+
+    def _stays_tensor(self, name: str, known: frozenset[str]) -> bool:
+        """Whether a name is a tensor at first and every assignment keeps it one: x = x / 2."""
+        values = self.scope.values[name]
+        is_parameter = name in self.scope.parameters
+        begins = self._is_tensor_parameter(name) if is_parameter else any(self.is_tensor(v, known) for v in values)
+        return begins and all(self.is_tensor(v, known | {name}) for v in values)
 
     def _is_tensor_parameter(self, name: str) -> bool:
         arguments = self.function.args

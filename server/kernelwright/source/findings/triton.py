@@ -219,6 +219,22 @@ class TritonUnit:
         return any(kind == "arange" and self.same(argument(call, 1, "end") or call, name) for kind, call in self.calls)
 
 
+def grid_axis(site: LaunchSite, axis: int) -> ast.expr | None:
+    """The grid's expression for one axis, through a name, a lambda or a nested function."""
+    grid = site.scope.single(site.grid)
+    if isinstance(grid, ast.Name) and site.scope.function is not None:
+        nested = [n for n in ast.walk(site.scope.function) if isinstance(n, ast.FunctionDef) and n.name == grid.id]
+        returns = [n.value for f in nested for n in ast.walk(f) if isinstance(n, ast.Return) and n.value is not None]
+        if len(returns) != 1:
+            return None
+        grid = returns[0]
+    if isinstance(grid, ast.Lambda):
+        grid = grid.body
+    if isinstance(grid, ast.Tuple | ast.List):
+        return site.scope.single(grid.elts[axis]) if axis < len(grid.elts) else None
+    return grid if axis == 0 else None
+
+
 def argument(call: ast.Call, position: int, name: str) -> ast.expr | None:
     """An argument by position or name, None when absent or hidden behind a star."""
     found = next((k.value for k in call.keywords if k.arg == name), None)

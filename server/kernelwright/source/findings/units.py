@@ -2,17 +2,20 @@
 
 import ast
 import functools
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from kernelwright.source.findings.scope import Scope, dotted, scope_of, statements
 from kernelwright.source.findings.segments import syntax
 from kernelwright.source.findings.sizes import Size
-from kernelwright.source.findings.torch import TorchUnit
+from kernelwright.source.findings.torch import TorchUnit, method
 from kernelwright.source.findings.triton import OPTIONS, LaunchSite, TritonUnit
 from kernelwright.source.imports import Aliases
 
-_FUNCTION = (ast.FunctionDef, ast.AsyncFunctionDef)
+_SUPPORT = re.compile(
+    r"(?:^|_)(?:tests?|tested|bench|benchmark|check|train|main|profile|verify|validate|ref|reference|demo|compare)(?:_|$)"
+)
 
 
 @dataclass(frozen=True)
@@ -136,7 +139,7 @@ def torch_unit(
         None,
     )
     if isinstance(node, ast.FunctionDef):
-        functions = [node] if hot else []
+        functions = [node] if hot and not _is_support(node) else []
     elif isinstance(node, ast.ClassDef):
         functions = _hot_methods(node)
     else:
@@ -150,6 +153,13 @@ def torch_unit(
         else None
     )
     return TorchUnit(scopes, scope_of(init, init.body, aliases, constants) if init else None, eval_only)
+
+
+def _is_support(function: ast.FunctionDef) -> bool:
+    """Code around kernels (tests, benchmarks, training loops): what it waits for or prints, it does so on purpose."""
+    if _SUPPORT.search(function.name):
+        return True
+    return any(method(node) in ("backward", "step", "assert_close", "synchronize") for node in ast.walk(function))
 
 
 def _hot_methods(node: ast.ClassDef) -> list[ast.FunctionDef]:

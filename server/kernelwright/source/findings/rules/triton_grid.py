@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from kernelwright.source.findings.rule import Change, Problem, Rule, Severity
 from kernelwright.source.findings.scope import Scope, source
-from kernelwright.source.findings.triton import LaunchSite, TritonUnit
+from kernelwright.source.findings.triton import LaunchSite, TritonUnit, grid_axis
 from kernelwright.values import Language
 
 
@@ -25,28 +25,12 @@ def check(unit: TritonUnit) -> Iterator[Problem]:
         return  # the programs share the tiles out among themselves
     for site in unit.launches:
         for axis, blocks in unit.program_blocks.items():
-            expression = _axis(site, axis)
+            expression = grid_axis(site, axis)
             if expression is None or len(blocks) != 1:
                 continue
             divisions = list(_divisions(site.scope, expression))
             if len(divisions) == 1:
                 yield from _judge(unit, site, divisions[0], next(iter(blocks)))
-
-
-def _axis(site: LaunchSite, axis: int) -> ast.expr | None:
-    """The grid's expression for one axis, through a name, a lambda or a nested function."""
-    grid = site.scope.single(site.grid)
-    if isinstance(grid, ast.Name) and site.scope.function is not None:
-        nested = [n for n in ast.walk(site.scope.function) if isinstance(n, ast.FunctionDef) and n.name == grid.id]
-        returns = [n.value for f in nested for n in ast.walk(f) if isinstance(n, ast.Return) and n.value is not None]
-        if len(returns) != 1:
-            return None
-        grid = returns[0]
-    if isinstance(grid, ast.Lambda):
-        grid = grid.body
-    if isinstance(grid, ast.Tuple | ast.List):
-        return site.scope.single(grid.elts[axis]) if axis < len(grid.elts) else None
-    return grid if axis == 0 else None
 
 
 def _divisions(scope: Scope, node: ast.expr) -> Iterator[_Division]:

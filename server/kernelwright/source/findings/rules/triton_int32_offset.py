@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping
 
 from kernelwright.source.findings.rule import Change, Problem, Rule, Severity
 from kernelwright.source.findings.scope import source
-from kernelwright.source.findings.sizes import Size, evaluate, named
-from kernelwright.source.findings.triton import LaunchSite, TritonUnit, argument
+from kernelwright.source.findings.sizes import Size, evaluate, meta, named
+from kernelwright.source.findings.triton import LaunchSite, TritonUnit, argument, grid_axis
 from kernelwright.values import Language
 
 _LIMIT = 2**31 - 1
@@ -77,13 +77,12 @@ def _rows(unit: TritonUnit, factor: ast.expr, known: Mapping[str, int]) -> int |
 
 
 def _programs(unit: TritonUnit, axis: int, known: Mapping[str, int]) -> int | None:
-    from kernelwright.source.findings.rules.triton_grid import _axis
-
     for site in unit.launches:
         arguments = unit.sizes.get(site.scope.function.name) if site.scope.function else None
-        expression = _axis(site, axis)
+        expression = grid_axis(site, axis)
         if arguments is not None and expression is not None:
-            return evaluate(site.scope, expression, named(site.scope, arguments))
+            blocks = {meta(name): value for name, value in known.items()}
+            return evaluate(site.scope, expression, {**named(site.scope, arguments), **blocks})
     return None
 
 

@@ -4,6 +4,7 @@ import ast
 from collections.abc import Iterator
 
 from kernelwright.source.findings.rule import Change, Problem, Rule, Severity
+from kernelwright.source.findings.scope import source
 from kernelwright.source.findings.triton import TritonUnit, argument
 from kernelwright.values import Language
 
@@ -36,15 +37,15 @@ def _extents(unit: TritonUnit, shape: Shape | None) -> list[int]:
 
 
 def _shape(unit: TritonUnit, node: ast.expr, depth: int) -> Shape | None:
-    """The shape of a value as expressions, None when it is not certain."""
+    """The shape of a value as expressions, () for a scalar, None when it is not certain."""
     if depth > 16:
         return None
     scope = unit.scope
     match node:
+        case ast.Constant():
+            return ()
         case ast.Name(id=name):
-            shapes = [_shape(unit, value, depth + 1) for value in scope.values.get(name, ())]
-            known = [shape for shape in shapes if shape is not None]
-            return known[0] if known else None
+            return _named(unit, name, depth)
         case ast.Subscript(value=value, slice=ast.Tuple(elts=elts)):
             inner = _shape(unit, value, depth + 1)
             if inner is None or sum(isinstance(e, ast.Slice) for e in elts) != len(inner):
@@ -60,7 +61,21 @@ def _shape(unit: TritonUnit, node: ast.expr, depth: int) -> Shape | None:
     return None
 
 
+def _named(unit: TritonUnit, name: str, depth: int) -> Shape | None:
+    """Advancing a pointer keeps its shape; otherwise all assignments must agree."""
+    values = unit.scope.values.get(name)
+    if values is None:
+        return () if name in unit.scope.parameters or name in unit.scope.loops else None
+    fresh = [v for v in values if not any(isinstance(n, ast.Name) and n.id == name for n in ast.walk(v))]
+    shapes = [_shape(unit, value, depth + 1) for value in fresh]
+    if not shapes or None in shapes or len({tuple(map(source, shape)) for shape in shapes}) > 1:
+        return None
+    return shapes[0]
+
+
 def _called(unit: TritonUnit, node: ast.Call, name: str, first: ast.expr, depth: int) -> Shape | None:
+    if name in ("program_id", "num_programs", "cdiv"):
+        return ()
     if name == "arange":
         end = argument(node, 1, "end")
         return (end,) if end is not None else None
@@ -75,6 +90,8 @@ def _called(unit: TritonUnit, node: ast.Call, name: str, first: ast.expr, depth:
 
 
 def _broadcast(unit: TritonUnit, a: Shape | None, b: Shape | None) -> Shape | None:
+    if a is None or b is None:
+        return None
     if not a or not b:
         return a or b
     if len(a) != len(b):

@@ -4,7 +4,7 @@ import ast
 from collections.abc import Iterator
 
 from kernelwright.source.findings.rule import Problem, Rule, Severity
-from kernelwright.source.findings.scope import Scope, source
+from kernelwright.source.findings.scope import Scope, is_extent, source
 from kernelwright.source.findings.triton import TritonUnit
 from kernelwright.values import Language
 
@@ -86,12 +86,9 @@ def _is_far(unit: TritonUnit, scope: Scope, value: ast.expr) -> bool:
     number = scope.number(value)
     if number is not None:
         return number >= _NEAR
+    if is_extent(scope, value):
+        return True
     match scope.single(value):
-        case ast.Subscript(value=of):
-            of = scope.single(of)
-            return isinstance(of, ast.Attribute) and of.attr == "shape"
-        case ast.Call(func=ast.Attribute(attr="size"), args=[_]):
-            return True
         case ast.Call(func=ast.Attribute(value=tensor, attr="stride"), args=[dimension]):
             at = scope.number(dimension)
             return at is not None and (at < -1 or (at >= 0 and _has_later_stride(scope, tensor, at)))

@@ -4,7 +4,7 @@ import ast
 from collections.abc import Iterator
 
 from kernelwright.source.findings.rule import Change, Problem, Rule, Severity
-from kernelwright.source.findings.scope import source
+from kernelwright.source.findings.scope import is_extent, source
 from kernelwright.source.findings.triton import Tile, TritonUnit, argument, is_absent
 from kernelwright.values import Language
 
@@ -77,11 +77,21 @@ def _is_guarded(unit: TritonUnit, call: ast.Call) -> bool:
 
 
 def _overruns(unit: TritonUnit, tile: Tile) -> bool:
+    if _is_whole_extent(unit, tile.block):
+        return False
     if tile.how == "program":
         return not _grid_drops_the_tail(unit, tile)
     if tile.how == "loop":
         return not _loop_drops_the_tail(unit)
     return _is_rounded_up(unit, tile.block)
+
+
+def _is_whole_extent(unit: TritonUnit, block: ast.expr) -> bool:
+    """Whether every launch passes a tensor's own extent as this block: row * D + arange(0, D) fits exactly."""
+    if not isinstance(block, ast.Name):
+        return False
+    passed = [(site.scope, site.bindings[block.id]) for site in unit.launches if block.id in site.bindings]
+    return bool(passed) and all(is_extent(scope, value) for scope, value in passed)
 
 
 def _is_rounded_up(unit: TritonUnit, block: ast.expr) -> bool:

@@ -1,0 +1,181 @@
+"""How long fresh findings take after one typed character in a 5,000-line file of many kernels."""
+
+import argparse
+import importlib.metadata
+import json
+import platform
+import random
+import statistics
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from kernelwright.source.document import Document, parse
+from kernelwright.source.findings import find_findings
+from kernelwright.source.kernels import find_kernels
+
+RESULT = Path(__file__).parent / "results" / "incremental.json"
+
+HEAD = """import torch
+import triton
+import triton.language as tl
+from torch import nn
+
+BLOCK_SIZE = 1024
+
+"""
+
+# One of each kind a file may hold; {i} makes the names unique.
+PARTS = (
+    '''
+@triton.jit
+def softmax_{i}(y_ptr, x_ptr, n_cols, BLOCK: tl.constexpr):
+    """Softmax of each row."""
+    row = tl.program_id(0)
+    cols = tl.arange(0, BLOCK)
+    mask = cols < n_cols
+    x = tl.load(x_ptr + row * n_cols + cols, mask=mask, other=-float("inf"))
+    numerator = tl.exp(x - tl.max(x, axis=0))
+    tl.store(y_ptr + row * n_cols + cols, numerator / tl.sum(numerator, axis=0), mask=mask)
+
+
+def launch_softmax_{i}(x: torch.Tensor) -> torch.Tensor:
+    n_rows, n_cols = x.shape
+    y = torch.empty_like(x)
+    softmax_{i}[(n_rows,)](y, x, n_cols, BLOCK=triton.next_power_of_2(n_cols), num_warps=4)
+    return y
+
+''',
+    """
+@triton.jit
+def matmul_{i}(a_ptr, b_ptr, c_ptr, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
+    rows = tl.program_id(0) * BM + tl.arange(0, BM)
+    cols = tl.program_id(1) * BN + tl.arange(0, BN)
+    inner = tl.arange(0, BK)
+    a_ptrs = a_ptr + rows[:, None] * K + inner[None, :]
+    b_ptrs = b_ptr + inner[:, None] * N + cols[None, :]
+    total = tl.zeros((BM, BN), dtype=tl.float32)
+    for k in range(0, K, BK):
+        a = tl.load(a_ptrs, mask=(rows[:, None] < M) & (inner[None, :] < K - k), other=0.0)
+        b = tl.load(b_ptrs, mask=(inner[:, None] < K - k) & (cols[None, :] < N), other=0.0)
+        total = tl.dot(a, b, total)
+        a_ptrs += BK
+        b_ptrs += BK * N
+    mask = (rows[:, None] < M) & (cols[None, :] < N)
+    tl.store(c_ptr + rows[:, None] * N + cols[None, :], total, mask=mask)
+
+
+def launch_matmul_{i}(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    M, K = a.shape
+    N = b.shape[1]
+    c = torch.empty((M, N), device=a.device, dtype=a.dtype)
+    grid = lambda meta: (triton.cdiv(M, meta["BM"]), triton.cdiv(N, meta["BN"]))
+    matmul_{i}[grid](a, b, c, M, N, K, BM=64, BN=64, BK=32)
+    return c
+
+""",
+    '''
+class Block_{i}(nn.Module):
+    """A residual block with hand-written attention."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.query = nn.Linear(width, width)
+        self.key = nn.Linear(width, width)
+        self.value = nn.Linear(width, width)
+        self.norm = nn.LayerNorm(width)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        y = self.norm(x)
+        scores = self.query(y) @ self.key(y).transpose(-2, -1) / x.shape[-1] ** 0.5
+        weights = torch.softmax(scores, dim=-1)
+        return x + torch.matmul(weights, self.value(y))
+
+''',
+)
+
+
+@dataclass(frozen=True)
+class Quantiles:
+    """Milliseconds."""
+
+    p50: float
+    p95: float
+    most: float
+
+
+def text_of(lines: int) -> str:
+    text, number = HEAD, 0
+    while text.count("\n") < lines:
+        text += PARTS[number % len(PARTS)].replace("{i}", str(number))
+        number += 1
+    return "\n".join(text.split("\n")[:lines])
+
+
+def typed(text: str, random_: random.Random) -> str:
+    at = random_.randrange(len(text))
+    return text[:at] + random_.choice("abcxyz_019 .,()[]=+-*:'\"\n#") + text[at:]
+
+
+def look(text: str, previous: Document | None) -> tuple[Document, tuple[float, float, float]]:
+    """The new document, and the milliseconds for parsing, kernels and findings."""
+    start = time.perf_counter()
+    document = parse(text, previous)
+    parsed = time.perf_counter()
+    kernels = find_kernels(document)
+    found = time.perf_counter()
+    find_findings(document, kernels)
+    end = time.perf_counter()
+    return document, ((parsed - start) * 1e3, (found - parsed) * 1e3, (end - found) * 1e3)
+
+
+def quantiles(values: list[float]) -> Quantiles:
+    cuts = statistics.quantiles(values, n=20, method="inclusive")
+    return Quantiles(round(statistics.median(values), 2), round(cuts[-1], 2), round(max(values), 2))
+
+
+def measure(lines: int, keys: int, seed: int) -> dict[str, object]:
+    """Each key is typed into the whole text, as after an undo: half of them break the syntax where they fall."""
+    random_ = random.Random(seed)
+    text = text_of(lines)
+    first, cold = look(text, None)
+    samples = [look(typed(text, random_), first)[1] for _ in range(keys)]
+    parts = {name: [sample[i] for sample in samples] for i, name in enumerate(("parse", "kernels", "findings"))}
+    return {
+        "lines": lines,
+        "keys": keys,
+        "seed": seed,
+        "kernels": len(find_kernels(first)),
+        "open_ms": round(sum(cold), 2),
+        "total_ms": asdict(quantiles([sum(sample) for sample in samples])),
+        **{f"{name}_ms": asdict(quantiles(values)) for name, values in parts.items()},
+        "machine": {"processor": _processor(), "system": platform.platform(), "python": platform.python_version()},
+        "versions": {n: importlib.metadata.version(n) for n in ("kernelwright", "tree-sitter", "tree-sitter-python")},
+    }
+
+
+def _processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.processor()
+    return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), platform.machine())
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--lines", type=int, default=5000)
+    parser.add_argument("--keys", type=int, default=400)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--out", type=Path, default=RESULT)
+    options = parser.parse_args()
+    result = measure(options.lines, options.keys, options.seed)
+    options.out.parent.mkdir(parents=True, exist_ok=True)
+    options.out.write_text(json.dumps(result, indent=2) + "\n")
+    for name in ("total", "parse", "kernels", "findings"):
+        values = result[f"{name}_ms"]
+        print(f"{name:9} p50 {values['p50']:7.2f} ms   p95 {values['p95']:7.2f} ms   most {values['most']:7.2f} ms")
+
+
+if __name__ == "__main__":
+    main()

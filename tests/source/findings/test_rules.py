@@ -1,0 +1,82 @@
+import ast
+
+import pytest
+
+from kernelwright.source.document import parse
+from kernelwright.source.findings import Finding, find_findings
+from kernelwright.source.findings.docs import page
+from kernelwright.source.findings.rules import registry
+from kernelwright.source.kernels import find_kernels
+from kernelwright.source.workload import evaluate, find_workload
+from kernelwright.values import Call, Workload, apply
+from source.findings import snippets_torch, snippets_triton
+
+WRONG = {**snippets_triton.WRONG, **snippets_torch.WRONG}
+RIGHT = {**snippets_triton.RIGHT, **snippets_torch.RIGHT}
+
+
+def findings(text: str) -> tuple[Finding, ...]:
+    document = parse(text)
+    kernels = find_kernels(document)
+    workloads = [w for k in kernels if isinstance(w := find_workload(text, k.entry), Workload)]
+    calls = {w.entry: call for w in workloads if isinstance(call := evaluate(w.cases[0].text), Call)}
+    return find_findings(document, kernels, calls)
+
+
+def cases(table: dict[str, list[str]]) -> list:
+    return [pytest.param(code, text, id=f"{code}-{i}") for code, texts in table.items() for i, text in enumerate(texts)]
+
+
+@pytest.mark.parametrize(("code", "text"), cases(WRONG))
+def test_wrong_code_is_said(code: str, text: str):
+    found = findings(text)
+    assert {f.code for f in found} == {code}
+    for finding in found:
+        assert finding.message.endswith(".")
+        assert finding.severity == registry()[code].severity
+        check_place(text, finding)
+        check_fix(text, finding)
+
+
+def check_place(text: str, finding: Finding) -> None:
+    lines = text.splitlines(keepends=True)
+    assert 0 <= finding.start < finding.end <= len(text)
+    assert sum(map(len, lines[: finding.start_line])) + finding.start_column == finding.start
+    assert sum(map(len, lines[: finding.end_line])) + finding.end_column == finding.end
+
+
+def check_fix(text: str, finding: Finding) -> None:
+    """A fix gives code that parses, without this finding."""
+    if finding.fix is None:
+        return
+    fixed = apply(finding.fix.edits, text)
+    ast.parse(fixed)
+    count = len([f for f in findings(text) if f.code == finding.code])
+    assert len([f for f in findings(fixed) if f.code == finding.code]) < count
+
+
+@pytest.mark.parametrize(("code", "text"), cases(RIGHT))
+def test_right_code_is_left_alone(code: str, text: str):
+    ast.parse(text)
+    assert findings(text) == ()
+
+
+@pytest.mark.parametrize("code", registry())
+def test_every_rule_has_its_table(code: str):
+    assert len(WRONG[code]) >= 4
+    assert len(RIGHT[code]) >= 4
+
+
+@pytest.mark.parametrize("code", registry())
+def test_the_examples_of_the_docs_hold(code: str):
+    rule = registry()[code]
+    assert {f.code for f in findings(rule.example_wrong)} == {code}
+    assert findings(rule.example_right) == ()
+
+
+def test_the_page_names_every_rule():
+    text = page()
+    assert text == page()
+    for rule in registry().values():
+        assert f"### {rule.code}\n\n**{rule.title}** ({rule.severity.value})" in text
+        assert rule.example_wrong.strip() in text
