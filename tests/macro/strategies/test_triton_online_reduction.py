@@ -211,7 +211,8 @@ def test_the_row_in_one_block_is_read_once() -> None:
 
 def test_a_mean_without_variance_is_only_offered_in_one_block() -> None:
     text = LAYER_NORM.replace("_var += x * x", "_var += tl.abs(x)")
-    assert len(rewritten(STRATEGY, text)) == 1
+    for variant in rewritten(STRATEGY, text):
+        assert "for off in" not in variant
 
 
 ONE_BLOCK_AWAY = ("(n_rows,)", "(n_rows * triton.cdiv(n_cols, 1024) // triton.cdiv(n_cols, 1024),)")

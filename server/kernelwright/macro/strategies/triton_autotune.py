@@ -3,7 +3,8 @@
 from kernelwright.macro.strategy import Example, Family, Observation, Strategy
 from kernelwright.micro.edits import difference
 from kernelwright.micro.rewrite.triton_autotune import autotuned
-from kernelwright.micro.rewrite.triton_launch import is_autotuned, launch_site
+from kernelwright.micro.rewrite.triton_blocks import is_autotuned
+from kernelwright.micro.rewrite.triton_launch import launch_site
 from kernelwright.micro.rewrite.triton_space import choices, current, diverse
 from kernelwright.values import Action, Edits, Language, Refusal, Region, digest
 

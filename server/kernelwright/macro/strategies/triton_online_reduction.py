@@ -2,9 +2,10 @@
 
 from kernelwright.macro.strategy import Example, Family, Observation, Strategy
 from kernelwright.micro.edits import difference
+from kernelwright.micro.rewrite.online_parts import Online
 from kernelwright.micro.rewrite.triton_launch import launch_site
-from kernelwright.micro.rewrite.triton_one_block import with_one_block
-from kernelwright.micro.rewrite.triton_online import Online, online
+from kernelwright.micro.rewrite.triton_one_block import WARPS, with_one_block
+from kernelwright.micro.rewrite.triton_online import online
 from kernelwright.micro.rewrite.triton_online_text import with_online_pass
 from kernelwright.micro.rewrite.triton_passes import Run, find_run
 from kernelwright.micro.rewrite.triton_source import Fragment, kernel_fragment
@@ -70,10 +71,12 @@ def _variants(
             texts.append((f"{merged.what} in {len(run.passes) - 1} passes", text))
     if any(one.updates for one in run.passes):
         site = launch_site(observation.text, observation.kernel)
-        whole = site if isinstance(site, Refusal) else with_one_block(site, run)
-        if isinstance(whole, str):
-            texts.append(("the row in one block, read once", whole))
-        refusal = refusal or (whole if isinstance(whole, Refusal) else None)
+        for warps, words in zip(WARPS, ("", ", with more warps"), strict=True):
+            whole = site if isinstance(site, Refusal) else with_one_block(site, run, warps)
+            if isinstance(whole, Refusal):
+                refusal = refusal or whole
+            elif all(whole != text for _, text in texts):
+                texts.append((f"the row in one block, read once{words}", whole))
     if texts:
         return tuple(texts)
     return refusal or Refusal("No loop of the kernel reduces a row.", line=observation.kernel.name_line)

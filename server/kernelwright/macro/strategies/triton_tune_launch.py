@@ -2,8 +2,9 @@
 
 from kernelwright.macro.strategy import Example, Family, Observation, Strategy
 from kernelwright.micro.edits import difference
+from kernelwright.micro.rewrite.triton_blocks import is_autotuned
 from kernelwright.micro.rewrite.triton_constants import with_values
-from kernelwright.micro.rewrite.triton_launch import Site, is_autotuned, launch_site
+from kernelwright.micro.rewrite.triton_launch import Site, launch_site
 from kernelwright.micro.rewrite.triton_space import choices, current, described, has_dot
 from kernelwright.values import Action, Edits, Language, Refusal, Region, digest
 

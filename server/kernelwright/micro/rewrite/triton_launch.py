@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from kernelwright.micro.rewrite.triton_assignments import arguments, assignments, defaults_of, parameters
+from kernelwright.micro.rewrite.triton_blocks import constexprs, ranged, stepped
 from kernelwright.micro.rewrite.triton_source import (
     Fragment,
     integer,
@@ -85,23 +86,6 @@ def _site(text: str, kernel: str, definition: Fragment, launcher: Fragment) -> S
     grid, grid_statement = _resolve_grid(function, call.func.slice)
     reader = _Reader(text, definition, launcher, function, call, grid)
     return reader.site(grid_statement)
-
-
-def constexprs(fragment: Fragment) -> tuple[str, ...]:
-    assert isinstance(fragment.node, ast.FunctionDef)
-    return tuple(p.arg for p in parameters(fragment.node) if _is_constexpr(fragment, p))
-
-
-def is_autotuned(fragment: Fragment) -> bool:
-    assert isinstance(fragment.node, ast.FunctionDef)
-    return any(fragment.called(decorator) == "triton.autotune" for decorator in fragment.node.decorator_list)
-
-
-def _is_constexpr(fragment: Fragment, parameter: ast.arg) -> bool:
-    annotation = parameter.annotation
-    if isinstance(annotation, ast.Constant):
-        return annotation.value in ("tl.constexpr", "constexpr")
-    return annotation is not None and fragment.name(annotation) == "triton.language.constexpr"
 
 
 def _launch_call(root: ast.AST, kernel: str) -> ast.Call | None:
@@ -187,7 +171,7 @@ class _Reader:
 
     def _tile(self, name: str, value: ast.expr | None) -> Constant | str | None:
         """The Constant of a block size; words for a block size that is not free; None for what is no block size."""
-        if name not in _ranged(self.kernel):
+        if name not in ranged(self.kernel):
             return None
         constant = self._constant(name, value) if value is not None else self._kernel_default(name)
         if constant is None:
@@ -288,31 +272,3 @@ class _Reader:
 def _lines_of(text: str, node: ast.FunctionDef | ast.ClassDef) -> tuple[int, int]:
     assert node.end_lineno is not None
     return line_offset(text, node.lineno - 1), line_offset(text, node.end_lineno)
-
-
-def _ranged(fragment: Fragment) -> set[str]:
-    """Names that are the length of a tl.arange: what makes a constexpr a block size."""
-    return {
-        node.args[1].id
-        for node in fragment.nodes
-        if isinstance(node, ast.Call)
-        and fragment.called(node) == "triton.language.arange"
-        and len(node.args) == 2
-        and isinstance(node.args[1], ast.Name)
-    }
-
-
-def stepped(fragment: Fragment) -> set[str]:
-    """Names that a loop advances by: the step of a range, or the divisor of a cdiv that bounds one."""
-    found: set[str] = set()
-    for node in fragment.nodes:
-        if not isinstance(node, ast.For) or not isinstance(node.iter, ast.Call):
-            continue
-        bounds = node.iter.args
-        if len(bounds) == 3 and isinstance(bounds[2], ast.Name):
-            found.add(bounds[2].id)
-        for bound in bounds:
-            if fragment.called(bound) in ("triton.language.cdiv", "triton.cdiv"):
-                assert isinstance(bound, ast.Call)
-                found |= {n.id for n in ast.walk(bound.args[-1]) if isinstance(n, ast.Name)}
-    return found

@@ -23,15 +23,15 @@ from kernelwright.micro.rewrite.triton_passes import (
 from kernelwright.micro.rewrite.triton_source import Fragment, assigned_names, line_offset, names_read, statements
 from kernelwright.values import Refusal, TextEdit
 
-WARPS = "min(max({block} // 1024, 4), 16)"
-"""32 elements a thread from 4096 on: the row stays in registers up to about 64 Ki columns."""
+WARPS = ("min(max({block} // 1024, 4), 16)", "min(max({block} // 256, 4), 32)")
+"""32 or 8 elements a thread over a wide range of rows: fewer threads to synchronise, or more loads in flight."""
 
 
 _ORDINAL = re.compile(r"(# )(?:(?:First|Second|Third|Fourth) pass|[Pp]ass \d)[:,] (\w)")
 _PLURAL = re.compile(r"\b(?:two|three|four|[234])[ -]pass(?:es)?\b")
 
 
-def with_one_block(site: Site, run: Run) -> str | Refusal:
+def with_one_block(site: Site, run: Run, warps: str = WARPS[0]) -> str | Refusal:
     """The text with the loops gone and the block as long as the row."""
     fragment = site.kernel
     for one in run.passes:
@@ -40,7 +40,7 @@ def with_one_block(site: Site, run: Run) -> str | Refusal:
     writing = next((one for one in run.passes[:-1] if one.stores), None)
     if writing is not None:
         return Refusal(f"The loop on line {writing.line + 1} writes what a later one may read.", line=writing.line)
-    launch = _launch_edits(site, run)
+    launch = _launch_edits(site, run, warps)
     if isinstance(launch, Refusal):
         return launch
     text = fragment.text
@@ -200,7 +200,7 @@ def _removal(text: str, statement: ast.stmt) -> TextEdit:
     return TextEdit(line_offset(text, statement.lineno - 1), line_offset(text, statement.end_lineno), "")
 
 
-def _launch_edits(site: Site, run: Run) -> list[TextEdit] | Refusal:
+def _launch_edits(site: Site, run: Run, wanted: str) -> list[TextEdit] | Refusal:
     """The block as long as the row, and warps that follow it."""
     bounds = run.bounds
     line = site.call.lineno - 1
@@ -218,7 +218,7 @@ def _launch_edits(site: Site, run: Run) -> list[TextEdit] | Refusal:
     block = _block_name(site, tile, length)
     if not block:
         return Refusal(f"{tile.name} is set before the row length is known.", line=tile.line)
-    warps, warps_edits = _warps(site, block)
+    warps, warps_edits = _warps(site, wanted.format(block=block))
     added = ([f"{block} = {size}"] if tile.home == "launch" else []) + ([f"num_warps = {warps}"] if warps else [])
     edits = [TextEdit(*tile.spans[0], size if tile.home == "local" else block), *warps_edits]
     if added:
@@ -247,12 +247,11 @@ def _block_name(site: Site, tile: Constant, length: ast.expr) -> str:
     return tile.variable if names_read(length) <= known else ""
 
 
-def _warps(site: Site, block: str) -> tuple[str, list[TextEdit]]:
+def _warps(site: Site, value: str) -> tuple[str, list[TextEdit]]:
     """The expression for a new variable num_warps, empty where none is needed, and the edits of the launch."""
     option = next((option for option in site.options if option.name == "num_warps"), None)
     if option is None or option.home not in ("absent", "launch"):
         return "", []  # computed already, or the user's own variable
-    value = WARPS.format(block=block)
     variable, used = ("num_warps", value) if "num_warps" not in _used(site) else (value, "")
     if option.home == "launch":
         return used, [TextEdit(*option.spans[0], variable)]

@@ -4,8 +4,8 @@ import ast
 import dataclasses
 import re
 
+from kernelwright.micro.rewrite.online_parts import Online
 from kernelwright.micro.rewrite.triton_constants import replaced
-from kernelwright.micro.rewrite.triton_online import Online
 from kernelwright.micro.rewrite.triton_passes import Run
 from kernelwright.micro.rewrite.triton_source import Fragment, assigned_names, line_offset, names_read
 from kernelwright.values import Refusal, TextEdit

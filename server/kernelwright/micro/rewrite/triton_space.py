@@ -9,7 +9,8 @@ import itertools
 import re
 from collections.abc import Iterator, Mapping
 
-from kernelwright.micro.rewrite.triton_launch import Site, stepped
+from kernelwright.micro.rewrite.triton_blocks import stepped
+from kernelwright.micro.rewrite.triton_launch import Site
 from kernelwright.values import Workload
 
 Choice = Mapping[str, int]

@@ -1,0 +1,51 @@
+"""Which constexprs of a Triton kernel are block sizes, and what follows them."""
+
+import ast
+
+from kernelwright.micro.rewrite.triton_assignments import parameters
+from kernelwright.micro.rewrite.triton_source import Fragment
+
+
+def constexprs(fragment: Fragment) -> tuple[str, ...]:
+    assert isinstance(fragment.node, ast.FunctionDef)
+    return tuple(p.arg for p in parameters(fragment.node) if _is_constexpr(fragment, p))
+
+
+def is_autotuned(fragment: Fragment) -> bool:
+    assert isinstance(fragment.node, ast.FunctionDef)
+    return any(fragment.called(decorator) == "triton.autotune" for decorator in fragment.node.decorator_list)
+
+
+def _is_constexpr(fragment: Fragment, parameter: ast.arg) -> bool:
+    annotation = parameter.annotation
+    if isinstance(annotation, ast.Constant):
+        return annotation.value in ("tl.constexpr", "constexpr")
+    return annotation is not None and fragment.name(annotation) == "triton.language.constexpr"
+
+
+def ranged(fragment: Fragment) -> set[str]:
+    """Names that are the length of a tl.arange: what makes a constexpr a block size."""
+    return {
+        node.args[1].id
+        for node in fragment.nodes
+        if isinstance(node, ast.Call)
+        and fragment.called(node) == "triton.language.arange"
+        and len(node.args) == 2
+        and isinstance(node.args[1], ast.Name)
+    }
+
+
+def stepped(fragment: Fragment) -> set[str]:
+    """Names that a loop advances by: the step of a range, or the divisor of a cdiv that bounds one."""
+    found: set[str] = set()
+    for node in fragment.nodes:
+        if not isinstance(node, ast.For) or not isinstance(node.iter, ast.Call):
+            continue
+        bounds = node.iter.args
+        if len(bounds) == 3 and isinstance(bounds[2], ast.Name):
+            found.add(bounds[2].id)
+        for bound in bounds:
+            if fragment.called(bound) in ("triton.language.cdiv", "triton.cdiv"):
+                assert isinstance(bound, ast.Call)
+                found |= {n.id for n in ast.walk(bound.args[-1]) if isinstance(n, ast.Name)}
+    return found

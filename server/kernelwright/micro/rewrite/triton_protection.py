@@ -1,0 +1,66 @@
+"""Which tensors of a launch a repeated run would spoil."""
+
+import ast
+from dataclasses import dataclass
+
+from kernelwright.micro.rewrite.triton_assignments import assignments, parameters
+from kernelwright.micro.rewrite.triton_launch import Site
+from kernelwright.micro.rewrite.triton_memory import touches
+from kernelwright.values import Refusal
+
+_FRESH = ("empty", "zeros", "ones", "full")
+
+
+@dataclass(frozen=True)
+class Protection:
+    """Parameters that a repeated run would spoil: autotuning runs the kernel many times."""
+
+    reset_to_zero: tuple[str, ...] = ()
+    restore_value: tuple[str, ...] = ()
+
+
+def protection_of(site: Site) -> Protection | Refusal:
+    found = touches(site.kernel)
+    lost = next((t for t in found if t.parameter is None and t.kind != "load"), None)
+    if lost is not None:
+        return Refusal(
+            f"Autotuning runs the kernel many times, and what line {lost.line + 1} writes to cannot be told.",
+            line=lost.line,
+        )
+    unknown_load = any(t.parameter is None for t in found)
+    read = {t.parameter for t in found if t.kind == "load"}
+    read_arguments = {ast.unparse(site.bound[name]) for name in read if name in site.bound}
+    reset: list[str] = []
+    restore: list[str] = []
+    for name in (p.arg for p in parameters(site.definition)):
+        kinds = {t.kind for t in found if t.parameter == name} - {"load"}
+        if not kinds:
+            continue
+        argument = site.bound.get(name)
+        fresh = _maker(site, argument)
+        if kinds == {"atomic_add"} and fresh == "zeros" and name not in read:
+            reset.append(name)
+        elif (
+            kinds != {"store"}
+            or name in read
+            or not fresh
+            or unknown_load
+            or (argument is not None and ast.unparse(argument) in read_arguments)
+        ):
+            restore.append(name)
+    return Protection(tuple(reset), tuple(restore))
+
+
+def _maker(site: Site, argument: ast.expr | None) -> str:
+    """ "empty", "zeros", "ones" or "full" for a tensor that the launcher makes itself, empty for any other."""
+    if not isinstance(argument, ast.Name):
+        return ""
+    values = [value for name, value in assignments(site.function) if name == argument.id]
+    if len(values) != 1 or not isinstance(values[0], ast.Call):
+        return ""
+    function = values[0].func
+    name = (
+        function.attr if isinstance(function, ast.Attribute) else function.id if isinstance(function, ast.Name) else ""
+    )
+    name = name.removeprefix("new_").removesuffix("_like").removesuffix("_strided")
+    return name if name in _FRESH else ""
