@@ -19,30 +19,9 @@ _NEUTRAL = {
     "min": 'float("inf")',
     "argmin": 'float("inf")',
 }
-_ELEMENTWISE = frozenset(
-    [
-        "exp",
-        "exp2",
-        "log",
-        "log2",
-        "sqrt",
-        "rsqrt",
-        "abs",
-        "sin",
-        "cos",
-        "sigmoid",
-        "maximum",
-        "minimum",
-        "fma",
-        "cast",
-        "erf",
-        "floor",
-        "ceil",
-        "clamp",
-        "fdiv",
-    ]
-)
 _KEEPS_ZERO = frozenset(("abs", "sqrt", "sin", "cast", "erf"))
+_MOVES_ZERO = frozenset(("exp", "exp2", "log", "log2", "rsqrt", "cos", "sigmoid", "floor", "ceil", "clamp", "fdiv"))
+_ELEMENTWISE = _KEEPS_ZERO | _MOVES_ZERO | {"maximum", "minimum", "fma"}
 _PASSES = 2  # so that what one iteration of a loop leaves reaches the next
 
 
