@@ -257,6 +257,27 @@ def test_a_reduction_over_features_becomes_one_product(forward: str, expected: s
             "merge-pools",
             "F.avg_pool1d(x, 6)",
         ),
+        (
+            "self.conv = nn.Conv2d(3, 4, 3, padding=1)\nself.pool = nn.AvgPool2d(4)",
+            "return self.pool(self.conv(x))",
+            "Model()(randn(2, 3, 18, 15))",
+            "average-convolution",
+            "tile = self.pool.kernel_size",
+        ),
+        (
+            "self.conv = nn.Conv3d(4, 4, (2, 3, 3), groups=2, bias=False)",
+            "return F.avg_pool3d(self.conv(x), 3)",
+            "Model()(randn(2, 4, 8, 9, 11))",
+            "average-convolution",
+            "tile = 3",
+        ),
+        (
+            "self.fc = nn.Linear(6, 13)\nself.pool = nn.AvgPool1d(4)",
+            "x = self.fc(x)\nx = self.pool(x.unsqueeze(1)).squeeze(1)\nreturn x + 1",
+            "Model()(randn(5, 6))",
+            "average-features",
+            "tile = self.pool.kernel_size[0]",
+        ),
     ],
 )
 def test_a_rule_writes_less_work_that_means_the_same(
@@ -436,6 +457,12 @@ def test_the_mean_of_a_convolution_is_taken_of_its_input(layer: str, forward: st
             "return F.leaky_relu(F.leaky_relu(x, self.slope), 0.1)",
             "Model()(randn(3, 4))",
             "The inner slope is a variable",
+        ),
+        (
+            "self.conv = nn.Conv2d(3, 4, 3, 2)",
+            "return F.avg_pool2d(self.conv(x), 2)",
+            "Model()(randn(2, 3, 18, 15))",
+            "do not compose",
         ),
     ],
 )

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from kernelwright.macro.strategy import Example, Family, Observation, Strategy
 from kernelwright.micro.rewrite.algebra import Match, View
+from kernelwright.micro.rewrite.algebra_averaged import averaged_convolution, averaged_features
 from kernelwright.micro.rewrite.algebra_fold import folded_into_weights
 from kernelwright.micro.rewrite.algebra_identity import nothing_done, single_element
 from kernelwright.micro.rewrite.algebra_linear import reduced_features, reduced_matmul, reduced_rows
@@ -31,6 +32,8 @@ RULES: dict[str, Rule] = {
     "reduce-rows": reduced_rows,
     "reduce-matmul": reduced_matmul,
     "pooled-convolution": pooled_convolution,
+    "average-convolution": averaged_convolution,
+    "average-features": averaged_features,
     "fold-into-weights": folded_into_weights,
     "order-chain": ordered_chain,
     "diagonal-factor": diagonal_factor,
@@ -153,6 +156,8 @@ Replaces work by less work that gives the same result in exact arithmetic. Each 
 | reduce-rows | the mean over the rows that a linear layer made | the linear layer of the mean |
 | reduce-matmul | the sum over rows or columns of a matrix product | the product of the summed factors |
 | pooled-convolution | the sum or mean over positions of a convolution | a product or a smaller convolution of sums of x |
+| average-convolution | a mean pool over the tiles of a convolution | a convolution with averaged weights and a stride |
+| average-features | a mean pool over the features of a linear layer | a linear layer with averaged weights |
 | fold-into-weights | scales and shifts after a convolution or linear layer | a scaled weight and bias |
 | order-chain | (A B) v | A (B v), where that is cheaper |
 | diagonal-factor | diag(v) @ M | v[:, None] * M |

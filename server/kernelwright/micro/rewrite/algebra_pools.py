@@ -21,7 +21,7 @@ def pooled_pool(view: View, node: Node) -> Match | Refusal | None:
     inner = view.private(node.args[0].id)
     if inner is None or inner.op != node.op:
         return None
-    first, second = _tiles(view, inner), _tiles(view, node)
+    first, second = tiles(view, inner), tiles(view, node)
     if first is None or second is None:
         return Refusal("The tiles of the two pools overlap, are padded or leave gaps.", line_of(node))
     tile = tuple(a * b for a, b in zip(first, second, strict=True))
@@ -33,7 +33,7 @@ def pooled_pool(view: View, node: Node) -> Match | Refusal | None:
                 raise Unwritable("The stride or padding of a pool is an argument, and can be another one.")
         modules = [spelling.module(n) for n in (inner, node)]
         plain = all(m is not None for m in modules) and all(
-            isinstance(_option(n, "kernel_size"), int) for n in (inner, node)
+            isinstance(option(n, "kernel_size"), int) for n in (inner, node)
         )
         size = (
             " * ".join(f"{m}.kernel_size" for m in modules) if plain else repr(tile[0] if len(set(tile)) == 1 else tile)
@@ -45,23 +45,23 @@ def pooled_pool(view: View, node: Node) -> Match | Refusal | None:
     return Match(nodes, node.outputs[0], f"two {node.op} as one", write, math.prod(view.shape(inner.outputs[0])), saved)
 
 
-def _option(node: Node, name: str) -> object:
+def option(node: Node, name: str) -> object:
     names = _NAMES[node.op[:3]]
     position = names.index(name) + 1
     return node.args[position] if position < len(node.args) else node.kwargs.get(name)
 
 
-def _tiles(view: View, node: Node) -> tuple[int, ...] | None:
+def tiles(view: View, node: Node) -> tuple[int, ...] | None:
     """The extents of the tiles; None unless they adjoin without padding."""
     rank = int(node.op[-2])
     if len(node.outputs) != 1 or len(view.shape(node.args[0].id)) < rank + 1:
         return None
-    kernel = _each(_option(node, "kernel_size"), rank)
-    stride = _option(node, "stride")
+    kernel = _each(option(node, "kernel_size"), rank)
+    stride = option(node, "stride")
     if kernel is None or (stride not in (None, ()) and _each(stride, rank) != kernel):
         return None
     for name in _NAMES[node.op[:3]][2:]:
-        given = _option(node, name)
+        given = option(node, name)
         if name in _NEUTRAL and given is not None and _each(given, rank) != (_NEUTRAL[name],) * rank:
             return None
         if name in ("ceil_mode", "return_indices", "divisor_override") and given:
