@@ -4,8 +4,9 @@ from kernelwright.macro.strategy import Example, Family, Observation, Strategy
 from kernelwright.micro.rewrite.candidates import action_of, observed, region_of, row_regions, within
 from kernelwright.micro.rewrite.lowering import NotLowerable
 from kernelwright.micro.rewrite.print_rows import print_rows, row_length, shapes
+from kernelwright.micro.rewrite.print_split import print_split, splits
 from kernelwright.micro.rewrite.regions import group_text, names_for
-from kernelwright.micro.rewrite.triton_printer import base_name, pointers
+from kernelwright.micro.rewrite.triton_printer import Printed, base_name, pointers
 from kernelwright.values import Action, Edits, Language, Refusal
 
 _ID = "torch.fuse-row-reduction"
@@ -37,15 +38,21 @@ def _rewrite(observation: Observation, action: Action) -> tuple[Edits, ...] | Re
     dtype = source.graph.value(program.domain.value).type.dtype
     groups, numbers = group_text(source.graph, region, edit)
     length = row_length(program, groups)
-    variants = []
-    for shape in shapes(program):
-        try:
-            printed = print_rows(program, dtype, names, shape, length, numbers, observation.text)
-        except NotLowerable as problem:
-            return problem.refusal
-        call = edit.call(printed.call, pointers(program), [*program.scalars.values(), *numbers.values()])
-        variants.append(edit.with_call(call, printed.definitions, ("torch", "triton", "tl"), printed.summary))
-    return tuple(variants)
+    printed: list[Printed] = []
+    try:
+        printed += [print_split(program, dtype, names, s, length, numbers, observation.text) for s in splits(program)]
+    except NotLowerable:
+        printed = []  # several reductions after another: a row stays with one program
+    if not printed or program.domain.outer >= 128:
+        tiles = shapes(program)[: 1 if printed else None]
+        printed += [print_rows(program, dtype, names, t, length, numbers, observation.text) for t in tiles]
+    arguments = [*program.scalars.values(), *numbers.values()]
+    return tuple(
+        edit.with_call(
+            edit.call(names[1], pointers(program), arguments), p.definitions, ("torch", "triton", "tl"), p.summary
+        )
+        for p in printed
+    )
 
 
 _BEFORE = '''import torch
@@ -153,7 +160,10 @@ maximum and sum of a softmax in one pass (online softmax), mean and variance in 
 pass reads the row once. Variances are never computed as E[x^2] - E[x]^2, sums are fp32, and maxima are subtracted before
 exponentials. A reduction over a middle dim takes a strip of neighbouring columns, so that loads stay contiguous.
 
-What it cannot do: reduce the whole tensor to one number, dims that do not lie side by side, float64, cumulative sums,
+Few but very long rows, and reductions of the whole tensor to one number (losses, Frobenius norm), are split over many
+programs whose parts a second kernel joins.
+
+What it cannot do: dims that do not lie side by side, float64, cumulative sums,
 batch norm in training mode. It is for the forward pass only: no gradient flows through the kernel.
 """,
     instruction=(

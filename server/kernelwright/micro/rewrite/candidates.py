@@ -43,9 +43,6 @@ def row_regions(source: SourceMap) -> list[FusedRegion] | Refusal:
         domain = domain_of(source.graph, anchor)
         if domain is None or domain.length == 1:
             continue
-        if domain.outer * domain.inner == 1:
-            refusals.append(Refusal(f"{anchor.op} reduces the whole tensor to one number.", _line(anchor)))
-            continue
         for sink in _sinks_after(source, anchor):
             if _consider(source, sink, domain, True, found, refusals, anchor):
                 break

@@ -2,15 +2,15 @@
 
 from typing import TYPE_CHECKING
 
-from kernelwright.micro.rewrite.program import ELEMENT, ROW, Line
+from kernelwright.micro.rewrite.program import ELEMENT, ROW, Line, Program
 
 if TYPE_CHECKING:
-    from kernelwright.micro.rewrite.print_rows import _Context
+    from kernelwright.micro.rewrite.print_rows import Context
 
 _LOWEST = "-3.4028234663852886e38"  # finite, so that exp(lowest - lowest) is 1 and never NaN
 
 
-def looped_body(context: "_Context") -> list[str]:
+def looped_body(context: "Context") -> list[str]:
     """Passes over the row, then the pass that stores the result (none for a result of one number a row)."""
     program = context.program
     body = [context.load(o) for o in context.row_operands()]
@@ -22,8 +22,8 @@ def looped_body(context: "_Context") -> list[str]:
         if line.name in done:
             continue
         if line.reduce:
-            together = _pass_of(context, line, done)
-            body += _pass_lines(context, together, ready)
+            together = pass_of(program, line)
+            body += pass_lines(context, together, ready)
             made = {item.name for item in together}
             done |= made
             ready |= made
@@ -32,12 +32,12 @@ def looped_body(context: "_Context") -> list[str]:
             ready.add(line.name)
     if program.result_level == ROW:
         return [*body, context.store()]
-    return [*body, *_loop(context, {program.result}, ready, [context.store()])]
+    return [*body, *loop(context, {program.result}, ready, [context.store()])]
 
 
-def _pass_of(context: "_Context", line: Line, done: set[str]) -> list[Line]:
+def pass_of(program: Program, line: Line) -> list[Line]:
     """The lines that the pass of `line` computes: all of an online softmax, sum to variance for moments."""
-    lines = context.program.lines
+    lines = program.lines
     start = lines.index(line)
     if line.tag == "online":
         stop = next(i for i in range(start, len(lines)) if lines[i].reduce == "sum" and lines[i].tag == "online")
@@ -47,7 +47,8 @@ def _pass_of(context: "_Context", line: Line, done: set[str]) -> list[Line]:
     return [line]
 
 
-def _pass_lines(context: "_Context", together: list[Line], ready: set[str]) -> list[str]:
+def pass_lines(context: "Context", together: list[Line], ready: set[str]) -> list[str]:
+    """The pass that computes the lines of `pass_of`; the names in `ready` are there already."""
     if len(together) == 2:
         return _online(context, together[0], together[1], ready)
     if len(together) == 3:
@@ -55,11 +56,11 @@ def _pass_lines(context: "_Context", together: list[Line], ready: set[str]) -> l
     return _single(context, together[0], ready)
 
 
-def _tile_size(context: "_Context") -> str:
+def _tile_size(context: "Context") -> str:
     return {"row": "[BLOCK]", "rows": "[ROWS, BLOCK]", "strip": "[BLOCK, STRIP]"}[context.shape.kind]
 
 
-def _loop(context: "_Context", targets: set[str], ready: set[str], inside: list[str]) -> list[str]:
+def loop(context: "Context", targets: set[str], ready: set[str], inside: list[str]) -> list[str]:
     """A pass over the row that loads and computes what `targets` need, then does `inside`."""
     from kernelwright.micro.rewrite.print_rows import tile_lines
 
@@ -72,10 +73,10 @@ def _loop(context: "_Context", targets: set[str], ready: set[str], inside: list[
         *(f"{line.name} = {line.expression}" for line in lines),
         *inside,
     ]
-    return ["for start in range(0, length, BLOCK):", *(f"    {line}" for line in body)]
+    return [f"for start in range({context.span}, BLOCK):", *(f"    {line}" for line in body)]
 
 
-def _single(context: "_Context", line: Line, ready: set[str]) -> list[str]:
+def _single(context: "Context", line: Line, ready: set[str]) -> list[str]:
     tile, size = context.tile, _tile_size(context)
     name, x = f"{line.name}_tile", line.expression
     if line.reduce.startswith("arg"):
@@ -93,10 +94,10 @@ def _single(context: "_Context", line: Line, ready: set[str]) -> list[str]:
         else:
             step = f"{name} = {line.reduce}({name}, tl.where(mask, {x}, {fill}))"
             final = f"tl.reduce({name}, {tile.axis}, {line.reduce}{tile.keep})"
-    return [f"{name} = {start}", *_loop(context, set(line.uses), ready, [step]), f"{line.name} = {final}"]
+    return [f"{name} = {start}", *loop(context, set(line.uses), ready, [step]), f"{line.name} = {final}"]
 
 
-def _online(context: "_Context", highest: Line, total: Line, ready: set[str]) -> list[str]:
+def _online(context: "Context", highest: Line, total: Line, ready: set[str]) -> list[str]:
     """Maximum and sum of exponentials in one pass (Milakov and Gimelshein 2018), a lane at a time."""
     tile, size = context.tile, _tile_size(context)
     x = highest.expression
@@ -108,14 +109,14 @@ def _online(context: "_Context", highest: Line, total: Line, ready: set[str]) ->
     return [
         f"lane_max = tl.full({size}, {_LOWEST}, dtype=tl.float32)",
         f"lane_sum = tl.zeros({size}, dtype=tl.float32)",
-        *_loop(context, set(highest.uses), ready, step),
+        *loop(context, set(highest.uses), ready, step),
         f"{highest.name} = tl.max(lane_max, axis={tile.axis}{tile.keep})",
         f"lane_sum = lane_sum * tl.exp(lane_max - {highest.name})",
         f"{total.name} = tl.sum(lane_sum, axis={tile.axis}{tile.keep})",
     ]
 
 
-def _moments(context: "_Context", lines: list[Line], ready: set[str]) -> list[str]:
+def _moments(context: "Context", lines: list[Line], ready: set[str]) -> list[str]:
     """Mean and sum of squared deviations in one pass (Welford 1962), lanes combined at the end (Chan et al. 1979)."""
     tile, size = context.tile, _tile_size(context)
     x, mean, squares = lines[0].expression, lines[1].name, lines[2].name
@@ -126,18 +127,20 @@ def _moments(context: "_Context", lines: list[Line], ready: set[str]) -> list[st
         f"lane_squares += tl.where(mask, delta * ({x} - lane_mean), 0.0)",
     ]
     axis = f"axis={tile.axis}{tile.keep}"
+    divisor = "tl.maximum(count, 1.0)" if context.count == "count" else context.count
     return [
         f"lane_count = tl.zeros({size}, dtype=tl.float32)",
         f"lane_mean = tl.zeros({size}, dtype=tl.float32)",
         f"lane_squares = tl.zeros({size}, dtype=tl.float32)",
-        *_loop(context, set(lines[0].uses), ready, step),
-        f"{mean} = tl.sum(lane_mean * lane_count, {axis}) / length",
+        *loop(context, set(lines[0].uses), ready, step),
+        *([f"count = tl.sum(lane_count, {axis})"] if context.count == "count" else []),
+        f"{mean} = tl.sum(lane_mean * lane_count, {axis}) / {divisor}",
         f"lane_squares += lane_count * (lane_mean - {mean}) * (lane_mean - {mean})",
         f"{squares} = tl.sum(lane_squares, {axis})",
     ]
 
 
-def _arg(context: "_Context", line: Line, ready: set[str]) -> list[str]:
+def _arg(context: "Context", line: Line, ready: set[str]) -> list[str]:
     """Each lane keeps its best value and place; the first place wins, and a NaN beats every number, as in torch."""
     tile, size = context.tile, _tile_size(context)
     kind, x = line.reduce.removeprefix("arg"), line.expression
@@ -151,7 +154,7 @@ def _arg(context: "_Context", line: Line, ready: set[str]) -> list[str]:
     return [
         f"best = tl.full({size}, {fill}, dtype=tl.float32)",
         f"place = tl.zeros({size}, dtype=tl.int32) + length",
-        *_loop(context, set(line.uses), ready, step),
+        *loop(context, set(line.uses), ready, step),
         f"extreme = tl.reduce(best, {tile.axis}, nan_{kind}{tile.keep})",
         "found = (best == extreme) | (best != best)",
         f"{line.name} = tl.min(tl.where(found, place, length), axis={tile.axis}{tile.keep})",

@@ -1,6 +1,7 @@
 """Graph nodes to a Program: which values are full tensors, which are one number per row, how operands broadcast."""
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -66,6 +67,7 @@ class Lowering:
     domain: Domain
     names: Mapping[int, str] = field(default_factory=dict)  # input Value -> how the kernel calls it
     scalar_texts: Mapping[tuple[int, str], str] = field(default_factory=dict)
+    texts: Mapping[int, str] | None = None  # input Value -> its expression in the source; None while only trying
     known: dict[int, _Known] = field(default_factory=dict)
     operands: dict[tuple[int, object], Operand] = field(default_factory=dict)
     scalars: dict[str, str] = field(default_factory=dict)
@@ -329,7 +331,9 @@ class Lowering:
         kind: str = "float",
     ) -> str:  # fmt: skip
         name = self.fresh(base)
-        self.lines.append(Line(name, expression, level, tuple(dict.fromkeys(uses)), reduce, tag, kind))
+        defined = {line.name for line in self.lines} | {operand.name for operand in self.operands.values()}
+        mentioned = [word for word in re.findall(r"[A-Za-z_]\w*", expression) if word in defined]
+        self.lines.append(Line(name, expression, level, tuple(dict.fromkeys((*uses, *mentioned))), reduce, tag, kind))
         return name
 
 

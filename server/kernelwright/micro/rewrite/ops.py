@@ -187,7 +187,8 @@ VIEWS = frozenset({"view", "reshape", "flatten", "squeeze", "unsqueeze", "view_a
 REDUCTIONS = frozenset(
     {"sum", "mean", "max", "min", "amax", "amin", "logsumexp", "softmax", "log_softmax", "softmin", "layer_norm",
      "rms_norm", "group_norm", "instance_norm", "norm", "vector_norm", "var", "std", "normalize", "argmax", "argmin",
-     "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d"}
+     "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "mse_loss", "smooth_l1_loss", "huber_loss",
+     "kl_div"}
 )  # fmt: skip
 
 HELPERS = {

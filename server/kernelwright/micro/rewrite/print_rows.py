@@ -100,9 +100,9 @@ def print_rows(
     tile = TILES[shape.kind]
     body = [*_head(program, shape)]
     if shape.looped:
-        body += looped_body(_Context(program, shape, tile, constants))
+        body += looped_body(Context(program, shape, tile, constants))
     else:
-        body += _whole_body(_Context(program, shape, tile, constants))
+        body += _whole_body(Context(program, shape, tile, constants))
     tensors = list(tp.pointers(program).values())
     sizes_needed = _sizes(shape)
     parameters = [
@@ -122,7 +122,7 @@ def print_rows(
         *(f"{name}={value}" for name, value in _blocks(shape).items()),
         f"num_warps={shape.warps}",
     ]
-    sentence = _sentence(program)
+    what = sentence(program)
     launch = [
         *tp.prepare_inputs(program),
         *_geometry(program, shape, length),
@@ -134,29 +134,32 @@ def print_rows(
     function = "\n".join(
         [
             call_text(f"def {launcher}", [*tp.launch_parameters(program), *numbers], ":", 0),
-            f'    """{sentence} in one kernel, computed in fp32; forward only."""',
+            f'    """{what} in one kernel, computed in fp32; forward only."""',
             *(f"    {line}" for line in launch),
         ]
     )
-    what = {"row": "one row a program", "rows": "ROWS rows a program", "strip": "a strip of STRIP columns a program"}
-    doc = f"{sentence}, {what[shape.kind]}{', in steps of BLOCK' if shape.looped else ''}."
+    how = {"row": "one row a program", "rows": "ROWS rows a program", "strip": "a strip of STRIP columns a program"}
+    doc = f"{what}, {how[shape.kind]}{', in steps of BLOCK' if shape.looped else ''}."
     sources = [*tp.helper_sources(program, existing), tp.kernel_source(kernel, parameters, doc, body), function]
     return tp.Printed("\n\n\n".join(sources), launcher, shape.described)
 
 
-def _sentence(program: Program) -> str:
+def sentence(program: Program) -> str:
+    """What the kernel does, for docstrings."""
     text = tp.described(program)
     return text[0].upper() + text[1:] if len(text) < 60 else "Fused reduction and pointwise operations"
 
 
 @dataclass
-class _Context:
+class Context:
     """What printing a body needs to know."""
 
     program: Program
     shape: Shape
     tile: Tile
     constants: tp.Constants
+    span: str = "0, length"  # what a looped kernel walks over
+    count: str = "length"  # how many elements that is
 
     def load(self, operand: Operand) -> str:
         """The line that loads an operand for the current tile."""
@@ -270,7 +273,7 @@ def tile_lines(shape: Shape, start: str = "") -> list[str]:
     ]
 
 
-def _whole_body(context: _Context) -> list[str]:
+def _whole_body(context: Context) -> list[str]:
     program = context.program
     body = [*tile_lines(context.shape), *(context.load(o) for o in program.operands)]
     for line in program.lines:

@@ -22,10 +22,15 @@ _EAGER_KERNELS = {
     "normalize": 5,
     "softsign": 3,
     "mse_loss": 2,
+    "smooth_l1_loss": 2,
+    "huber_loss": 2,
+    "kl_div": 4,
     "logsumexp": 4,
     "adaptive_avg_pool2d": 1,
     "tanhshrink": 2,
 }
+# Times that eager mode moves what the op's own estimate counts once.
+_PASSES = {"logsumexp": 2, "normalize": 2, "mse_loss": 2, "smooth_l1_loss": 2, "huber_loss": 2, "kl_div": 3}
 _FREE = VIEWS | {"detach", "contiguous", "tensor"}
 
 
@@ -50,7 +55,7 @@ def lower(graph: Graph, nodes: Sequence[int], output: int, domain: Domain, plan:
         raise NotLowerable("No input of the region has its full size.", inside[0])
     domain = replace(domain, value=main, shape=graph.value(main).type.shape, axes=_axes(graph, main, domain))
     names = {v: kernel_name(text) for v, text in plan.names.items()} if plan else {}
-    lowering = Lowering(graph, domain, _unique(names), plan.scalars if plan else {})
+    lowering = Lowering(graph, domain, _unique(names), plan.scalars if plan else {}, plan.names if plan else None)
     lowering.operand(main, "element", graph.value(main).type.shape, inside[0])
     program = lowering.run(inside, output)
     if program.result_level == "row":
@@ -222,7 +227,7 @@ def measure(graph: Graph, nodes: Sequence[int], output: int) -> tuple[int, int]:
     inside = [graph.nodes[n] for n in nodes]
     inputs = region_inputs(graph, nodes)
     fused = sum(_bytes(graph, v) for v in (*inputs, output))
-    eager = sum(n.estimated_bytes * (2 if n.op in ("logsumexp", "normalize") else 1) for n in inside)
+    eager = sum(n.estimated_bytes * _PASSES.get(n.op, 1) for n in inside)
     kernels = sum(_EAGER_KERNELS.get(n.op, 1) for n in inside if n.op not in _FREE and not _is_eval_dropout(n))
     return max(eager - fused, 0), kernels
 
