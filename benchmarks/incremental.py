@@ -3,6 +3,7 @@
 import argparse
 import importlib.metadata
 import json
+import os
 import platform
 import random
 import statistics
@@ -117,8 +118,9 @@ def typed(text: str, random_: random.Random) -> str:
     return text[:at] + random_.choice("abcxyz_019 .,()[]=+-*:'\"\n#") + text[at:]
 
 
-def look(text: str, previous: Document | None) -> tuple[Document, tuple[float, float, float]]:
-    """The new document, and the milliseconds for parsing, kernels and findings."""
+def look(text: str, previous: Document | None) -> tuple[Document, tuple[float, float, float, float]]:
+    """The new document, and the milliseconds for parsing, kernels and findings, then those of the processor in all."""
+    processor = time.process_time()
     start = time.perf_counter()
     document = parse(text, previous)
     parsed = time.perf_counter()
@@ -126,7 +128,12 @@ def look(text: str, previous: Document | None) -> tuple[Document, tuple[float, f
     found = time.perf_counter()
     find_findings(document, kernels)
     end = time.perf_counter()
-    return document, ((parsed - start) * 1e3, (found - parsed) * 1e3, (end - found) * 1e3)
+    return document, (
+        (parsed - start) * 1e3,
+        (found - parsed) * 1e3,
+        (end - found) * 1e3,
+        (time.process_time() - processor) * 1e3,
+    )
 
 
 def quantiles(values: list[float]) -> Quantiles:
@@ -140,18 +147,33 @@ def measure(lines: int, keys: int, seed: int) -> dict[str, object]:
     text = text_of(lines)
     first, cold = look(text, None)
     samples = [look(typed(text, random_), first)[1] for _ in range(keys)]
-    parts = {name: [sample[i] for sample in samples] for i, name in enumerate(("parse", "kernels", "findings"))}
+    parts = {
+        name: [sample[i] for sample in samples] for i, name in enumerate(("parse", "kernels", "findings", "processor"))
+    }
     return {
         "lines": lines,
         "keys": keys,
         "seed": seed,
         "kernels": len(find_kernels(first)),
-        "open_ms": round(sum(cold), 2),
-        "total_ms": asdict(quantiles([sum(sample) for sample in samples])),
+        "open_ms": round(sum(cold[:3]), 2),
+        "total_ms": asdict(quantiles([sum(sample[:3]) for sample in samples])),
         **{f"{name}_ms": asdict(quantiles(values)) for name, values in parts.items()},
-        "machine": {"processor": _processor(), "system": platform.platform(), "python": platform.python_version()},
+        "machine": {
+            "processor": _processor(),
+            "system": platform.platform(),
+            "python": platform.python_version(),
+            **_load(),
+        },
         "versions": {n: importlib.metadata.version(n) for n in ("kernelwright", "tree-sitter", "tree-sitter-python")},
     }
+
+
+def _load() -> dict[str, object]:
+    """What else the machine did meanwhile: figures taken on a busy one say little."""
+    try:
+        return {"cores": os.cpu_count(), "load_1min": round(os.getloadavg()[0], 2)}
+    except OSError:
+        return {"cores": os.cpu_count()}
 
 
 def _processor() -> str:
@@ -172,7 +194,7 @@ def main() -> None:
     result = measure(options.lines, options.keys, options.seed)
     options.out.parent.mkdir(parents=True, exist_ok=True)
     options.out.write_text(json.dumps(result, indent=2) + "\n")
-    for name in ("total", "parse", "kernels", "findings"):
+    for name in ("total", "parse", "kernels", "findings", "processor"):
         values = result[f"{name}_ms"]
         print(f"{name:9} p50 {values['p50']:7.2f} ms   p95 {values['p95']:7.2f} ms   most {values['most']:7.2f} ms")
 

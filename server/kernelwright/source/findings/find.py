@@ -2,7 +2,6 @@
 
 import ast
 import functools
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -14,8 +13,6 @@ from kernelwright.source.findings.sizes import Shapes, Sizes, shapes_of
 from kernelwright.source.findings.units import summary, torch_unit, triton_unit
 from kernelwright.source.imports import Aliases, aliases_of
 from kernelwright.values import Edits, Kernel, Language, TextEdit, digest
-
-_WORD = re.compile(r"[A-Za-z_]\w*")
 
 Place = tuple[int, int]  # line and column in utf-8 bytes, both from 0, in a segment
 Constants = tuple[tuple[str, int], ...]
@@ -70,16 +67,8 @@ def _key(finding: Finding) -> tuple[object, ...]:
 
 
 def _used(constants: Mapping[str, int], texts: tuple[str, ...]) -> Constants:
-    """Only the constants that the texts mention: another one's change must not cost anything."""
-    if not constants:
-        return ()
-    words = frozenset().union(*(_words(text) for text in texts))
-    return tuple((name, value) for name, value in constants.items() if name in words)
-
-
-@functools.lru_cache(maxsize=4096)
-def _words(text: str) -> frozenset[str]:
-    return frozenset(_WORD.findall(text))
+    """Only the constants that the texts may mention: another one's change must not cost anything."""
+    return tuple(item for item in constants.items() if any(item[0] in text for text in texts))
 
 
 def _runs_in_eval_only(document: Document) -> bool:
