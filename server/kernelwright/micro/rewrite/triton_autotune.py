@@ -24,7 +24,6 @@ def autotuned(site: Site, configs: tuple[Choice, ...]) -> str | Refusal:
     protection = protection_of(site)
     if isinstance(protection, Refusal):
         return protection
-    assert site.definition.decorator_list
     first = min(decorator.lineno for decorator in site.definition.decorator_list)
     at = line_offset(site.text, first - 1)
     indent = " " * site.definition.col_offset
@@ -63,6 +62,8 @@ def _triton(site: Site) -> str:
 
 
 def _obstacle(site: Site) -> Refusal | None:
+    if not site.definition.decorator_list:
+        return Refusal("The kernel has no @triton.jit to put the decorator above.", line=site.definition.lineno - 1)
     if not _triton(site):
         return Refusal("The file does not import triton as a module, so @triton.autotune cannot be written.")
     passed = {keyword.arg: keyword.value for keyword in site.call.keywords}

@@ -127,14 +127,19 @@ def _straight(fragment: Fragment, run: Run, one: Pass, registers: _Registers) ->
                     registers.twins[target] = holder
                 continue
             registers.assign(target, value)
-        out += [line[shift:] for line in comments]
+        out += [_dedented(line, shift) for line in comments]
         if update is not None and _starts_empty(fragment, run, update.name, update.op):
             out.append(f"{indent}{update.name} = {written(_plain(update.raw, one.variable, twins))}\n")
         elif names_read(statement) & {one.variable, *twins}:
             out.append(f"{indent}{written(_plain(statement, one.variable, twins))}\n")
         else:
-            out += [line[shift:] for line in lines[statement.lineno - 1 : previous]]
+            out += [_dedented(line, shift) for line in lines[statement.lineno - 1 : previous]]
     return "".join(out)
+
+
+def _dedented(line: str, shift: int) -> str:
+    """`line` with `shift` blanks less, or as many as it has: a comment may stand further to the left."""
+    return line[min(shift, len(line) - len(line.lstrip(" \t"))) :]
 
 
 def _assigned(statement: ast.stmt) -> str | None:
