@@ -1,5 +1,7 @@
 """Merge the passes of a row softmax, log-softmax or variance, so that the row is read fewer times."""
 
+from collections.abc import Iterator
+
 from kernelwright.macro.strategy import Example, Family, Observation, Strategy
 from kernelwright.micro.edits import difference
 from kernelwright.micro.rewrite.online_parts import Online
@@ -17,9 +19,13 @@ def applies(observation: Observation) -> tuple[Action, ...] | Refusal:
     if isinstance(found, Refusal):
         return found
     fragment, run, merged = found
-    texts = _variants(observation, fragment, run, merged)
-    if isinstance(texts, Refusal):
-        return texts
+    answers: list[Refusal] = []
+    for answer in _variants(observation, fragment, run, merged):
+        if not isinstance(answer, Refusal):
+            break
+        answers.append(answer)
+    else:
+        return answers[0]
     passes = len(run.passes)
     last = run.passes[-1].loop
     what = merged.what if isinstance(merged, Online) else "row reduction"
@@ -34,9 +40,10 @@ def rewrite(observation: Observation, action: Action) -> tuple[Edits, ...] | Ref
     found = _found(observation)
     if isinstance(found, Refusal):
         return found
-    texts = _variants(observation, *found)
-    if isinstance(texts, Refusal):
-        return texts
+    answers = tuple(_variants(observation, *found))
+    texts = [answer for answer in answers if not isinstance(answer, Refusal)]
+    if not texts:
+        return next(answer for answer in answers if isinstance(answer, Refusal))
     return tuple(difference(observation.text, text, summary) for summary, text in texts)
 
 
@@ -59,27 +66,27 @@ def _found(observation: Observation) -> tuple[Fragment, Run, Online | Refusal] |
 
 def _variants(
     observation: Observation, fragment: Fragment, run: Run, merged: Online | Refusal
-) -> tuple[tuple[str, str], ...] | Refusal:
-    """(summary, text) of each way: the merged loop, and the row in one block where the launcher can make it so."""
-    texts: list[tuple[str, str]] = []
-    refusal = merged if isinstance(merged, Refusal) else None
+) -> Iterator[tuple[str, str] | Refusal]:
+    """(summary, text) of each way, or why it is none: the merged loop, and the row in one block where it can be that."""
     if isinstance(merged, Online):
         text = with_online_pass(fragment, run, merged)
-        if isinstance(text, Refusal):
-            refusal = text
-        else:
-            texts.append((f"{merged.what} in {len(run.passes) - 1} passes", text))
-    if any(one.updates for one in run.passes):
-        site = launch_site(observation.text, observation.kernel)
-        for warps, words in zip(WARPS, ("", ", with more warps"), strict=True):
-            whole = site if isinstance(site, Refusal) else with_one_block(site, run, warps)
-            if isinstance(whole, Refusal):
-                refusal = refusal or whole
-            elif all(whole != text for _, text in texts):
-                texts.append((f"the row in one block, read once{words}", whole))
-    if texts:
-        return tuple(texts)
-    return refusal or Refusal("No loop of the kernel reduces a row.", line=observation.kernel.name_line)
+        yield text if isinstance(text, Refusal) else (f"{merged.what} in {len(run.passes) - 1} passes", text)
+    else:
+        yield merged
+    if not any(one.updates for one in run.passes):
+        return
+    site = launch_site(observation.text, observation.kernel)
+    if isinstance(site, Refusal):
+        yield site
+        return
+    known: set[str] = set()
+    for warps, words in zip(WARPS, ("", ", with more warps"), strict=True):
+        whole = with_one_block(site, run, warps)
+        if isinstance(whole, Refusal):
+            yield whole
+        elif whole not in known:
+            known.add(whole)
+            yield f"the row in one block, read once{words}", whole
 
 
 _HEAD = """\
