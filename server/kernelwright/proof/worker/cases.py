@@ -11,6 +11,7 @@ from kernelwright.values import Call, TensorSpec, Workload
 
 # A size as written: an integer that is not part of a name, a float or an exponent.
 _INTEGER = re.compile(r"(?<![\w.])\d+(?![\w.])")
+_SHIFT = re.compile(r"(?<![\w.])(\d+)\s*<<\s*(\d{1,2})(?![\w.])")
 _SMALLEST_SIZE = 16  # smaller literals are dims, kernel sizes and flags rather than sizes
 _MOST_DERIVED = 7
 
@@ -47,6 +48,7 @@ def plan(workload: Workload, *, seeds: int, first_seed: int, most_elements: int 
     texts = [case.text for case in workload.cases]
     if not texts:
         return _around(Variation("get_inputs()", None, first_seed), seeds) + _batches(first_seed + seeds)
+    texts[0] = _SHIFT.sub(lambda m: str(int(m.group(1)) << int(m.group(2))), texts[0])  # so that it has boundaries, too
     if most_elements is not None:
         texts = list(dict.fromkeys(shrunk(text, most_elements) for text in texts))
     first = Variation(texts[0], case_call(texts[0]), first_seed)

@@ -77,7 +77,7 @@ def values(
         return _exact(baseline, candidate)
     if reference is not None and (reference.dtype != torch.float64 or baseline.dtype == torch.float64):
         reference = None
-    scale = typical_size(baseline if reference is None else reference)
+    scale = typical_size(baseline if reference is None else reference, baseline.dtype)
     if reference is not None:
         own, _, own_rms, _ = _errors(reference, baseline, baseline, scale)
         if own > UNTRUSTED:
@@ -87,16 +87,21 @@ def values(
     return _judged(reference, baseline, candidate, scale, length, own, own_rms)
 
 
-def typical_size(tensor: torch.Tensor) -> float:
-    """Root mean square of the finite values, those beyond 100 times the median counted as that much."""
+def typical_size(tensor: torch.Tensor, dtype: torch.dtype) -> float:
+    """Root mean square of the finite values, those beyond 10 times the 99.9 % quantile counted as that much.
+
+    At least the size at which rounding errors fall below the normal numbers of `dtype`, which hardware may flush.
+    """
+    info = torch.finfo(dtype)
     flat = tensor.detach().reshape(-1)
     step = max(1, flat.numel() // _SAMPLE)
     magnitude = flat[::step].to(torch.float64).abs()
     magnitude = magnitude[torch.isfinite(magnitude)]
-    positive = magnitude[magnitude > 0]
-    if positive.numel() == 0:
-        return 0.0
-    return float(magnitude.clamp(max=100 * float(positive.median())).square().mean().sqrt())
+    if magnitude.numel() == 0:
+        return info.tiny / info.eps
+    rank = min(int(0.999 * magnitude.numel()) + 1, magnitude.numel())
+    largest = 10 * float(magnitude.kthvalue(rank).values) or float(magnitude.max())
+    return max(float(magnitude.clamp(max=largest).square().mean().sqrt()), info.tiny / info.eps)
 
 
 def same_bits(a: torch.Tensor, b: torch.Tensor) -> bool:

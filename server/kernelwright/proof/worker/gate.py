@@ -12,7 +12,7 @@ import torch
 
 from kernelwright.proof.jobs import Limits, Trial
 from kernelwright.proof.worker import flags
-from kernelwright.proof.worker.cases import Variation, plan
+from kernelwright.proof.worker.cases import Variation, elements, plan
 from kernelwright.proof.worker.compare import same_bits
 from kernelwright.proof.worker.failed import JobFailed, is_out_of_memory
 from kernelwright.proof.worker.inputs import Inputs, clone, from_call, from_functions, map_leaves, tensors_in
@@ -28,13 +28,13 @@ from kernelwright.proof.worker.pair import (
 )
 from kernelwright.proof.worker.poison import poison_freed_blocks
 from kernelwright.proof.worker.reference import in_fp64
-from kernelwright.proof.worker.subject import describe, failure_of, forget_neighbours, line_of, load_module
+from kernelwright.proof.worker.subject import case_call, describe, failure_of, forget_neighbours, line_of, load_module
 from kernelwright.proof.worker.timing import cpu_threads
 from kernelwright.proof.worker.tolerance import reduction_length
 from kernelwright.values import Check, FailureKind, Verdict, VerdictStatus, digest
 
 SOFT_BUDGET = 40.0  # seconds after which only the most telling variations are still made
-INTERPRETER_ELEMENTS = 1 << 16  # tensors of one call in Triton's interpreter
+INTERPRETER_ELEMENTS = 1 << 14  # tensors of one call in Triton's interpreter
 INTERPRETER_MOST = 1 << 22  # beyond this, one call takes minutes there
 
 Report = Callable[[str], None]
@@ -442,7 +442,7 @@ def how(bench: Bench) -> str:
         place = "in Triton's interpreter on the CPU"
         if bench.trial.workload.cases:
             first = next((c.case.partition(", seed")[0] for c in bench.checks if c.name == "values"), "")
-            if first and first != bench.trial.workload.cases[0].text:
+            if first and elements(case_call(first)) < elements(case_call(bench.trial.workload.cases[0].text)):
                 place += f", sizes reduced to {first}"
     elif bench.device == "cuda":
         place = f"on {torch.cuda.get_device_name()}"

@@ -1,0 +1,28 @@
+"""One-line trials for tests of the gate and the clock, which run in the test process on the CPU."""
+
+from kernelwright.proof.jobs import Limits, Trial, TrialResult
+from kernelwright.proof.worker.trial import run_trial
+from kernelwright.values import Case, Workload, WorkloadSource
+
+QUICK = Limits(timing_budget=0.05, threads=1, seeds=2)
+
+
+def workload(*cases: str) -> Workload:
+    """Workload lines, or the get_inputs() convention of a class Model without any."""
+    if not cases:
+        return Workload(WorkloadSource.KERNELBENCH, "Model")
+    entry = cases[0].partition("(")[0]
+    return Workload(WorkloadSource.LINES, entry, tuple(Case(0, 0, case) for case in cases))
+
+
+def trial(baseline: str, candidate: str, *cases: str, measure: bool = False, previous: str = "") -> TrialResult:
+    job = Trial(
+        "/nowhere/kernel.py", baseline, previous or baseline, candidate, workload(*cases), measure=measure, limits=QUICK
+    )
+    return run_trial(job, lambda stage: None)
+
+
+def ended_by(baseline: str, candidate: str, *cases: str, measure: bool = False) -> str:
+    """The name of the check that failed, or the verdict's status."""
+    verdict = trial(baseline, candidate, *cases, measure=measure).verdict
+    return verdict.failed_checks[0].name if verdict.failed_checks else str(verdict.status)
