@@ -11,7 +11,7 @@ from lsprotocol import types as lsp
 from lsp.editor import Editor, start, stop
 from lsp.examples import LINEAR_SUM, PLAIN, SLOW, SOFTMAX
 
-PATIENCE = 90  # seconds, for a worker that has to import torch on a busy machine
+PATIENCE = 40  # seconds, for a worker that has to import torch on a busy machine
 
 INFORMATION, ERROR, WARNING = (
     lsp.DiagnosticSeverity.Information,
@@ -155,6 +155,8 @@ async def test_an_editor_that_refuses_the_edit_is_told_of_nothing_applied(code: 
 async def test_cancel_in_mid_verification(code: Editor, own_token: bool) -> None:
     uri = code.open("slow.py", SLOW)
     token = "mine" if own_token else None
+    if token:
+        code.client.progress_reports[token] = []
     running = asyncio.create_task(code.command("kernelwright.verify", {"uri": uri}, token=token))
     await code.until(lambda: "Verifying" in str(code.progress()), PATIENCE)
     await asyncio.sleep(3)  # well into the kernel
@@ -165,7 +167,7 @@ async def test_cancel_in_mid_verification(code: Editor, own_token: bool) -> None
     assert time.monotonic() - began < 1.0
     assert answer["kind"] == "cancelled"
     assert isinstance(code.progress()[-1], lsp.WorkDoneProgressEnd)
-    assert code.client.diagnostics.get(uri, []) == []
+    assert not code.client.diagnostics.get(uri)
 
 
 async def test_a_worker_that_is_killed_costs_one_failure_and_nothing_else(code: Editor) -> None:
@@ -175,7 +177,7 @@ async def test_a_worker_that_is_killed_costs_one_failure_and_nothing_else(code: 
     await asyncio.sleep(3)
     server = psutil.Process(code.client._server.pid)
     for worker in server.children(recursive=True):
-        if worker.is_running() and "kernelwright.proof.worker" in " ".join(worker.cmdline()):
+        if worker.is_running() and "bootstrap.py" in " ".join(worker.cmdline()):
             worker.kill()
     answer = await asyncio.wait_for(running, PATIENCE)
     assert answer["$"] == "Failure", answer
@@ -215,7 +217,7 @@ async def test_an_interpreter_that_does_not_exist(tmp_path: Path) -> None:
     editor = await start(tmp_path, interpreter="/nowhere/python")
     uri = editor.open("scaled.py", PLAIN)
     answer = await editor.command("kernelwright.verify", {"uri": uri})
-    assert answer["kind"] == "no-interpreter"
+    assert answer.get("kind") == "no-interpreter", answer
     assert any("/nowhere/python" in message for message in editor.messages())
     await stop(editor)
 

@@ -28,6 +28,7 @@ async def initialized(session: Session, params: lsp.InitializedParams) -> None:
         with contextlib.suppress(JsonRpcException):  # then settings are those of the start
             await session.server.client_register_capability_async(lsp.RegistrationParams([registration]))
     await _ask(session)
+    session.configured.set()
 
 
 async def configuration_changed(session: Session, params: lsp.DidChangeConfigurationParams) -> None:

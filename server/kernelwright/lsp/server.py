@@ -9,7 +9,7 @@ from pygls.lsp.server import LanguageServer
 
 from kernelwright import __version__
 from kernelwright.lsp import code_action, code_lens, hover, inlay_hint, lifecycle
-from kernelwright.lsp.commands import COMMANDS
+from kernelwright.lsp.commands import COMMANDS, Command
 from kernelwright.lsp.protocol import Protocol
 from kernelwright.lsp.session import Session
 from kernelwright.lsp.sync import Sync
@@ -56,5 +56,11 @@ def build() -> LanguageServer:
     for method, handler, options in features:
         server.feature(method, options)(functools.partial(handler))
     for name, command in COMMANDS.items():
-        server.command(name)(functools.partial(command, session))
+        server.command(name)(functools.partial(_run, session, command))
     return server
+
+
+async def _run(session: Session, command: Command, params: lsp.ExecuteCommandParams) -> object:
+    """A command right after the start would otherwise run with the defaults."""
+    await session.settled()
+    return await command(session, params)

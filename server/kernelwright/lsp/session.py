@@ -1,6 +1,7 @@
 """The server's only mutable state: open documents, settings, results, engines. Features get frozen snapshots."""
 
 import asyncio
+import contextlib
 from collections.abc import Coroutine
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from kernelwright.engine import Engine
     from kernelwright.lsp.menu import Menu
 
+_SETTLING = 2.0  # seconds
 _REMEMBERED = 20  # results per kernel, so that an undo brings back what was known of the text
 
 
@@ -31,6 +33,7 @@ class Session:
         self.client = Client(server)
         self.documents = Documents()
         self.settings: Settings = DEFAULTS
+        self.configured = asyncio.Event()  # set once the client's settings, if it has any, are known
         self.running: dict[tuple[str, str], asyncio.Event] = {}  # the cancel event of each kernel's job
         self._results: dict[tuple[str, str], list[Result]] = {}
         self._resources: dict[tuple[str, str], tuple[str, tuple[Resources, ...]]] = {}
@@ -107,6 +110,11 @@ class Session:
     def learned(self) -> None:
         """A job has ended: devices, graphs and history may say more than before."""
         self._knowledge += 1
+
+    async def settled(self) -> None:
+        """Waits for the client's settings, but not for a client that never answers."""
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self.configured.wait(), _SETTLING)
 
     def use(self, settings: Settings) -> None:
         """New settings: engines made with the old ones are closed once their jobs have ended."""
