@@ -1,0 +1,184 @@
+"""One step, driven through real workers on the CPU: kept with evidence, rejected with a reason, taken back."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from kernelwright.engine import Engine, Request, decide
+from kernelwright.proof.jobs import TrialResult
+from kernelwright.settings import Settings
+from kernelwright.values import (
+    Check,
+    Edits,
+    Failure,
+    FailureKind,
+    Measurement,
+    Outcome,
+    Refusal,
+    Step,
+    Timing,
+    Verdict,
+    VerdictStatus,
+    apply,
+    digest,
+)
+
+LINEAR_SUM = """\
+import torch
+from torch import nn
+
+
+class Score(nn.Module):
+    def __init__(self, features: int, width: int):
+        super().__init__()
+        self.linear = nn.Linear(features, width)
+
+    def forward(self, x):
+        y = self.linear(x)
+        return torch.sum(y, dim=1, keepdim=True)
+
+
+# workload: Score(1024, 8192)(randn(512, 1024))
+"""
+
+SETTINGS = Settings(timing_budget=0.5)
+
+
+def verdict(*, passed: bool = True) -> Verdict:
+    status = VerdictStatus.PASSED if passed else VerdictStatus.FAILED
+    return Verdict(status, "new", "old", (Check("values", "seed 0", passed, "max |err| 3.1"),))
+
+
+def measurement(speedup: float, low: float, high: float, *, impossible: bool = False) -> Measurement:
+    timing = Timing(1.0, 0.9, 1.1, 100)
+    return Measurement(
+        "new", "old", "CPU", timing, timing, timing, speedup, low, high, speedup, low, high, {}, 2.0, impossible
+    )
+
+
+@pytest.mark.parametrize(
+    ("result", "outcome", "words"),
+    [
+        (TrialResult(verdict(), measurement(1.5, 1.4, 1.6)), Outcome.KEPT, "1.50x"),
+        (TrialResult(verdict(), measurement(1.5, 0.9, 2.0)), Outcome.REJECTED, "No gain"),
+        (TrialResult(verdict(), measurement(1.01, 1.005, 1.015)), Outcome.REJECTED, "No gain"),
+        (TrialResult(verdict(), measurement(9.0, 8.0, 9.5, impossible=True)), Outcome.REJECTED, "floor"),
+        (TrialResult(verdict(passed=False), None), Outcome.REJECTED, "values failed"),
+        (TrialResult(verdict(passed=False), measurement(9.0, 8.0, 9.5)), Outcome.REJECTED, "values failed"),
+        (TrialResult(verdict(), None, "Speed not measured: no GPU here."), Outcome.KEPT, "no GPU here"),
+    ],
+)
+def test_only_a_verified_gain_is_kept(result: TrialResult, outcome: Outcome, words: str) -> None:
+    decided, reason = decide(result, min_gain=0.02)
+    assert decided is outcome
+    assert words in reason
+
+
+def test_a_strategy_that_needs_a_number_is_not_kept_without_one() -> None:
+    assert decide(TrialResult(verdict(), None, "No GPU here."), 0.02, needs_number=True)[0] is Outcome.REJECTED
+
+
+def run(workspace: Path, body) -> object:
+    async def inside() -> object:
+        engine = Engine(workspace, SETTINGS)
+        try:
+            return await body(engine)
+        finally:
+            await engine.close()
+
+    return asyncio.run(inside())
+
+
+def test_a_step_is_kept_journalled_and_taken_back(tmp_path: Path) -> None:
+    path = str(tmp_path / "score.py")
+
+    async def body(engine: Engine) -> None:
+        stages: list[str] = []
+        step = await engine.optimize(Request(path, LINEAR_SUM, "Score"), stages.append)
+        assert isinstance(step, Step), step
+        assert step.outcome is Outcome.KEPT, step.reason
+        assert step.action.strategy == "torch.reassociate"
+        assert step.verdict is not None
+        assert step.verdict.passed
+        assert step.measurement is not None
+        assert step.measurement.speedup_low > 1.0
+        assert "Verifying" in " ".join(stages)
+        assert isinstance(step.edits, Edits)
+        after = apply(step.edits, LINEAR_SUM)
+        assert digest(after) == step.after_hash
+        assert engine.baseline(path, after, "Score") == LINEAR_SUM
+        assert [s.id for s in engine.history(path)] == [step.id]
+
+        edited = after + "\n# a remark that I made meanwhile\n"
+        back = engine.revert(path, edited, step.id)
+        assert isinstance(back, Edits), back
+        assert apply(back, edited) == LINEAR_SUM + "\n# a remark that I made meanwhile\n"
+        assert engine.history(path)[0].outcome is Outcome.REVERTED
+
+    run(tmp_path, body)
+
+
+def test_autopilot_ends_with_a_reason(tmp_path: Path) -> None:
+    async def body(engine: Engine) -> None:
+        items = [item async for item in engine.autopilot(Request(str(tmp_path / "score.py"), LINEAR_SUM, "Score"))]
+        assert isinstance(items[0], Step)
+        assert isinstance(items[-1], Refusal)
+        assert items[-1].reason
+
+    run(tmp_path, body)
+
+
+@pytest.mark.parametrize(
+    ("text", "kernel", "words"),
+    [
+        ("", "Score", "no kernel"),
+        (LINEAR_SUM, "Other", "it has Score"),
+        (LINEAR_SUM.split("# workload")[0], "Score", "workload"),
+    ],
+)
+def test_bad_input_is_refused_in_words(tmp_path: Path, text: str, kernel: str, words: str) -> None:
+    async def body(engine: Engine) -> None:
+        answer = await engine.optimize(Request(str(tmp_path / "a.py"), text, kernel))
+        assert isinstance(answer, Refusal)
+        assert words in answer.reason
+
+    run(tmp_path, body)
+
+
+def test_an_unknown_strategy_is_refused_with_the_known_ones(tmp_path: Path) -> None:
+    async def body(engine: Engine) -> None:
+        answer = await engine.optimize(Request(str(tmp_path / "a.py"), LINEAR_SUM, "Score", strategy="torch.magic"))
+        assert isinstance(answer, Refusal)
+        assert "torch.reassociate" in answer.reason
+
+    run(tmp_path, body)
+
+
+@pytest.mark.parametrize(
+    ("line", "kind"),
+    [
+        ("import not_a_package_of_anybody", FailureKind.MISSING_PACKAGE),
+        ("raise RuntimeError('broken')", FailureKind.IMPORT_FAILED),
+    ],
+)
+def test_a_file_that_does_not_import_is_a_typed_failure(tmp_path: Path, line: str, kind: FailureKind) -> None:
+    async def body(engine: Engine) -> None:
+        answer = await engine.optimize(Request(str(tmp_path / "a.py"), f"{line}\n{LINEAR_SUM}", "Score"))
+        assert isinstance(answer, Failure)
+        assert answer.kind is kind
+
+    run(tmp_path, body)
+
+
+def test_a_cancelled_step_leaves_no_trace(tmp_path: Path) -> None:
+    async def body(engine: Engine) -> None:
+        cancel = asyncio.Event()
+        path = str(tmp_path / "a.py")
+        answer = await engine.optimize(Request(path, LINEAR_SUM, "Score"), lambda stage: cancel.set(), cancel)
+        failure = answer.failure if isinstance(answer, Step) else answer
+        assert isinstance(failure, Failure)
+        assert failure.kind is FailureKind.CANCELLED
+        assert engine.history(path) == ()
+
+    run(tmp_path, body)
