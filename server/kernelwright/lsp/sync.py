@@ -40,4 +40,6 @@ class Sync:
     def deleted(self, params: lsp.DeleteFilesParams) -> None:
         for file in params.files:
             self._session.forget(file.uri)
+            self._session.documents.close(file.uri)
+            self._background.drop(file.uri)
             diagnostics.clear(self._session, file.uri)
