@@ -2,12 +2,16 @@
 
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 
+from kernelwright.macro.policy import Candidate
+from kernelwright.macro.policy import best as best_of
+from kernelwright.macro.policy.expected_gain import expected_gain
 from kernelwright.macro.strategies import torch_fuse_pointwise, torch_fuse_row_reduction
 from kernelwright.macro.strategy import Strategy
-from kernelwright.values import Refusal, apply
+from kernelwright.values import Device, Refusal, apply
 from micro.rewrite.observe import observe
 
 STRATEGIES = [torch_fuse_pointwise.STRATEGY, torch_fuse_row_reduction.STRATEGY]
@@ -73,8 +77,6 @@ def test_generated_code_is_formatted(strategy: Strategy) -> None:
 
 @pytest.mark.parametrize("strategy", STRATEGIES, ids=lambda s: s.id)
 def test_the_answer_waits_for_the_graph(strategy: Strategy) -> None:
-    from dataclasses import replace
-
     answer = strategy.applies(replace(observe(strategy.example.before), graph=None))
     assert isinstance(answer, Refusal)
     assert answer.pending
@@ -129,3 +131,26 @@ def test_names_that_are_taken_are_not_taken_again() -> None:
 def test_dropout_that_is_fused_away_may_not_be_trained() -> None:
     after = best(POINTWISE, module("x = torch.relu(x)\nx = self.drop(x)\nreturn x + 1", "self.drop = nn.Dropout(0.0)"))
     assert "        assert not (self.drop.training and self.drop.p)\n        return fused_relu_add(x)" in after
+
+
+H200 = Device("cuda", "H200", multiprocessors=132, bandwidth=4.8e12, peak_flops={"float32": 6.7e13})
+NORM = ("return self.norm(x)", "self.norm = nn.LayerNorm(1 << 20)")
+
+
+@pytest.mark.parametrize(
+    ("forward", "setup", "inputs", "least", "most"),
+    [
+        (*NORM, "torch.randn(16, 1 << 20)", 5.0, 8.0),  # one block for each of 16 rows
+        (*NORM, "torch.randn(2000, 1 << 20)", 0.03, 0.1),
+        ("return torch.softmax(x, 1)", "pass", "torch.randn(4096, 393216)", 0.2, 0.4),
+        ("return torch.softmax(x, 1)", "pass", "torch.randn(65536, 1024)", 0.02, 0.05),
+        ("return torch.sum(x, 0)", "pass", "torch.randn(100000, 64)", 0.0, 0.0),  # one strip would have one program
+        ("return torch.softmax(x @ x.T, 1)", "pass", "torch.randn(16384, 16384)", 0.0, 0.02),  # the product decides
+    ],
+)
+def test_what_one_reduction_may_gain(forward: str, setup: str, inputs: str, least: float, most: float) -> None:
+    observation = replace(observe(module(forward, setup, inputs)), device=H200)
+    actions = ROWS.applies(observation)
+    assert isinstance(actions, tuple)
+    scored = best_of(expected_gain()(observation, (Candidate(ROWS, actions[0]),)), ROWS.id)
+    assert least <= scored.expected_gain <= most

@@ -8,10 +8,8 @@ import functools
 
 from kernelwright.macro.policy import Candidate, Policy, Scored
 from kernelwright.macro.strategy import Family, Observation, Strategy
+from kernelwright.micro.rewrite.eager_speed import node_seconds
 from kernelwright.values import STOP, Action, Outcome, Step
-
-LAUNCH_SECONDS = 5e-6
-"""What one more kernel launch costs at least, on current drivers."""
 
 # How likely a step of a family is to keep what it promises; those that cannot lose come first.
 _CERTAINTY = {
@@ -121,14 +119,14 @@ def _unbounded_gain(observation: Observation, strategy: Strategy, action: Action
     if share is not None:
         share = min(share, 0.95)
         return share / (1.0 - share), f"Saves about {100 * share:.0f} % of the kernel's memory traffic."
-    saved = _number(action, "saved_bytes")
+    saved, hint = _number(action, "saved_bytes"), _number(action, "expected_gain")
     if saved is not None and observation.graph is not None:
-        return _gain_of_graph(observation, saved, _number(action, "saved_flops") or 0.0)
+        traffic = _gain_of_graph(observation, saved, _number(action, "saved_flops") or 0.0)
+        return traffic if hint is None or hint <= traffic[0] else (hint, str(action.params.get("reason", strategy.why)))
     if saved is not None:
         return (_PRIOR.get(strategy.family, _USUAL_PRIOR), f"Saves {_bytes(saved)} of memory traffic.")
-    hint = _number(action, "expected_gain")
     if hint is not None:
-        return max(hint, 0.0), strategy.why
+        return max(hint, 0.0), str(action.params.get("reason", strategy.why))
     return _PRIOR.get(strategy.family, _USUAL_PRIOR), strategy.why
 
 
@@ -137,9 +135,7 @@ def _gain_of_graph(observation: Observation, saved_bytes: float, saved_flops: fl
     assert graph is not None
     bandwidth = device.bandwidth or 3e12
     peak = max(device.peak_flops.values(), default=0.0) or 5e13
-    total = sum(
-        max(node.estimated_bytes / bandwidth, node.estimated_flops / peak, LAUNCH_SECONDS) for node in graph.nodes
-    )
+    total = sum(node_seconds(node, device) for node in graph.nodes)
     saved = max(saved_bytes / bandwidth, saved_flops / peak)
     if total <= 0.0 or saved <= 0.0:
         return 0.0, "Saves no memory traffic."

@@ -22,7 +22,7 @@ def _applies(observation: Observation) -> tuple[Action, ...] | Refusal:
     inside = within(regions, source, observation.kernel.start_line, observation.kernel.end_line)
     if not inside:
         return Refusal("The reduction stands outside this kernel.")
-    return tuple(action_of(_ID, source, region) for region in inside)
+    return tuple(action_of(_ID, source, region, observation.device) for region in inside)
 
 
 def _rewrite(observation: Observation, action: Action) -> tuple[Edits, ...] | Refusal:

@@ -2,14 +2,15 @@
 
 from collections.abc import Sequence
 
+from kernelwright.micro.rewrite.eager_speed import headroom
 from kernelwright.micro.rewrite.lowering import NotLowerable, is_channels_last
 from kernelwright.micro.rewrite.ops import REDUCTIONS
 from kernelwright.micro.rewrite.program import Domain
 from kernelwright.micro.rewrite.reductions import domain_of
 from kernelwright.micro.rewrite.regions import FusedRegion, allowed_ops, grow, lower, measure, plan
-from kernelwright.micro.rewrite.source_map import SourceMap, source_map
+from kernelwright.micro.rewrite.source_map import SourceMap, references, source_map
 from kernelwright.micro.rewrite.torch_region import RegionPlan, region_output
-from kernelwright.values import Action, Graph, Node, Refusal, Region
+from kernelwright.values import Action, Device, Graph, Node, Refusal, Region
 
 NO_GRAPH = Refusal("The op graph of the workload has not been captured yet.", pending=True)
 
@@ -90,7 +91,7 @@ def _region(source: SourceMap, nodes: Sequence[int], domain: Domain) -> FusedReg
         program = lower(source.graph, nodes, output, domain, edit)
     except NotLowerable as problem:
         return problem.refusal
-    saved, kernels = measure(source.graph, nodes, output)
+    saved, kernels = measure(source.graph, nodes, output, program.domain)
     return FusedRegion(tuple(nodes), output, program.domain, program, saved, kernels)
 
 
@@ -98,17 +99,11 @@ def _sinks_after(source: SourceMap, anchor: Node) -> list[Node]:
     """The nodes that could end a region with this reduction in it: down the only chain of readers, furthest first."""
     reached, order = {anchor.id}, [anchor]
     for node in source.graph.nodes[anchor.id + 1 :]:
-        makers = {m.id for m in (source.producers.get(v) for v in _read(node)) if m is not None}
+        makers = {m.id for m in (source.producers.get(v) for v in references(node)) if m is not None}
         if makers & reached:
             reached.add(node.id)
             order.append(node)
     return order[::-1][:40]
-
-
-def _read(node: Node) -> tuple[int, ...]:
-    from kernelwright.micro.rewrite.source_map import references
-
-    return tuple(references(node))
 
 
 def _pointwise_domain(graph: Graph, sink: Node) -> Domain | None:
@@ -135,8 +130,9 @@ def _line(node: Node) -> int | None:
     return node.where.start_line if node.where else None
 
 
-def action_of(strategy: str, source: SourceMap, region: FusedRegion) -> Action:
+def action_of(strategy: str, source: SourceMap, region: FusedRegion, device: Device) -> Action:
     """The Action that fuses `region`; its parameters name the graph's nodes and what there is to gain."""
+    gain, reason = headroom(source.graph, region.nodes, device)
     places = [source.graph.nodes[n].where for n in region.nodes]
     lines = [place for place in places if place is not None]
     ops = [source.graph.nodes[n].op for n in region.nodes if source.graph.nodes[n].op != "tensor"]
@@ -152,6 +148,7 @@ def action_of(strategy: str, source: SourceMap, region: FusedRegion) -> Action:
             "nodes": ",".join(str(n) for n in region.nodes),
             "saved_bytes": region.saved_bytes,
             "kernels": region.kernels,
+            **({"expected_gain": round(gain, 4), "reason": reason} if gain else {}),
         },
     )
 

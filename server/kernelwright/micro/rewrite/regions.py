@@ -4,6 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from kernelwright.micro.rewrite.eager_speed import eager_bytes
 from kernelwright.micro.rewrite.layout import free_names, import_conflict
 from kernelwright.micro.rewrite.lowering import (
     Lowering,
@@ -29,8 +30,7 @@ _EAGER_KERNELS = {
     "adaptive_avg_pool2d": 1,
     "tanhshrink": 2,
 }
-# Times that eager mode moves what the op's own estimate counts once.
-_PASSES = {"logsumexp": 2, "normalize": 2, "mse_loss": 2, "smooth_l1_loss": 2, "huber_loss": 2, "kl_div": 3}
+CACHED_ROW = 2**19  # bytes: with a row of this size on each multiprocessor the level-2 cache is full
 _FREE = VIEWS | {"detach", "contiguous", "tensor"}
 
 
@@ -222,12 +222,18 @@ def in_place_hazard(source: SourceMap, nodes: Sequence[int]) -> Refusal | None:
     return None
 
 
-def measure(graph: Graph, nodes: Sequence[int], output: int) -> tuple[int, int]:
-    """(saved bytes, eager kernels) of a region against one kernel that reads its inputs once and writes its output."""
+def measure(graph: Graph, nodes: Sequence[int], output: int, domain: Domain) -> tuple[int, int]:
+    """(saved bytes, eager kernels) of a region against one kernel that reads its inputs once and writes its output.
+
+    Rows that no cache holds are read again to apply what was reduced.
+    """
     inside = [graph.nodes[n] for n in nodes]
     inputs = region_inputs(graph, nodes)
     fused = sum(_bytes(graph, v) for v in (*inputs, output))
-    eager = sum(n.estimated_bytes * _PASSES.get(n.op, 1) for n in inside)
+    row_bytes = _bytes(graph, domain.value) // (domain.outer * domain.inner)
+    if domain.inner == 1 and row_bytes > CACHED_ROW and math.prod(graph.value(output).type.shape) == domain.numel:
+        fused += sum(_bytes(graph, v) for v in inputs)
+    eager = sum(eager_bytes(n) for n in inside)
     kernels = sum(_EAGER_KERNELS.get(n.op, 1) for n in inside if n.op not in _FREE and not _is_eval_dropout(n))
     return max(eager - fused, 0), kernels
 
