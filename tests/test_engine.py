@@ -1,7 +1,9 @@
 """One step, driven through real workers on the CPU: kept with evidence, rejected with a reason, taken back."""
 
 import asyncio
+from collections.abc import Coroutine, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -79,21 +81,37 @@ def test_a_strategy_that_needs_a_number_is_not_kept_without_one() -> None:
     assert decide(TrialResult(verdict(), None, "No GPU here."), 0.02, needs_number=True)[0] is Outcome.REJECTED
 
 
-def run(workspace: Path, body) -> object:
-    async def inside() -> object:
-        engine = Engine(workspace, SETTINGS)
-        try:
-            return await body(engine)
-        finally:
-            await engine.close()
+class Bench:
+    """One engine with warm workers for all tests of this file; each works on a path of its own."""
 
-    return asyncio.run(inside())
+    def __init__(self, workspace: Path) -> None:
+        self.workspace = workspace
+        self.loop = asyncio.new_event_loop()
+        self.engine = Engine(workspace, SETTINGS)
+
+    def path(self, name: str) -> str:
+        return str(self.workspace / name)
+
+    def run(self, body: Coroutine[Any, Any, None]) -> None:
+        self.loop.run_until_complete(body)
+
+    def close(self) -> None:
+        self.loop.run_until_complete(self.engine.close())
+        self.loop.close()
 
 
-def test_a_step_is_kept_journalled_and_taken_back(tmp_path: Path) -> None:
-    path = str(tmp_path / "score.py")
+@pytest.fixture(scope="module")
+def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
+    bench = Bench(tmp_path_factory.mktemp("workspace"))
+    yield bench
+    bench.close()
 
-    async def body(engine: Engine) -> None:
+
+def test_a_step_is_kept_journalled_and_taken_back(bench: Bench) -> None:
+    path = bench.path("score.py")
+
+    async def body() -> None:
+        engine = bench.engine
         stages: list[str] = []
         step = await engine.optimize(Request(path, LINEAR_SUM, "Score"), stages.append)
         assert isinstance(step, Step), step
@@ -116,17 +134,18 @@ def test_a_step_is_kept_journalled_and_taken_back(tmp_path: Path) -> None:
         assert apply(back, edited) == LINEAR_SUM + "\n# a remark that I made meanwhile\n"
         assert engine.history(path)[0].outcome is Outcome.REVERTED
 
-    run(tmp_path, body)
+    bench.run(body())
 
 
-def test_autopilot_ends_with_a_reason(tmp_path: Path) -> None:
-    async def body(engine: Engine) -> None:
-        items = [item async for item in engine.autopilot(Request(str(tmp_path / "score.py"), LINEAR_SUM, "Score"))]
+def test_autopilot_ends_with_a_reason(bench: Bench) -> None:
+    async def body() -> None:
+        engine = bench.engine
+        items = [item async for item in engine.autopilot(Request(bench.path("autopilot.py"), LINEAR_SUM, "Score"))]
         assert isinstance(items[0], Step)
         assert isinstance(items[-1], Refusal)
         assert items[-1].reason
 
-    run(tmp_path, body)
+    bench.run(body())
 
 
 @pytest.mark.parametrize(
@@ -137,22 +156,24 @@ def test_autopilot_ends_with_a_reason(tmp_path: Path) -> None:
         (LINEAR_SUM.split("# workload")[0], "Score", "workload"),
     ],
 )
-def test_bad_input_is_refused_in_words(tmp_path: Path, text: str, kernel: str, words: str) -> None:
-    async def body(engine: Engine) -> None:
-        answer = await engine.optimize(Request(str(tmp_path / "a.py"), text, kernel))
+def test_bad_input_is_refused_in_words(bench: Bench, text: str, kernel: str, words: str) -> None:
+    async def body() -> None:
+        engine = bench.engine
+        answer = await engine.optimize(Request(bench.path("refused.py"), text, kernel))
         assert isinstance(answer, Refusal)
         assert words in answer.reason
 
-    run(tmp_path, body)
+    bench.run(body())
 
 
-def test_an_unknown_strategy_is_refused_with_the_known_ones(tmp_path: Path) -> None:
-    async def body(engine: Engine) -> None:
-        answer = await engine.optimize(Request(str(tmp_path / "a.py"), LINEAR_SUM, "Score", strategy="torch.magic"))
+def test_an_unknown_strategy_is_refused_with_the_known_ones(bench: Bench) -> None:
+    async def body() -> None:
+        engine = bench.engine
+        answer = await engine.optimize(Request(bench.path("unknown.py"), LINEAR_SUM, "Score", strategy="torch.magic"))
         assert isinstance(answer, Refusal)
         assert "torch.reassociate" in answer.reason
 
-    run(tmp_path, body)
+    bench.run(body())
 
 
 @pytest.mark.parametrize(
@@ -162,23 +183,25 @@ def test_an_unknown_strategy_is_refused_with_the_known_ones(tmp_path: Path) -> N
         ("raise RuntimeError('broken')", FailureKind.IMPORT_FAILED),
     ],
 )
-def test_a_file_that_does_not_import_is_a_typed_failure(tmp_path: Path, line: str, kind: FailureKind) -> None:
-    async def body(engine: Engine) -> None:
-        answer = await engine.optimize(Request(str(tmp_path / "a.py"), f"{line}\n{LINEAR_SUM}", "Score"))
+def test_a_file_that_does_not_import_is_a_typed_failure(bench: Bench, line: str, kind: FailureKind) -> None:
+    async def body() -> None:
+        engine = bench.engine
+        answer = await engine.optimize(Request(bench.path("broken.py"), f"{line}\n{LINEAR_SUM}", "Score"))
         assert isinstance(answer, Failure)
         assert answer.kind is kind
 
-    run(tmp_path, body)
+    bench.run(body())
 
 
-def test_a_cancelled_step_leaves_no_trace(tmp_path: Path) -> None:
-    async def body(engine: Engine) -> None:
+def test_a_cancelled_step_leaves_no_trace(bench: Bench) -> None:
+    async def body() -> None:
+        engine = bench.engine
         cancel = asyncio.Event()
-        path = str(tmp_path / "a.py")
+        path = bench.path("cancelled.py")
         answer = await engine.optimize(Request(path, LINEAR_SUM, "Score"), lambda stage: cancel.set(), cancel)
         failure = answer.failure if isinstance(answer, Step) else answer
         assert isinstance(failure, Failure)
         assert failure.kind is FailureKind.CANCELLED
         assert engine.history(path) == ()
 
-    run(tmp_path, body)
+    bench.run(body())
