@@ -1,6 +1,7 @@
 """Where new definitions and imports go in a Python file, and with which line breaks."""
 
 import ast
+import sys
 from collections.abc import Sequence
 
 from kernelwright.micro.rewrite.source_map import SourceMap
@@ -22,9 +23,7 @@ def insertion_edits(
     edits: list[TextEdit] = []
     newline = newline_of(source.text)
     bound = module_names(source.tree)
-    missing = [IMPORTS[name] for name in names if name not in bound]
-    if missing:
-        edits.append(_import_edit(source, missing, newline))
+    edits += _import_edits(source, [IMPORTS[name] for name in names if name not in bound], newline)
     if definitions:
         at = _definition_line(source, function)
         before = source.text[: source.starts[at]].replace("\r\n", "\n")
@@ -83,17 +82,41 @@ def _definition_line(source: SourceMap, function: ast.FunctionDef) -> int:
     return line
 
 
-def _import_edit(source: SourceMap, missing: list[str], newline: str) -> TextEdit:
+def _import_edits(source: SourceMap, missing: list[str], newline: str) -> list[TextEdit]:
+    """Edits that add each missing import where isort would put it: plain imports by name, before `from` imports."""
     body = source.tree.body
     imports = [s for s in body if isinstance(s, ast.Import | ast.ImportFrom)]
-    text = newline.join(missing) + newline
-    if imports:
-        line = imports[-1].end_lineno or imports[-1].lineno
-        return TextEdit(source.starts[line], source.starts[line], text)
-    has_docstring = bool(body) and isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant)
-    line = (body[0].end_lineno or 1) if has_docstring else 0
-    text = newline + text if has_docstring else text + newline
-    return TextEdit(source.starts[line], source.starts[line], text)
+    others = [s for s in imports if not _is_standard(s)]
+    places: dict[int, list[str]] = {}
+    for line in missing:
+        name = line.split()[1]
+        smaller = [s for s in others if isinstance(s, ast.Import) and all(a.name <= name for a in s.names)]
+        if smaller:
+            at = smaller[-1].end_lineno or smaller[-1].lineno
+        elif others:
+            at = others[0].lineno - 1
+        elif imports:
+            at = imports[-1].end_lineno or imports[-1].lineno
+        else:
+            has_docstring = bool(body) and isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant)
+            at = (body[0].end_lineno or 1) if has_docstring else 0
+        places.setdefault(at, []).append(line)
+    return [_insertion(source, at, lines, newline, apart=not others) for at, lines in places.items()]
+
+
+def _insertion(source: SourceMap, at: int, lines: list[str], newline: str, *, apart: bool) -> TextEdit:
+    """`lines` as new lines before line `at`; `apart`: a section of their own, with blank lines around it."""
+    text = newline.join(lines) + newline
+    if apart and at > 0:
+        text = newline + text
+    if apart and at < len(source.lines) and source.lines[at].strip():
+        text += newline
+    return TextEdit(source.starts[at], source.starts[at], text)
+
+
+def _is_standard(statement: ast.Import | ast.ImportFrom) -> bool:
+    module = statement.module if isinstance(statement, ast.ImportFrom) else statement.names[0].name
+    return (module or "").split(".")[0] in sys.stdlib_module_names
 
 
 def call_text(head: str, arguments: Sequence[str], tail: str, indent: int, prefix: int = 0) -> str:
