@@ -12,6 +12,7 @@ from kernelwright.macro.policy.expected_gain import expected_gain
 from kernelwright.macro.strategies import torch_fuse_pointwise, torch_fuse_row_reduction
 from kernelwright.macro.strategy import Strategy
 from kernelwright.values import Device, Refusal, apply
+from micro.rewrite import fused_modules
 from micro.rewrite.observe import observe
 
 STRATEGIES = [torch_fuse_pointwise.STRATEGY, torch_fuse_row_reduction.STRATEGY]
@@ -63,16 +64,48 @@ def test_worked_example(strategy: Strategy) -> None:
     assert best(strategy, strategy.example.before) == strategy.example.after
 
 
-@pytest.mark.parametrize("strategy", STRATEGIES, ids=lambda s: s.id)
-def test_generated_code_is_formatted(strategy: Strategy) -> None:
+def ruff(command: str, *options: str, text: str) -> str:
+    """What ruff complains about, "" for nothing."""
     done = subprocess.run(
-        [sys.executable, "-m", "ruff", "format", "--isolated", "--line-length", "88", "--check", "-"],
-        input=strategy.example.after,
+        [sys.executable, "-m", "ruff", *command.split(), "--isolated", "--line-length", "88", *options, "-"],
+        input=text,
         text=True,
         capture_output=True,
         check=False,
     )
-    assert done.returncode == 0, done.stderr
+    return done.stdout + done.stderr if done.returncode else ""
+
+
+def test_all_generated_code_is_formatted() -> None:
+    definitions: dict[str, None] = {}
+    for strategy, modules in ((POINTWISE, fused_modules.POINTWISE), (ROWS, fused_modules.REDUCTIONS)):
+        for one in modules:
+            observation = observe(one.text)
+            variants = strategy.rewrite(observation, strategy.applies(observation)[0])
+            heads = [apply(edits, one.text).split("class Model")[0] for edits in variants]
+            definitions |= {head[head.index("@triton.jit") :].strip(): None for head in heads}
+    text = "\n\n\n".join(definitions) + "\n"
+    assert text.count("@triton.jit") > 300
+    assert ruff("format", "--diff", text=text) == ""
+    assert ruff("check", "--select", "E501", text=text) == ""
+
+
+@pytest.mark.parametrize(
+    "imports",
+    [
+        "import torch\nimport torch.nn as nn\n",
+        "import torch\nfrom torch import nn\n",
+        "import math\n\nimport numpy as np\nimport torch\nfrom torch import nn\n",
+        "import torch\nimport torch.utils.data\nfrom torch import nn\n",
+        '"""A model."""\n\nfrom __future__ import annotations\n\nimport math\n\nimport torch\nfrom torch import nn\n',
+    ],
+)
+def test_sorted_imports_stay_sorted(imports: str) -> None:
+    body = module("y = torch.sigmoid(nn.functional.relu(x))\nreturn y").split("import torch.nn as nn\n")[1]
+    text = imports + body
+    after = best(POINTWISE, text)
+    assert ruff("check", "--select", "I001,E402", text=text) == ""
+    assert ruff("check", "--select", "I001,E402", text=after) == ""
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES, ids=lambda s: s.id)

@@ -2,9 +2,11 @@
 
 from kernelwright.macro.strategy import Example, Family, Observation, Strategy
 from kernelwright.micro.rewrite.candidates import action_of, observed, pointwise_regions, region_of, within
+from kernelwright.micro.rewrite.naming import base_name
 from kernelwright.micro.rewrite.print_pointwise import VARIANTS, print_pointwise
+from kernelwright.micro.rewrite.print_transposing import print_transposing, tiles, transposes
 from kernelwright.micro.rewrite.regions import names_for
-from kernelwright.micro.rewrite.triton_printer import base_name, pointers
+from kernelwright.micro.rewrite.triton_printer import pointers
 from kernelwright.values import Action, Edits, Language, Refusal
 
 _ID = "torch.fuse-pointwise"
@@ -34,9 +36,12 @@ def _rewrite(observation: Observation, action: Action) -> tuple[Edits, ...] | Re
     program = region.program
     names = names_for(source, base_name(program))
     dtype = source.graph.value(program.domain.value).type.dtype
+    if transposes(program, source.graph.value(region.output).type):
+        kernels = [print_transposing(program, dtype, names, tile, observation.text) for tile in tiles(program)]
+    else:
+        kernels = [print_pointwise(program, dtype, names, *size, observation.text) for size in VARIANTS]
     variants = []
-    for block, warps in VARIANTS:
-        printed = print_pointwise(program, dtype, names, block, warps, observation.text)
+    for printed in kernels:
         call = edit.call(printed.call, pointers(program), program.scalars.values())
         variants.append(edit.with_call(call, printed.definitions, ("torch", "triton", "tl"), printed.summary))
     return tuple(variants)
@@ -77,7 +82,7 @@ import triton.language as tl
 
 
 @triton.jit
-def add_relu_mul_kernel(
+def bias_relu_mul_kernel(
     x_ptr,
     bias_ptr,
     out_ptr,
@@ -86,7 +91,7 @@ def add_relu_mul_kernel(
     CHANNELS: tl.constexpr,
     BLOCK: tl.constexpr,
 ):
-    """Add, relu, mul over a dense tensor, one block a program."""
+    """Bias add, ReLU and multiply over a dense tensor, one block a program."""
     offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     mask = offsets < n_elements
     x = tl.load(x_ptr + offsets, mask=mask).to(tl.float32)
@@ -97,15 +102,15 @@ def add_relu_mul_kernel(
     tl.store(out_ptr + offsets, product, mask=mask)
 
 
-def fused_add_relu_mul(x, bias, scale):
-    """Add, relu, mul in one pass, computed in fp32; forward only."""
+def fused_bias_relu_mul(x, bias, scale):
+    """Bias add, ReLU and multiply in one pass, in fp32; forward only."""
     x = x.contiguous()
     bias = bias.contiguous()
     out = torch.empty_like(x)
     n_elements = out.numel()
     assert n_elements < 2**31, "offsets are 32-bit"
     grid = (triton.cdiv(n_elements, 1024),)
-    add_relu_mul_kernel[grid](
+    bias_relu_mul_kernel[grid](
         x, bias, out, n_elements, scale, CHANNELS=bias.numel(), BLOCK=1024, num_warps=4
     )
     return out
@@ -122,7 +127,7 @@ class Model(nn.Module):
 
     def forward(self, x):
         x = self.linear(x)
-        x = fused_add_relu_mul(x, self.bias, self.scale)
+        x = fused_bias_relu_mul(x, self.bias, self.scale)
         return x
 
 

@@ -3,10 +3,12 @@
 from kernelwright.macro.strategy import Example, Family, Observation, Strategy
 from kernelwright.micro.rewrite.candidates import action_of, observed, region_of, row_regions, within
 from kernelwright.micro.rewrite.lowering import NotLowerable
-from kernelwright.micro.rewrite.print_rows import print_rows, row_length, shapes
+from kernelwright.micro.rewrite.naming import base_name
+from kernelwright.micro.rewrite.print_rows import print_rows, row_length
 from kernelwright.micro.rewrite.print_split import print_split, splits
 from kernelwright.micro.rewrite.regions import group_text, names_for
-from kernelwright.micro.rewrite.triton_printer import Printed, base_name, pointers
+from kernelwright.micro.rewrite.tiles import shapes
+from kernelwright.micro.rewrite.triton_printer import Printed, pointers
 from kernelwright.values import Action, Edits, Language, Refusal
 
 _ID = "torch.fuse-row-reduction"
@@ -44,7 +46,7 @@ def _rewrite(observation: Observation, action: Action) -> tuple[Edits, ...] | Re
     except NotLowerable:
         printed = []  # several reductions after another: a row stays with one program
     if not printed or program.domain.outer >= 128:
-        tiles = shapes(program)[: 1 if printed else None]
+        tiles = shapes(program)[: 3 if printed else None]
         printed += [print_rows(program, dtype, names, t, length, numbers, observation.text) for t in tiles]
     arguments = [*program.scalars.values(), *numbers.values()]
     return tuple(
@@ -88,10 +90,8 @@ import triton.language as tl
 
 
 @triton.jit
-def pow_mean_add_rsqrt_kernel(
-    x_ptr, weight_ptr, out_ptr, length, eps, BLOCK: tl.constexpr
-):
-    """Pow, mean, add, rsqrt, mul, one row a program."""
+def rms_norm_kernel(x_ptr, weight_ptr, out_ptr, length, eps, BLOCK: tl.constexpr):
+    """RMSNorm, one row a program."""
     row = tl.program_id(0)
     columns = tl.arange(0, BLOCK)
     mask = columns < length
@@ -108,8 +108,8 @@ def pow_mean_add_rsqrt_kernel(
     tl.store(out_ptr + offsets, product_2, mask=mask)
 
 
-def fused_pow_mean_add_rsqrt(x, weight, eps):
-    """Pow, mean, add, rsqrt, mul in one kernel, computed in fp32; forward only."""
+def fused_rms_norm(x, weight, eps):
+    """RMSNorm in one kernel, in fp32; forward only."""
     x = x.contiguous()
     weight = weight.contiguous()
     assert x.numel() < 2**31, "offsets are 32-bit"
@@ -117,7 +117,7 @@ def fused_pow_mean_add_rsqrt(x, weight, eps):
     n_rows = x.numel() // length
     out = torch.empty_like(x)
     grid = (n_rows,)
-    pow_mean_add_rsqrt_kernel[grid](
+    rms_norm_kernel[grid](
         x, weight, out, length, eps, BLOCK=triton.next_power_of_2(length), num_warps=4
     )
     return out
@@ -132,7 +132,7 @@ class Model(nn.Module):
         self.eps = eps
 
     def forward(self, x):
-        return fused_pow_mean_add_rsqrt(x, self.weight, self.eps)
+        return fused_rms_norm(x, self.weight, self.eps)
 
 
 def get_inputs():

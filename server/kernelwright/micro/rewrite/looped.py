@@ -7,7 +7,7 @@ from kernelwright.micro.rewrite.program import ELEMENT, ROW, Line, Program
 if TYPE_CHECKING:
     from kernelwright.micro.rewrite.print_rows import Context
 
-_LOWEST = "-3.4028234663852886e38"  # finite, so that exp(lowest - lowest) is 1 and never NaN
+_LOWEST = "-3.4028234663852886e38"  # finite, so that lowest - lowest is 0 and -inf - lowest -inf: never NaN
 
 
 def looped_body(context: "Context") -> list[str]:
@@ -32,7 +32,7 @@ def looped_body(context: "Context") -> list[str]:
             ready.add(line.name)
     if program.result_level == ROW:
         return [*body, context.store()]
-    return [*body, *loop(context, {program.result}, ready, [context.store()])]
+    return [*body, *loop(context, {program.result}, ready, [context.store()], backwards=context.shape.backwards)]
 
 
 def pass_of(program: Program, line: Line) -> list[Line]:
@@ -60,8 +60,13 @@ def _tile_size(context: "Context") -> str:
     return {"row": "[BLOCK]", "rows": "[ROWS, BLOCK]", "strip": "[BLOCK, STRIP]"}[context.shape.kind]
 
 
-def loop(context: "Context", targets: set[str], ready: set[str], inside: list[str]) -> list[str]:
-    """A pass over the row that loads and computes what `targets` need, then does `inside`."""
+def loop(
+    context: "Context", targets: set[str], ready: set[str], inside: list[str], *, backwards: bool = False
+) -> list[str]:
+    """A pass over the row that loads and computes what `targets` need, then does `inside`.
+
+    `backwards` begins at the row's end, which the pass before has left in the cache.
+    """
     from kernelwright.micro.rewrite.print_rows import tile_lines
 
     program = context.program
@@ -73,7 +78,17 @@ def loop(context: "Context", targets: set[str], ready: set[str], inside: list[st
         *(f"{line.name} = {line.expression}" for line in lines),
         *inside,
     ]
-    return [f"for start in range({context.span}, BLOCK):", *(f"    {line}" for line in body)]
+    stages = context.shape.stages
+    span = f"tl.range({context.span}, BLOCK, num_stages={stages})" if stages else f"range({context.span}, BLOCK)"
+    if not backwards:
+        return [f"for start in {span}:", *(f"    {line}" for line in body)]
+    return [
+        "# Backwards: the end of the row is still in the cache.",
+        "last = (length - 1) // BLOCK * BLOCK",
+        f"for step in {span}:",
+        "    start = last - step",
+        *(f"    {line}" for line in body),
+    ]
 
 
 def _single(context: "Context", line: Line, ready: set[str]) -> list[str]:
@@ -98,13 +113,17 @@ def _single(context: "Context", line: Line, ready: set[str]) -> list[str]:
 
 
 def _online(context: "Context", highest: Line, total: Line, ready: set[str]) -> list[str]:
-    """Maximum and sum of exponentials in one pass (Milakov and Gimelshein 2018), a lane at a time."""
+    """Maximum and sum of exponentials in one pass (Milakov and Gimelshein 2018), a lane at a time.
+
+    Of the two exponentials of a step, exp(old maximum - new) and exp(x - new), one is always 1: one is computed.
+    """
     tile, size = context.tile, _tile_size(context)
     x = highest.expression
     step = [
-        f"larger = tl.maximum(lane_max, tl.where(mask, {x}, {_LOWEST}))",
-        f"lane_sum = lane_sum * tl.exp(lane_max - larger) + tl.where(mask, tl.exp({x} - larger), 0.0)",
-        "lane_max = larger",
+        f'value = tl.where(mask, {x}, float("-inf"))',
+        "decay = tl.exp(-tl.abs(value - lane_max))",
+        "lane_sum = tl.where(value > lane_max, lane_sum * decay + 1.0, lane_sum + decay)",
+        "lane_max = tl.maximum(lane_max, value)",
     ]
     return [
         f"lane_max = tl.full({size}, {_LOWEST}, dtype=tl.float32)",
@@ -117,18 +136,23 @@ def _online(context: "Context", highest: Line, total: Line, ready: set[str]) -> 
 
 
 def _moments(context: "Context", lines: list[Line], ready: set[str]) -> list[str]:
-    """Mean and sum of squared deviations in one pass (Welford 1962), lanes combined at the end (Chan et al. 1979)."""
+    """Mean and sum of squared deviations in one pass (Welford 1962), lanes combined at the end (Chan et al. 1979).
+
+    A lane that is not masked has counted every step, so that one division serves all lanes.
+    """
     tile, size = context.tile, _tile_size(context)
     x, mean, squares = lines[0].expression, lines[1].name, lines[2].name
     step = [
+        "steps += 1.0",
         "lane_count += tl.where(mask, 1.0, 0.0)",
         f"delta = tl.where(mask, {x} - lane_mean, 0.0)",
-        "lane_mean += delta / tl.maximum(lane_count, 1.0)",
+        "lane_mean += delta * (1.0 / steps)",
         f"lane_squares += tl.where(mask, delta * ({x} - lane_mean), 0.0)",
     ]
     axis = f"axis={tile.axis}{tile.keep}"
     divisor = "tl.maximum(count, 1.0)" if context.count == "count" else context.count
     return [
+        "steps = 0.0",
         f"lane_count = tl.zeros({size}, dtype=tl.float32)",
         f"lane_mean = tl.zeros({size}, dtype=tl.float32)",
         f"lane_squares = tl.zeros({size}, dtype=tl.float32)",

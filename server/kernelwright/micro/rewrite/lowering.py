@@ -97,7 +97,7 @@ class Lowering:
             made.shape,
             made.dtype,
             tuple(self.helpers),
-            tuple(dict.fromkeys(self.ops)),
+            tuple(self.ops),
             any(node.kwargs.get("dtype") is not None for node in nodes),
         )
 

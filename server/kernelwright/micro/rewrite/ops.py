@@ -194,7 +194,7 @@ REDUCTIONS = frozenset(
 HELPERS = {
     "tanh": '''@triton.jit
 def tanh(x):
-    """tanh from exp; below 0.625 a polynomial (Cephes), where the difference from 1 would cancel."""
+    """tanh from exp; below 0.625 a polynomial (Cephes), as 1 - x would cancel."""
     z = x * x
     small = -5.70498872745e-3 * z + 2.06390887954e-2
     small = small * z - 5.37397155531e-2
@@ -218,10 +218,12 @@ def log1p(x):
     """log(1 + x), with the rounding of 1 + x divided out (Kahan)."""
     rounded = 1.0 + x
     exact = rounded == 1.0
-    return tl.where(exact, x, tl.log(rounded) * (x / tl.where(exact, 1.0, rounded - 1.0)))''',
+    return tl.where(
+        exact, x, tl.log(rounded) * (x / tl.where(exact, 1.0, rounded - 1.0))
+    )''',
     "mish": '''@triton.jit
 def mish(x):
-    """x * tanh(softplus(x)), as x * n / (n + 2) with n = e^x * (e^x + 2), which cancels nowhere."""
+    """x * tanh(softplus(x)), as x * n / (n + 2) with n = e^x * (e^x + 2)."""
     e = tl.exp(tl.where(x > 20.0, 20.0, x))
     n = e * (e + 2.0)
     return tl.where(x > 20.0, x, x * (n / (n + 2.0)))''',

@@ -1,6 +1,7 @@
 """Prints a pointwise Program: one program per block of the dense tensor, in storage order."""
 
 from kernelwright.micro.rewrite import triton_printer as tp
+from kernelwright.micro.rewrite.naming import in_words
 from kernelwright.micro.rewrite.program import Program
 
 # (BLOCK, num_warps): eight elements a thread come close to the roof on every part; which one wins, a measurement says.
@@ -32,7 +33,7 @@ def print_pointwise(
         *(f"{name}: tl.constexpr" for name in constants.names.values()),
         "BLOCK: tl.constexpr",
     ]
-    doc = f"{_sentence(program)} over a dense tensor, one block a program."
+    doc = f"{in_words(program, 36)} over a dense tensor, one block a program."
     arguments = [
         *tensors,
         "out",
@@ -51,17 +52,7 @@ def print_pointwise(
         tp.call_text(f"{kernel}[grid]", arguments, "", 4),
         "return out",
     ]
-    function = "\n".join(
-        [
-            tp.call_text(f"def {launcher}", tp.launch_parameters(program), ":", 0),
-            f'    """{_sentence(program)} in one pass, computed in fp32; forward only."""',
-            *(f"    {line}" for line in launch),
-        ]
-    )
+    doc_of_launcher = f"{in_words(program, 42)} in one pass, in fp32; forward only."
+    function = tp.launcher_source(launcher, tp.launch_parameters(program), doc_of_launcher, launch)
     sources = [*tp.helper_sources(program, existing), tp.kernel_source(kernel, parameters, doc, body), function]
     return tp.Printed("\n\n\n".join(sources), launcher, f"BLOCK={block}, num_warps={warps}")
-
-
-def _sentence(program: Program) -> str:
-    text = tp.described(program)
-    return text[0].upper() + text[1:] if len(text) < 60 else "Fused pointwise operations"

@@ -7,61 +7,9 @@ from kernelwright.micro.rewrite import sizes
 from kernelwright.micro.rewrite import triton_printer as tp
 from kernelwright.micro.rewrite.layout import call_text
 from kernelwright.micro.rewrite.looped import looped_body
+from kernelwright.micro.rewrite.naming import in_words
 from kernelwright.micro.rewrite.program import ELEMENT, ROW, Line, Operand, Program, Term
-
-WHOLE_ROW = 16384  # the longest row that is kept in registers
-WHOLE_STRIP = 512  # the same when elements of a row are not neighbours
-
-
-@dataclass(frozen=True)
-class Shape:
-    """The tile of one program. `kind`: "row" [BLOCK], "rows" [ROWS, BLOCK] or "strip" [BLOCK, STRIP].
-
-    `block` 0 means the next power of two above the row's length; `looped`: the row is walked in steps of `block`.
-    """
-
-    kind: str
-    block: int
-    warps: int
-    across: int = 1  # ROWS or STRIP
-    looped: bool = False
-
-    @property
-    def described(self) -> str:
-        block = "the row" if self.block == 0 else str(self.block)
-        across = {"rows": f", ROWS={self.across}", "strip": f", STRIP={self.across}"}.get(self.kind, "")
-        return f"BLOCK={block}{across}, num_warps={self.warps}"
-
-
-def shapes(program: Program) -> tuple[Shape, ...]:
-    """The tiles worth measuring for the captured sizes, best guess first."""
-    length, inner = program.domain.length, program.domain.inner
-    if inner > 1:
-        return _strips(length)
-    power = 1 << max(length - 1, 1).bit_length()
-    if length > WHOLE_ROW:
-        return (
-            Shape("row", 4096, 8, looped=True),
-            Shape("row", 8192, 16, looped=True),
-            Shape("row", 2048, 4, looped=True),
-        )
-    if power <= 512 and program.domain.outer >= 1024:
-        return tuple(
-            Shape("rows", 0, warps, max(size // power, 1)) for size, warps in ((2048, 4), (1024, 4), (4096, 8))
-        )
-    guess = 4 if power <= 2048 else 8 if power <= 8192 else 16
-    return (Shape("row", 0, guess), Shape("row", 0, guess * 2), Shape("row", 0, guess // 2))
-
-
-def _strips(length: int) -> tuple[Shape, ...]:
-    power = 1 << max(length - 1, 1).bit_length()
-    if length > WHOLE_STRIP:
-        return (
-            Shape("strip", 32, 4, 128, looped=True),
-            Shape("strip", 16, 4, 256, looped=True),
-            Shape("strip", 64, 8, 128, looped=True),
-        )
-    return tuple(Shape("strip", 0, warps, max(size // power, 16)) for size, warps in ((4096, 4), (2048, 4), (8192, 8)))
+from kernelwright.micro.rewrite.tiles import Shape
 
 
 @dataclass(frozen=True)
@@ -122,7 +70,6 @@ def print_rows(
         *(f"{name}={value}" for name, value in _blocks(shape).items()),
         f"num_warps={shape.warps}",
     ]
-    what = sentence(program)
     launch = [
         *tp.prepare_inputs(program),
         *_geometry(program, shape, length),
@@ -131,23 +78,17 @@ def print_rows(
         call_text(f"{kernel}[grid]", arguments, "", 4),
         "return out",
     ]
-    function = "\n".join(
-        [
-            call_text(f"def {launcher}", [*tp.launch_parameters(program), *numbers], ":", 0),
-            f'    """{what} in one kernel, computed in fp32; forward only."""',
-            *(f"    {line}" for line in launch),
-        ]
+    what = in_words(program, 33)
+    function = tp.launcher_source(
+        launcher,
+        [*tp.launch_parameters(program), *numbers],
+        f"{what} in one kernel, in fp32; forward only.",
+        launch,
     )
-    how = {"row": "one row a program", "rows": "ROWS rows a program", "strip": "a strip of STRIP columns a program"}
+    how = {"row": "one row a program", "rows": "ROWS rows a program", "strip": "STRIP columns a program"}
     doc = f"{what}, {how[shape.kind]}{', in steps of BLOCK' if shape.looped else ''}."
     sources = [*tp.helper_sources(program, existing), tp.kernel_source(kernel, parameters, doc, body), function]
     return tp.Printed("\n\n\n".join(sources), launcher, shape.described)
-
-
-def sentence(program: Program) -> str:
-    """What the kernel does, for docstrings."""
-    text = tp.described(program)
-    return text[0].upper() + text[1:] if len(text) < 60 else "Fused reduction and pointwise operations"
 
 
 @dataclass

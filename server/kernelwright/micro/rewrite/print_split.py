@@ -8,10 +8,16 @@ from kernelwright.micro.rewrite import triton_printer as tp
 from kernelwright.micro.rewrite.layout import call_text
 from kernelwright.micro.rewrite.looped import loop, pass_lines, pass_of
 from kernelwright.micro.rewrite.lowering import NotLowerable
-from kernelwright.micro.rewrite.print_rows import TILES, Context, Shape, sentence
+from kernelwright.micro.rewrite.naming import in_words
+from kernelwright.micro.rewrite.print_rows import TILES, Context
 from kernelwright.micro.rewrite.program import ELEMENT, ROW, Line, Operand, Program
+from kernelwright.micro.rewrite.tiles import Shape
 
 PROGRAMS = 1056  # that keep a large GPU busy: eight for each of 132 multiprocessors
+
+
+# (BLOCK, num_warps, programs in all, stages)
+_SPLITS = ((4096, 8, 1024, 0), (2048, 4, 2048, 0), (2048, 8, 1024, 0), (8192, 16, 1024, 0), (4096, 8, 1024, 3))
 
 
 @dataclass(frozen=True)
@@ -21,10 +27,12 @@ class Split:
     block: int
     warps: int
     parts: int
+    stages: int = 0
 
     @property
     def described(self) -> str:
-        return f"BLOCK={self.block}, SPLITS={self.parts}, num_warps={self.warps}"
+        more = f", {self.stages} stages" if self.stages else ""
+        return f"BLOCK={self.block}, SPLITS={self.parts}, num_warps={self.warps}{more}"
 
 
 def splits(program: Program) -> tuple[Split, ...]:
@@ -33,10 +41,10 @@ def splits(program: Program) -> tuple[Split, ...]:
     if program.domain.inner > 1 or rows >= PROGRAMS or length <= (16384 if rows < 128 else 65536):
         return ()
     found = []
-    for block, warps, programs in ((4096, 8, 1024), (2048, 4, 2048), (8192, 16, 1024)):
+    for block, warps, programs, stages in _SPLITS:
         parts = max(programs // rows, 2)
         parts = min(1 << (parts.bit_length() - 1), 1 << ((length // block) | 1).bit_length())
-        found.append(Split(block, warps, parts))
+        found.append(Split(block, warps, parts, stages))
     return tuple(found)
 
 
@@ -66,6 +74,8 @@ def print_split(
     place = [
         f"row = tl.program_id(0){wide} // SPLITS",
         "part = tl.program_id(0) % SPLITS",
+        "begin = part * chunk",
+        "end = tl.minimum(begin + chunk, length)",
     ]
     single = {o.name for o in first.operands if o.terms == ()} | set(program.scalars)
     body = [*place, *first.scalar_loads(), *pass_lines(first.context, group, single), *_store_parts(group)]
@@ -74,7 +84,7 @@ def print_split(
         first.parameters(
             ["partial_ptr", "n_rows", "length", "chunk"] if planes > 1 else ["partial_ptr", "length", "chunk"]
         ),
-        f"{sentence(program)}: each program reduces one part of a row.",
+        f"{in_words(program, 36)}: each program reduces one part of a row.",
         [*body],
     )
     ready = known | {o.name for o in second.operands if o.terms == () or o.level == ROW}
@@ -92,7 +102,7 @@ def print_split(
     second_source = tp.kernel_source(
         kernel,
         second.parameters(["partial_ptr", "out_ptr", *second_sizes], block=bool(targets)),
-        f"{sentence(program)}: joins the parts of a row{', then applies the result to one part' if targets else ''}.",
+        f"{in_words(program, 36)}: joins a row's parts{', then applies them' if targets else ''}.",
         body,
     )
     first_sizes = ["n_rows", "length", "chunk"] if planes > 1 else ["length", "chunk"]
@@ -114,12 +124,11 @@ def print_split(
         ),
         "return out",
     ]
-    function = "\n".join(
-        [
-            call_text(f"def {launcher}", [*tp.launch_parameters(program), *numbers], ":", 0),
-            f'    """{sentence(program)} in two kernels, computed in fp32; forward only."""',
-            *(f"    {line}" for line in launch),
-        ]
+    function = tp.launcher_source(
+        launcher,
+        [*tp.launch_parameters(program), *numbers],
+        f"{in_words(program, 36)} in two kernels, in fp32; forward only.",
+        launch,
     )
     sources = [*tp.helper_sources(program, existing), first_source, second_source, function]
     return tp.Printed("\n\n\n".join(sources), launcher, split.described)
@@ -203,8 +212,8 @@ class _Half:
         self.split = split
         self.operands = operands
         self.constants = tp.Constants()
-        shape = Shape("row", split.block, split.warps, looped=True)
-        span = "part * chunk, tl.minimum((part + 1) * chunk, length)"
+        shape = Shape("row", split.block, split.warps, looped=True, stages=split.stages)
+        span = "begin, end"
         self.context = Context(program, shape, TILES["row"], self.constants, span, "count")
         self.mentioned: set[str] = set()
         for operand in operands:  # name the constants that the loads will use

@@ -1,10 +1,11 @@
 """A Program as Triton source that a person would keep: a kernel, its launching function and the call."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from kernelwright.micro.rewrite import sizes
 from kernelwright.micro.rewrite.layout import call_text
+from kernelwright.micro.rewrite.long_lines import fitted
 from kernelwright.micro.rewrite.ops import HELPERS
 from kernelwright.micro.rewrite.program import Operand, Program
 
@@ -31,12 +32,6 @@ class Constants:
             taken = set(self.names.values())
             self.names[expression] = next(n for n in (base, *(f"{base}_{i}" for i in range(2, 99))) if n not in taken)
         return self.names[expression]
-
-
-def base_name(program: Program) -> str:
-    """A name from the ops: the first ones, as many as make a readable name."""
-    ops = [op for op in program.ops if op not in ("tensor", "clone", "detach", "contiguous")] or list(program.ops)
-    return "_".join(ops[:4]) or "copy"
 
 
 def pointers(program: Program) -> dict[int, str]:
@@ -84,7 +79,17 @@ def load(program: Program, operand: Operand, index: str, mask: str, *, other: bo
 
 def kernel_source(name: str, parameters: Sequence[str], docstring: str, body: Sequence[str]) -> str:
     head = call_text(f"def {name}", parameters, ":", 0)
-    return "\n".join(["@triton.jit", head, f'    """{docstring}"""', *(f"    {line}" if line else "" for line in body)])
+    return "\n".join(["@triton.jit", head, f'    """{docstring}"""', *_indented(body)])
+
+
+def launcher_source(name: str, parameters: Sequence[str], docstring: str, body: Sequence[str]) -> str:
+    head = call_text(f"def {name}", parameters, ":", 0)
+    return "\n".join([head, f'    """{docstring}"""', *_indented(body)])
+
+
+def _indented(body: Sequence[str]) -> Iterator[str]:
+    for line in body:
+        yield from fitted(f"    {line}")
 
 
 def helper_sources(program: Program, existing: str) -> list[str]:
@@ -135,9 +140,3 @@ def allocate(program: Program, main_dtype: str) -> str:
 def is_wide(program: Program) -> bool:
     """Whether offsets need 64 bits for the captured sizes."""
     return program.domain.numel + 65536 >= 2**31
-
-
-def described(program: Program) -> str:
-    """The ops in order, for docstrings."""
-    ops = [op for op in program.ops if op != "tensor"]
-    return ", ".join(ops) or "copy"

@@ -1,0 +1,109 @@
+"""What a person would call a Program, and how its docstring says what is computed."""
+
+import re
+
+from kernelwright.micro.rewrite.program import Operand, Program
+
+# A run of ops that has a name of its own, as it stands in a list of ops with a space after each.
+_PATTERNS = tuple(
+    (re.compile(rf"(?<!\S){pattern.replace('add', '(?:add|bias|residual)')} "), name)
+    for pattern, name in (
+        (r"(pow|square|mul) mean add (rsqrt mul|sqrt div|sqrt reciprocal mul)( mul)?", "rms_norm"),
+        (r"mean sub (pow|square) mean add (rsqrt mul|sqrt div)( mul)?( add)?", "layer_norm"),
+        (r"mean (var sub|sub var) add (rsqrt mul|sqrt div)( mul)?( add)?", "layer_norm"),
+        (r"(max|amax) sub exp sum div", "softmax"),
+        (r"(max|amax) sub exp sum log sub", "log_softmax"),
+        (r"(norm|vector_norm) (clamp |add )?div", "l2_normalize"),
+        (r"(pow|square|mul) sum (add )?sqrt (clamp |add )?div", "l2_normalize"),
+        (r"abs (sum|mean) (add |clamp )?div", "l1_normalize"),
+        (r"sub (pow|square) mean", "mse_loss"),
+        (r"sub abs mean", "l1_loss"),
+        (r"mul sub (clamp|relu) mean", "hinge_loss"),
+        (r"(log )?kl_div", "kl_div"),
+        (r"(mul )?(pow|mul mul) mul add mul tanh add mul( mul)?", "gelu"),
+        (r"(mul )?(div|mul) erf add mul( mul)?", "gelu"),
+        (r"softplus tanh mul", "mish"),
+    )
+)
+_ARITHMETIC = frozenset({"add", "sub", "mul", "div", "neg", "bias", "scale", "residual", "clamp"})
+_SILENT = frozenset({"tensor", "clone", "detach", "contiguous", "to"})
+_AT_MOST = 3
+
+_WORDS = {
+    "abs": "absolute value", "add": "add", "amax": "maximum", "amin": "minimum", "batch_norm": "batch norm",
+    "bias": "bias add", "celu": "CELU", "clamp": "clamp", "div": "divide", "elu": "ELU", "exp": "exponential",
+    "ge": "comparison", "gelu": "GELU", "group_norm": "group norm", "gt": "comparison", "hinge_loss": "hinge loss",
+    "huber_loss": "Huber loss", "instance_norm": "instance norm", "kl_div": "KL divergence", "l1_loss": "L1 loss",
+    "l1_normalize": "L1 normalization", "l2_normalize": "L2 normalization", "layer_norm": "LayerNorm",
+    "le": "comparison", "leaky_relu": "leaky ReLU", "log": "logarithm", "log_softmax": "log-softmax",
+    "lt": "comparison", "max": "maximum", "min": "minimum", "mish": "Mish", "mse_loss": "mean squared error",
+    "mul": "multiply", "neg": "negation", "normalize": "normalization", "pow": "power", "relu": "ReLU",
+    "relu6": "ReLU6", "residual": "residual add", "rms_norm": "RMSNorm", "selu": "SELU", "silu": "SiLU",
+    "smooth_l1_loss": "smooth L1 loss", "std": "standard deviation", "sub": "subtract", "var": "variance",
+}  # fmt: skip
+
+
+def base_name(program: Program) -> str:
+    """`bias_gelu_residual`: at most three names of ops, arithmetic left out first."""
+    return "_".join(_few(_steps(program)))
+
+
+def in_words(program: Program, room: int = 56) -> str:
+    """ "Bias add, GELU and residual add", in at most `room` characters."""
+    steps = _steps(program)
+    for some in (steps, _few(steps), _telling(steps)[:2], _telling(steps)[:1]):
+        words = [_WORDS.get(step, step.replace("_", " ")) for step in some]
+        text = " and ".join([", ".join(words[:-1]), words[-1]]) if len(words) > 1 else words[0]
+        if len(text) <= room:
+            return text[0].upper() + text[1:]
+    return "Fused operations"
+
+
+def _few(steps: list[str]) -> list[str]:
+    if len(steps) <= _AT_MOST:
+        return steps
+    return _telling(steps)[:_AT_MOST]
+
+
+def _telling(steps: list[str]) -> list[str]:
+    return list(dict.fromkeys(step for step in steps if step not in _ARITHMETIC)) or list(dict.fromkeys(steps))
+
+
+def _steps(program: Program) -> list[str]:
+    """The ops in order, under the names that a reader knows."""
+    ops = _with_kinds_of_adds(program)
+    if _is_silu(program):
+        ops = re.sub(r"(?<!\S)sigmoid mul ", "silu ", ops)
+    for pattern, name in _PATTERNS:
+        ops = pattern.sub(f"{name} ", ops)
+    steps = ops.split()
+    return [step for step, before in zip(steps, ["", *steps], strict=False) if step != before] or ["copy"]
+
+
+def _with_kinds_of_adds(program: Program) -> str:
+    """The ops, each with a space after it; an add of a broadcast vector is "bias", one of a whole tensor "residual"."""
+    ops = [op for op in program.ops if op not in _SILENT]
+    sums = [line for line in program.lines if re.fullmatch(r"total(_\d+)?", line.name)]
+    if ops.count("add") != len(sums):
+        return "".join(f"{op} " for op in ops)
+    inputs = {operand.name: operand for operand in program.operands}
+    made = {line.name for line in program.lines}
+    kinds = iter(_kind_of_add(line.expression.split(" + "), inputs, made) for line in sums)
+    return "".join(f"{next(kinds) if op == 'add' else op} " for op in ops)
+
+
+def _kind_of_add(terms: list[str], inputs: dict[str, Operand], made: set[str]) -> str:
+    given = [inputs[term] for term in terms if term in inputs]
+    if len(terms) != 2 or not given:
+        return "add"
+    if any(operand.terms for operand in given):
+        return "bias"
+    return "residual" if given[0].terms is None and made & set(terms) else "add"
+
+
+def _is_silu(program: Program) -> bool:
+    """Whether each sigmoid is multiplied by its own argument."""
+    gates = {line.name: line.expression for line in program.lines if line.expression.startswith("tl.sigmoid(")}
+    products = [line.expression.split(" * ") for line in program.lines if line.expression.count(" * ") == 1]
+    own = {g for g, text in gates.items() for p in products if g in p and f"tl.sigmoid({p[1 - p.index(g)]})" == text}
+    return bool(gates) and own == set(gates)

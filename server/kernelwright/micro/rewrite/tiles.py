@@ -1,0 +1,87 @@
+"""The tile of one program, and which tiles are worth measuring for the captured sizes."""
+
+from dataclasses import dataclass
+
+from kernelwright.micro.rewrite.program import ELEMENT, Program
+
+WHOLE_ROW = 16384  # the longest row that is kept in registers at once without a measurement
+WHOLE_ROW_AT_MOST = 32768  # that a measurement may prefer
+WHOLE_STRIP = 512  # the longest row that is kept when its elements are not neighbours
+
+
+@dataclass(frozen=True)
+class Shape:
+    """The tile of one program. `kind`: "row" [BLOCK], "rows" [ROWS, BLOCK] or "strip" [BLOCK, STRIP].
+
+    `block` 0 means the next power of two above the row's length; `looped`: the row is walked in steps of `block`, with
+    the loads of `stages` steps under way at once (0: as the compiler likes), the last pass `backwards`.
+    """
+
+    kind: str
+    block: int
+    warps: int
+    across: int = 1  # ROWS or STRIP
+    looped: bool = False
+    stages: int = 0
+    backwards: bool = False
+
+    @property
+    def described(self) -> str:
+        block = "the row" if self.block == 0 else str(self.block)
+        across = {"rows": f", ROWS={self.across}", "strip": f", STRIP={self.across}"}.get(self.kind, "")
+        more = (f", {self.stages} stages" if self.stages else "") + (", backwards" if self.backwards else "")
+        return f"BLOCK={block}{across}, num_warps={self.warps}{more}"
+
+
+def shapes(program: Program) -> tuple[Shape, ...]:
+    """The tiles worth measuring for the captured sizes, best guess first."""
+    length, inner, applies = program.domain.length, program.domain.inner, program.result_level == ELEMENT
+    power = 1 << max(length - 1, 1).bit_length()
+    if inner > 1:
+        return _long_strips() if length > WHOLE_STRIP else _strips(power)
+    if length > WHOLE_ROW:
+        whole = (Shape("row", 0, 32),) if length <= WHOLE_ROW_AT_MOST else ()
+        return (*_long_rows(applies), *whole)
+    if power <= 512 and program.domain.outer >= 1024:
+        return _short_rows(power)
+    guess = 4 if power <= 2048 else 8 if power <= 8192 else 16
+    rows = (Shape("row", 0, guess), Shape("row", 0, guess * 2), Shape("row", 0, guess // 2))
+    if power <= 4096 and program.domain.outer >= 4096:
+        rows += (Shape("rows", 0, 4, 2), Shape("rows", 0, 8, 4))
+    return rows if applies else (*rows, Shape("row", 2048, 4, looped=True))
+
+
+def _long_rows(applies: bool) -> tuple[Shape, ...]:
+    """Small steps keep several programs on a multiprocessor, wide ones a single program, whose row the cache then holds."""
+    steps = (
+        Shape("row", 4096, 8, looped=True),
+        Shape("row", 2048, 8, looped=True),
+        Shape("row", 8192, 16, looped=True),
+        Shape("row", 4096, 8, looped=True, stages=3),
+    )
+    if not applies:
+        return (*steps, Shape("row", 1024, 4, looped=True))
+    return (
+        *steps,
+        Shape("row", 8192, 32, looped=True, backwards=True),
+        Shape("row", 4096, 16, looped=True, backwards=True),
+    )
+
+
+def _short_rows(power: int) -> tuple[Shape, ...]:
+    tiles = ((2048, 4), (1024, 4), (4096, 8), (4096, 4))
+    return tuple(Shape("rows", 0, warps, max(size // power, 1)) for size, warps in tiles)
+
+
+def _strips(power: int) -> tuple[Shape, ...]:
+    tiles = ((4096, 4), (2048, 4), (8192, 8), (4096, 8))
+    return tuple(Shape("strip", 0, warps, max(size // power, 16)) for size, warps in tiles)
+
+
+def _long_strips() -> tuple[Shape, ...]:
+    return (
+        Shape("strip", 32, 4, 128, looped=True),
+        Shape("strip", 16, 4, 256, looped=True),
+        Shape("strip", 64, 8, 128, looped=True),
+        Shape("strip", 128, 8, 32, looped=True),
+    )
