@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kernelwright.engine import Engine, Request, decide
+from kernelwright.engine import Engine, Request, Reversal, decide
 from kernelwright.proof.jobs import TrialResult
 from kernelwright.settings import Settings
 from kernelwright.values import (
@@ -130,8 +130,10 @@ def test_a_step_is_kept_journalled_and_taken_back(bench: Bench) -> None:
 
         edited = after + "\n# a remark that I made meanwhile\n"
         back = engine.revert(path, edited, step.id)
-        assert isinstance(back, Edits), back
-        assert apply(back, edited) == LINEAR_SUM + "\n# a remark that I made meanwhile\n"
+        assert isinstance(back, Reversal), back
+        assert apply(back.edits, edited) == LINEAR_SUM + "\n# a remark that I made meanwhile\n"
+        assert engine.history(path)[0].outcome is Outcome.KEPT, "nothing has been taken back yet"
+        engine.mark_reverted(back.step_ids)
         assert engine.history(path)[0].outcome is Outcome.REVERTED
 
     bench.run(body())

@@ -8,16 +8,16 @@ import asyncio
 import dataclasses
 import datetime
 import uuid
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterable
 from pathlib import Path
 
 from kernelwright.journal import Journal, open_in_memory, open_journal
 from kernelwright.macro.policy import Offer, Policy, best, candidates, menu
-from kernelwright.macro.policy.expected_gain import expected_gain
+from kernelwright.macro.policy.expected_gain import expected_gain, tried
 from kernelwright.macro.strategies import registry
 from kernelwright.macro.strategy import Observation, Strategy
 from kernelwright.micro.edits import difference, transplant
-from kernelwright.proof.client import Workers
+from kernelwright.proof.client import Priority, Workers
 from kernelwright.proof.jobs import (
     Capture,
     Compile,
@@ -64,13 +64,29 @@ def silent(stage: str) -> None:
 
 @dataclasses.dataclass(frozen=True)
 class Request:
-    """What a person asked for: the next step of a kernel, of one strategy when named, or exactly one Action."""
+    """What a person asked for: the next step of a kernel, of one strategy when named, or exactly one Action.
+
+    With `only_new` a named strategy does not repeat what was tried on this text.
+    """
 
     path: str
     text: str
     kernel: str
     strategy: str | None = None
     action: Action | None = None
+    only_new: bool = False
+
+    @property
+    def by_name(self) -> bool:
+        return self.strategy is not None or self.action is not None
+
+
+@dataclasses.dataclass(frozen=True)
+class Reversal:
+    """How a kept step is taken back: the edits for the text of now, and the Steps that they undo, oldest first."""
+
+    edits: Edits
+    step_ids: tuple[str, ...]
 
 
 Nothing = Refusal | Failure
@@ -105,12 +121,16 @@ class Engine:
 
     # Observing: pure apart from the journal, no worker involved.
 
-    def observe(self, path: str, text: str, kernel_name: str) -> Observation | Refusal:
-        """What is known of a kernel right now. The device is a CPU, and there is no graph, until a worker has said more."""
-        kernels = find_kernels(parse(text))
-        kernel = next((k for k in kernels if k.name == kernel_name), None)
+    def observe(self, path: str, text: str, kernel_name: str, kernel: Kernel | None = None) -> Observation | Refusal:
+        """What is known of a kernel right now. The device is a CPU, and there is no graph, until a worker has said more.
+
+        `kernel`, where the caller has already found it in this very text, saves parsing the text again.
+        """
         if kernel is None:
-            return Refusal(_no_such_kernel(kernel_name, kernels))
+            kernels = find_kernels(parse(text))
+            kernel = next((k for k in kernels if k.name == kernel_name), None)
+            if kernel is None:
+                return Refusal(_no_such_kernel(kernel_name, kernels))
         workload = workload_of(text, kernel)
         known = self._graphs.get(_graph_key(text, workload)) if isinstance(workload, Workload) else None
         return Observation(
@@ -199,7 +219,7 @@ class Engine:
         chosen = await self._pick(observation, strategy, variants, report, cancel)
         if not isinstance(chosen, Edits):
             return self._remember(observation, _failed_step(observation, action, chosen), observation.text)
-        return await self._try(observation, strategy, action, chosen, report, cancel)
+        return await self._try(request, observation, strategy, action, chosen, report, cancel)
 
     async def autopilot(
         self, request: Request, report: Report = silent, cancel: asyncio.Event | None = None
@@ -213,7 +233,9 @@ class Engine:
                 return
             stage = f"Step {number + 1}: "
             step = await self.optimize(
-                dataclasses.replace(request, text=text), lambda words, stage=stage: report(stage + words), cancel
+                dataclasses.replace(request, text=text, only_new=number > 0),
+                lambda words, stage=stage: report(stage + words),
+                cancel,
             )
             yield step
             if not isinstance(step, Step) or (step.failure and step.failure.kind is FailureKind.CANCELLED):
@@ -235,6 +257,7 @@ class Engine:
         baseline: str | None = None,
         measure: bool,
         first_seed: int = 0,
+        priority: Priority = Priority.REQUEST,
         report: Report = silent,
         cancel: asyncio.Event | None = None,
     ) -> TrialResult | Nothing:
@@ -252,10 +275,13 @@ class Engine:
         job = Trial(
             path, against, text, text, workload, measure, dataclasses.replace(self.limits, first_seed=first_seed)
         )
-        return await self._run_trial(job, report, cancel)
+        return await self._run_trial(job, report, cancel, priority)
 
-    def revert(self, path: str, text: str, step_id: str) -> Edits | Refusal:
-        """The edits that take `text` back to before a kept step, keeping what a person changed elsewhere since."""
+    def revert(self, path: str, text: str, step_id: str) -> Reversal | Refusal:
+        """How `text` goes back to before a kept step, keeping what a person changed elsewhere since.
+
+        The journal is not changed: once the edits have been applied, say so with `mark_reverted`.
+        """
         steps = self.journal.steps(path)
         index = next((i for i, step in enumerate(steps) if step.id == step_id), None)
         if index is None:
@@ -268,10 +294,12 @@ class Engine:
         if before is None or after is None:
             return Refusal(f"The journal no longer holds the texts of step {step_id}.")
         edits = transplant(difference(after, before, f"Revert {wanted.action.strategy}"), after, text)
-        if isinstance(edits, Edits):
-            for step in undone:
-                self.journal.mark_reverted(step.id)
-        return edits
+        return edits if isinstance(edits, Refusal) else Reversal(edits, tuple(step.id for step in undone))
+
+    def mark_reverted(self, step_ids: Iterable[str]) -> None:
+        """The edits of a Reversal have been applied."""
+        for step_id in step_ids:
+            self.journal.mark_reverted(step_id)
 
     def reset_baseline(self, path: str, text: str, kernel: str) -> None:
         """From now on `text` is what this kernel is judged against."""
@@ -284,7 +312,12 @@ class Engine:
             return request.action
         if request.strategy is not None:
             actions = registry()[request.strategy].applies(observation)
-            return actions if isinstance(actions, Refusal) else actions[0]
+            if isinstance(actions, Refusal):
+                return actions
+            new = next((action for action in actions if tried(observation, action) is None), None)
+            if new is not None or not request.only_new:
+                return new or actions[0]
+            return Refusal(tried(observation, actions[0]) or "Already tried on this text.")
         choice = best(self._policy(observation, candidates(observation)))
         return Refusal(choice.reason) if choice.is_stop else choice.action
 
@@ -351,6 +384,7 @@ class Engine:
 
     async def _try(
         self,
+        request: Request,
         observation: Observation,
         strategy: Strategy,
         action: Action,
@@ -368,7 +402,9 @@ class Engine:
         answer = await self._run_trial(job, report, cancel)
         if not isinstance(answer, TrialResult):
             return self._remember(observation, _failed_step(observation, action, answer), candidate)
-        outcome, reason = decide(answer, self.settings.min_gain, needs_number=strategy.needs_gpu)
+        outcome, reason = decide(
+            answer, self.settings.min_gain, needs_number=strategy.needs_gpu and not request.by_name
+        )
         step = Step(
             id=_new_id(),
             kernel=kernel,
@@ -384,9 +420,13 @@ class Engine:
         )
         return self._remember(observation, step, candidate)
 
-    async def _run_trial(self, job: Trial, report: Report, cancel: asyncio.Event | None) -> TrialResult | Failure:
+    async def _run_trial(
+        self, job: Trial, report: Report, cancel: asyncio.Event | None, priority: Priority = Priority.REQUEST
+    ) -> TrialResult | Failure:
         report("Verifying")
-        answer = await self.workers.run(job, timeout=self.settings.verify_timeout, report=report, cancel=cancel)
+        answer = await self.workers.run(
+            job, timeout=self.settings.verify_timeout, report=report, priority=priority, cancel=cancel
+        )
         assert isinstance(answer, TrialResult | Failure)
         return answer
 

@@ -41,7 +41,7 @@ class Menu:
 
 
 def menu(engine: "Engine", snapshot: Snapshot, kernel: Kernel) -> Menu | Refusal:
-    observation = engine.observe(snapshot.path, snapshot.text, kernel.name)
+    observation = engine.observe(snapshot.path, snapshot.text, kernel.name, kernel)
     if isinstance(observation, Refusal):
         return observation
     offers = engine.menu(observation)

@@ -6,7 +6,7 @@ from kernelwright.lsp import applying, diagnostics
 from kernelwright.lsp.commands.answers import declined
 from kernelwright.lsp.commands.arguments import Subject, arguments, subject
 from kernelwright.lsp.session import Session
-from kernelwright.values import Edits, Outcome, Refusal
+from kernelwright.values import Outcome, Refusal
 from kernelwright.wire import Json, encode
 
 
@@ -21,10 +21,17 @@ async def revert(session: Session, params: ExecuteCommandParams) -> Json:
         return declined(session, Refusal(f"{found.kernel.name} has no kept step that could be taken back."))
     snapshot = found.snapshot
     engine = session.engine(snapshot.path)
-    edits = engine.revert(snapshot.path, snapshot.text, step)
-    refused = edits if isinstance(edits, Refusal) else await _apply(session, found, edits)
+    reversal = engine.revert(snapshot.path, snapshot.text, step)
+    if isinstance(reversal, Refusal):
+        return declined(session, reversal)
+    edits = reversal.edits
+    refused = await applying.apply(session, snapshot.uri, edits, f"Kernelwright: {edits.summary}")
+    if refused is not None:
+        return declined(session, refused)
+    engine.mark_reverted(reversal.step_ids)
     session.learned()
-    return encode(edits) if refused is None else declined(session, refused)
+    session.client.refresh()
+    return encode(edits)
 
 
 async def reset_baseline(session: Session, params: ExecuteCommandParams) -> Json:
@@ -40,10 +47,6 @@ async def reset_baseline(session: Session, params: ExecuteCommandParams) -> Json
     diagnostics.publish(session, snapshot.uri)
     session.client.tell(f"{found.kernel.name} is now judged against the text as it is.")
     return True
-
-
-async def _apply(session: Session, found: Subject, edits: Edits) -> Refusal | None:
-    return await applying.apply(session, found.snapshot.uri, edits, f"Kernelwright: {edits.summary}")
 
 
 def _last_kept(session: Session, found: Subject) -> str | None:
