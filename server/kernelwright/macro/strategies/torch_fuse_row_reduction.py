@@ -2,11 +2,11 @@
 
 from kernelwright.macro.strategy import Example, Family, Observation, Strategy
 from kernelwright.micro.rewrite.candidates import action_of, observed, region_of, row_regions, within
-from kernelwright.micro.rewrite.lowering import NotLowerable
 from kernelwright.micro.rewrite.naming import base_name
 from kernelwright.micro.rewrite.print_rows import print_rows, row_length
 from kernelwright.micro.rewrite.print_split import print_split, splits
 from kernelwright.micro.rewrite.regions import group_text, names_for
+from kernelwright.micro.rewrite.scope import NotLowerable
 from kernelwright.micro.rewrite.tiles import shapes
 from kernelwright.micro.rewrite.triton_printer import Printed, pointers
 from kernelwright.values import Action, Edits, Language, Refusal

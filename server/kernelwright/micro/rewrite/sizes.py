@@ -2,8 +2,8 @@
 
 import math
 
-from kernelwright.micro.rewrite.lowering import NotLowerable
 from kernelwright.micro.rewrite.program import Program, Term
+from kernelwright.micro.rewrite.scope import NotLowerable
 
 
 def suffix(program: Program, size: int, last: int = -1) -> str:

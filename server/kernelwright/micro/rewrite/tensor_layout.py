@@ -1,0 +1,27 @@
+"""How a captured tensor lies in memory: dense in the order of its dims, or with the channels last."""
+
+from collections.abc import Sequence
+
+from kernelwright.values import TensorType
+
+
+def contiguous_strides(shape: Sequence[int]) -> tuple[int, ...]:
+    strides, step = [], 1
+    for size in reversed(shape):
+        strides.append(step)
+        step *= size
+    return tuple(reversed(strides))
+
+
+def is_contiguous(type_: TensorType) -> bool:
+    expected = contiguous_strides(type_.shape)
+    return all(a == b or size == 1 for a, b, size in zip(type_.stride, expected, type_.shape, strict=True))
+
+
+def is_channels_last(type_: TensorType) -> bool:
+    shape, stride = type_.shape, type_.stride
+    if len(shape) not in (4, 5) or is_contiguous(type_):
+        return False
+    order = (0, *range(2, len(shape)), 1)
+    expected = contiguous_strides([shape[d] for d in order])
+    return all(stride[d] == e or shape[d] == 1 for d, e in zip(order, expected, strict=True))
