@@ -2,11 +2,13 @@
 
 import asyncio
 import importlib.util
+import os
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
 from kernelwright.journal import open_journal
+from kernelwright.journal.opening import FOLDER, is_begun
 from kernelwright.proof.client import Workers
 from kernelwright.values import Device, Failure, Refusal
 
@@ -63,9 +65,19 @@ def _models() -> DoctorLine:
 
 
 def _journal(workspace: Path) -> DoctorLine:
-    journal = open_journal(workspace)
-    if isinstance(journal, Refusal):
-        return DoctorLine("journal", False, journal.reason, "Open a folder that you can write to.")
-    notice, persistent = journal.notice, journal.persistent
-    journal.close()
-    return DoctorLine("journal", persistent, notice or str(workspace / ".kernelwright"), "Make the folder writable.")
+    """Looks without beginning a journal where there is none."""
+    folder = workspace / FOLDER
+    if is_begun(workspace):
+        journal = open_journal(workspace)
+        if isinstance(journal, Refusal):
+            return DoctorLine("journal", False, journal.reason, "Open a folder that you can write to.")
+        with journal:
+            return DoctorLine("journal", journal.persistent, journal.notice or str(folder), "Make the folder writable.")
+    if not workspace.is_dir():
+        return DoctorLine("journal", False, f"{workspace} is not a folder", "Open a folder that you can write to.")
+    if folder.exists() and not folder.is_dir():
+        return DoctorLine("journal", False, f"{folder} is not a folder", "Move that file away.")
+    home = folder if folder.exists() else workspace
+    if not os.access(home, os.W_OK | os.X_OK):
+        return DoctorLine("journal", False, f"{home} is read-only", "Make the folder writable, to keep the history.")
+    return DoctorLine("journal", True, f"{folder}, begun with the first step that is kept on disk")

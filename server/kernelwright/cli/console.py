@@ -1,4 +1,4 @@
-"""What every command shares: reading a file, finding its kernel, showing progress, writing JSON, ending on bad input."""
+"""What every command shares: finding the kernel and the workspace of a file, showing progress, writing JSON."""
 
 import json
 import re
@@ -10,56 +10,20 @@ from pathlib import Path
 from rich.console import Console
 from rich.markup import escape
 
-from kernelwright import wire
+from kernelwright import wire, words
+from kernelwright.cli import files
+from kernelwright.cli.ending import BadInput
 from kernelwright.engine import workload_of
 from kernelwright.settings import Settings
 from kernelwright.source.document import parse
 from kernelwright.source.kernels import find_kernels
-from kernelwright.values import Kernel, Refusal
+from kernelwright.values import Failure, FailureKind, Kernel, Refusal
 
 # A pipe or a log has no width; 80 columns would break the tables' rows.
 OUT = Console(highlight=False, soft_wrap=True, width=None if sys.stdout.isatty() else 160)
 ERR = Console(stderr=True, highlight=False, soft_wrap=True)
 
-_COUNTING = re.compile(r",? (?:case|variant) \d+ of \d+")
-
-DONE, GATE_FAILED, BAD_INPUT = 0, 1, 2
-
-
-class BadInput(Exception):
-    """One sentence that says what to change."""
-
-
-@contextmanager
-def ends_on_bad_input() -> Iterator[None]:
-    """Print the sentence of a BadInput and exit with 2."""
-    try:
-        yield
-    except BadInput as error:
-        ERR.print(f"[red]kernelwright:[/] {escape(str(error))}")
-        sys.exit(BAD_INPUT)
-
-
-def read(file: Path) -> str:
-    """The file's text with its line ends as they are. Raises BadInput."""
-    try:
-        return file.read_bytes().decode("utf-8")
-    except FileNotFoundError:
-        raise BadInput(f"{file} does not exist.") from None
-    except IsADirectoryError:
-        raise BadInput(f"{file} is a folder; name a Python file.") from None
-    except UnicodeDecodeError as error:
-        raise BadInput(f"{file} is not UTF-8 (byte {error.start}); save it as UTF-8 first.") from None
-    except OSError as error:
-        raise BadInput(f"{file} cannot be read: {error.strerror}.") from None
-
-
-def write(file: Path, text: str) -> None:
-    """Replace the file's text. Raises BadInput."""
-    try:
-        file.write_bytes(text.encode("utf-8"))
-    except OSError as error:
-        raise BadInput(f"{file} cannot be written: {error.strerror}; nothing was changed.") from None
+_COUNTING = re.compile(r",? (?:case|variant|round) \d+ of \d+")
 
 
 def find_kernel(file: Path, text: str, name: str | None) -> Kernel:
@@ -75,11 +39,20 @@ def find_kernel(file: Path, text: str, name: str | None) -> Kernel:
         return chosen
     ready = [k for k in kernels if not isinstance(workload_of(text, k), Refusal)]
     if len(ready) > 1:
-        raise BadInput(f"{file} has several kernels with a workload; choose one with --kernel: {names}.")
+        choices = ", ".join(k.name for k in ready)
+        raise BadInput(f"{file} has several kernels with a workload; choose one with --kernel: {choices}.")
     if not ready:
-        reason = workload_of(text, kernels[0])
-        raise BadInput(reason.reason if isinstance(reason, Refusal) else f"{file} has no workload.")
+        raise BadInput(next(r.reason for k in kernels if isinstance(r := workload_of(text, k), Refusal)))
     return ready[0]
+
+
+def sentence(answer: Refusal | Failure) -> str:
+    """Why there is no result; a setting that is named has its option beside it."""
+    if isinstance(answer, Refusal):
+        return answer.reason
+    said = words.of_failure(answer)
+    chooses = answer.kind in (FailureKind.NO_INTERPRETER, FailureKind.MISSING_PACKAGE)
+    return f"{said} Here that is the option --interpreter." if chooses else said
 
 
 def workspace_of(file: Path) -> Path:
@@ -124,4 +97,4 @@ def write_json(out: Path | None, result: dict[str, object]) -> None:
     """Write `result`, whose leaves are values, beside its schema number. Raises BadInput."""
     if out is None:
         return
-    write(out, json.dumps(wire.encode({"schema": 1, **result}), indent=2) + "\n")
+    files.write_result(out, json.dumps(wire.encode({"schema": 1, **result}), indent=2) + "\n")

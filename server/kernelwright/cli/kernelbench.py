@@ -9,9 +9,10 @@ from pathlib import Path
 from rich.markup import escape
 
 from kernelwright import __version__, wire, words
-from kernelwright.cli import console
+from kernelwright.cli import console, files
 from kernelwright.cli.card import text_after
-from kernelwright.cli.console import DONE, OUT, BadInput
+from kernelwright.cli.console import OUT
+from kernelwright.cli.ending import DONE, BadInput
 from kernelwright.cli.kernelbench_table import show_table
 from kernelwright.engine import Engine, Request
 from kernelwright.journal import open_in_memory
@@ -34,30 +35,30 @@ def run_level(
     compile_baseline: bool,
     interpreter: str | None,
 ) -> int:
-    with console.ends_on_bad_input():
-        files = task_files(folder, level, tasks)
-        done = {r["task"]: r for r in read_results(out) if r["level"] == level} if resume else {}
-        if not resume and out.exists():
-            raise BadInput(f"{out} exists already; add --resume to go on with it, or choose another --out.")
-        for number, file in files:
-            if number in done:
-                continue
-            settings = console.settings_for(interpreter, max_steps=steps, autopilot_budget=seconds)
-            started = time.monotonic()
-            result = asyncio.run(run_task(file, settings, compile_baseline))
-            result = {
-                "schema": SCHEMA,
-                "version": __version__,
-                "level": level,
-                "task": number,
-                "name": file.stem,
-                **result,
-            }
-            result["seconds"] = round(time.monotonic() - started, 1)
-            with out.open("a", encoding="utf-8") as lines:
-                lines.write(json.dumps(wire.encode(result)) + "\n")
-            OUT.print(f"{level}-{number:<3} {file.stem[:48]:<48} {escape(one_line(result))}")
-        show_table([r for r in read_results(out) if r["level"] == level])
+    chosen = task_files(folder, level, tasks)
+    files.check_result(out)
+    done = {r["task"]: r for r in read_results(out) if r["level"] == level} if resume else {}
+    if not resume and out.exists():
+        raise BadInput(f"{out} exists already; add --resume to go on with it, or choose another --out.")
+    for number, file in chosen:
+        if number in done:
+            continue
+        settings = console.settings_for(interpreter, max_steps=steps, autopilot_budget=seconds)
+        started = time.monotonic()
+        result = asyncio.run(run_task(file, settings, compile_baseline))
+        result = {
+            "schema": SCHEMA,
+            "version": __version__,
+            "level": level,
+            "task": number,
+            "name": file.stem,
+            **result,
+        }
+        result["seconds"] = round(time.monotonic() - started, 1)
+        with out.open("a", encoding="utf-8") as lines:
+            lines.write(json.dumps(wire.encode(result)) + "\n")
+        OUT.print(f"{level}-{number:<3} {file.stem[:48]:<48} {escape(one_line(result))}")
+    show_table([r for r in read_results(out) if r["level"] == level])
     return DONE
 
 
@@ -93,7 +94,7 @@ def read_results(out: Path) -> list[dict]:
 
 async def run_task(file: Path, settings, compile_baseline: bool) -> dict[str, object]:
     """Optimise one task with the autopilot, then time the result beside the baselines."""
-    text = console.read(file)
+    text = files.read(file)
     engine = Engine(file.parent, settings, journal=open_in_memory(file.parent))
     request = Request(str(file.resolve()), text, "Model")
     with console.progress(file.stem) as report:

@@ -8,40 +8,55 @@ from rich.table import Table
 
 from kernelwright import words
 from kernelwright.cli import console
-from kernelwright.cli.console import DONE, OUT, BadInput
+from kernelwright.cli.console import OUT
+from kernelwright.cli.ending import DONE, BadInput
 from kernelwright.doctor import examine
 from kernelwright.journal import open_journal
-from kernelwright.macro.strategies import registry
+from kernelwright.journal.opening import is_begun
+from kernelwright.macro.strategies import for_language, registry
 from kernelwright.proof.client import Workers
-from kernelwright.values import Language, Refusal
+from kernelwright.values import Language, Refusal, Step
 
 
 def list_strategies(language: str | None) -> int:
-    with console.ends_on_bad_input():
-        if language is not None and language not in set(Language):
-            raise BadInput(f"There is no language {language!r}; choose one of {', '.join(Language)}.")
-        table = Table(box=None, padding=(0, 2), header_style="dim")
-        for column in ("id", "family", "what it does"):
-            table.add_column(column, overflow="fold")
-        for strategy in registry().values():
-            if language is None or Language(language) in strategy.languages:
-                table.add_row(strategy.id, strategy.family.value, escape(strategy.why))
-        OUT.print(table)
+    if language is not None and language not in set(Language):
+        raise BadInput(f"There is no language {language!r}; choose one of {', '.join(Language)}.")
+    chosen = registry().values() if language is None else for_language(Language(language))
+    if not chosen:
+        OUT.print(f"There is no strategy for {escape(str(language))} yet.")
+        return DONE
+    table = Table(box=None, padding=(0, 2), header_style="dim")
+    for column in ("id", "family", "what it does"):
+        table.add_column(column, overflow="fold")
+    for strategy in chosen:
+        table.add_row(strategy.id, strategy.family.value, escape(strategy.why))
+    OUT.print(table)
     return DONE
 
 
 def list_history(file: Path, kernel: str | None) -> int:
-    with console.ends_on_bad_input():
-        journal = open_journal(console.workspace_of(file))
-        if isinstance(journal, Refusal):
-            raise BadInput(journal.reason)
-        steps = journal.steps(str(file.resolve()), kernel)
-        journal.close()
-        if not steps:
-            OUT.print(f"No steps yet on {escape(str(file))}.")
-        for step in steps:
-            OUT.print(f"[dim]{step.id}  {step.created}[/]  {escape(step.kernel)}: {escape(words.of_step(step))}")
+    steps = _steps_of(file, kernel)
+    if not steps and not file.exists():
+        raise BadInput(f"{file} does not exist, and the journal has no steps of it.")
+    if not steps:
+        OUT.print(f"No steps yet on {escape(f'{kernel} in {file}' if kernel else str(file))}.")
+    for step in steps:
+        OUT.print(f"[dim]{step.id}  {step.created}[/]  {escape(step.kernel)}: {escape(words.of_step(step))}")
     return DONE
+
+
+def _steps_of(file: Path, kernel: str | None) -> tuple[Step, ...]:
+    workspace = console.workspace_of(file)
+    if not is_begun(workspace):
+        return ()
+    journal = open_journal(workspace)
+    if isinstance(journal, Refusal):
+        raise BadInput(journal.reason)
+    with journal:
+        steps = journal.steps(str(file.resolve()), kernel)
+    if journal.notice:
+        console.ERR.print(f"[yellow]{escape(journal.notice)}[/]")
+    return steps
 
 
 def list_doctor(interpreter: str | None) -> int:

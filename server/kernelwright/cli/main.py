@@ -1,4 +1,7 @@
-"""The commands. Exit status 0: done, also when nothing helped; 1: the gate failed on verify; 2: bad input."""
+"""The commands. Exit status 0: done, also when nothing helped; 1: the gate failed on verify; 2: bad input.
+
+Each imports what it needs when it is called, so that the others start at once.
+"""
 
 import sys
 from pathlib import Path
@@ -7,6 +10,7 @@ from typing import Annotated
 import typer
 
 from kernelwright import __version__
+from kernelwright.cli.ending import told_in_words
 
 app = typer.Typer(
     name="kernelwright",
@@ -39,9 +43,10 @@ def optimize(
     interpreter: Interpreter = None,
 ) -> None:
     """Take the next step, or several, on one kernel."""
-    from kernelwright.cli.optimize import optimize_file
+    with told_in_words():
+        from kernelwright.cli.optimize import optimize_file
 
-    sys.exit(optimize_file(file, kernel, strategy, steps, write, diff or not write, json_out, interpreter))
+        sys.exit(optimize_file(file, kernel, strategy, steps, write, diff or not write, json_out, interpreter))
 
 
 @app.command()
@@ -53,9 +58,10 @@ def verify(
     interpreter: Interpreter = None,
 ) -> None:
     """Check a kernel against its baseline."""
-    from kernelwright.cli.trial import try_file
+    with told_in_words():
+        from kernelwright.cli.trial import try_file
 
-    sys.exit(try_file(file, kernel, against, json_out, interpreter, measure=False))
+        sys.exit(try_file(file, kernel, against, json_out, interpreter, measure=False))
 
 
 @app.command()
@@ -67,9 +73,10 @@ def measure(
     interpreter: Interpreter = None,
 ) -> None:
     """Check a kernel against its baseline, then time both."""
-    from kernelwright.cli.trial import try_file
+    with told_in_words():
+        from kernelwright.cli.trial import try_file
 
-    sys.exit(try_file(file, kernel, against, json_out, interpreter, measure=True))
+        sys.exit(try_file(file, kernel, against, json_out, interpreter, measure=True))
 
 
 @app.command()
@@ -77,17 +84,19 @@ def strategies(
     language: Annotated[str | None, typer.Option(metavar="L", help="triton, torch or cuda.")] = None,
 ) -> None:
     """List the strategies."""
-    from kernelwright.cli.listing import list_strategies
+    with told_in_words():
+        from kernelwright.cli.listing import list_strategies
 
-    sys.exit(list_strategies(language))
+        sys.exit(list_strategies(language))
 
 
 @app.command()
 def history(file: File, kernel: KernelName = None) -> None:
     """List the steps that were tried on a file."""
-    from kernelwright.cli.listing import list_history
+    with told_in_words():
+        from kernelwright.cli.listing import list_history
 
-    sys.exit(list_history(file, kernel))
+        sys.exit(list_history(file, kernel))
 
 
 @app.command()
@@ -98,25 +107,28 @@ def revert(
     ] = None,
 ) -> None:
     """Take the file back to before a step."""
-    from kernelwright.cli.revert import revert_file
+    with told_in_words():
+        from kernelwright.cli.revert import revert_file
 
-    sys.exit(revert_file(file, step))
+        sys.exit(revert_file(file, step))
 
 
 @app.command()
 def doctor(interpreter: Interpreter = None) -> None:
     """Say what is here: interpreter, torch, Triton, GPU, tools; and how to mend what is missing."""
-    from kernelwright.cli.listing import list_doctor
+    with told_in_words():
+        from kernelwright.cli.listing import list_doctor
 
-    sys.exit(list_doctor(interpreter))
+        sys.exit(list_doctor(interpreter))
 
 
 @app.command()
 def serve() -> None:
     """Run the language server on stdin and stdout."""
-    from kernelwright.lsp.server import serve as run
+    with told_in_words():
+        from kernelwright.lsp.server import serve as run
 
-    run()
+        run()
 
 
 @bench.command("kernelbench")
@@ -136,9 +148,10 @@ def kernelbench(
     interpreter: Interpreter = None,
 ) -> None:
     """Optimise KernelBench tasks and compare with eager fp32, eager TF32 and torch.compile."""
-    from kernelwright.cli.kernelbench import run_level
+    with told_in_words():
+        from kernelwright.cli.kernelbench import run_level
 
-    sys.exit(run_level(folder, level, tasks, out, resume, steps, seconds, compile_baseline, interpreter))
+        sys.exit(run_level(folder, level, tasks, out, resume, steps, seconds, compile_baseline, interpreter))
 
 
 @app.callback(invoke_without_command=True)

@@ -6,12 +6,17 @@ from pathlib import Path
 from rich.markup import escape
 
 from kernelwright import words
-from kernelwright.cli import card, console
-from kernelwright.cli.console import DONE, OUT, BadInput
+from kernelwright.cli import card, console, files
+from kernelwright.cli.console import OUT
+from kernelwright.cli.ending import DONE, BadInput
 from kernelwright.engine import Engine, Request, named_target
 from kernelwright.journal import open_in_memory, open_journal
+from kernelwright.macro.strategies import for_language, registry
 from kernelwright.proof.jobs import CompileResult
-from kernelwright.values import Failure, Kernel, Language, Outcome, Refusal, Step
+from kernelwright.values import Failure, FailureKind, Kernel, Language, Outcome, Refusal, Step, apply
+
+# With one of these there is nothing to compile, so no step could be tried either.
+_HOPELESS = frozenset({FailureKind.NO_INTERPRETER, FailureKind.MISSING_PACKAGE, FailureKind.IMPORT_FAILED})
 
 
 def optimize_file(
@@ -24,11 +29,12 @@ def optimize_file(
     json_out: Path | None,
     interpreter: str | None,
 ) -> int:
-    with console.ends_on_bad_input():
-        text = console.read(file)
-        kernel = console.find_kernel(file, text, kernel_name)
-        return asyncio.run(_run(file, text, kernel, strategy, steps, write, diff, json_out, interpreter))
-    return DONE
+    _check_strategy(strategy)
+    files.check_result(json_out, file)
+    text = files.read(file)
+    kernel = console.find_kernel(file, text, kernel_name)
+    _check_strategy(strategy, kernel)
+    return asyncio.run(_run(file, text, kernel, strategy, steps, write, diff, json_out, interpreter))
 
 
 async def _run(
@@ -53,7 +59,8 @@ async def _run(
     try:
         with console.progress(f"Optimising {kernel.name}") as report:
             await _show_card(engine, Request(path, text, kernel.name, strategy), report)
-            tried, ending = await _steps(engine, Request(path, text, kernel.name, strategy), report)
+            request = Request(path, text, kernel.name, strategy)
+            tried, ending = await _steps(engine, request, report, file if write else None)
     finally:
         await engine.close()
     after = card.text_after(tried, text)
@@ -62,7 +69,6 @@ async def _run(
     if diff and after != text:
         card.show_diff(text, after, file.name)
     if write and after != text:
-        console.write(file, after)
         OUT.print(f"\nWrote {escape(str(file))}.")
     console.write_json(json_out, result_of(engine, kernel, tried, ending))
     return DONE
@@ -70,30 +76,60 @@ async def _run(
 
 async def _show_card(engine: Engine, request: Request, report: console.Progress) -> None:
     observation = await engine.observe_fully(request, report, None)
-    if isinstance(observation, Failure):
-        raise BadInput(words.of_failure(observation))
-    if isinstance(observation, Refusal):
-        raise BadInput(observation.reason)
+    if isinstance(observation, Failure | Refusal):
+        raise BadInput(console.sentence(observation))
     roof = observation.device if observation.device.is_gpu else named_target(engine.settings)
     card.show_card(observation, roof)
     if observation.kernel.language is Language.TRITON:
         compiled = await engine.resources(observation, report)
         if isinstance(compiled, CompileResult):
             card.show_resources(compiled, roof)
+        elif isinstance(compiled, Failure) and compiled.kind in _HOPELESS:
+            raise BadInput(console.sentence(compiled))
         else:
-            reason = compiled.reason if isinstance(compiled, Refusal) else compiled.message
-            OUT.print(f"  compiled   no: {escape(reason)}")
+            OUT.print(f"  compiled   no: {escape(console.sentence(compiled))}")
 
 
-async def _steps(engine: Engine, request: Request, report: console.Progress) -> tuple[list[Step], str]:
-    """The steps taken, and in words why there are no more of them."""
+async def _steps(
+    engine: Engine, request: Request, report: console.Progress, file: Path | None
+) -> tuple[list[Step], str]:
+    """The steps taken, and in words why there are no more of them. Each kept one goes to `file` before the next begins."""
     tried: list[Step] = []
+    text, first = request.text, engine.journal.baseline(request.path, request.kernel) is None
     async for step in engine.autopilot(request, report):
         if not isinstance(step, Step):
-            return tried, words.of_failure(step) if isinstance(step, Failure) else step.reason
+            return tried, console.sentence(step)
         tried.append(step)
         card.show_step(step)
+        if file is not None and step.outcome is Outcome.KEPT and step.edits:
+            after = apply(step.edits, text)
+            _write(engine, request, file, step, text, after, first)
+            text, first = after, False
     return tried, ""
+
+
+def _write(engine: Engine, request: Request, file: Path, step: Step, before: str, after: str, first: bool) -> None:
+    """Write a kept step; where that cannot be done, the journal must not say that the file has it. Raises BadInput."""
+    try:
+        files.replace(file, before, after)
+    except BadInput:
+        engine.journal.mark_reverted(step.id)
+        if first:
+            engine.journal.drop_baseline(request.path, request.kernel)
+        raise
+
+
+def _check_strategy(strategy: str | None, kernel: Kernel | None = None) -> None:
+    """Raises BadInput for a strategy that does not exist, or is not for the language of `kernel`."""
+    if strategy is None:
+        return
+    if strategy not in registry():
+        raise BadInput(f"There is no strategy {strategy!r}; choose one of {', '.join(registry())}.")
+    if kernel is not None and kernel.language not in registry()[strategy].languages:
+        choices = ", ".join(one.id for one in for_language(kernel.language))
+        raise BadInput(
+            f"{strategy} is not for {kernel.language.value} kernels such as {kernel.name}; choose one of {choices}."
+        )
 
 
 def result_of(engine: Engine, kernel: Kernel, tried: list[Step], ending: str) -> dict[str, object]:

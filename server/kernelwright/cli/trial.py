@@ -6,11 +6,12 @@ from pathlib import Path
 from rich.markup import escape
 
 from kernelwright import words
-from kernelwright.cli import card, console
-from kernelwright.cli.console import DONE, GATE_FAILED, OUT, BadInput
+from kernelwright.cli import card, console, files
+from kernelwright.cli.console import OUT
+from kernelwright.cli.ending import DONE, GATE_FAILED, BadInput
 from kernelwright.engine import Engine
+from kernelwright.journal import open_in_memory
 from kernelwright.proof.jobs import TrialResult
-from kernelwright.values import Failure
 
 
 def try_file(
@@ -22,12 +23,11 @@ def try_file(
     *,
     measure: bool,
 ) -> int:
-    with console.ends_on_bad_input():
-        text = console.read(file)
-        kernel = console.find_kernel(file, text, kernel_name)
-        baseline = console.read(against) if against else None
-        return asyncio.run(_run(file, text, kernel.name, baseline, json_out, interpreter, measure))
-    return DONE
+    files.check_result(json_out, file, against)
+    text = files.read(file)
+    kernel = console.find_kernel(file, text, kernel_name)
+    baseline = files.read(against) if against else None
+    return asyncio.run(_run(file, text, kernel.name, baseline, json_out, interpreter, measure))
 
 
 async def _run(
@@ -39,7 +39,9 @@ async def _run(
     interpreter: str | None,
     measure: bool,
 ) -> int:
-    engine = Engine(console.workspace_of(file), console.settings_for(interpreter))
+    workspace = console.workspace_of(file)
+    # Looking leaves nothing behind: the history is read, never written.
+    engine = Engine(workspace, console.settings_for(interpreter), journal=open_in_memory(workspace))
     path = str(file.resolve())
     try:
         with console.progress(f"Verifying {kernel}") as report:
@@ -48,7 +50,7 @@ async def _run(
     finally:
         await engine.close()
     if not isinstance(answer, TrialResult):
-        raise BadInput(words.of_failure(answer) if isinstance(answer, Failure) else answer.reason)
+        raise BadInput(console.sentence(answer))
     if alone:
         OUT.print("[yellow]No other baseline is known, so the file was compared with itself.[/]")
     OUT.print(escape(words.result(answer.verdict, answer.measurement, answer.unmeasured)))

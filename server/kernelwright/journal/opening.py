@@ -40,6 +40,11 @@ def open_journal(workspace: Path) -> Journal | Refusal:
         return _in_memory(workspace, _notice(database, why(error)), database)
 
 
+def is_begun(workspace: Path) -> bool:
+    """Whether anything was kept in this workspace: opening a journal would begin one."""
+    return (workspace / FOLDER / DATABASE).exists()
+
+
 def open_in_memory(workspace: Path, notice: str = "Steps are kept in memory and end with this run.") -> Journal:
     """A journal that leaves nothing on disk, knowing what the workspace's own one holds."""
     database = workspace / FOLDER / DATABASE

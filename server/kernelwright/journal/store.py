@@ -50,6 +50,14 @@ class Journal:
 
         self._write(write)
 
+    def drop_baseline(self, path: str | Path, kernel: str) -> None:
+        """As before the first `set_baseline`: for a first step that did not reach the file after all."""
+        self._write(
+            lambda connection: connection.execute(
+                "DELETE FROM baselines WHERE path = ? AND kernel = ?", (self.relative(path), kernel)
+            )
+        )
+
     def text(self, hash: str) -> str | None:
         row = self._row("SELECT body FROM texts WHERE hash = ?", (hash,))
         return unpack(row[0]) if row else None

@@ -9,7 +9,7 @@ import functools
 from kernelwright.macro.policy import Candidate, Policy, Scored
 from kernelwright.macro.strategy import Family, Observation, Strategy
 from kernelwright.micro.rewrite.eager_speed import node_seconds
-from kernelwright.values import STOP, Action, Outcome, Step
+from kernelwright.values import STOP, Action, Language, Outcome, digest
 
 # How likely a step of a family is to keep what it promises; those that cannot lose come first.
 _CERTAINTY = {
@@ -34,16 +34,19 @@ _PRIOR = {
 _USUAL_PRIOR = 0.05
 
 
-def expected_gain(min_gain: float = 0.02, patience: int = 2) -> Policy:
-    """The policy that stops below `min_gain` (a fraction) or after `patience` steps in a row without gain."""
-    return functools.partial(_score_all, min_gain=min_gain, patience=patience)
+def expected_gain(min_gain: float = 0.02) -> Policy:
+    """The policy that stops when nothing untried on this text is expected to gain `min_gain` (a fraction).
+
+    Steps without gain say nothing against Actions that have not been tried: who runs several steps in a row counts
+    them and ends the run.
+    """
+    return functools.partial(_score_all, min_gain=min_gain)
 
 
-def _score_all(
-    observation: Observation, candidates: tuple[Candidate, ...], *, min_gain: float, patience: int
-) -> tuple[Scored, ...]:
-    scored = [_score(observation, one, min_gain) for one in candidates if one.strategy is not None]
-    scored.append(_stop(observation.history, scored, min_gain, patience))
+def _score_all(observation: Observation, candidates: tuple[Candidate, ...], *, min_gain: float) -> tuple[Scored, ...]:
+    offered = [(one.strategy, one.action) for one in candidates if one.strategy is not None]
+    scored = [_score(observation, strategy, action, min_gain) for strategy, action in offered]
+    scored.append(_stop(observation, scored, _waiting(observation, offered, min_gain), min_gain))
     return tuple(sorted(scored, key=_rank))
 
 
@@ -52,43 +55,60 @@ def _rank(one: Scored) -> tuple[float, str, int, int, str]:
     return (-one.score, one.action.strategy, where.start_line, where.end_line, repr(sorted(one.action.params.items())))
 
 
-def _stop(history: tuple[Step, ...], scored: list[Scored], min_gain: float, patience: int) -> Scored:
-    idle = _steps_without_gain(history)
-    if idle >= patience:
-        top = max((one.score for one in scored), default=0.0)
-        return Scored(STOP, max(top, min_gain) + 1.0, 0.0, f"The last {idle} steps brought no gain.")
-    if not any(one.score >= min_gain for one in scored):
-        return Scored(STOP, min_gain, 0.0, f"Nothing is expected to gain {100 * min_gain:.3g} % or more.")
-    return Scored(STOP, min_gain, 0.0, "Stopping here would leave an expected gain unused.")
+def _stop(observation: Observation, scored: list[Scored], waiting: tuple[str, ...], min_gain: float) -> Scored:
+    if any(one.score >= min_gain for one in scored):
+        return Scored(STOP, min_gain, 0.0, "Stopping here would leave an expected gain unused.")
+    return Scored(STOP, min_gain, 0.0, _why_nothing(observation, waiting, f"{100 * min_gain:.3g} %"))
 
 
-def _steps_without_gain(history: tuple[Step, ...]) -> int:
-    idle = 0
-    for step in reversed(history):
-        if step.outcome is Outcome.KEPT:
-            break
-        idle += 1
-    return idle
+def _why_nothing(observation: Observation, waiting: tuple[str, ...], enough: str) -> str:
+    here = digest(observation.text)
+    in_vain = any(step.before_hash == here and step.outcome is not Outcome.KEPT for step in observation.history)
+    nothing = "Nothing else" if in_vain else "Nothing"
+    end = "; what was tried on this text brought less." if in_vain else "."
+    if not waiting:
+        return f"{nothing} is expected to gain {enough} or more{end}"
+    return (
+        f"{nothing} that can be measured here is expected to gain {enough} or more{end} "
+        f"On a GPU {' or '.join(waiting)} may: choose it by name (in the editor's menu, or --strategy {waiting[0]}) "
+        "to have it verified, without a time."
+    )
 
 
-def _score(observation: Observation, candidate: Candidate, min_gain: float) -> Scored:
-    strategy, action = candidate.strategy, candidate.action
-    assert strategy is not None
-    tried = _tried(observation, action)
-    if tried is not None:
-        return Scored(action, -1.0, 0.0, tried)
+def _waiting(observation: Observation, offered: list[tuple[Strategy, Action]], min_gain: float) -> tuple[str, ...]:
+    """The strategies that only the lack of a GPU keeps from being worth a step, most promising first."""
+    hopes: dict[str, float] = {}
+    for strategy, action in offered:
+        if not _lacks_gpu(observation, strategy) or tried(observation, action) is not None:
+            continue
+        hope = _gain(observation, strategy, action)[0] * _certainty(strategy)
+        if hope >= min_gain:
+            hopes[strategy.id] = max(hope, hopes.get(strategy.id, 0.0))
+    return tuple(sorted(hopes, key=lambda id: (-hopes[id], id)))
+
+
+def _score(observation: Observation, strategy: Strategy, action: Action, min_gain: float) -> Scored:
+    before = tried(observation, action)
+    if before is not None:
+        return Scored(action, -1.0, 0.0, before)
     gain, reason = _gain(observation, strategy, action)
-    if not observation.device.is_gpu and (strategy.needs_gpu or _needs_gpu_to_run(observation, strategy)):
+    if _lacks_gpu(observation, strategy):
         return Scored(action, min(gain, 0.99) * min_gain * 0.5, gain, f"{reason} There is no GPU here to run it on.")
-    return Scored(action, gain * _CERTAINTY.get(strategy.family, _USUAL_CERTAINTY), gain, reason)
+    return Scored(action, gain * _certainty(strategy), gain, reason)
 
 
-def _needs_gpu_to_run(observation: Observation, strategy: Strategy) -> bool:
+def _certainty(strategy: Strategy) -> float:
+    return _CERTAINTY.get(strategy.family, _USUAL_CERTAINTY)
+
+
+def _lacks_gpu(observation: Observation, strategy: Strategy) -> bool:
     """A fusion turns PyTorch code into Triton, which only a GPU runs at a useful speed."""
-    return strategy.family is Family.FUSION and observation.kernel.language == "torch"
+    if observation.device.is_gpu:
+        return False
+    return strategy.needs_gpu or (strategy.family is Family.FUSION and observation.kernel.language is Language.TORCH)
 
 
-def _tried(observation: Observation, action: Action) -> str | None:
+def tried(observation: Observation, action: Action) -> str | None:
     """Why `action` is not worth repeating on this text, None when it has not been tried on it."""
     for step in reversed(observation.history):
         if step.action.strategy != action.strategy:

@@ -1,0 +1,100 @@
+"""Reading and writing what a person named: all of a file or nothing, and never over what somebody else wrote meanwhile."""
+
+import contextlib
+import os
+import tempfile
+from pathlib import Path
+
+from kernelwright.cli.ending import BadInput
+
+
+def read(file: Path) -> str:
+    """The file's text with its line ends as they are. Raises BadInput."""
+    try:
+        return file.read_bytes().decode("utf-8")
+    except FileNotFoundError:
+        raise BadInput(f"{file} does not exist.") from None
+    except IsADirectoryError:
+        raise BadInput(f"{file} is a folder; name a Python file.") from None
+    except UnicodeDecodeError as error:
+        raise BadInput(f"{file} is not UTF-8 (byte {error.start}); save it as UTF-8 first.") from None
+    except OSError as error:
+        raise BadInput(f"{file} cannot be read: {_why(error)}.") from None
+
+
+def replace(file: Path, expected: str, text: str) -> None:
+    """Put `text` in the place of `expected`; where the file holds anything else by now, nothing is written.
+
+    A symbolic link stays one, and what it points to is replaced. Raises BadInput.
+    """
+    try:
+        # A link may be pointed elsewhere at any moment: look once, then use what was seen.
+        target = file.resolve(strict=True)
+        if target.read_bytes() != expected.encode("utf-8"):
+            raise BadInput(f"{file} changed while it was being optimised; nothing was written.")
+        if not os.access(target, os.W_OK):
+            raise BadInput(f"{file} is read-only; nothing was written.")
+        _put(target, text)
+    except OSError as error:
+        raise BadInput(f"{file} cannot be written: {_why(error)}; nothing was changed.") from None
+
+
+def write_result(file: Path, text: str) -> None:
+    """Write a result, over an older one if there is one. Raises BadInput."""
+    try:
+        target = file.resolve()
+        if target.exists() and not target.is_file():  # a pipe or a device: there is nothing to keep whole
+            target.write_bytes(text.encode("utf-8"))
+        else:
+            _put(target, text)
+    except OSError as error:
+        raise BadInput(f"The result cannot be written to {file}: {_why(error)}.") from None
+
+
+def check_result(file: Path | None, *sources: Path | None) -> None:
+    """Find out before the work whether a result could be written to `file`. Raises BadInput."""
+    if file is None:
+        return
+    if file.is_dir():
+        raise BadInput(f"{file} is a folder; name a file for the result.")
+    if not file.parent.is_dir():
+        raise BadInput(f"The result cannot be written to {file}: the folder {file.parent} does not exist.")
+    if any(source is not None and file.resolve() == source.resolve() for source in sources):
+        raise BadInput(f"The result would overwrite {file}; name another file for it.")
+    writable = file if file.exists() else file.parent
+    if not os.access(writable, os.W_OK):
+        raise BadInput(f"The result cannot be written to {file}: {writable} is read-only.")
+
+
+def _put(target: Path, text: str) -> None:
+    """Write beside `target`, then put that in its place, with its mode and, where allowed, its owner."""
+    descriptor, beside = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".kernelwright", dir=target.parent)
+    try:
+        with open(descriptor, "wb") as new:
+            new.write(text.encode("utf-8"))
+            new.flush()
+            _like(new.fileno(), target)
+            os.fsync(new.fileno())
+        os.replace(beside, target)
+    except BaseException:
+        Path(beside).unlink(missing_ok=True)
+        raise
+
+
+def _like(descriptor: int, target: Path) -> None:
+    try:
+        old = target.stat()
+    except FileNotFoundError:
+        mask = os.umask(0)
+        os.umask(mask)
+        os.fchmod(descriptor, 0o666 & ~mask)
+        return
+    if (old.st_uid, old.st_gid) != (os.geteuid(), os.getegid()):
+        # Another's file in a folder of ours: only the content and the mode can be kept.
+        with contextlib.suppress(PermissionError):
+            os.fchown(descriptor, old.st_uid, old.st_gid)
+    os.fchmod(descriptor, old.st_mode & 0o7777)
+
+
+def _why(error: OSError) -> str:
+    return error.strerror or str(error)
