@@ -10,7 +10,7 @@ from kernelwright.micro.rewrite.reductions import domain_of
 from kernelwright.micro.rewrite.regions import FusedRegion, allowed_ops, grow, lower, measure, plan
 from kernelwright.micro.rewrite.source_map import SourceMap, references, source_map
 from kernelwright.micro.rewrite.torch_region import RegionPlan, region_output
-from kernelwright.values import Action, Device, Graph, Node, Refusal, Region
+from kernelwright.values import Action, Device, Graph, Node, Refusal, Region, TensorRef
 
 NO_GRAPH = Refusal("The op graph of the workload has not been captured yet.", pending=True)
 
@@ -113,7 +113,9 @@ def _pointwise_domain(graph: Graph, sink: Node) -> Domain | None:
         numel *= size
     if numel < 2:
         return None
-    layout = "channels_last" if is_channels_last(type_) else "contiguous"
+    first = sink.args[0] if sink.op == "contiguous" else None
+    transposing = isinstance(first, TensorRef) and is_channels_last(graph.value(first.id).type)
+    layout = "channels_last" if transposing or is_channels_last(type_) else "contiguous"
     return Domain(sink.outputs[0], type_.shape, numel, axes=(len(type_.shape), len(type_.shape)), layout=layout)
 
 

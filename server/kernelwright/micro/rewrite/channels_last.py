@@ -5,9 +5,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from kernelwright.micro.rewrite.lowering import is_channels_last
 from kernelwright.micro.rewrite.ops import POINTWISE
 from kernelwright.micro.rewrite.source_map import SourceMap, references
+from kernelwright.micro.rewrite.tensor_layout import is_channels_last
 from kernelwright.values import CodeSpan, Graph, Node, TensorRef
 
 CONVOLUTIONS = {"conv2d": 4, "conv3d": 5, "conv_transpose2d": 4, "conv_transpose3d": 5}  # op -> rank of its input

@@ -15,8 +15,8 @@ from kernelwright.micro.rewrite.channels_last import (
     layouts,
 )
 from kernelwright.micro.rewrite.layout import IMPORTS, insertion_edits, module_names, newline_of
-from kernelwright.micro.rewrite.lowering import is_channels_last
 from kernelwright.micro.rewrite.source_map import SourceMap, attribute_path, operands, references
+from kernelwright.micro.rewrite.tensor_layout import is_channels_last
 from kernelwright.values import CodeSpan, Edits, Graph, Node, Refusal, TensorRef, TextEdit, digest
 
 _LAYERS = frozenset({"Conv2d", "Conv3d", "ConvTranspose2d", "ConvTranspose3d"})

@@ -16,7 +16,7 @@ from kernelwright.micro.rewrite.ops import POINTWISE, REDUCTIONS, VIEWS
 from kernelwright.micro.rewrite.program import Domain, Program
 from kernelwright.micro.rewrite.source_map import SourceMap
 from kernelwright.micro.rewrite.torch_region import RegionPlan, plan_region, region_inputs, region_output
-from kernelwright.values import Graph, Node, Refusal
+from kernelwright.values import Graph, Node, Refusal, TensorRef
 
 # Kernels that eager mode runs for one op; what is not listed runs one.
 _EAGER_KERNELS = {
@@ -234,12 +234,15 @@ def measure(graph: Graph, nodes: Sequence[int], output: int, domain: Domain) -> 
     if domain.inner == 1 and row_bytes > CACHED_ROW and math.prod(graph.value(output).type.shape) == domain.numel:
         fused += sum(_bytes(graph, v) for v in inputs)
     eager = sum(eager_bytes(n) for n in inside)
-    kernels = sum(_EAGER_KERNELS.get(n.op, 1) for n in inside if n.op not in _FREE and not _is_eval_dropout(n))
+    kernels = sum(_EAGER_KERNELS.get(n.op, 1) for n in inside if not _is_free(graph, n))
     return max(eager - fused, 0), kernels
 
 
-def _is_eval_dropout(node: Node) -> bool:
-    return node.op == "dropout" and not node.kwargs.get("training")
+def _is_free(graph: Graph, node: Node) -> bool:
+    """Whether eager mode launches no kernel for the node."""
+    if node.op == "contiguous" and isinstance(node.args[0], TensorRef):
+        return is_contiguous(graph.value(node.args[0].id).type)
+    return node.op in _FREE or (node.op == "dropout" and not node.kwargs.get("training"))
 
 
 _SIZES = {"float32": 4, "float16": 2, "bfloat16": 2, "int64": 8, "int32": 4, "int16": 2, "bool": 1, "float64": 8}

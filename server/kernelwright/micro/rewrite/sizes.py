@@ -12,6 +12,8 @@ def suffix(program: Program, size: int, last: int = -1) -> str:
     Raises NotLowerable where no such dims are.
     """
     main, shape = program.main.name, program.domain.shape
+    if program.domain.layout == "channels_last":
+        return _channels_last_suffix(main, shape, size)
     if 0 <= last < len(shape) and math.prod(shape[len(shape) - last :]) == size:
         return dims(main, shape, len(shape) - last, len(shape)) if last else "1"
     if size == 1:
@@ -19,6 +21,17 @@ def suffix(program: Program, size: int, last: int = -1) -> str:
     for start in range(len(shape) - 1, -1, -1):
         if math.prod(shape[start:]) == size:
             return dims(main, shape, start, len(shape))
+    raise NotLowerable("A broadcast does not follow the dims of the region's main tensor.")
+
+
+def _channels_last_suffix(name: str, shape: tuple[int, ...], size: int) -> str:
+    """suffix() in the order of channels-last memory, where the channels come last. Raises NotLowerable."""
+    if size == 1:
+        return "1"
+    for start in range(len(shape), 1, -1):
+        if shape[1] * math.prod(shape[start:]) == size:
+            spatial = dims(name, shape, start, len(shape))
+            return f"{name}.shape[1]" if spatial == "1" else f"{name}.shape[1] * {spatial}"
     raise NotLowerable("A broadcast does not follow the dims of the region's main tensor.")
 
 

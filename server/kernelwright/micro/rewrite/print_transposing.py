@@ -1,0 +1,117 @@
+"""Prints a pointwise Program over a channels-last tensor whose result is contiguous: both layouts in one pass.
+
+A tile of positions by channels is loaded with neighbouring channels side by side and stored with neighbouring positions
+side by side; Triton exchanges it between the threads in shared memory.
+"""
+
+from dataclasses import dataclass
+
+from kernelwright.micro.rewrite import triton_printer as tp
+from kernelwright.micro.rewrite.naming import in_words
+from kernelwright.micro.rewrite.program import Operand, Program, Term
+from kernelwright.micro.rewrite.tensor_layout import is_contiguous
+from kernelwright.values import TensorType
+
+_LOCALS = ("tiles", "item", "position", "channel", "offsets", "contiguous", "mask")
+
+
+@dataclass(frozen=True)
+class Tile:
+    positions: int
+    channels: int
+    warps: int
+
+
+# 128 bytes a row of the tile, or more, on either side; which shape wins, a measurement says.
+_TILES = (Tile(64, 64, 4), Tile(128, 32, 4), Tile(32, 64, 4), Tile(128, 64, 8))
+
+
+def transposes(program: Program, made: TensorType) -> bool:
+    """Whether the Program reads channels-last and has a contiguous result of type `made`."""
+    return program.domain.layout == "channels_last" and is_contiguous(made)
+
+
+def tiles(program: Program) -> tuple[Tile, ...]:
+    """The tiles worth measuring, best guess first: none is wider than the channels need."""
+    needed = max(1 << (program.domain.shape[1] - 1).bit_length(), 8)
+    fitting = (Tile(t.positions * max(t.channels // needed, 1), min(t.channels, needed), t.warps) for t in _TILES)
+    return tuple(dict.fromkeys(fitting))
+
+
+def print_transposing(
+    program: Program, main_dtype: str, names: tuple[str, str], tile: Tile, existing: str
+) -> tp.Printed:
+    """Kernel, launcher and call; `names` are those of the kernel and of the launcher."""
+    kernel, launcher = names
+    main = program.main.name
+    constants = tp.Constants()
+    channels = constants.name(f"{main}.shape[1]", "CHANNELS")
+    spatial = constants.name(f"{main}.shape[2:].numel()", "SPATIAL")
+    taken = {*tp.pointers(program).values(), *(line.name for line in program.lines), *program.scalars}
+    name = {local: next(n for n in (local, f"{local}_", f"tile_{local}_") if n not in taken) for local in _LOCALS}
+    item, position, channel, mask = (name[n] for n in ("item", "position", "channel", "mask"))
+    start = "tl.program_id(0).to(tl.int64)" if tp.is_wide(program) else "tl.program_id(0)"
+    loads = [
+        tp.load(program, o, index, f"{channel} < {channels}" if index == channel else mask)
+        for o, index in ((o, _index(program, o, name, constants)) for o in program.operands)
+    ]
+    body = [
+        f"{name['tiles']} = tl.cdiv({spatial}, POSITIONS)",
+        f"{item} = {start} // {name['tiles']}",
+        f"{position} = {start} % {name['tiles']} * POSITIONS + tl.arange(0, POSITIONS)[:, None]",
+        f"{channel} = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)[None, :]",
+        f"{mask} = ({position} < {spatial}) & ({channel} < {channels})",
+        f"{name['offsets']} = ({item} * {spatial} + {position}) * {channels} + {channel}",
+        f"{name['contiguous']} = ({item} * {channels} + {channel}) * {spatial} + {position}",
+        *loads,
+        *(f"{line.name} = {line.expression}" for line in program.lines),
+        f"tl.store(out_ptr + {name['contiguous']}, {program.result}, mask={mask})",
+    ]
+    tensors = list(tp.pointers(program).values())
+    parameters = [
+        *(f"{t}_ptr" for t in tensors),
+        "out_ptr",
+        *program.scalars,
+        *(f"{constant}: tl.constexpr" for constant in constants.names.values()),
+        "POSITIONS: tl.constexpr",
+        "BLOCK: tl.constexpr",
+    ]
+    doc = f"{in_words(program, 36)}, channels-last to contiguous."
+    arguments = [
+        *tensors,
+        "out",
+        *program.scalars,
+        *(f"{constant}={expression}" for expression, constant in constants.names.items()),
+        f"POSITIONS={tile.positions}",
+        f"BLOCK={tile.channels}",
+        f"num_warps={tile.warps}",
+    ]
+    empty = tp.allocate(program, main_dtype).removesuffix(")")
+    launch = [
+        *tp.prepare_inputs(program),
+        f"{empty}, memory_format=torch.contiguous_format)",
+        *([] if tp.is_wide(program) else ['assert out.numel() < 2**31, "offsets are 32-bit"']),
+        f"tiles = triton.cdiv({main}.shape[2:].numel(), {tile.positions})",
+        f"grid = ({main}.shape[0] * tiles, triton.cdiv({main}.shape[1], {tile.channels}))",
+        tp.call_text(f"{kernel}[grid]", arguments, "", 4),
+        "return out",
+    ]
+    doc_of_launcher = f"{in_words(program, 42)} in one pass, in fp32; forward only."
+    function = tp.launcher_source(launcher, tp.launch_parameters(program), doc_of_launcher, launch)
+    sources = [*tp.helper_sources(program, existing), tp.kernel_source(kernel, parameters, doc, body), function]
+    summary = f"POSITIONS={tile.positions}, BLOCK={tile.channels}, num_warps={tile.warps}"
+    return tp.Printed("\n\n\n".join(sources), launcher, summary)
+
+
+def _index(program: Program, operand: Operand, name: dict[str, str], constants: tp.Constants) -> str:
+    """The operand's index in the tile: one for each channel, the place in the result, or from the flat offset."""
+    shape = program.domain.shape
+    if operand.terms and len(operand.terms) == 1 and _per_channel(operand.terms[0], shape[1]):
+        return name["channel"]
+    if operand.terms and operand.shape == shape:
+        return name["contiguous"]
+    return tp.index_text(program, operand, name["offsets"], constants)
+
+
+def _per_channel(term: Term, channels: int) -> bool:
+    return (term.inner, term.size, term.stride) == (1, channels, 1)
