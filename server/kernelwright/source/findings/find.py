@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from kernelwright.source.document import Document
 from kernelwright.source.findings.rule import Change, Finding, Fix, Problem, Rule
 from kernelwright.source.findings.rules import for_language
+from kernelwright.source.findings.scope import TooMuchWork
 from kernelwright.source.findings.segments import Segment, split
 from kernelwright.source.findings.sizes import Shapes, Sizes, shapes_of
 from kernelwright.source.findings.units import summary, torch_unit, triton_unit
@@ -97,10 +98,10 @@ def _checked(language: Language, unit: object, texts: tuple[str, ...]) -> tuple[
 
 
 def _problems(rule: Rule, unit: object) -> Iterable[Problem]:
-    """A rule that runs out of stack on absurdly nested code has nothing to say."""
+    """A rule that runs out of stack or steps on absurdly tangled code has nothing to say."""
     try:
         return tuple(rule.check(unit))
-    except RecursionError:
+    except (RecursionError, TooMuchWork):
         return ()
 
 

@@ -8,6 +8,24 @@ from dataclasses import dataclass, field
 from kernelwright.source.imports import Aliases
 
 _DEPTH = 24
+_LARGEST = 2**63  # sizes are no larger, and powers of powers would fill the memory
+
+
+class TooMuchWork(Exception):
+    """A search through the names of a function has outgrown its bound; the rule that made it has nothing to say."""
+
+
+class Steps:
+    """How many places one search may still visit: names that stand for each other twice would double it each time."""
+
+    def __init__(self, most: int = 2000) -> None:
+        self._left = most
+
+    def take(self) -> None:
+        """One more. Raises TooMuchWork."""
+        self._left -= 1
+        if self._left < 0:
+            raise TooMuchWork
 
 
 @dataclass(frozen=True)
@@ -66,18 +84,31 @@ class Scope:
                 waiting += self.values.get(current.id, ())
             waiting += ast.iter_child_nodes(current)
 
-    def number(self, node: ast.expr | None, known: Mapping[str, int] | None = None, depth: int = 0) -> int | None:
+    def number(self, node: ast.expr | None, known: Mapping[str, int] | None = None) -> int | None:
         """The integer that an expression certainly has, with `known` names; None otherwise."""
-        if node is None or depth > _DEPTH:
+        return None if node is None else self._number(node, known or {}, 0, {})
+
+    def _number(
+        self, node: ast.expr, known: Mapping[str, int], depth: int, found: dict[ast.expr, int | None]
+    ) -> int | None:
+        if depth > _DEPTH:
             return None
-        recur = functools.partial(self.number, known=known, depth=depth + 1)
+        if node not in found:
+            found[node] = None  # for a name that is assigned from itself
+            found[node] = self._computed(node, known, depth, found)
+        return found[node]
+
+    def _computed(
+        self, node: ast.expr, known: Mapping[str, int], depth: int, found: dict[ast.expr, int | None]
+    ) -> int | None:
+        recur = functools.partial(self._number, known=known, depth=depth + 1, found=found)
         match node:
             case ast.Constant(value=bool()):
                 return None
             case ast.Constant(value=int() as value):
                 return value
             case ast.Name(id=name):
-                if known and name in known:
+                if name in known:
                     return known[name]
                 if name in self.loops or len(self.values.get(name, ())) > 1:
                     return None
@@ -88,7 +119,8 @@ class Scope:
                 value = recur(operand)
                 return None if value is None else -value
             case ast.BinOp(left=left, op=op, right=right):
-                return _arithmetic(op, recur(left), recur(right))
+                value = _arithmetic(op, recur(left), recur(right))
+                return value if value is None or abs(value) <= _LARGEST else None
             case ast.Call(args=args, keywords=[]):
                 return _call(self, node, [recur(a) for a in args])
         return None
@@ -229,6 +261,7 @@ def is_extent(scope: Scope, node: ast.expr) -> bool:
     return False
 
 
+@functools.lru_cache(maxsize=8192)
 def source(node: ast.AST) -> str:
     """An expression as text in one normal form, to compare and to show."""
     return ast.unparse(node)

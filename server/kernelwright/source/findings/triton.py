@@ -5,7 +5,7 @@ import functools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from kernelwright.source.findings.scope import Scope, dotted, range_step, source, statements
+from kernelwright.source.findings.scope import Scope, Steps, dotted, range_step, source, statements
 from kernelwright.source.findings.sizes import Size
 
 OPTIONS = frozenset(("num_warps", "num_stages", "num_ctas", "maxnreg", "grid", "warmup", "stream"))
@@ -59,6 +59,22 @@ class TritonUnit:
         return tuple(
             (name, node) for node in self.nodes if isinstance(node, ast.Call) and (name := self.scope.tl(node))
         )
+
+    @functools.cached_property
+    def in_pointers(self) -> frozenset[ast.AST]:
+        """Every node that takes part in the pointer of a load or store."""
+        pointers = [call.args[0] for kind, call in self.calls if kind in ("load", "store") and call.args]
+        return frozenset(part for pointer in pointers for part in self.scope.walk(pointer))
+
+    @functools.cached_property
+    def _ranged(self) -> dict[ast.AST, bool]:
+        return {}
+
+    def has_lanes(self, node: ast.AST) -> bool:
+        """Whether a `tl.arange` takes part in a value."""
+        if node not in self._ranged:
+            self._ranged[node] = any(self.scope.tl(part) == "arange" for part in self.scope.walk(node))
+        return self._ranged[node]
 
     @functools.cached_property
     def constexprs(self) -> frozenset[str]:
@@ -136,38 +152,41 @@ class TritonUnit:
     def tiles(self, pointer: ast.expr) -> list[Tile]:
         """The tiles of an index expression: each `tl.arange` in it with the start that is added to it."""
         found: list[Tile] = []
-        self._tiles(pointer, [], found, frozenset())
+        self._tiles(pointer, (), found, frozenset(), Steps())
         return found
 
-    def _tiles(self, node: ast.expr, starts: list[ast.expr], found: list[Tile], seen: frozenset[str]) -> None:
+    def _tiles(
+        self, node: ast.expr, starts: tuple[ast.expr, ...], found: list[Tile], seen: frozenset[str], steps: Steps
+    ) -> None:
+        steps.take()
         match node:
             case ast.Name(id=name) if name in self.scope.values and name not in seen:
                 for value in self.scope.values[name]:
-                    self._tiles(value, starts, found, seen | {name})
+                    self._tiles(value, starts, found, seen | {name}, steps)
             case ast.BinOp(left=left, op=ast.Add() | ast.Sub(), right=right):
-                self._tiles(left, [*starts, right], found, seen)
-                self._tiles(right, [*starts, left], found, seen)
+                self._tiles(left, (*starts, right), found, seen, steps)
+                self._tiles(right, (*starts, left), found, seen, steps)
             case ast.BinOp(left=left, op=ast.Mult(), right=right):
                 # Inside a product the sums of the outside are of another unit: offs_m[:, None] * stride + offs_n.
-                self._tiles(left, [], found, seen)
-                self._tiles(right, [], found, seen)
+                self._tiles(left, (), found, seen, steps)
+                self._tiles(right, (), found, seen, steps)
             case ast.Subscript(value=value):
-                self._tiles(value, starts, found, seen)
+                self._tiles(value, starts, found, seen, steps)
             case ast.Call(func=ast.Attribute(value=value, attr="to")) if self.scope.tl(node) == "":
-                self._tiles(value, starts, found, seen)
+                self._tiles(value, starts, found, seen, steps)
             case ast.Call() if self.scope.tl(node) == "arange":
-                found.append(self._tile(node, starts))
+                found.append(self._tile(node, starts, steps))
             case ast.Call(args=[value, *_]) if self.scope.tl(node) in (
                 "max_contiguous",
                 "multiple_of",
                 "expand_dims",
                 "cast",
             ):
-                self._tiles(value, starts, found, seen)
+                self._tiles(value, starts, found, seen, steps)
 
-    def _tile(self, arange: ast.Call, starts: list[ast.expr]) -> Tile:
+    def _tile(self, arange: ast.Call, starts: tuple[ast.expr, ...], steps: Steps) -> Tile:
         block = argument(arange, 1, "end") or ast.Constant(0)
-        for term in (t for start in starts for t in self._terms(start, frozenset())):
+        for term in (t for start in starts for t in self._terms(start, frozenset(), steps)):
             match term:
                 case ast.BinOp(left=left, op=ast.Mult(), right=right):
                     for factor, other in ((left, right), (right, left)):
@@ -182,17 +201,18 @@ class TritonUnit:
                         return Tile("loop", block)
         return Tile("whole", block)
 
-    def _terms(self, node: ast.expr, seen: frozenset[str]) -> Iterator[ast.expr]:
+    def _terms(self, node: ast.expr, seen: frozenset[str], steps: Steps) -> Iterator[ast.expr]:
         """The summands of an expression, through names and casts."""
+        steps.take()
         match node:
             case ast.Name(id=name) if name in self.scope.values and name not in self.scope.loops and name not in seen:
                 for value in self.scope.values[name]:
-                    yield from self._terms(value, seen | {name})
+                    yield from self._terms(value, seen | {name}, steps)
             case ast.BinOp(left=left, op=ast.Add(), right=right):
-                yield from self._terms(left, seen)
-                yield from self._terms(right, seen)
+                yield from self._terms(left, seen, steps)
+                yield from self._terms(right, seen, steps)
             case ast.Call(func=ast.Attribute(value=value, attr="to")) if self.scope.tl(node) == "":
-                yield from self._terms(value, seen)
+                yield from self._terms(value, seen, steps)
             case _:
                 yield node
 

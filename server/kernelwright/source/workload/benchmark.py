@@ -3,10 +3,12 @@
 import ast
 import itertools
 import math
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from kernelwright.source.workload.evaluate import WorkloadError, evaluate
+from kernelwright.source.workload.find import code
 from kernelwright.source.workload.generators import DTYPES
 from kernelwright.values import Kernel, Refusal
 
@@ -45,6 +47,9 @@ def from_benchmark(text: str, kernel: Kernel | str) -> tuple[str, ...] | Refusal
     entry = kernel if isinstance(kernel, str) else kernel.entry
     if entry is None:
         return Refusal("No function of this file launches this kernel, so nothing can be taken over.")
+    nothing = Refusal(f"No benchmark or test of this file calls {entry} with tensors whose sizes can be read.")
+    if not _calls(text, entry):
+        return nothing  # parsing a long file is what takes the time
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -55,15 +60,20 @@ def from_benchmark(text: str, kernel: Kernel | str) -> tuple[str, ...] | Refusal
         if function.name == entry:
             continue
         calls = [n for n in ast.walk(function) if isinstance(n, ast.Call) and _called(n) == entry]
-        for call, names in itertools.product(calls, _variants(function, module)):
+        for call, names in itertools.product(calls, _variants(function, module) if calls else ()):
             line = _line(entry, call, names)
             if line is not None:
                 found.setdefault(line, _elements(line))
     if not found:
-        return Refusal(f"No benchmark or test of this file calls {entry} with tensors whose sizes can be read.")
+        return nothing
     largest_first = sorted(found, key=lambda line: -found[line])
     kept = largest_first if len(found) <= _MOST_LINES else [*largest_first[: _MOST_LINES - 1], largest_first[-1]]
     return tuple(f"# workload: {line}" for line in kept)
+
+
+def _calls(text: str, entry: str) -> bool:
+    """Whether the name stands before a parenthesis anywhere but in its own definition."""
+    return re.search(rf"(?<!def )(?<!class )\b{re.escape(entry)}\s*\(", code(text)) is not None
 
 
 def _functions(tree: ast.AST) -> Iterator[ast.FunctionDef]:

@@ -63,13 +63,11 @@ def entry_of(case: Case) -> str | None:
     return match.group(1) if match else None
 
 
+@functools.lru_cache(maxsize=8)
 def workload_lines(text: str) -> tuple[Case, ...]:
     """Every `# workload:` (or `// workload:`) comment that stands on a line of its own, right or wrong, in order."""
-    return _workload_lines(text) if "workload" in text else ()
-
-
-@functools.lru_cache(maxsize=8)
-def _workload_lines(text: str) -> tuple[Case, ...]:
+    if "workload" not in text:
+        return ()
     cases: list[Case] = []
     line, counted = 0, 0
     for token in _TOKENS.finditer(text):
@@ -98,6 +96,7 @@ def _of_lines(lines: tuple[Case, ...], entry: str) -> Workload | Refusal:
     return Workload(WorkloadSource.LINES, entry, cases)
 
 
+@functools.lru_cache(maxsize=8)
 def _has_kernelbench(text: str) -> bool:
     if "get_inputs" not in text:
         return False

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from kernelwright.source.findings.rule import Change, Problem, Rule, Severity
-from kernelwright.source.findings.scope import Scope, source
+from kernelwright.source.findings.scope import Scope, Steps, source
 from kernelwright.source.findings.triton import LaunchSite, TritonUnit, grid_axis
 from kernelwright.values import Language
 
@@ -28,12 +28,13 @@ def check(unit: TritonUnit) -> Iterator[Problem]:
             expression = grid_axis(site, axis)
             if expression is None or len(blocks) != 1:
                 continue
-            divisions = list(_divisions(site.scope, expression))
+            divisions = list(_divisions(site.scope, expression, Steps()))
             if len(divisions) == 1:
                 yield from _judge(unit, site, divisions[0], next(iter(blocks)))
 
 
-def _divisions(scope: Scope, node: ast.expr) -> Iterator[_Division]:
+def _divisions(scope: Scope, node: ast.expr, steps: Steps) -> Iterator[_Division]:
+    steps.take()
     match node:
         case ast.Call(args=[numerator, divisor]) if scope.canonical(node) in ("triton.cdiv", "triton.language.cdiv"):
             yield _Division(node, numerator, divisor, True)
@@ -41,17 +42,17 @@ def _divisions(scope: Scope, node: ast.expr) -> Iterator[_Division]:
             exact = isinstance(left, ast.BinOp | ast.UnaryOp) and not isinstance(getattr(left, "op", None), ast.Mult)
             yield _Division(node, left, right, exact)
         case ast.BinOp(left=left, op=op, right=right):
-            inner = [*_divisions(scope, scope.single(left)), *_divisions(scope, scope.single(right))]
+            inner = [part for side in (left, right) for part in _divisions(scope, scope.single(side), steps)]
             # n // B + 1 covers the tail too
             yield from (
                 _Division(d.node, d.numerator, d.divisor, d.rounds_up or isinstance(op, ast.Add)) for d in inner
             )
         case ast.Call(args=args):
             for part in args:
-                yield from _divisions(scope, scope.single(part))
+                yield from _divisions(scope, scope.single(part), steps)
         case ast.IfExp(body=a, orelse=b):
-            yield from _divisions(scope, a)
-            yield from _divisions(scope, b)
+            yield from _divisions(scope, a, steps)
+            yield from _divisions(scope, b, steps)
 
 
 def _judge(unit: TritonUnit, site: LaunchSite, division: _Division, block: str) -> Iterator[Problem]:

@@ -33,7 +33,7 @@ def _known(unit: TritonUnit, site: LaunchSite, sizes: Mapping[str, Size]) -> dic
 def _products(unit: TritonUnit, known: Mapping[str, int]) -> Iterator[Problem]:
     """Products of a program id or loop variable with a size, where the largest index needs more than 32 bits."""
     for node in unit.nodes:
-        if not (isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult)) or not _is_index(unit, node):
+        if not (isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult)) or node not in unit.in_pointers:
             continue
         for factor, other in ((node.left, node.right), (node.right, node.left)):
             stride = unit.scope.number(other, known)
@@ -56,16 +56,6 @@ def _problem(unit: TritonUnit, node: ast.BinOp, factor: ast.expr, largest: int) 
         return Problem(node, message)
     change = Change(factor, f".to({prefix}.int64)", after=True)
     return Problem(node, message, fix="Multiply in 64 bits", changes=(change,))
-
-
-def _is_index(unit: TritonUnit, node: ast.BinOp) -> bool:
-    """Whether the product takes part in a pointer."""
-    return any(
-        part is node
-        for kind, call in unit.calls
-        if kind in ("load", "store") and call.args
-        for part in unit.scope.walk(call.args[0])
-    )
 
 
 def _rows(unit: TritonUnit, factor: ast.expr, known: Mapping[str, int]) -> int | None:

@@ -1,7 +1,8 @@
 """A masked load without `other` whose undefined lanes reach a reduction."""
 
 import ast
-from collections.abc import Iterator
+import functools
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from kernelwright.source.findings.rule import Change, Problem, Rule, Severity
@@ -23,6 +24,7 @@ _KEEPS_ZERO = frozenset(("abs", "sqrt", "sin", "cast", "erf"))
 _MOVES_ZERO = frozenset(("exp", "exp2", "log", "log2", "rsqrt", "cos", "sigmoid", "floor", "ceil", "clamp", "fdiv"))
 _ELEMENTWISE = _KEEPS_ZERO | _MOVES_ZERO | {"maximum", "minimum", "fma"}
 _PASSES = 2  # so that what one iteration of a loop leaves reaches the next
+_DEEPEST_LOOP = 3  # loops further inside are run once a pass: the work would double with each
 
 
 @dataclass(frozen=True)
@@ -42,14 +44,20 @@ _NONE: _Lanes = frozenset()
 class _Flow:
     unit: TritonUnit
     names: dict[str, _Lanes] = field(default_factory=dict)
-    reached: dict[ast.Call, list[tuple[str, ast.Call, bool]]] = field(default_factory=dict)
+    reached: dict[ast.Call, dict[tuple[str, ast.Call, bool], None]] = field(default_factory=dict)
+    axes: dict[str, frozenset[int]] = field(default_factory=dict)  # of the masks by name
+
+    @functools.cached_property
+    def is_flat(self) -> bool:
+        """No value of the kernel has a second axis, as far as its subscripts tell."""
+        return not any(isinstance(n, ast.Subscript) and isinstance(n.slice, ast.Tuple) for n in self.unit.nodes)
 
 
 def check(unit: TritonUnit) -> Iterator[Problem]:
     flow = _Flow(unit)
-    _run(flow, unit.function.body)
+    _run(flow, unit.function.body, 0)
     for load, reached in flow.reached.items():
-        op, reduction, _ = reached[0]
+        op, reduction, _ = next(iter(reached))
         message = (
             f"Lanes outside the mask are undefined and reach tl.{op} in line {reduction.lineno - unit.function.lineno + 1} "
             "of the kernel: give the load an `other`, or select with tl.where before reducing."
@@ -64,7 +72,7 @@ def check(unit: TritonUnit) -> Iterator[Problem]:
             )
 
 
-def _neutral(reached: list[tuple[str, ast.Call, bool]]) -> str | None:
+def _neutral(reached: Iterable[tuple[str, ast.Call, bool]]) -> str | None:
     """One value that is right for every reduction that the load reaches directly; None when there is none."""
     values = {_NEUTRAL.get(op) for op, _, direct in reached if direct}
     if len(values) == 1:
@@ -75,7 +83,7 @@ def _neutral(reached: list[tuple[str, ast.Call, bool]]) -> str | None:
     return None
 
 
-def _run(flow: _Flow, body: list[ast.stmt]) -> None:
+def _run(flow: _Flow, body: list[ast.stmt], loops: int) -> None:
     for statement in body:
         match statement:
             case ast.Assign(targets=targets, value=value):
@@ -95,19 +103,19 @@ def _run(flow: _Flow, body: list[ast.stmt]) -> None:
             case ast.If(test=test, body=then, orelse=otherwise):
                 _value(flow, test)
                 before = dict(flow.names)
-                _run(flow, then)
+                _run(flow, then, loops)
                 after, flow.names = flow.names, before
-                _run(flow, otherwise)
+                _run(flow, otherwise, loops)
                 names = after.keys() | flow.names.keys()
                 flow.names = {n: after.get(n, _NONE) | flow.names.get(n, _NONE) for n in names}
             case ast.For(body=inner) | ast.While(body=inner):
                 before = dict(flow.names)
-                for _ in range(_PASSES):
-                    _run(flow, inner)
+                for _ in range(_PASSES if loops < _DEEPEST_LOOP else 1):
+                    _run(flow, inner, loops + 1)
                 names = before.keys() | flow.names.keys()
                 flow.names = {n: before.get(n, _NONE) | flow.names.get(n, _NONE) for n in names}
             case ast.With(body=inner):
-                _run(flow, inner)
+                _run(flow, inner, loops)
             case ast.Return(value=ast.expr() as value):
                 _value(flow, value)
 
@@ -121,10 +129,11 @@ def _value(flow: _Flow, node: ast.expr) -> _Lanes:
         case ast.Name(id=name):
             return flow.names.get(name, _NONE)
         case ast.BinOp(left=left, op=op, right=right):
-            both = _value(flow, left) | _value(flow, right)
-            if isinstance(op, ast.Mult) or (isinstance(op, ast.Div) and not _value(flow, right)):
+            first, second = _value(flow, left), _value(flow, right)
+            both = first | second
+            if isinstance(op, ast.Mult) or (isinstance(op, ast.Div) and not second):
                 return both
-            if isinstance(op, ast.Add | ast.Sub) and _value(flow, left) and _value(flow, right):
+            if isinstance(op, ast.Add | ast.Sub) and first and second:
                 return both
             return _mixed(both)
         case ast.UnaryOp(operand=operand):
@@ -157,11 +166,11 @@ def _call(flow: _Flow, node: ast.Call) -> _Lanes:
         return _method(flow, node, node.func)
     arguments = [_value(flow, a) for a in node.args] + [_value(flow, k.value) for k in node.keywords]
     if name == "load":
-        return _loaded(flow.unit, node)
+        return _loaded(flow, node)
     if name == "where" or not name:
         return _NONE
     if name == "dot":
-        return _dot(flow, node)
+        return _dot(flow, node, arguments)
     if name in _NEUTRAL:
         return _reduce(flow, name, node, arguments[0] if node.args else _NONE, argument(node, 1, "axis"))
     if name == "trans" and len(node.args) == 1:
@@ -185,31 +194,35 @@ def _method(flow: _Flow, node: ast.Call, func: ast.Attribute) -> _Lanes:
     return _NONE
 
 
-def _loaded(unit: TritonUnit, load: ast.Call) -> _Lanes:
+def _loaded(flow: _Flow, load: ast.Call) -> _Lanes:
     mask = argument(load, 1, "mask")
     if is_absent(mask) or not is_absent(argument(load, 2, "other")):
         return _NONE
-    axes = _axes(unit, mask, frozenset())
+    axes = _axes(flow, mask)
     return frozenset((_Lane(load, axes, True),)) if axes else _NONE
 
 
-def _axes(unit: TritonUnit, mask: ast.expr, seen: frozenset[str]) -> frozenset[int]:
+def _axes(flow: _Flow, mask: ast.expr) -> frozenset[int]:
     """Along which axes a mask varies: {0} for offs < n, {1} for (offs < n)[None, :]. Empty for one without a tile."""
+    scope = flow.unit.scope
     match mask:
-        case ast.Name(id=name) if name in unit.scope.values and name not in seen:
-            return frozenset().union(*(_axes(unit, v, seen | {name}) for v in unit.scope.values[name]))
+        case ast.Name(id=name) if name in scope.values:
+            if name not in flow.axes:
+                flow.axes[name] = frozenset()  # for a name that is assigned from itself
+                flow.axes[name] = frozenset().union(*(_axes(flow, v) for v in scope.values[name]))
+            return flow.axes[name]
         case ast.Subscript(value=value, slice=ast.Tuple(elts=elts)):
             places = [i for i, e in enumerate(elts) if isinstance(e, ast.Slice)]
-            return frozenset(places[a] for a in _axes(unit, value, seen) if a < len(places))
-        case ast.Call() if unit.scope.tl(mask) == "arange":
+            return frozenset(places[a] for a in _axes(flow, value) if a < len(places))
+        case ast.Call() if scope.tl(mask) == "arange":
             return frozenset((0,))
-        case ast.Call(args=[value, *_]) if unit.scope.tl(mask) in ("max_contiguous", "multiple_of"):
-            return _axes(unit, value, seen)
+        case ast.Call(args=[value, *_]) if scope.tl(mask) in ("max_contiguous", "multiple_of"):
+            return _axes(flow, value)
         case ast.Call():
             return frozenset()
         case ast.BinOp() | ast.Compare() | ast.BoolOp() | ast.UnaryOp():
             children = [n for n in ast.iter_child_nodes(mask) if isinstance(n, ast.expr)]
-            return frozenset().union(*(_axes(unit, child, seen) for child in children))
+            return frozenset().union(*(_axes(flow, child) for child in children))
     return frozenset()
 
 
@@ -232,18 +245,13 @@ def _mixes(flow: _Flow, lane: _Lane, along: int | None, everything: bool) -> boo
     """Whether a reduction along this axis mixes the lane's undefined elements into the others."""
     if everything or along in lane.axes:
         return True
-    return along == -1 and bool(lane.axes) and (max(lane.axes) > 0 or _is_flat(flow))
+    return along == -1 and bool(lane.axes) and (max(lane.axes) > 0 or flow.is_flat)
 
 
-def _is_flat(flow: _Flow) -> bool:
-    """No value of the kernel has a second axis, as far as its subscripts tell."""
-    return not any(isinstance(n, ast.Subscript) and isinstance(n.slice, ast.Tuple) for n in flow.unit.nodes)
-
-
-def _dot(flow: _Flow, node: ast.Call) -> _Lanes:
+def _dot(flow: _Flow, node: ast.Call, arguments: list[_Lanes]) -> _Lanes:
     kept: set[_Lane] = set()
-    for side, (operand, inner) in enumerate(zip(node.args[:2], (1, 0), strict=False)):
-        for lane in _value(flow, operand):
+    for side, (operand, inner) in enumerate(zip(arguments[: min(len(node.args), 2)], (1, 0), strict=False)):
+        for lane in operand:
             if inner in lane.axes:
                 _reach(flow, lane, "dot", node)
             elif lane.axes == {side}:
@@ -252,9 +260,7 @@ def _dot(flow: _Flow, node: ast.Call) -> _Lanes:
 
 
 def _reach(flow: _Flow, lane: _Lane, op: str, node: ast.Call) -> None:
-    reached = flow.reached.setdefault(lane.load, [])
-    if (op, node, lane.direct) not in reached:
-        reached.append((op, node, lane.direct))
+    flow.reached.setdefault(lane.load, {})[op, node, lane.direct] = None
 
 
 RULE = Rule(

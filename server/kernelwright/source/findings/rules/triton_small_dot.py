@@ -16,12 +16,13 @@ Shape = tuple[ast.expr, ...]
 
 
 def check(unit: TritonUnit) -> Iterator[Problem]:
+    shapes = _Shapes(unit)
     for kind, call in unit.calls:
         if kind != "dot" or len(call.args) < 2:
             continue
         yield from _half(unit, call)
         least = min(
-            (n for shape in (_shape(unit, a, 0) for a in call.args[:2]) for n in _extents(unit, shape)),
+            (n for shape in (shapes.of(a) for a in call.args[:2]) for n in _extents(unit, shape)),
             default=_LEAST,
         )
         if least < _LEAST:
@@ -36,67 +37,83 @@ def _extents(unit: TritonUnit, shape: Shape | None) -> list[int]:
     return [n for extent in shape or () for n in unit.numbers(extent)]
 
 
-def _shape(unit: TritonUnit, node: ast.expr, depth: int) -> Shape | None:
-    """The shape of a value as expressions, () for a scalar, None when it is not certain."""
-    if depth > 16:
+class _Shapes:
+    """The shapes of a kernel's values as expressions: () for a scalar, None when it is not certain."""
+
+    def __init__(self, unit: TritonUnit) -> None:
+        self._unit = unit
+        self._known: dict[ast.expr | str, Shape | None] = {}
+
+    def of(self, node: ast.expr, depth: int = 0) -> Shape | None:
+        if depth > 16:
+            return None
+        if node not in self._known:
+            self._known[node] = None  # for a name that is assigned from itself
+            self._known[node] = self._of(node, depth + 1)
+        return self._known[node]
+
+    def _of(self, node: ast.expr, depth: int) -> Shape | None:
+        scope = self._unit.scope
+        match node:
+            case ast.Constant():
+                return ()
+            case ast.Name(id=name):
+                return self._named(name, depth)
+            case ast.Subscript(value=value, slice=ast.Tuple(elts=elts)):
+                inner = self.of(value, depth)
+                if inner is None or sum(isinstance(e, ast.Slice) for e in elts) != len(inner):
+                    return None
+                extents = iter(inner)
+                return tuple(next(extents) if isinstance(e, ast.Slice) else ast.Constant(1) for e in elts)
+            case ast.BinOp(left=left, right=right):
+                return self._broadcast(self.of(left, depth), self.of(right, depth))
+            case ast.Call(func=ast.Attribute(value=value, attr="to")) if not scope.tl(node):
+                return self.of(value, depth)
+            case ast.Call(args=[first, *_]):
+                return self._called(node, scope.tl(node), first, depth)
         return None
-    scope = unit.scope
-    match node:
-        case ast.Constant():
+
+    def _named(self, name: str, depth: int) -> Shape | None:
+        """Advancing a pointer keeps its shape; otherwise all assignments must agree."""
+        if name not in self._known:
+            self._known[name] = None
+            self._known[name] = self._agreed(name, depth)
+        return self._known[name]
+
+    def _agreed(self, name: str, depth: int) -> Shape | None:
+        scope = self._unit.scope
+        values = scope.values.get(name)
+        if values is None:
+            return () if name in scope.parameters or name in scope.loops else None
+        fresh = [v for v in values if not any(isinstance(n, ast.Name) and n.id == name for n in ast.walk(v))]
+        shapes = [self.of(value, depth) for value in fresh]
+        if not shapes or None in shapes or len({tuple(map(source, shape)) for shape in shapes}) > 1:
+            return None
+        return shapes[0]
+
+    def _called(self, node: ast.Call, name: str, first: ast.expr, depth: int) -> Shape | None:
+        if name in ("program_id", "num_programs", "cdiv"):
             return ()
-        case ast.Name(id=name):
-            return _named(unit, name, depth)
-        case ast.Subscript(value=value, slice=ast.Tuple(elts=elts)):
-            inner = _shape(unit, value, depth + 1)
-            if inner is None or sum(isinstance(e, ast.Slice) for e in elts) != len(inner):
-                return None
-            extents = iter(inner)
-            return tuple(next(extents) if isinstance(e, ast.Slice) else ast.Constant(1) for e in elts)
-        case ast.BinOp(left=left, right=right):
-            return _broadcast(unit, _shape(unit, left, depth + 1), _shape(unit, right, depth + 1))
-        case ast.Call(func=ast.Attribute(value=value, attr="to")) if not scope.tl(node):
-            return _shape(unit, value, depth + 1)
-        case ast.Call(args=[first, *_]):
-            return _called(unit, node, scope.tl(node), first, depth)
-    return None
-
-
-def _named(unit: TritonUnit, name: str, depth: int) -> Shape | None:
-    """Advancing a pointer keeps its shape; otherwise all assignments must agree."""
-    values = unit.scope.values.get(name)
-    if values is None:
-        return () if name in unit.scope.parameters or name in unit.scope.loops else None
-    fresh = [v for v in values if not any(isinstance(n, ast.Name) and n.id == name for n in ast.walk(v))]
-    shapes = [_shape(unit, value, depth + 1) for value in fresh]
-    if not shapes or None in shapes or len({tuple(map(source, shape)) for shape in shapes}) > 1:
+        if name == "arange":
+            end = argument(node, 1, "end")
+            return (end,) if end is not None else None
+        if name in _FULL:
+            return tuple(first.elts) if isinstance(first, ast.Tuple | ast.List) else None
+        if name in ("load", "exp", "exp2"):
+            return self.of(first, depth)
+        if name == "trans" and len(node.args) == 1:
+            inner = self.of(first, depth)
+            return inner[::-1] if inner and len(inner) == 2 else None
         return None
-    return shapes[0]
 
-
-def _called(unit: TritonUnit, node: ast.Call, name: str, first: ast.expr, depth: int) -> Shape | None:
-    if name in ("program_id", "num_programs", "cdiv"):
-        return ()
-    if name == "arange":
-        end = argument(node, 1, "end")
-        return (end,) if end is not None else None
-    if name in _FULL:
-        return tuple(first.elts) if isinstance(first, ast.Tuple | ast.List) else None
-    if name in ("load", "exp", "exp2"):
-        return _shape(unit, first, depth + 1)
-    if name == "trans" and len(node.args) == 1:
-        inner = _shape(unit, first, depth + 1)
-        return inner[::-1] if inner and len(inner) == 2 else None
-    return None
-
-
-def _broadcast(unit: TritonUnit, a: Shape | None, b: Shape | None) -> Shape | None:
-    if a is None or b is None:
-        return None
-    if not a or not b:
-        return a or b
-    if len(a) != len(b):
-        return None
-    return tuple(y if unit.scope.number(x) == 1 else x for x, y in zip(a, b, strict=True))
+    def _broadcast(self, a: Shape | None, b: Shape | None) -> Shape | None:
+        if a is None or b is None:
+            return None
+        if not a or not b:
+            return a or b
+        if len(a) != len(b):
+            return None
+        return tuple(y if self._unit.scope.number(x) == 1 else x for x, y in zip(a, b, strict=True))
 
 
 def _half(unit: TritonUnit, call: ast.Call) -> Iterator[Problem]:

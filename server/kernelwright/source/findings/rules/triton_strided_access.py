@@ -4,7 +4,7 @@ import ast
 from collections.abc import Iterator
 
 from kernelwright.source.findings.rule import Problem, Rule, Severity
-from kernelwright.source.findings.scope import Scope, is_extent, source
+from kernelwright.source.findings.scope import Scope, Steps, is_extent, source
 from kernelwright.source.findings.triton import TritonUnit
 from kernelwright.values import Language
 
@@ -16,7 +16,7 @@ def check(unit: TritonUnit) -> Iterator[Problem]:
     for kind, call in unit.calls:
         if kind not in ("load", "store") or not call.args or _from_data(unit, call.args[0]):
             continue
-        factors = _factors(unit, call.args[0], (), frozenset())
+        factors = _factors(unit, call.args[0], (), frozenset(), Steps())
         if factors and all(_far(unit, factor) for factor in factors):
             stride = _far(unit, factors[-1])
             yield Problem(
@@ -30,20 +30,17 @@ def _from_data(unit: TritonUnit, pointer: ast.expr) -> bool:
     """An index that is read from memory, or folded by arithmetic on the lanes, has no stride to speak of."""
     return any(
         unit.scope.tl(part) in ("load", "where", "make_block_ptr", "make_tensor_descriptor")
-        or (isinstance(part, ast.BinOp) and isinstance(part.op, _FOLDS) and _has_lanes(unit, part))
+        or (isinstance(part, ast.BinOp) and isinstance(part.op, _FOLDS) and unit.has_lanes(part))
         for part in unit.scope.walk(pointer)
     )
 
 
-def _has_lanes(unit: TritonUnit, node: ast.AST) -> bool:
-    return any(unit.scope.tl(p) == "arange" for p in unit.scope.walk(node))
-
-
 def _factors(
-    unit: TritonUnit, node: ast.expr, by: tuple[ast.expr, ...], seen: frozenset[str]
+    unit: TritonUnit, node: ast.expr, by: tuple[ast.expr, ...], seen: frozenset[str], steps: Steps
 ) -> list[tuple[ast.expr, ...]]:
     """For each tl.arange in an index what it is multiplied by."""
-    recur = lambda part, more=by, also=seen: _factors(unit, part, more, also)
+    steps.take()
+    recur = lambda part, more=by, also=seen: _factors(unit, part, more, also, steps)
     match node:
         case ast.Name(id=name) if name in unit.scope.values and name not in seen:
             return [f for value in unit.scope.values[name][:1] for f in recur(value, by, seen | {name})]

@@ -68,7 +68,7 @@ def _offsets(pointer: ast.expr) -> str | None:
 def _limits(unit: TritonUnit, part: ast.AST) -> bool:
     """Whether this part keeps the index within bounds (or takes it from data, which cannot be judged here)."""
     if isinstance(part, ast.BinOp) and isinstance(part.op, ast.Mod):
-        return any(unit.scope.tl(inner) == "arange" for inner in unit.scope.walk(part.left))
+        return unit.has_lanes(part.left)
     return unit.scope.tl(part) in _LIMITS
 
 
