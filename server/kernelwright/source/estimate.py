@@ -10,6 +10,7 @@ from kernelwright.source.outline import Function, RawLaunch
 from kernelwright.values import Estimate, Facts, TensorSpec
 
 _NAME = re.compile(r"[^\W\d]\w*")
+_LARGEST = 2**80  # bytes and operations of one launch are fewer
 _SHAPE = re.compile(r"(\w+)\.(?:shape|size\(\))$")
 _SAME_SHAPE = re.compile(
     r"(?:torch\.\w+_like\((\w+)\b.*|(\w+)\.(?:contiguous|to|float|half|bfloat16|clone|detach|cuda)\(.*\))$", re.S
@@ -138,20 +139,24 @@ class _Names:
             pattern.match(self._values.get(argument, "")) for pattern in (_SAME_SHAPE, _MADE, _RESHAPED)
         )
 
-    def numel(self, tensor: str) -> str | None:
+    def numel(self, tensor: str, steps: int = 8) -> str | None:
+        """How many elements a tensor has, as an expression; followed through names for so many steps."""
+        if steps == 0:
+            return None
         value = self._values.get(tensor, "")
         made = _MADE.match(value)
         if made and (dims := _sizes_of(made.group(2))) is not None:
             return "*".join(dims) or "1"
         if made and (shape := re.match(r"\(?\s*(\w+)\.shape\b", made.group(2))):
-            return self.numel(shape.group(1))
+            return self.numel(shape.group(1), steps - 1)
         if reshaped := _RESHAPED.match(value):
-            return self.numel(reshaped.group(1)) if reshaped.group(1) != tensor else f"{tensor}.numel()"
+            origin = reshaped.group(1)
+            return self.numel(origin, steps - 1) if origin != tensor else f"{tensor}.numel()"
         if tensor in self._shapes:
             return "*".join(self._shapes[tensor])
         origin = self._origin(tensor)
         if origin != tensor:
-            return self.numel(origin)
+            return self.numel(origin, steps - 1)
         return f"{tensor}.numel()" if tensor in self._parameters else None
 
     def typed_by(self, tensor: str) -> str | None:
@@ -199,13 +204,14 @@ _BINARY: Mapping[type, Callable] = {
 def value_of(expression: str, estimate: Estimate, given: Mapping[str, object]) -> int | None:
     """An expression of an Estimate as a number, for a call with the arguments `given`; None where one is missing."""
     try:
-        value = _value(ast.parse(expression, mode="eval").body, estimate, given, 0)
+        value = _value(ast.parse(expression, mode="eval").body, estimate, given, {}, 0)
     except (SyntaxError, ArithmeticError, LookupError, TypeError, ValueError, RecursionError, MemoryError):
         return None
     return int(value)
 
 
-def _value(node: ast.AST, estimate: Estimate, given: Mapping[str, object], depth: int) -> int:
+def _value(node: ast.AST, estimate: Estimate, given: Mapping[str, object], names: dict[str, int], depth: int) -> int:
+    """`names` are the sizes computed so far, so that names which double each other cost no more than others."""
     if depth > 60:
         raise ValueError("too deep")
     match node:
@@ -214,10 +220,16 @@ def _value(node: ast.AST, estimate: Estimate, given: Mapping[str, object], depth
         case ast.Name(id=name) if isinstance(given.get(name), int):
             return int(given[name])  # type: ignore[call-overload]
         case ast.Name(id=name):
-            return _value(ast.parse(estimate.sizes[name], mode="eval").body, estimate, given, depth + 1)
+            if name not in names:
+                expression = ast.parse(estimate.sizes[name], mode="eval").body
+                names[name] = _value(expression, estimate, given, names, depth + 1)
+            return names[name]
         case ast.BinOp(left=left, op=op, right=right) if type(op) in _BINARY:
-            first, second = _value(left, estimate, given, depth + 1), _value(right, estimate, given, depth + 1)
-            return _BINARY[type(op)](first, second)
+            first, second = (_value(side, estimate, given, names, depth + 1) for side in (left, right))
+            value = _BINARY[type(op)](first, second)
+            if abs(value) > _LARGEST:
+                raise ValueError("too large")
+            return value
         case ast.Attribute(value=ast.Name(id=name), attr="itemsize"):
             return itemsize(_tensor(given, name).dtype)
         case ast.Subscript(value=ast.Attribute(value=ast.Name(id=name), attr="shape"), slice=axis):

@@ -9,7 +9,9 @@ from tree_sitter import Node
 
 from kernelwright.source.document import Document
 
-_IMPORT = re.compile(rb"^[ \t]*(?:import|from)\b(?:[^\n(\\]|\\\r?\n)*(?:\((?:#[^\n]*|[\w\s,])*\))?[^\n]*", re.MULTILINE)
+_IMPORT = re.compile(
+    rb"^[ \t]*(?:import|from)\b(?:[^\n(\\]|\\\r?\n)*(?:\((?:#[^\n]*\n|[\w\s,])*\))?[^\n]*", re.MULTILINE
+)
 _REBINDING = re.compile(rb"^(\w+)[ \t]*=[ \t]*([A-Za-z_][\w.]*\.\w+)[ \t]*(?:#.*)?\r?$", re.MULTILINE)
 _DOTTED = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
 _SPACE = re.compile(r"\s+|\\\n")
@@ -36,6 +38,10 @@ class Aliases:
 
     names: Mapping[str, str] = field(default_factory=dict)
 
+    @functools.cached_property
+    def _hash(self) -> int:
+        return hash(frozenset(self.names.items()))
+
     def canonical(self, name: str) -> str | None:
         """The canonical form of a dotted name as written ("tl.math.exp" is "triton.language.exp"), None if not imported."""
         root, dot, rest = name.partition(".")
@@ -43,7 +49,7 @@ class Aliases:
         return None if known is None else _same(known + dot + rest)
 
     def __hash__(self) -> int:
-        return hash(frozenset(self.names.items()))
+        return self._hash
 
 
 def aliases_of(document: Document) -> Aliases:
@@ -51,7 +57,9 @@ def aliases_of(document: Document) -> Aliases:
     return aliases_in(document.source)
 
 
+@functools.lru_cache(maxsize=16)
 def aliases_in(source: bytes) -> Aliases:
+    """As `aliases_of`, from the text alone in utf-8."""
     statements = tuple(match.group() for match in _IMPORT.finditer(source))
     rebindings = tuple(match.groups() for match in _REBINDING.finditer(source))
     return _aliases(statements, rebindings)

@@ -2,7 +2,7 @@
 
 import dataclasses
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from kernelwright.source.outline import Class, Function, Outline, RawLaunch
@@ -51,19 +51,23 @@ class File:
             called=called,
         )
 
-    def is_module(self, name: str, seen: frozenset[str] = frozenset()) -> bool:
+    def is_module(self, name: str) -> bool:
         """Whether a class is an nn.Module, directly or through a base in this file."""
-        if name not in self.classes or name in seen:
-            return False
-        return any(
-            _is_torch_module(base) or self.is_module(base, seen | {name}) for base in self.classes[name][1].bases
-        )
+        return any(_is_torch_module(base) for found in self._lineage(name) for base in found.bases)
 
-    def has_forward(self, name: str, seen: frozenset[str] = frozenset()) -> bool:
-        if name not in self.classes or name in seen:
-            return False
-        found = self.classes[name][1]
-        return "forward" in found.methods or any(self.has_forward(base, seen | {name}) for base in found.bases)
+    def has_forward(self, name: str) -> bool:
+        return any("forward" in found.methods for found in self._lineage(name))
+
+    def _lineage(self, name: str) -> Iterator[Class]:
+        """A class and the classes of this file that it inherits from, each once."""
+        seen: set[str] = set()
+        waiting = [name]
+        while waiting:
+            current = waiting.pop()
+            if current in self.classes and current not in seen:
+                seen.add(current)
+                yield self.classes[current][1]
+                waiting += self.classes[current][1].bases
 
     def is_autograd(self, name: str) -> bool:
         return name in self.classes and any(b.endswith("autograd.Function") for b in self.classes[name][1].bases)

@@ -80,7 +80,7 @@ class Strides:
         def times(stride: int | str | None) -> int | str | None:
             if stride is None:
                 return None
-            if text.isdigit():
+            if text.isdecimal() and len(text) < 20:
                 return stride * int(text) if isinstance(stride, int) else f"{stride}*{text}"
             return text if stride == 1 else f"{stride}*{text}"
 

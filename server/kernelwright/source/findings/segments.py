@@ -22,7 +22,7 @@ _COMPOUND = frozenset(
     ]
 )
 _HEAD = re.compile(rb"^(?:@|(?:async[ \t]+)?def\b|class\b)", re.MULTILINE)
-_CONSTANT = re.compile(r"([A-Za-z_]\w*)\s*(?::[^=]+)?=\s*([\d_]+|1\s*<<\s*\d+)\s*(?:#.*)?$")
+_CONSTANT = re.compile(r"([A-Za-z_]\w*)\s*(?::[^=]+)?=\s*([0-9_]{1,20}|1\s*<<\s*[0-9]{1,3})\s*(?:#.*)?$")
 _TRIES = 8
 _DEEPEST = 150  # deeper code is generated, and the rules walk it recursively
 

@@ -1,7 +1,7 @@
 """The sizes of a workload's performance call, as the launching function sees its parameters."""
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from kernelwright.source.findings.scope import Scope
 from kernelwright.values import Call, TensorSpec
@@ -47,15 +47,35 @@ def meta(block: str) -> str:
     return f'["{block}"]'
 
 
-def evaluate(scope: Scope, node: ast.expr, sizes: Mapping[str, Size], depth: int = 0) -> int | None:
+def evaluate(scope: Scope, node: ast.expr, sizes: Mapping[str, Size]) -> int | None:
     """A size expression of the launching function ("x.shape[0]", "n_rows * n_cols") as a number, None when not known."""
-    if depth > 16:
-        return None
+    return _Evaluation(scope, sizes).of(node, 0)
+
+
+class _Evaluation:
+    """Each part of an expression as a number, computed once however often names lead to it."""
+
+    def __init__(self, scope: Scope, sizes: Mapping[str, Size]) -> None:
+        self._scope = scope
+        self._sizes = sizes
+        self._known: dict[ast.expr, int | None] = {}
+
+    def of(self, node: ast.expr, depth: int) -> int | None:
+        if depth > 16:
+            return None
+        if node not in self._known:
+            self._known[node] = _computed(self._scope, node, self._sizes, lambda part: self.of(part, depth + 1))
+        return self._known[node]
+
+
+def _computed(
+    scope: Scope, node: ast.expr, sizes: Mapping[str, Size], recur: Callable[[ast.expr], int | None]
+) -> int | None:
     match node:
         case ast.Name(id=name):
             if name in scope.values:
                 values = scope.values[name]
-                return evaluate(scope, values[0], sizes, depth + 1) if len(values) == 1 else None
+                return recur(values[0]) if len(values) == 1 else None
             known = sizes.get(name)
             return known if isinstance(known, int) else scope.number(node)
         case ast.Subscript(value=ast.Name(), slice=ast.Constant(value=str() as name)):
@@ -74,12 +94,12 @@ def evaluate(scope: Scope, node: ast.expr, sizes: Mapping[str, Size], depth: int
                 return None
             return shape[at] if attr == "size" else _product(shape[at % len(shape) + 1 :]) if attr == "stride" else None
         case ast.BinOp(left=left, op=op, right=right):
-            a, b = (evaluate(scope, side, sizes, depth + 1) for side in (left, right))
+            a, b = recur(left), recur(right)
             if a is None or b is None:
                 return None
             return scope.number(ast.BinOp(ast.Constant(a), op, ast.Constant(b)))
         case ast.Call(func=func, args=args, keywords=[]):
-            values = [evaluate(scope, part, sizes, depth + 1) for part in args]
+            values = [recur(part) for part in args]
             if not values or None in values:
                 return None
             return scope.number(ast.Call(func, [ast.Constant(value) for value in values], []))

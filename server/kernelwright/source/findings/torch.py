@@ -171,6 +171,26 @@ class Hot:
             found |= more
         return frozenset(found)
 
+    @functools.cached_property
+    def _fed_directly(self) -> dict[ast.AST | str, set[str]]:
+        """The names whose assigned values contain a node, or a name."""
+        fed: dict[ast.AST | str, set[str]] = {}
+        for name, values in self.scope.values.items():
+            for part in (part for value in values for part in ast.walk(value)):
+                fed.setdefault(part.id if isinstance(part, ast.Name) else part, set()).add(name)
+        return fed
+
+    def names_fed_by(self, node: ast.AST) -> frozenset[str]:
+        """The names that a value flows into, directly or through other names."""
+        found: set[str] = set()
+        waiting = [*self._fed_directly.get(node, ())]
+        while waiting:
+            name = waiting.pop()
+            if name not in found:
+                found.add(name)
+                waiting += self._fed_directly.get(name, ())
+        return frozenset(found)
+
     def _stays_tensor(self, name: str, known: frozenset[str]) -> bool:
         """Whether a name is a tensor at first and every assignment keeps it one: x = x / 2."""
         values = self.scope.values[name]

@@ -52,15 +52,16 @@ def _in_function(view: Hot, soft: frozenset[str], passing: frozenset[str]) -> It
                 return label(left) or label(right)
             case ast.Call(args=args):
                 name, called = view.scope.canonical(node), on_self(node)
-                first = label(args[0]) if args else ""
+                labelled = [label(argument) for argument in args]
+                first = labelled[0] if args else ""
                 if name in _MATMULS and len(args) >= 2:
                     return "scores" if not first and _is_transposed(view, args[-1]) else ""
                 if name == "torch.einsum" and args and _contracts_last(args[0]):
-                    return "scores" if not any(label(a) for a in args[1:]) else ""
+                    return "scores" if not any(labelled[1:]) else ""
                 if name in _SOFTMAXES or called in soft:
                     return "weights" if first == "scores" else ""
                 if name in _PASSING or called in passing:
-                    return next((found for a in args if (found := label(a))), "")
+                    return next(filter(None, labelled), "")
                 if isinstance(node.func, ast.Attribute) and not name and not called:
                     of = label(node.func.value)
                     if node.func.attr == "softmax":

@@ -77,11 +77,7 @@ def _is_numpy_double(view: Hot, node: ast.expr) -> bool:
 
 def _is_narrowed(view: Hot, node: ast.Call) -> bool:
     """Whether the result is converted back on purpose, in this expression or by a name that it flows into."""
-    holders = {
-        name
-        for name, values in view.scope.values.items()
-        if any(part is node for v in values for part in view.scope.walk(v))
-    }
+    holders = view.names_fed_by(node)
     return any(
         _narrows(view, call)
         and any(part is node or (isinstance(part, ast.Name) and part.id in holders) for part in ast.walk(call.func))

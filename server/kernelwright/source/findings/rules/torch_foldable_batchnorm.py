@@ -56,13 +56,12 @@ def _made_by(view: Hot, node: ast.expr) -> ast.expr:
     """The call behind an argument: the call itself, or the one assigned last before, if nothing else uses the name."""
     if not isinstance(node, ast.Name):
         return node
-    before = [
-        statement.value
-        for statement in view.nodes
-        if isinstance(statement, ast.Assign)
-        and statement.lineno < node.lineno
-        and any(isinstance(t, ast.Name) and t.id == node.id for t in statement.targets)
+    assignments = [
+        n
+        for n in view.nodes
+        if isinstance(n, ast.Assign) and any(isinstance(t, ast.Name) and t.id == node.id for t in n.targets)
     ]
+    before = [statement.value for statement in assignments if statement.lineno < node.lineno]
     if not before:
         return node
     last = before[-1]
@@ -71,18 +70,9 @@ def _made_by(view: Hot, node: ast.expr) -> ast.expr:
         for n in view.nodes
         if isinstance(n, ast.Name) and n.id == node.id and isinstance(n.ctx, ast.Load) and n.lineno > last.lineno
     ]
-    later = [n for n in uses if n is not node and not _is_reassigned_between(view, node, n)]
-    return last if not later else node
-
-
-def _is_reassigned_between(view: Hot, norm_input: ast.Name, use: ast.Name) -> bool:
-    """x = bn(x) gives the name a new meaning, so later uses are of the norm's output."""
-    return use.lineno > norm_input.lineno and any(
-        isinstance(n, ast.Assign)
-        and norm_input.lineno <= n.lineno < use.lineno
-        and any(isinstance(t, ast.Name) and t.id == use.id for t in n.targets)
-        for n in view.nodes
-    )
+    # x = bn(x) gives the name a new meaning, so uses after it are of the norm's output.
+    renamed = min((a.lineno for a in assignments if a.lineno >= node.lineno), default=None)
+    return node if any(n is not node and (renamed is None or n.lineno <= renamed) for n in uses) else last
 
 
 RULE = Rule(

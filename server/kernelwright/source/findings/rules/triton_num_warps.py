@@ -1,6 +1,7 @@
 """More threads than the block has elements."""
 
 import ast
+import math
 from collections.abc import Iterator, Mapping
 
 from kernelwright.source.findings.rule import Change, Problem, Rule, Severity
@@ -9,21 +10,26 @@ from kernelwright.values import Language
 
 _WARP = 32
 
+_Tiles = frozenset[tuple[ast.expr | None, ...]]  # the extents of each pointer's ranges
+
 
 def check(unit: TritonUnit) -> Iterator[Problem]:
+    tiles = _tiles(unit)
     for site in unit.launches:
         warps, node = site.scope.number(site.options.get("num_warps")), site.options.get("num_warps")
         if warps is not None and not unit.autotune:
             known = {name: n for name, value in site.bindings.items() if (n := site.scope.number(value)) is not None}
-            yield from _judge(unit, node, warps, known, site.segment)
+            yield from _judge(unit, tiles, node, warps, known, site.segment)
     for config in unit.configs or ():
         known = {name: n for name, value in config.values.items() if (n := unit.scope.number(value)) is not None}
         if "num_warps" in known:
-            yield from _judge(unit, config.values["num_warps"], known["num_warps"], known, 0)
+            yield from _judge(unit, tiles, config.values["num_warps"], known["num_warps"], known, 0)
 
 
-def _judge(unit: TritonUnit, node: ast.expr, warps: int, known: Mapping[str, int], segment: int) -> Iterator[Problem]:
-    elements = _elements(unit, known)
+def _judge(
+    unit: TritonUnit, tiles: _Tiles | None, node: ast.expr, warps: int, known: Mapping[str, int], segment: int
+) -> Iterator[Problem]:
+    elements = _elements(unit, tiles, known)
     if elements is None or warps * _WARP <= elements:
         return
     enough = max(1, elements // _WARP)
@@ -34,25 +40,28 @@ def _judge(unit: TritonUnit, node: ast.expr, warps: int, known: Mapping[str, int
     yield Problem(node, message, segment, f"Use num_warps={enough}", (Change(node, str(enough)),))
 
 
-def _elements(unit: TritonUnit, known: Mapping[str, int]) -> int | None:
-    """The most elements that a tile of the kernel can have: the product of the ranges in one pointer; None if unknown."""
-    sizes: list[int] = []
+def _tiles(unit: TritonUnit) -> _Tiles | None:
+    """The tiles that the kernel loads and stores; None when some are not made of ranges alone."""
+    tiles: list[tuple[ast.expr | None, ...]] = []
     for kind, call in unit.calls:
         if kind in ("make_block_ptr", "make_tensor_descriptor", "dot", "zeros", "full", "reshape", "ones"):
-            return None  # tiles that are not made of ranges alone
-        if kind not in ("load", "store") or not call.args:
-            continue
-        extents = [
-            unit.scope.number(argument(part, 1, "end"), known)
-            for part in unit.scope.walk(call.args[0])
-            if unit.scope.tl(part) == "arange"
-        ]
+            return None
+        if kind in ("load", "store") and call.args:
+            parts = unit.scope.walk(call.args[0])
+            tiles.append(tuple(argument(part, 1, "end") for part in parts if unit.scope.tl(part) == "arange"))
+    return frozenset(tiles)
+
+
+def _elements(unit: TritonUnit, tiles: _Tiles | None, known: Mapping[str, int]) -> int | None:
+    """The most elements that a tile of the kernel can have: the product of the ranges in one pointer; None if unknown."""
+    if tiles is None:
+        return None
+    sizes: list[int] = []
+    for tile in tiles:
+        extents = [unit.scope.number(extent, known) for extent in tile]
         if None in extents:
             return None
-        product = 1
-        for extent in extents:
-            product *= extent
-        sizes.append(product)
+        sizes.append(math.prod(extents))
     largest = max(sizes, default=1)
     return largest if largest > 1 else None
 

@@ -12,14 +12,14 @@ _EXPONENTIALS = ("exp", "exp2")
 
 
 def check(unit: TritonUnit) -> Iterator[Problem]:
-    scope = unit.scope
+    softmax = _Softmax(unit.scope)
     said: set[ast.AST] = set()
     for node in unit.nodes:
         if not (isinstance(node, ast.BinOp | ast.AugAssign) and isinstance(node.op, ast.Div)):
             continue
         above, below = (node.left, node.right) if isinstance(node, ast.BinOp) else (node.target, node.value)
-        exponentials = _unbounded(scope, above)
-        if exponentials and _sums_exponentials(scope, below):
+        exponentials = softmax.unbounded(above)
+        if exponentials and softmax.sums_exponentials(below):
             first = min(exponentials, key=lambda n: (n.lineno, n.col_offset))
             if first not in said:
                 said.add(first)
@@ -28,25 +28,42 @@ def check(unit: TritonUnit) -> Iterator[Problem]:
                 )
 
 
-def _unbounded(scope: Scope, node: ast.expr) -> list[ast.Call]:
-    """The exponentials in a value whose argument has nothing subtracted, negated or limited."""
-    return [
-        part
-        for part in scope.walk(node, lambda n: scope.tl(n) not in ("load", "sum", *_EXPONENTIALS))
-        if scope.tl(part) in _EXPONENTIALS and part.args and not _is_bounded(scope, part.args[0])
-    ]
+class _Softmax:
+    """What the rule asks of values, each answered once."""
 
+    def __init__(self, scope: Scope) -> None:
+        self._scope = scope
+        self._bounded: dict[ast.expr, bool] = {}
+        self._sums: dict[ast.Call, bool] = {}
 
-def _is_bounded(scope: Scope, argument: ast.expr) -> bool:
-    return any(
-        isinstance(part, ast.Sub | ast.USub) or scope.tl(part) in ("minimum", "clamp", "where", "max", "log", "log2")
-        for part in scope.walk(argument, lambda n: scope.tl(n) != "load")
-    )
+    def unbounded(self, node: ast.expr) -> list[ast.Call]:
+        """The exponentials in a value whose argument has nothing subtracted, negated or limited."""
+        scope = self._scope
+        return [
+            part
+            for part in scope.walk(node, lambda n: scope.tl(n) not in ("load", "sum", *_EXPONENTIALS))
+            if scope.tl(part) in _EXPONENTIALS and part.args and not self._is_bounded(part.args[0])
+        ]
 
+    def sums_exponentials(self, node: ast.expr) -> bool:
+        scope = self._scope
+        sums = (n for n in scope.walk(node, lambda n: scope.tl(n) != "load") if scope.tl(n) == "sum" and n.args)
+        return any(self._is_of_exponentials(one) for one in sums)
 
-def _sums_exponentials(scope: Scope, node: ast.expr) -> bool:
-    sums = (n for n in scope.walk(node, lambda n: scope.tl(n) != "load") if scope.tl(n) == "sum" and n.args)
-    return any(_unbounded(scope, s.args[0]) for s in sums)
+    def _is_of_exponentials(self, total: ast.Call) -> bool:
+        if total not in self._sums:
+            self._sums[total] = bool(self.unbounded(total.args[0]))
+        return self._sums[total]
+
+    def _is_bounded(self, argument: ast.expr) -> bool:
+        scope = self._scope
+        if argument not in self._bounded:
+            self._bounded[argument] = any(
+                isinstance(part, ast.Sub | ast.USub)
+                or scope.tl(part) in ("minimum", "clamp", "where", "max", "log", "log2")
+                for part in scope.walk(argument, lambda n: scope.tl(n) != "load")
+            )
+        return self._bounded[argument]
 
 
 RULE = Rule(
