@@ -57,6 +57,9 @@ from kernelwright.values import (
 
 Report = Callable[[str], None]
 
+MANY_VARIANTS = 8
+"""From here on compiling all variants first, off the GPU, is cheaper than racing those that spill or do not compile."""
+
 
 def silent(stage: str) -> None:
     """A Report for callers that show no progress."""
@@ -333,7 +336,7 @@ class Engine:
         texts = {variant: apply(variant, observation.text) for variant in variants}
         runs_triton = "triton" in next(iter(texts.values()))
         gpu = observation.device.is_gpu
-        if strategy.needs_gpu and len(variants) > 1:
+        if strategy.needs_gpu and len(variants) > MANY_VARIANTS:
             variants = await self._compilable(observation, texts, report, cancel)
             if isinstance(variants, Failure):
                 return variants
