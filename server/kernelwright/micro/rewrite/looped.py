@@ -1,16 +1,12 @@
 """The body of a kernel that walks long rows in steps: one pass a reduction, fewer where a pass can do several."""
 
-from typing import TYPE_CHECKING
-
 from kernelwright.micro.rewrite.program import ELEMENT, ROW, Line, Program
-
-if TYPE_CHECKING:
-    from kernelwright.micro.rewrite.print_rows import Context
+from kernelwright.micro.rewrite.tile_context import Context, tile_lines
 
 _LOWEST = "-3.4028234663852886e38"  # finite, so that lowest - lowest is 0 and -inf - lowest -inf: never NaN
 
 
-def looped_body(context: "Context") -> list[str]:
+def looped_body(context: Context) -> list[str]:
     """Passes over the row, then the pass that stores the result (none for a result of one number a row)."""
     program = context.program
     body = [context.load(o) for o in context.row_operands()]
@@ -47,7 +43,7 @@ def pass_of(program: Program, line: Line) -> list[Line]:
     return [line]
 
 
-def pass_lines(context: "Context", together: list[Line], ready: set[str]) -> list[str]:
+def pass_lines(context: Context, together: list[Line], ready: set[str]) -> list[str]:
     """The pass that computes the lines of `pass_of`; the names in `ready` are there already."""
     if len(together) == 2:
         return _online(context, together[0], together[1], ready)
@@ -56,19 +52,17 @@ def pass_lines(context: "Context", together: list[Line], ready: set[str]) -> lis
     return _single(context, together[0], ready)
 
 
-def _tile_size(context: "Context") -> str:
+def _tile_size(context: Context) -> str:
     return {"row": "[BLOCK]", "rows": "[ROWS, BLOCK]", "strip": "[BLOCK, STRIP]"}[context.shape.kind]
 
 
 def loop(
-    context: "Context", targets: set[str], ready: set[str], inside: list[str], *, backwards: bool = False
+    context: Context, targets: set[str], ready: set[str], inside: list[str], *, backwards: bool = False
 ) -> list[str]:
     """A pass over the row that loads and computes what `targets` need, then does `inside`.
 
     `backwards` begins at the row's end, which the pass before has left in the cache.
     """
-    from kernelwright.micro.rewrite.print_rows import tile_lines
-
     program = context.program
     lines = program.needed(targets, ready)
     needed = set(targets).union(*(set(line.uses) for line in lines)) - ready
@@ -91,7 +85,7 @@ def loop(
     ]
 
 
-def _single(context: "Context", line: Line, ready: set[str]) -> list[str]:
+def _single(context: Context, line: Line, ready: set[str]) -> list[str]:
     tile, size = context.tile, _tile_size(context)
     name, x = f"{line.name}_tile", line.expression
     if line.reduce.startswith("arg"):
@@ -112,7 +106,7 @@ def _single(context: "Context", line: Line, ready: set[str]) -> list[str]:
     return [f"{name} = {start}", *loop(context, set(line.uses), ready, [step]), f"{line.name} = {final}"]
 
 
-def _online(context: "Context", highest: Line, total: Line, ready: set[str]) -> list[str]:
+def _online(context: Context, highest: Line, total: Line, ready: set[str]) -> list[str]:
     """Maximum and sum of exponentials in one pass (Milakov and Gimelshein 2018), a lane at a time.
 
     Of the two exponentials of a step, exp(old maximum - new) and exp(x - new), one is always 1: one is computed.
@@ -135,7 +129,7 @@ def _online(context: "Context", highest: Line, total: Line, ready: set[str]) -> 
     ]
 
 
-def _moments(context: "Context", lines: list[Line], ready: set[str]) -> list[str]:
+def _moments(context: Context, lines: list[Line], ready: set[str]) -> list[str]:
     """Mean and sum of squared deviations in one pass (Welford 1962), lanes combined at the end (Chan et al. 1979).
 
     A lane that is not masked has counted every step, so that one division serves all lanes.
@@ -164,7 +158,7 @@ def _moments(context: "Context", lines: list[Line], ready: set[str]) -> list[str
     ]
 
 
-def _arg(context: "Context", line: Line, ready: set[str]) -> list[str]:
+def _arg(context: Context, line: Line, ready: set[str]) -> list[str]:
     """Each lane keeps its best value and place; the first place wins, and a NaN beats every number, as in torch."""
     tile, size = context.tile, _tile_size(context)
     kind, x = line.reduce.removeprefix("arg"), line.expression

@@ -8,9 +8,9 @@ from kernelwright.micro.rewrite import triton_printer as tp
 from kernelwright.micro.rewrite.layout import call_text
 from kernelwright.micro.rewrite.looped import loop, pass_lines, pass_of
 from kernelwright.micro.rewrite.naming import in_words
-from kernelwright.micro.rewrite.print_rows import TILES, Context
 from kernelwright.micro.rewrite.program import ELEMENT, ROW, Line, Operand, Program
 from kernelwright.micro.rewrite.scope import NotLowerable
+from kernelwright.micro.rewrite.tile_context import TILES, Context
 from kernelwright.micro.rewrite.tiles import Shape
 
 PROGRAMS = 1056  # that keep a large GPU busy: eight for each of 132 multiprocessors
