@@ -32,7 +32,7 @@ def replace(file: Path, expected: str, text: str) -> None:
         target = file.resolve(strict=True)
         if target.read_bytes() != expected.encode("utf-8"):
             raise BadInput(f"{file} changed while it was being optimised; nothing was written.")
-        if not os.access(target, os.W_OK):
+        if not _writable(target):
             raise BadInput(f"{file} is read-only; nothing was written.")
         _put(target, text)
     except OSError as error:
@@ -62,7 +62,7 @@ def check_result(file: Path | None, *sources: Path | None) -> None:
     if any(source is not None and file.resolve() == source.resolve() for source in sources):
         raise BadInput(f"The result would overwrite {file}; name another file for it.")
     writable = file if file.exists() else file.parent
-    if not os.access(writable, os.W_OK):
+    if not _writable(writable):
         raise BadInput(f"The result cannot be written to {file}: {writable} is read-only.")
 
 
@@ -94,6 +94,10 @@ def _like(descriptor: int, target: Path) -> None:
         with contextlib.suppress(PermissionError):
             os.fchown(descriptor, old.st_uid, old.st_gid)
     os.fchmod(descriptor, old.st_mode & 0o7777)
+
+
+def _writable(path: Path) -> bool:
+    return os.access(path, os.W_OK, effective_ids=os.access in os.supports_effective_ids)
 
 
 def _why(error: OSError) -> str:

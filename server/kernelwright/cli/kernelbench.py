@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import re
 import time
 from pathlib import Path
@@ -55,8 +56,7 @@ def run_level(
             **result,
         }
         result["seconds"] = round(time.monotonic() - started, 1)
-        with out.open("a", encoding="utf-8") as lines:
-            lines.write(json.dumps(wire.encode(result)) + "\n")
+        _append(out, json.dumps(wire.encode(result)))
         OUT.print(f"{level}-{number:<3} {file.stem[:48]:<48} {escape(one_line(result))}")
     show_table([r for r in read_results(out) if r["level"] == level])
     return DONE
@@ -79,16 +79,32 @@ def task_files(folder: Path, level: int, tasks: str) -> list[tuple[int, Path]]:
     return sorted(pair for pair in numbered if pair[0] in wanted)
 
 
+def _append(out: Path, line: str) -> None:
+    """Add a line, also after one that a kill has cut off. Raises BadInput."""
+    try:
+        with out.open("ab+") as results:
+            size = results.seek(0, os.SEEK_END)
+            if size:
+                results.seek(size - 1)
+            cut_off = size > 0 and results.read(1) != b"\n"
+            results.write(("\n" if cut_off else "").encode() + line.encode() + b"\n")
+    except OSError as error:
+        raise BadInput(f"The result cannot be written to {out}: {error.strerror}; the lines before are kept.") from None
+
+
 def read_results(out: Path) -> list[dict]:
-    """The lines of a results file; a last line that was cut off by a kill is left out."""
+    """The lines of a results file; a line that was cut off by a kill is left out. Raises BadInput."""
     if not out.exists():
         return []
     results = []
-    for line in out.read_text(encoding="utf-8").splitlines():
+    for number, line in enumerate(files.read(out).splitlines(), 1):
         try:
-            results.append(json.loads(line))
+            result = json.loads(line)
         except json.JSONDecodeError:
             continue
+        if not isinstance(result, dict) or not {"level", "task", "steps"} <= result.keys():
+            raise BadInput(f"Line {number} of {out} is not a result of this benchmark; choose another --out.")
+        results.append(result)
     return results
 
 

@@ -1,0 +1,167 @@
+"""Bad input: exit status 2, one sentence that says what to change, no traceback, and nothing lost."""
+
+import os
+import subprocess
+import sys
+import sysconfig
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from cli.terminal import COPY, SCORE, SMALL, file, kernelwright
+
+CASES: list[tuple[str, str | bytes, tuple[str, ...], str]] = [
+    ("empty file", "", (), "has no kernel: no launched @triton.jit function, no nn.Module, no tensor function."),
+    ("no kernel", "print('hello')\n", (), "has no kernel: no launched @triton.jit function"),
+    ("no workload", SMALL.split("# workload")[0], (), "add '# workload: Score(randn(…))' above it."),
+    (
+        "no such generator",
+        SMALL.replace("randn(8", "rnadn(8"),
+        (),
+        "line 15 cannot be used: There is no generator rnadn",
+    ),
+    ("broken workload", SMALL.replace("16))", "16)"), (), "The workload on line 15 cannot be used"),
+    ("not UTF-8", b'x = "\xe9"\n', (), "is not UTF-8 (byte 5); save it as UTF-8 first."),
+    ("unknown kernel", SMALL, ("--kernel", "Other"), "has no kernel 'Other'; it has Score."),
+    (
+        "unknown strategy",
+        SMALL,
+        ("--strategy", "torch.magic"),
+        "There is no strategy 'torch.magic'; choose one of torch.",
+    ),
+    (
+        "strategy of another language",
+        SMALL,
+        ("--strategy", "triton.autotune"),
+        "triton.autotune is not for torch kernels such as Score; choose one of torch.",
+    ),
+    (
+        "several kernels",
+        SMALL + SMALL.replace("Score", "Other"),
+        (),
+        "has several kernels with a workload; choose one with --kernel: Score, Other.",
+    ),
+    ("no interpreter", SMALL, ("--interpreter", "/no/such/python"), "The interpreter /no/such/python does not exist"),
+    ("not a Python", SMALL, ("--interpreter", "/bin/true"), "/bin/true did not start as a Python"),
+    (
+        "result in no folder",
+        SMALL,
+        ("--json", "/no/such/folder/out.json"),
+        "the folder /no/such/folder does not exist.",
+    ),
+    ("result is a folder", SMALL, ("--json", "/"), "/ is a folder; name a file for the result."),
+    # Those below run the file.
+    ("workload raises", SMALL.replace("randn(8, 16)", "randn(8, 15)"), (), "Calling Score raised RuntimeError: "),
+    ("missing package", "import not_a_package\n" + SMALL, (), "The file imports 'not_a_package', which "),
+    ("import raises", "raise ValueError('no')\n" + SMALL, (), "Importing the file failed at line 1: ValueError: no."),
+    (
+        "syntax error",
+        SMALL.replace("self.linear(x)\n", "self.linear(x\n"),
+        (),
+        "line 11: SyntaxError: '(' was never closed",
+    ),
+    ("syntax error in Triton", COPY.replace("BLOCK=256)", "BLOCK==)"), (), "line 14: SyntaxError: invalid syntax"),
+]
+
+
+@pytest.mark.parametrize(("text", "options", "sentence"), [case[1:] for case in CASES], ids=[case[0] for case in CASES])
+def test_one_sentence(tmp_path: Path, text: str | bytes, options: tuple[str, ...], sentence: str) -> None:
+    path = file(tmp_path, text)
+    before = path.read_bytes()
+    ended = kernelwright("optimize", path, "--write", *options)
+    assert ended.exit_code == 2, ended.output
+    assert sentence in ended.stderr
+    assert ended.stderr.count("kernelwright: ") == 1
+    assert "Traceback" not in ended.output
+    assert path.read_bytes() == before
+    assert [p.name for p in tmp_path.iterdir() if p.name != ".kernelwright"] == [path.name]
+
+
+def test_a_path_that_is_no_file(tmp_path: Path) -> None:
+    for command in ("optimize", "verify", "measure", "revert", "history"):
+        ended = kernelwright(command, tmp_path / "absent.py")
+        assert ended.exit_code == 2
+        assert "absent.py does not exist" in ended.stderr
+    ended = kernelwright("optimize", tmp_path)
+    assert ended.exit_code == 2
+    assert "is a folder; name a Python file." in ended.stderr
+
+
+def test_what_is_judged_against_must_be_there(tmp_path: Path) -> None:
+    ended = kernelwright("verify", file(tmp_path, SMALL), "--against", tmp_path / "absent.py")
+    assert ended.exit_code == 2
+    assert "absent.py does not exist." in ended.stderr
+
+
+def test_a_result_never_overwrites_the_file(tmp_path: Path) -> None:
+    path = file(tmp_path, SMALL)
+    ended = kernelwright("verify", path, "--json", path)
+    assert ended.exit_code == 2
+    assert "The result would overwrite" in ended.stderr
+    assert path.read_text() == SMALL
+
+
+def test_options_that_do_not_parse(tmp_path: Path) -> None:
+    assert kernelwright("optimize", file(tmp_path, SMALL), "--steps", "0").exit_code == 2
+    assert kernelwright("no-such-command").exit_code == 2
+    ended = kernelwright("strategies", "--language", "fortran")
+    assert ended.exit_code == 2
+    assert "There is no language 'fortran'; choose one of triton, torch, cuda." in ended.stderr
+
+
+@pytest.fixture(scope="module")
+def interpreter(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """An environment like this one, without the packages whose names begin as given."""
+
+    def without(name: str) -> Path:
+        folder = tmp_path_factory.mktemp("environment")
+        subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
+        packages = next(folder.glob("lib/python*/site-packages"))
+        for package in Path(sysconfig.get_paths()["purelib"]).iterdir():
+            if not package.name.startswith((name, "__pycache__", "_virtualenv", "distutils-precedence")):
+                (packages / package.name).symlink_to(package)
+        return folder / "bin" / "python"
+
+    return without
+
+
+@pytest.mark.parametrize(("package", "text"), [("torch", SMALL), ("triton", COPY)])
+def test_a_missing_package_is_named(
+    tmp_path: Path, interpreter: Callable[[str], Path], package: str, text: str
+) -> None:
+    python = interpreter(package)
+    ended = kernelwright("optimize", file(tmp_path, text), "--interpreter", python)
+    assert ended.exit_code == 2, ended.output
+    assert f"{package} is not installed in" in ended.stderr or f"imports '{package}', which" in ended.stderr
+    assert "--interpreter" in ended.stderr
+
+
+def test_a_long_file_is_answered(tmp_path: Path) -> None:
+    functions = "".join(f"def f{i}(a):\n    return a + {i}\n" for i in range(25_000))
+    started = time.monotonic()
+    ended = kernelwright("optimize", file(tmp_path, f"{SMALL}\n{functions}"), "--kernel", "Nope")
+    assert ended.exit_code == 2
+    assert "has no kernel 'Nope'" in ended.stderr
+    assert time.monotonic() - started < 10
+
+
+def test_a_full_disk(tmp_path: Path) -> None:
+    ended = kernelwright("verify", file(tmp_path, SMALL), "--json", "/dev/full")
+    assert ended.exit_code == 2
+    assert "The result cannot be written to /dev/full: No space left on device." in ended.stderr
+    assert "Verified: passed" in ended.stdout
+    assert Path("/dev/full").is_char_device()
+
+
+def test_a_workspace_that_cannot_keep_a_journal(tmp_path: Path) -> None:
+    (tmp_path / ".kernelwright").write_text("not a folder")
+    path = file(tmp_path, SCORE)
+    ended = kernelwright("optimize", path, "--write", "--strategy", "torch.reassociate")
+    assert ended.exit_code == 0, ended.output
+    assert "steps are kept in memory and end with" in ended.stderr
+    assert "kept" in ended.stdout
+    assert "torch.sum(y" not in path.read_text()
+    assert (tmp_path / ".kernelwright").read_text() == "not a folder"
+    assert sorted(os.listdir(tmp_path)) == [".kernelwright", "score.py"]
