@@ -6,9 +6,14 @@ import pytest
 import torch
 
 from kernelwright.macro.strategies.torch_channels_last import STRATEGY
+from kernelwright.macro.strategies.torch_fuse_pointwise import STRATEGY as FUSE
 from kernelwright.macro.strategy import Observation
 from kernelwright.values import Device, Refusal, apply
 from micro.rewrite.observe import observe
+from micro.rewrite.test_fused_numerics import problems
+from proof.worker.trials import ended_by
+
+pytest.importorskip("triton")
 
 GPU = Device("cuda", "NVIDIA H200", compute_capability=90)
 
@@ -264,3 +269,24 @@ def test_the_answer_waits_for_the_graph() -> None:
     answer = STRATEGY.applies(replace(observed(STRATEGY.example.before), graph=None))
     assert isinstance(answer, Refusal)
     assert answer.pending
+
+
+@pytest.mark.parametrize("name", ["relu and bias", "transposed volume"])
+def test_a_fusion_afterwards_writes_the_contiguous_result(name: str) -> None:
+    text = MODULES[name]
+    observation = observe(variants(text)[-1])
+    actions = FUSE.applies(observation)
+    assert isinstance(actions, tuple), actions
+    assert actions[0].region.label.endswith(", contiguous")
+    edits = FUSE.rewrite(observation, actions[0])
+    assert isinstance(edits, tuple), edits
+    fused = apply(edits[0], observation.text)
+    assert "memory_format=torch.contiguous_format" in fused
+    assert problems([(name, text, fused)]) == {}
+
+
+def test_the_gate_accepts_weights_with_other_strides_and_no_result_with_other_strides() -> None:
+    text = MODULES["relu and bias"]
+    with_weights = variants(text)[0]
+    assert ended_by(text, with_weights) == "passed"
+    assert ended_by(text, with_weights.replace("(x + self.bias).contiguous()", "x + self.bias")) == "layout"
