@@ -4,6 +4,7 @@ The gain follows the roofline (Williams, Waterman and Patterson, 2009): a memory
 `total` bytes less takes (total - saved) / total of its time. What a measurement has already shown bounds the hope.
 """
 
+import dataclasses
 import functools
 
 from kernelwright.macro.policy import Candidate, Policy, Scored
@@ -46,8 +47,19 @@ def expected_gain(min_gain: float = 0.02) -> Policy:
 def _score_all(observation: Observation, candidates: tuple[Candidate, ...], *, min_gain: float) -> tuple[Scored, ...]:
     offered = [(one.strategy, one.action) for one in candidates if one.strategy is not None]
     scored = [_score(observation, strategy, action, min_gain) for strategy, action in offered]
+    scored = _layout_before_fusion([strategy.family for strategy, _ in offered], scored, min_gain)
     scored.append(_stop(observation, scored, _waiting(observation, offered, min_gain), min_gain))
     return tuple(sorted(scored, key=_rank))
+
+
+def _layout_before_fusion(families: list[Family], scored: list[Scored], min_gain: float) -> list[Scored]:
+    """A layout worth trying goes ahead of the fusions: a fused kernel is written for the layout that it finds."""
+    fusions = [one.score for family, one in zip(families, scored, strict=True) if family is Family.FUSION]
+    ahead = max(fusions, default=0.0) + 1e-3
+    return [
+        dataclasses.replace(one, score=ahead) if family is Family.LAYOUT and min_gain <= one.score < ahead else one
+        for family, one in zip(families, scored, strict=True)
+    ]
 
 
 def _rank(one: Scored) -> tuple[float, str, int, int, str]:
