@@ -187,3 +187,26 @@ def test_what_one_reduction_may_gain(forward: str, setup: str, inputs: str, leas
     assert isinstance(actions, tuple)
     scored = best_of(expected_gain()(observation, (Candidate(ROWS, actions[0]),)), ROWS.id)
     assert least <= scored.expected_gain <= most
+
+
+BIAS, SCALED = "self.bias = nn.Parameter(torch.zeros(16))", "self.scale = 2.0"
+
+
+@pytest.mark.parametrize(
+    ("strategy", "forward", "setup", "name", "words"),
+    [
+        (ROWS, "return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-6)", "pass", "rms_norm", "RMSNorm"),
+        (ROWS, "return x / (x.pow(2).mean(-1, keepdim=True) + 1e-6).sqrt()", "pass", "rms_norm", "RMSNorm"),
+        (ROWS, "return x / x.norm(dim=1, keepdim=True)", "pass", "l2_normalize", "L2 normalization"),
+        (ROWS, "return ((x - x.flip(0)) ** 2).mean()", "pass", "mse_loss", "Mean squared error"),
+        (ROWS, "return (x * torch.sigmoid(x)).sum(1)", "pass", "silu_sum", "SiLU and sum"),
+        (ROWS, "return (x.sin() * torch.sigmoid(x)).sum(1)", "pass", "sin_sigmoid_sum", "Sin, sigmoid, multiply"),
+        (POINTWISE, "return nn.functional.gelu(x + self.bias) + x", BIAS, "bias_gelu_residual", "Bias add, GELU and residual"),
+        (POINTWISE, "return 0.5 * x * (1 + torch.tanh(0.79788 * (x + 0.044715 * x**3)))", "pass", "gelu", "GELU in one"),
+        (POINTWISE, "return (torch.relu(x + 1) * self.scale).clamp(max=3).tanh()", SCALED, "relu_tanh", "Add, ReLU"),
+    ],
+)  # fmt: skip
+def test_names_and_words(strategy: Strategy, forward: str, setup: str, name: str, words: str) -> None:
+    after = best(strategy, module(forward, setup))
+    assert f"def fused_{name}(" in after
+    assert f'"""{words}' in after

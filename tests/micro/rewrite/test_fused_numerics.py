@@ -10,6 +10,11 @@ import pytest
 
 from kernelwright.macro.strategies import torch_fuse_pointwise, torch_fuse_row_reduction
 from kernelwright.macro.strategy import Strategy
+from kernelwright.micro.rewrite.candidates import observed, region_of
+from kernelwright.micro.rewrite.print_rows import print_rows, row_length
+from kernelwright.micro.rewrite.regions import group_text
+from kernelwright.micro.rewrite.tiles import Shape
+from kernelwright.micro.rewrite.triton_printer import pointers
 from kernelwright.values import apply
 from micro.rewrite.fused_modules import POINTWISE, REDUCTIONS, FusedModule
 from micro.rewrite.observe import observe
@@ -55,6 +60,45 @@ def test_every_variant_computes_the_same() -> None:
     pairs = [pair for module in small for pair in rewritten(torch_fuse_row_reduction.STRATEGY, module)[1:]]
     assert len(pairs) >= 10
     assert problems(pairs) == {}
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [Shape("row", 16, 4, looped=True, backwards=True), Shape("row", 32, 4, looped=True, stages=3)],
+    ids=lambda shape: shape.described,
+)
+def test_rows_that_are_walked_in_steps(shape: Shape) -> None:
+    """The tiles of long rows, on rows short enough for the interpreter."""
+    names = {
+        "row-0",
+        "row-1",
+        "row-5",
+        "row-9",
+        "row-14",
+        "row-15",
+        "row-17",
+        "layer-norm",
+        "group-norm",
+        "view-between",
+    }
+    modules = [module for module in REDUCTIONS if module.name in names]
+    assert len(modules) == len(names)
+    assert problems([(module.name, module.text, walked(module, shape)) for module in modules]) == {}
+
+
+def walked(module: FusedModule, shape: Shape) -> str:
+    """The module rewritten with one given tile."""
+    observation = observe(module.text)
+    source = observed(module.text, observation.graph)
+    action = torch_fuse_row_reduction.STRATEGY.applies(observation)[0]
+    region, edit = region_of(source, action, rows=True)
+    groups, numbers = group_text(source.graph, region, edit)
+    program = region.program
+    length = row_length(program, groups)
+    printed = print_rows(program, "float32", ("row_kernel", "fused_rows"), shape, length, numbers, module.text)
+    assert "in steps of BLOCK" in printed.definitions
+    call = edit.call("fused_rows", pointers(program), [*program.scalars.values(), *numbers.values()])
+    return apply(edit.with_call(call, printed.definitions, ("torch", "triton", "tl")), module.text)
 
 
 def test_a_wrong_kernel_is_noticed() -> None:
