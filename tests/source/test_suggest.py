@@ -123,7 +123,7 @@ def test_from_a_benchmark(text: str, expected: list[str]) -> None:
         ("", "No benchmark or test"),
         ("def test_f(x):\n    f(x)\n", "No benchmark or test"),
         ("def test_f():\n    f(3)\n", "No benchmark or test"),
-        ("def test_f(:\n", "does not parse"),
+        ("def test_f(:\n    f(x)\n", "does not parse"),
     ],
 )
 def test_what_cannot_be_taken(text: str, words: str) -> None:

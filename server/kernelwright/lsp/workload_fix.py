@@ -13,19 +13,18 @@ CODE = "no-workload"
 def lacking(snapshot: Snapshot) -> Iterator[tuple[Kernel, str]]:
     """Kernels that cannot be called, with the reason; not those whose own workload line is wrong, which is said there."""
     for kernel in snapshot.kernels:
-        workload = snapshot.workload(kernel)
-        if isinstance(workload, Refusal) and workload.line is None:
-            yield kernel, workload.reason
+        if (reason := _lacks(snapshot, kernel)) is not None:
+            yield kernel, reason
 
 
 def fixes(snapshot: Snapshot, where: lsp.Range) -> Iterator[tuple[str, lsp.Range, str, Edits]]:
     """Lines taken over from calls in the file, and a line guessed from the signature, for kernels named in `where`."""
     from kernelwright.source.workload import from_benchmark, suggest_line
 
-    for kernel, _ in lacking(snapshot):
-        place = snapshot.name_range(kernel)
-        if not (place.start.line <= where.end.line and where.start.line <= place.end.line):
+    for kernel in snapshot.kernels:
+        if not where.start.line <= kernel.name_line <= where.end.line or _lacks(snapshot, kernel) is None:
             continue
+        place = snapshot.name_range(kernel)
         taken = from_benchmark(snapshot.text, kernel)
         if not isinstance(taken, Refusal):
             title = f"Write workload lines for {kernel.entry} from the calls in this file"
@@ -34,6 +33,11 @@ def fixes(snapshot: Snapshot, where: lsp.Range) -> Iterator[tuple[str, lsp.Range
         if not isinstance(guessed, Refusal):
             title = f"Write a workload line for {kernel.entry} from its parameters"
             yield title, place, CODE, _above(snapshot, kernel, (guessed,))
+
+
+def _lacks(snapshot: Snapshot, kernel: Kernel) -> str | None:
+    workload = snapshot.workload(kernel)
+    return workload.reason if isinstance(workload, Refusal) and workload.line is None else None
 
 
 def _above(snapshot: Snapshot, kernel: Kernel, lines: tuple[str, ...]) -> Edits:
