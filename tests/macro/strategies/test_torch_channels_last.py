@@ -186,6 +186,16 @@ def test_line_breaks_and_other_lines_stay() -> None:
     assert "        return (x + self.bias).contiguous()  # später\r\n" in after
 
 
+def test_a_convolution_that_cannot_be_converted_does_not_keep_the_others_back() -> None:
+    text = module(
+        "x = self.norm(F.relu(self.conv(x)))\nfor layer in self.layers:\n    x = layer(x)\nreturn x.sum()",
+        f"{CONV}\nself.norm = nn.GroupNorm(4, 32)\nself.layers = nn.ModuleList([nn.Conv2d(32, 32, 3), nn.Tanh()])",
+    )
+    after = variants(text)[0]
+    assert "self.conv(x.contiguous(memory_format=torch.channels_last))" in after
+    assert "x = layer(x)\n" in after
+
+
 def gain(text: str) -> float:
     actions = STRATEGY.applies(observed(text))
     assert isinstance(actions, tuple), actions

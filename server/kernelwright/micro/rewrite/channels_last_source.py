@@ -64,8 +64,11 @@ def plan(source: SourceMap, dtypes: frozenset[str]) -> Plan | Refusal:
             continue
         entry = _entry(source, node)
         if isinstance(entry, Refusal):
-            return entry
+            reason = entry
+            continue
         converted[node.where] = (entry, CONVOLUTIONS[node.op])  # type: ignore[index]
+    if not converted:
+        return reason
     after = layouts(source, frozenset(converted))
     if after.strided:
         node = after.strided[0]
