@@ -6,10 +6,10 @@ import operator
 import re
 from collections.abc import Callable, Mapping
 
-from kernelwright.source.outline import Function, RawLaunch
+from kernelwright.source.bodies import NAME
+from kernelwright.source.definitions import Function, RawLaunch
 from kernelwright.values import Estimate, Facts, TensorSpec
 
-_NAME = re.compile(r"[^\W\d]\w*")
 _LARGEST = 2**80  # bytes and operations of one launch are fewer
 _SHAPE = re.compile(r"(\w+)\.(?:shape|size\(\))$")
 _SAME_SHAPE = re.compile(
@@ -36,12 +36,11 @@ def estimate_triton(
         for parameter in _parameters_in(access.pointer, assignments, facts.parameters):
             if names.is_tensor(arguments.get(parameter, "")):
                 moved.setdefault(arguments[parameter], set()).add("store" if access.kind == "store" else "load")
-    parameters = tuple(name for name, _ in launcher.parameters)
     if not moved:
-        return Estimate(parameters=parameters)
+        return Estimate(parameters=launcher.parameters)
     numels = {tensor: names.numel(tensor) for tensor in moved}
     if any(numel is None for numel in numels.values()):
-        return Estimate(parameters=parameters)
+        return Estimate(parameters=launcher.parameters)
     by_type: dict[str, dict[str, int]] = {}
     for tensor, kinds in moved.items():
         counts = by_type.setdefault(names.typed_by(tensor) or tensor, {})
@@ -51,7 +50,7 @@ def estimate_triton(
     stored = [numels[tensor] for tensor, kinds in moved.items() if "store" in kinds]
     flops = _flops(facts, arguments, stored, [numel for numel in numels.values() if numel])
     typed_by = next((names.typed_by(t) for t, kinds in moved.items() if "load" in kinds), None)
-    return Estimate(moved_bytes, flops, names.sizes, parameters, typed_by)
+    return Estimate(moved_bytes, flops, names.sizes, launcher.parameters, typed_by)
 
 
 def _summed(counts: Mapping[str, int]) -> str:
@@ -75,8 +74,8 @@ def _parameters_in(
     """The kernel's parameters that a pointer is built from, through the names assigned on the way."""
     values: dict[str, set[str]] = {}
     for target, value in assignments:
-        values.setdefault(target, set()).update(_NAME.findall(value))
-    found, open_ = set(), [*_NAME.findall(pointer)]
+        values.setdefault(target, set()).update(NAME.findall(value))
+    found, open_ = set(), [*NAME.findall(pointer)]
     seen: set[str] = set()
     while open_:
         name = open_.pop()
@@ -93,7 +92,7 @@ class _Names:
     """What a launcher's names are: tensors with their number of elements, sizes with where they come from."""
 
     def __init__(self, launcher: Function) -> None:
-        self._parameters = dict(launcher.parameters)
+        self._parameters = frozenset(launcher.parameters)
         self._values: dict[str, str] = {}
         self._shapes: dict[str, tuple[str, ...]] = {}
         self._reshaped: set[str] = set()

@@ -7,6 +7,7 @@ from tree_sitter import Node
 from kernelwright.source.document import Document
 from kernelwright.source.imports import Aliases, dotted
 from kernelwright.source.strides import Strides
+from kernelwright.source.syntax import argument, argument_text, called, parameters_of, walk
 from kernelwright.source.tensors import MATMULS, REDUCTIONS, torch_operation, words
 from kernelwright.values import Access, Dot, Facts, Loop, Reduction
 
@@ -15,6 +16,8 @@ _TL_REDUCTIONS = words("sum max min argmax argmin xor_sum reduce reduce_or softm
 _NO_ARITHMETIC = words(
     "cast reshape view trans permute broadcast_to expand_dims join split cat dot store static_assert"
 )
+_FROM_MEMORY = (_TL + "load", _TL + "atomic_add")
+_SUMMED = ("binary_operator", "parenthesized_expression", "call", "attribute")  # what may stand around a dot in a sum
 _DTYPE = re.compile(r"\b(?:float(?:64|32|16)|bfloat16|float8\w*|int(?:64|32|16|8)|uint(?:64|32|16|8)|int1)\b")
 
 
@@ -24,15 +27,15 @@ def triton_facts(document: Document, function: Node, decorators: tuple[Node, ...
     reader = _Triton(document, aliases)
     if body is not None:
         reader.read(body)
-    parameters, constexprs = _parameters(document, function, aliases)
+    parameters = parameters_of(document, function)
     return Facts(
         accesses=tuple(reader.accesses),
         loops=tuple(reader.loops),
         reductions=tuple(reader.reductions),
         dots=tuple(reader.dots),
         dtypes=tuple(sorted(set(_DTYPE.findall(document.content(function))))),
-        constexprs=constexprs,
-        parameters=parameters,
+        constexprs=tuple(p.name for p in parameters if p.annotation.strip("\"' ").endswith("constexpr")),
+        parameters=tuple(p.name for p in parameters),
         autotune_configs=sum(_configs(document, decorator, aliases) for decorator in decorators),
         statements=reader.statements,
         operations=reader.operations,
@@ -55,7 +58,7 @@ def torch_facts(document: Document, function: Node, aliases: Aliases) -> Facts:
         elif node.type == "call":
             operation = torch_operation(document, node, aliases)
             if operation in REDUCTIONS:
-                axis = _argument(document, node, "dim", 0 if _is_method(document, node, aliases) else 1)
+                axis = argument_text(document, node, "dim", 0 if _is_method(document, node, aliases) else 1)
                 reductions.append(Reduction(node.start_point.row, operation, axis, looped))
             elif operation in MATMULS:
                 dots.append(Dot(node.start_point.row))
@@ -64,14 +67,13 @@ def torch_facts(document: Document, function: Node, aliases: Aliases) -> Facts:
             if operator is not None and operator.type == "@":
                 dots.append(Dot(node.start_point.row))
         stack.extend((child, looped) for child in reversed(node.named_children))
-    parameters, _ = _parameters(document, function, aliases)
     dtypes = sorted(set(_DTYPE.findall(document.content(function))))
     return Facts(
         loops=tuple(loops),
         reductions=tuple(reductions),
         dots=tuple(dots),
         dtypes=tuple(dtypes),
-        parameters=parameters,
+        parameters=tuple(p.name for p in parameters_of(document, function)),
         statements=statements,
     )
 
@@ -93,31 +95,38 @@ class _Triton:
         self._loaded: set[str] = set()
 
     def read(self, body: Node) -> None:
-        stack = [(body, False, False)]
+        # Each node with whether it is in a loop and what `+=` adds it to; an assignment again when its parts are done.
+        stack: list[tuple[Node, bool, str | None, bool]] = [(body, False, None, False)]
         while stack:
-            node, looped, done = stack.pop()
+            node, looped, accumulator, done = stack.pop()
+            kind = node.type
             if done:
                 self.strides.assign(node)
                 self._remember_descriptor(node)
                 self._count(node)
                 continue
-            if node.type in ("string", "comment", "function_definition"):
+            if kind in ("string", "comment", "function_definition"):
                 continue
             self.statements += _is_statement(node)
-            if node.type in ("for_statement", "while_statement"):
+            if kind in ("for_statement", "while_statement"):
                 self.loops.append(_loop(self.document, node))
                 looped = True
-            elif node.type == "call":
-                self._call(node, looped)
-            elif node.type in ("assignment", "augmented_assignment"):
-                stack.append((node, looped, True))
-            stack.extend((child, looped, False) for child in reversed(node.named_children))
+            elif kind == "call":
+                self._call(node, looped, accumulator)
+            elif kind in ("assignment", "augmented_assignment"):
+                stack.append((node, looped, None, True))
+            if kind == "augmented_assignment":
+                left = node.child_by_field_name("left")
+                accumulator = self.document.content(left) if left is not None else None
+            elif kind not in _SUMMED:
+                accumulator = None
+            stack.extend((child, looped, accumulator, False) for child in reversed(node.named_children))
 
-    def _call(self, node: Node, looped: bool) -> None:
+    def _call(self, node: Node, looped: bool, accumulator: str | None) -> None:
         function = node.child_by_field_name("function")
         if function is None:
             return
-        name = dotted(self.document, function, self.aliases)
+        name = called(self.document, node, self.aliases)
         line = node.start_point.row
         if name is None:
             self._method(node, function, looped)
@@ -128,12 +137,11 @@ class _Triton:
         elif short.startswith("atomic_"):
             self._access("atomic", node, looped)
         elif short in _TL_REDUCTIONS:
-            self.reductions.append(Reduction(line, short, _argument(self.document, node, "axis", 1), looped))
+            self.reductions.append(Reduction(line, short, argument_text(self.document, node, "axis", 1), looped))
         elif short in ("dot", "dot_scaled"):
-            accumulator = _argument(self.document, node, "acc", 2 if short == "dot" else None)
-            accumulator = accumulator or self._added_to(node)
-            out_dtype = _argument(self.document, node, "out_dtype", None)
-            self.dots.append(Dot(line, accumulator, out_dtype))
+            given = argument_text(self.document, node, "acc", 2 if short == "dot" else None)
+            out_dtype = argument_text(self.document, node, "out_dtype", None)
+            self.dots.append(Dot(line, given or accumulator, out_dtype))
 
     def _method(self, node: Node, function: Node, looped: bool) -> None:
         """`desc.load(…)` of a tensor descriptor, and reductions written as methods."""
@@ -144,11 +152,11 @@ class _Triton:
         if name in ("load", "store") and text in self._descriptors:
             self.accesses.append(Access(name, node.start_point.row, text, innermost_stride=1, in_loop=looped))
         elif name in _TL_REDUCTIONS and dotted(self.document, value, self.aliases) is None:
-            axis = _argument(self.document, node, "axis", 0)
+            axis = argument_text(self.document, node, "axis", 0)
             self.reductions.append(Reduction(node.start_point.row, name, axis, looped))
 
     def _access(self, kind: str, node: Node, looped: bool) -> None:
-        pointer = _argument_node(self.document, node, "pointer", 0)
+        pointer = argument(self.document, node, "pointer", 0)
         if pointer is None:
             return
         position = {"load": 1, "store": 2, "atomic": 2}[kind]
@@ -157,95 +165,59 @@ class _Triton:
                 kind,
                 node.start_point.row,
                 self.document.content(pointer),
-                _argument(self.document, node, "mask", position),
-                _argument(self.document, node, "other", 2) if kind == "load" else None,
+                argument_text(self.document, node, "mask", position),
+                argument_text(self.document, node, "other", 2) if kind == "load" else None,
                 self.strides.innermost(pointer),
                 looped,
             )
         )
-
-    def _added_to(self, node: Node) -> str | None:
-        parent = node.parent
-        while parent is not None and parent.type in (
-            "binary_operator",
-            "parenthesized_expression",
-            "call",
-            "attribute",
-        ):
-            parent = parent.parent
-        if parent is not None and parent.type == "augmented_assignment":
-            left = parent.child_by_field_name("left")
-            return self.document.content(left) if left is not None else None
-        return None
 
     def _count(self, assignment: Node) -> None:
         """Arithmetic on what comes from a load; that on pointers, masks and loop counters is not counted."""
         left, right = assignment.child_by_field_name("left"), assignment.child_by_field_name("right")
         if left is None or right is None:
             return
-        touched, operations = self._arithmetic(right)
-        if assignment.type == "augmented_assignment" and touched:
-            operations += 1
-        if touched:
-            self._loaded.add(self.document.content(left))
-            self.operations += operations
+        operations = self._arithmetic(right)
+        if operations is None:
+            return
+        self._loaded.add(self.document.content(left))
+        self.operations += operations + (assignment.type == "augmented_assignment")
 
-    def _arithmetic(self, node: Node) -> tuple[bool, int]:
-        """Whether an expression depends on a load, and how many operations it makes on such values."""
-        if node.type == "identifier":
-            return self.document.content(node) in self._loaded, 0
-        name = None
-        if node.type == "call":
-            function = node.child_by_field_name("function")
-            name = dotted(self.document, function, self.aliases) if function is not None else None
-            if name in (_TL + "load", _TL + "atomic_add"):
-                return True, 0
-        parts = [self._arithmetic(child) for child in node.named_children if child.type not in ("string", "comment")]
-        touched = any(t for t, _ in parts)
-        operations = sum(count for _, count in parts)
-        computes = node.type == "binary_operator" or (
-            name is not None and name.startswith(_TL) and name[len(_TL) :] not in _NO_ARITHMETIC
-        )
-        return touched, operations + (1 if touched and computes else 0)
+    def _arithmetic(self, expression: Node) -> int | None:
+        """How many operations an expression makes on values that come from a load; None when it depends on none."""
+        above: list[int] = []  # for each node visited the index of the one around it
+        computes: list[bool] = []
+        touched: set[int] = set()
+        stack = [(expression, -1)]
+        while stack:
+            node, around = stack.pop()
+            name = called(self.document, node, self.aliases)
+            index = len(above)
+            above.append(around)
+            computes.append(
+                node.type == "binary_operator"
+                or (name is not None and name.startswith(_TL) and name[len(_TL) :] not in _NO_ARITHMETIC)
+            )
+            if name in _FROM_MEMORY or (node.type == "identifier" and self.document.content(node) in self._loaded):
+                computes[index] = False
+                while index >= 0 and index not in touched:
+                    touched.add(index)
+                    index = above[index]
+                continue
+            stack.extend((child, index) for child in node.named_children if child.type not in ("string", "comment"))
+        return sum(computes[index] for index in touched) if touched else None
 
     def _remember_descriptor(self, node: Node) -> None:
         left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
         if left is None or right is None or right.type != "call":
             return
-        function = right.child_by_field_name("function")
-        name = dotted(self.document, function, self.aliases) if function is not None else None
+        name = called(self.document, right, self.aliases)
         if name is not None and name.endswith("make_tensor_descriptor"):
             self._descriptors.add(self.document.content(left))
 
 
-def _parameters(document: Document, function: Node, aliases: Aliases) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    names, constexprs = [], []
-    listed = function.child_by_field_name("parameters")
-    for child in listed.named_children if listed else ():
-        if child.type in ("comment", "ERROR"):
-            continue
-        name = child.child_by_field_name("name") or next(
-            (c for c in (child, *child.named_children) if c.type == "identifier"), None
-        )
-        if name is None:
-            continue
-        names.append(document.content(name))
-        annotation = child.child_by_field_name("type")
-        if annotation is not None and document.content(annotation).strip("\"' ").endswith("constexpr"):
-            constexprs.append(names[-1])
-    return tuple(names), tuple(constexprs)
-
-
 def _configs(document: Document, decorator: Node, aliases: Aliases) -> int:
-    count, stack = 0, [decorator]
-    while stack:
-        node = stack.pop()
-        if node.type == "call":
-            function = node.child_by_field_name("function")
-            if function is not None and dotted(document, function, aliases) == "triton.Config":
-                count += 1
-        stack.extend(node.named_children)
-    return count
+    return sum(called(document, node, aliases) == "triton.Config" for node in walk(decorator))
 
 
 def _loop(document: Document, node: Node) -> Loop:
@@ -254,7 +226,7 @@ def _loop(document: Document, node: Node) -> Loop:
         condition = node.child_by_field_name("condition")
         return Loop(line, "", document.content(condition) if condition is not None else "")
     left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
-    step = _argument(document, right, "step", 2) if right is not None and right.type == "call" else None
+    step = argument_text(document, right, "step", 2) if right is not None and right.type == "call" else None
     return Loop(
         line,
         document.content(left) if left is not None else "",
@@ -268,27 +240,4 @@ def _is_statement(node: Node) -> bool:
 
 
 def _is_method(document: Document, call: Node, aliases: Aliases) -> bool:
-    function = call.child_by_field_name("function")
-    return function is not None and dotted(document, function, aliases) is None
-
-
-def _argument_node(document: Document, call: Node, name: str, position: int | None) -> Node | None:
-    arguments = call.child_by_field_name("arguments")
-    if arguments is None:
-        return None
-    index = 0
-    for child in arguments.named_children:
-        if child.type == "keyword_argument":
-            key = child.child_by_field_name("name")
-            if key is not None and document.content(key) == name:
-                return child.child_by_field_name("value")
-        elif child.type != "comment":
-            if index == position:
-                return child
-            index += 1
-    return None
-
-
-def _argument(document: Document, call: Node, name: str, position: int | None) -> str | None:
-    node = _argument_node(document, call, name, position)
-    return None if node is None else document.content(node)
+    return called(document, call, aliases) is None

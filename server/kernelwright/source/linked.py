@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from kernelwright.source.outline import Class, Function, Outline, RawLaunch
+from kernelwright.source.definitions import Class, Function, Outline, RawLaunch
 from kernelwright.values import Access, Dot, Facts, Kernel, Language, Launch, Loop, Reduction
 
 _SUPPORT = re.compile(
@@ -84,13 +84,11 @@ class Entry:
     name: str
     start_line: int
     end_line: int
-    parameters: tuple[str, ...] = ()
 
 
 def function_entry(placed: Placed) -> Entry:
     function = placed.function
-    parameters = tuple(name for name, _ in function.parameters)
-    return Entry(function.name, placed.line + function.start_line, placed.line + function.end_line, parameters)
+    return Entry(function.name, placed.line + function.start_line, placed.line + function.end_line)
 
 
 def shifted(facts: Facts, line: int, in_loop: bool = False) -> Facts:

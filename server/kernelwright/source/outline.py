@@ -1,104 +1,38 @@
-"""What one top-level piece of a file defines, launches and mentions; lines count from the start of the piece."""
+"""The outline of one top-level piece of a file: its definitions, and what it assigns and launches beside them."""
 
 import functools
-import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 
 from tree_sitter import Node
 
+from kernelwright.source.bodies import NAME, Body, read_body
+from kernelwright.source.definitions import Class, Function, Outline, RawLaunch
 from kernelwright.source.document import Document, parse
 from kernelwright.source.facts import torch_facts, triton_facts
 from kernelwright.source.imports import Aliases, dotted
+from kernelwright.source.syntax import called, parameters_of, walk
 from kernelwright.source.tensors import has_tensor_maths
 from kernelwright.values import Facts
 
-_NAME = re.compile(r"[^\W\d]\w*")
-_BODY = ("function_definition", "class_definition")
-
-
-@dataclass(frozen=True)
-class RawLaunch:
-    """`callee[grid](args)`: `callees` are the names that the launched expression mentions."""
-
-    line: int
-    callees: tuple[str, ...]
-    grid: str
-    args: tuple[str, ...]
-    kwargs: tuple[tuple[str, str], ...]
-
-
-@dataclass(frozen=True, eq=False)
-class Function:
-    """A def. `owner` is the class around it, `outer` the top-level function around it.
-
-    Compared by identity: the outline of an unchanged piece is the same object, which makes it a cheap key.
-    """
-
-    name: str
-    start_line: int
-    end_line: int
-    name_line: int
-    name_column: int
-    owner: str | None
-    outer: str | None
-    decorators: tuple[str, ...]
-    is_jit: bool
-    uses_triton: bool
-    parameters: tuple[tuple[str, str], ...]  # name and annotation
-    defaults: tuple[tuple[str, str], ...]
-    mentions: frozenset[str]
-    launches: tuple[RawLaunch, ...]
-    assignments: tuple[tuple[str, str], ...]  # target and value as written, in order
-    tensor_maths: bool
-    facts: Facts
-    called_in_loops: frozenset[str] = frozenset()
-
-
-@dataclass(frozen=True)
-class Class:
-    name: str
-    start_line: int
-    end_line: int
-    name_line: int
-    name_column: int
-    bases: tuple[str, ...]
-    methods: tuple[str, ...]
-    mentions: frozenset[str]
-
-
-@dataclass(frozen=True)
-class Outline:
-    functions: tuple[Function, ...] = ()
-    classes: tuple[Class, ...] = ()
-    assigned: tuple[tuple[str, frozenset[str]], ...] = ()  # top-level names, with what their values mention
-    launches: tuple[RawLaunch, ...] = ()  # outside any function
-    configs: int = 0  # how many triton.Config(…) are written here
+_DEFINITIONS = ("function_definition", "class_definition", "decorated_definition")
+_DEEPEST = 20  # definitions inside more definitions than this are not looked for
+_MARKS_OF_TRITON = frozenset(f"triton.language.{name}" for name in ("load", "store", "program_id"))
 
 
 @functools.lru_cache(maxsize=8192)
 def outline(source: bytes, aliases: Aliases) -> Outline:
     """The outline of one piece. Never raises for broken code: what the parser could make out counts."""
     document = parse(source.decode("utf-8", "replace"))
+    root = document.tree.root_node
     reader = _Reader(document, aliases)
-    reader.read(document.tree.root_node, None, None)
+    reader.top_level(root)
+    reader.definitions(root, None, None, 0)
+    configs = 0
+    if b"Config" in source:
+        configs = sum(called(document, node, aliases) == "triton.Config" for node in walk(root))
     return Outline(
-        tuple(reader.functions),
-        tuple(reader.classes),
-        tuple(reader.assigned),
-        tuple(reader.launches),
-        sum(reader.calls(node, "triton.Config") for node in _walk(document.tree.root_node))
-        if b"Config" in source
-        else 0,
+        tuple(reader.functions), tuple(reader.classes), tuple(reader.assigned), tuple(reader.launches), configs
     )
-
-
-@dataclass
-class _Body:
-    mentions: set[str] = field(default_factory=set)
-    launches: list[RawLaunch] = field(default_factory=list)
-    assignments: list[tuple[str, str]] = field(default_factory=list)
-    looped: set[str] = field(default_factory=set)
 
 
 class _Reader:
@@ -110,37 +44,30 @@ class _Reader:
         self.assigned: list[tuple[str, frozenset[str]]] = []
         self.launches: list[RawLaunch] = []
 
-    def read(self, node: Node, owner: str | None, outer: str | None) -> None:
-        """Every definition in `node`, and at top level the assignments and launches beside them."""
-        for child in node.named_children:
-            if child.type == "function_definition":
-                self._function(child, child, (), owner, outer)
-            elif child.type == "class_definition":
-                self._class(child, child, outer)
-            elif child.type == "decorated_definition":
-                self._decorated(child, owner, outer)
-            else:
-                if owner is None and outer is None:
-                    self._top_level(child)
-                self.read(child, owner, outer)
+    def top_level(self, root: Node) -> None:
+        """The assignments and launches outside definitions."""
+        found = read_body(self.document, root, self.aliases, definitions=False)
+        self.launches += found.launches
+        self.assigned += [(target, frozenset(NAME.findall(value))) for target, value in found.assignments]
 
-    def calls(self, node: Node, name: str) -> bool:
-        if node.type != "call":
-            return False
-        function = node.child_by_field_name("function")
-        return function is not None and dotted(self.document, function, self.aliases) == name
-
-    def _decorated(self, node: Node, owner: str | None, outer: str | None) -> None:
-        decorators = tuple(child for child in node.named_children if child.type == "decorator")
-        definition = node.child_by_field_name("definition")
-        if definition is None:
+    def definitions(self, node: Node, owner: str | None, outer: str | None, depth: int) -> None:
+        """Every function and class in `node`, with those inside them."""
+        if depth > _DEEPEST:
             return
-        if definition.type == "class_definition":
-            self._class(definition, node, outer)
-        elif definition.type == "function_definition":
-            self._function(definition, node, decorators, owner, outer)
+        for whole in _nearest_definitions(node):
+            decorators: tuple[Node, ...] = ()
+            definition: Node | None = whole
+            if whole.type == "decorated_definition":
+                decorators = tuple(child for child in whole.named_children if child.type == "decorator")
+                definition = whole.child_by_field_name("definition")
+            if definition is None:
+                continue
+            if definition.type == "class_definition":
+                self._class(definition, whole, outer, depth)
+            elif definition.type == "function_definition":
+                self._function(definition, whole, decorators, owner, outer, depth)
 
-    def _class(self, node: Node, whole: Node, outer: str | None) -> None:
+    def _class(self, node: Node, whole: Node, outer: str | None, depth: int) -> None:
         name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
         if name is None or outer is not None:
             return
@@ -148,183 +75,88 @@ class _Reader:
         text = self.document.content(name)
         before = len(self.functions)
         if body is not None:
-            self.read(body, text, None)
+            self.definitions(body, text, None, depth + 1)
         methods = tuple(f.name for f in self.functions[before:] if f.owner == text and f.outer is None)
-        found = _Body()
-        self._scan(node, found)
         line, column = self._place(name)
         self.classes.append(
             Class(
-                text,
-                whole.start_point.row,
-                whole.end_point.row + 1,
-                line,
-                column,
-                tuple(self._base(base) for base in bases.named_children) if bases else (),
-                methods,
-                frozenset(found.mentions - {text}),
+                name=text,
+                start_line=whole.start_point.row,
+                end_line=whole.end_point.row + 1,
+                name_line=line,
+                name_column=column,
+                bases=tuple(self._spelled(base) for base in bases.named_children) if bases else (),
+                methods=methods,
             )
         )
 
-    def _base(self, node: Node) -> str:
-        return dotted(self.document, node, self.aliases) or self.document.content(node)
-
     def _function(
-        self, node: Node, whole: Node, decorators: tuple[Node, ...], owner: str | None, outer: str | None
+        self,
+        node: Node,
+        whole: Node,
+        decorators: tuple[Node, ...],
+        owner: str | None,
+        outer: str | None,
+        depth: int,
     ) -> None:
         name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
         if name is None:
             return
         text = self.document.content(name)
-        names = tuple(self._decorator(d) for d in decorators)
+        names = tuple(map(self._decorator, decorators))
+        found = read_body(self.document, body, self.aliases) if body is not None else Body()
         is_jit = "triton.jit" in names
-        found = _Body()
-        if body is not None:
-            self._scan(body, found)
-        parameters, defaults = self._parameters(node)
         uses_triton = is_jit or self._uses_triton(found, body)
-        facts = Facts()
-        own = owner is None and outer is None
+        is_top_level = owner is None and outer is None
+        facts, tensor_maths = Facts(), False
         if uses_triton:
             facts = triton_facts(self.document, node, decorators, self.aliases)
-        elif body is not None and (own or text == "forward"):
+        elif body is not None and (is_top_level or text == "forward"):
             facts = torch_facts(self.document, node, self.aliases)
-        maths = own and not uses_triton and body is not None and has_tensor_maths(self.document, node, self.aliases)
-        line, column = self._place(name)
+            tensor_maths = is_top_level and has_tensor_maths(self.document, node, self.aliases)
         for decorator in decorators:
-            found.mentions.update(_NAME.findall(self.document.content(decorator)))
+            found.mentions.update(NAME.findall(self.document.content(decorator)))
+        line, column = self._place(name)
         self.functions.append(
             Function(
-                text,
-                whole.start_point.row,
-                whole.end_point.row + 1,
-                line,
-                column,
-                owner,
-                outer,
-                names,
-                is_jit,
-                uses_triton,
-                parameters,
-                defaults,
-                frozenset(found.mentions),
-                tuple(found.launches),
-                tuple(found.assignments),
-                maths,
-                facts,
-                frozenset(found.looped),
+                name=text,
+                start_line=whole.start_point.row,
+                end_line=whole.end_point.row + 1,
+                name_line=line,
+                name_column=column,
+                owner=owner,
+                outer=outer,
+                decorators=names,
+                is_jit=is_jit,
+                uses_triton=uses_triton,
+                parameters=tuple(parameter.name for parameter in parameters_of(self.document, node)),
+                mentions=frozenset(found.mentions),
+                launches=tuple(found.launches),
+                assignments=tuple(found.assignments),
+                called_in_loops=frozenset(found.called_in_loops),
+                tensor_maths=tensor_maths,
+                facts=facts,
             )
         )
         if body is not None:
-            self.read(body, owner, outer or text)
+            self.definitions(body, owner, outer or text, depth + 1)
 
-    def _uses_triton(self, found: _Body, body: Node | None) -> bool:
+    def _uses_triton(self, found: Body, body: Node | None) -> bool:
         """Written as a kernel although no decorator says so (yet): it uses tl.load or tl.store."""
-        languages = [n for n, known in self.aliases.names.items() if known.startswith("triton.language")]
+        languages = [name for name, known in self.aliases.names.items() if known.startswith("triton.language")]
         if body is None or not found.mentions.intersection(languages):
             return False
-        return any(
-            self.calls(node, name)
-            for node in _walk(body)
-            for name in ("triton.language.load", "triton.language.store", "triton.language.program_id")
-        )
+        return any(called(self.document, node, self.aliases) in _MARKS_OF_TRITON for node in walk(body))
 
     def _decorator(self, node: Node) -> str:
         expression = node.named_children[0] if node.named_children else node
         if expression.type == "call":
             expression = expression.child_by_field_name("function") or expression
-        return dotted(self.document, expression, self.aliases) or self.document.content(expression)
+        return self._spelled(expression)
 
-    def _parameters(self, node: Node) -> tuple[tuple[tuple[str, str], ...], tuple[tuple[str, str], ...]]:
-        parameters, defaults = [], []
-        listed = node.child_by_field_name("parameters")
-        for child in listed.named_children if listed else ():
-            name = child.child_by_field_name("name") or next(
-                (c for c in (child, *child.named_children) if c.type == "identifier"), None
-            )
-            if name is None or child.type in ("comment", "ERROR"):
-                continue
-            text = self.document.content(name)
-            annotation, value = child.child_by_field_name("type"), child.child_by_field_name("value")
-            parameters.append((text, self.document.content(annotation) if annotation else ""))
-            if value is not None:
-                defaults.append((text, self.document.content(value)))
-        return tuple(parameters), tuple(defaults)
-
-    def _top_level(self, node: Node) -> None:
-        """Assignments and launches of a statement, apart from those in definitions inside it."""
-        found = _Body()
-        self._scan(node, found, definitions=False)
-        self.launches += found.launches
-        self.assigned += [
-            (target, frozenset(_NAME.findall(value)))
-            for target, value in found.assignments
-            if node.type == "expression_statement"
-        ]
-
-    def _scan(self, node: Node, found: _Body, in_loop: bool = False, definitions: bool = True) -> None:
-        stack = [(node, in_loop)]
-        while stack:
-            current, looped = stack.pop()
-            kind = current.type
-            if kind == "identifier":
-                found.mentions.add(self.document.content(current))
-                continue
-            if kind in ("comment", "string") or (not definitions and kind in _BODY):
-                continue
-            if kind == "assignment":
-                self._assignment(current, found)
-            elif kind == "function_definition" and current is not node:
-                self._local_function(current, found)
-            elif kind == "call":
-                if looped and (function := current.child_by_field_name("function")) is not None:
-                    found.looped.add(self.document.content(function))
-            elif kind == "subscript":
-                self._launch(current, found)
-            looped = looped or kind in ("for_statement", "while_statement")
-            stack.extend((child, looped) for child in reversed(current.named_children))
-
-    def _assignment(self, node: Node, found: _Body) -> None:
-        left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
-        if left is not None and right is not None:
-            found.assignments.append((self.document.content(left), self.document.content(right)))
-
-    def _local_function(self, node: Node, found: _Body) -> None:
-        """`def grid(meta): return (…)` counts as `grid = lambda meta: (…)`."""
-        name = node.child_by_field_name("name")
-        returned = [n for n in _walk(node) if n.type == "return_statement" and n.named_children]
-        if name is not None and len(returned) == 1:
-            value = self.document.content(returned[0].named_children[0])
-            found.assignments.append((self.document.content(name), f"lambda META: {value}"))
-
-    def _launch(self, node: Node, found: _Body) -> None:
-        value = node.child_by_field_name("value")
-        if value is None or value.type not in ("identifier", "attribute", "call"):
-            return
-        parent = node.parent
-        arguments: Node | None = None
-        skip = 0
-        if parent is not None and parent.type == "call" and parent.child_by_field_name("function") == node:
-            arguments = parent.child_by_field_name("arguments")
-        elif parent is not None and parent.type == "argument_list" and parent.parent is not None:
-            if not self.calls(parent.parent, "functools.partial"):
-                return
-            arguments, skip = parent, 1
-        else:
-            return
-        args, kwargs = [], []
-        for child in arguments.named_children[skip:] if arguments else ():
-            if child.type == "keyword_argument":
-                name, content = child.child_by_field_name("name"), child.child_by_field_name("value")
-                if name is not None and content is not None:
-                    kwargs.append((self.document.content(name), self.document.content(content)))
-            elif child.type != "comment":
-                args.append(self.document.content(child))
-        start, end = value.end_byte - node.start_byte, node.end_byte - node.start_byte
-        whole = self.document.source[node.start_byte : node.end_byte]
-        grid = whole[start:end].decode("utf-8", "replace").strip()[1:-1].strip()
-        names = tuple(_NAME.findall(self.document.content(value)))
-        found.launches.append(RawLaunch(node.start_point.row, names, grid, tuple(args), tuple(kwargs)))
+    def _spelled(self, node: Node) -> str:
+        """The canonical name, or the text where nothing is imported under it."""
+        return dotted(self.document, node, self.aliases) or self.document.content(node)
 
     def _place(self, name: Node) -> tuple[int, int]:
         """Line and column in code points: the tree counts bytes."""
@@ -332,9 +164,12 @@ class _Reader:
         return name.start_point.row, len(self.document.source[start : name.start_byte].decode("utf-8", "replace"))
 
 
-def _walk(node: Node) -> Iterator[Node]:
-    stack = [node]
+def _nearest_definitions(node: Node) -> Iterator[Node]:
+    """The definitions below a node, in order of the text, that are in no other definition below it."""
+    stack = list(reversed(node.named_children))
     while stack:
         current = stack.pop()
-        yield current
-        stack.extend(reversed(current.named_children))
+        if current.type in _DEFINITIONS:
+            yield current
+        else:
+            stack.extend(reversed(current.named_children))

@@ -12,6 +12,8 @@ from kernelwright.source.tensors import words
 Strided = Mapping[int, int | str | None]
 
 _TL = "triton.language."
+_DEEPEST = 100  # code nested more deeply is generated; its strides are not followed
+_UNKNOWN: Strided = {-1: None}
 _TRANSPARENT = words("max_contiguous multiple_of max_constancy cast assume")
 
 
@@ -29,38 +31,41 @@ class Strides:
         if left is None or right is None or left.type != "identifier":
             return
         name = self.document.content(left)
-        value = self._of(right)
+        value = self._of(right, 0)
         if node.type == "augmented_assignment":
             value = _sum(self._names.get(name, {}), value)
         self._names[name] = value
 
     def innermost(self, pointer: Node) -> int | str | None:
         """The stride, in elements, along the last axis that varies; None for a scalar and when it is not known."""
-        strided = self._of(pointer)
+        strided = self._of(pointer, 0)
         return strided[max(strided)] if strided else None
 
-    def _of(self, node: Node) -> Strided:
+    def _of(self, node: Node, depth: int) -> Strided:
+        if depth > _DEEPEST:
+            return _UNKNOWN
+        depth += 1
         match node.type:
             case "identifier":
                 return self._names.get(self.document.content(node), {})
             case "parenthesized_expression":
-                return self._of(node.named_children[0]) if node.named_children else {}
+                return self._of(node.named_children[0], depth) if node.named_children else {}
             case "binary_operator":
-                return self._binary(node)
+                return self._binary(node, depth)
             case "subscript":
-                return self._subscript(node)
+                return self._subscript(node, depth)
             case "call":
-                return self._call(node)
+                return self._call(node, depth)
             case "unary_operator":
-                return dict.fromkeys(self._of(node.named_children[0]), None) if node.named_children else {}
+                return dict.fromkeys(self._of(node.named_children[0], depth)) if node.named_children else {}
         return {}
 
-    def _binary(self, node: Node) -> Strided:
+    def _binary(self, node: Node, depth: int) -> Strided:
         left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
         operator = node.child_by_field_name("operator")
         if left is None or right is None or operator is None:
             return {}
-        first, second = self._of(left), self._of(right)
+        first, second = self._of(left, depth), self._of(right, depth)
         match operator.type:
             case "+":
                 return _sum(first, second)
@@ -86,17 +91,17 @@ class Strides:
 
         return {axis: times(stride) for axis, stride in strided.items()}
 
-    def _subscript(self, node: Node) -> Strided:
+    def _subscript(self, node: Node, depth: int) -> Strided:
         """`offsets[:, None]`: every None after an axis moves it away from the end."""
         value = node.child_by_field_name("value")
-        base = self._of(value) if value is not None else {}
+        base = self._of(value, depth) if value is not None else {}
         indices = [self.document.content(index).strip() for index in node.children_by_field_name("subscript")]
         if not base or any(index not in (":", "None") for index in indices):
             return base
         kept = [position - len(indices) for position, index in enumerate(indices) if index == ":"]
         return {kept[axis]: stride for axis, stride in base.items() if -len(kept) <= axis}
 
-    def _call(self, node: Node) -> Strided:
+    def _call(self, node: Node, depth: int) -> Strided:
         function, arguments = node.child_by_field_name("function"), node.child_by_field_name("arguments")
         if function is None or arguments is None:
             return {}
@@ -108,12 +113,12 @@ class Strides:
             value = function.child_by_field_name("object")
             attribute = function.child_by_field_name("attribute")
             is_cast = attribute is not None and self.document.content(attribute) == "to"
-            return self._of(value) if is_cast and value is not None else {}
+            return self._of(value, depth) if is_cast and value is not None else {}
         if name.startswith(_TL) and name[len(_TL) :] in _TRANSPARENT and given:
-            return self._of(given[0])
+            return self._of(given[0], depth)
         if name == _TL + "where" and len(given) == 3:
-            return self._of(given[1])
-        axes = {axis for argument in given for axis in self._of(argument)}
+            return self._of(given[1], depth)
+        axes = {axis for argument in given for axis in self._of(argument, depth)}
         return dict.fromkeys(axes)
 
 

@@ -1,7 +1,7 @@
 """PyTorch modules and functions as Kernels."""
 
+from kernelwright.source.definitions import Function
 from kernelwright.source.linked import Entry, File, function_entry, is_support, kernel_of, shifted
-from kernelwright.source.outline import Function
 from kernelwright.values import Facts, Kernel, Language
 
 

@@ -2,16 +2,14 @@
 
 import dataclasses
 import functools
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from kernelwright.source.bodies import NAME
+from kernelwright.source.definitions import Function, RawLaunch
 from kernelwright.source.estimate import estimate_triton
 from kernelwright.source.linked import Entry, File, Placed, function_entry, is_support, kernel_of, shifted
-from kernelwright.source.outline import Function, RawLaunch
 from kernelwright.values import Estimate, Facts, Kernel, Language, Launch
-
-_NAME = re.compile(r"[^\W\d]\w*")
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +96,7 @@ def _launched(file: File, raw: RawLaunch, local: Mapping[str, str], written: Map
         if callee in written:
             return (callee,)
     for callee in reversed(raw.callees):
-        mentioned = {*_NAME.findall(local.get(callee, "")), *file.assigned.get(callee, ())}
+        mentioned = {*NAME.findall(local.get(callee, "")), *file.assigned.get(callee, ())}
         found = tuple(sorted(mentioned & written.keys()))
         if found:
             return found
