@@ -126,7 +126,7 @@ REDUCTIONS = [
         ))
     ),
     *(
-        FusedModule(f"strip-{i}", f"x = x * 1.5\nx = {call}\nreturn x", _IMAGE)
+        FusedModule(f"strip-{i}", f"x = x * 1.5\nx = {call}\nreturn x", "torch.randn(1, 2, 5, 7)" if i == 5 else _IMAGE)
         for i, call in enumerate((
             "torch.softmax(x, dim=1)", "torch.logsumexp(x, dim=1, keepdim=True)", "torch.max(x, dim=1)[0]",
             "x.mean(dim=1, keepdim=True)", "x / torch.sqrt(torch.mean(x ** 2, dim=1, keepdim=True) + 1e-5)",
@@ -160,9 +160,9 @@ REDUCTIONS = [
     FusedModule("logsumexp-mish", "x = x * 2\nx = torch.logsumexp(x, dim=1, keepdim=True)\nreturn x * F.mish(x)", _ROWS),
     FusedModule("one-column", "x = torch.max(x, dim=1, keepdim=True).values\nx = x - x.mean(dim=1, keepdim=True)\nreturn F.gelu(x)",
                 _ROWS),
-    FusedModule("long-softmax", "return torch.softmax(x * 2, dim=1)", "torch.randn(2, 17000)"),
+    FusedModule("long-softmax", "return torch.softmax(x * 2, dim=1)", "torch.randn(1, 17000)"),
     FusedModule("long-log-softmax", "return torch.log_softmax(x * 2, dim=1)", "torch.randn(2, 17000)"),
-    FusedModule("long-layer-norm", "return torch.relu(self.norm(x))", "torch.randn(2, 17000) + 2",
+    FusedModule("long-layer-norm", "return torch.relu(self.norm(x))", "torch.randn(1, 17000) + 2",
                 "self.norm = nn.LayerNorm(17000)"),
     FusedModule("long-norm", "return x / torch.norm(x, p=2, dim=1, keepdim=True)", "torch.randn(2, 17000)"),
     FusedModule("long-logsumexp", "return torch.logsumexp(x * 2, dim=1)", "torch.randn(2, 17000)"),

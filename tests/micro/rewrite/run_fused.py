@@ -59,7 +59,7 @@ def main():
         for number, (name, original, rewritten) in enumerate(json.load(sys.stdin)):
             old = load(Path(folder), f"old{number}", original)
             new = load(Path(folder), f"new{number}", rewritten)
-            small = sum(t.numel() for t in old.get_inputs()) < 40000
+            small = sum(t.numel() for t in old.get_inputs()) < 17500
             for label, dtype, change in (
                 ("fp32", torch.float32, lambda t: t),
                 ("fp32 x 0.01", torch.float32, lambda t: t * 0.01),
