@@ -1,6 +1,7 @@
 """One step, driven through real workers on the CPU: kept with evidence, rejected with a reason, taken back."""
 
 import asyncio
+import dataclasses
 from collections.abc import Coroutine, Iterator
 from pathlib import Path
 from typing import Any
@@ -146,6 +147,21 @@ def test_autopilot_ends_with_a_reason(bench: Bench) -> None:
         assert isinstance(items[0], Step)
         assert isinstance(items[-1], Refusal)
         assert items[-1].reason
+
+    bench.run(body())
+
+
+def test_a_strategy_asked_for_by_name_is_not_repeated_on_the_same_text(bench: Bench) -> None:
+    async def body() -> None:
+        demanding = dataclasses.replace(SETTINGS, min_gain=1e6)
+        engine = Engine(bench.workspace, demanding, bench.engine.workers, bench.engine.journal)
+        request = Request(bench.path("named.py"), LINEAR_SUM, "Score", strategy="torch.reassociate")
+        first, second = [item async for item in engine.autopilot(request)]
+        assert isinstance(first, Step)
+        assert first.outcome is Outcome.REJECTED
+        assert isinstance(second, Refusal)
+        assert second.reason.startswith("Already tried on this text and rejected: No gain")
+        assert isinstance(await engine.optimize(request), Step), "a person may ask again"
 
     bench.run(body())
 

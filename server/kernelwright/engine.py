@@ -367,7 +367,10 @@ class Engine:
     async def _compilable(
         self, observation: Observation, texts: dict[Edits, str], report: Report, cancel: asyncio.Event | None
     ) -> tuple[Edits, ...] | Failure:
-        """The variants that compile; those that spill registers only if no other is left."""
+        """The variants that compile; those that spill registers only if no other is left.
+
+        Without a GPU there will be no race, so the first good one ends the search.
+        """
         clean: list[Edits] = []
         spilling: list[Edits] = []
         failure: Failure | None = None
@@ -379,6 +382,8 @@ class Engine:
             )
             if isinstance(answer, CompileResult):
                 (spilling if any(r.spill_bytes for r in answer.resources) else clean).append(variant)
+                if clean and not observation.device.is_gpu:
+                    break
             elif isinstance(answer, Failure):
                 failure = answer
                 if answer.kind is FailureKind.CANCELLED:

@@ -76,7 +76,10 @@ def task_files(folder: Path, level: int, tasks: str) -> list[tuple[int, Path]]:
             raise BadInput(f"--tasks {tasks!r} is not a list of numbers and ranges; write it like 1-40,57.")
         wanted |= set(range(int(match[1]), int(match[2] or match[1]) + 1))
     numbered = ((int(file.name.split("_")[0]), file) for file in level_folder.glob("[0-9]*_*.py"))
-    return sorted(pair for pair in numbered if pair[0] in wanted)
+    chosen = sorted(pair for pair in numbered if pair[0] in wanted)
+    if not chosen:
+        raise BadInput(f"{level_folder} has no task {tasks}; its files begin with their numbers.")
+    return chosen
 
 
 def _append(out: Path, line: str) -> None:

@@ -1,0 +1,43 @@
+"""`verify` and `measure` against another file: exit status 0 when the gate passes, 1 when it does not."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from cli.terminal import SMALL, file, kernelwright
+
+SAME = SMALL.replace("torch.sum(y, dim=1, keepdim=True)", "y.sum(1, True)")
+WRONG = SMALL.replace("torch.sum(y, dim=1, keepdim=True)", "torch.sum(y, dim=1, keepdim=True) + 0.01")
+
+
+def test_what_means_the_same_passes_and_is_timed(tmp_path: Path) -> None:
+    out = tmp_path / "result.json"
+    ended = kernelwright(
+        "measure", file(tmp_path, SAME), "--against", file(tmp_path, SMALL, "baseline.py"), "--json", out
+    )
+    assert ended.exit_code == 0, ended.output
+    assert "Verified: " in ended.stdout
+    assert "95 % CI" in ended.stdout
+    result = json.loads(out.read_text())
+    assert result["schema"] == 1
+    assert result["result"]["verdict"]["status"] == "passed"
+    assert result["result"]["measurement"]["baseline"]["median_ms"] > 0
+    assert not (tmp_path / ".kernelwright").exists()
+
+
+@pytest.mark.parametrize("command", ["verify", "measure"])
+def test_what_means_something_else_does_not(tmp_path: Path, command: str) -> None:
+    ended = kernelwright(command, file(tmp_path, WRONG), "--against", file(tmp_path, SMALL, "baseline.py"))
+    assert ended.exit_code == 1, ended.output
+    assert "Check values failed on" in ended.stdout
+    assert "CI" not in ended.stdout
+
+
+def test_a_file_without_another_baseline_says_so(tmp_path: Path) -> None:
+    ended = kernelwright("verify", file(tmp_path, SMALL))
+    assert ended.exit_code == 0, ended.output
+    assert "No other baseline is known, so the file was compared with itself." in ended.stdout
+    lines = [line for line in ended.stderr.splitlines() if line.startswith("  …")]
+    assert 2 <= len(lines) < 10
+    assert not any(" of " in line for line in lines), "counting floods a log"
