@@ -150,6 +150,12 @@ def test_a_launch() -> None:
     assert launch.kwargs == {"n": "x.numel()", "BLOCK": "128"}
 
 
+def test_a_launch_at_top_level_counts_once() -> None:
+    text = "if True:\n    for n in (3, 4):\n        kernel[(n,)](x, x, n)\n"
+    (launch,) = kernels(HEAD + KERNEL + text)["kernel"].launches
+    assert (launch.line, launch.function, launch.grid) == (13, None, "(n,)")
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [

@@ -58,7 +58,9 @@ def _assigned(document: Document, node: Node) -> list[tuple[str, str]]:
 def _local_function(document: Document, node: Node) -> list[tuple[str, str]]:
     """`def grid(meta): return (…)` counts as `grid = lambda meta: (…)`."""
     name = node.child_by_field_name("name")
-    returned = [part for part in walk(node) if part.type == "return_statement" and part.named_children]
+    body = node.child_by_field_name("body")
+    statements = walk(body, into=lambda part: part.type not in _DEFINITIONS) if body is not None else ()
+    returned = [part for part in statements if part.type == "return_statement" and part.named_children]
     if name is None or len(returned) != 1:
         return []
     return [(document.content(name), f"lambda META: {document.content(returned[0].named_children[0])}")]

@@ -1,8 +1,9 @@
 """The outlines of a file's pieces as one: which names are what, and where they stand in the file."""
 
 import dataclasses
+import functools
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from kernelwright.source.definitions import Class, Function, Outline, RawLaunch
@@ -51,23 +52,31 @@ class File:
             called=called,
         )
 
-    def is_module(self, name: str) -> bool:
-        """Whether a class is an nn.Module, directly or through a base in this file."""
-        return any(_is_torch_module(base) for found in self._lineage(name) for base in found.bases)
+    @functools.cached_property
+    def modules(self) -> frozenset[str]:
+        """The classes that are an nn.Module, directly or through a base in this file."""
+        return self._with_heirs(
+            name for name, (_, found) in self.classes.items() if any(map(_is_torch_module, found.bases))
+        )
 
-    def has_forward(self, name: str) -> bool:
-        return any("forward" in found.methods for found in self._lineage(name))
+    @functools.cached_property
+    def with_forward(self) -> frozenset[str]:
+        """The classes that have a forward method, of their own or from a base in this file."""
+        return self._with_heirs(name for name, (_, found) in self.classes.items() if "forward" in found.methods)
 
-    def _lineage(self, name: str) -> Iterator[Class]:
-        """A class and the classes of this file that it inherits from, each once."""
-        seen: set[str] = set()
-        waiting = [name]
+    def _with_heirs(self, names: Iterable[str]) -> frozenset[str]:
+        heirs: dict[str, list[str]] = {}
+        for name, (_, found) in self.classes.items():
+            for base in found.bases:
+                heirs.setdefault(base, []).append(name)
+        reached: set[str] = set()
+        waiting = [*names]
         while waiting:
-            current = waiting.pop()
-            if current in self.classes and current not in seen:
-                seen.add(current)
-                yield self.classes[current][1]
-                waiting += self.classes[current][1].bases
+            name = waiting.pop()
+            if name not in reached:
+                reached.add(name)
+                waiting += heirs.get(name, ())
+        return frozenset(reached)
 
     def is_autograd(self, name: str) -> bool:
         return name in self.classes and any(b.endswith("autograd.Function") for b in self.classes[name][1].bases)

@@ -1,7 +1,6 @@
 """The outline of one top-level piece of a file: its definitions, and what it assigns and launches beside them."""
 
 import functools
-from collections.abc import Iterator
 
 from tree_sitter import Node
 
@@ -54,7 +53,9 @@ class _Reader:
         """Every function and class in `node`, with those inside them."""
         if depth > _DEEPEST:
             return
-        for whole in _nearest_definitions(node):
+        for whole in walk(node, into=lambda part: part.type not in _DEFINITIONS):
+            if whole.type not in _DEFINITIONS:
+                continue
             decorators: tuple[Node, ...] = ()
             definition: Node | None = whole
             if whole.type == "decorated_definition":
@@ -162,14 +163,3 @@ class _Reader:
         """Line and column in code points: the tree counts bytes."""
         start = name.start_byte - name.start_point.column
         return name.start_point.row, len(self.document.source[start : name.start_byte].decode("utf-8", "replace"))
-
-
-def _nearest_definitions(node: Node) -> Iterator[Node]:
-    """The definitions below a node, in order of the text, that are in no other definition below it."""
-    stack = list(reversed(node.named_children))
-    while stack:
-        current = stack.pop()
-        if current.type in _DEFINITIONS:
-            yield current
-        else:
-            stack.extend(reversed(current.named_children))

@@ -1,6 +1,6 @@
 """What is asked of a tree-sitter tree again and again: its nodes, what a call calls and is given, a definition's parameters."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from tree_sitter import Node
@@ -18,13 +18,17 @@ class Parameter:
     default: str | None
 
 
-def walk(node: Node) -> Iterator[Node]:
-    """The named nodes of a tree in order of the text; without recursion, for code can be nested deeply."""
+def walk(node: Node, into: Callable[[Node], bool] = lambda _: True) -> Iterator[Node]:
+    """The named nodes of a tree in order of the text, apart from those inside a node that `into` denies.
+
+    Without recursion, for code can be nested deeply.
+    """
     stack = [node]
     while stack:
         current = stack.pop()
         yield current
-        stack.extend(reversed(current.named_children))
+        if into(current):
+            stack.extend(reversed(current.named_children))
 
 
 def called(document: Document, node: Node | None, aliases: Aliases) -> str | None:

@@ -7,9 +7,10 @@ from kernelwright.values import Facts, Kernel, Language
 
 def torch_modules(file: File, version: str) -> list[Kernel]:
     forwards = {p.function.owner: p for p in file.functions if p.function.owner and p.function.name == "forward"}
+    modules = file.modules & file.with_forward
     kernels = []
     for name, (line, found) in file.classes.items():
-        if not file.is_module(name) or not file.has_forward(name):
+        if name not in modules:
             continue
         forward = forwards.get(name)
         facts = shifted(forward.function.facts, forward.line) if forward else Facts()

@@ -133,7 +133,7 @@ def _entry_of(file: File, site: _Site) -> Entry | None:
     line, owner = file.classes.get(function.owner, (0, None))
     if owner is None:
         return None
-    if file.is_module(owner.name):
+    if owner.name in file.modules:
         return Entry(owner.name, line + owner.start_line, line + owner.end_line)
     if file.is_autograd(owner.name) and function.name == "backward":
         return None  # a call of the forward pass never comes here

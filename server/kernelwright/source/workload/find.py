@@ -13,7 +13,7 @@ _TOKENS = re.compile(
     r"|\"(?:\\.|[^\"\\\n])*\"?|'(?:\\.|[^'\\\n])*'?"
     r"|#[^\n]*|//[ \t]*workload[^\n]*"
 )
-_LINE = re.compile(r"(?:#|//)[ \t]*workload[ \t]*:[ \t]*(.*?)[ \t\r]*$")
+_LINE = re.compile(r"(?:#|//)[ \t]*workload[ \t]*:[ \t]*(.*)")
 _ENTRY = re.compile(r"([^\W\d]\w*)[ \t]*\(")
 _DEFINITION = re.compile(
     r"^(?:(?:async[ \t]+)?def|class)[ \t]+([^\W\d]\w*)|^([^\W\d]\w*)[ \t]*(?::[^=\n]*)?=(?!=)", re.M
@@ -79,7 +79,7 @@ def workload_lines(text: str) -> tuple[Case, ...]:
             continue
         line += text.count("\n", counted, start)
         counted = start
-        call = match.group(1)
+        call = match.group(1).rstrip(" \t\r")
         if "'" not in call and '"' not in call:
             call = call.partition("#")[0].rstrip()
         cases.append(Case(line, token.start() - start + match.start(1), call))
