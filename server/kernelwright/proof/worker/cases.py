@@ -14,6 +14,7 @@ _INTEGER = re.compile(r"(?<![\w.])\d+(?![\w.])")
 _SHIFT = re.compile(r"(?<![\w.])(\d+)\s*<<\s*(\d{1,2})(?![\w.])")
 _SMALLEST_SIZE = 16  # smaller literals are dims, kernel sizes and flags rather than sizes
 _MOST_DERIVED = 7
+INTERPRETER_ELEMENTS = 1 << 13  # of one call's tensors in Triton's interpreter, where a program takes milliseconds
 
 
 @dataclass(frozen=True)
@@ -49,17 +50,24 @@ def plan(workload: Workload, *, seeds: int, first_seed: int, most_elements: int 
     if not texts:
         return _around(Variation("get_inputs()", None, first_seed), seeds) + _batches(first_seed + seeds)
     texts[0] = _SHIFT.sub(lambda m: str(int(m.group(1)) << int(m.group(2))), texts[0])  # so that it has boundaries, too
+    long_rows: tuple[str, ...] = ()
     if most_elements is not None:
+        long_rows = _long_rows(texts[0], most_elements)
         texts = list(dict.fromkeys(shrunk(text, most_elements) for text in texts))
     first = Variation(texts[0], case_call(texts[0]), first_seed)
     others = [Variation(text, case_call(text), first_seed + 1, poisoned=True) for text in texts[1:]]
     boundaries = [
         Variation(text, call, first_seed + 2, derived=True, poisoned=True)
         for text, call in _boundaries(texts[0], most_elements)
+        if text not in (*texts, *long_rows)
+    ]
+    long = [
+        Variation(text, case_call(text), first_seed + 2, derived=True, poisoned=True)
+        for text in long_rows
         if text not in texts
     ]
     around = _around(first, seeds)
-    return [*around[:2], *others, *around[2:], *boundaries]
+    return [*around[:2], *others, *long, *around[2:], *boundaries]
 
 
 def elements(call: Call) -> int:
@@ -83,6 +91,20 @@ def shrunk(text: str, most_elements: int) -> str:
             return text
         text = smaller
     return text
+
+
+def _long_rows(text: str, most_elements: int) -> tuple[str, ...]:
+    """The line with two rows, which leaves their length as it is where that fits; () when it does not begin with a matrix.
+
+    A size that is shrunk everywhere may end below a kernel's block size, and then nothing runs the block loop twice.
+    """
+    first = next(_specs(case_call(text).args), None)
+    if first is None or len(first.shape) < 2 or first.shape[0] < _SMALLEST_SIZE:
+        return ()
+    long = _with_first(text, first.shape[0], 2)
+    if _evaluated(long) is None:
+        return ()
+    return (shrunk(long, 2 * most_elements),)
 
 
 def _around(first: Variation, seeds: int) -> list[Variation]:

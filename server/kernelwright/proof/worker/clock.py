@@ -7,19 +7,19 @@ import torch
 
 from kernelwright.proof.jobs import Probe
 from kernelwright.proof.worker import flags
-from kernelwright.proof.worker.cases import Variation, plan
-from kernelwright.proof.worker.failed import JobFailed
-from kernelwright.proof.worker.floor import compulsory, floor_ms, impossible
-from kernelwright.proof.worker.gate import (
+from kernelwright.proof.worker.arguments import make_inputs
+from kernelwright.proof.worker.bench import (
     Bench,
     Rejected,
     Report,
     candidate_target,
     load_candidate,
-    make_inputs,
     rejection,
     targets_for,
 )
+from kernelwright.proof.worker.cases import Variation, plan
+from kernelwright.proof.worker.failed import JobFailed
+from kernelwright.proof.worker.floor import compulsory, floor_ms, impossible
 from kernelwright.proof.worker.inputs import Inputs, seed_everything
 from kernelwright.proof.worker.judge import judge
 from kernelwright.proof.worker.observe import Observation, named_state, observe, synchronize

@@ -7,13 +7,14 @@ from typing import Any
 import torch
 
 from kernelwright.proof.jobs import Contest, ContestResult, Trial
-from kernelwright.proof.worker import flags, gate
+from kernelwright.proof.worker import flags
+from kernelwright.proof.worker.arguments import make_inputs
+from kernelwright.proof.worker.bench import Bench, Rejected, close_bench, open_bench, set_threads, targets_for
 from kernelwright.proof.worker.clock import contestants_of, performance
 from kernelwright.proof.worker.failed import failure_of
 from kernelwright.proof.worker.judge import judge
 from kernelwright.proof.worker.observe import observe
 from kernelwright.proof.worker.statistics import timing_of
-from kernelwright.proof.worker.subject import unload
 from kernelwright.proof.worker.timing import Contestant, clock_for, interleaved
 from kernelwright.values import Failure, FailureKind, Timing
 
@@ -21,24 +22,22 @@ from kernelwright.values import Failure, FailureKind, Timing
 def run_contest(job: Contest, report: Callable[[str], None]) -> ContestResult:
     """Time all contestants; one that fails has a Failure in its place. Raises JobFailed for the baseline's own faults."""
     trial = Trial(job.path, job.baseline, job.baseline, job.candidate, job.workload, limits=job.limits)
-    gate.set_threads(job.limits)
+    set_threads(job.limits)
     try:
-        bench = gate.open_bench(trial)
-    except gate.Rejected as rejected:
+        bench = open_bench(trial)
+    except Rejected as rejected:
         return ContestResult({"candidate": Failure(FailureKind.WORKLOAD_FAILED, rejected.check.detail)})
     try:
         return _contest(job, bench, report)
-    except gate.Rejected as rejected:
+    except Rejected as rejected:
         return ContestResult({"candidate": Failure(FailureKind.WORKLOAD_FAILED, rejected.check.detail)})
     finally:
-        flags.write(bench.settings)
-        unload(bench.baseline)
-        unload(bench.candidate)
+        close_bench(bench)
 
 
-def _contest(job: Contest, bench: gate.Bench, report: Callable[[str], None]) -> ContestResult:
+def _contest(job: Contest, bench: Bench, report: Callable[[str], None]) -> ContestResult:
     variation = performance(bench)
-    targets, inputs = gate.targets_for(bench, variation), gate.make_inputs(bench, variation)
+    targets, inputs = targets_for(bench, variation), make_inputs(bench, variation)
     seen = observe(targets.baseline, inputs, seed=variation.seed)
     judged = judge(None, seen, seen, 1)
     weak = judged.errors[0].weak if judged.errors and all(e.weak for e in judged.errors) else ""

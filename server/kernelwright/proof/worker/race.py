@@ -4,7 +4,21 @@ from collections.abc import Callable
 from typing import Any
 
 from kernelwright.proof.jobs import Race, RaceResult, Trial
-from kernelwright.proof.worker import flags, gate
+from kernelwright.proof.worker import flags
+from kernelwright.proof.worker.arguments import make_inputs
+from kernelwright.proof.worker.bench import (
+    Bench,
+    Rejected,
+    candidate_target,
+    close_bench,
+    interpreting,
+    load_candidate,
+    open_bench,
+    rejection,
+    set_threads,
+    targets_for,
+    uses_triton,
+)
 from kernelwright.proof.worker.clock import contestants_of, performance
 from kernelwright.proof.worker.compare import Finding
 from kernelwright.proof.worker.failed import failure_of
@@ -25,22 +39,20 @@ FINAL_ROUND = 0.15
 def run_race(job: Race, report: Callable[[str], None]) -> RaceResult:
     """Timings in the order of the variants, a Failure for those that fail. Raises JobFailed for the baseline's faults."""
     trial = Trial(job.path, job.baseline, job.baseline, job.baseline, job.workload, limits=job.limits)
-    if gate.interpreting() and gate.uses_triton(job.baseline, *job.variants):
+    if interpreting() and uses_triton(job.baseline, *job.variants):
         reason = "Variants cannot be raced in Triton's interpreter: no GPU here."
         return RaceResult(tuple(Failure(FailureKind.WORKLOAD_FAILED, reason) for _ in job.variants))
-    gate.set_threads(job.limits)
-    bench = gate.open_bench(trial)
+    set_threads(job.limits)
+    bench = open_bench(trial)
     try:
         return RaceResult(tuple(_raced(job, bench, report)))
     finally:
-        flags.write(bench.settings)
-        unload(bench.baseline)
-        unload(bench.candidate)
+        close_bench(bench)
 
 
-def _raced(job: Race, bench: gate.Bench, report: Callable[[str], None]) -> list[Timing | Failure]:
+def _raced(job: Race, bench: Bench, report: Callable[[str], None]) -> list[Timing | Failure]:
     variation = performance(bench)
-    targets, inputs = gate.targets_for(bench, variation), gate.make_inputs(bench, variation)
+    targets, inputs = targets_for(bench, variation), make_inputs(bench, variation)
     expected = observe(targets.baseline, inputs, seed=variation.seed)
     length = reduction_length(inputs.tensors(), named_state(targets.baseline).values(), expected.tensors())
     init = constructor_arguments(bench.baseline, variation.call, device=bench.device, seed=variation.seed)
@@ -51,13 +63,13 @@ def _raced(job: Race, bench: gate.Bench, report: Callable[[str], None]) -> list[
     for number, text in enumerate(job.variants):
         report(f"Trying variant {number + 1} of {len(job.variants)}")
         try:
-            module = gate.load_candidate(job.path, text)
+            module = load_candidate(job.path, text)
             modules.append(module)
             flags.write(bench.settings)
-            target = gate.candidate_target(bench, module, init, targets.baseline)
+            target = candidate_target(bench, module, init, targets.baseline)
             results.append(_first_round(target, bench, inputs, expected, length, clock, changed))
             kept[number] = target
-        except gate.Rejected as rejected:
+        except Rejected as rejected:
             results.append(_failure(rejected))
     best = sorted(kept, key=lambda n: results[n].median_ms)[: max(2, len(kept) // 3)]
     if len(best) > 1:
@@ -74,7 +86,7 @@ def _raced(job: Race, bench: gate.Bench, report: Callable[[str], None]) -> list[
 
 def _first_round(
     target: Any,
-    bench: gate.Bench,
+    bench: Bench,
     inputs: Inputs,
     expected: Observation,
     length: int,
@@ -88,15 +100,15 @@ def _first_round(
         # Without an fp64 reference: loose by the baseline's unknown error, yet far below any real mistake.
         found = judge(None, expected, observed, 64 * length).finding
         if found is not None:
-            raise gate.Rejected(_check(found, case))
+            raise Rejected(_check(found, case))
         del observed
         samples = interleaved(
             contestants_of({"variant": target}, inputs, changed), clock, budget=FIRST_ROUND, fewest=5, most=50
         )
-    except gate.Rejected:
+    except Rejected:
         raise
     except (Exception, SystemExit) as error:
-        raise gate.rejection(error, case) from error
+        raise rejection(error, case) from error
     return timing_of(samples["variant"])
 
 
@@ -104,7 +116,7 @@ def _check(found: Finding, case: str) -> Check:
     return Check(found.name, case, False, found.detail)
 
 
-def _failure(rejected: gate.Rejected) -> Failure:
+def _failure(rejected: Rejected) -> Failure:
     cause = rejected.__cause__
     if isinstance(cause, Exception):
         typed = failure_of(cause)

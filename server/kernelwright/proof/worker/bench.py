@@ -1,0 +1,177 @@
+"""The bench of one trial: both texts loaded, each under the settings it asks for, and callables made of them alike."""
+
+import os
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from types import ModuleType
+from typing import Any
+
+import torch
+
+from kernelwright.proof.jobs import Limits, Trial
+from kernelwright.proof.worker import flags
+from kernelwright.proof.worker.cases import Variation
+from kernelwright.proof.worker.failed import JobFailed, is_out_of_memory
+from kernelwright.proof.worker.inputs import Inputs
+from kernelwright.proof.worker.judge import Judged
+from kernelwright.proof.worker.pair import Mismatch, constructor_arguments, give_parameters, in_double, target_of
+from kernelwright.proof.worker.subject import describe, forget_neighbours, line_of, load_module, unload
+from kernelwright.proof.worker.timing import cpu_threads
+from kernelwright.values import Check, FailureKind
+
+Report = Callable[[str], None]
+
+
+class Rejected(Exception):
+    """The candidate fails this check."""
+
+    def __init__(self, check: Check) -> None:
+        super().__init__(check.detail)
+        self.check = check
+
+
+class Undecidable(Exception):
+    """Nothing can be said of any candidate here; the message is the reason, in one sentence."""
+
+
+class NotAccepted(Exception):
+    """The baseline does not take a derived size; nothing follows from it."""
+
+
+@dataclass(frozen=True)
+class Targets:
+    """Callables made alike; `double` is the fp64 twin, None where a module cannot be copied."""
+
+    baseline: Any
+    candidate: Any
+    double: Any
+
+
+@dataclass
+class Bench:
+    """What one trial works with: the loaded modules, the targets made so far, and the evidence collected."""
+
+    trial: Trial
+    device: str
+    baseline: ModuleType
+    candidate: ModuleType
+    settings: dict[str, Any]
+    interpreted: bool
+    checks: list[Check] = field(default_factory=list)
+    judged: list[Judged] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    made: dict[Any, Targets] = field(default_factory=dict)
+
+
+def device_here() -> str:
+    """Where user code runs: CUDA when there is one, never in Triton's interpreter."""
+    return "cuda" if torch.cuda.is_available() and not interpreting() else "cpu"
+
+
+def interpreting() -> bool:
+    return os.environ.get("TRITON_INTERPRET") == "1"
+
+
+def uses_triton(*texts: str) -> bool:
+    return any(re.search(r"^\s*(import|from)\s+triton\b", text, re.MULTILINE) for text in texts)
+
+
+def set_threads(limits: Limits) -> None:
+    """Pin torch's CPU threads before anything is loaded, so that every text runs with as many."""
+    torch.set_num_threads(cpu_threads(limits.threads))
+
+
+def open_bench(trial: Trial) -> Bench:
+    """Load both texts, each under the default settings. Raises JobFailed, or Rejected when the candidate does not load."""
+    interpreted = interpreting() and uses_triton(trial.baseline, trial.candidate)
+    if interpreting():
+        from kernelwright.proof.worker import interpreter
+
+        interpreter.install()
+    forget_neighbours(trial.path)
+    default = flags.read()
+    baseline = load_module(trial.path, trial.baseline, "baseline")
+    settings = flags.read()
+    flags.write(default)
+    candidate = load_candidate(trial.path, trial.candidate)
+    changed = flags.differences(settings, flags.read())
+    flags.write(settings)
+    bench = Bench(trial, device_here(), baseline, candidate, settings, interpreted)
+    same_settings(bench, changed, "on import")
+    return bench
+
+
+def close_bench(bench: Bench) -> None:
+    """Forget both texts, and leave the settings of the process as the baseline had them."""
+    flags.write(bench.settings)
+    unload(bench.baseline)
+    unload(bench.candidate)
+
+
+def load_candidate(path: str, text: str) -> ModuleType:
+    """The candidate's module. Raises Rejected, or JobFailed when a package is missing."""
+    try:
+        return load_module(path, text, "candidate")
+    except JobFailed as failed:
+        if failed.failure.kind is FailureKind.MISSING_PACKAGE:
+            raise
+        raise Rejected(Check("runs", "import", False, failed.failure.message)) from failed
+
+
+def targets_for(bench: Bench, variation: Variation) -> Targets:
+    """Baseline, candidate and fp64 twin for the variation's constructor arguments, made once. Raises JobFailed, Rejected."""
+    call, workload = variation.call, bench.trial.workload
+    key = repr((call.init_args, call.init_kwargs)) if call is not None else None
+    if key in bench.made:
+        return bench.made[key]
+    seed = bench.trial.limits.first_seed
+    try:
+        init = constructor_arguments(bench.baseline, call, device=bench.device, seed=seed)
+        baseline = target_of(bench.baseline, workload, init, device=bench.device, seed=seed)
+    except JobFailed as failed:
+        if variation.derived:
+            raise NotAccepted from failed
+        raise
+    candidate = candidate_target(bench, bench.candidate, init, baseline)
+    try:
+        double = in_double(baseline)
+    except Exception as error:  # noqa: BLE001  (copying runs the user's own code)
+        bench.notes.append(f"no fp64 copy of the module ({type(error).__name__})")
+        double = None
+    bench.made[key] = Targets(baseline, candidate, double)
+    return bench.made[key]
+
+
+def candidate_target(bench: Bench, module: ModuleType, init: Inputs, baseline: Any) -> Any:
+    """The candidate constructed like the baseline and given its parameters. Raises Rejected."""
+    seed = bench.trial.limits.first_seed
+    try:
+        candidate = target_of(module, bench.trial.workload, init, device=bench.device, seed=seed)
+    except JobFailed as failed:
+        raise Rejected(Check("runs", "construction", False, failed.failure.message)) from failed
+    given = give_parameters(baseline, candidate)
+    if isinstance(given, Mismatch):
+        raise Rejected(Check("parameters", "construction", False, given.detail))
+    if isinstance(baseline, torch.nn.Module) and not any(c.name == "parameters" for c in bench.checks):
+        bench.checks.append(Check("parameters", "construction", True, given))
+    return candidate
+
+
+def rejection(error: BaseException, case: str) -> Rejected:
+    """An exception of the candidate as a failed check, with the line of its text."""
+    line = line_of(error)
+    at = f" at line {line + 1}" if line is not None else ""
+    if type(error).__name__ == "InterpreterFault":
+        name = "race" if "race" in str(error).lower() else "out-of-bounds"
+        return Rejected(Check(name, case, False, f"{error}{at}"))
+    if is_out_of_memory(error):
+        return Rejected(Check("runs", case, False, f"needs more memory than there is, which the baseline does not{at}"))
+    return Rejected(Check("runs", case, False, f"raises{at}: {describe(error)}"))
+
+
+def same_settings(bench: Bench, changed: list[str], when: str) -> None:
+    if changed:
+        flags.write(bench.settings)
+        detail = f"{when} the candidate changes the process: {'; '.join(changed)}"
+        raise Rejected(Check("settings", "all cases", False, detail))

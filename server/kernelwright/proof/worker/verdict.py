@@ -1,0 +1,64 @@
+"""The Verdict on a trial's candidate, from what its bench has collected."""
+
+import torch
+
+from kernelwright.proof.jobs import Trial
+from kernelwright.proof.worker.bench import Bench
+from kernelwright.proof.worker.cases import elements
+from kernelwright.proof.worker.subject import case_call
+from kernelwright.values import Check, Verdict, VerdictStatus, digest
+
+
+def verdict_of(bench: Bench | None, trial: Trial, *, failed: Check | None = None, undecidable: str = "") -> Verdict:
+    """The Verdict on the trial's candidate from what was collected."""
+    checks = (*(bench.checks if bench else ()), *((failed,) if failed else ()))
+    status = VerdictStatus.PASSED
+    if failed is not None:
+        status = VerdictStatus.FAILED
+    elif undecidable:
+        status = VerdictStatus.NOT_CHECKABLE
+    judged = bench.judged if bench else []
+    own = [j.baseline_error for j in judged if j.baseline_error is not None]
+    reason = f"{failed.name} ({failed.case}): {failed.detail}" if failed else undecidable
+    return Verdict(
+        status=status,
+        text_hash=digest(trial.candidate),
+        baseline_hash=digest(trial.baseline),
+        checks=checks,
+        reason=reason,
+        max_error=max((j.max_error for j in judged), default=None),
+        baseline_error=max(own, default=None),
+        how=how(bench) if bench else "",
+    )
+
+
+def how(bench: Bench) -> str:
+    """Where and on what the checks were made."""
+    if bench.interpreted:
+        place = "in Triton's interpreter on the CPU"
+        if bench.trial.workload.cases:
+            first = next((c.case.partition(", seed")[0] for c in bench.checks if c.name == "values"), "")
+            if first and elements(case_call(first)) < elements(case_call(bench.trial.workload.cases[0].text)):
+                place += f", sizes reduced to {first}"
+    elif bench.device == "cuda":
+        place = f"on {torch.cuda.get_device_name()}"
+    else:
+        place = "on the CPU"
+    return ", ".join([place, *bench.notes])
+
+
+def summaries(bench: Bench) -> list[Check]:
+    """The comparisons made in every run besides values, one line each."""
+    runs = f"all {len(bench.judged)} runs"
+    lines = (
+        ("structure", "types, nesting, None and real memory as the baseline's"),
+        ("shape", "as the baseline's"),
+        ("dtype", "as the baseline's"),
+        ("device", "as the baseline's"),
+        ("layout", "strides as the baseline's, or contiguous where the baseline returns a view"),
+        ("nan-parity", "NaN and infinities where the baseline has them and nowhere else"),
+        ("inputs-unchanged", "inputs and buffers are changed only where the baseline changes them, and alike"),
+        ("alias", "outputs share memory only where the baseline's do, and outlive the next call"),
+        ("settings", "numerical settings, clocks and comparison functions of the process are untouched"),
+    )
+    return [Check(name, runs, True, detail) for name, detail in lines]
