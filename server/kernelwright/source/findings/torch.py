@@ -6,114 +6,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from kernelwright.source.findings.scope import Scope, dotted, statements
-
-# Calls below torch and tensor methods whose answer is a Python value.
-_NOT_TENSORS = frozenset(
-    [
-        "torch.is_tensor",
-        "torch.numel",
-        "torch.is_grad_enabled",
-        "torch.finfo",
-        "torch.iinfo",
-        "torch.device",
-        "torch.dtype",
-        "torch.Size",
-        "torch.is_floating_point",
-        "torch.is_complex",
-        "torch.get_default_dtype",
-        "torch.equal",
-        "torch.allclose",
-        "torch.is_inference_mode_enabled",
-        "torch.is_autocast_enabled",
-        "torch.get_autocast_dtype",
-        "torch.no_grad",
-        "torch.inference_mode",
-        "torch.Generator",
-        "torch.broadcast_shapes",
-        "torch.result_type",
-        "torch.promote_types",
-    ]
+from kernelwright.source.findings.tensor_names import (
+    NOT_TENSOR_MODULES,
+    NOT_TENSORS,
+    PLAIN_METHODS,
+    TENSOR_ATTRIBUTES,
+    TENSOR_TYPES,
+    TENSOR_USES,
 )
-_NOT_TENSOR_MODULES = tuple(
-    f"torch.{name}."
-    for name in (
-        "cuda",
-        "backends",
-        "jit",
-        "compiler",
-        "distributed",
-        "utils",
-        "version",
-        "autograd",
-        "amp",
-        "overrides",
-    )
-)
-_PLAIN_METHODS = frozenset(
-    [
-        "size",
-        "dim",
-        "ndimension",
-        "numel",
-        "nelement",
-        "stride",
-        "item",
-        "tolist",
-        "numpy",
-        "data_ptr",
-        "is_contiguous",
-        "element_size",
-        "get_device",
-        "is_floating_point",
-        "is_complex",
-        "storage_offset",
-        "type",
-        "equal",
-        "allclose",
-        "split",
-        "chunk",
-        "unbind",
-        "untyped_storage",
-        "storage",
-        "register_hook",
-        "backward",
-        "is_signed",
-        "is_set_to",
-    ]
-)
-_TENSOR_ATTRIBUTES = frozenset(("T", "mT", "H", "mH", "data", "grad", "real", "imag"))
-_TENSOR_USES = frozenset(
-    [
-        "shape",
-        "dtype",
-        "device",
-        "ndim",
-        "size",
-        "dim",
-        "view",
-        "reshape",
-        "permute",
-        "transpose",
-        "contiguous",
-        "numel",
-        "unsqueeze",
-        "squeeze",
-        "mean",
-        "sum",
-        "softmax",
-        "float",
-        "half",
-        "flatten",
-        "masked_fill",
-        "stride",
-        "detach",
-        "T",
-        "mT",
-        "requires_grad",
-        "is_cuda",
-    ]
-)
-_TENSOR_TYPES = ("torch.Tensor", "torch.FloatTensor", "torch.LongTensor", "torch.BoolTensor")
 
 
 @dataclass(frozen=True)
@@ -203,13 +103,13 @@ class Hot:
         every = (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
         annotation = next((a.annotation for a in every if a.arg == name), None)
         if annotation is not None:
-            return self.scope.canonical(annotation) in _TENSOR_TYPES
+            return self.scope.canonical(annotation) in TENSOR_TYPES
         return any(self._is_tensor_use(node, name) for node in self.nodes)
 
     def _is_tensor_use(self, node: ast.AST, name: str) -> bool:
         match node:
             case ast.Attribute(value=ast.Name(id=owner), attr=attr):
-                return owner == name and attr in _TENSOR_USES
+                return owner == name and attr in TENSOR_USES
             case ast.BinOp(op=ast.MatMult(), left=left, right=right):
                 return any(isinstance(side, ast.Name) and side.id == name for side in (left, right))
             case ast.Call(args=[ast.Name(id=first), *_]):
@@ -239,7 +139,7 @@ class Hot:
             case ast.Subscript(value=value):
                 return self.is_tensor(value, names)
             case ast.Attribute(value=value, attr=attr):
-                return attr in _TENSOR_ATTRIBUTES and self.is_tensor(value, names)
+                return attr in TENSOR_ATTRIBUTES and self.is_tensor(value, names)
             case ast.IfExp(body=a, orelse=b):
                 return self.is_tensor(a, names) and self.is_tensor(b, names)
         return False
@@ -249,11 +149,11 @@ class Hot:
         if name:
             return self._gives_tensor(name)
         if isinstance(node.func, ast.Attribute):
-            return node.func.attr not in _PLAIN_METHODS and self.is_tensor(node.func.value, names)
+            return node.func.attr not in PLAIN_METHODS and self.is_tensor(node.func.value, names)
         return False
 
     def _gives_tensor(self, name: str) -> bool:
-        if not name.startswith("torch.") or name in _NOT_TENSORS or name.startswith(_NOT_TENSOR_MODULES):
+        if not name.startswith("torch.") or name in NOT_TENSORS or name.startswith(NOT_TENSOR_MODULES):
             return False
         last = name.rpartition(".")[2]
         if last in (

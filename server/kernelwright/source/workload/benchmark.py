@@ -4,39 +4,15 @@ import ast
 import itertools
 import math
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
 
+from kernelwright.source.workload.arguments import UNKNOWN, Names, Tensor, value_of
 from kernelwright.source.workload.evaluate import WorkloadError, evaluate
 from kernelwright.source.workload.find import code
-from kernelwright.source.workload.generators import DTYPES
 from kernelwright.values import Kernel, Refusal
 
-_GENERATORS = {"randn": "randn", "rand": "rand", "zeros": "zeros", "ones": "ones", "empty": "out", "normal": "randn"}
-_LIKE = {"randn_like": "randn", "rand_like": "rand", "zeros_like": "zeros", "ones_like": "ones", "empty_like": "out"}
-_SAME = frozenset(("cuda", "cpu", "contiguous", "requires_grad_", "detach", "clone", "npu", "xpu"))
-_CASTS = {"half": "float16", "bfloat16": "bfloat16", "float": "float32", "double": "float64"}
 _MOST_LINES = 4
 _MOST_VARIANTS = 64
-
-Names = Mapping[str, ast.expr]
-
-
-@dataclass(frozen=True)
-class _Tensor:
-    generator: str
-    shape: tuple[int, ...]
-    dtype: str | None = None
-    before: tuple[int | float, ...] = ()  # what comes before the sizes: randint's ends
-    transposed: bool = False
-
-    def written(self) -> str:
-        parts = [*map(repr, self.before), *map(str, self.shape)]
-        if self.dtype and self.dtype != ("int64" if self.generator == "randint" else "float32"):
-            parts.append(f"dtype={self.dtype}")
-        if self.transposed:
-            parts.append("layout=transposed")
-        return f"{self.generator}({', '.join(parts)})"
 
 
 def from_benchmark(text: str, kernel: Kernel | str) -> tuple[str, ...] | Refusal:
@@ -97,11 +73,11 @@ def _line(entry: str, call: ast.Call, names: Names) -> str | None:
     tensors = 0
     arguments = [(None, a) for a in call.args] + [(k.arg, k.value) for k in call.keywords]
     for keyword, argument in arguments:
-        value = _value(argument, names, 0)
-        if value is _UNKNOWN:
+        value = value_of(argument, names, 0)
+        if value is UNKNOWN:
             return None
-        tensors += isinstance(value, _Tensor)
-        shown = value.written() if isinstance(value, _Tensor) else repr(value)
+        tensors += isinstance(value, Tensor)
+        shown = value.written() if isinstance(value, Tensor) else repr(value)
         written.append(f"{keyword}={shown}" if keyword else shown)
     line = f"{entry}({', '.join(written)})"
     try:
@@ -204,115 +180,11 @@ def _listed(node: ast.expr, names: Names) -> list[ast.expr]:
         case ast.List(elts=items) | ast.Tuple(elts=items):
             return list(items)
         case ast.Call(func=ast.Name(id="range"), args=args):
-            numbers = [_value(a, names, 0) for a in args]
+            numbers = [value_of(a, names, 0) for a in args]
             if not numbers or not all(isinstance(n, int) for n in numbers) or (len(numbers) == 3 and not numbers[2]):
                 return []
             return [ast.Constant(i) for i in itertools.islice(range(*numbers), 1024)]
         case ast.ListComp(elt=element, generators=[ast.comprehension(target=ast.Name(id=name), iter=source, ifs=[])]):
-            values = [_value(element, {**names, name: item}, 0) for item in _listed(source, names)]
+            values = [value_of(element, {**names, name: item}, 0) for item in _listed(source, names)]
             return [ast.Constant(v) for v in values if isinstance(v, int | float)]
     return []
-
-
-# What an argument is
-
-_UNKNOWN = object()
-
-
-def _value(node: ast.expr, names: Names, depth: int) -> object:
-    """A number, string, None or bool, a _Tensor, or _UNKNOWN."""
-    if depth > 20:
-        return _UNKNOWN
-    match node:
-        case ast.Constant(value=None | bool() | int() | float() | str() as value):
-            return value
-        case ast.Name(id=name) if name in names:
-            return _value(names[name], names, depth + 1)
-        case ast.UnaryOp(op=ast.USub(), operand=operand):
-            value = _value(operand, names, depth + 1)
-            return -value if isinstance(value, int | float) else _UNKNOWN
-        case ast.BinOp(left=left, right=right):
-            return _computed(node, _value(left, names, depth + 1), _value(right, names, depth + 1))
-        case ast.Attribute(value=inner, attr="T"):
-            return _transposed(_value(inner, names, depth + 1))
-        case ast.Subscript(value=ast.Attribute(value=inner, attr="shape"), slice=ast.Constant(value=int() as axis)):
-            tensor = _value(inner, names, depth + 1)
-            fits = isinstance(tensor, _Tensor) and -len(tensor.shape) <= axis < len(tensor.shape)
-            return tensor.shape[axis] if fits else _UNKNOWN
-        case ast.Call(func=ast.Attribute(value=ast.Name(id="torch"), attr=name)):
-            return _made(name, node, names, depth)
-        case ast.Call(func=ast.Attribute(value=inner, attr=method), args=args):
-            return _method(_value(inner, names, depth + 1), method, args, node, names)
-    return _UNKNOWN
-
-
-def _computed(node: ast.BinOp, left: object, right: object) -> object:
-    if isinstance(left, _Tensor) and not isinstance(right, _Tensor):
-        return left  # randn(…) * 0.1: the gate scales its inputs itself
-    if isinstance(right, _Tensor) and not isinstance(left, _Tensor):
-        return right
-    if not all(isinstance(v, int | float) for v in (left, right)):
-        return _UNKNOWN
-    expression = ast.unparse(ast.BinOp(ast.Constant(left), node.op, ast.Constant(right)))
-    try:
-        return evaluate(f"f({expression})").args[0]
-    except WorkloadError:
-        return _UNKNOWN
-
-
-def _made(name: str, call: ast.Call, names: Names, depth: int) -> object:
-    dtype = next((_dtype(k.value, names) for k in call.keywords if k.arg == "dtype"), None)
-    if name in _LIKE and call.args:
-        like = _value(call.args[0], names, depth + 1)
-        return _Tensor(_LIKE[name], like.shape, dtype or like.dtype) if isinstance(like, _Tensor) else _UNKNOWN
-    args = [*call.args]
-    before: list[int] = []
-    if name == "randint":
-        given = {k.arg: k.value for k in call.keywords}
-        ends = [_value(a, names, depth + 1) for a in args if not isinstance(a, ast.Tuple | ast.List)]
-        ends += [_value(given[k], names, depth + 1) for k in ("low", "high") if k in given]
-        if not ends or not all(isinstance(e, int) for e in ends):
-            return _UNKNOWN
-        before = [0, *ends] if len(ends) == 1 else ends[:2]
-        args = [a for a in args if isinstance(a, ast.Tuple | ast.List)] + ([given["size"]] if "size" in given else [])
-    elif name not in _GENERATORS:
-        return _UNKNOWN
-    elif any(k.arg == "size" for k in call.keywords):
-        args = [k.value for k in call.keywords if k.arg == "size"]
-    if len(args) == 1 and isinstance(args[0], ast.Name) and isinstance(names.get(args[0].id), ast.Tuple | ast.List):
-        args = [names[args[0].id]]
-    sizes = args[0].elts if len(args) == 1 and isinstance(args[0], ast.Tuple | ast.List) else args
-    shape = tuple(_value(size, names, depth + 1) for size in sizes)
-    if not all(isinstance(size, int) and not isinstance(size, bool) for size in shape):
-        return _UNKNOWN
-    return _Tensor(_GENERATORS.get(name, name), shape, dtype, tuple(before))
-
-
-def _method(tensor: object, method: str, args: list[ast.expr], call: ast.Call, names: Names) -> object:
-    if not isinstance(tensor, _Tensor):
-        return _UNKNOWN
-    if method in _SAME:
-        return tensor
-    if method in _CASTS:
-        return replace(tensor, dtype=_CASTS[method])
-    if method == "to":
-        candidates = [_dtype(v, names) for v in (*args, *(k.value for k in call.keywords if k.arg == "dtype"))]
-        return replace(tensor, dtype=next((d for d in candidates if d), tensor.dtype))
-    if method == "t" or (method == "transpose" and len(tensor.shape) == 2):
-        return _transposed(tensor)
-    return _UNKNOWN
-
-
-def _transposed(tensor: object) -> object:
-    if not isinstance(tensor, _Tensor) or len(tensor.shape) != 2:
-        return _UNKNOWN
-    return replace(tensor, shape=tensor.shape[::-1], transposed=not tensor.transposed)
-
-
-def _dtype(node: ast.expr, names: Names) -> str | None:
-    match node:
-        case ast.Attribute(value=ast.Name(id="torch"), attr=name) if name in DTYPES:
-            return DTYPES[name]
-        case ast.Name(id=name) if name in names:
-            return _dtype(names[name], {k: v for k, v in names.items() if k != name})
-    return None
