@@ -70,8 +70,8 @@ def _flops(facts: Facts, arguments: Mapping[str, str], stored: list[str | None],
 
 def _parameters_in(
     pointer: str, assignments: tuple[tuple[str, str], ...], parameters: tuple[str, ...]
-) -> frozenset[str]:
-    """The kernel's parameters that a pointer is built from, through the names assigned on the way."""
+) -> tuple[str, ...]:
+    """The kernel's parameters that a pointer is built from, in their order, through the names assigned on the way."""
     values: dict[str, set[str]] = {}
     for target, value in assignments:
         values.setdefault(target, set()).update(NAME.findall(value))
@@ -85,7 +85,7 @@ def _parameters_in(
         if name in parameters:
             found.add(name)
         open_ += values.get(name, ())
-    return frozenset(found)
+    return tuple(name for name in parameters if name in found)
 
 
 class _Names:
