@@ -134,8 +134,9 @@ def test_a_step_is_kept_journalled_and_taken_back(bench: Bench) -> None:
         assert isinstance(back, Reversal), back
         assert apply(back.edits, edited) == LINEAR_SUM + "\n# a remark that I made meanwhile\n"
         assert engine.history(path)[0].outcome is Outcome.KEPT, "nothing has been taken back yet"
-        engine.mark_reverted(back.step_ids)
+        engine.mark_reverted(path, back.step_ids)
         assert engine.history(path)[0].outcome is Outcome.REVERTED
+        assert engine.baseline(path, edited, "Score") == edited, "with no step left the file is its own baseline"
 
     bench.run(body())
 

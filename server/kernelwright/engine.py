@@ -299,10 +299,19 @@ class Engine:
         edits = transplant(difference(after, before, f"Revert {wanted.action.strategy}"), after, text)
         return edits if isinstance(edits, Refusal) else Reversal(edits, tuple(step.id for step in undone))
 
-    def mark_reverted(self, step_ids: Iterable[str]) -> None:
-        """The edits of a Reversal have been applied."""
-        for step_id in step_ids:
+    def mark_reverted(self, path: str, step_ids: Iterable[str]) -> None:
+        """The Steps are no longer in the file: a Reversal was applied, or the editor did not take their edits.
+
+        When none of a kernel's is left, the Baseline that the first of them set goes with them.
+        """
+        gone = set(step_ids)
+        for step_id in gone:
             self.journal.mark_reverted(step_id)
+        for step in (step for step in self.journal.steps(path) if step.id in gone):
+            left = any(s.outcome is Outcome.KEPT for s in self.journal.steps(path, step.kernel))
+            baseline = self.journal.baseline(path, step.kernel)
+            if not left and baseline is not None and digest(baseline) == step.before_hash:
+                self.journal.drop_baseline(path, step.kernel)
 
     def reset_baseline(self, path: str, text: str, kernel: str) -> None:
         """From now on `text` is what this kernel is judged against."""

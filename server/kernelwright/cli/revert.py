@@ -35,7 +35,7 @@ def revert_file(file: Path, step_id: str | None) -> int:
         if isinstance(reversal, Refusal):
             raise BadInput(reversal.reason)
         files.replace(file, text, apply(reversal.edits, text))
-        engine.mark_reverted(reversal.step_ids)
+        engine.mark_reverted(path, reversal.step_ids)
     finally:
         asyncio.run(engine.close())
     OUT.print(f"Took back {escape(reversal.edits.summary.removeprefix('Revert '))}; wrote {escape(str(file))}.")

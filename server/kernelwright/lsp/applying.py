@@ -11,30 +11,43 @@ from kernelwright.values import Edits, Refusal
 _ANNOTATION = "kernelwright"
 
 
-def workspace_edit(client: Client, snapshot: Snapshot, edits: Edits, label: str) -> lsp.WorkspaceEdit:
-    """A versioned edit, annotated with `label`, as far as the client knows versions and annotations."""
+def workspace_edit(
+    client: Client, snapshot: Snapshot, edits: Edits, label: str, *, preview: bool = False
+) -> lsp.WorkspaceEdit:
+    """A versioned edit, annotated with `label`, as far as the client knows versions and annotations.
+
+    With `preview` a client that knows annotations shows the edit and asks before it makes it.
+    """
     changes = [(snapshot.range(edit.start, edit.end), _endings(snapshot, edit.new_text)) for edit in edits.edits]
     if not client.can("workspace.workspace_edit.document_changes"):
         return lsp.WorkspaceEdit(changes={snapshot.uri: [lsp.TextEdit(range, text) for range, text in changes]})
     document = lsp.OptionalVersionedTextDocumentIdentifier(snapshot.uri, snapshot.version)
-    if not client.can("workspace.workspace_edit.change_annotation_support"):
+    if not can_preview(client):
         plain = [lsp.TextEdit(range, text) for range, text in changes]
         return lsp.WorkspaceEdit(document_changes=[lsp.TextDocumentEdit(document, plain)])
     annotated = [lsp.AnnotatedTextEdit(_ANNOTATION, range, text) for range, text in changes]
     return lsp.WorkspaceEdit(
         document_changes=[lsp.TextDocumentEdit(document, annotated)],
-        change_annotations={_ANNOTATION: lsp.ChangeAnnotation(label=label, description=edits.summary or None)},
+        change_annotations={_ANNOTATION: lsp.ChangeAnnotation(label, preview or None, edits.summary or None)},
     )
 
 
-async def apply(session: Session, uri: str, edits: Edits, label: str) -> Refusal | None:
+def can_preview(client: Client) -> bool:
+    """Whether an edit can ask to be confirmed; a client without annotations would make it at once."""
+    versions, annotations = "document_changes", "change_annotation_support"
+    return all(client.can(f"workspace.workspace_edit.{name}") for name in (versions, annotations))
+
+
+async def apply(session: Session, uri: str, edits: Edits, label: str, *, preview: bool = False) -> Refusal | None:
     """None once the editor has made the edit; otherwise why nothing was changed."""
     snapshot = session.documents.get(uri)
     if snapshot is None:
         return Refusal("The file was closed meanwhile, so nothing was changed.")
     if snapshot.hash != edits.text_hash:
         return Refusal("The file was edited meanwhile, so nothing was changed.")
-    params = lsp.ApplyWorkspaceEditParams(workspace_edit(session.client, snapshot, edits, label), label)
+    params = lsp.ApplyWorkspaceEditParams(
+        workspace_edit(session.client, snapshot, edits, label, preview=preview), label
+    )
     try:
         answer = await session.server.workspace_apply_edit_async(params)
     except JsonRpcException as error:

@@ -53,6 +53,8 @@ async def _verify_stale(session: Session, uri: str) -> None:
 
     snapshot = session.documents.get(uri)
     for kernel in snapshot.kernels if snapshot else ():
+        if session.documents.get(uri) is not snapshot:
+            return  # edited meanwhile: there will be another save or pause
         known = session.result(snapshot, kernel)
         if known is not None and known[1] and known[0].outcome is not Outcome.REJECTED:
-            await check(session, Subject(snapshot, kernel), measure=False)
+            await check(session, Subject(snapshot, kernel), measure=False, background=True)

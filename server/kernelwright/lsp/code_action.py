@@ -7,6 +7,7 @@ quick fixes, which are cheap and need no proof.
 from lsprotocol import types as lsp
 
 from kernelwright.lsp import quick_fix
+from kernelwright.lsp.applying import can_preview
 from kernelwright.lsp.session import Session
 from kernelwright.lsp.snapshot import Snapshot
 from kernelwright.macro.policy import Offer
@@ -44,7 +45,17 @@ def _menu(session: Session, snapshot: Snapshot, kernel: Kernel) -> list[lsp.Code
     nothing = missing or ("" if best or waiting else menu.stop_reason or "No strategy applies to this kernel.")
     step = lsp.Command("Optimize kernel", "kernelwright.optimize", arguments=[about])
     first = _action("Optimize kernel: next step", OPTIMIZE, step, disabled=nothing, preferred=not nothing and not best)
-    return [first, *(_strategy(offer, about, missing, best) for offer in menu.ordered)]
+    return [
+        first,
+        *(_strategy(offer, about, missing, best) for offer in menu.ordered),
+        *([] if nothing or not can_preview(session.client) else [_preview(about)]),
+    ]
+
+
+def _preview(about: dict[str, str]) -> lsp.CodeAction:
+    """An editor's preview has every box unchecked, so that it is a second way and not the usual one."""
+    command = lsp.Command("Optimize kernel", "kernelwright.optimize", arguments=[{**about, "preview": True}])
+    return _action("Optimize kernel: next step (preview)", OPTIMIZE, command)
 
 
 def _strategy(offer: Offer, about: dict[str, str], missing: str, best: str | None) -> lsp.CodeAction:

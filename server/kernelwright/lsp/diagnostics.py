@@ -8,6 +8,7 @@ from lsprotocol import types as lsp
 
 from kernelwright import words
 from kernelwright.lsp import workload_fix
+from kernelwright.lsp.menu import title_of
 from kernelwright.lsp.results import Result
 from kernelwright.lsp.session import Session
 from kernelwright.lsp.snapshot import Snapshot
@@ -87,7 +88,7 @@ def of_kernel(session: Session, snapshot: Snapshot, kernel: Kernel) -> list[lsp.
 
 def _rejected(session: Session, snapshot: Snapshot, result: Result, place: lsp.Range) -> lsp.Diagnostic:
     """A step that was not kept: the file is as it was, so this is no error of the file."""
-    title = _title(result.strategy)
+    title = title_of(result.strategy)
     wrong = result.verdict is not None and not result.verdict.passed
     if result.failure is not None:
         why = words.of_failure(result.failure)
@@ -107,7 +108,7 @@ def _at_edit(session: Session, snapshot: Snapshot, result: Result) -> list[lsp.D
     if region is None or not session.client.can("text_document.publish_diagnostics.related_information"):
         return None
     where = snapshot.lines_range(region.start_line, max(region.end_line, region.start_line + 1))
-    said = f"{_title(result.strategy)}{': ' + region.label if region.label else ''}"
+    said = f"{title_of(result.strategy)}{': ' + region.label if region.label else ''}"
     return [lsp.DiagnosticRelatedInformation(lsp.Location(snapshot.uri, where), said)]
 
 
@@ -139,13 +140,6 @@ def _findings(snapshot: Snapshot) -> list[lsp.Diagnostic]:
 def of_finding(snapshot: Snapshot, finding: "Finding") -> lsp.Diagnostic:
     place = snapshot.range(finding.start, finding.end)
     return _diagnostic(place, _SEVERITIES[finding.severity.value], finding.code, finding.message)
-
-
-def _title(strategy: str) -> str:
-    from kernelwright.macro.strategies import registry
-
-    found = registry().get(strategy)
-    return found.title if found else strategy
 
 
 def _diagnostic(

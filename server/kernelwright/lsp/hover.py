@@ -6,7 +6,7 @@ from lsprotocol import types as lsp
 
 from kernelwright import words
 from kernelwright.lsp import roof
-from kernelwright.lsp.menu import Menu
+from kernelwright.lsp.menu import Menu, title_of
 from kernelwright.lsp.session import Session
 from kernelwright.lsp.snapshot import Snapshot
 from kernelwright.values import Kernel, Language, Outcome, Refusal, Workload
@@ -79,13 +79,15 @@ def _strategies(menu: Menu) -> str:
         reasons = [f"- {offer.strategy.title}: {offer.refusal.reason}" for offer in menu.ordered if offer.refusal]
         return "\n".join(["No strategy applies:", *reasons]) if reasons else ""
     waiting = any(offer.refusal is not None and offer.refusal.pending for offer in menu.offers)
+    known = any(offer.refusal is None for offer in menu.offers)
+    head = "Strategies, best first:" if known else "Strategies that may apply; the next step looks at the ops first:"
     stop = f"\n\n{menu.stop_reason}" if menu.best is None and not waiting else ""
-    return "\n".join(["Strategies, best first:", *lines[:_MOST_STRATEGIES]]) + stop
+    return "\n".join([head, *lines[:_MOST_STRATEGIES]]) + stop
 
 
 def _strategy(menu: Menu, offer) -> str:
     if offer.refusal is not None:
-        return f"- **{offer.strategy.title}**: {offer.strategy.why} {offer.refusal.reason}"
+        return f"- **{offer.strategy.title}**: {offer.strategy.why}"
     return f"- **{offer.strategy.title}**: {menu.reason(offer.strategy.id) or offer.strategy.why}"
 
 
@@ -99,5 +101,6 @@ def _last(session: Session, snapshot: Snapshot, kernel: Kernel) -> str:
     if result.verdict is not None and result.outcome is not Outcome.REJECTED:
         return f"Last result: {words.result(result.verdict, result.measurement, result.unmeasured)}"
     if result.failure is not None:
-        return f"Last result: {words.of_failure(result.failure)}"
-    return f"Last result: {result.strategy} was not kept. {result.unmeasured}"
+        tried = f"{title_of(result.strategy)} was not kept. " if result.strategy else ""
+        return f"Last result: {tried}{words.of_failure(result.failure)}"
+    return f"Last result: {title_of(result.strategy)} was not kept. {result.unmeasured}"

@@ -8,7 +8,7 @@ from typing import TypeVar
 from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcException
 
-from kernelwright.lsp.session import Session
+from kernelwright.lsp.session import Running, Session
 from kernelwright.values import Refusal
 
 _PATIENCE = 0.5  # seconds: a shorter job shows no progress
@@ -76,23 +76,30 @@ async def run(
     job: Callable[[Report, asyncio.Event], Awaitable[T]],
     said: Callable[[T], str],
     token: lsp.ProgressToken | None = None,
+    *,
+    background: bool = False,
 ) -> T | Refusal:
     """The job's answer; `subject` is its document and kernel, which has one job at a time.
 
-    `said` puts the answer into the words that end the progress.
+    `said` puts the answer into the words that end the progress. A job in the `background` is cancelled by one that a
+    person asks for.
     """
-    if subject in session.running:
-        return Refusal(f"A job for {subject[1]} is running already; cancel it or wait for its end.")
-    cancel = asyncio.Event()
-    session.running[subject] = cancel
-    progress = Progress(session, title, cancel, token)
+    while (other := session.running.get(subject)) is not None:
+        if background or not other.background:
+            return Refusal(f"A job for {subject[1]} is running already; cancel it or wait for its end.")
+        other.cancel.set()
+        await other.ended.wait()
+    running = Running(background)
+    session.running[subject] = running
+    progress = Progress(session, title, running.cancel, token)
     progress.start()
     message = "Stopped by an error; see the log."
     try:
-        answer = await job(progress.report, cancel)
+        answer = await job(progress.report, running.cancel)
         message = said(answer)
         return answer
     finally:
         del session.running[subject]
+        running.ended.set()
         progress.end(message)
         session.learned()

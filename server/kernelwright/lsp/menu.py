@@ -49,6 +49,14 @@ def menu(engine: "Engine", snapshot: Snapshot, kernel: Kernel) -> Menu | Refusal
     return Menu(observation, offers, policy(observation, candidates(observation, offers)))
 
 
+def title_of(strategy: str) -> str:
+    """A strategy's title by its id."""
+    from kernelwright.macro.strategies import registry
+
+    found = registry().get(strategy)
+    return found.title if found else strategy
+
+
 def _class(offer: Offer) -> int:
     if offer.refusal is None:
         return 0

@@ -15,7 +15,8 @@ def sentence(observation: Observation, settings: Settings, measured: Measurement
         return ""
     device, here = _device(observation, settings)
     side = bound(found, device)
-    where = device.name if here else f"{device.name}, the target named in the settings"
+    target = "the target named in the settings" if settings.target else "the GPU assumed where there is none"
+    where = device.name if here else f"{device.name}, {target}"
     said = (
         f"Bound by {side.kind} on {where}: {side.intensity:.3g} FLOP per byte (ridge {side.ridge:.3g}), "
         f"at least {words.milliseconds(side.floor_ms)} ms"

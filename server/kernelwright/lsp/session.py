@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 from collections.abc import Coroutine
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,6 +28,15 @@ _SETTLING = 2.0  # seconds
 _REMEMBERED = 20  # results per kernel, so that an undo brings back what was known of the text
 
 
+@dataclass(frozen=True)
+class Running:
+    """A job of a kernel that has not ended. One in `background`, which nobody asked for, makes way for a person's."""
+
+    background: bool = False
+    cancel: asyncio.Event = field(default_factory=asyncio.Event)
+    ended: asyncio.Event = field(default_factory=asyncio.Event)
+
+
 class Session:
     def __init__(self, server: LanguageServer) -> None:
         self.server = server
@@ -34,13 +44,14 @@ class Session:
         self.documents = Documents()
         self.settings: Settings = DEFAULTS
         self.configured = asyncio.Event()  # set once the client's settings, if it has any, are known
-        self.running: dict[tuple[str, str], asyncio.Event] = {}  # the cancel event of each kernel's job
+        self.running: dict[tuple[str, str], Running] = {}
         self._results: dict[tuple[str, str], list[Result]] = {}
         self._resources: dict[tuple[str, str], tuple[str, tuple[Resources, ...]]] = {}
         self._engines: dict[Path, Engine] = {}
         self._menus: dict[tuple[str, str], tuple[object, Menu | Refusal]] = {}
         self._knowledge = 0  # grows whenever a job may have taught an engine something
         self._tasks: set[asyncio.Task[None]] = set()
+        self._noticed: set[str] = set()
 
     # Results
 
@@ -93,9 +104,8 @@ class Session:
 
         root = self.root_of(path)
         if root not in self._engines:
-            self._engines[root] = engine = Engine(root, self.settings)
-            if engine.journal.notice:
-                self.client.tell(engine.journal.notice, lsp.MessageType.Warning)
+            self._engines[root] = Engine(root, self.settings)
+            self.notice()
         return self._engines[root]
 
     def menu(self, snapshot: Snapshot, kernel: Kernel) -> "Menu | Refusal":
@@ -110,6 +120,15 @@ class Session:
     def learned(self) -> None:
         """A job has ended: devices, graphs and history may say more than before."""
         self._knowledge += 1
+        self.notice()
+
+    def notice(self) -> None:
+        """What a journal has to say, such as that the disk is full, is said once."""
+        for engine in self._engines.values():
+            said = engine.journal.notice
+            if said and said not in self._noticed:
+                self._noticed.add(said)
+                self.client.tell(said, lsp.MessageType.Warning)
 
     async def settled(self) -> None:
         """Waits for the client's settings, but not for a client that never answers."""
@@ -132,8 +151,8 @@ class Session:
         await engine.close()
 
     async def shut_down(self) -> None:
-        for cancel in self.running.values():
-            cancel.set()
+        for job in self.running.values():
+            job.cancel.set()
         for task in tuple(self._tasks):
             task.cancel()
         engines, self._engines = self._engines, {}

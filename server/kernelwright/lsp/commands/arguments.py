@@ -1,4 +1,4 @@
-"""What a command is about: its one argument `{uri, kernel, strategy, step, line}`, or the uri alone."""
+"""What a command is about: its one argument `{uri, kernel, strategy, step, line, preview}`, or the uri alone."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,12 +7,12 @@ from lsprotocol.types import ExecuteCommandParams
 
 from kernelwright.lsp.session import Session
 from kernelwright.lsp.snapshot import Snapshot
-from kernelwright.values import Kernel, Refusal
+from kernelwright.values import Kernel, Refusal, Workload
 
 
 @dataclass(frozen=True)
 class Arguments:
-    """`kernel` may be left out where `line`, or the file having one kernel only, says which is meant."""
+    """`kernel` may be left out where `line`, or there being one kernel that the workload calls, says which is meant."""
 
     uri: str
     kernel: str | None = None
@@ -20,6 +20,7 @@ class Arguments:
     strategy: str | None = None
     step: str | None = None
     quiet: bool = False  # answer only, no message window
+    preview: bool = False  # the editor shows the edit before it makes it
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,7 @@ class Subject:
         return self.snapshot.uri, self.kernel.name
 
 
-_TYPES = {"uri": str, "kernel": str, "line": int, "strategy": str, "step": str, "quiet": bool}
+_TYPES = {"uri": str, "kernel": str, "line": int, "strategy": str, "step": str, "quiet": bool, "preview": bool}
 
 
 def arguments(params: ExecuteCommandParams) -> Arguments | Refusal:
@@ -68,6 +69,14 @@ def subject(session: Session, asked: Arguments) -> Subject | Refusal:
         )
     if asked.line is not None and (kernel := snapshot.kernel_at(asked.line)) is not None:
         return Subject(snapshot, kernel)
-    if len(kernels) == 1:
-        return Subject(snapshot, kernels[0])
+    called = [kernel for kernel in kernels if _is_called(snapshot, kernel)]
+    for choice in (kernels, called):
+        if len(choice) == 1:
+            return Subject(snapshot, choice[0])
     return Refusal(f"This file has several kernels: say which of {names} is meant.")
+
+
+def _is_called(snapshot: Snapshot, kernel: Kernel) -> bool:
+    """Whether the workload calls this very kernel, and not another one that uses it."""
+    workload = snapshot.workload(kernel)
+    return isinstance(workload, Workload) and workload.entry == kernel.entry

@@ -8,6 +8,7 @@ from kernelwright.lsp.commands.answers import declined, sentence
 from kernelwright.lsp.commands.arguments import Subject, arguments, subject
 from kernelwright.lsp.results import Result, code_of, with_verdict
 from kernelwright.lsp.session import Session
+from kernelwright.proof.client import Priority
 from kernelwright.proof.jobs import TrialResult
 from kernelwright.values import Failure, FailureKind, Refusal
 from kernelwright.wire import Json, encode
@@ -33,9 +34,12 @@ async def _command(session: Session, params: ExecuteCommandParams, *, measure: b
 
 
 async def check(
-    session: Session, about: Subject, *, measure: bool, token: ProgressToken | None = None
+    session: Session, about: Subject, *, measure: bool, token: ProgressToken | None = None, background: bool = False
 ) -> TrialResult | Refusal | Failure:
-    """Runs the trial and shows what came of it at the kernel. A worker's failure is shown there too."""
+    """Runs the trial and shows what came of it at the kernel. A worker's failure is shown there too.
+
+    What nobody asked for runs in the `background`: what a person asks for goes first.
+    """
     snapshot, kernel = about.snapshot, about.kernel
     engine = session.engine(snapshot.path)
     answer = await jobs.run(
@@ -43,10 +47,17 @@ async def check(
         about.key,
         f"{'Measure' if measure else 'Verify'} {kernel.name}",
         lambda report, cancel: engine.trial(
-            snapshot.path, snapshot.text, kernel.name, measure=measure, report=report, cancel=cancel
+            snapshot.path,
+            snapshot.text,
+            kernel.name,
+            measure=measure,
+            priority=Priority.BACKGROUND if background else Priority.REQUEST,
+            report=report,
+            cancel=cancel,
         ),
         _told,
         token,
+        background=background,
     )
     if isinstance(answer, Refusal) or (isinstance(answer, Failure) and answer.kind is FailureKind.CANCELLED):
         return answer

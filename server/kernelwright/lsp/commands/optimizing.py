@@ -6,6 +6,7 @@ from kernelwright import words
 from kernelwright.lsp import applying, diagnostics, jobs, results
 from kernelwright.lsp.commands.answers import declined, sentence
 from kernelwright.lsp.commands.arguments import Arguments, arguments, subject
+from kernelwright.lsp.menu import title_of
 from kernelwright.lsp.session import Session
 from kernelwright.lsp.snapshot import Snapshot
 from kernelwright.values import Failure, FailureKind, Outcome, Refusal, Step, apply
@@ -51,15 +52,17 @@ async def _step(session: Session, asked: Arguments, token: ProgressToken | None)
     )
     if not isinstance(answer, Step):
         return declined(session, answer)
-    refused = await show(session, snapshot, answer)
+    refused = await show(session, snapshot, answer, preview=asked.preview)
     if refused is None:
         return encode(answer)
+    if asked.preview:
+        return declined(session, refused)
     if await session.client.ask(f"{refused.reason} Run the step again on the text as it is now?", _AGAIN) == _AGAIN:
         return await _step(session, asked, None)
     return encode(refused)
 
 
-async def show(session: Session, made_for: Snapshot, step: Step) -> Refusal | None:
+async def show(session: Session, made_for: Snapshot, step: Step, *, preview: bool = False) -> Refusal | None:
     """Applies a kept step and shows its evidence; a rejected one is only shown. Says why if the text had moved on."""
     if step.failure is not None and step.failure.kind is FailureKind.CANCELLED:
         return None
@@ -69,10 +72,14 @@ async def show(session: Session, made_for: Snapshot, step: Step) -> Refusal | No
         if step.failure is not None and step.failure.detail:
             session.client.log(step.failure.detail)
         return None
-    refused = await applying.apply(session, made_for.uri, step.edits, f"Kernelwright: {title(step)}")
-    if refused is None:
-        _remember(session, made_for.replaced(apply(step.edits, made_for.text)), step)
-    return refused
+    label = f"Kernelwright: {title(step)}"
+    refused = await applying.apply(session, made_for.uri, step.edits, label, preview=preview)
+    if refused is not None:  # the step is not in the file, so the journal must not say so
+        session.engine(made_for.path).mark_reverted(made_for.path, (step.id,))
+        session.learned()
+        return refused
+    _remember(session, made_for.replaced(apply(step.edits, made_for.text)), step)
+    return None
 
 
 def told(answer: Step | Refusal | Failure) -> str:
@@ -80,10 +87,7 @@ def told(answer: Step | Refusal | Failure) -> str:
 
 
 def title(step: Step) -> str:
-    from kernelwright.macro.strategies import registry
-
-    strategy = registry().get(step.action.strategy)
-    return strategy.title if strategy else step.action.strategy
+    return title_of(step.action.strategy)
 
 
 def _remember(session: Session, about: Snapshot, step: Step) -> None:

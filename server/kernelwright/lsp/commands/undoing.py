@@ -28,7 +28,7 @@ async def revert(session: Session, params: ExecuteCommandParams) -> Json:
     refused = await applying.apply(session, snapshot.uri, edits, f"Kernelwright: {edits.summary}")
     if refused is not None:
         return declined(session, refused)
-    engine.mark_reverted(reversal.step_ids)
+    engine.mark_reverted(snapshot.path, reversal.step_ids)
     session.learned()
     session.client.refresh()
     return encode(edits)
