@@ -219,6 +219,8 @@ class Engine:
         variants = strategy.rewrite(observation, action)
         if isinstance(variants, Refusal):
             return variants
+        if strategy.prepares and observation.device.is_gpu:
+            variants += await self._followed_up(observation, strategy, variants[0], report, cancel)
         chosen = await self._pick(observation, strategy, variants, report, cancel)
         if not isinstance(chosen, Edits):
             return self._remember(observation, _failed_step(observation, action, chosen), observation.text)
@@ -332,6 +334,35 @@ class Engine:
             return Refusal(tried(observation, actions[0]) or "Already tried on this text.")
         choice = best(self._policy(observation, candidates(observation)))
         return Refusal(choice.reason) if choice.is_stop else choice.action
+
+    async def _followed_up(
+        self,
+        observation: Observation,
+        strategy: Strategy,
+        first: Edits,
+        report: Report,
+        cancel: asyncio.Event | None,
+    ) -> tuple[Edits, ...]:
+        """`first` together with what `strategy` prepares for, as further variants: alone it may cost more than it gains."""
+        text = apply(first, observation.text)
+        prepared = self.observe(observation.path, text, observation.kernel.name)
+        if isinstance(prepared, Refusal) or prepared.workload is None:
+            return ()
+        graph = await self._capture(prepared, report, cancel)
+        if isinstance(graph, Failure):
+            return ()
+        prepared = dataclasses.replace(prepared, graph=graph)
+        found: list[Edits] = []
+        for follower in (registry()[name] for name in strategy.prepares):
+            actions = follower.applies(prepared)
+            if isinstance(actions, Refusal) or follower.rewrite is None:
+                continue
+            edits = follower.rewrite(prepared, actions[0])
+            if isinstance(edits, Refusal):
+                continue
+            together = f"{first.summary}, then {follower.title.lower()}".removeprefix(", ")
+            found += [difference(observation.text, apply(e, text), f"{together}: {e.summary}") for e in edits]
+        return tuple(found)
 
     async def _pick(
         self,

@@ -66,3 +66,4 @@ class Strategy:
     rewrite: Callable[[Observation, Action], tuple[Edits, ...] | Refusal] | None = None
     needs_graph: bool = False
     needs_gpu: bool = False  # worth nothing without a measurement on a GPU
+    prepares: tuple[str, ...] = ()  # strategies that make this one pay: tried on top of it in the same race
