@@ -1,6 +1,7 @@
 """The worker's loop: take a job from the private pipe, let its handler answer, send the answer."""
 
 import importlib
+import gc
 import importlib.util
 import os
 import socket
@@ -109,12 +110,15 @@ def _missing() -> Failure | None:
 
 
 def _poison() -> Failure | None:
-    """The Failure of a CUDA context that is gone: a sticky error also fails the next synchronisation."""
+    """The Failure of a CUDA context that is gone: a sticky error also fails the next synchronisation. Frees its memory."""
     torch = sys.modules.get("torch")
     if torch is None or not torch.cuda.is_available() or not torch.cuda.is_initialized():
         return None
     try:
         torch.cuda.synchronize()
+        # A worker that waits for the next job leaves the GPU's memory to others.
+        gc.collect()
+        torch.cuda.empty_cache()
     except RuntimeError as error:
         return failed.failure_of(error, kind=FailureKind.CRASHED)
     return None
