@@ -129,6 +129,10 @@ class Engine:
 
         `kernel`, where the caller has already found it in this very text, saves parsing the text again.
         """
+        if (line := _not_utf8(text)) is not None:
+            return Refusal(
+                f"Line {line + 1} is not valid UTF-8, so Python cannot load the file; save it as UTF-8.", line
+            )
         if kernel is None:
             kernels = find_kernels(parse(text))
             kernel = next((k for k in kernels if k.name == kernel_name), None)
@@ -583,6 +587,15 @@ def _syntax_failure(text: str) -> Failure | None:
     except SyntaxError as error:
         line = (error.lineno or 1) - 1
         return Failure(FailureKind.COMPILE_FAILED, f"The rewritten text does not parse: {error.msg}.", line=line)
+    return None
+
+
+def _not_utf8(text: str) -> int | None:
+    """The first line with bytes that did not decode; an editor hands them over as lone surrogates."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        return text.count("\n", 0, error.start)
     return None
 
 

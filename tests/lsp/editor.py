@@ -13,6 +13,7 @@ from pytest_lsp.client import make_test_lsp_client
 from kernelwright.lsp.positions import lines
 
 ROOT = Path(__file__).parents[2]
+PATIENCE = 60.0  # seconds, for a worker that has to import torch on a busy machine
 
 
 class Editor:
@@ -97,6 +98,8 @@ class Editor:
         return [await self.client.code_lens_resolve_async(lens) for lens in found or ()]
 
     async def command(self, name: str, *arguments: object, token: str | None = None):
+        if token is not None:
+            self.client.progress_reports.setdefault(token, [])
         params = lsp.ExecuteCommandParams(name, list(arguments), work_done_token=token)
         return await self.client.workspace_execute_command_async(params)
 
@@ -119,13 +122,13 @@ class Editor:
         return [value for reports in self.client.progress_reports.values() for value in reports]
 
     async def diagnostics(
-        self, uri: str, wanted: Callable[[list[lsp.Diagnostic]], bool] = lambda _: True, seconds: float = 10
+        self, uri: str, wanted: Callable[[list[lsp.Diagnostic]], bool] = lambda _: True, seconds: float = PATIENCE
     ) -> list[lsp.Diagnostic]:
         """What is shown of a file once it is as wanted. Raises TimeoutError with what was shown instead."""
         await self.until(lambda: uri in self.client.diagnostics and wanted(list(self.client.diagnostics[uri])), seconds)
         return list(self.client.diagnostics[uri])
 
-    async def until(self, condition: Callable[[], object], seconds: float = 10) -> None:
+    async def until(self, condition: Callable[[], object], seconds: float = PATIENCE) -> None:
         deadline = asyncio.get_running_loop().time() + seconds
         while not condition():
             if asyncio.get_running_loop().time() > deadline:

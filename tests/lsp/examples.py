@@ -43,11 +43,11 @@ class Model(nn.Module):
 
 
 def get_inputs():
-    return [torch.randn(128, 512)]
+    return [torch.randn(256, 1024)]
 
 
 def get_init_inputs():
-    return [512, 1024]
+    return [1024, 2048]
 '''
 
 PLAIN = """\
@@ -63,12 +63,14 @@ def scaled(x):
 """
 
 SLOW = """\
+import pathlib
 import time
 
 import torch
 
 
 def slow(x):
+    pathlib.Path("started").touch()
     time.sleep(60)
     return torch.relu(x) * 2.0
 

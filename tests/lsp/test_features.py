@@ -7,7 +7,7 @@ import pytest
 from lsprotocol import types as lsp
 from pytest_lsp import client_capabilities
 
-from lsp.editor import Editor, start, start_with, stop
+from lsp.editor import PATIENCE, Editor, start, start_with, stop
 from lsp.examples import LINEAR_SUM, PLAIN, SOFTMAX
 
 OPTIMIZE = "refactor.rewrite.optimizeKernel"
@@ -89,7 +89,7 @@ async def test_a_lens_above_each_kernel(code: Editor) -> None:
 async def test_lenses_can_be_switched_off(tmp_path: Path) -> None:
     editor = await start(tmp_path, codeLens=False)
     uri = editor.open("model.py", LINEAR_SUM)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE):
         while await editor.lenses(uri):
             await asyncio.sleep(0.02)
     await stop(editor)
@@ -160,11 +160,11 @@ async def test_half_typed_code_is_no_error(code: Editor) -> None:
 async def test_a_file_of_fifty_thousand_lines(code: Editor) -> None:
     filler = "".join(f"value_{number} = {number}\n" for number in range(50_000))
     uri = code.open("long.py", SOFTMAX + filler)
-    await code.diagnostics(uri, seconds=20)
+    await code.diagnostics(uri)
     code.type(uri, "value_49999", "renamed")
     assert "softmax_kernel" in await code.hover(uri, "softmax_kernel(")
     code.type(uri, ', other=-float("inf"))', ")")
-    await code.diagnostics(uri, bool, seconds=20)
+    await code.diagnostics(uri, bool)
 
 
 async def test_closing_a_file_drops_its_diagnostics(editor: Editor) -> None:
@@ -193,7 +193,7 @@ async def test_malformed_settings_are_named_and_defaults_used(tmp_path: Path) ->
     assert len(await editor.lenses(uri)) == 1
     editor.client.set_configuration({"codeLens": False}, section="kernelwright")
     editor.client.workspace_did_change_configuration(lsp.DidChangeConfigurationParams(settings=None))
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE):
         while await editor.lenses(uri):
             await asyncio.sleep(0.02)
     await stop(editor)

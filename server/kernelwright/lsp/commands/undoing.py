@@ -41,7 +41,11 @@ async def reset_baseline(session: Session, params: ExecuteCommandParams) -> Json
     if isinstance(found, Refusal):
         return declined(session, found)
     snapshot = found.snapshot
-    session.engine(snapshot.path).reset_baseline(snapshot.path, snapshot.text, found.kernel.name)
+    engine = session.engine(snapshot.path)
+    observed = engine.observe(snapshot.path, snapshot.text, found.kernel.name, found.kernel)
+    if isinstance(observed, Refusal):
+        return declined(session, observed)
+    engine.reset_baseline(snapshot.path, snapshot.text, found.kernel.name)
     session.forget(snapshot.uri, found.kernel.name)
     session.learned()
     diagnostics.publish(session, snapshot.uri)
