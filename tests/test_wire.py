@@ -32,7 +32,14 @@ GRAPH = Graph(
     training=False,
     values=(Value(0, TensorType((2, 3), (3, 1), "float32"), "input", "x"),),
     nodes=(
-        Node(0, "add", (TensorRef(0), 1, (1, None, (TensorRef(0),)), -math.inf), {"alpha": 2.0}, (0,), CodeSpan(1, 2, 3, 4)),
+        Node(
+            0,
+            "add",
+            (TensorRef(0), 1, (1, None, (TensorRef(0),)), -math.inf),
+            {"alpha": 2.0},
+            (0,),
+            CodeSpan(1, 2, 3, 4),
+        ),
     ),
     outputs=(0,),
 )
@@ -49,9 +56,7 @@ def test_answers_survive(value: object) -> None:
     assert wire.decode(Answer, json.loads(json.dumps(wire.encode(value)))) == value
 
 
-@pytest.mark.parametrize(
-    "value", [Trial("p.py", "b", "p", "c", WORKLOAD), Race("p.py", "b", ("v", "w"), WORKLOAD)]
-)
+@pytest.mark.parametrize("value", [Trial("p.py", "b", "p", "c", WORKLOAD), Race("p.py", "b", ("v", "w"), WORKLOAD)])
 def test_jobs_survive(value: object) -> None:
     assert wire.decode(Job, json.loads(json.dumps(wire.encode(value)))) == value
 

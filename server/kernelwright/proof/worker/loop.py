@@ -1,7 +1,7 @@
 """The worker's loop: take a job from the private pipe, let its handler answer, send the answer."""
 
-import importlib
 import gc
+import importlib
 import importlib.util
 import os
 import socket
