@@ -2,6 +2,8 @@
 
 import ast
 import functools
+import io
+import itertools
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -60,13 +62,11 @@ def dotted(node: ast.AST) -> str | None:
 @functools.lru_cache(maxsize=32)
 def _lines(text: str) -> tuple[tuple[int, str], ...]:
     """Every line with its offset, split only where Python's tokenizer splits."""
-    found: list[tuple[int, str]] = []
-    start = 0
-    for match in re.finditer(r"\r\n|\r|\n", text):
-        found.append((start, text[start : match.end()]))
-        start = match.end()
-    found.append((start, text[start:]))
-    return tuple(found)
+    lines = [*io.StringIO(text, newline="")]
+    if not lines or lines[-1].endswith(("\n", "\r")):
+        lines.append("")
+    starts = itertools.accumulate(map(len, lines[:-1]), initial=0)
+    return tuple(zip(starts, lines, strict=True))
 
 
 def line_offset(text: str, line: int) -> int:

@@ -11,6 +11,7 @@ from kernelwright.source.workload.evaluate import WorkloadError, evaluate
 from kernelwright.source.workload.find import code
 from kernelwright.values import Kernel, Refusal
 
+_BEFORE_NAME = re.compile(r"(?:\bdef |\bclass |\w)$")  # a definition, or the end of a longer name
 _MOST_LINES = 4
 _MOST_VARIANTS = 64
 
@@ -49,7 +50,11 @@ def from_benchmark(text: str, kernel: Kernel | str) -> tuple[str, ...] | Refusal
 
 def _calls(text: str, entry: str) -> bool:
     """Whether the name stands before a parenthesis anywhere but in its own definition."""
-    return re.search(rf"(?<!def )(?<!class )\b{re.escape(entry)}\s*\(", code(text)) is not None
+    written = code(text)
+    found = re.finditer(
+        rf"{re.escape(entry)}\b\s*\(", written
+    )  # begins with the name itself: searched as quickly as text
+    return any(not _BEFORE_NAME.search(written, max(0, m.start() - 8), m.start()) for m in found)
 
 
 def _functions(tree: ast.AST) -> Iterator[ast.FunctionDef]:
