@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from kernelwright.engine import Engine, Request, Reversal, decide
+from kernelwright.engine import Engine, Request, Reversal
 from kernelwright.proof.jobs import TrialResult
 from kernelwright.settings import Settings
+from kernelwright.steps import decide
 from kernelwright.values import (
     Check,
     Edits,

@@ -3,11 +3,8 @@
 It never touches the user's file. A kept Step carries its Edits; who asked for it applies them.
 """
 
-import ast
 import asyncio
 import dataclasses
-import datetime
-import uuid
 from collections.abc import AsyncIterator, Callable, Iterable
 from pathlib import Path
 
@@ -34,6 +31,7 @@ from kernelwright.source.document import parse
 from kernelwright.source.kernels import find_kernels
 from kernelwright.source.targets import target
 from kernelwright.source.workload import find_workload
+from kernelwright.steps import decide, failed_step, new_id, not_utf8, now, syntax_failure
 from kernelwright.values import (
     CPU,
     Action,
@@ -44,12 +42,10 @@ from kernelwright.values import (
     Graph,
     Kernel,
     Language,
-    Measurement,
     Outcome,
     Refusal,
     Step,
     Timing,
-    Verdict,
     Workload,
     apply,
     digest,
@@ -129,7 +125,7 @@ class Engine:
 
         `kernel`, where the caller has already found it in this very text, saves parsing the text again.
         """
-        if (line := _not_utf8(text)) is not None:
+        if (line := not_utf8(text)) is not None:
             return Refusal(
                 f"Line {line + 1} is not valid UTF-8, so Python cannot load the file; save it as UTF-8.", line
             )
@@ -227,7 +223,7 @@ class Engine:
             variants += await self._followed_up(observation, strategy, variants[0], report, cancel)
         chosen = await self._pick(observation, strategy, variants, report, cancel)
         if not isinstance(chosen, Edits):
-            return self._remember(observation, _failed_step(observation, action, chosen), observation.text)
+            return self._remember(observation, failed_step(observation, action, chosen), observation.text)
         return await self._try(request, observation, strategy, action, chosen, report, cancel)
 
     async def autopilot(
@@ -446,19 +442,19 @@ class Engine:
     ) -> Step:
         path, text, kernel = observation.path, observation.text, observation.kernel.name
         candidate = apply(edits, text)
-        if (broken := _syntax_failure(candidate)) is not None:
-            return self._remember(observation, _failed_step(observation, action, broken), candidate)
+        if (broken := syntax_failure(candidate)) is not None:
+            return self._remember(observation, failed_step(observation, action, broken), candidate)
         assert observation.workload is not None
         baseline = self.baseline(path, text, kernel)
         job = Trial(path, baseline, text, candidate, observation.workload, measure=True, limits=self.limits)
         answer = await self._run_trial(job, report, cancel)
         if not isinstance(answer, TrialResult):
-            return self._remember(observation, _failed_step(observation, action, answer), candidate)
+            return self._remember(observation, failed_step(observation, action, answer), candidate)
         outcome, reason = decide(
             answer, self.settings.min_gain, needs_number=strategy.needs_gpu and not request.by_name
         )
         step = Step(
-            id=_new_id(),
+            id=new_id(),
             kernel=kernel,
             action=action,
             edits=edits,
@@ -468,7 +464,7 @@ class Engine:
             reason=reason,
             verdict=answer.verdict,
             measurement=answer.measurement,
-            created=_now(),
+            created=now(),
         )
         return self._remember(observation, step, candidate)
 
@@ -533,72 +529,6 @@ def workload_of(text: str, kernel: Kernel) -> Workload | Refusal:
     return find_workload(text, kernel.entry)
 
 
-def decide(result: TrialResult, min_gain: float, *, needs_number: bool = False) -> tuple[Outcome, str]:
-    """Keep or reject, and why. Only a passing verdict is ever kept, and only a gain where speed could be measured."""
-    if not result.verdict.passed:
-        return Outcome.REJECTED, result.verdict.reason or _first_failed(result.verdict)
-    measured = result.measurement
-    if measured is None:
-        if needs_number:
-            return Outcome.REJECTED, f"{result.unmeasured} This strategy is worth nothing without a measurement."
-        return Outcome.KEPT, result.unmeasured
-    if measured.impossible:
-        return Outcome.REJECTED, (
-            f"{measured.candidate.median_ms:.4g} ms is below the roofline's floor of {measured.floor_ms:.4g} ms: "
-            "the work cannot have been done."
-        )
-    if gained(measured, min_gain):
-        return Outcome.KEPT, f"{measured.step_speedup:.2f}x faster than before"
-    return Outcome.REJECTED, (
-        f"No gain: {measured.step_speedup:.2f}x against the previous version "
-        f"(95 % CI {measured.step_speedup_low:.2f}-{measured.step_speedup_high:.2f}, {1 + min_gain:.2f}x is asked for)."
-    )
-
-
-def gained(measurement: Measurement, min_gain: float) -> bool:
-    """Faster than the previous text: the interval excludes 1 and the gain is at least `min_gain`."""
-    return measurement.step_speedup_low > 1.0 and measurement.step_speedup >= 1.0 + min_gain
-
-
-def _first_failed(verdict: Verdict) -> str:
-    failed = verdict.failed_checks
-    return f"{failed[0].name} failed on {failed[0].case}: {failed[0].detail}" if failed else verdict.status.value
-
-
-def _failed_step(observation: Observation, action: Action, failure: Failure) -> Step:
-    before = digest(observation.text)
-    return Step(
-        id=_new_id(),
-        kernel=observation.kernel.name,
-        action=action,
-        edits=None,
-        before_hash=before,
-        after_hash=before,
-        outcome=Outcome.REJECTED,
-        reason=failure.message,
-        failure=failure,
-        created=_now(),
-    )
-
-
-def _syntax_failure(text: str) -> Failure | None:
-    try:
-        ast.parse(text)
-    except SyntaxError as error:
-        line = (error.lineno or 1) - 1
-        return Failure(FailureKind.COMPILE_FAILED, f"The rewritten text does not parse: {error.msg}.", line=line)
-    return None
-
-
-def _not_utf8(text: str) -> int | None:
-    """The first line with bytes that did not decode; an editor hands them over as lone surrogates."""
-    try:
-        text.encode()
-    except UnicodeEncodeError as error:
-        return text.count("\n", 0, error.start)
-    return None
-
-
 def _unknown_strategy(request: Request) -> Refusal | None:
     wanted = request.action.strategy if request.action else request.strategy
     if wanted is None or wanted in registry():
@@ -614,11 +544,3 @@ def _no_such_kernel(name: str, kernels: tuple[Kernel, ...]) -> str:
 
 def _graph_key(text: str, workload: Workload) -> tuple[str, str]:
     return digest(text), workload.entry
-
-
-def _new_id() -> str:
-    return uuid.uuid4().hex[:8]
-
-
-def _now() -> str:
-    return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")

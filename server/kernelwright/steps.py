@@ -1,0 +1,87 @@
+"""What becomes of an Action: kept or rejected, and in which words."""
+
+import ast
+import datetime
+import uuid
+
+from kernelwright.macro.strategy import Observation
+from kernelwright.proof.jobs import TrialResult
+from kernelwright.values import Action, Failure, FailureKind, Measurement, Outcome, Step, Verdict, digest
+
+
+def decide(result: TrialResult, min_gain: float, *, needs_number: bool = False) -> tuple[Outcome, str]:
+    """Keep or reject, and why. Only a passing verdict is ever kept, and only a gain where speed could be measured."""
+    if not result.verdict.passed:
+        return Outcome.REJECTED, result.verdict.reason or _first_failed(result.verdict)
+    measured = result.measurement
+    if measured is None:
+        if needs_number:
+            return Outcome.REJECTED, f"{result.unmeasured} This strategy is worth nothing without a measurement."
+        return Outcome.KEPT, result.unmeasured
+    if measured.impossible:
+        return Outcome.REJECTED, (
+            f"{measured.candidate.median_ms:.4g} ms is below the roofline's floor of {measured.floor_ms:.4g} ms: "
+            "the work cannot have been done."
+        )
+    if gained(measured, min_gain):
+        return Outcome.KEPT, f"{measured.step_speedup:.2f}x faster than before"
+    return Outcome.REJECTED, (
+        f"No gain: {measured.step_speedup:.2f}x against the previous version "
+        f"(95 % CI {measured.step_speedup_low:.2f}-{measured.step_speedup_high:.2f}, {1 + min_gain:.2f}x is asked for)."
+    )
+
+
+def gained(measurement: Measurement, min_gain: float) -> bool:
+    """Faster than the previous text: the interval excludes 1 and the gain is at least `min_gain`."""
+    return measurement.step_speedup_low > 1.0 and measurement.step_speedup >= 1.0 + min_gain
+
+
+def _first_failed(verdict: Verdict) -> str:
+    failed = verdict.failed_checks
+    return f"{failed[0].name} failed on {failed[0].case}: {failed[0].detail}" if failed else verdict.status.value
+
+
+def failed_step(observation: Observation, action: Action, failure: Failure) -> Step:
+    """The rejected Step of an Action whose worker gave no verdict."""
+    before = digest(observation.text)
+    return Step(
+        id=new_id(),
+        kernel=observation.kernel.name,
+        action=action,
+        edits=None,
+        before_hash=before,
+        after_hash=before,
+        outcome=Outcome.REJECTED,
+        reason=failure.message,
+        failure=failure,
+        created=now(),
+    )
+
+
+def syntax_failure(text: str) -> Failure | None:
+    """The Failure of a rewritten text that Python does not parse, None where it does."""
+    try:
+        ast.parse(text)
+    except SyntaxError as error:
+        line = (error.lineno or 1) - 1
+        return Failure(FailureKind.COMPILE_FAILED, f"The rewritten text does not parse: {error.msg}.", line=line)
+    return None
+
+
+def not_utf8(text: str) -> int | None:
+    """The first line with bytes that did not decode; an editor hands them over as lone surrogates."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        return text.count("\n", 0, error.start)
+    return None
+
+
+def new_id() -> str:
+    """Eight hexadecimal digits."""
+    return uuid.uuid4().hex[:8]
+
+
+def now() -> str:
+    """ISO 8601 in UTC, to the second."""
+    return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
