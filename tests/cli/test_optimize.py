@@ -2,6 +2,7 @@
 
 import json
 import threading
+import time
 from pathlib import Path
 
 from cli.terminal import SCORE, SMALL, file, kernelwright
@@ -60,10 +61,16 @@ def test_a_step_is_written_listed_and_taken_back(tmp_path: Path) -> None:
 def test_a_file_that_changed_meanwhile_is_left_alone(tmp_path: Path) -> None:
     path = file(tmp_path, SCORE)
     edited = SCORE + "\n# written by somebody else meanwhile\n"
-    other = threading.Timer(0.5, lambda: path.write_text(edited))
+
+    def edit_once_the_run_has_begun() -> None:
+        while not (tmp_path / ".kernelwright").exists():  # the journal is opened after the file was read
+            time.sleep(0.01)
+        path.write_text(edited)
+
+    other = threading.Thread(target=edit_once_the_run_has_begun, daemon=True)
     other.start()
     ended = kernelwright("optimize", path, "--write")
-    other.join()
+    other.join(timeout=10)
     assert ended.exit_code == 2
     assert "score.py changed while it was being optimised; nothing was written." in ended.stderr
     assert path.read_text() == edited

@@ -88,9 +88,11 @@ async def test_a_hang_is_killed_with_what_it_started_and_its_line_is_named(tmp_p
     await workers.close()
     hang = failure(answer, FailureKind.TIMED_OUT, "within 4 s")
     assert hang.line in (4, 5)
-    assert took < 6
-    state = Path(f"/proc/{mark.read_text()}/stat")
-    assert not state.exists() or state.read_text().split(")")[1].split()[0] == "Z"
+    assert took < 10
+    child, patience = int(mark.read_text()), time.monotonic() + 10
+    while running(child) and time.monotonic() < patience:  # a killed process takes a moment to end
+        await asyncio.sleep(0.05)
+    assert not running(child)
 
 
 async def test_megabytes_of_output_cost_nothing_and_do_not_reach_the_server(
