@@ -13,7 +13,7 @@ from rich.markup import escape
 from kernelwright import wire, words
 from kernelwright.cli import files
 from kernelwright.cli.ending import BadInput
-from kernelwright.engine import workload_of
+from kernelwright.observer import workload_of
 from kernelwright.settings import Settings
 from kernelwright.source.document import parse
 from kernelwright.source.kernels import find_kernels

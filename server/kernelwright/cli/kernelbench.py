@@ -118,7 +118,7 @@ async def run_task(file: Path, settings, compile_baseline: bool) -> dict[str, ob
     request = Request(str(file.resolve()), text, "Model")
     with console.progress(file.stem) as report:
         try:
-            observation = await engine.observe_fully(request, report, None)
+            observation = await engine.observe_fully(request.path, request.text, request.kernel, report)
             if not isinstance(observation, Observation):
                 return {"applicable": [], "refusals": {}, "steps": [], "ending": _why(observation)}
             applicable, refusals = _applicable(observation)
@@ -135,7 +135,12 @@ async def run_task(file: Path, settings, compile_baseline: bool) -> dict[str, ob
             report("Timing the baselines")
             answer = await engine.workers.run(contest, timeout=300.0, report=report)
             if isinstance(answer, ContestResult):
-                return {**result, "timings": dict(answer.timings), "degenerate": answer.degenerate}
+                return {
+                    **result,
+                    "timings": dict(answer.timings),
+                    "degenerate": answer.degenerate,
+                    "inaccurate": dict(answer.inaccurate),
+                }
             return {**result, "contest_failure": _why(answer)}
         finally:
             await engine.close()

@@ -9,9 +9,10 @@ from kernelwright import words
 from kernelwright.cli import card, console, files
 from kernelwright.cli.console import OUT
 from kernelwright.cli.ending import DONE, BadInput
-from kernelwright.engine import Engine, Request, named_target
+from kernelwright.engine import Engine, Request
 from kernelwright.journal import open_in_memory, open_journal
 from kernelwright.macro.strategies import for_language, registry
+from kernelwright.observer import named_target
 from kernelwright.proof.jobs import CompileResult
 from kernelwright.values import Failure, FailureKind, Kernel, Language, Outcome, Refusal, Step, apply
 
@@ -75,7 +76,7 @@ async def _run(
 
 
 async def _show_card(engine: Engine, request: Request, report: console.Progress) -> None:
-    observation = await engine.observe_fully(request, report, None)
+    observation = await engine.observe_fully(request.path, request.text, request.kernel, report)
     if isinstance(observation, Failure | Refusal):
         raise BadInput(console.sentence(observation))
     roof = observation.device if observation.device.is_gpu else named_target(engine.settings)

@@ -47,7 +47,7 @@ def _work(observation: Observation):
 
 def _device(observation: Observation, settings: Settings) -> tuple[Device, bool]:
     """The device of now where its ceilings are known, otherwise the one that facts are compiled for."""
-    from kernelwright.engine import named_target
+    from kernelwright.observer import named_target
 
     if observation.device.bandwidth:
         return observation.device, True

@@ -114,10 +114,14 @@ class Contest:
 
 @dataclass(frozen=True)
 class ContestResult:
-    """`degenerate` says in words why the task's output carries no information, empty when it does."""
+    """`degenerate` says in words why the task's output carries no information, empty when it does.
+
+    `inaccurate` holds, for each contestant whose output the gate would refuse on this data, the reason.
+    """
 
     timings: Mapping[str, Timing | Failure]
     degenerate: str = ""
+    inaccurate: Mapping[str, str] = field(default_factory=dict)
 
 
 Job = Probe | Capture | Compile | Trial | Race | Contest

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from kernelwright.macro.strategies import for_language
-from kernelwright.macro.strategy import Observation, Strategy
+from kernelwright.macro.strategies import for_language, registry
+from kernelwright.macro.strategy import Family, Observation, Strategy
 from kernelwright.values import STOP, Action, Refusal
 
 
@@ -35,6 +35,27 @@ class Scored:
 
 Policy = Callable[[Observation, tuple[Candidate, ...]], tuple[Scored, ...]]
 """Scores every candidate and Stop, best first. Must be deterministic in its arguments."""
+
+
+MOST_RIVALS = 3
+_RIVAL_FAMILIES = frozenset({Family.LAYOUT, Family.FUSION})
+
+
+def rivals(observation: Observation, ranked: tuple[Scored, ...]) -> tuple[Action, ...]:
+    """The first Action of `ranked`, followed by those worth racing against it: the best of each other strategy.
+
+    Fusions and layouts exclude each other, and no formula ranks them well: a small gain kept first would hide the
+    larger one. Where nothing can be raced (no GPU), and for all other families, the ranking alone decides.
+    """
+    first, stop = ranked[0], next(one for one in ranked if one.is_stop)
+    families = {name: strategy.family for name, strategy in registry().items()}
+    if not observation.device.is_gpu or families.get(first.action.strategy) not in _RIVAL_FAMILIES:
+        return (first.action,)
+    found: dict[str, Action] = {}
+    for one in ranked:
+        if one.score >= stop.score and families.get(one.action.strategy) in _RIVAL_FAMILIES:
+            found.setdefault(one.action.strategy, one.action)
+    return tuple(found.values())[:MOST_RIVALS]
 
 
 @dataclass(frozen=True)

@@ -9,13 +9,16 @@ import torch
 from kernelwright.proof.jobs import Contest, ContestResult, Trial
 from kernelwright.proof.worker import flags
 from kernelwright.proof.worker.arguments import make_inputs
-from kernelwright.proof.worker.bench import Bench, Rejected, close_bench, open_bench, set_threads, targets_for
+from kernelwright.proof.worker.bench import Bench, Rejected, Targets, close_bench, open_bench, set_threads, targets_for
 from kernelwright.proof.worker.clock import contestants_of, performance
 from kernelwright.proof.worker.failed import failure_of
+from kernelwright.proof.worker.inputs import Inputs
 from kernelwright.proof.worker.judge import judge
-from kernelwright.proof.worker.observe import observe
+from kernelwright.proof.worker.observe import Observation, named_state, observe
+from kernelwright.proof.worker.reference import in_fp64
 from kernelwright.proof.worker.statistics import timing_of
 from kernelwright.proof.worker.timing import Contestant, clock_for, interleaved
+from kernelwright.proof.worker.tolerance import reduction_length
 from kernelwright.values import Failure, FailureKind, Timing
 
 
@@ -59,9 +62,31 @@ def _contest(job: Contest, bench: Bench, report: Callable[[str], None]) -> Conte
         except Exception as error:  # noqa: BLE001  (user code and compilers raise anything; each is typed here)
             timings[name] = failure_of(error)
             del contestants[name]
+    report("Comparing the results with the fp64 reference")
+    inaccurate = _inaccurate({name: named[name] for name in contestants}, bench, targets, inputs, seen, variation.seed)
     report("Measuring")
     samples = interleaved(contestants, clock_for(bench.device), budget=job.limits.timing_budget)
-    return ContestResult({**{name: timing_of(values) for name, values in samples.items()}, **timings}, weak)
+    timed = {name: timing_of(values) for name, values in samples.items()}
+    return ContestResult({**timed, **timings}, weak, inaccurate)
+
+
+def _inaccurate(
+    named: Mapping[str, Any], bench: Bench, targets: Targets, inputs: Inputs, seen: Observation, seed: int
+) -> dict[str, str]:
+    """Who would not pass the gate's comparison on the performance case, and why. Eager is what it compares with."""
+    length = reduction_length(inputs.tensors(), named_state(targets.baseline).values(), seen.tensors())
+    double = in_fp64(targets.double, inputs, seen, seed=seed)
+    reference = double if isinstance(double, Observation) else None
+    found: dict[str, str] = {}
+    for name, target in named.items():
+        if name == "eager":
+            continue
+        flags.write(_tf32(bench.settings) if name == "eager-tf32" else bench.settings)
+        finding = judge(reference, seen, observe(target, inputs, seed=seed), length).finding
+        if finding is not None:
+            found[name] = f"{finding.name}: {finding.detail}"
+    flags.write(bench.settings)
+    return found
 
 
 def _tf32(settings: Mapping[str, Any]) -> dict[str, Any]:

@@ -26,6 +26,7 @@ from kernelwright.proof.worker.inputs import Inputs
 from kernelwright.proof.worker.judge import judge
 from kernelwright.proof.worker.observe import Observation, named_state, observe
 from kernelwright.proof.worker.pair import constructor_arguments
+from kernelwright.proof.worker.reference import in_fp64
 from kernelwright.proof.worker.statistics import timing_of
 from kernelwright.proof.worker.subject import unload
 from kernelwright.proof.worker.timing import Clock, clock_for, interleaved
@@ -55,6 +56,8 @@ def _raced(job: Race, bench: Bench, report: Callable[[str], None]) -> list[Timin
     targets, inputs = targets_for(bench, variation), make_inputs(bench, variation)
     expected = observe(targets.baseline, inputs, seed=variation.seed)
     length = reduction_length(inputs.tensors(), named_state(targets.baseline).values(), expected.tensors())
+    double = in_fp64(targets.double, inputs, expected, seed=variation.seed)
+    reference = double if isinstance(double, Observation) else None
     init = constructor_arguments(bench.baseline, variation.call, device=bench.device, seed=variation.seed)
     clock, changed = clock_for(bench.device), set(expected.changed_inputs)
     results: list[Timing | Failure] = []
@@ -67,7 +70,7 @@ def _raced(job: Race, bench: Bench, report: Callable[[str], None]) -> list[Timin
             modules.append(module)
             flags.write(bench.settings)
             target = candidate_target(bench, module, init, targets.baseline)
-            results.append(_first_round(target, bench, inputs, expected, length, clock, changed))
+            results.append(_first_round(target, bench, inputs, reference, expected, length, clock, changed))
             kept[number] = target
         except Rejected as rejected:
             results.append(_failure(rejected))
@@ -88,6 +91,7 @@ def _first_round(
     target: Any,
     bench: Bench,
     inputs: Inputs,
+    reference: Observation | None,
     expected: Observation,
     length: int,
     clock: Clock,
@@ -98,7 +102,7 @@ def _first_round(
     try:
         observed = observe(target, inputs, seed=bench.trial.limits.first_seed)
         # Without an fp64 reference: loose by the baseline's unknown error, yet far below any real mistake.
-        found = judge(None, expected, observed, 64 * length).finding
+        found = judge(reference, expected, observed, length if reference else 64 * length).finding
         if found is not None:
             raise Rejected(_check(found, case))
         del observed

@@ -1,0 +1,149 @@
+"""What is known of a kernel: read from its text and the journal, then completed by a worker (device, op graph, resources).
+
+Graphs are remembered by text and workload, the device until a worker has failed.
+"""
+
+import asyncio
+import dataclasses
+from collections.abc import Callable
+
+from kernelwright.journal import Journal
+from kernelwright.macro.strategy import Observation
+from kernelwright.proof.client import Workers
+from kernelwright.proof.jobs import Capture, Compile, CompileResult, Subject
+from kernelwright.settings import Settings
+from kernelwright.source.document import parse
+from kernelwright.source.kernels import find_kernels
+from kernelwright.source.targets import target
+from kernelwright.source.workload import find_workload
+from kernelwright.steps import not_utf8
+from kernelwright.values import CPU, Device, Failure, FailureKind, Graph, Kernel, Language, Refusal, Workload, digest
+
+Report = Callable[[str], None]
+Nothing = Refusal | Failure
+
+
+def silent(stage: str) -> None:
+    """A Report for callers that show no progress."""
+
+
+class Observer:
+    """Makes Observations of one workspace's kernels."""
+
+    def __init__(self, settings: Settings, workers: Workers, journal: Journal) -> None:
+        self.settings = settings
+        self.workers = workers
+        self.journal = journal
+        self.known_device: Device | None = None
+        self._graphs: dict[tuple[str, str], Graph | Failure] = {}
+
+    def observe(self, path: str, text: str, kernel_name: str, kernel: Kernel | None = None) -> Observation | Refusal:
+        """What is known of a kernel right now. The device is a CPU, and there is no graph, until a worker has said more.
+
+        `kernel`, where the caller has already found it in this very text, saves parsing the text again.
+        """
+        if (line := not_utf8(text)) is not None:
+            return Refusal(
+                f"Line {line + 1} is not valid UTF-8, so Python cannot load the file; save it as UTF-8.", line
+            )
+        if kernel is None:
+            kernels = find_kernels(parse(text))
+            kernel = next((k for k in kernels if k.name == kernel_name), None)
+            if kernel is None:
+                return Refusal(_no_such_kernel(kernel_name, kernels))
+        workload = workload_of(text, kernel)
+        known = self._graphs.get(_graph_key(text, workload)) if isinstance(workload, Workload) else None
+        return Observation(
+            path=path,
+            text=text,
+            kernel=kernel,
+            workload=workload if isinstance(workload, Workload) else None,
+            device=self.known_device or CPU,
+            graph=known if isinstance(known, Graph) else None,
+            history=self.journal.steps(path, kernel_name),
+        )
+
+    async def device(self) -> Device | Failure:
+        """What the worker's interpreter sees."""
+        device = await self.workers.device()
+        if isinstance(device, Device):
+            self.known_device = device
+        return device
+
+    async def observe_fully(
+        self, path: str, text: str, kernel_name: str, report: Report = silent, cancel: asyncio.Event | None = None
+    ) -> Observation | Nothing:
+        """An Observation with the device and, for PyTorch, the captured graph."""
+        report("Looking at the device")
+        device = await self.device()
+        if isinstance(device, Failure):
+            return device
+        observation = self.observe(path, text, kernel_name)
+        if isinstance(observation, Refusal):
+            return observation
+        if observation.workload is None:
+            missing = workload_of(text, observation.kernel)
+            return missing if isinstance(missing, Refusal) else Refusal("This kernel has no workload.")
+        if observation.kernel.language is not Language.TORCH:
+            return observation
+        graph = await self.capture(observation, report, cancel)
+        if isinstance(graph, Failure):
+            return graph
+        return dataclasses.replace(observation, graph=graph)
+
+    async def resources(
+        self, observation: Observation, report: Report = silent, cancel: asyncio.Event | None = None
+    ) -> CompileResult | Nothing:
+        """Registers, shared memory and occupancy of the kernels that the workload launches; nothing is run."""
+        if observation.workload is None:
+            return Refusal("This kernel has no workload, so its launches are not known.")
+        report("Compiling")
+        subject = Subject(observation.path, observation.text, observation.workload)
+        return await self.workers.run(
+            Compile(subject, self._compute_capability()),
+            timeout=self.settings.verify_timeout,
+            report=report,
+            cancel=cancel,
+        )
+
+    async def capture(self, observation: Observation, report: Report, cancel: asyncio.Event | None) -> Graph | Failure:
+        """The op graph of a PyTorch kernel on its workload, which the Observation must have."""
+        assert observation.workload is not None
+        key = _graph_key(observation.text, observation.workload)
+        if key not in self._graphs:
+            report("Capturing the op graph")
+            answer = await self.workers.run(
+                Capture(Subject(observation.path, observation.text, observation.workload)),
+                timeout=self.settings.capture_timeout,
+                report=report,
+                cancel=cancel,
+            )
+            assert isinstance(answer, Graph | Failure)
+            if isinstance(answer, Failure) and answer.kind is not FailureKind.NOT_CAPTURED:
+                return answer  # may be another time: not remembered
+            self._graphs[key] = answer
+        return self._graphs[key]
+
+    def _compute_capability(self) -> int:
+        if self.known_device and self.known_device.compute_capability:
+            return self.known_device.compute_capability
+        return named_target(self.settings).compute_capability or 90
+
+
+def named_target(settings: Settings) -> Device:
+    """The GPU that facts are compiled for on a machine without one."""
+    return target(settings.target or "H100") or target("H100")
+
+
+def workload_of(text: str, kernel: Kernel) -> Workload | Refusal:
+    return find_workload(text, kernel.entry)
+
+
+def _no_such_kernel(name: str, kernels: tuple[Kernel, ...]) -> str:
+    if not kernels:
+        return "This file has no kernel: no @triton.jit function that is launched, no nn.Module, no tensor function."
+    return f"This file has no kernel {name!r}; it has {', '.join(k.name for k in kernels)}."
+
+
+def _graph_key(text: str, workload: Workload) -> tuple[str, str]:
+    return digest(text), workload.entry

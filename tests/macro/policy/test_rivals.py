@@ -1,0 +1,47 @@
+"""Which Actions are raced against the one that ranks first."""
+
+import dataclasses
+
+import pytest
+
+from kernelwright.macro.policy import Scored, rivals
+from kernelwright.macro.strategy import Observation
+from kernelwright.source.document import parse
+from kernelwright.source.kernels import find_kernels
+from kernelwright.source.targets import target
+from kernelwright.values import CPU, STOP, Action, Region
+
+TEXT = "import torch\n\n\ndef f(x):\n    return torch.relu(x) + 1\n"
+
+
+def scored(strategy: str, score: float, line: int = 0) -> Scored:
+    return Scored(Action(strategy, Region(line, line + 1, "")), score, score, "")
+
+
+STOPPING = Scored(STOP, 0.02, 0.0, "")
+LAYOUT, ROWS, POINTS = "torch.channels-last", "torch.fuse-row-reduction", "torch.fuse-pointwise"
+GPU = target("H100")
+
+
+@pytest.mark.parametrize(
+    ("ranked", "expected"),
+    [
+        ((scored(LAYOUT, 0.3), scored(ROWS, 0.2), scored(POINTS, 0.1), STOPPING), [LAYOUT, ROWS, POINTS]),
+        ((scored(LAYOUT, 0.3), STOPPING, scored(POINTS, 0.01)), [LAYOUT]),  # below what a step must gain
+        ((scored(POINTS, 0.3, 1), scored(POINTS, 0.2, 5), STOPPING), [POINTS]),  # one place at a time
+        ((scored("torch.reassociate", 0.3), scored(POINTS, 0.2), STOPPING), ["torch.reassociate"]),  # cannot lose
+        ((scored("triton.tune-launch", 0.3), scored("triton.autotune", 0.2), STOPPING), ["triton.tune-launch"]),
+    ],
+)
+def test_fusions_and_layouts_are_rivals(ranked: tuple[Scored, ...], expected: list[str]) -> None:
+    assert [action.strategy for action in rivals(observation(), ranked)] == expected
+
+
+def test_without_a_gpu_there_is_nothing_to_race() -> None:
+    ranked = (scored(LAYOUT, 0.3), scored(ROWS, 0.2), STOPPING)
+    here = dataclasses.replace(observation(), device=CPU)
+    assert [action.strategy for action in rivals(here, ranked)] == [LAYOUT]
+
+
+def observation() -> Observation:
+    return Observation("f.py", TEXT, find_kernels(parse(TEXT))[0], None, GPU)
