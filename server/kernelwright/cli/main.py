@@ -80,6 +80,20 @@ def measure(
 
 
 @app.command()
+def profile(
+    file: File,
+    kernel: KernelName = None,
+    json_out: JsonOut = None,
+    interpreter: Interpreter = None,
+) -> None:
+    """Say what one warm call launches, and how much of its time is in hand-written kernels."""
+    with told_in_words():
+        from kernelwright.cli.profile import profile_file
+
+        sys.exit(profile_file(file, kernel, json_out, interpreter))
+
+
+@app.command()
 def strategies(
     language: Annotated[str | None, typer.Option(metavar="L", help="triton, torch or cuda.")] = None,
 ) -> None:

@@ -8,11 +8,11 @@ from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 from kernelwright.proof import endings, gpu_lock, memory
-from kernelwright.proof.jobs import Answer, Compile, Contest, Job, Probe, Race, RaceResult, Trial, TrialResult
+from kernelwright.proof.jobs import Answer, Compile, Contest, Job, Probe, Profile, Race, RaceResult, Trial, TrialResult
 from kernelwright.proof.process import Broken, StartFailed, WorkerProcess
 from kernelwright.proof.queue import Priority, Turns
 from kernelwright.proof.station import Station
-from kernelwright.values import Device, Failure
+from kernelwright.values import Device, Failure, ProfiledOn, ProfileResult
 
 __all__ = ["Priority", "Workers"]
 
@@ -201,6 +201,9 @@ async def _exclusive(device: Device | None, timeout: float, report: Report) -> A
 
 def _clean(job: Job, answer: Answer) -> bool:
     """Whether nothing went wrong that may linger in the process: a wrong candidate may have written anywhere."""
+    if isinstance(job, Profile):
+        # A profiler that was attached to the GPU may slow what is launched later.
+        return isinstance(answer, ProfileResult) and answer.measured_on is not ProfiledOn.GPU
     if not isinstance(job, Trial | Race | Contest):
         return True
     match answer:

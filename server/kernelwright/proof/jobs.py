@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from kernelwright.values import Device, Failure, Graph, Measurement, Resources, Timing, Verdict, Workload
+from kernelwright.values import Device, Failure, Graph, Measurement, ProfileResult, Resources, Timing, Verdict, Workload
 
 
 @dataclass(frozen=True)
@@ -124,5 +124,13 @@ class ContestResult:
     inaccurate: Mapping[str, str] = field(default_factory=dict)
 
 
-Job = Probe | Capture | Compile | Trial | Race | Contest
-Answer = Device | Graph | CompileResult | TrialResult | RaceResult | ContestResult | Failure
+@dataclass(frozen=True)
+class Profile:
+    """List what one warm call of the performance case launches, with its times. Answered by a ProfileResult."""
+
+    subject: Subject
+    limits: Limits = Limits()
+
+
+Job = Probe | Capture | Compile | Trial | Race | Contest | Profile
+Answer = Device | Graph | CompileResult | TrialResult | RaceResult | ContestResult | ProfileResult | Failure

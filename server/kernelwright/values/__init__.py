@@ -3,6 +3,7 @@
 from kernelwright.values.device import CPU, Device
 from kernelwright.values.graph import Argument, CodeSpan, Graph, Node, TensorRef, TensorType, Value
 from kernelwright.values.kernel import Access, Dot, Estimate, Facts, Kernel, Language, Launch, Loop, Reduction
+from kernelwright.values.profile import Origin, ProfiledKernel, ProfiledOn, ProfileResult
 from kernelwright.values.proof import (
     Check,
     Failure,
@@ -42,7 +43,11 @@ __all__ = [
     "Loop",
     "Measurement",
     "Node",
+    "Origin",
     "Outcome",
+    "ProfileResult",
+    "ProfiledKernel",
+    "ProfiledOn",
     "Recipe",
     "Reduction",
     "Refusal",

@@ -13,6 +13,7 @@ class FailureKind(StrEnum):
     WORKLOAD_FAILED = "workload-failed"
     IMPORT_FAILED = "import-failed"
     NOT_CAPTURED = "not-captured"
+    NOT_PROFILED = "not-profiled"
     CANCELLED = "cancelled"
     NO_INTERPRETER = "no-interpreter"
     MISSING_PACKAGE = "missing-package"

@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable
 
 from lsprotocol.types import ExecuteCommandParams
 
-from kernelwright.lsp.commands import autopilot, checking, optimizing, reporting, undoing
+from kernelwright.lsp.commands import autopilot, checking, optimizing, profiling, reporting, undoing
 from kernelwright.lsp.session import Session
 
 Command = Callable[[Session, ExecuteCommandParams], Awaitable[object]]
@@ -14,6 +14,7 @@ COMMANDS: dict[str, Command] = {
     "kernelwright.apply": optimizing.apply_strategy,
     "kernelwright.verify": checking.verify,
     "kernelwright.measure": checking.measure,
+    "kernelwright.profile": profiling.profile,
     "kernelwright.autopilot": autopilot.autopilot,
     "kernelwright.revert": undoing.revert,
     "kernelwright.resetBaseline": undoing.reset_baseline,

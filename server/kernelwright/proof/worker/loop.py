@@ -8,7 +8,7 @@ import socket
 import sys
 from collections.abc import Callable
 
-from kernelwright.proof.jobs import Answer, Capture, Compile, Contest, Job, Probe, Race, Trial, TrialResult
+from kernelwright.proof.jobs import Answer, Capture, Compile, Contest, Job, Probe, Profile, Race, Trial, TrialResult
 from kernelwright.proof.worker import failed, lifetime
 from kernelwright.proof.worker.frames import HEADER, Hello, Ready, Reply, Request, Stage, body_length, pack, unpack
 from kernelwright.values import Failure, FailureKind
@@ -24,6 +24,7 @@ HANDLERS: dict[type, tuple[str, str]] = {
     Trial: ("trial", "run_trial"),
     Race: ("race", "run_race"),
     Contest: ("contest", "run_contest"),
+    Profile: ("profile", "run_profile"),
 }
 
 

@@ -73,13 +73,26 @@ def unload(module: ModuleType) -> None:
 
 def forget_neighbours(path: str) -> None:
     """Drop imported modules that lie in the folder of `path`, so that the next load sees what is on disk now."""
+    for name in neighbours(path):
+        sys.modules.pop(name, None)
+
+
+def neighbours(path: str) -> dict[str, Path]:
+    """The imported modules that lie in the folder of `path`, with their files; nothing that was installed."""
     folder = Path(path).resolve().parent
+    found: dict[str, Path] = {}
     for name, module in list(sys.modules.items()):
         file = getattr(module, "__file__", None)
-        if not isinstance(file, str) or "site-packages" in file or name.split(".")[0] == "kernelwright":
-            continue
-        if Path(file).is_relative_to(folder) and not Path(file).is_relative_to(sys.prefix):
-            sys.modules.pop(name, None)
+        if isinstance(file, str) and name.split(".")[0] != "kernelwright" and lies_in(folder, file):
+            found[name] = Path(file)
+    return found
+
+
+def lies_in(folder: Path, file: str) -> bool:
+    """Whether `file` lies in the folder, or below it, and is not part of an installed package."""
+    if "site-packages" in file or not Path(file).is_relative_to(folder):
+        return False
+    return not Path(file).is_relative_to(sys.prefix)
 
 
 def entry_of(module: ModuleType, workload: Workload) -> Any:

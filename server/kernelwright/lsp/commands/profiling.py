@@ -1,0 +1,40 @@
+"""`kernelwright.profile`: what one warm call of a kernel launches, for a person in one line and for a client as a value."""
+
+from lsprotocol.types import ExecuteCommandParams
+
+from kernelwright import words
+from kernelwright.lsp import jobs
+from kernelwright.lsp.commands.answers import declined, sentence
+from kernelwright.lsp.commands.arguments import arguments, subject
+from kernelwright.lsp.session import Session
+from kernelwright.values import Failure, ProfileResult, Refusal
+from kernelwright.wire import Json, encode
+
+
+async def profile(session: Session, params: ExecuteCommandParams) -> Json:
+    """A ProfileResult: the kernels of one warm call with launches, time and origin; with `sentence`, its line in words."""
+    asked = arguments(params)
+    found = asked if isinstance(asked, Refusal) else subject(session, asked)
+    if isinstance(asked, Refusal) or isinstance(found, Refusal):
+        return declined(session, found)
+    from kernelwright.profiling import profile as run
+
+    snapshot, kernel = found.snapshot, found.kernel
+    engine = session.engine(snapshot.path)
+    answer = await jobs.run(
+        session,
+        found.key,
+        f"Profile {kernel.name}",
+        lambda report, cancel: run(engine, snapshot.path, snapshot.text, kernel.name, report=report, cancel=cancel),
+        _told,
+        params.work_done_token,
+    )
+    if not isinstance(answer, ProfileResult):
+        return declined(session, answer)
+    if not asked.quiet:
+        session.client.tell(f"{kernel.name}: {_told(answer)}")
+    return {**encode(answer), "sentence": _told(answer)}
+
+
+def _told(answer: ProfileResult | Refusal | Failure) -> str:
+    return words.of_profile(answer) if isinstance(answer, ProfileResult) else sentence(answer)

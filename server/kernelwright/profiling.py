@@ -1,0 +1,39 @@
+"""One profile for a person, the same from the editor and the command line: find the workload, ask a worker."""
+
+import asyncio
+from collections.abc import Callable
+
+from kernelwright.engine import Engine
+from kernelwright.observer import workload_of
+from kernelwright.proof.jobs import Profile, Subject
+from kernelwright.values import Failure, ProfileResult, Refusal
+
+
+async def profile(
+    engine: Engine,
+    path: str,
+    text: str,
+    kernel: str,
+    *,
+    report: Callable[[str], None] = lambda stage: None,
+    cancel: asyncio.Event | None = None,
+) -> ProfileResult | Refusal | Failure:
+    """What one warm call of the kernel's performance case launches, on the text as it stands."""
+    report("Looking at the device")
+    device = await engine.device()
+    if isinstance(device, Failure):
+        return device
+    observation = engine.observe(path, text, kernel)
+    if isinstance(observation, Refusal):
+        return observation
+    workload = workload_of(text, observation.kernel)
+    if isinstance(workload, Refusal):
+        return workload
+    answer = await engine.workers.run(
+        Profile(Subject(path, text, workload), engine.limits),
+        timeout=engine.settings.verify_timeout,
+        report=report,
+        cancel=cancel,
+    )
+    assert isinstance(answer, ProfileResult | Failure)  # the contract of Profile
+    return answer
