@@ -12,7 +12,7 @@ from kernelwright.macro.policy.expected_gain import expected_gain
 from kernelwright.macro.strategies import torch_fuse_pointwise, torch_fuse_row_reduction
 from kernelwright.macro.strategy import Strategy
 from kernelwright.values import Device, Refusal, apply
-from micro.rewrite import fused_modules
+from micro.rewrite import fused_modules, layout_modules
 from micro.rewrite.observe import observe
 
 STRATEGIES = [torch_fuse_pointwise.STRATEGY, torch_fuse_row_reduction.STRATEGY]
@@ -78,7 +78,8 @@ def ruff(command: str, *options: str, text: str) -> str:
 
 def test_all_generated_code_is_formatted() -> None:
     definitions: dict[str, None] = {}
-    for strategy, modules in ((POINTWISE, fused_modules.POINTWISE), (ROWS, fused_modules.REDUCTIONS)):
+    pointwise = (*fused_modules.POINTWISE, *layout_modules.TO_CONTIGUOUS, *layout_modules.TO_LAST)
+    for strategy, modules in ((POINTWISE, pointwise), (ROWS, fused_modules.REDUCTIONS)):
         for one in modules:
             observation = observe(one.text)
             variants = strategy.rewrite(observation, strategy.applies(observation)[0])

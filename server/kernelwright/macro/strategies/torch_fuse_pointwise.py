@@ -4,7 +4,7 @@ from kernelwright.macro.strategy import Example, Family, Observation, Strategy
 from kernelwright.micro.rewrite.candidates import action_of, observed, pointwise_regions, region_of, within
 from kernelwright.micro.rewrite.naming import base_name
 from kernelwright.micro.rewrite.print_pointwise import VARIANTS, print_pointwise
-from kernelwright.micro.rewrite.print_transposing import print_transposing, tiles, transposes
+from kernelwright.micro.rewrite.print_transposing import print_transposing, tiles
 from kernelwright.micro.rewrite.regions import names_for
 from kernelwright.micro.rewrite.triton_printer import pointers
 from kernelwright.values import Action, Edits, Language, Refusal
@@ -36,7 +36,7 @@ def _rewrite(observation: Observation, action: Action) -> tuple[Edits, ...] | Re
     program = region.program
     names = names_for(source, base_name(program))
     dtype = source.graph.value(program.domain.value).type.dtype
-    if transposes(program, source.graph.value(region.output).type):
+    if program.transposes:
         kernels = [print_transposing(program, dtype, names, tile, observation.text) for tile in tiles(program)]
     else:
         kernels = [print_pointwise(program, dtype, names, *size, observation.text) for size in VARIANTS]
@@ -150,6 +150,10 @@ STRATEGY = Strategy(
 A run of pointwise operations (arithmetic, activations, comparisons, casts, broadcasts of a bias or scale, batch norm on
 running statistics) becomes one Triton kernel that reads every input once and writes the result once. It computes in
 fp32 also for half types, and keeps NaN as torch does.
+
+A conversion between contiguous and channels-last tensors is such an operation too: the kernel reads a tile in one
+layout and writes it in the other, so that the conversion costs no pass of its own, and alone it may be faster than
+eager mode's copy.
 
 The run is found on the op graph of one call on the workload, so shapes, strides and dtypes are those that really occur;
 the launcher takes its sizes from the tensors and so works for other shapes. What it cannot do: float64 and integer

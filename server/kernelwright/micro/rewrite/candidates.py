@@ -1,16 +1,18 @@
 """The regions of an observation's graph that are worth fusing, as Actions, and the way back from an Action."""
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Sequence
 
 from kernelwright.micro.rewrite.eager_speed import headroom
-from kernelwright.micro.rewrite.lowering import NotLowerable, is_channels_last
+from kernelwright.micro.rewrite.lowering import NotLowerable
 from kernelwright.micro.rewrite.ops import REDUCTIONS
 from kernelwright.micro.rewrite.program import Domain
 from kernelwright.micro.rewrite.reductions import domain_of
 from kernelwright.micro.rewrite.regions import FusedRegion, allowed_ops, grow, lower, measure, plan
 from kernelwright.micro.rewrite.source_map import SourceMap, references, source_map
+from kernelwright.micro.rewrite.tensor_layout import CHANNELS_LAST, CONTIGUOUS, layout_of
 from kernelwright.micro.rewrite.torch_region import RegionPlan, region_output
-from kernelwright.values import Action, Device, Graph, Node, Refusal, Region, TensorRef
+from kernelwright.values import Action, Device, Graph, Node, Refusal, Region
 
 NO_GRAPH = Refusal("The op graph of the workload has not been captured yet.", pending=True)
 
@@ -22,15 +24,13 @@ def observed(text: str, graph: Graph | None) -> SourceMap | Refusal:
 
 def pointwise_regions(source: SourceMap) -> list[FusedRegion] | Refusal:
     """Maximal regions of pointwise nodes, the most memory traffic saved first."""
+    layouts = _layouts(source.graph)
     found: list[FusedRegion] = []
     refusals: list[Refusal] = []
     for sink in reversed(source.graph.nodes):
         if any(sink.id in region.nodes for region in found) or not sink.outputs:
             continue
-        domain = _pointwise_domain(source.graph, sink)
-        if domain is None:
-            continue
-        _consider(source, sink, domain, False, found, refusals)
+        _consider(source, sink, _pointwise_domains(source.graph, sink, layouts), found, refusals)
     return _ranked(found) or _why_none(refusals, "No run of pointwise operations is long enough to gain from fusing.")
 
 
@@ -41,11 +41,9 @@ def row_regions(source: SourceMap) -> list[FusedRegion] | Refusal:
     for anchor in reversed(source.graph.nodes):
         if anchor.op not in REDUCTIONS or any(anchor.id in region.nodes for region in found):
             continue
-        domain = domain_of(source.graph, anchor)
-        if domain is None or domain.length == 1:
-            continue
-        for sink in _sinks_after(source, anchor):
-            if _consider(source, sink, domain, True, found, refusals, anchor):
+        domains = _row_domains(source.graph, anchor)
+        for sink in _sinks_after(source, anchor) if domains else ():
+            if _consider(source, sink, domains, found, refusals, anchor):
                 break
     return _ranked(found) or _why_none(refusals, "There is no reduction or normalisation over rows.")
 
@@ -53,26 +51,38 @@ def row_regions(source: SourceMap) -> list[FusedRegion] | Refusal:
 def _consider(
     source: SourceMap,
     sink: Node,
-    domain: Domain,
-    rows: bool,
+    domains: Sequence[Domain],
     found: list[FusedRegion],
     refusals: list[Refusal],
     anchor: Node | None = None,
 ) -> bool:
-    nodes = grow(source, sink, domain, allowed_ops(reductions=rows), anchor)
-    if anchor is not None and anchor.id not in nodes:
+    """Whether a region that ends in `sink`, and holds `anchor`, is worth fusing; it joins those `found`."""
+    region = _most_saved(_largest(source, sink, domain, refusals, anchor) for domain in domains)
+    if region is None:
         return False
+    if region.kernels < 2 and not region.program.transposes and not (anchor and anchor.op in _SLOW_IN_EAGER):
+        refusals.append(Refusal(f"Eager mode runs {sink.op} as one kernel already.", _line(sink)))
+        return False
+    found.append(region)
+    return True
+
+
+def _largest(
+    source: SourceMap, sink: Node, domain: Domain, refusals: list[Refusal], anchor: Node | None
+) -> FusedRegion | None:
+    nodes = grow(source, sink, domain, allowed_ops(reductions=anchor is not None), anchor)
     while nodes and (anchor is None or anchor.id in nodes):
         region = _region(source, nodes, domain)
         if isinstance(region, FusedRegion):
-            if region.kernels < 2 and not (anchor and anchor.op in _SLOW_IN_EAGER):
-                refusals.append(Refusal(f"Eager mode runs {sink.op} as one kernel already.", _line(sink)))
-                return False
-            found.append(region)
-            return True
+            return region
         refusals.append(region)
         nodes = nodes[1:]
-    return False
+    return None
+
+
+def _most_saved(regions: Iterable[FusedRegion | None]) -> FusedRegion | None:
+    """Of the regions that the layouts allow the one that saves most, the first of equals."""
+    return max((r for r in regions if r is not None), key=lambda r: (r.saved_bytes, r.kernels), default=None)
 
 
 _SLOW_IN_EAGER = frozenset({"logsumexp", "group_norm", "instance_norm", "layer_norm", "softmax", "log_softmax", "norm",
@@ -106,17 +116,24 @@ def _sinks_after(source: SourceMap, anchor: Node) -> list[Node]:
     return order[::-1][:40]
 
 
-def _pointwise_domain(graph: Graph, sink: Node) -> Domain | None:
+def _layouts(graph: Graph) -> tuple[str, ...]:
+    """The layouts in which a kernel may walk through memory."""
+    last = any(layout_of(value.type) == CHANNELS_LAST for value in graph.values)
+    return (CONTIGUOUS, CHANNELS_LAST) if last else (CONTIGUOUS,)
+
+
+def _pointwise_domains(graph: Graph, sink: Node, layouts: Sequence[str]) -> tuple[Domain, ...]:
+    """The domains of a kernel that ends in `sink`: it may keep the layout of what it reads or convert it."""
     type_ = graph.value(sink.outputs[0]).type
-    numel = 1
-    for size in type_.shape:
-        numel *= size
+    numel, rank = math.prod(type_.shape), len(type_.shape)
     if numel < 2:
-        return None
-    first = sink.args[0] if sink.op == "contiguous" else None
-    transposing = isinstance(first, TensorRef) and is_channels_last(graph.value(first.id).type)
-    layout = "channels_last" if transposing or is_channels_last(type_) else "contiguous"
-    return Domain(sink.outputs[0], type_.shape, numel, axes=(len(type_.shape), len(type_.shape)), layout=layout)
+        return ()
+    return tuple(Domain(sink.outputs[0], type_.shape, numel, axes=(rank, rank), layout=layout) for layout in layouts)
+
+
+def _row_domains(graph: Graph, anchor: Node) -> tuple[Domain, ...]:
+    domain = domain_of(graph, anchor)
+    return () if domain is None or domain.length == 1 else (domain,)
 
 
 def _ranked(found: list[FusedRegion]) -> list[FusedRegion]:
@@ -160,22 +177,19 @@ def region_of(source: SourceMap, action: Action, *, rows: bool) -> tuple[FusedRe
     nodes = tuple(int(n) for n in str(action.params.get("nodes", "")).split(",") if n)
     if not nodes or any(n >= len(source.graph.nodes) for n in nodes):
         return Refusal("The action belongs to another op graph; run the strategy again.")
-    domain = _domain_for(source, nodes, rows=rows)
-    if domain is None:
-        return Refusal("The action's nodes are no region of this op graph.")
-    region = _region(source, nodes, domain)
-    if isinstance(region, Refusal):
-        return region
+    regions = [_region(source, nodes, domain) for domain in _domains_for(source.graph, nodes, rows=rows)]
+    region = _most_saved(region for region in regions if isinstance(region, FusedRegion))
+    if region is None:
+        return next(iter(regions), Refusal("The action's nodes are no region of this op graph."))  # type: ignore[return-value]
     edit = plan(source, nodes)
     return edit if isinstance(edit, Refusal) else (region, edit)
 
 
-def _domain_for(source: SourceMap, nodes: Sequence[int], *, rows: bool) -> Domain | None:
-    graph = source.graph
-    if rows:
-        domains = [domain_of(graph, graph.nodes[n]) for n in nodes if graph.nodes[n].op in REDUCTIONS]
-        return next((d for d in domains if d is not None and d.length > 1), None)
-    return _pointwise_domain(graph, graph.nodes[max(nodes)])
+def _domains_for(graph: Graph, nodes: Sequence[int], *, rows: bool) -> tuple[Domain, ...]:
+    if not rows:
+        return _pointwise_domains(graph, graph.nodes[max(nodes)], _layouts(graph))
+    found = (_row_domains(graph, graph.nodes[n]) for n in nodes if graph.nodes[n].op in REDUCTIONS)
+    return next((domains for domains in found if domains), ())
 
 
 def within(regions: list[FusedRegion], source: SourceMap, start: int, end: int) -> list[FusedRegion]:

@@ -1,4 +1,4 @@
-"""How far eager mode's own reduction kernels stay behind the memory roof: what there is to gain where no traffic is saved.
+"""How far eager mode's own reductions and copies stay behind the memory roof: the gain where no traffic is saved.
 
 The figures follow from how those kernels are laid out (one block a row, number of passes over it), not from measurements
 of the user's device: they decide what is worth a measurement.
@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from kernelwright.micro.rewrite.ops import REDUCTIONS
 from kernelwright.micro.rewrite.program import Domain
 from kernelwright.micro.rewrite.reductions import domain_of
-from kernelwright.values import Device, Graph, Node
+from kernelwright.micro.rewrite.tensor_layout import layout_of
+from kernelwright.values import Device, Graph, Node, TensorRef
 
 MULTIPROCESSORS = 132  # where the device is not known
 LAUNCH_SECONDS = 5e-6
@@ -28,6 +29,22 @@ _MAY_GAIN = (
 )
 
 
+_COPY_MAY_GAIN = (
+    0.5,
+    (
+        "Eager mode's copy between layouts touches neighbouring elements on one side only; a tile is whole lines on both."
+    ),
+)
+
+
+def converts_layout(graph: Graph, node: Node) -> bool:
+    """Whether the node is a `contiguous` that copies its operand into another layout."""
+    first = node.args[0] if node.op == "contiguous" else None
+    if not isinstance(first, TensorRef):
+        return False
+    return layout_of(graph.value(first.id).type) != layout_of(graph.value(node.outputs[0]).type)
+
+
 def eager_bytes(node: Node) -> int:
     """The memory traffic of a node in eager mode, which runs some ops as several kernels."""
     return node.estimated_bytes * _PASSES.get(node.op, 1)
@@ -41,17 +58,19 @@ def node_seconds(node: Node, device: Device) -> float:
 
 
 def headroom(graph: Graph, nodes: Sequence[int], device: Device) -> tuple[float, str]:
-    """(gain for the whole graph as a fraction, reason) of replacing the reductions among `nodes` by better kernels.
+    """(gain for the whole graph as a fraction, reason) of doing the reductions and copies among `nodes` better.
 
-    (0.0, "") without a reduction among them.
+    (0.0, "") without one of these among them.
     """
-    if not any(graph.nodes[n].op in REDUCTIONS for n in nodes):
+    if not any(graph.nodes[n].op in REDUCTIONS or converts_layout(graph, graph.nodes[n]) for n in nodes):
         return 0.0, ""
     total = sum(node_seconds(node, device) for node in graph.nodes)
     gain, strongest, why = 0.0, 0.0, ""
     for node in (graph.nodes[n] for n in nodes):
         domain = domain_of(graph, node) if node.op in REDUCTIONS else None
-        if domain is None:
+        if converts_layout(graph, node):
+            own, reason = _COPY_MAY_GAIN
+        elif domain is None:
             own, reason = 0.03, _MAY_GAIN  # a pointwise op, which the reduction's kernel does beside
         else:
             item = _ITEM_BYTES.get(graph.value(domain.value).type.dtype, 4)

@@ -9,11 +9,11 @@ from kernelwright.micro.rewrite.ops import POINTWISE, REDUCTIONS, VIEWS
 from kernelwright.micro.rewrite.program import ELEMENT, ROW, SCALAR, Program
 from kernelwright.micro.rewrite.reductions import lower_reduction
 from kernelwright.micro.rewrite.scope import FLOATS, Known, NotLowerable, Scope
-from kernelwright.micro.rewrite.tensor_layout import is_channels_last, is_contiguous
+from kernelwright.micro.rewrite.tensor_layout import CHANNELS_LAST, CONTIGUOUS, layout_of
 from kernelwright.values import Argument, Node, TensorRef
 from kernelwright.values.torch_calls import signature
 
-__all__ = ["Lowering", "NotLowerable", "is_channels_last", "is_contiguous"]
+__all__ = ["Lowering", "NotLowerable"]
 
 
 @dataclass
@@ -29,7 +29,8 @@ class Lowering(Scope):
         made = self.graph.value(output).type
         if made.dtype not in FLOATS | {"bool"} and made.dtype not in ("int64",):
             raise NotLowerable(f"The result has dtype {made.dtype}.", nodes[-1])
-        if self.domain.layout == "contiguous" and not is_contiguous(made):
+        layout = layout_of(made)
+        if layout is None or (layout == CHANNELS_LAST and not self._may_be_last(result.level)):
             raise NotLowerable("The result is not contiguous in eager mode.", nodes[-1])
         return Program(
             self.domain,
@@ -43,7 +44,13 @@ class Lowering(Scope):
             tuple(self.helpers),
             tuple(self.ops),
             any(node.kwargs.get("dtype") is not None for node in nodes),
+            layout,
         )
+
+    def _may_be_last(self, level: str) -> bool:
+        """Whether the result can be written channels-last: not one number a row, nor rows that lie otherwise."""
+        rows = any(line.reduce for line in self.lines)
+        return level == ELEMENT and (self.domain.layout == CHANNELS_LAST or not rows)
 
     def _lower(self, node: Node) -> None:
         if len(node.outputs) > 1 and node.op not in ("max", "min"):
@@ -66,7 +73,7 @@ class Lowering(Scope):
         source = self.known.get(first.id) if isinstance(first, TensorRef) else None
         if source is None or source.level == SCALAR:
             raise NotLowerable(f"{node.op} of an input stays outside.", node)
-        if self.domain.layout != "contiguous":
+        if self.domain.layout != CONTIGUOUS:
             raise NotLowerable(f"{node.op} of a tensor that is not contiguous.", node)
         self.known[node.outputs[0]] = replace(source, shape=self.graph.value(node.outputs[0]).type.shape)
 

@@ -44,8 +44,9 @@ _WORDS = {
 
 
 def base_name(program: Program) -> str:
-    """`bias_gelu_residual`: at most three names of ops, arithmetic left out first."""
-    return "_".join(_few(_steps(program)))
+    """`bias_gelu_residual`: at most three names of ops, arithmetic left out first; `copy_channels_last` without any."""
+    steps = _few(_steps(program))
+    return f"copy_{program.result_layout}" if steps == ["copy"] else "_".join(steps)
 
 
 def in_words(program: Program, room: int = 56) -> str:

@@ -4,7 +4,7 @@ import math
 
 from kernelwright.micro.rewrite.program import ELEMENT, ROW, Operand, Term
 from kernelwright.micro.rewrite.scope import Known, NotLowerable, Scope
-from kernelwright.micro.rewrite.tensor_layout import is_contiguous
+from kernelwright.micro.rewrite.tensor_layout import CHANNELS_LAST, is_contiguous
 from kernelwright.values import Node, TensorRef
 
 
@@ -47,8 +47,8 @@ def _channel_operand(low: Scope, id_: int, shape: tuple[int, ...], node: Node) -
     value = low.graph.value(id_)
     if not is_contiguous(value.type):
         raise NotLowerable("An input is not contiguous.", node)
-    inner = 1 if low.domain.layout == "channels_last" else math.prod(shape[2:])
-    last = -1 if low.domain.layout == "channels_last" else len(shape) - 2
+    inner = 1 if low.domain.layout == CHANNELS_LAST else math.prod(shape[2:])
+    last = -1 if low.domain.layout == CHANNELS_LAST else len(shape) - 2
     terms = (Term(inner, shape[1], 1, last),)
     key = (id_, (terms, ELEMENT))
     if key not in low.operands:

@@ -1,18 +1,18 @@
-"""Prints a pointwise Program over a channels-last tensor whose result is contiguous: both layouts in one pass.
+"""Prints a pointwise Program that reads a tensor in one layout and writes it in the other: channels-last and contiguous.
 
-A tile of positions by channels is loaded with neighbouring channels side by side and stored with neighbouring positions
-side by side; Triton exchanges it between the threads in shared memory.
+A tile of positions by channels is loaded and stored with neighbours of the respective layout side by side; Triton
+exchanges it between the threads in shared memory.
 """
 
+import math
 from dataclasses import dataclass
 
 from kernelwright.micro.rewrite import triton_printer as tp
 from kernelwright.micro.rewrite.naming import in_words
 from kernelwright.micro.rewrite.program import Operand, Program, Term
-from kernelwright.micro.rewrite.tensor_layout import is_contiguous
-from kernelwright.values import TensorType
+from kernelwright.micro.rewrite.tensor_layout import CHANNELS_LAST
 
-_LOCALS = ("tiles", "item", "position", "channel", "offsets", "contiguous", "mask")
+_LOCALS = ("tiles", "item", "position", "channel", "channels_last", "contiguous", "mask")
 
 
 @dataclass(frozen=True)
@@ -24,11 +24,6 @@ class Tile:
 
 # 128 bytes a row of the tile, or more, on either side; which shape wins, a measurement says.
 _TILES = (Tile(64, 64, 4), Tile(128, 32, 4), Tile(32, 64, 4), Tile(128, 64, 8))
-
-
-def transposes(program: Program, made: TensorType) -> bool:
-    """Whether the Program reads channels-last and has a contiguous result of type `made`."""
-    return program.domain.layout == "channels_last" and is_contiguous(made)
 
 
 def tiles(program: Program) -> tuple[Tile, ...]:
@@ -61,11 +56,11 @@ def print_transposing(
         f"{position} = {start} % {name['tiles']} * POSITIONS + tl.arange(0, POSITIONS)[:, None]",
         f"{channel} = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)[None, :]",
         f"{mask} = ({position} < {spatial}) & ({channel} < {channels})",
-        f"{name['offsets']} = ({item} * {spatial} + {position}) * {channels} + {channel}",
+        f"{name['channels_last']} = ({item} * {spatial} + {position}) * {channels} + {channel}",
         f"{name['contiguous']} = ({item} * {channels} + {channel}) * {spatial} + {position}",
         *loads,
         *(f"{line.name} = {line.expression}" for line in program.lines),
-        f"tl.store(out_ptr + {name['contiguous']}, {program.result}, mask={mask})",
+        f"tl.store(out_ptr + {name[program.result_layout]}, {program.result}, mask={mask})",
     ]
     tensors = list(tp.pointers(program).values())
     parameters = [
@@ -76,7 +71,8 @@ def print_transposing(
         "POSITIONS: tl.constexpr",
         "BLOCK: tl.constexpr",
     ]
-    doc = f"{in_words(program, 36)}, channels-last to contiguous."
+    way = "channels-last to contiguous" if program.domain.layout == CHANNELS_LAST else "contiguous to channels-last"
+    doc = f"{in_words(program, 36)}, {way}."
     arguments = [
         *tensors,
         "out",
@@ -86,10 +82,9 @@ def print_transposing(
         f"BLOCK={tile.channels}",
         f"num_warps={tile.warps}",
     ]
-    empty = tp.allocate(program, main_dtype).removesuffix(")")
     launch = [
         *tp.prepare_inputs(program),
-        f"{empty}, memory_format=torch.contiguous_format)",
+        tp.allocate(program, main_dtype),
         *([] if tp.is_wide(program) else ['assert out.numel() < 2**31, "offsets are 32-bit"']),
         f"tiles = triton.cdiv({main}.shape[2:].numel(), {tile.positions})",
         f"grid = ({main}.shape[0] * tiles, triton.cdiv({main}.shape[1], {tile.channels}))",
@@ -104,14 +99,18 @@ def print_transposing(
 
 
 def _index(program: Program, operand: Operand, name: dict[str, str], constants: tp.Constants) -> str:
-    """The operand's index in the tile: one for each channel, the place in the result, or from the flat offset."""
-    shape = program.domain.shape
-    if operand.terms and len(operand.terms) == 1 and _per_channel(operand.terms[0], shape[1]):
+    """The operand's index in the tile: one for each channel, the place in either layout, or from the flat offset."""
+    domain = program.domain
+    if operand.terms is None:
+        return name[domain.layout]
+    if len(operand.terms) == 1 and _per_channel(operand.terms[0], program):
         return name["channel"]
-    if operand.terms and operand.shape == shape:
+    if operand.shape == domain.shape:
         return name["contiguous"]
-    return tp.index_text(program, operand, name["offsets"], constants)
+    return tp.index_text(program, operand, name[domain.layout], constants)
 
 
-def _per_channel(term: Term, channels: int) -> bool:
-    return (term.inner, term.size, term.stride) == (1, channels, 1)
+def _per_channel(term: Term, program: Program) -> bool:
+    domain = program.domain
+    inner = 1 if domain.layout == CHANNELS_LAST else math.prod(domain.shape[2:])
+    return (term.inner, term.size, term.stride) == (inner, domain.shape[1], 1)

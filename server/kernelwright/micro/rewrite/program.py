@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from kernelwright.micro.rewrite.tensor_layout import CONTIGUOUS
+
 ELEMENT, ROW, SCALAR = "element", "row", "scalar"
 
 
@@ -21,7 +23,7 @@ class Domain:
     inner: int = 1
     axes: tuple[int, int] | None = None
     groups: int = 0
-    layout: str = "contiguous"
+    layout: str = CONTIGUOUS
 
     @property
     def numel(self) -> int:
@@ -88,11 +90,17 @@ class Program:
     helpers: tuple[str, ...] = ()
     ops: tuple[str, ...] = ()
     casts: bool = False  # the source names the result's dtype itself
+    result_layout: str = CONTIGUOUS
 
     @property
     def main(self) -> Operand:
         """The operand whose shape gives the sizes."""
         return next(o for o in self.operands if o.value == self.domain.value and o.terms is None and o.level == ELEMENT)
+
+    @property
+    def transposes(self) -> bool:
+        """Whether the result lies in memory in another order than the operands that are walked through."""
+        return self.result_level == ELEMENT and self.result_layout != self.domain.layout
 
     def needed(self, targets: set[str], available: set[str]) -> list[Line]:
         """The lines of element level that `targets` depend on, in order; names in `available` are not followed."""

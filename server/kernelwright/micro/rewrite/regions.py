@@ -4,19 +4,15 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from kernelwright.micro.rewrite.eager_speed import eager_bytes
+from kernelwright.micro.rewrite.eager_speed import converts_layout, eager_bytes
 from kernelwright.micro.rewrite.layout import free_names, import_conflict
-from kernelwright.micro.rewrite.lowering import (
-    Lowering,
-    NotLowerable,
-    is_channels_last,
-    is_contiguous,
-)
+from kernelwright.micro.rewrite.lowering import Lowering, NotLowerable
 from kernelwright.micro.rewrite.ops import POINTWISE, REDUCTIONS, VIEWS
 from kernelwright.micro.rewrite.program import Domain, Program
 from kernelwright.micro.rewrite.source_map import SourceMap
+from kernelwright.micro.rewrite.tensor_layout import layout_of
 from kernelwright.micro.rewrite.torch_region import RegionPlan, plan_region, region_inputs, region_output
-from kernelwright.values import Graph, Node, Refusal, TensorRef
+from kernelwright.values import Graph, Node, Refusal
 
 # Kernels that eager mode runs for one op; what is not listed runs one.
 _EAGER_KERNELS = {
@@ -31,7 +27,7 @@ _EAGER_KERNELS = {
     "tanhshrink": 2,
 }
 CACHED_ROW = 2**19  # bytes: with a row of this size on each multiprocessor the level-2 cache is full
-_FREE = VIEWS | {"detach", "contiguous", "tensor"}
+_FREE = VIEWS | {"detach", "tensor"}
 
 
 @dataclass(frozen=True)
@@ -70,8 +66,8 @@ def lower(graph: Graph, nodes: Sequence[int], output: int, domain: Domain, plan:
 
 def _main_value(graph: Graph, inputs: Sequence[int], domain: Domain) -> int | None:
     """The first input with as many elements as the domain, preferably of its shape."""
-    fits = is_channels_last if domain.layout == "channels_last" else is_contiguous
-    full = [v for v in inputs if math.prod(graph.value(v).type.shape) == domain.numel and fits(graph.value(v).type)]
+    types = {v: graph.value(v).type for v in inputs}
+    full = [v for v, t in types.items() if math.prod(t.shape) == domain.numel and layout_of(t) == domain.layout]
     same = [v for v in full if graph.value(v).type.shape == domain.shape]
     return (same or full or [None])[0]
 
@@ -240,8 +236,8 @@ def measure(graph: Graph, nodes: Sequence[int], output: int, domain: Domain) -> 
 
 def _is_free(graph: Graph, node: Node) -> bool:
     """Whether eager mode launches no kernel for the node."""
-    if node.op == "contiguous" and isinstance(node.args[0], TensorRef):
-        return is_contiguous(graph.value(node.args[0].id).type)
+    if node.op == "contiguous":
+        return not converts_layout(graph, node)
     return node.op in _FREE or (node.op == "dropout" and not node.kwargs.get("training"))
 
 

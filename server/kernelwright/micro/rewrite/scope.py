@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from kernelwright.micro.rewrite.ops import HELPERS
 from kernelwright.micro.rewrite.program import ELEMENT, ROW, SCALAR, Domain, Line, Operand, Term
-from kernelwright.micro.rewrite.tensor_layout import contiguous_strides, is_channels_last, is_contiguous
+from kernelwright.micro.rewrite.tensor_layout import CHANNELS_LAST, contiguous_strides, is_channels_last, is_contiguous
 from kernelwright.values import Argument, Graph, Node, Refusal, TensorType
 
 FLOATS = frozenset({"float32", "float16", "bfloat16"})
@@ -114,7 +114,7 @@ class Scope:
         self, type_: TensorType, shape: tuple[int, ...], node: Node
     ) -> tuple[tuple[Term, ...] | None, tuple[tuple[int, int], ...]]:
         """How an operand of `type_` is found from the flat offset into a dense tensor of `shape`."""
-        full = self.domain.layout == "channels_last"
+        full = self.domain.layout == CHANNELS_LAST
         if type_.shape == shape and (is_channels_last(type_) if full else is_contiguous(type_)):
             return None, ()
         if math.prod(type_.shape) == math.prod(shape) and is_contiguous(type_) and not full:

@@ -4,6 +4,7 @@ import math
 
 from kernelwright.micro.rewrite.program import Program, Term
 from kernelwright.micro.rewrite.scope import NotLowerable
+from kernelwright.micro.rewrite.tensor_layout import CHANNELS_LAST
 
 
 def suffix(program: Program, size: int, last: int = -1) -> str:
@@ -12,7 +13,7 @@ def suffix(program: Program, size: int, last: int = -1) -> str:
     Raises NotLowerable where no such dims are.
     """
     main, shape = program.main.name, program.domain.shape
-    if program.domain.layout == "channels_last":
+    if program.domain.layout == CHANNELS_LAST:
         return _channels_last_suffix(main, shape, size)
     if 0 <= last < len(shape) and math.prod(shape[len(shape) - last :]) == size:
         return dims(main, shape, len(shape) - last, len(shape)) if last else "1"

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 
 from kernelwright.values import TensorType
 
+CONTIGUOUS, CHANNELS_LAST = "contiguous", "channels_last"
+
 
 def contiguous_strides(shape: Sequence[int]) -> tuple[int, ...]:
     strides, step = [], 1
@@ -25,3 +27,10 @@ def is_channels_last(type_: TensorType) -> bool:
     order = (0, *range(2, len(shape)), 1)
     expected = contiguous_strides([shape[d] for d in order])
     return all(stride[d] == e or shape[d] == 1 for d, e in zip(order, expected, strict=True))
+
+
+def layout_of(type_: TensorType) -> str | None:
+    """CONTIGUOUS or CHANNELS_LAST; None for a tensor that is neither."""
+    if is_contiguous(type_):
+        return CONTIGUOUS
+    return CHANNELS_LAST if is_channels_last(type_) else None

@@ -8,6 +8,7 @@ from kernelwright.micro.rewrite.layout import call_text
 from kernelwright.micro.rewrite.long_lines import fitted
 from kernelwright.micro.rewrite.ops import HELPERS
 from kernelwright.micro.rewrite.program import Operand, Program
+from kernelwright.micro.rewrite.tensor_layout import CONTIGUOUS
 
 
 @dataclass(frozen=True)
@@ -106,11 +107,7 @@ def prepare_inputs(program: Program) -> list[str]:
     """Lines of the launcher that bring full tensors into the layout that the kernel walks through."""
     main = program.main.name
     layout = program.domain.layout
-    how = (
-        ""
-        if layout == "contiguous"
-        else f"memory_format=torch.{'channels_last' if len(program.domain.shape) == 4 else 'channels_last_3d'}"
-    )
+    how = "" if layout == CONTIGUOUS else f"memory_format={_memory_format(program, layout)}"
     lines: list[str] = []
     names = pointers(program)
     full = {names[o.value]: None for o in program.operands if o.terms is None and o.level == "element"}
@@ -131,10 +128,17 @@ def allocate(program: Program, main_dtype: str) -> str:
     same = program.result_dtype == main_dtype and not program.casts
     dtype = "" if same else f", dtype=torch.{program.result_dtype}"
     if program.result_level == "element":
-        return f"out = torch.empty_like({main}{dtype})"
+        format_ = f", memory_format={_memory_format(program, program.result_layout)}" if program.transposes else ""
+        return f"out = torch.empty_like({main}{dtype}{format_})"
     shape = sizes.result_shape(program) or ""
     inner = f"{shape}," if shape.count(", ") == 0 and shape else shape
     return f"out = {main}.new_empty(({inner}){dtype})"
+
+
+def _memory_format(program: Program, layout: str) -> str:
+    if layout == CONTIGUOUS:
+        return "torch.contiguous_format"
+    return "torch.channels_last" if len(program.domain.shape) == 4 else "torch.channels_last_3d"
 
 
 def is_wide(program: Program) -> bool:
