@@ -30,7 +30,7 @@ _REMEDIES = {
 _COUNTED = {
     ProfiledOn.GPU: ("launch", "launches"),
     ProfiledOn.CPU: ("operator call", "operator calls"),
-    ProfiledOn.INTERPRETER: ("launch", "launches and operator calls"),
+    ProfiledOn.INTERPRETER: ("launch or operator call", "launches and operator calls"),
 }
 
 
@@ -140,12 +140,11 @@ def of_profile(profile: ProfileResult) -> str:
     """
     if not profile.kernels:
         return f"The call launches nothing on {profile.device}"
-    counted = launches(profile)
     if profile.time_us is None:
-        written = f"{profile.launches_of(Origin.HAND_WRITTEN):g} of {counted}"
-        return (
-            f"Hand-written kernels: {written} in one call; share of the time {profile.unmeasured} on {profile.device}"
-        )
+        part = part_of(profile, Origin.HAND_WRITTEN)
+        return f"Hand-written kernels: {part} in one call; share of the time {profile.unmeasured} on {profile.device}"
+    one, several = _COUNTED[profile.measured_on]
+    counted = f"{profile.launches:g} {one if profile.launches == 1 else several}"
     facts = f"{counted}, {milliseconds(profile.time_us / 1000)} ms"
     if profile.measured_on is ProfiledOn.GPU:
         return f"{_shares(profile)} ({facts} of kernels in one warm call, {profile.device})"
@@ -155,17 +154,17 @@ def of_profile(profile: ProfileResult) -> str:
     )
 
 
-def launches(profile: ProfileResult) -> str:
-    """ "3 launches" of kernels on a GPU, "11 operator calls" on a CPU."""
-    one, several = _COUNTED[profile.measured_on]
-    return f"{profile.launches:g} {one if profile.launches == 1 else several}"
+def part_of(profile: ProfileResult, origin: Origin) -> str:
+    """ "1 of 3 launches" on a GPU, "0 of 11 operator calls" on a CPU."""
+    return f"{profile.launches_of(origin):g} of {profile.launches:g} {_COUNTED[profile.measured_on][1]}"
 
 
 def percent(share: float) -> str:
     """ "97 %"; what is not all is not 100 %, and what is not nothing is not 0 %."""
-    if 0.0 < share < 0.005:
+    rounded = f"{share:.0%}"
+    if rounded == "0%" and share > 0.0:
         return "<1 %"
-    return ">99 %" if 0.995 <= share < 1.0 else f"{share:.0%}".replace("%", " %")
+    return ">99 %" if rounded == "100%" and share < 1.0 else rounded.replace("%", " %")
 
 
 def _shares(profile: ProfileResult) -> str:

@@ -18,11 +18,10 @@ def missing_kernel(profile: ProfileResult, promises_kernel: bool, least_share: f
     """
     if not promises_kernel:
         return None
-    written = profile.launches_of(Origin.HAND_WRITTEN)
-    if not written:
+    if not profile.of(Origin.HAND_WRITTEN):
         if not profile.kernels:
             return f"It promised a kernel, but the call launches nothing on {profile.device}."
-        return f"It promised a kernel, but 0 of {words.launches(profile)} are hand-written: {_others(profile)}."
+        return f"It promised a kernel, but {words.part_of(profile, Origin.HAND_WRITTEN)} are hand-written: {_others(profile)}."
     share = profile.hand_written_share
     if share is None or share >= least_share:
         return None

@@ -60,6 +60,27 @@ class ProfileResult:
     conditions: Mapping[str, str] = field(default_factory=dict)
     unmeasured: str = ""
 
+    @classmethod
+    def of_kernels(
+        cls,
+        text_hash: str,
+        device: str,
+        measured_on: ProfiledOn,
+        calls: int,
+        kernels: tuple[ProfiledKernel, ...],
+        conditions: Mapping[str, str] | None = None,
+        unmeasured: str = "",
+    ) -> "ProfileResult":
+        """The result with its sums."""
+        times = [kernel.time_us for kernel in kernels]
+        whole = None if unmeasured or None in times else sum(time or 0.0 for time in times)
+        written = (kernel.time_us for kernel in kernels if kernel.origin is Origin.HAND_WRITTEN)
+        launches = sum(kernel.launches for kernel in kernels)
+        part = share(written, whole)
+        return cls(
+            text_hash, device, measured_on, calls, kernels, launches, whole, part, dict(conditions or {}), unmeasured
+        )
+
     def of(self, origin: Origin) -> tuple[ProfiledKernel, ...]:
         return tuple(kernel for kernel in self.kernels if kernel.origin is origin)
 

@@ -16,6 +16,7 @@ _INDUCTOR = re.compile(
 # Attributes and specifiers may stand on either side of `void`.
 _ATTRIBUTE = r"(?:void|static|inline|__\w+__(?:\s*\((?:[^()]|\([^()]*\))*\))?)"
 _GLOBAL = re.compile(rf"__global__(?:\s+{_ATTRIBUTE})*\s+(?!__)(\w+)\s*(?:<[^(){{}};]*>)?\s*\(")
+_FILE = re.compile(r"[\w./-]+\.cuh?\b")
 # Headers that a user's CUDA text includes bring kernels of these namespaces.
 _LIBRARIES = frozenset({"at", "c10", "caffe2", "cub", "cudnn", "cutlass", "cutlass3x", "thrust", "torch"})
 
@@ -38,6 +39,11 @@ def defined_in(texts: Iterable[str]) -> Known:
         cuda.update(_GLOBAL.findall(text))
         triton.update(_triton_functions(text))
     return Known(frozenset(triton), frozenset(cuda))
+
+
+def cuda_files(text: str) -> tuple[str, ...]:
+    """The CUDA files that a text names, in order: `load("mine", ["mine.cu"])` compiles them."""
+    return tuple(dict.fromkeys(_FILE.findall(text)))
 
 
 def origin_of(name: str, known: Known) -> Origin:

@@ -3,7 +3,6 @@ launches counted in Triton's interpreter."""
 
 import contextlib
 import dataclasses
-import re
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -19,17 +18,16 @@ from kernelwright.proof.worker.cases import INTERPRETER_ELEMENTS, plan
 from kernelwright.proof.worker.clock import conditions
 from kernelwright.proof.worker.failed import JobFailed
 from kernelwright.proof.worker.inputs import Inputs, clone, seed_everything
-from kernelwright.proof.worker.kernel_names import Known, defined_in, origin_of
+from kernelwright.proof.worker.kernel_names import Known, cuda_files, defined_in, origin_of
 from kernelwright.proof.worker.launches import Launches, observed_launches
 from kernelwright.proof.worker.observe import synchronize
 from kernelwright.proof.worker.pair import constructor_arguments, target_of
 from kernelwright.proof.worker.probe import cpu_name
 from kernelwright.proof.worker.profile_tally import Activity, tally
-from kernelwright.values import Failure, FailureKind, Origin, ProfiledOn, ProfileResult, digest
+from kernelwright.values import Failure, FailureKind, ProfiledOn, ProfileResult, digest
 
 MOST_CALLS = 5
 BUDGET = 2.0  # seconds; a call that takes long is profiled fewer times
-_CUDA_FILE = re.compile(r"[\w./-]+\.cuh?\b")
 _UNTIMED = "not measured: Triton's interpreter"
 
 Report = Callable[[str], None]
@@ -78,21 +76,15 @@ def _result(
     job: Profile, bench: Bench, inputs: Inputs, on: ProfiledOn, calls: list[list[Activity]], known: Known
 ) -> ProfileResult:
     kernels = tally(calls, lambda name: origin_of(name, known))
-    timed = on is not ProfiledOn.INTERPRETER
-    total = sum(kernel.time_us or 0.0 for kernel in kernels) if timed else None
-    result = ProfileResult(
+    return ProfileResult.of_kernels(
         text_hash=digest(job.subject.text),
         device=torch.cuda.get_device_name() if on is ProfiledOn.GPU else cpu_name(),
         measured_on=on,
         calls=len(calls),
         kernels=kernels,
-        launches=sum(kernel.launches for kernel in kernels),
-        time_us=total,
-        hand_written_share=None,
         conditions=_conditions(bench, inputs, on),
-        unmeasured="" if timed else _UNTIMED,
+        unmeasured=_UNTIMED if on is ProfiledOn.INTERPRETER else "",
     )
-    return dataclasses.replace(result, hand_written_share=result.share_of(Origin.HAND_WRITTEN))
 
 
 def _conditions(bench: Bench, inputs: Inputs, on: ProfiledOn) -> dict[str, str]:
@@ -165,7 +157,7 @@ def _texts(job: Profile) -> list[str]:
     folder = Path(job.subject.path).resolve().parent
     files = list(subject.neighbours(job.subject.path).values())
     texts += [text for file in files if file.suffix == ".py" and (text := _read(file))]
-    named = {folder / name for text in texts for name in _CUDA_FILE.findall(text)}
+    named = {folder / name for text in texts for name in cuda_files(text)}
     return texts + [text for file in sorted(named) if (text := _read(file))]
 
 
