@@ -1,0 +1,170 @@
+"""Grades the gate with planted faults: `python -m benchmarks.mutants [--kernels NAME …] [--most N] [--jobs N] [--out FILE]`.
+
+Runs on the device at hand (Triton's interpreter without a GPU). What is graded is kept in --store, and a run that was
+ended goes on where it was as long as the gate's source is the same. The table is printed last.
+"""
+
+import argparse
+import asyncio
+import importlib.metadata
+import json
+import platform
+import sys
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+
+from benchmarks.mutants import report, store, trials
+from benchmarks.mutants.grading import Ending, Outcome
+from benchmarks.mutants.mutant import Mutant
+from benchmarks.mutants.originals import ROOT, Original, Unusable, mutants_of, originals
+from benchmarks.mutants.probing import Probed, probe
+
+from kernelwright import wire
+from kernelwright.proof.jobs import Limits
+from kernelwright.values import Device
+
+PROBE_LIMIT = 300.0  # seconds
+
+Pair = tuple[Original, Mutant]
+
+
+def main() -> int:
+    options = _options()
+    try:
+        subjects = originals(tuple(options.kernels))
+    except Unusable as unusable:
+        print(unusable, file=sys.stderr)
+        return 2
+    planted = [(o, m) for o in subjects for m in (trials.CONTROL, *mutants_of(o, options.most, options.seed))]
+    limits = Limits(threads=options.threads, seeds=options.seeds)
+    key = f"{store.gate_digest()} {json.dumps(wire.encode(limits))}"
+    known = store.Store(options.store, key)
+    try:
+        device = asyncio.run(_grade(planted, known, limits, options))
+    except trials.NoDevice as none:
+        print(none, file=sys.stderr)
+        return 2
+    outcomes = _wanted(planted, known.read(Outcome))
+    refused = [o for o in outcomes if o.operator == trials.CONTROL.operator and o.ending is not Ending.SURVIVED]
+    graded = [o for o in outcomes if o.operator != trials.CONTROL.operator]
+    probed = asyncio.run(_probe(planted, graded, known, options.jobs)) if options.probe else {}
+    texts = {(o.name, m.id): (o.text, m) for o, m in planted}
+    passed = [o for o in graded if o.ending is Ending.SURVIVED]
+    survivors = [report.survivor(o, *texts[o.kernel, o.mutant], probed.get((o.kernel, o.mutant))) for o in passed]
+    if options.out:
+        whole = _result(device, options, limits, subjects, outcomes, survivors)
+        options.out.write_text(json.dumps(whole, indent=1) + "\n", encoding="utf-8")
+    print(report.table(graded, survivors))
+    for control in refused:
+        print(f"The original {control.kernel} itself does not pass: {control.by}: {control.detail}")
+    left = len(planted) - len(outcomes)
+    if left:
+        print(f"{left} of {len(planted)} were not tried within the time; the same command goes on with them.")
+    return 1 if refused or left else 0
+
+
+async def _grade(planted: list[Pair], known: store.Store, limits: Limits, options: argparse.Namespace) -> Device:
+    done = {(o.kernel, o.mutant) for o in known.read(Outcome)}
+    pending = [(o, m) for o, m in planted if (o.name, m.id) not in done]
+    start, count = time.monotonic(), 0
+
+    def in_time():
+        for pair in pending:
+            if options.seconds and time.monotonic() - start > options.seconds:
+                return
+            yield pair
+
+    def told(outcome: Outcome) -> None:
+        nonlocal count
+        count += 1
+        known.add(outcome)
+        ended = f"{outcome.ending} {outcome.by}".strip()
+        print(
+            f"{count}/{len(pending)} {outcome.kernel} {outcome.mutant}: {ended} ({outcome.seconds:.1f} s)", flush=True
+        )
+
+    return await trials.grade(
+        in_time(), jobs=options.jobs, limits=limits, timeout=options.timeout, told=told, interpreter=options.interpreter
+    )
+
+
+async def _probe(
+    planted: list[Pair], graded: list[Outcome], known: store.Store, jobs: int
+) -> dict[tuple[str, str], Probed]:
+    """The answers of the probe for all survivors, those of earlier runs included."""
+    found = {(p.kernel, p.mutant): p for p in known.read(Probed)}
+    survived = {(o.kernel, o.mutant) for o in graded if o.ending is Ending.SURVIVED}
+    queue = iter([(o, m) for o, m in planted if (o.name, m.id) in survived - found.keys()])
+
+    async def serve() -> None:
+        for original, mutant in queue:
+            answer = await probe(original, mutant, timeout=PROBE_LIMIT)
+            known.add(answer)
+            found[original.name, mutant.id] = answer
+            print(f"probed {original.name} {mutant.id}: {len(answer.material)} differ", flush=True)
+
+    await asyncio.gather(*(serve() for _ in range(jobs)))
+    return found
+
+
+def _wanted(planted: list[Pair], outcomes: list[Outcome]) -> list[Outcome]:
+    """The outcomes of what is planted now, in its order; of several for one mutant the last."""
+    latest = {(o.kernel, o.mutant): o for o in outcomes}
+    return [latest[o.name, m.id] for o, m in planted if (o.name, m.id) in latest]
+
+
+def _result(
+    device: Device,
+    options: argparse.Namespace,
+    limits: Limits,
+    subjects: tuple[Original, ...],
+    outcomes: list[Outcome],
+    survivors: list[report.Survivor],
+) -> dict[str, object]:
+    graded = [o for o in outcomes if o.operator != trials.CONTROL.operator]
+    whole, hard = report.tally(graded, survivors), report.tally(report.running(graded), survivors)
+    names = ("kernelwright", "torch", "triton", "numpy")
+    return {
+        "schema": 1,
+        "date": datetime.now(UTC).date().isoformat(),
+        "device": wire.encode(device),
+        "processor": {"system": platform.platform(), "python": platform.python_version()},
+        "versions": {name: importlib.metadata.version(name) for name in names},
+        "gate": store.gate_digest(),
+        "settings": {
+            "most": options.most,
+            "seed": options.seed,
+            "timeout": options.timeout,
+            "limits": wire.encode(limits),
+        },
+        "controls": {o.kernel: str(o.ending is Ending.SURVIVED) for o in outcomes if o.mutant == trials.CONTROL.id},
+        "kernels": {o.name: o.language for o in subjects},
+        "all": wire.encode(whole) | {"share": whole.share},
+        "running": wire.encode(hard) | {"share": hard.share},
+        "killed_by": report.kills(graded),
+        "operators": {name: wire.encode(t) for name, t in report.tallies(graded, survivors, "operator").items()},
+        "survivors": [wire.encode(found) for found in survivors],
+        "mutants": [[o.kernel, o.mutant, str(o.ending), o.by, o.case, o.seconds] for o in graded],
+    }
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.mutants", description=__doc__)
+    parser.add_argument("--kernels", nargs="*", default=[], help="names of files without their ending; all by default")
+    parser.add_argument("--most", type=int, help="at most so many mutants of each operator in each kernel")
+    parser.add_argument("--seed", type=int, default=0, help="which ones are drawn with --most")
+    parser.add_argument("--jobs", type=int, default=2, help="trials at a time")
+    parser.add_argument("--timeout", type=float, default=120.0, help="seconds for one trial")
+    parser.add_argument("--seconds", type=float, default=0.0, help="start no trial after so many seconds; 0: no end")
+    parser.add_argument("--seeds", type=int, default=Limits().seeds, help="seeds of the gate")
+    parser.add_argument("--threads", type=int, default=1, help="CPU threads of a trial; 0: as many as cores")
+    parser.add_argument("--interpreter", help="Python that runs the kernels; this one by default")
+    parser.add_argument("--store", type=Path, default=ROOT / ".bench" / "mutants.jsonl", help="what is already graded")
+    parser.add_argument("--no-probe", dest="probe", action="store_false", help="do not look into the survivors")
+    parser.add_argument("--out", type=Path, help="where the result goes, as JSON")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,197 @@
+"""Run as a program of its own: original and mutant side by side on the probe's calls, without any part of the gate.
+
+Reads {"original": text, "mutant": text, "lines": […]} from stdin; writes one JSON line before and one after each call.
+A mutant that ends the process is known by the line that has no answer.
+"""
+
+import importlib.util
+import json
+import os
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import torch
+
+if not torch.cuda.is_available():
+    os.environ["TRITON_INTERPRET"] = "1"
+
+from benchmarks.mutants.probe_values import LAYOUTS, VALUES, made
+
+from kernelwright.source.workload import evaluate
+from kernelwright.values import Call, TensorSpec
+
+DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
+FULL = 2  # lines that get every kind of values
+# What is more than another order of the same sums: relative to the size of the outputs.
+MATERIAL = {torch.float64: 1e-11, torch.float32: 2e-5, torch.float16: 4e-3, torch.bfloat16: 3e-2}
+
+
+def main() -> None:
+    job = json.load(sys.stdin)
+    with tempfile.TemporaryDirectory() as folder:
+        original, mutant = (_load(Path(folder), name, job[name]) for name in ("original", "mutant"))
+        for case, calls, allowed in _cases(original, job["lines"]):
+            print(json.dumps({"case": case}), flush=True)
+            print(json.dumps({"case": case, **_compared(original, mutant, calls, allowed)}), flush=True)
+
+
+def _cases(original: Any, lines: list[str]) -> Iterator[tuple[str, list[tuple[Call, tuple, dict]], bool]]:
+    """(name, calls in order, whether the original accepts them) of every case."""
+    for number, line in enumerate(lines):
+        call = evaluate(line)
+        kinds = list(VALUES) if number < FULL else ["normal"]
+        for kind in kinds:
+            yield f"{kind}: {line}", [_call(call, kind, 0)], True
+        yield f"two calls: {line}", [_call(call, "normal", 1), _call(call, "normal", 2)], True
+        if number < FULL:
+            for name, layout in LAYOUTS.items():
+                plain, viewed = _call(call, "normal", 3), _call(call, "normal", 3, layout)
+                yield f"{name}: {line}", [viewed], _same_as_plain(original, plain, viewed)
+
+
+def _call(call: Call, values: str, seed: int, layout: Any = None) -> tuple[Call, tuple, dict]:
+    generator = torch.Generator().manual_seed(seed)
+
+    def leaf(value: object) -> object:
+        if not isinstance(value, TensorSpec):
+            return value
+        tensor = made(value, values, DEVICE, generator)
+        # An index read from the wrong place may end the process, the original's too.
+        return layout(tensor) if layout is not None and tensor.dim() > 1 and tensor.is_floating_point() else tensor
+
+    return call, tuple(leaf(a) for a in call.args), {name: leaf(value) for name, value in call.kwargs.items()}
+
+
+def _same_as_plain(original: Any, plain: tuple[Call, tuple, dict], viewed: tuple[Call, tuple, dict]) -> bool:
+    """Whether the original is right on the view: else nothing follows from a mutant that is not."""
+    try:
+        made_plain = tuple(a.contiguous() if isinstance(a, torch.Tensor) else a for a in viewed[1])
+        return _difference(_run(original, [(plain[0], made_plain, plain[2])]), _run(original, [viewed]))[0] <= 1
+    except Exception:  # noqa: BLE001  (any refusal of the original's)
+        return False
+
+
+def _compared(original: Any, mutant: Any, calls: list, accepted: bool) -> dict[str, Any]:
+    """{"skipped"} where the original does not take the call; else {"same", "material", "words"}."""
+    if not accepted:
+        return {"skipped": "the original does not take this view"}
+    try:
+        expected = _run(original, calls)
+    except Exception as error:  # noqa: BLE001  (the original may refuse anything)
+        return {"skipped": f"the original raises {type(error).__name__}"}
+    try:
+        got = _run(mutant, calls)
+    except Exception as error:  # noqa: BLE001  (a mutant may do anything)
+        return {"same": False, "material": True, "words": f"raises {type(error).__name__}"}
+    size, words = _difference(expected, got)
+    return {"same": size == 0, "material": size > 1, "words": words}
+
+
+def _run(module: Any, calls: list[tuple[Call, tuple, dict]]) -> list[Any]:
+    """Outputs and inputs after the calls, each from its own copy; new memory is full of NaN, or 77 for integers."""
+    left: list[Any] = []
+    outputs = []
+    for call, args, kwargs in calls:
+        own = tuple(_copy(a) for a in args)
+        named = {name: _copy(value) for name, value in kwargs.items()}
+        target = _target(module, call)
+        torch.manual_seed(0)
+        with torch.no_grad(), _Unwritten():
+            outputs.append(target(*own, **named))
+        left.append((outputs[-1], own, named))
+    return left
+
+
+def _target(module: Any, call: Call) -> Any:
+    entry = getattr(module, call.entry)
+    if call.init_args is None:
+        return entry
+    torch.manual_seed(0)
+    instance = entry(*call.init_args, **(call.init_kwargs or {})).eval()
+    generator = torch.Generator().manual_seed(7)
+    with torch.no_grad():
+        for tensor in instance.state_dict().values():
+            if tensor.is_floating_point():
+                noise = torch.rand(tensor.shape, generator=generator)
+                tensor.mul_(0.7 + 0.6 * noise).add_(0.1 * noise)
+    return instance.to(DEVICE)
+
+
+class _Unwritten:
+    """torch.empty and torch.empty_like give memory whose contents nobody would take for an answer."""
+
+    def __enter__(self) -> None:
+        self._kept = (torch.empty, torch.empty_like)
+        torch.empty, torch.empty_like = (self._filled(made) for made in self._kept)
+
+    def __exit__(self, *_: object) -> None:
+        torch.empty, torch.empty_like = self._kept
+
+    @staticmethod
+    def _filled(make: Any) -> Any:
+        def filled(*args: Any, **kwargs: Any) -> torch.Tensor:
+            tensor = make(*args, **kwargs)
+            return tensor.fill_(float("nan") if tensor.is_floating_point() else 77)
+
+        return filled
+
+
+def _difference(expected: Any, got: Any) -> tuple[float, str]:
+    """(0 for equal bits, above 1 for what is more than rounding, what it is in words), the largest of all leaves."""
+    if isinstance(expected, list | tuple) and isinstance(got, type(expected)) and len(expected) == len(got):
+        found = [_difference(a, b) for a, b in zip(expected, got, strict=True)]
+        return max(found, default=(0.0, ""))
+    if isinstance(expected, dict) and isinstance(got, dict):
+        return _difference(list(expected.values()), list(got.values()))
+    if not isinstance(expected, torch.Tensor):
+        return (0.0, "") if type(expected) is type(got) and expected == got else (9.0, f"{got!r} for {expected!r}")
+    form = (expected.shape, expected.dtype, expected.device)
+    if not isinstance(got, torch.Tensor) or (got.shape, got.dtype, got.device) != form:
+        return 9.0, "another type, shape or dtype"
+    return _of_tensors(expected.detach(), got.detach())
+
+
+def _of_tensors(expected: torch.Tensor, got: torch.Tensor) -> tuple[float, str]:
+    a, b = expected.to(torch.float64), got.to(torch.float64)
+    differs = ~((a == b) | (a.isnan() & b.isnan()))
+    if not bool(differs.any()):
+        return (0.0, "") if expected.stride() == got.stride() else (0.5, "other strides")
+    if not expected.is_floating_point():
+        return 9.0, f"{int(differs.sum())} of {a.numel()} whole numbers differ"
+    if bool((differs & ~(a.isfinite() & b.isfinite())).any()):
+        return 9.0, "NaN or infinity in other places"
+    finite = a[a.isfinite()]
+    relative = float(((a - b).abs()[differs] / (a.abs()[differs] + float(finite.square().mean().sqrt()))).max())
+    return max(relative / MATERIAL[expected.dtype], 0.01), f"relative {relative:.1e}"
+
+
+def _copy(value: Any) -> Any:
+    """A tensor with the same strides in memory of its own; anything else as it is."""
+    if not isinstance(value, torch.Tensor):
+        return value
+    if any(stride == 0 and size > 1 for size, stride in zip(value.shape, value.stride(), strict=True)):
+        return value[:1].clone().expand(value.shape)
+    span = 1 + sum((size - 1) * stride for size, stride in zip(value.shape, value.stride(), strict=True))
+    if not value.numel():
+        return value.clone()
+    whole = torch.as_strided(value, (span,), (1,), value.storage_offset()).clone()
+    return torch.as_strided(whole, value.shape, value.stride())
+
+
+def _load(folder: Path, name: str, text: str) -> Any:
+    path = folder / f"{name}_under_probe.py"
+    path.write_text(text, encoding="utf-8")
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None  # a file that exists
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[path.stem] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,58 @@
+"""Every mutant through the gate, several at a time, by the public contract of the workers and nothing else."""
+
+import asyncio
+import time
+from collections.abc import Callable, Iterable
+
+from benchmarks.mutants.grading import Outcome, graded
+from benchmarks.mutants.mutant import Mutant
+from benchmarks.mutants.originals import Original
+
+from kernelwright.proof.client import Workers
+from kernelwright.proof.jobs import Limits, Trial
+from kernelwright.values import Device, Failure
+
+CONTROL = Mutant("control", "control", 0, "the original with one comment more", "")
+
+Told = Callable[[Outcome], None]
+
+
+class NoDevice(Exception):
+    """No worker came up; the message says why."""
+
+
+async def grade(
+    pending: Iterable[tuple[Original, Mutant]],
+    *,
+    jobs: int,
+    limits: Limits,
+    timeout: float,
+    told: Told,
+    interpreter: str | None = None,
+) -> Device:
+    """Try every pair, `jobs` at a time; `told` hears each Outcome as it comes. Raises NoDevice."""
+    queue = iter(pending)
+    stations = [Workers(interpreter) for _ in range(jobs)]
+
+    async def serve(workers: Workers) -> None:
+        for original, mutant in queue:
+            start = time.monotonic()
+            answer = await workers.run(trial(original, mutant, limits), timeout=timeout)
+            told(graded(original.name, mutant, answer, time.monotonic() - start))
+
+    try:
+        device = await stations[0].device()
+        if isinstance(device, Failure):
+            raise NoDevice(device.message)
+        await asyncio.gather(*(serve(workers) for workers in stations))
+        return device
+    finally:
+        await asyncio.gather(*(workers.close() for workers in stations))
+
+
+def trial(original: Original, mutant: Mutant, limits: Limits) -> Trial:
+    """The mutant as a candidate for its original. A control is the original itself, with a comment behind it."""
+    candidate = mutant.text or original.text + "\n# The same text again.\n"
+    return Trial(
+        str(original.path), original.text, original.text, candidate, original.workload, measure=False, limits=limits
+    )
