@@ -17,7 +17,7 @@ from pathlib import Path
 from benchmarks.mutants import report, store, trials
 from benchmarks.mutants.grading import Ending, Outcome
 from benchmarks.mutants.mutant import Mutant
-from benchmarks.mutants.originals import ROOT, Original, Unusable, mutants_of, originals
+from benchmarks.mutants.originals import ROOT, Original, Unusable, mutants_of, originals, smaller
 from benchmarks.mutants.probing import Probed, probe
 
 from kernelwright import wire
@@ -36,9 +36,11 @@ def main() -> int:
     except Unusable as unusable:
         print(unusable, file=sys.stderr)
         return 2
+    if options.elements:
+        subjects = tuple(smaller(subject, options.elements) for subject in subjects)
     planted = [(o, m) for o in subjects for m in (trials.CONTROL, *mutants_of(o, options.most, options.seed))]
     limits = Limits(threads=options.threads, seeds=options.seeds)
-    key = f"{store.gate_digest()} {json.dumps(wire.encode(limits))}"
+    key = f"{store.gate_digest()} {json.dumps(wire.encode(limits))} {options.elements}"
     known = store.Store(options.store, key)
     try:
         device = asyncio.run(_grade(planted, known, limits, options))
@@ -136,6 +138,7 @@ def _result(
             "most": options.most,
             "seed": options.seed,
             "timeout": options.timeout,
+            "elements": options.elements,
             "limits": wire.encode(limits),
         },
         "controls": {o.kernel: str(o.ending is Ending.SURVIVED) for o in outcomes if o.mutant == trials.CONTROL.id},
@@ -159,6 +162,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--seconds", type=float, default=0.0, help="start no trial after so many seconds; 0: no end")
     parser.add_argument("--seeds", type=int, default=Limits().seeds, help="seeds of the gate")
     parser.add_argument("--threads", type=int, default=1, help="CPU threads of a trial; 0: as many as cores")
+    parser.add_argument("--elements", type=int, default=0, help="most elements of a call, for a CPU; 0: as written")
     parser.add_argument("--interpreter", help="Python that runs the kernels; this one by default")
     parser.add_argument("--store", type=Path, default=ROOT / ".bench" / "mutants.jsonl", help="what is already graded")
     parser.add_argument("--no-probe", dest="probe", action="store_false", help="do not look into the survivors")

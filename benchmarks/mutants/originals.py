@@ -1,15 +1,20 @@
 """The correct kernels that faults are planted in: the examples, and a corpus of small ones beside this file."""
 
+import dataclasses
+import math
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.mutants.mutant import Mutant, generate, sample
 from benchmarks.mutants.operators import OPERATORS
 
-from kernelwright.source.workload import any_workload
-from kernelwright.values import Refusal, Workload
+from kernelwright.source.workload import any_workload, evaluate
+from kernelwright.values import Refusal, TensorSpec, Workload
 
 ROOT = Path(__file__).parents[2]
+_SIZE = re.compile(r"(?<![\w.])\d{2,}(?![\w.])")
 FOLDERS = (ROOT / "examples", Path(__file__).parent / "corpus")
 
 
@@ -40,6 +45,18 @@ def originals(names: tuple[str, ...] = ()) -> tuple[Original, ...]:
     return tuple(_read(path) for name, path in found.items() if not names or name in names)
 
 
+def smaller(original: Original, most: int) -> Original:
+    """The same with every workload line's largest sizes halved until its tensors have at most `most` elements.
+
+    What is written for a GPU takes a CPU so long that the gate's time runs out before its cases do. Triton kernels stay
+    as they are: the gate itself reduces the sizes for the interpreter.
+    """
+    if original.language == "Triton":
+        return original
+    cases = tuple(dataclasses.replace(case, text=_halved(case.text, most)) for case in original.workload.cases)
+    return dataclasses.replace(original, workload=dataclasses.replace(original.workload, cases=cases))
+
+
 def mutants_of(original: Original, most: int | None, seed: int) -> list[Mutant]:
     """Every mutant, or at most `most` for each operator, drawn by `seed`."""
     mutants = generate(original.text, OPERATORS)
@@ -52,3 +69,23 @@ def _read(path: Path) -> Original:
     if isinstance(workload, Refusal):
         raise Unusable(f"{path.name}: {workload.reason}")
     return Original(path.stem, path, text, workload)
+
+
+def _halved(line: str, most: int) -> str:
+    while _elements(line) > most:
+        largest = max(int(size) for size in _SIZE.findall(line))
+        line = re.sub(rf"(?<![\w.]){largest}(?![\w.])", str(largest // 2), line)
+    return line
+
+
+def _elements(line: str) -> int:
+    call = evaluate(line)
+    return sum(math.prod(spec.shape) for spec in _specs((call.args, tuple(call.kwargs.values()), call.init_args)))
+
+
+def _specs(tree: object) -> Iterator[TensorSpec]:
+    if isinstance(tree, TensorSpec):
+        yield tree
+    elif isinstance(tree, list | tuple):
+        for part in tree:
+            yield from _specs(part)

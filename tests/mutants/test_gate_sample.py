@@ -1,0 +1,58 @@
+"""A dozen planted faults through the gate with real workers, and one through the probe: a fast part of the benchmark."""
+
+from benchmarks.mutants import trials
+from benchmarks.mutants.grading import Ending, Outcome
+from benchmarks.mutants.mutant import Mutant
+from benchmarks.mutants.originals import Original, mutants_of, originals
+from benchmarks.mutants.probing import probe
+
+from kernelwright.proof.jobs import Limits
+
+# (kernel, operator, the beginning of the description, the check that must end it)
+SAMPLE = (
+    ("triton_reverse_add", "dropped-mask", "dropped: mask=mask", "out-of-bounds"),
+    ("triton_reverse_add", "wrong-scale", "dropped: row *", "race"),
+    ("triton_reverse_add", "in-place", "the output is written over x", "inputs-unchanged"),
+    ("triton_layer_norm", "off-by-one-bound", "bound of a comparison", "values"),
+    ("triton_layer_norm", "wrong-stride", "stride of axis 0", "values"),
+    ("torch_router", "stale-cache", "the first result for each shape", "values"),
+    ("torch_router", "wrong-axis", "another axis", "shape"),
+    ("torch_label_smoothing", "wrong-constant", "1.0 became 1.02", "values"),
+    ("torch_label_smoothing", "dropped-mask", "masked_fill dropped", "values"),
+    ("torch_group_norm", "wrong-reduction", "dropped: correction=0", "values"),
+    ("torch_group_norm", "dropped-term", "dropped: - mean", "values"),
+    ("torch_conv_norm", "wrong-dtype", "the output is float64", "dtype"),
+)
+
+
+def chosen(subjects: dict[str, Original], kernel: str, operator: str, description: str) -> tuple[Original, Mutant]:
+    mutants = mutants_of(subjects[kernel], None, 0)
+    return subjects[kernel], next(
+        m for m in mutants if m.operator == operator and m.description.startswith(description)
+    )
+
+
+async def test_the_gate_ends_each_fault_and_passes_the_original() -> None:
+    subjects = {subject.name: subject for subject in originals()}
+    pairs = [(subjects["torch_group_norm"], trials.CONTROL)]
+    pairs += [chosen(subjects, *row[:3]) for row in SAMPLE]
+    heard: list[Outcome] = []
+    device = await trials.grade(pairs, jobs=2, limits=Limits(threads=1, seeds=2), timeout=120, told=heard.append)
+    assert device.kind in ("cpu", "cuda")
+    ended = {(o.kernel, o.mutant): (o.ending, o.by) for o in heard}
+    expected = {
+        (subject.name, m.id): (Ending.KILLED, row[3]) for (subject, m), row in zip(pairs[1:], SAMPLE, strict=True)
+    }
+    assert ended == {("torch_group_norm", "control"): (Ending.SURVIVED, "")} | expected
+
+
+async def test_the_probe_sees_what_differs_and_only_that() -> None:
+    subjects = {subject.name: subject for subject in originals(("torch_quantise",))}
+    original, mutant = chosen(subjects, "torch_quantise", "wrong-comparison", "> became >=")
+    found = await probe(original, mutant, timeout=120)
+    assert not found.failed
+    assert {difference.case.partition(":")[0] for difference in found.differences} == {"zeros"}
+    assert all(difference.material for difference in found.differences)
+    same = await probe(original, Mutant("control", "control", 0, "", original.text + "\n# More.\n"), timeout=120)
+    assert same.identical
+    assert same.calls > 40

@@ -1,0 +1,98 @@
+"""What an answer of the gate means for a mutant, and what a run says of all of them."""
+
+import pytest
+from benchmarks.mutants.explained import Explanation, Kind
+from benchmarks.mutants.grading import Ending, Outcome, graded
+from benchmarks.mutants.mutant import Mutant
+from benchmarks.mutants.probing import Difference, Probed
+from benchmarks.mutants.report import kills, running, survivor, table, tally
+from benchmarks.mutants.store import Store
+
+from kernelwright.proof.jobs import TrialResult
+from kernelwright.values import Check, Failure, FailureKind, Verdict, VerdictStatus
+
+MUTANT = Mutant("wrong-scale@2-abc", "wrong-scale", 1, "dropped: * 2", "a\nb\n")
+KEY = ("k", MUTANT.id)
+
+
+def verdict(status: VerdictStatus, *checks: Check) -> TrialResult:
+    return TrialResult(Verdict(status, "new", "old", checks, reason="why"))
+
+
+GOOD, BAD = Check("dtype", "case", True, ""), Check("values", "case 2", False, "too far")
+
+
+@pytest.mark.parametrize(
+    ("answer", "ending", "by"),
+    [
+        (verdict(VerdictStatus.PASSED, GOOD), Ending.SURVIVED, ""),
+        (verdict(VerdictStatus.FAILED, GOOD, BAD), Ending.KILLED, "values"),
+        (verdict(VerdictStatus.FAILED), Ending.KILLED, "verdict"),
+        (verdict(VerdictStatus.NOT_CHECKABLE, GOOD), Ending.KILLED, "not checkable"),
+        (Failure(FailureKind.CRASHED, "gone"), Ending.KILLED, "crashed"),
+        (Failure(FailureKind.TIMED_OUT, "slow"), Ending.KILLED, "timed-out"),
+        (Failure(FailureKind.WORKLOAD_FAILED, "the baseline fails"), Ending.NOT_GRADED, "workload-failed"),
+        (Failure(FailureKind.DEVICE_BUSY, "busy"), Ending.NOT_GRADED, "device-busy"),
+    ],
+)
+def test_an_answer_is_read_as(answer: TrialResult | Failure, ending: Ending, by: str) -> None:
+    outcome = graded("k", MUTANT, answer, 1.234)
+    assert (outcome.ending, outcome.by, outcome.seconds) == (ending, by, 1.23)
+
+
+def outcome(ending: Ending, by: str = "", mutant: str = MUTANT.id) -> Outcome:
+    return Outcome("k", mutant, "wrong-scale", 1, "dropped: * 2", ending, by)
+
+
+SAME = Probed("k", MUTANT.id, 50, ())
+ROUNDED = Probed("k", MUTANT.id, 50, (Difference("normal: f(randn(3))", False, "relative 1e-7"),))
+OTHER = Probed("k", MUTANT.id, 50, (Difference("ties: f(randn(3))", True, "relative 0.5"),))
+BROKEN = Probed("k", MUTANT.id, 0, (), "no answer within 3 s")
+
+
+@pytest.mark.parametrize(
+    ("claimed", "probed", "kind"),
+    [
+        (None, SAME, Kind.MISSED),
+        (Kind.EQUIVALENT, SAME, Kind.EQUIVALENT),
+        (Kind.EQUIVALENT, ROUNDED, Kind.MISSED),
+        (Kind.EQUIVALENT, BROKEN, Kind.MISSED),
+        (Kind.EQUIVALENT, None, Kind.MISSED),
+        (Kind.ROUNDING, ROUNDED, Kind.ROUNDING),
+        (Kind.ROUNDING, OTHER, Kind.MISSED),
+        (Kind.MISSED, SAME, Kind.MISSED),
+    ],
+)
+def test_an_explanation_counts_only_where_the_probe_agrees(claimed: Kind | None, probed: Probed, kind: Kind) -> None:
+    said = {KEY: Explanation(claimed, "because")} if claimed else {}
+    found = survivor(outcome(Ending.SURVIVED), "a\nc\n", MUTANT, probed, said)
+    assert found.kind is kind
+    assert (found.before, found.after) == (("c",), ("b",))
+
+
+def test_what_is_equivalent_does_not_count_and_what_is_not_explained_does() -> None:
+    killed = [outcome(Ending.KILLED, by, f"m{i}") for i, by in enumerate(("values", "values", "runs"))]
+    passed, ungraded = outcome(Ending.SURVIVED), outcome(Ending.NOT_GRADED, "device-busy", "x")
+    explained = survivor(passed, "a\nc\n", MUTANT, SAME, {KEY: Explanation(Kind.EQUIVALENT, "because")})
+    unexplained = survivor(passed, "a\nc\n", MUTANT, SAME, {})
+    assert tally([*killed, passed, ungraded], [explained]).share == 1.0
+    assert tally([*killed, passed, ungraded], [unexplained]).share == 0.75
+    assert tally([*killed, passed, ungraded], []).share == 0.75
+    assert tally(running([*killed, passed]), [unexplained]).share == pytest.approx(2 / 3)
+    assert kills([*killed, passed]) == {"values": 2, "runs": 1}
+    printed = table([*killed, passed, ungraded], [unexplained])
+    assert printed.splitlines()[-1].startswith("4 mutants, 3 killed, 1 missed: 75.00%")
+    assert "not graded: k x: device-busy" in printed
+
+
+def test_a_store_gives_back_what_was_written_under_its_key(tmp_path) -> None:
+    first, second = Store(tmp_path / "s.jsonl", "gate 1"), Store(tmp_path / "s.jsonl", "gate 2")
+    assert first.read(Outcome) == []
+    first.add(outcome(Ending.KILLED, "values"))
+    first.add(OTHER)
+    second.add(outcome(Ending.SURVIVED))
+    with (tmp_path / "s.jsonl").open("a") as file:
+        file.write('{"key": "gate 1", "val')  # the run was ended here
+    assert first.read(Outcome) == [outcome(Ending.KILLED, "values")]
+    assert first.read(Probed) == [OTHER]
+    assert second.read(Outcome) == [outcome(Ending.SURVIVED)]
