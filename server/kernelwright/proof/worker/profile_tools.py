@@ -91,7 +91,10 @@ class _Operators(TorchDispatchMode):
         self._launches = launches
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        name = func._schema.name
-        if not self._launches.running and not func.is_view and not name.startswith(_NO_WORK):
+        # Operators of higher order, such as flex attention, have neither a schema nor views.
+        schema = getattr(func, "_schema", None)
+        name = schema.name if schema is not None else str(func)
+        works = not getattr(func, "is_view", False) and not name.startswith(_NO_WORK)
+        if works and not self._launches.running:
             self.counts[name] = self.counts.get(name, 0) + 1
         return func(*args, **(kwargs or {}))
