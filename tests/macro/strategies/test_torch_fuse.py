@@ -79,7 +79,8 @@ def ruff(command: str, *options: str, text: str) -> str:
 def test_all_generated_code_is_formatted() -> None:
     definitions: dict[str, None] = {}
     pointwise = (*fused_modules.POINTWISE, *layout_modules.TO_CONTIGUOUS, *layout_modules.TO_LAST)
-    for strategy, modules in ((POINTWISE, pointwise), (ROWS, fused_modules.REDUCTIONS)):
+    rows = (*fused_modules.REDUCTIONS, *layout_modules.OVER_CHANNELS, *layout_modules.OVER_POSITIONS)
+    for strategy, modules in ((POINTWISE, pointwise), (ROWS, rows)):
         for one in modules:
             observation = observe(one.text)
             variants = strategy.rewrite(observation, strategy.applies(observation)[0])

@@ -57,3 +57,95 @@ TO_LAST = [
     ),
     FusedModule("conversion first", f"x = x{LAST}\nreturn torch.tanh(x)", "torch.randn(1, 70, 5, 1)"),
 ]
+
+_IMAGE = f"torch.randn(2, 6, 5, 7){LAST}"
+_BIAS = "self.bias = nn.Parameter(torch.randn(6, 1, 1))"
+
+OVER_CHANNELS = [
+    *(
+        FusedModule(f"channels-{i}", f"x = x * 1.5\nx = {call}\nreturn x", f"torch.randn({shape}){last}")
+        for i, (call, shape, last) in enumerate(
+            (
+                ("torch.min(x, dim=1, keepdim=True)[0]", "2, 6, 5, 7", LAST),
+                ("torch.softmax(x, dim=1)", "1, 33, 3, 5", LAST),
+                ("torch.softmax(x, dim=1)", "3, 2, 1, 9", LAST),
+                ("F.log_softmax(x, dim=1)", "2, 5, 2, 3, 4", LAST_3D),
+                ("torch.logsumexp(x, dim=1, keepdim=True)", "1, 17, 2, 3, 3", LAST_3D),
+                ("x.mean(dim=1)", "2, 6, 5, 7", LAST),
+                ("torch.sum(x, dim=1, keepdim=True)", "2, 40, 13, 1", LAST),
+                ("torch.amax(x, 1)", "1, 3, 70, 70", LAST),
+                ("torch.argmax(x, dim=1)", "2, 6, 5, 7", LAST),
+                ("x.var(dim=1, keepdim=True)", "2, 6, 5, 7", LAST),
+                ("x / torch.norm(x, dim=1, keepdim=True)", "2, 6, 5, 7", LAST),
+                ("F.normalize(x, dim=1).contiguous()", "2, 6, 5, 7", LAST),
+            )
+        )
+    ),
+    FusedModule(
+        "bias, scale and residual after a softmax",
+        "y = torch.softmax(x, dim=1) + self.bias\ny = y * scale + other\nreturn torch.sigmoid(y)",
+        f"{_IMAGE}, torch.randn(2, 1, 1, 1), torch.randn(2, 6, 5, 7)",
+        _BIAS,
+        arguments="x, scale, other",
+    ),
+    FusedModule(
+        "one number and one image of each item",
+        "x = torch.max(x + self.bias, dim=1, keepdim=True)[0]\nx = x * scale + image\nreturn torch.tanh(x)",
+        f"{_IMAGE}, torch.randn(2, 1, 1, 1), torch.randn(2, 1, 5, 7)",
+        _BIAS,
+        arguments="x, scale, image",
+    ),
+    FusedModule(
+        "one number for each position",
+        "x = x * mask\nx = torch.logsumexp(x, dim=1, keepdim=True)\nreturn torch.relu(x) - mask",
+        f"{_IMAGE}, torch.rand(5, 7)",
+        arguments="x, mask",
+    ),
+    FusedModule(
+        "names of the kernel's own",
+        "item = item * spatial + length\nreturn torch.softmax(item, dim=1) * positions",
+        f"{_IMAGE}, torch.randn(6, 1, 1), torch.randn(7), torch.randn(5, 1)",
+        arguments="item, spatial, length, positions",
+    ),
+    FusedModule("conversion first", "x = x.contiguous()\nx = torch.softmax(x, dim=1)\nreturn torch.relu(x)", _IMAGE),
+]
+
+OVER_POSITIONS = [
+    *(
+        FusedModule(f"positions-{i}", f"x = F.gelu(x)\nx = {call}\nreturn x", f"torch.randn({shape}){last}")
+        for i, (call, shape, last) in enumerate(
+            (
+                ("F.adaptive_avg_pool2d(x, 1).squeeze(-1).squeeze(-1)", "2, 6, 5, 7", LAST),
+                ("F.adaptive_avg_pool2d(x, (1, 1))", "1, 20, 23, 27", LAST),
+                ("torch.mean(x, dim=(2, 3), keepdim=True)", "3, 5, 1, 9", LAST),
+                ("torch.tanh(x.mean([2, 3, 4])) * 2", "2, 5, 2, 3, 4", LAST_3D),
+                ("torch.amax(x, (2, 3))", "2, 40, 24, 24", LAST),
+                ("F.instance_norm(x)", "2, 6, 5, 7", LAST),
+                ("F.instance_norm(x)", "1, 5, 24, 23", LAST),
+                ("x - x.mean((2, 3), keepdim=True)", "2, 6, 5, 7", LAST),
+                ("(x / (x.var((2, 3), keepdim=True) + 1)).contiguous()", "1, 18, 24, 23", LAST),
+            )
+        )
+    ),
+    FusedModule(
+        "affine instance norm and residual",
+        "y = self.norm(x)\nreturn torch.relu(y) + other",
+        f"{_IMAGE}, torch.randn(2, 6, 5, 7)",
+        "self.norm = nn.InstanceNorm2d(6, affine=True)\nnn.init.normal_(self.norm.weight)\nnn.init.normal_(self.norm.bias)",
+        arguments="x, other",
+    ),
+    FusedModule(
+        "bias of each channel after the mean",
+        "x = (x + self.bias).mean((2, 3), keepdim=True)\nreturn x + self.bias",
+        _IMAGE,
+        _BIAS,
+    ),
+    FusedModule("sum of an item", "x = torch.sigmoid(x)\nreturn torch.sum(x, dim=[1, 2, 3])", _IMAGE),
+    FusedModule("mean of everything", "x = torch.sigmoid(x + self.bias)\nreturn x.mean()", _IMAGE, _BIAS),
+    FusedModule(
+        "sum of a long item",
+        "x = torch.sigmoid(x + self.bias)\nreturn torch.sum(x, dim=[1, 2, 3])",
+        f"torch.randn(1, 6, 57, 61){LAST}",
+        _BIAS,
+    ),
+]

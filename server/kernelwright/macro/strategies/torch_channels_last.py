@@ -107,8 +107,9 @@ Two variants are raced: with the layers' weights converted once, in the construc
 as they are, only strides change), and without, where cuDNN converts them in every call.
 
 With one or two convolutions the two conversions alone cost more than they gain (fp32 on an H200: 0.71 to 0.87 times the
-speed in four modules). They pay where a fused pointwise kernel reads channels-last and writes the contiguous result in the
-same pass, so the fusion on top of the layout is raced in the same step. A fused kernel that stands already asks for
+speed in four modules). They pay where a fused kernel reads channels-last and writes the contiguous result in the same
+pass, so the fusions on top of the layout are raced in the same step: pointwise operations, and reductions over the
+channels or over the positions, whose loads are whole lines in either case. A fused kernel that stands already asks for
 contiguous inputs and converts back too early.
 
 **Refused:** fewer than 16 channels on either side unless a multiple of 8, convolutions in groups, fp64, GPUs without
@@ -126,5 +127,5 @@ statements. `view` needs contiguous memory and gets a `.contiguous()` before it.
     rewrite=_rewrite,
     needs_graph=True,
     needs_gpu=True,
-    prepares=("torch.fuse-pointwise",),
+    prepares=("torch.fuse-pointwise", "torch.fuse-row-reduction"),
 )

@@ -160,11 +160,14 @@ maximum and sum of a softmax in one pass (online softmax), mean and variance in 
 pass reads the row once. Variances are never computed as E[x^2] - E[x]^2, sums are fp32, and maxima are subtracted before
 exponentials. A reduction over a middle dim takes a strip of neighbouring columns, so that loads stay contiguous.
 
+Of a channels-last tensor it reduces the channels of each position, which are neighbours there, or the positions of each
+channel, in strips of channels. The result is stored as eager mode would store it, mostly contiguous.
+
 Few but very long rows, and reductions of the whole tensor to one number (losses, Frobenius norm), are split over many
 programs whose parts a second kernel joins.
 
-What it cannot do: dims that do not lie side by side, float64, cumulative sums,
-batch norm in training mode. It is for the forward pass only: no gradient flows through the kernel.
+What it cannot do: dims that do not lie side by side, group and layer norm of channels-last tensors, float64, cumulative
+sums, batch norm in training mode. It is for the forward pass only: no gradient flows through the kernel.
 """,
     instruction=(
         "Replace the reduction and the pointwise operations around it by one Triton kernel and a launching function above "

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from kernelwright.micro.rewrite.eager_speed import headroom
 from kernelwright.micro.rewrite.lowering import NotLowerable
@@ -11,6 +12,7 @@ from kernelwright.micro.rewrite.reductions import domain_of
 from kernelwright.micro.rewrite.regions import FusedRegion, allowed_ops, grow, lower, measure, plan
 from kernelwright.micro.rewrite.source_map import SourceMap, references, source_map
 from kernelwright.micro.rewrite.tensor_layout import CHANNELS_LAST, CONTIGUOUS, layout_of
+from kernelwright.micro.rewrite.tiles import MOST_CHANNELS
 from kernelwright.micro.rewrite.torch_region import RegionPlan, region_output
 from kernelwright.values import Action, Device, Graph, Node, Refusal, Region
 
@@ -36,12 +38,13 @@ def pointwise_regions(source: SourceMap) -> list[FusedRegion] | Refusal:
 
 def row_regions(source: SourceMap) -> list[FusedRegion] | Refusal:
     """Regions around each reduction, with the pointwise nodes before and after it."""
+    layouts = _layouts(source.graph)
     found: list[FusedRegion] = []
     refusals: list[Refusal] = []
     for anchor in reversed(source.graph.nodes):
         if anchor.op not in REDUCTIONS or any(anchor.id in region.nodes for region in found):
             continue
-        domains = _row_domains(source.graph, anchor)
+        domains = _row_domains(source.graph, anchor, layouts)
         for sink in _sinks_after(source, anchor) if domains else ():
             if _consider(source, sink, domains, found, refusals, anchor):
                 break
@@ -131,9 +134,13 @@ def _pointwise_domains(graph: Graph, sink: Node, layouts: Sequence[str]) -> tupl
     return tuple(Domain(sink.outputs[0], type_.shape, numel, axes=(rank, rank), layout=layout) for layout in layouts)
 
 
-def _row_domains(graph: Graph, anchor: Node) -> tuple[Domain, ...]:
+def _row_domains(graph: Graph, anchor: Node, layouts: Sequence[str]) -> tuple[Domain, ...]:
+    """The domains that the rows of a reduction set, in the layouts in which they lie together."""
     domain = domain_of(graph, anchor)
-    return () if domain is None or domain.length == 1 else (domain,)
+    if domain is None or domain.length == 1:
+        return ()
+    domains = (replace(domain, layout=layout) for layout in layouts)
+    return tuple(d for d in domains if d.memory is not None and not (d.over_channels and d.length > MOST_CHANNELS))
 
 
 def _ranked(found: list[FusedRegion]) -> list[FusedRegion]:
@@ -186,9 +193,10 @@ def region_of(source: SourceMap, action: Action, *, rows: bool) -> tuple[FusedRe
 
 
 def _domains_for(graph: Graph, nodes: Sequence[int], *, rows: bool) -> tuple[Domain, ...]:
+    layouts = _layouts(graph)
     if not rows:
-        return _pointwise_domains(graph, graph.nodes[max(nodes)], _layouts(graph))
-    found = (_row_domains(graph, graph.nodes[n]) for n in nodes if graph.nodes[n].op in REDUCTIONS)
+        return _pointwise_domains(graph, graph.nodes[max(nodes)], layouts)
+    found = (_row_domains(graph, graph.nodes[n], layouts) for n in nodes if graph.nodes[n].op in REDUCTIONS)
     return next((domains for domains in found if domains), ())
 
 

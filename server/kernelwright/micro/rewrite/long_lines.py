@@ -21,7 +21,7 @@ def fitted(line: str) -> Iterator[str]:
     if load:  # the index gets a name
         name, pointer, index, mask, cast = load.groups()
         yield from fitted(f"{' ' * indent}{name}_at = {index}")
-        yield f"{' ' * indent}{name} = tl.load({pointer} + {name}_at{mask or ''}){cast}"
+        yield from fitted(f"{' ' * indent}{name} = tl.load({pointer} + {name}_at{mask or ''}){cast}")
         return
     cast = _CAST.fullmatch(text)
     if cast:

@@ -53,7 +53,7 @@ def pass_lines(context: Context, together: list[Line], ready: set[str]) -> list[
 
 
 def _tile_size(context: Context) -> str:
-    return {"row": "[BLOCK]", "rows": "[ROWS, BLOCK]", "strip": "[BLOCK, STRIP]"}[context.shape.kind]
+    return {"row": "[BLOCK]", "strip": "[BLOCK, STRIP]"}.get(context.shape.kind, "[ROWS, BLOCK]")
 
 
 def loop(

@@ -9,7 +9,7 @@ from kernelwright.micro.rewrite.ops import POINTWISE, REDUCTIONS, VIEWS
 from kernelwright.micro.rewrite.program import ELEMENT, ROW, SCALAR, Program
 from kernelwright.micro.rewrite.reductions import lower_reduction
 from kernelwright.micro.rewrite.scope import FLOATS, Known, NotLowerable, Scope
-from kernelwright.micro.rewrite.tensor_layout import CHANNELS_LAST, CONTIGUOUS, layout_of
+from kernelwright.micro.rewrite.tensor_layout import CONTIGUOUS, layout_of
 from kernelwright.values import Argument, Node, TensorRef
 from kernelwright.values.torch_calls import signature
 
@@ -30,8 +30,8 @@ class Lowering(Scope):
         if made.dtype not in FLOATS | {"bool"} and made.dtype not in ("int64",):
             raise NotLowerable(f"The result has dtype {made.dtype}.", nodes[-1])
         layout = layout_of(made)
-        if layout is None or (layout == CHANNELS_LAST and not self._may_be_last(result.level)):
-            raise NotLowerable("The result is not contiguous in eager mode.", nodes[-1])
+        if layout is None or not self._can_store(result.level, layout):
+            raise NotLowerable("The result is stored in another order than the rows are read.", nodes[-1])
         return Program(
             self.domain,
             tuple(self.operands.values()),
@@ -47,10 +47,13 @@ class Lowering(Scope):
             layout,
         )
 
-    def _may_be_last(self, level: str) -> bool:
-        """Whether the result can be written channels-last: not one number a row, nor rows that lie otherwise."""
-        rows = any(line.reduce for line in self.lines)
-        return level == ELEMENT and (self.domain.layout == CHANNELS_LAST or not rows)
+    def _can_store(self, level: str, layout: str) -> bool:
+        """Whether the result can be written in `layout`, from the tiles in which the domain is read."""
+        if level == ROW:
+            return layout == CONTIGUOUS
+        if layout == self.domain.layout or not any(line.reduce for line in self.lines):
+            return True
+        return layout == CONTIGUOUS and self.domain.axes in ((1, 2), (2, len(self.domain.shape)))
 
     def _lower(self, node: Node) -> None:
         if len(node.outputs) > 1 and node.op not in ("max", "min"):
@@ -73,7 +76,7 @@ class Lowering(Scope):
         source = self.known.get(first.id) if isinstance(first, TensorRef) else None
         if source is None or source.level == SCALAR:
             raise NotLowerable(f"{node.op} of an input stays outside.", node)
-        if self.domain.layout != CONTIGUOUS:
+        if self.domain.layout != CONTIGUOUS and source.level == ELEMENT:
             raise NotLowerable(f"{node.op} of a tensor that is not contiguous.", node)
         self.known[node.outputs[0]] = replace(source, shape=self.graph.value(node.outputs[0]).type.shape)
 

@@ -8,8 +8,16 @@ from kernelwright.micro.rewrite.layout import call_text
 from kernelwright.micro.rewrite.looped import looped_body
 from kernelwright.micro.rewrite.naming import in_words
 from kernelwright.micro.rewrite.program import ROW, Line, Program
+from kernelwright.micro.rewrite.tensor_layout import CHANNELS_LAST
 from kernelwright.micro.rewrite.tile_context import TILES, Context, Tile, reduction_text, tile_lines
 from kernelwright.micro.rewrite.tiles import Shape
+
+_HOW = {
+    "row": "one row a program",
+    "rows": "ROWS rows a program",
+    "strip": "STRIP columns a program",
+    "channels": "the channels of ROWS positions a program",
+}
 
 
 def print_rows(
@@ -56,7 +64,7 @@ def print_rows(
         *tp.prepare_inputs(program),
         *_geometry(program, shape, length),
         tp.allocate(program, main_dtype),
-        f"grid = ({_grid(shape)},)",
+        f"grid = ({_grid(program, shape)},)",
         call_text(f"{kernel}[grid]", arguments, "", 4),
         "return out",
     ]
@@ -67,8 +75,7 @@ def print_rows(
         f"{what} in one kernel, in fp32; forward only.",
         launch,
     )
-    how = {"row": "one row a program", "rows": "ROWS rows a program", "strip": "STRIP columns a program"}
-    doc = f"{what}, {how[shape.kind]}{', in steps of BLOCK' if shape.looped else ''}."
+    doc = f"{what}, {_HOW[shape.kind]}{', in steps of BLOCK' if shape.looped else ''}."
     sources = [*tp.helper_sources(program, existing), tp.kernel_source(kernel, parameters, doc, body), function]
     return tp.Printed("\n\n\n".join(sources), launcher, shape.described)
 
@@ -79,6 +86,13 @@ def _head(program: Program, shape: Shape) -> list[str]:
         return [f"row = tl.program_id(0){wide}"]
     if shape.kind == "rows":
         return [f"rows = tl.program_id(0){wide} * ROWS + tl.arange(0, ROWS)[:, None]"]
+    if shape.kind == "channels":
+        return [
+            "tiles = tl.cdiv(spatial, ROWS)",
+            f"item = tl.program_id(0){wide} // tiles",
+            "positions = (tl.program_id(0) % tiles) * ROWS + tl.arange(0, ROWS)[:, None]",
+            "rows = item * spatial + positions",
+        ]
     return [
         "strips = tl.cdiv(inner, STRIP)",
         f"outer = tl.program_id(0){wide} // strips",
@@ -113,28 +127,32 @@ def _arg_lines(program: Program, line: Line, tile: Tile) -> list[str]:
 
 
 def _sizes(shape: Shape) -> list[str]:
-    return {"row": ["length"], "rows": ["n_rows", "length"], "strip": ["length", "inner"]}[shape.kind]
+    sizes_of = {"row": ["length"], "rows": ["n_rows", "length"], "strip": ["length", "inner"]}
+    return sizes_of.get(shape.kind, ["length", "spatial"])
 
 
 def _blocks(shape: Shape) -> dict[str, str]:
     block = str(shape.block) if shape.block else "triton.next_power_of_2(length)"
-    across = {"rows": "ROWS", "strip": "STRIP"}.get(shape.kind)
-    return ({across: str(shape.across)} if across else {}) | {"BLOCK": block}
+    return ({shape.across_name: str(shape.across)} if shape.across_name else {}) | {"BLOCK": block}
 
 
-def _grid(shape: Shape) -> str:
+def _grid(program: Program, shape: Shape) -> str:
     return {
         "row": "n_rows",
         "rows": f"triton.cdiv(n_rows, {shape.across})",
         "strip": f"outer * triton.cdiv(inner, {shape.across})",
+        "channels": f"{program.main.name}.shape[0] * triton.cdiv(spatial, {shape.across})",
     }[shape.kind]
 
 
 def _geometry(program: Program, shape: Shape, length: str) -> list[str]:
     main, domain = program.main.name, program.domain
     wide = [] if tp.is_wide(program) else [f'assert {main}.numel() < 2**31, "offsets are 32-bit"']
+    if shape.kind == "channels":
+        return [*wide, f"length = {length}", f"spatial = {main}.shape[2:].numel()"]
     if shape.kind == "strip" and domain.axes is not None:
-        inner = sizes.dims(main, domain.shape, domain.axes[1], len(domain.shape))
+        last = domain.layout == CHANNELS_LAST
+        inner = f"{main}.shape[1]" if last else sizes.dims(main, domain.shape, domain.axes[1], len(domain.shape))
         return [*wide, f"length = {length}", f"inner = {inner}", f"outer = {main}.numel() // (length * inner)"]
     return [*wide, f"length = {length}", f"n_rows = {main}.numel() // length"]
 

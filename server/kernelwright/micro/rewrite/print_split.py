@@ -37,8 +37,9 @@ class Split:
 
 def splits(program: Program) -> tuple[Split, ...]:
     """Splits worth measuring; none where there are rows enough, or rows too short."""
-    rows, length = program.domain.outer, program.domain.length
-    if program.domain.inner > 1 or rows >= PROGRAMS or length <= (16384 if rows < 128 else 65536):
+    assert program.domain.memory is not None
+    rows, length, inner = program.domain.memory
+    if inner > 1 or program.domain.over_channels or rows >= PROGRAMS or length <= (16384 if rows < 128 else 65536):
         return ()
     found = []
     for block, warps, programs, stages in _SPLITS:

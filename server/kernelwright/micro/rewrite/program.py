@@ -1,9 +1,10 @@
 """A region of the graph as straight-line fp32 code over one dense tensor, before it is printed as a Triton kernel."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from kernelwright.micro.rewrite.tensor_layout import CONTIGUOUS
+from kernelwright.micro.rewrite.tensor_layout import CHANNELS_LAST, CONTIGUOUS
 
 ELEMENT, ROW, SCALAR = "element", "row", "scalar"
 
@@ -12,8 +13,9 @@ ELEMENT, ROW, SCALAR = "element", "row", "scalar"
 class Domain:
     """A dense tensor seen as (outer, length, inner); reductions run over `length`, pointwise regions have length 1.
 
-    `shape` and `value` are those of the input that gives the size. `axes` is the reduced range of dims of `shape`, None
-    where the rows are groups of channels (then `groups` is their number per item).
+    The three follow the order of the dims, whatever the layout; `memory` follows the addresses. `shape` and `value` are
+    those of the input that gives the size. `axes` is the reduced range of dims of `shape`, None where the rows are groups
+    of channels (then `groups` is their number per item).
     """
 
     value: int
@@ -28,6 +30,24 @@ class Domain:
     @property
     def numel(self) -> int:
         return self.outer * self.length * self.inner
+
+    @property
+    def over_channels(self) -> bool:
+        """Whether the rows are the channels of each position, side by side in memory."""
+        return self.layout == CHANNELS_LAST and self.axes == (1, 2)
+
+    @property
+    def memory(self) -> tuple[int, int, int] | None:
+        """(outer, length, inner) in the order of memory; None where channels-last rows are no such block."""
+        if self.layout == CONTIGUOUS:
+            return self.outer, self.length, self.inner
+        positions = math.prod(self.shape[2:])
+        if self.over_channels:
+            return self.shape[0] * positions, self.length, 1
+        if self.axes == (2, len(self.shape)):
+            return self.shape[0], positions, self.shape[1]
+        whole = self.axes is not None and self.axes[0] < 2 and self.axes[1] == len(self.shape)
+        return (self.outer, self.length, 1) if whole else None
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from kernelwright.micro.rewrite.lowering import Lowering, NotLowerable
 from kernelwright.micro.rewrite.ops import POINTWISE, REDUCTIONS, VIEWS
 from kernelwright.micro.rewrite.program import Domain, Program
 from kernelwright.micro.rewrite.source_map import SourceMap
-from kernelwright.micro.rewrite.tensor_layout import layout_of
+from kernelwright.micro.rewrite.tensor_layout import CONTIGUOUS, layout_of
 from kernelwright.micro.rewrite.torch_region import RegionPlan, plan_region, region_inputs, region_output
 from kernelwright.values import Graph, Node, Refusal
 
@@ -48,7 +48,8 @@ def lower(graph: Graph, nodes: Sequence[int], output: int, domain: Domain, plan:
     inputs = region_inputs(graph, nodes)
     main = _main_value(graph, inputs, domain)
     if main is None:
-        raise NotLowerable("No input of the region has its full size.", inside[0])
+        layout = domain.layout.replace("_", "-")
+        raise NotLowerable(f"No {layout} input of the region has its full size.", inside[0])
     domain = replace(domain, value=main, shape=graph.value(main).type.shape, axes=_axes(graph, main, domain))
     names = {v: kernel_name(text) for v, text in plan.names.items()} if plan else {}
     lowering = Lowering(graph, domain, _unique(names), plan.scalars if plan else {}, plan.names if plan else None)
@@ -65,11 +66,11 @@ def lower(graph: Graph, nodes: Sequence[int], output: int, domain: Domain, plan:
 
 
 def _main_value(graph: Graph, inputs: Sequence[int], domain: Domain) -> int | None:
-    """The first input with as many elements as the domain, preferably of its shape."""
+    """The first input with as many elements as the domain, preferably of its shape; no view is channels-last."""
     types = {v: graph.value(v).type for v in inputs}
     full = [v for v, t in types.items() if math.prod(t.shape) == domain.numel and layout_of(t) == domain.layout]
     same = [v for v in full if graph.value(v).type.shape == domain.shape]
-    return (same or full or [None])[0]
+    return (same or (full if domain.layout == CONTIGUOUS else []) or [None])[0]
 
 
 def _axes(graph: Graph, main: int, domain: Domain) -> tuple[int, int] | None:

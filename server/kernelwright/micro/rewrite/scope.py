@@ -12,6 +12,13 @@ from kernelwright.values import Argument, Graph, Node, Refusal, TensorType
 
 FLOATS = frozenset({"float32", "float16", "bfloat16"})
 _OTHERS = frozenset({"bool", "int64", "int32", "int16", "int8", "uint8"})
+# Names that printed kernels and launchers use themselves.
+_OWN = frozenset(
+    {"out", "mask", "row", "rows", "offsets", "columns", "positions", "item", "tiles", "strips", "outer", "inner", "length",
+     "spatial", "n_rows", "n_elements", "start", "step", "last", "begin", "end", "part", "parts", "partial", "chunk",
+     "count", "steps", "delta", "value", "decay", "lane_max", "lane_sum", "lane_mean", "lane_count", "lane_squares",
+     "best", "place", "better", "extreme", "found", "grid"}
+)  # fmt: skip
 
 
 class NotLowerable(Exception):
@@ -52,7 +59,7 @@ class Scope:
     lines: list[Line] = field(default_factory=list)
     helpers: dict[str, None] = field(default_factory=dict)
     ops: list[str] = field(default_factory=list)
-    taken: set[str] = field(default_factory=lambda: set(HELPERS) | {"out", "mask", "row", "rows", "offsets", "columns"})
+    taken: set[str] = field(default_factory=lambda: set(HELPERS) | _OWN)
 
     def number(self, node: Node, name: str, value: int | float) -> tuple[str, object]:
         """A number as the kernel writes it: a literal, or the name of a scalar parameter."""
@@ -102,7 +109,7 @@ class Scope:
         value = self.graph.value(id_)
         if value.type.dtype not in FLOATS | _OTHERS:
             raise NotLowerable(f"An input has dtype {value.type.dtype}.", node)
-        terms, dims = self._index(value.type, shape, node)
+        terms, dims = self._index(value.type, shape, level, node)
         key = (id_, (terms, level))
         if key not in self.operands:
             name = self.fresh(self.names.get(id_, f"input{id_}"))
@@ -111,10 +118,13 @@ class Scope:
         return Known(operand.name, level, shape, "bool" if operand.dtype == "bool" else "float")
 
     def _index(
-        self, type_: TensorType, shape: tuple[int, ...], node: Node
+        self, type_: TensorType, shape: tuple[int, ...], level: str, node: Node
     ) -> tuple[tuple[Term, ...] | None, tuple[tuple[int, int], ...]]:
-        """How an operand of `type_` is found from the flat offset into a dense tensor of `shape`."""
-        full = self.domain.layout == CHANNELS_LAST
+        """How an operand of `type_` is found from the flat offset into a dense tensor of `shape`.
+
+        The numbers of rows count as those of a contiguous tensor do, in either layout.
+        """
+        full = self.domain.layout == CHANNELS_LAST and level == ELEMENT
         if type_.shape == shape and (is_channels_last(type_) if full else is_contiguous(type_)):
             return None, ()
         if math.prod(type_.shape) == math.prod(shape) and is_contiguous(type_) and not full:

@@ -2,18 +2,18 @@
 
 import math
 
-from kernelwright.micro.rewrite.program import Program, Term
+from kernelwright.micro.rewrite.program import ELEMENT, Operand, Program, Term
 from kernelwright.micro.rewrite.scope import NotLowerable
 from kernelwright.micro.rewrite.tensor_layout import CHANNELS_LAST
 
 
-def suffix(program: Program, size: int, last: int = -1) -> str:
-    """The product of the main tensor's last dims that is `size` now: the `last` ones where that is known.
+def suffix(program: Program, operand: Operand, term: Term) -> str:
+    """The number of elements of the main tensor that the operand's index stays the same for, in a row of neighbours.
 
-    Raises NotLowerable where no such dims are.
+    Raises NotLowerable where that is no product of the main tensor's last dims.
     """
-    main, shape = program.main.name, program.domain.shape
-    if program.domain.layout == CHANNELS_LAST:
+    main, shape, size, last = program.main.name, program.domain.shape, term.inner, term.last
+    if program.domain.layout == CHANNELS_LAST and operand.level == ELEMENT:
         return _channels_last_suffix(main, shape, size)
     if 0 <= last < len(shape) and math.prod(shape[len(shape) - last :]) == size:
         return dims(main, shape, len(shape) - last, len(shape)) if last else "1"

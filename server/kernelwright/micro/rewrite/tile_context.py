@@ -22,7 +22,10 @@ TILES = {
     "row": Tile("row", "columns", "", 0, ""),
     "rows": Tile("rows", "columns", "rows < n_rows", 1, ", keep_dims=True"),
     "strip": Tile("rows", "columns", "positions < inner", 0, ", keep_dims=True"),
+    "channels": Tile("rows", "columns", "positions < spatial", 1, ", keep_dims=True"),
 }
+# The place of an element of a channels-last tile in a contiguous tensor.
+_CONTIGUOUS = {"strip": "rows * length + columns", "channels": "(item * length + columns) * spatial + positions"}
 
 
 @dataclass
@@ -44,7 +47,7 @@ class Context:
         text = self._element_index(operand)
         if text == self.tile.column:
             mask = "mask" if self.shape.kind == "row" else f"{self.tile.column} < length"
-        elif _only(text, self.tile.row):
+        elif text == "positions" or _only(text, self.tile.row):
             mask = self.tile.row_mask
         else:
             mask = "mask"
@@ -53,16 +56,21 @@ class Context:
     def _element_index(self, operand: Operand) -> str:
         """Along the row or across rows where that is all it depends on, otherwise from the element's offset."""
         domain = self.program.domain
-        if operand.terms is not None and len(operand.terms) == 1 and domain.axes is not None:
+        if domain.memory is not None and operand.terms is not None and len(operand.terms) == 1:
+            _, length, inner = domain.memory
             term = operand.terms[0]
-            if term.inner == domain.inner and term.size == domain.length and term.stride == 1:
+            if domain.axes is not None and (term.inner, term.size, term.stride) == (inner, length, 1):
                 return self.tile.column
-            if term.inner == domain.inner * domain.length and term.stride == 1 and domain.inner == 1:
+            if self.shape.kind == "strip" and (term.inner, term.size, term.stride) == (1, inner, 1):
+                return "positions"
+            if domain.axes is not None and (term.inner, inner, term.stride) == (length, 1, 1):
                 as_row = Operand(
                     operand.name, operand.value, ROW, operand.dtype,
                     (Term(1, term.size, 1, 0, term.outermost),), operand.dims, operand.shape,
                 )  # fmt: skip
                 return tp.index_text(self.program, as_row, self.tile.row, self.constants)
+        if operand.terms and operand.shape == domain.shape and self.shape.kind in _CONTIGUOUS:
+            return _CONTIGUOUS[self.shape.kind]
         return tp.index_text(self.program, operand, "offsets", self.constants)
 
     def reduce(self, line: Line) -> str:
@@ -78,7 +86,8 @@ class Context:
     def store(self) -> str:
         """The line that stores the result."""
         if self.program.result_level == ELEMENT:
-            return f"tl.store(out_ptr + offsets, {self.program.result}, mask=mask)"
+            place = _CONTIGUOUS[self.shape.kind] if self.program.transposes else "offsets"
+            return f"tl.store(out_ptr + {place}, {self.program.result}, mask=mask)"
         mask = f", mask={self.tile.row_mask}" if self.tile.row_mask else ""
         return f"tl.store(out_ptr + {self.tile.row}, {self.program.result}{mask})"
 
@@ -121,10 +130,10 @@ def tile_lines(shape: Shape, start: str = "") -> list[str]:
             "mask = columns < length",
             "offsets = row * length + columns",
         ]
-    if shape.kind == "rows":
+    if shape.kind in ("rows", "channels"):
         return [
             f"columns = {base}tl.arange(0, BLOCK)[None, :]",
-            "mask = (rows < n_rows) & (columns < length)",
+            f"mask = ({TILES[shape.kind].row_mask}) & (columns < length)",
             "offsets = rows * length + columns",
         ]
     return [

@@ -49,7 +49,7 @@ def index_text(program: Program, operand: Operand, flat: str, constants: Constan
         return flat
     parts: list[str] = []
     for term, place in zip(operand.terms, operand.dims, strict=True):
-        inner = sizes.suffix(program, term.inner, term.last)
+        inner = sizes.suffix(program, operand, term)
         text = flat if inner == "1" else f"{flat} // {constants.name(inner, 'INNER')}"
         if not term.outermost:
             text = f"({text})" if "//" in text else text

@@ -2,14 +2,13 @@
 
 import ast
 import functools
-import io
 import itertools
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from kernelwright.source.imports import Aliases, aliases_in
-from kernelwright.values import Kernel, Refusal
+from kernelwright.values import Kernel, Refusal, line_starts
 
 
 @dataclass(frozen=True)
@@ -27,7 +26,8 @@ class Fragment:
 
     def offset(self, line: int, column: int) -> int:
         """The code point of an ast position (line from 1, column in utf-8 bytes)."""
-        start, content = _lines(self.text)[line - 1]
+        start = line_offset(self.text, line - 1)
+        content = self.text[start : line_offset(self.text, line)]
         return start + len(content.encode("utf-8", "surrogatepass")[:column].decode("utf-8", "surrogatepass"))
 
     def span(self, node: ast.expr | ast.stmt | ast.keyword) -> tuple[int, int]:
@@ -59,20 +59,10 @@ def dotted(node: ast.AST) -> str | None:
     return None
 
 
-@functools.lru_cache(maxsize=32)
-def _lines(text: str) -> tuple[tuple[int, str], ...]:
-    """Every line with its offset, split only where Python's tokenizer splits."""
-    lines = [*io.StringIO(text, newline="")]
-    if not lines or lines[-1].endswith(("\n", "\r")):
-        lines.append("")
-    starts = itertools.accumulate(map(len, lines[:-1]), initial=0)
-    return tuple(zip(starts, lines, strict=True))
-
-
 def line_offset(text: str, line: int) -> int:
     """The offset at which `line` (from 0) starts; the end of the text for a line past it."""
-    lines = _lines(text)
-    return lines[line][0] if line < len(lines) else len(text)
+    starts = line_starts(text)
+    return starts[line] if line < len(starts) else len(text)
 
 
 def kernel_fragment(text: str, kernel: Kernel) -> Fragment | Refusal:
@@ -118,7 +108,7 @@ def _fragment(text: str, start_line: int, end_line: int) -> Fragment | Refusal:
 
 def _enclosing_function(text: str, line: int) -> tuple[int, int] | None:
     """The lines of the innermost `def` around `line`, by indentation."""
-    lines = [content for _, content in _lines(text)]
+    lines = [text[start:end] for start, end in itertools.pairwise((*line_starts(text), len(text)))]
     limit = _indent(lines[line])
     for start in range(line - 1, -1, -1):
         content = lines[start]
