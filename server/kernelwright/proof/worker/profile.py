@@ -6,14 +6,21 @@ import dataclasses
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import ModuleType
 
 import torch
 
 from kernelwright.proof.jobs import Profile, Trial
 from kernelwright.proof.worker import failed, flags, profile_tools, subject
 from kernelwright.proof.worker.arguments import make_inputs
-from kernelwright.proof.worker.bench import Bench, Undecidable, device_here, interpreting, set_threads, uses_triton
+from kernelwright.proof.worker.bench import (
+    Bench,
+    Undecidable,
+    close_bench,
+    interpreting,
+    open_bench,
+    set_threads,
+    uses_triton,
+)
 from kernelwright.proof.worker.cases import INTERPRETER_ELEMENTS, plan
 from kernelwright.proof.worker.clock import conditions
 from kernelwright.proof.worker.failed import JobFailed
@@ -40,26 +47,22 @@ def run_profile(job: Profile, report: Report) -> ProfileResult:
     given = job.subject
     report("Loading the file")
     set_threads(job.limits)
-    if interpreting():
-        from kernelwright.proof.worker import interpreter
-
-        interpreter.install()
     settings = flags.read()
-    subject.forget_neighbours(given.path)
-    module = subject.load_module(given.path, given.text, "profile")
+    trial = Trial(given.path, given.text, given.text, given.text, given.workload, measure=False, limits=job.limits)
+    bench = open_bench(trial)
     try:
-        return _profiled(job, module, report)
+        return _profiled(job, bench, report)
     finally:
+        close_bench(bench)
         flags.write(settings)
-        subject.unload(module)
 
 
-def _profiled(job: Profile, module: ModuleType, report: Report) -> ProfileResult:
+def _profiled(job: Profile, bench: Bench, report: Report) -> ProfileResult:
     given, texts = job.subject, _texts(job)
-    bench = _bench(job, module, interpreted=interpreting() and uses_triton(*texts))
+    bench.interpreted = interpreting() and uses_triton(*texts)
     prepare, inputs = _call(bench, job.limits.first_seed)
     folder = Path(given.path).resolve().parent
-    own = lambda file: file == module.__file__ or subject.lies_in(folder, file)
+    own = lambda file: file == bench.baseline.__file__ or subject.lies_in(folder, file)
     with observed_launches(own) as launches, _typed(given.workload.entry):
         report("Warming up")
         seconds = _warmed(prepare, launches)
@@ -104,13 +107,6 @@ def _conditions(bench: Bench, inputs: Inputs, on: ProfiledOn) -> dict[str, str]:
             kept = {key: value for key, value in facts.items() if key not in ("threads", "caches")}
             counted = "Triton's launches, and torch's operators outside them that compute (no views, no allocations)"
             return {**kept, **notes, "counted": counted}
-
-
-def _bench(job: Profile, module: ModuleType, *, interpreted: bool) -> Bench:
-    """A bench with the one text in both places."""
-    given = job.subject
-    trial = Trial(given.path, given.text, given.text, given.text, given.workload, measure=False, limits=job.limits)
-    return Bench(trial, device_here(), module, module, flags.read(), interpreted)
 
 
 def _call(bench: Bench, seed: int) -> tuple[Prepare, Inputs]:
