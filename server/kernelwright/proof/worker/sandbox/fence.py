@@ -1,0 +1,107 @@
+"""`confine`: every measure, in an order in which none hinders the next, and what became of each."""
+
+import os
+from collections.abc import Callable, Collection, Iterable
+from pathlib import Path
+
+from kernelwright.proof.worker.sandbox import caches, landlock, limits, namespaces, outcome, places, secrets, syscalls
+from kernelwright.proof.worker.sandbox.landlock import Rule
+from kernelwright.proof.worker.sandbox.limits import Limits
+from kernelwright.proof.worker.sandbox.outcome import Means, Outcome, tried
+from kernelwright.values.confinement import Confinement, Measure
+
+
+def confine(
+    scratch: Path | str,
+    *,
+    readable: Iterable[Path | str] = (),
+    hidden: Iterable[Path | str] = (),
+    descriptors: Collection[int] | None = None,
+    protected: Collection[int] = (),
+    keep: Collection[str] = (),
+    bounds: Limits | None = None,
+    namespace: bool = True,
+    newest_landlock: int = landlock.NEWEST,
+) -> Confinement:
+    """Confine this process, and all that it will start, for good. What that means: see the package.
+
+    Call it in a process that was just forked, before the user's code runs: threads that exist already would stay free.
+    `scratch` is made where it is missing and is the one folder for writing, caches and temporary files included.
+    Reading is free but for credentials and `hidden`; `readable` goes before both. `descriptors` stay open beside the
+    standard streams; None leaves all. `protected`: processes that must not be signalled, the parent beside them.
+    Variables named in `keep` are no secrets. Raises OSError when `scratch` cannot be made; what else fails is told.
+    """
+    bounds, parent = bounds or Limits(), os.getppid()
+    protected = {parent, *protected}
+    folder = os.path.realpath(scratch)
+    caches.move_to(Path(folder))
+    _forget_secrets(keep)
+    group = tried(limits.own_group)
+    closed = tried(lambda: _close(descriptors))
+    sizes = tried(lambda: limits.on_files(bounds))
+    own_network = tried(namespaces.leave_the_network) if namespace else Outcome(False, "no namespace was asked for")
+    processes = tried(lambda: limits.on_processes(bounds))
+    capabilities = tried(_alone(limits.drop_capabilities))
+    no_new_privileges = tried(limits.no_new_privileges)
+    version = min(landlock.version(), newest_landlock)
+    files = tried(_alone(lambda: _restrict_files(version, folder, places.real(readable), places.real(hidden))))
+    calls = tried(lambda: syscalls.install(protected))
+    death = tried(lambda: limits.die_with(parent))
+    means = Means(version, files, own_network, calls)
+    return Confinement(
+        (
+            group.of(Measure.GROUP),
+            death.of(Measure.DEATH),
+            closed.of(Measure.DESCRIPTORS),
+            outcome.secrets(keep),
+            sizes.of(Measure.LIMITS),
+            processes.of(Measure.PROCESSES),
+            outcome.privileges(no_new_privileges),
+            capabilities.of(Measure.CAPABILITIES),
+            calls.of(Measure.CALLS),
+            outcome.writes(means),
+            files.of(Measure.CREDENTIALS),
+            outcome.memory(means, protected),
+            outcome.signals(means, protected),
+            outcome.network(means),
+        )
+    )
+
+
+def _forget_secrets(keep: Collection[str]) -> None:
+    for name in os.environ.keys() - secrets.scrubbed(os.environ, keep).keys():
+        del os.environ[name]
+
+
+def _close(descriptors: Collection[int] | None) -> None:
+    if descriptors is None:
+        raise OSError("nobody said which to keep")
+    limits.close_descriptors(descriptors)
+
+
+def _alone(deed: Callable[[], str]) -> Callable[[], str]:
+    """`deed`, which binds one thread, refused where there are others."""
+
+    def checked() -> str:
+        others = namespaces.threads() - 1
+        if others:
+            raise OSError(f"the process already has {others} other threads, which it would not bind")
+        return deed()
+
+    return checked
+
+
+def _restrict_files(version: int, scratch: str, readable: list[str], hidden: list[str]) -> str:
+    if version == 0:
+        raise OSError("this system has no Landlock, or does not let it be used")
+    if version < landlock.RENAMES:
+        raise OSError("Landlock 1 forbids what Triton's cache does; Linux 5.19 brings Landlock 2")
+    shown = [*readable, *places.readable(places.credentials().union(hidden))]
+    written = [scratch, *places.devices(), os.path.realpath("/proc/self")]
+    rules = [
+        Rule("/", landlock.READ_FOLDER),  # names are no secret, and Python lists the folders that it imports from
+        *(Rule(path, landlock.READ) for path in shown),
+        *(Rule(path, landlock.ALL) for path in written),
+    ]
+    landlock.restrict(rules, version)
+    return f"Landlock {version}"

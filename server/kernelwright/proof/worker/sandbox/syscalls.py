@@ -1,0 +1,104 @@
+"""A filter of system calls (seccomp): no sockets but local ones, no hand on other processes, no way around the filter.
+
+It needs no privilege, reaches every thread, and works in containers that allow neither namespaces nor Landlock.
+"""
+
+import ctypes
+import os
+import platform
+import socket
+import struct
+from collections.abc import Collection, Sequence
+
+from kernelwright.proof.worker.sandbox import libc
+
+_LOAD, _EQUAL, _AT_LEAST, _RETURN = 0x20, 0x15, 0x35, 0x06
+_ALLOW, _REFUSE = 0x7FFF0000, 0x00050000 | 1  # EPERM
+_NUMBER, _ARCHITECTURE, _FIRST_ARGUMENT = 0, 4, 16  # offsets in struct seccomp_data, little-endian
+_SET_FILTER = 1
+_ALL_THREADS, _KEEP_SPECULATION = 1, 4  # before Linux 5.16 a filter would slow its process down
+_FOREIGN_TABLE = 0x40000000  # the numbers of x32, on x86-64
+
+_ARCHITECTURES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
+# Name, number on x86-64, number on aarch64; refused: whatever the argument, for protected processes, all but local.
+_NUMBERS = """
+    always     ptrace               101  117
+    always     process_vm_readv     310  270
+    always     process_vm_writev    311  271
+    always     process_madvise      440  440
+    always     pidfd_getfd          438  438
+    always     tkill                200  130
+    always     bpf                  321  280
+    always     add_key              248  217
+    always     request_key          249  218
+    always     keyctl               250  219
+    always     open_by_handle_at    304  265
+    always     io_uring_setup       425  425
+    protected  kill                  62  129
+    protected  tgkill               234  131
+    protected  rt_sigqueueinfo      129  138
+    protected  rt_tgsigqueueinfo    297  240
+    protected  pidfd_open           434  434
+    remote     socket                41  198
+"""
+_SECCOMP = {"x86_64": 317, "aarch64": 277}
+
+Instruction = tuple[int, int, int, int]
+
+
+def install(protected: Collection[int]) -> None:
+    """Refuse, for every thread and for good, what the table names; `protected` are processes not to be signalled.
+
+    Needs no_new_privs. Raises OSError, also where the processor's system calls are not known here.
+    """
+    machine = platform.machine()
+    if machine not in _ARCHITECTURES:
+        raise OSError(f"the system calls of {machine} are not known here")
+    program = _program(machine, _reaching(protected))
+    code = b"".join(struct.pack("=HBBI", *instruction) for instruction in program)
+    held = ctypes.create_string_buffer(code, len(code))
+    header = struct.pack("HxxxxxxQ", len(program), ctypes.addressof(held))
+    if libc.syscall(_SECCOMP[machine], _SET_FILTER, _ALL_THREADS | _KEEP_SPECULATION, header):
+        raise OSError("another thread has a filter of its own")
+
+
+def _program(machine: str, reaching: Collection[int]) -> list[Instruction]:
+    """The filter: the first rule that fits returns."""
+    refused: Sequence[Instruction] = [(_RETURN, 0, 0, _REFUSE)]
+    bodies = {
+        "always": refused,
+        "protected": _first_argument(reaching, _REFUSE, _ALLOW),
+        "remote": _first_argument([socket.AF_UNIX], _ALLOW, _REFUSE),
+    }
+    program = [
+        (_LOAD, 0, 0, _ARCHITECTURE),
+        (_EQUAL, 1, 0, _ARCHITECTURES[machine]),
+        *refused,  # 32-bit calls have other numbers
+        (_LOAD, 0, 0, _NUMBER),
+        (_AT_LEAST, 0, 1, _FOREIGN_TABLE),
+        *refused,
+    ]
+    for line in _NUMBERS.split("\n")[1:-1]:
+        kind, _, *numbers = line.split()
+        number = int(numbers[list(_ARCHITECTURES).index(machine)])
+        program += [(_EQUAL, 0, len(bodies[kind]), number), *bodies[kind]]
+    return [*program, (_RETURN, 0, 0, _ALLOW)]
+
+
+def _first_argument(values: Collection[int], listed: int, other: int) -> list[Instruction]:
+    """Return `listed` when the first argument is one of `values`, else `other`."""
+    cases: list[Instruction] = []
+    for value in values:
+        cases += [(_EQUAL, 0, 1, value & 0xFFFFFFFF), (_RETURN, 0, 0, listed)]
+    return [(_LOAD, 0, 0, _FIRST_ARGUMENT), *cases, (_RETURN, 0, 0, other)]
+
+
+def _reaching(protected: Collection[int]) -> set[int]:
+    """The first arguments of kill that reach a protected process: itself, its group, everybody."""
+    groups = set()
+    for process in protected:
+        try:
+            groups.add(os.getpgid(process))
+        except ProcessLookupError:
+            continue
+    return {-1, *protected, *(-group for group in groups - {os.getpgrp()})}

@@ -1,0 +1,255 @@
+"""What a confined process tries in vain; where a measure does not hold, its Confinement says so."""
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from kernelwright.values.confinement import Measure
+from proof.worker.sandbox.confined import NOBODY, USERS, check, seen
+
+# This kernel, and the same as it was before scopes, before control of truncation, without Landlock, without namespaces.
+SYSTEMS = (
+    {},
+    {"newest_landlock": 5, "namespace": False},
+    {"newest_landlock": 2},
+    {"newest_landlock": 0},
+    {"newest_landlock": 0, "namespace": False},
+)
+
+CALL = """
+def call(*arguments):
+    libc = ctypes.CDLL(None, use_errno=True)
+    result = libc.syscall(*[a if isinstance(a, bytes) else ctypes.c_long(a) for a in arguments])
+    if result < 0:
+        raise OSError(ctypes.get_errno(), "refused")
+    return result
+"""
+
+
+@pytest.mark.parametrize("user", USERS)
+@pytest.mark.parametrize("system", SYSTEMS, ids=str)
+@pytest.mark.parametrize(
+    ("measure", "deed"),
+    [
+        (Measure.WRITES, "os.truncate(outside + '/file', 0)"),
+        (Measure.CREDENTIALS, "return open(home + '/.ssh/id_ed25519').read()"),
+        (Measure.MEMORY, "return open(f'/proc/{sibling}/environ', 'rb').read(1)"),
+        (Measure.SIGNALS, "os.kill(sibling, signal.SIGUSR1)"),
+        (Measure.NETWORK, "socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b'', ('127.0.0.1', 9))"),
+        (Measure.CALLS, CALL + "call(425, 4, bytes(256))"),
+    ],
+)
+def test_old_and_new_systems(measure: Measure, deed: str, system: dict, user: int) -> None:
+    check(measure, deed, user, **system)
+
+
+@pytest.mark.parametrize("user", USERS)
+@pytest.mark.parametrize(
+    ("measure", "deed"),
+    [
+        (Measure.WRITES, "open(outside + '/new', 'w')"),
+        (Measure.WRITES, "open(outside + '/file', 'a')"),
+        (Measure.WRITES, "os.unlink(outside + '/file')"),
+        (Measure.WRITES, "os.mkdir(outside + '/new')"),
+        (Measure.WRITES, "os.rename(outside + '/file', outside + '/other')"),
+        (Measure.WRITES, "os.rename(outside + '/file', scratch + '/file')"),
+        (Measure.WRITES, "os.symlink('/', outside + '/new')"),
+        (Measure.WRITES, "open(home + '/.bashrc', 'w')"),
+        (Measure.WRITES, "os.symlink(outside, scratch + '/out');"
+                         "open(scratch + '/out/new', 'w')"),
+        (Measure.CREDENTIALS, "return open(home + '/link/id_ed25519').read()"),
+        (Measure.CREDENTIALS, "os.link(home + '/.ssh/id_ed25519', home + '/key')"),
+        (Measure.CREDENTIALS, ""
+                              "os.rename(home + '/.ssh/id_ed25519', scratch + '/key'); open(scratch + '/key').read()"),
+        (Measure.CREDENTIALS, "return subprocess.check_output(['cat', home + '/.ssh/id_ed25519']).decode()"),
+        (Measure.MEMORY, "open(f'/proc/{sibling}/mem', 'rb')"),
+        (Measure.MEMORY, "os.readlink(f'/proc/{sibling}/fd/0')"),
+        (Measure.MEMORY, CALL + "call(101, 16, sibling, 0, 0)"),  # PTRACE_ATTACH
+        (Measure.MEMORY, CALL + "call(310, sibling, 0, 0, 0, 0, 0)"),
+        (Measure.SIGNALS, "os.kill(-os.getpgid(sibling), signal.SIGUSR1)"),
+        (Measure.SIGNALS, "signal.pidfd_send_signal(os.pidfd_open(sibling), signal.SIGUSR1)"),
+        (Measure.NETWORK, "socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)"),
+        (Measure.NETWORK, "socket.socket(socket.AF_INET).bind(('127.0.0.1', 0))"),
+        (Measure.NETWORK, "socket.if_nameindex()"),
+        (Measure.CALLS, CALL + "call(248, b'user', b'kernelwright', b'x', 1, -3)"),  # add_key to the process's keyring
+    ],
+)  # fmt: skip
+def test_ways_around(measure: Measure, deed: str, user: int) -> None:
+    check(measure, deed, user)
+
+
+@pytest.mark.parametrize("user", USERS)
+@pytest.mark.parametrize(
+    "deed",
+    [
+        "os.kill(parent, signal.SIGUSR1)",
+        "os.killpg(os.getpgid(parent), signal.SIGUSR1)",
+        CALL + "call(234, parent, parent, signal.SIGUSR1)",  # tgkill
+        CALL + "call(129, parent, signal.SIGUSR1, struct.pack('iii', 10, 0, -1) + bytes(116))",  # rt_sigqueueinfo
+        "os.pidfd_open(parent)",
+        "os.kill(-1, 0)",
+    ],
+)
+def test_the_parent_is_safe_on_kernels_that_cannot_protect_all(deed: str, user: int) -> None:
+    if deed != "os.kill(-1, 0)":
+        assert not seen(deed, user, confined=False).stopped
+    found = seen(deed, user, newest_landlock=4, namespace=False)
+    assert found.confinement.holds(Measure.CALLS)
+    assert found.stopped
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can make a set-uid program, and has capabilities")
+def test_privileges(tmp_path: Path) -> None:
+    program = Path("/tmp") / f"kernelwright-test-id-{os.getpid()}"
+    shutil.copy(shutil.which("id"), program)
+    program.chmod(0o4755)
+    deed = f"return subprocess.check_output([{str(program)!r}, '-u'], text=True).strip()"
+    try:
+        assert seen(deed, NOBODY, confined=False).returned == "0"
+        assert seen(deed, NOBODY).returned == str(NOBODY)
+    finally:
+        program.unlink()
+    check(Measure.CAPABILITIES, "socket.sethostname(socket.gethostname())", 0, newest_landlock=0, namespace=False)
+
+
+@pytest.mark.parametrize("user", USERS)
+def test_bounds(user: int) -> None:
+    deed = """
+        with open(scratch + "/large", "wb") as file:
+            file.truncate(3 << 20)
+    """
+    check(Measure.LIMITS, deed, user, bounds={"file_bytes": 2 << 20})
+    check(Measure.LIMITS, "return [os.dup(1) for _ in range(300)]", user, bounds={"open_files": 256})
+    bomb = """
+        children = []
+        try:
+            for _ in range(200):
+                pid = os.fork()
+                if pid == 0:
+                    time.sleep(60)
+                    os._exit(0)
+                children.append(pid)
+        finally:
+            for pid in children:
+                os.kill(pid, signal.SIGKILL)
+                os.waitpid(pid, 0)
+    """
+    check(Measure.PROCESSES, bomb, user, bounds={"processes": 50})
+
+
+@pytest.mark.parametrize("user", USERS)
+def test_secrets_of_the_environment(user: int) -> None:
+    deed = "return [os.environ.get('OTHER_TOKEN'), b'hunter2' in open('/proc/self/environ', 'rb').read()]"
+    clean = seen(deed, user)
+    assert clean.returned == [None, False]
+    assert clean.confinement.holds(Measure.ENVIRONMENT)
+    late = seen(deed, user, environment={"OTHER_TOKEN": "hunter2"})
+    assert late.returned == [None, True]
+    assert not late.confinement.holds(Measure.ENVIRONMENT)
+    assert "OTHER_TOKEN" in late.confinement.sentence
+    kept = seen(deed, user, environment={"OTHER_TOKEN": "hunter2"}, keep=["OTHER_TOKEN"])
+    assert kept.returned == ["hunter2", True]
+
+
+@pytest.mark.parametrize("user", USERS)
+def test_descriptors_of_the_parent(user: int) -> None:
+    deed = "return [fd for fd in os.listdir('/proc/self/fd') if int(fd) > 2 and os.path.exists(f'/proc/self/fd/{fd}')]"
+    closed, left = seen(deed, user), seen(deed, user, descriptors=None)
+    assert closed.confinement.holds(Measure.DESCRIPTORS)
+    assert not left.confinement.holds(Measure.DESCRIPTORS)
+    assert len(closed.returned) == 1 < len(left.returned)
+
+
+@pytest.mark.parametrize("user", USERS)
+@pytest.mark.parametrize(
+    "deed",
+    [
+        "return open(home + '/project/kernel.py').read()",
+        "return 'content' if 'project' in os.listdir(home) and os.listdir('/') else ''",
+        "open(scratch + '/file', 'w').write('content'); return open(scratch + '/file').read()",
+        "os.mkdir(scratch + '/a'); open(scratch + '/a/b', 'w'); os.replace(scratch + '/a/b', scratch + '/b'); return 'content'",
+        "open('/dev/null', 'w').write('x'); return 'content' if open('/dev/urandom', 'rb').read(1) else ''",
+        "open('/proc/self/comm', 'w').write('name'); return 'content'",
+        "return subprocess.check_output(['echo', '-n', 'content']).decode()",
+        "return 'content' if tempfile.mkdtemp().startswith(scratch + '/tmp/') else tempfile.gettempdir()",
+        "name = f'/dev/shm/kernelwright-{os.getpid()}'; open(name, 'w'); os.unlink(name); return 'content'",
+        "a, b = socket.socketpair(); a.send(b'content'); return b.recv(16).decode()",
+        "child = subprocess.Popen(['sleep', '60']); child.kill(); return 'content' if child.wait() == -9 else ''",
+        "os.kill(os.getpid(), 0); signal.raise_signal(signal.SIGUSR1); return 'content'",
+    ],
+)
+def test_what_honest_code_needs(deed: str, user: int) -> None:
+    found = seen(deed, user)
+    assert (found.returned, found.stopped) == ("content", "")
+
+
+@pytest.mark.parametrize("user", USERS)
+def test_a_hidden_folder_and_what_is_shown_of_it(user: int) -> None:
+    deed = "return open(hidden + '/file').read()"
+    assert seen(deed, user).returned == "content"
+    check(Measure.CREDENTIALS, deed, user, hidden="hidden")
+    assert seen(deed, user, hidden="hidden", readable="hidden").returned == "content"
+
+
+def test_a_process_with_threads_says_what_does_not_bind_them() -> None:
+    program = f"""if True:
+        import threading, time
+        from kernelwright.proof.worker.sandbox.fence import confine
+        threading.Thread(target=time.sleep, args=(60,), daemon=True).start()
+        confinement = confine({"scratch"!r})
+        print(confinement.sentence)
+        from kernelwright.values.confinement import Measure
+        print([measure.name for measure in Measure if not confinement.holds(measure)])
+    """
+    folder = Path("/tmp") / f"kernelwright-test-threads-{os.getpid()}"
+    folder.mkdir()
+    try:
+        run = subprocess.run([sys.executable, "-c", program], cwd=folder, capture_output=True, text=True, check=True)
+    finally:
+        shutil.rmtree(folder)
+    sentence, names = run.stdout.splitlines()
+    assert "already has 1 other threads" in sentence
+    assert {"WRITES", "CREDENTIALS", "CAPABILITIES"} <= set(eval(names))
+    assert not {"NETWORK", "PRIVILEGES"} & set(eval(names))
+
+
+def test_the_group_ends_with_one_signal_and_the_host_with_its_parent(tmp_path: Path) -> None:
+    program = f"""if True:
+        import os, signal, subprocess, sys, time
+        from kernelwright.proof.worker.sandbox.fence import confine
+        pid = os.fork()
+        if pid == 0:
+            confine({str(tmp_path / "scratch")!r})
+            child = subprocess.Popen(["sleep", "300"])
+            print(os.getpid(), child.pid, flush=True)
+            time.sleep(300)
+        time.sleep(300)
+    """
+    for ending in ("group", "parent"):
+        parent = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
+        host, child = map(int, parent.stdout.readline().split())
+        if ending == "group":
+            os.killpg(host, 9)
+        else:
+            parent.kill()
+        gone = [host, child] if ending == "group" else [host]
+        patience = time.monotonic() + 10
+        while any(runs(pid) for pid in gone) and time.monotonic() < patience:
+            time.sleep(0.02)
+        assert not any(runs(pid) for pid in gone), ending
+        parent.kill()
+        parent.wait()
+        if runs(child):
+            os.kill(child, 9)
+
+
+def runs(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
