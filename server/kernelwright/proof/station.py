@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from kernelwright.proof.process import StartFailed, WorkerProcess
+from kernelwright.proof.worker.sandbox import secrets
 
 _QUIET = 1.0  # seconds without a job before a spare is started: its imports would disturb a measurement
 
@@ -123,8 +124,8 @@ def resolve(interpreter: str) -> str:
 
 
 def environment(role: str) -> dict[str, str]:
-    """The server's environment; the compiler sees no GPU, and Triton's mode is the worker's own choice."""
-    variables = dict(os.environ)
+    """The server's environment without its secrets; the compiler sees no GPU, Triton's mode is the worker's choice."""
+    variables = secrets.scrubbed(os.environ)
     variables.pop("TRITON_INTERPRET", None)
     if role == "compile":
         variables["CUDA_VISIBLE_DEVICES"] = ""

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import socket
 import subprocess
 import sys
 import time
@@ -15,10 +16,10 @@ from proof.worker.sandbox.confined import NOBODY, USERS, check, seen
 # This kernel, and the same as it was before scopes, before control of truncation, without Landlock, without namespaces.
 SYSTEMS = (
     {},
-    {"newest_landlock": 5, "namespace": False},
+    {"newest_landlock": 5, "ipc": True},
     {"newest_landlock": 2},
     {"newest_landlock": 0},
-    {"newest_landlock": 0, "namespace": False},
+    {"newest_landlock": 0, "ipc": True},
 )
 
 CALL = """
@@ -98,15 +99,24 @@ def test_ways_around(measure: Measure, deed: str, user: int) -> None:
 def test_the_parent_is_safe_on_kernels_that_cannot_protect_all(deed: str, user: int) -> None:
     if deed != "os.kill(-1, 0)":
         assert not seen(deed, user, confined=False).stopped
-    found = seen(deed, user, newest_landlock=4, namespace=False)
+    found = seen(deed, user, newest_landlock=4, ipc=True)
     assert found.confinement.holds(Measure.CALLS)
     assert found.stopped
 
 
-@pytest.mark.skipif(os.getuid() != 0, reason="only root can make a set-uid program, and has capabilities")
-def test_privileges(tmp_path: Path) -> None:
+@pytest.mark.parametrize("user", USERS)
+def test_privileges(user: int) -> None:
+    deed = "return [line for line in open('/proc/self/status') if line.startswith(('NoNewPrivs', 'CapEff'))]"
+    found = seen(deed, user)
+    assert found.confinement.holds(Measure.PRIVILEGES)
+    assert found.confinement.holds(Measure.CAPABILITIES)
+    assert found.returned == [f"CapEff:\t{'0' * 15}{'a' if user == 0 else '0'}\n", "NoNewPrivs:\t1\n"]
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can make a set-uid program, and rename the machine")
+def test_a_set_uid_program_and_roots_powers() -> None:
     program = Path("/tmp") / f"kernelwright-test-id-{os.getpid()}"
-    shutil.copy(shutil.which("id"), program)
+    shutil.copy(str(shutil.which("id")), program)
     program.chmod(0o4755)
     deed = f"return subprocess.check_output([{str(program)!r}, '-u'], text=True).strip()"
     try:
@@ -114,7 +124,7 @@ def test_privileges(tmp_path: Path) -> None:
         assert seen(deed, NOBODY).returned == str(NOBODY)
     finally:
         program.unlink()
-    check(Measure.CAPABILITIES, "socket.sethostname(socket.gethostname())", 0, newest_landlock=0, namespace=False)
+    check(Measure.CAPABILITIES, "socket.sethostname(socket.gethostname())", 0, newest_landlock=0, ipc=True)
 
 
 @pytest.mark.parametrize("user", USERS)
@@ -194,6 +204,17 @@ def test_a_hidden_folder_and_what_is_shown_of_it(user: int) -> None:
     assert seen(deed, user).returned == "content"
     check(Measure.CREDENTIALS, deed, user, hidden="hidden")
     assert seen(deed, user, hidden="hidden", readable="hidden").returned == "content"
+
+
+def test_abstract_sockets_are_closed_unless_gpu_memory_is_shared() -> None:
+    with socket.socket(socket.AF_UNIX) as listener:
+        name = f"kernelwright-test-{os.getpid()}"
+        listener.bind(f"\0{name}")
+        listener.listen()
+        deed = f"socket.socket(socket.AF_UNIX).connect(chr(0) + {name!r})"
+        assert seen(deed).stopped
+        assert not seen(deed, ipc=True).stopped
+        assert seen(deed, ipc=True).confinement.holds(Measure.NETWORK)
 
 
 def test_a_process_with_threads_says_what_does_not_bind_them() -> None:

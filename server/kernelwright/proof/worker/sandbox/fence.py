@@ -10,6 +10,8 @@ from kernelwright.proof.worker.sandbox.limits import Limits
 from kernelwright.proof.worker.sandbox.outcome import Means, Outcome, tried
 from kernelwright.values.confinement import Confinement, Measure
 
+_SHARED = "it shares the network's namespace with the process whose GPU memory it opens"
+
 
 def confine(
     scratch: Path | str,
@@ -20,7 +22,7 @@ def confine(
     protected: Collection[int] = (),
     keep: Collection[str] = (),
     bounds: Limits | None = None,
-    namespace: bool = True,
+    ipc: bool = False,
     newest_landlock: int = landlock.NEWEST,
 ) -> Confinement:
     """Confine this process, and all that it will start, for good. What that means: see the package.
@@ -29,7 +31,10 @@ def confine(
     `scratch` is made where it is missing and is the one folder for writing, caches and temporary files included.
     Reading is free but for credentials and `hidden`; `readable` goes before both. `descriptors` stay open beside the
     standard streams; None leaves all. `protected`: processes that must not be signalled, the parent beside them.
-    Variables named in `keep` are no secrets. Raises OSError when `scratch` cannot be made; what else fails is told.
+    Variables named in `keep` are no secrets. `ipc`: it opens GPU memory of another process, for which the driver uses
+    abstract sockets: these stay open, and the network is closed by the filter alone.
+
+    Raises OSError when `scratch` cannot be made; what else fails is told in the answer.
     """
     bounds, parent = bounds or Limits(), os.getppid()
     protected = {parent, *protected}
@@ -39,12 +44,12 @@ def confine(
     group = tried(limits.own_group)
     closed = tried(lambda: _close(descriptors))
     sizes = tried(lambda: limits.on_files(bounds))
-    own_network = tried(namespaces.leave_the_network) if namespace else Outcome(False, "no namespace was asked for")
+    own_network = Outcome(False, _SHARED) if ipc else tried(namespaces.leave_the_network)
     processes = tried(lambda: limits.on_processes(bounds))
     capabilities = tried(_alone(limits.drop_capabilities))
     no_new_privileges = tried(limits.no_new_privileges)
     version = min(landlock.version(), newest_landlock)
-    files = tried(_alone(lambda: _restrict_files(version, folder, places.real(readable), places.real(hidden))))
+    files = tried(_alone(lambda: _restrict_files(version, folder, places.real(readable), places.real(hidden), ipc)))
     calls = tried(lambda: syscalls.install(protected))
     death = tried(lambda: limits.die_with(parent))
     means = Means(version, files, own_network, calls)
@@ -91,7 +96,7 @@ def _alone(deed: Callable[[], str]) -> Callable[[], str]:
     return checked
 
 
-def _restrict_files(version: int, scratch: str, readable: list[str], hidden: list[str]) -> str:
+def _restrict_files(version: int, scratch: str, readable: list[str], hidden: list[str], ipc: bool) -> str:
     if version == 0:
         raise OSError("this system has no Landlock, or does not let it be used")
     if version < landlock.RENAMES:
@@ -103,5 +108,5 @@ def _restrict_files(version: int, scratch: str, readable: list[str], hidden: lis
         *(Rule(path, landlock.READ) for path in shown),
         *(Rule(path, landlock.ALL) for path in written),
     ]
-    landlock.restrict(rules, version)
+    landlock.restrict(rules, version, abstract_sockets=ipc)
     return f"Landlock {version}"

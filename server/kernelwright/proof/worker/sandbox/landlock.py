@@ -25,7 +25,7 @@ ALL = ((1 << 16) - 1) & ~_MAKE_DEVICE
 _OF_A_FILE = EXECUTE | READ_FILE | WRITE_FILE | TRUNCATE | DEVICE_CONTROL
 
 _TCP = 1 << 0 | 1 << 1  # bind, connect
-_SCOPED = 1 << 0 | 1 << 1  # abstract unix sockets, signals
+_ABSTRACT_SOCKETS, _SIGNALS = 1 << 0, 1 << 1
 
 RENAMES, TRUNCATION, NETWORK, SCOPES = 2, 3, 4, 6  # the versions that brought control of them
 NEWEST = 6
@@ -47,13 +47,15 @@ def version() -> int:
         return 0
 
 
-def restrict(rules: Iterable[Rule], use: int) -> None:
-    """Forbid this thread all file access but that of `rules`, and all that version `use` can forbid beside it.
+def restrict(rules: Iterable[Rule], use: int, *, abstract_sockets: bool = False) -> None:
+    """Forbid this thread all file access but that of `rules`, and all that version `use` can forbid beside it: TCP,
+    signals to strangers, and their abstract sockets unless `abstract_sockets`.
 
     Needs no_new_privs. A rule whose path cannot be opened allows nothing. Raises OSError.
     """
     handled = _rights_of(use)
-    attributes = struct.pack("=QQQ", handled, _TCP, _SCOPED)[: 24 if use >= SCOPES else 16 if use >= NETWORK else 8]
+    scoped = _SIGNALS if abstract_sockets else _SIGNALS | _ABSTRACT_SOCKETS
+    attributes = struct.pack("=QQQ", handled, _TCP, scoped)[: 24 if use >= SCOPES else 16 if use >= NETWORK else 8]
     ruleset = libc.syscall(_CREATE_RULESET, attributes, len(attributes), 0)
     try:
         for rule in rules:
