@@ -5,16 +5,24 @@ from pathlib import Path
 _SHARE = 0.75  # of what the machine or its container has
 
 
-def resident_bytes(pid: int) -> int:
-    """Private and shared memory, without mapped files, of a process and its descendants; 0 where the system is silent."""
-    try:
-        status = Path(f"/proc/{pid}/status").read_text()
-        children = Path(f"/proc/{pid}/task/{pid}/children")
-        descendants = children.read_text().split() if children.exists() else []
-    except OSError:
-        return 0  # gone meanwhile, or not Linux
-    kilobytes = [line.split()[1] for line in status.splitlines() if line.startswith(("RssAnon:", "RssShmem:"))]
-    return sum(map(int, kilobytes)) * 1024 + sum(resident_bytes(int(child)) for child in descendants)
+def in_use(pid: int) -> tuple[int, int]:
+    """Private and shared memory, without mapped files, of a process and its descendants in bytes, and how many they are.
+
+    Both are 0 where the system is silent.
+    """
+    used, processes, waiting = 0, 0, [pid]
+    while waiting:
+        process = waiting.pop()
+        try:
+            status = Path(f"/proc/{process}/status").read_text()
+            children = Path(f"/proc/{process}/task/{process}/children")
+            waiting += map(int, children.read_text().split() if children.exists() else ())
+        except OSError:
+            continue  # gone meanwhile, or not Linux
+        kilobytes = [line.split()[1] for line in status.splitlines() if line.startswith(("RssAnon:", "RssShmem:"))]
+        used += sum(map(int, kilobytes)) * 1024
+        processes += 1
+    return used, processes
 
 
 def default_limit() -> int:

@@ -6,10 +6,11 @@ import os
 import signal
 import socket
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from kernelwright.proof import endings, memory
+from kernelwright.proof import endings, family, memory
 from kernelwright.proof.jobs import Job
 from kernelwright.proof.worker import frames
 from kernelwright.values import Failure, FailureKind
@@ -53,6 +54,7 @@ class WorkerProcess:
     @classmethod
     async def start(cls, interpreter: str, role: str, cwd: Path | None, environment: dict[str, str]) -> "WorkerProcess":
         """A worker that takes jobs. Raises StartFailed, leaving nothing behind."""
+        _keep_private()
         ours, theirs = socket.socketpair()
         printed, printing = os.pipe()
         command = [interpreter, "-s", str(BOOTSTRAP), str(theirs.fileno()), role, str(os.getpid())]
@@ -118,10 +120,13 @@ class WorkerProcess:
                     raise Broken(f"an unexpected {type(frame).__name__}")
 
     async def watch(self, memory_limit: int) -> Failure | None:
-        """Returns when the process is gone (None), or has grown beyond `memory_limit` bytes (a Failure)."""
+        """Returns when the process is gone (None), has grown beyond `memory_limit` bytes, or into a crowd (a Failure)."""
         while self._popen.poll() is None:
-            if memory_limit and (used := memory.resident_bytes(self.pid)) > memory_limit:
+            used, processes = memory.in_use(self.pid)
+            if memory_limit and used > memory_limit:
                 return endings.too_much_memory(used, memory_limit)
+            if processes > family.MOST:
+                return family.too_many(processes)
             await asyncio.sleep(_WATCH)
         return None
 
@@ -140,7 +145,8 @@ class WorkerProcess:
 
     def kill(self) -> None:
         """Kill the process and what it started. Returns at once; `gone` waits."""
-        self._signal(signal.SIGKILL)
+        # The group outlives its leader while children run; its number is not reused before they end.
+        family.kill(self.pid)
 
     async def gone(self, seconds: float = 5.0) -> int | None:
         """Wait for the end, close the pipes. The exit code, negative for a signal, None if it does not end in time."""
@@ -210,8 +216,16 @@ class WorkerProcess:
             pause = min(pause * 2, 0.05)
 
     def _signal(self, number: int) -> None:
-        if self._popen.returncode is not None and number != signal.SIGKILL:
+        if self._popen.returncode is not None:
             return
-        # The group outlives its leader while children run; its number is not reused before they end.
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self.pid, number)
+
+
+def _keep_private() -> None:
+    """The server holds keys that were taken from the worker's environment: no worker may read them from its memory."""
+    if sys.platform != "linux":
+        return
+    from kernelwright.proof.worker.sandbox import limits  # ctypes has no place in the start of a server
+
+    limits.keep_private()

@@ -94,12 +94,14 @@ def keep_private() -> None:
 
 
 def load_driver() -> None:
-    """Have NVIDIA's device files made while a set-uid program still can; libcuda asks the same of it later."""
+    """Have NVIDIA's device files made while a set-uid program still can; libcuda would ask for the same, later."""
     program = shutil.which("nvidia-modprobe", path=f"{os.environ.get('PATH', '')}:/usr/bin:/usr/sbin")
     if program is None or os.path.exists("/dev/nvidia-uvm"):
         return
-    with contextlib.suppress(OSError, subprocess.TimeoutExpired):
-        subprocess.run([program, "-c=0", "-u"], stdin=subprocess.DEVNULL, capture_output=True, timeout=20, check=False)
+    _run(program, "-c=0", "-u")
+    with contextlib.suppress(OSError):
+        for number in range(1, len(os.listdir("/proc/driver/nvidia/gpus"))):
+            _run(program, f"-c={number}")
 
 
 def close_descriptors(keep: Collection[int]) -> None:
@@ -108,6 +110,11 @@ def close_descriptors(keep: Collection[int]) -> None:
         if number > 2 and number not in keep:
             with contextlib.suppress(OSError):  # the one of the listing itself
                 os.close(number)
+
+
+def _run(*command: str) -> None:
+    with contextlib.suppress(OSError, subprocess.TimeoutExpired):  # torch will say what is missing
+        subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=20, check=False)
 
 
 def _lower(which: int, most: int) -> None:

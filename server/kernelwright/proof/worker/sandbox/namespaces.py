@@ -4,6 +4,7 @@ import os
 
 from kernelwright.proof.worker.sandbox import libc
 
+_SET_DUMPABLE = 4
 _NEW_USER, _NEW_NETWORK = 0x10000000, 0x40000000
 
 
@@ -32,6 +33,7 @@ def threads() -> int:
 
 def _enter_user_namespace() -> None:
     user, group = os.geteuid(), os.getegid()
+    libc.prctl(_SET_DUMPABLE, 1)  # a child of a process that keeps itself private does not own its files in /proc
     libc.unshare(_NEW_USER | _NEW_NETWORK)
     for name, line in (("setgroups", "deny"), ("uid_map", f"{user} {user} 1"), ("gid_map", f"{group} {group} 1")):
         with open(f"/proc/self/{name}", "w") as file:
