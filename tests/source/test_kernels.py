@@ -307,12 +307,5 @@ def test_nothing_is_raised_for_broken_code(start: int, length: int, put: str) ->
             assert 0 <= access.line < lines
 
 
-@settings(max_examples=60, deadline=None)
-@given(st.integers(0, len(GOOD)), st.integers(0, 40), st.sampled_from(["", "x", "\n", "# c\n", "    "]))
-def test_an_edit_gives_what_a_fresh_parse_gives(start: int, length: int, put: str) -> None:
-    text = GOOD[:start] + put + GOOD[start + length :]
-    assert find_kernels(parse(text, parse(GOOD))) == find_kernels(parse(text))
-
-
 def test_an_empty_file() -> None:
     assert find_kernels(parse("")) == ()

@@ -1,4 +1,4 @@
-"""The open documents: our own copy of each text, changed as the client says, with the old tree for incremental parsing."""
+"""The open documents: our own copy of each text, changed as the client says."""
 
 import asyncio
 
@@ -34,8 +34,7 @@ class Documents:
         lines = before.lines
         for change in changes:
             lines = _changed(lines, change, before.encoding)
-        tree = before.__dict__.get("document", before.previous)
-        after = Snapshot(uri, before.path, version, lines.text, before.encoding, tree, before.crlf)
+        after = Snapshot(uri, before.path, version, lines.text, before.encoding, before.crlf)
         after.__dict__["lines"] = lines
         return before, self._put(after)
 

@@ -1,16 +1,11 @@
-"""Offsets in a text (code points) to positions in the client's encoding and back, the way the protocol counts.
-
-Only LF, CRLF and CR end a line; form feeds and Unicode separators, on which `str.splitlines` splits, do not.
-"""
+"""Offsets in a text (code points) to positions in the client's encoding and back, the way the protocol counts."""
 
 import bisect
-import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from lsprotocol.types import Position, PositionEncodingKind, Range
 
-_BREAK = re.compile(r"\r\n|\r|\n")
+from kernelwright.values import line_starts
 
 
 @dataclass(frozen=True)
@@ -53,8 +48,7 @@ class Lines:
 
 
 def lines(text: str) -> Lines:
-    starts: Iterable[int] = (match.end() for match in _BREAK.finditer(text))
-    return Lines(text, (0, *starts), text.isascii())
+    return Lines(text, line_starts(text), text.isascii())
 
 
 def units(text: str, encoding: PositionEncodingKind | str) -> int:

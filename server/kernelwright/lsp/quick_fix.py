@@ -43,8 +43,13 @@ def resolve(session: Session, action: lsp.CodeAction) -> lsp.CodeAction:
 
 def _fixes(session: Session, snapshot: Snapshot, where: lsp.Range) -> list[tuple[str, lsp.Range, str, Edits]]:
     """Title, place, code of the diagnostic, and edits, of all that `where` touches."""
-    found = [(f.fix, f) for f in snapshot.findings if f.fix is not None] if session.settings.findings else []
-    fixes = [(fix.title, snapshot.range(f.start, f.end), f.code, fix.edits) for fix, f in found]
+    found = snapshot.findings_near(where) if session.settings.findings else ()
+    lines = range(where.start.line, where.end.line + 1)
+    fixes = [
+        (f.fix.title, snapshot.range(f.start, f.end), f.code, f.fix.edits)
+        for f in found
+        if f.fix is not None and f.start_line < lines.stop and lines.start <= f.end_line
+    ]
     return [*(fix for fix in fixes if _touch(fix[1], where)), *workload_fix.fixes(snapshot, where)]
 
 

@@ -16,14 +16,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Snapshot:
-    """`previous` lets the text be parsed incrementally; it is dropped as soon as that has been done."""
-
     uri: str
     path: str
     version: int
     text: str
     encoding: PositionEncodingKind | str
-    previous: "Document | None" = None
     crlf: bool = False  # what the editor's lines end in; `text` itself has LF
 
     @cached_property
@@ -38,9 +35,7 @@ class Snapshot:
     def document(self) -> "Document":
         from kernelwright.source.document import parse
 
-        document = parse(self.text, self.previous)
-        object.__setattr__(self, "previous", None)
-        return document
+        return parse(self.text)
 
     @cached_property
     def kernels(self) -> tuple[Kernel, ...]:
@@ -54,6 +49,14 @@ class Snapshot:
 
         return find_findings(self.document, self.kernels, self._sizes)
 
+    def findings_near(self, where: Range) -> "tuple[Finding, ...]":
+        """All findings on the lines of a range, and some more: right after typing sooner known than all of the file."""
+        from kernelwright.source.findings import find_findings
+
+        if "findings" in self.__dict__:
+            return self.findings
+        return find_findings(self.document, self.kernels, self._sizes, range(where.start.line, where.end.line + 1))
+
     @cached_property
     def _sizes(self) -> "dict[str, Call]":
         """The performance call of every kernel that has one, for the findings that depend on sizes."""
@@ -64,7 +67,7 @@ class Snapshot:
 
     def replaced(self, text: str) -> "Snapshot":
         """The same document with another text, as it will be once the editor has made an edit."""
-        return Snapshot(self.uri, self.path, self.version, text, self.encoding, self.document, self.crlf)
+        return Snapshot(self.uri, self.path, self.version, text, self.encoding, self.crlf)
 
     def kernel(self, name: str) -> Kernel | None:
         return next((kernel for kernel in self.kernels if kernel.name == name), None)

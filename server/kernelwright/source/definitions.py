@@ -62,3 +62,8 @@ class Outline:
     assigned: tuple[tuple[str, frozenset[str]], ...] = ()  # top-level names, with what their values mention
     launches: tuple[RawLaunch, ...] = ()
     configs: int = 0
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What the piece defines or assigns."""
+        return (*(function.name for function in self.functions), *(name for name, _ in self.assigned))

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from tree_sitter import Node
 
 from kernelwright.source.document import Document
+from kernelwright.source.split import split
 
 _IMPORT = re.compile(
     rb"^[ \t]*(?:import|from)\b(?:[^\n(\\]|\\\r?\n)*(?:\((?:#[^\n]*\n|[\w\s,])*\))?[^\n]*", re.MULTILINE
@@ -60,9 +61,18 @@ def aliases_of(document: Document) -> Aliases:
 @functools.lru_cache(maxsize=16)
 def aliases_in(source: bytes) -> Aliases:
     """As `aliases_of`, from the text alone in utf-8."""
-    statements = tuple(match.group() for match in _IMPORT.finditer(source))
-    rebindings = tuple(match.groups() for match in _REBINDING.finditer(source))
-    return _aliases(statements, rebindings)
+    found = [_written(piece.source) for piece in split(source)]
+    imports = tuple(statement for statements, _ in found for statement in statements)
+    return _aliases(imports, tuple(pair for _, pairs in found for pair in pairs))
+
+
+@functools.lru_cache(maxsize=8192)
+def _written(piece: bytes) -> tuple[tuple[bytes, ...], tuple[tuple[bytes, bytes], ...]]:
+    """The import statements of a piece, and its plain rebindings at top level."""
+    return (
+        tuple(match.group() for match in _IMPORT.finditer(piece)),
+        tuple(match.groups() for match in _REBINDING.finditer(piece)),
+    )
 
 
 def dotted(document: Document, node: Node, aliases: Aliases) -> str | None:

@@ -4,11 +4,10 @@ from kernelwright.source.document import Document
 from kernelwright.source.imports import aliases_of
 from kernelwright.source.linked import File, Part
 from kernelwright.source.outline import outline
-from kernelwright.source.split import pieces
 from kernelwright.source.torch_kernels import torch_functions, torch_modules
 from kernelwright.source.triton_kernels import triton_kernels
 from kernelwright.source.workload.find import entry_of, workload_lines
-from kernelwright.values import Kernel, digest
+from kernelwright.values import Kernel
 
 
 def find_kernels(document: Document) -> tuple[Kernel, ...]:
@@ -18,8 +17,8 @@ def find_kernels(document: Document) -> tuple[Kernel, ...]:
     code that does not parse.
     """
     aliases = aliases_of(document)
-    parts = [Part(piece.line, outline(piece.source, aliases)) for piece in pieces(document)]
+    parts = [Part(piece.line, outline(piece.source, aliases)) for piece in document.pieces]
     file = File.of(parts, frozenset(filter(None, map(entry_of, workload_lines(document.text)))))
-    version = digest(document.text)
+    version = document.hash
     found = [*triton_kernels(file, version), *torch_modules(file, version), *torch_functions(file, version)]
     return tuple(sorted(found, key=lambda kernel: kernel.start_line))

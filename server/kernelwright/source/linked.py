@@ -5,6 +5,7 @@ import functools
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from kernelwright.source.definitions import Class, Function, Outline, RawLaunch
 from kernelwright.values import Access, Dot, Facts, Kernel, Language, Launch, Loop, Reduction
@@ -14,14 +15,12 @@ _SUPPORT = re.compile(
 )
 
 
-@dataclass(frozen=True)
-class Part:
+class Part(NamedTuple):
     line: int
     outline: Outline
 
 
-@dataclass(frozen=True)
-class Placed:
+class Placed(NamedTuple):
     """A function with the line on which its piece begins."""
 
     line: int
@@ -39,16 +38,14 @@ class File:
 
     @staticmethod
     def of(parts: list[Part], called: frozenset[str]) -> "File":
-        configs: dict[str, int] = {}
-        for part in parts:
-            names = [f.name for f in part.outline.functions] + [name for name, _ in part.outline.assigned]
-            configs |= dict.fromkeys(names, part.outline.configs)
         return File(
             functions=tuple(Placed(part.line, f) for part in parts for f in part.outline.functions),
             classes={c.name: (part.line, c) for part in parts for c in part.outline.classes},
             assigned={name: mentions for part in parts for name, mentions in part.outline.assigned},
             loose=tuple((part.line, launch) for part in parts for launch in part.outline.launches),
-            configs=configs,
+            configs={
+                name: part.outline.configs for part in parts if part.outline.configs for name in part.outline.names
+            },
             called=called,
         )
 
@@ -88,8 +85,7 @@ def _is_torch_module(base: str) -> bool:
     )
 
 
-@dataclass(frozen=True)
-class Entry:
+class Entry(NamedTuple):
     name: str
     start_line: int
     end_line: int
@@ -98,6 +94,12 @@ class Entry:
 def function_entry(placed: Placed) -> Entry:
     function = placed.function
     return Entry(function.name, placed.line + function.start_line, placed.line + function.end_line)
+
+
+@functools.lru_cache(maxsize=4096)
+def facts_of(placed: Placed) -> Facts:
+    """A function's facts with lines counted in the file."""
+    return shifted(placed.function.facts, placed.line)
 
 
 def shifted(facts: Facts, line: int, in_loop: bool = False) -> Facts:
@@ -115,6 +117,7 @@ def shifted(facts: Facts, line: int, in_loop: bool = False) -> Facts:
     )
 
 
+@functools.lru_cache(maxsize=8192)
 def is_support(function: Function) -> bool:
     return bool(_SUPPORT.match(function.name)) or any(
         "pytest" in d or "perf_report" in d or "triton.testing" in d or "fixture" in d for d in function.decorators

@@ -1,7 +1,7 @@
 """PyTorch modules and functions as Kernels."""
 
 from kernelwright.source.definitions import Function
-from kernelwright.source.linked import Entry, File, function_entry, is_support, kernel_of, shifted
+from kernelwright.source.linked import Entry, File, facts_of, function_entry, is_support, kernel_of
 from kernelwright.values import Facts, Kernel, Language
 
 
@@ -13,7 +13,7 @@ def torch_modules(file: File, version: str) -> list[Kernel]:
         if name not in modules:
             continue
         forward = forwards.get(name)
-        facts = shifted(forward.function.facts, forward.line) if forward else Facts()
+        facts = facts_of(forward) if forward else Facts()
         entry = Entry(name, line + found.start_line, line + found.end_line)
         kernels.append(kernel_of(Language.TORCH, line, found, version, entry=entry, facts=facts, is_module=True))
     return kernels
@@ -28,7 +28,7 @@ def torch_functions(file: File, version: str) -> list[Kernel]:
         # A function that a person's workload calls stays a kernel when its maths has moved into a launcher.
         moved = function.name in file.called and not function.launches and _calls_launcher(file, function)
         if (function.tensor_maths and not function.launches) or moved:
-            facts = shifted(function.facts, placed.line)
+            facts = facts_of(placed)
             entry = function_entry(placed)
             kernels.append(kernel_of(Language.TORCH, placed.line, function, version, entry=entry, facts=facts))
     return kernels

@@ -39,8 +39,8 @@ def triton_kernels(file: File, version: str) -> list[Kernel]:
         for name, placed in written.items()
         if placed.function.is_jit or sites[name] or _decorated_later(file, name)
     }
-    used = frozenset().union(*(p.function.mentions - {name} for name, p in jit.items()))
-    helpers = {name for name in jit if not sites[name] and name in used}
+    unlaunched = {name for name in jit if not sites[name]}
+    helpers = {used for name, p in jit.items() for used in p.function.mentions & unlaunched if used != name}
     kernels = []
     for name, placed in jit.items():
         if name in helpers:
@@ -78,7 +78,7 @@ def _estimate(
 def _sites(file: File, written: Mapping[str, Placed]) -> dict[str, list[_Site]]:
     sites: dict[str, list[_Site]] = {name: [] for name in written}
     for placed in file.functions:
-        if placed.function.outer is not None:
+        if placed.function.outer is not None or not placed.function.launches:
             continue  # the function around it has the launch too
         local = dict(placed.function.assignments)
         for raw in placed.function.launches:

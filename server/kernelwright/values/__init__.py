@@ -16,7 +16,7 @@ from kernelwright.values.proof import (
 )
 from kernelwright.values.refusal import Refusal
 from kernelwright.values.step import STOP, Action, Outcome, Recipe, Step
-from kernelwright.values.text import Edits, Region, StaleEdits, TextEdit, apply, digest
+from kernelwright.values.text import Edits, Region, StaleEdits, TextEdit, apply, digest, line_starts
 from kernelwright.values.workload import Call, Case, TensorSpec, Workload, WorkloadSource
 
 __all__ = [
@@ -67,4 +67,5 @@ __all__ = [
     "WorkloadSource",
     "apply",
     "digest",
+    "line_starts",
 ]

@@ -1,12 +1,28 @@
 """Places in a text and edits against one version of it. Offsets and columns count code points, lines count from 0."""
 
+import functools
 import hashlib
+import re
 from dataclasses import dataclass
 
+_BREAK = re.compile(r"\r\n|\r|\n")
+_LF = re.compile(r"\n")
 
+
+@functools.lru_cache(maxsize=16)
 def digest(text: str) -> str:
     """A short name of one version of a text: the first 16 hex digits of its SHA-256."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+@functools.lru_cache(maxsize=16)
+def line_starts(text: str) -> tuple[int, ...]:
+    """The offset of every line. LF, CRLF and CR end one, as for Python and the language server protocol.
+
+    Form feeds and Unicode separators, on which `str.splitlines` splits, do not.
+    """
+    breaks = _BREAK if "\r" in text else _LF  # one character is looked for as fast as the text can be read
+    return (0, *[match.end() for match in breaks.finditer(text)])
 
 
 @dataclass(frozen=True)

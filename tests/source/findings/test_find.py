@@ -40,16 +40,25 @@ def test_a_text_that_stops_anywhere_never_raises(text: str, cut: float):
     findings(text[: int(cut * len(text))])
 
 
-@settings(max_examples=40, deadline=None)
-@given(text=st.sampled_from(TEXTS), at=st.floats(0, 1), typed=st.sampled_from("x(:\n\"'# "))
-def test_incremental_and_fresh_findings_are_the_same(text: str, at: float, typed: str):
-    position = int(at * len(text))
-    changed = text[:position] + typed + text[position:]
-    document = parse(changed, parse(text))
-    incremental = find_findings(document, find_kernels(document), CALLS)
-    # The trees of broken code may differ in their errors; findings may not, as far as both agree on the definitions.
-    if not document.tree.root_node.has_error:
-        assert incremental == findings(changed)
+MANY = "\n\n".join(TEXTS[:12])
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    first=st.integers(0, MANY.count("\n")),
+    count=st.integers(1, 5),
+    at=st.floats(0, 1),
+    typed=st.sampled_from("x(:\n\"'# "),
+)
+def test_the_findings_of_lines_are_those_of_the_file_on_them(first: int, count: int, at: float, typed: str):
+    position = int(at * len(MANY))
+    document = parse(MANY[:position] + typed + MANY[position:])
+    kernels = find_kernels(document)
+    lines = range(first, first + count)
+    near = find_findings(document, kernels, CALLS, lines)
+    every = find_findings(document, kernels, CALLS)
+    assert set(near) <= set(every)
+    assert {f for f in every if f.start_line < lines.stop and lines.start <= f.end_line} <= set(near)
 
 
 UNMASKED = """import triton

@@ -1,9 +1,11 @@
 """All findings of a document. What one definition gives is remembered by its text, so that typing costs one definition."""
 
 import ast
+import bisect
 import functools
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from kernelwright.source.document import Document
 from kernelwright.source.findings.rule import Change, Finding, Fix, Problem, Rule
@@ -13,10 +15,18 @@ from kernelwright.source.findings.segments import Segment, split
 from kernelwright.source.findings.sizes import Shapes, Sizes, shapes_of
 from kernelwright.source.findings.units import summary, torch_unit, triton_unit
 from kernelwright.source.imports import Aliases, aliases_of
-from kernelwright.values import Edits, Kernel, Language, TextEdit, digest
+from kernelwright.values import Edits, Kernel, Language, TextEdit, line_starts
 
-Place = tuple[int, int]  # line and column in utf-8 bytes, both from 0, in a segment
+Point = tuple[int, int]  # line from 0, column in utf-8 bytes
 Constants = tuple[tuple[str, int], ...]
+
+
+class _Place(NamedTuple):
+    """A place in a segment, in code points."""
+
+    offset: int
+    line: int
+    column: int
 
 
 @dataclass(frozen=True)
@@ -26,20 +36,21 @@ class _Local:
     rule: Rule
     segment: int
     message: str
-    start: Place
-    end: Place
+    start: _Place
+    end: _Place
     fix: str
-    edits: tuple[tuple[Place, Place, str], ...]
+    edits: tuple[tuple[_Place, _Place, str], ...]
 
 
 def find_findings(
-    document: Document, kernels: tuple[Kernel, ...] = (), sizes: Sizes | None = None
+    document: Document, kernels: tuple[Kernel, ...] = (), sizes: Sizes | None = None, lines: range | None = None
 ) -> tuple[Finding, ...]:
     """The findings of every kernel, in order of the text.
 
     `sizes` are the evaluated performance calls of the workloads, by the name of the function called; the findings that
     need them stay away without. `kernels` give the findings their kernel's name and say which functions are PyTorch
-    kernels. Never raises on half-typed code.
+    kernels. With `lines` (from 0) only the definitions around them, and those that these launch or are launched by, are
+    looked at: all findings on the lines, and some more. Never raises on half-typed code.
     """
     segments, constants = split(document)
     aliases = aliases_of(document)
@@ -48,19 +59,29 @@ def find_findings(
     for index, found in enumerate(summaries):
         for name in found.launched:
             launchers.setdefault(name, []).append(index)
+    near = range(len(segments)) if lines is None else _around(segments, lines)
+    shapes = shapes_of(sizes)
     hot = frozenset(k.name for k in kernels if k.language is Language.TORCH)
     eval_only = _runs_in_eval_only(document)
     findings: list[Finding] = []
     for index, (segment, found) in enumerate(zip(segments, summaries, strict=True)):
         for name, line in found.kernels:
             where = (index, *(i for i in launchers.get(name, ()) if i != index))
+            if not any(i in near for i in where):
+                continue
             texts = tuple(segments[i].text for i in where)
-            local = _triton(texts, name, line, aliases, _used(constants, texts), shapes_of(sizes))
+            local = _triton(texts, name, line, aliases, _used(constants, texts), shapes)
             findings += _placed(document, tuple(segments[i] for i in where), local, name)
-        for name, line in found.torch:
+        for name, line in found.torch if index in near else ():
             local = _torch(segment.text, name, line, name in hot, eval_only, aliases, _used(constants, (segment.text,)))
             findings += _placed(document, (segment,), local, name)
     return tuple(sorted({_key(f): f for f in findings}.values(), key=lambda f: (f.start, f.end, f.code)))
+
+
+def _around(segments: tuple[Segment, ...], lines: range) -> range:
+    """Which segments the lines are in. Between two of them the one before counts too: it may reach that far."""
+    begins = [segment.line for segment in segments]
+    return range(max(bisect.bisect_right(begins, lines.start) - 1, 0), bisect.bisect_left(begins, lines.stop))
 
 
 def _key(finding: Finding) -> tuple[object, ...]:
@@ -94,7 +115,8 @@ def _torch(
 
 
 def _checked(language: Language, unit: object, texts: tuple[str, ...]) -> tuple[_Local, ...]:
-    return tuple(_local(rule, problem) for rule in for_language(language) for problem in _problems(rule, unit))
+    problems = ((rule, problem) for rule in for_language(language) for problem in _problems(rule, unit))
+    return tuple(_local(rule, problem, texts[problem.segment]) for rule, problem in problems)
 
 
 def _problems(rule: Rule, unit: object) -> Iterable[Problem]:
@@ -105,19 +127,27 @@ def _problems(rule: Rule, unit: object) -> Iterable[Problem]:
         return ()
 
 
-def _local(rule: Rule, problem: Problem) -> _Local:
-    edits = tuple((*_span(change), change.new_text) for change in problem.changes)
-    return _Local(rule, problem.segment, problem.message, *_ends(problem.node), problem.fix if edits else "", edits)
+def _local(rule: Rule, problem: Problem, text: str) -> _Local:
+    start, end = (_place(text, point) for point in _ends(problem.node))
+    edits = tuple((*(_place(text, point) for point in _span(change)), change.new_text) for change in problem.changes)
+    return _Local(rule, problem.segment, problem.message, start, end, problem.fix if edits else "", edits)
 
 
-def _span(change: Change) -> tuple[Place, Place]:
+def _place(text: str, point: Point) -> _Place:
+    line, size = point
+    start = line_starts(text)[line]
+    column = len(text[start : start + size].encode()[:size].decode("utf-8", "replace"))
+    return _Place(start + column, line, column)
+
+
+def _span(change: Change) -> tuple[Point, Point]:
     start, end = _ends(change.node)
     if change.after:
         return end, end
     return start, _ends(change.until)[1] if change.until is not None else end
 
 
-def _ends(node: ast.AST) -> tuple[Place, Place]:
+def _ends(node: ast.AST) -> tuple[Point, Point]:
     if isinstance(node, ast.FunctionDef | ast.ClassDef):  # its name is the place, not its whole body
         column = node.col_offset + (4 if isinstance(node, ast.FunctionDef) else 6)
         return (node.lineno - 1, column), (node.lineno - 1, column + len(node.name.encode()))
@@ -128,39 +158,18 @@ def _placed(
     document: Document, segments: tuple[Segment, ...], local: tuple[_Local, ...], kernel: str
 ) -> Iterable[Finding]:
     for item in local:
-        segment = segments[item.segment]
-        start, start_line, start_column = _position(document, segment, item.start)
-        end, end_line, end_column = _position(document, segment, item.end)
-        edits = tuple(
-            TextEdit(_position(document, segment, a)[0], _position(document, segment, b)[0], text)
-            for a, b, text in item.edits
-        )
-        fix = Fix(item.fix, Edits(digest(document.text), edits, item.fix)) if edits else None
-        rule = item.rule
+        segment, start, end = segments[item.segment], item.start, item.end
+        edits = tuple(TextEdit(segment.start + a.offset, segment.start + b.offset, text) for a, b, text in item.edits)
         yield Finding(
-            rule.code,
-            rule.severity,
+            item.rule.code,
+            item.rule.severity,
             item.message,
-            start,
-            end,
-            start_line,
-            start_column,
-            end_line,
-            end_column,
-            fix,
+            segment.start + start.offset,
+            segment.start + end.offset,
+            segment.line + start.line,
+            start.column,
+            segment.line + end.line,
+            end.column,
+            Fix(item.fix, Edits(document.hash, edits, item.fix)) if edits else None,
             kernel,
         )
-
-
-def _position(document: Document, segment: Segment, place: Place) -> tuple[int, int, int]:
-    """Offset, line and column in code points of the whole text."""
-    line, column = place
-    source = document.source
-    start = segment.start
-    for _ in range(line):
-        start = source.index(b"\n", start) + 1
-    if len(source) == len(document.text):  # one byte a character: nothing to count
-        return start + column, segment.line + line, column
-    before = len(source[:start].decode("utf-8", "surrogatepass"))
-    columns = len(source[start : start + column].decode("utf-8", "replace"))
-    return before + columns, segment.line + line, columns

@@ -8,20 +8,7 @@ from dataclasses import dataclass
 
 from kernelwright.source.document import Document
 
-_COMPOUND = frozenset(
-    [
-        "function_definition",
-        "class_definition",
-        "decorated_definition",
-        "if_statement",
-        "try_statement",
-        "with_statement",
-        "for_statement",
-        "while_statement",
-        "ERROR",
-    ]
-)
-_HEAD = re.compile(rb"^(?:@|(?:async[ \t]+)?def\b|class\b)", re.MULTILINE)
+_COMPOUND = re.compile(rb"@|(?:(?:async[ \t]+)?(?:def|for|with)|class|if|try|while)\b")
 _CONSTANT = re.compile(r"([A-Za-z_]\w*)\s*(?::[^=]+)?=\s*([0-9_]{1,20}|1\s*<<\s*[0-9]{1,3})\s*(?:#.*)?$")
 _TRIES = 8
 _DEEPEST = 150  # deeper code is generated, and the rules walk it recursively
@@ -29,7 +16,7 @@ _DEEPEST = 150  # deeper code is generated, and the rules walk it recursively
 
 @dataclass(frozen=True)
 class Segment:
-    """One top-level statement. `start` is its offset in utf-8 bytes; it begins in the first column of `line`."""
+    """One top-level statement. `start` is its offset in code points; it begins in the first column of `line`."""
 
     start: int
     line: int
@@ -40,40 +27,20 @@ def split(document: Document) -> tuple[tuple[Segment, ...], dict[str, int]]:
     """The definitions and other compound statements of a document, and the integer constants of its top level."""
     segments: list[Segment] = []
     constants: dict[str, int] = {}
-    for node in document.tree.root_node.children:
-        kind = node.type
-        if kind in _COMPOUND or (
-            kind == "expression_statement" and b"](" in document.source[node.start_byte : node.end_byte]
-        ):
-            segments += _pieces(document, node.start_byte, node.end_byte, node.start_point.row, node.has_error)
-        elif kind == "expression_statement":
-            match = _CONSTANT.match(document.content(node))
-            if match:
-                constants[match[1]] = _integer(match[2])
+    start = counted = 0
+    for piece in document.pieces:
+        start += len(document.source[counted : piece.start].decode("utf-8", "surrogatepass"))
+        counted = piece.start
+        if _COMPOUND.match(piece.source) or b"](" in piece.source:
+            segments.append(Segment(start, piece.line, piece.source.decode("utf-8", "surrogatepass")))
+        elif match := _CONSTANT.match(piece.source.partition(b"\n")[0].decode("utf-8", "replace")):
+            constants[match[1]] = _integer(match[2])
     return tuple(segments), constants
 
 
 def _integer(text: str) -> int:
     base, _, shift = text.replace("_", "").partition("<<")
     return int(base or "0") << min(int(shift or "0"), 64)
-
-
-def _pieces(document: Document, start: int, end: int, row: int, broken: bool) -> list[Segment]:
-    """One segment; where the text is broken, one for each definition in it, so that an error costs its own one only."""
-    source = document.source[start:end]
-    if not broken:
-        return [Segment(start, row, source.decode("utf-8", "replace"))]
-    heads = [match.start() for match in _HEAD.finditer(source)]
-    joined = [h for i, h in enumerate(heads) if i == 0 or not _is_decorator(source, heads[i - 1])]
-    cuts = sorted({0, *joined})
-    return [
-        Segment(start + a, row + source.count(b"\n", 0, a), source[a:b].decode("utf-8", "replace").rstrip())
-        for a, b in zip(cuts, [*cuts[1:], len(source)], strict=True)
-    ]
-
-
-def _is_decorator(source: bytes, head: int) -> bool:
-    return source[head : head + 1] == b"@"
 
 
 @functools.lru_cache(maxsize=2048)

@@ -50,11 +50,13 @@ def from_benchmark(text: str, kernel: Kernel | str) -> tuple[str, ...] | Refusal
 
 def _calls(text: str, entry: str) -> bool:
     """Whether the name stands before a parenthesis anywhere but in its own definition."""
-    written = code(text)
-    found = re.finditer(
-        rf"{re.escape(entry)}\b\s*\(", written
-    )  # begins with the name itself: searched as quickly as text
-    return any(not _BEFORE_NAME.search(written, max(0, m.start() - 8), m.start()) for m in found)
+    call = re.compile(rf"{re.escape(entry)}\b\s*\(")  # begins with the name itself: searched as quickly as text
+
+    def stands_in(written: str) -> bool:
+        found = call.finditer(written)
+        return any(not _BEFORE_NAME.search(written, max(0, m.start() - 8), m.start()) for m in found)
+
+    return stands_in(text) and stands_in(code(text))  # blanking strings and comments costs more than most searches
 
 
 def _functions(tree: ast.AST) -> Iterator[ast.FunctionDef]:

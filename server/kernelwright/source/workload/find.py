@@ -15,8 +15,8 @@ _TOKENS = re.compile(
 )
 _LINE = re.compile(r"(?:#|//)[ \t]*workload[ \t]*:[ \t]*(.*)")
 _ENTRY = re.compile(r"([^\W\d]\w*)[ \t]*\(")
-_DEFINITION = re.compile(
-    r"^(?:(?:async[ \t]+)?def|class)[ \t]+([^\W\d]\w*)|^([^\W\d]\w*)[ \t]*(?::[^=\n]*)?=(?!=)", re.M
+_DEFINITION = re.compile(  # the line break in front, and not `^`, lets `re` look for it as fast as for a text
+    r"\n(?:(?:(?:async[ \t]+)?def|class)[ \t]+([^\W\d]\w*)|([^\W\d]\w*)[ \t]*(?::[^=\n]*)?=(?!=))"
 )
 _NAME = re.compile(r"[^\W\d]\w*")
 
@@ -122,7 +122,7 @@ def uses(text: str, user: str, used: str) -> bool:
 @functools.lru_cache(maxsize=8)
 def definitions(text: str) -> dict[str, tuple[int, int]]:
     """Where each top-level function, class or assignment stands, as offsets; for a name bound twice the last counts."""
-    matches = list(_DEFINITION.finditer(code(text)))
+    matches = list(_DEFINITION.finditer("\n" + code(text)))
     ends = [match.start() for match in matches[1:]] + [len(text)]
     return {m.group(1) or m.group(2): (m.start(), end) for m, end in zip(matches, ends, strict=True)}
 
@@ -130,4 +130,4 @@ def definitions(text: str) -> dict[str, tuple[int, int]]:
 @functools.lru_cache(maxsize=8)
 def code(text: str) -> str:
     """`text` with strings and comments blanked, line breaks and offsets unchanged."""
-    return _TOKENS.sub(lambda match: re.sub(r"[^\n]", " ", match.group()), text)
+    return _TOKENS.sub(lambda match: "\n".join(" " * len(line) for line in match.group().split("\n")), text)

@@ -1,0 +1,72 @@
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from kernelwright.source.split import split
+
+FILE = '''\
+"""A file."""
+import torch
+
+
+@decorated
+def f(x):
+    return """
+kept together
+"""
+
+
+CONFIGS = [
+one(1),
+two(2),
+]
+if x:
+    pass
+else:
+    pass
+'''
+
+
+def firsts(text: str) -> list[str]:
+    """The first line of every piece."""
+    return [piece.source.decode().partition("\n")[0] for piece in split(text.encode())]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", []),
+        ("# only words\n", ["# only words"]),
+        (FILE, ['"""A file."""', "import torch", "@decorated", "CONFIGS = [", "if x:"]),
+        ("a = 1\n(b, c) = 2, 3\nd = 4\n", ["a = 1", "d = 4"]),
+        ("a = f(\nb,\n)\nc = 1\n", ["a = f(", "c = 1"]),
+        ("a = f(\nb = 2\ndef g(x):\n    pass\n", ["a = f(", "b = 2", "def g(x):"]),
+        ("def f(x\n\ndef g(x):\n    pass\n", ["def f(x", "def g(x):"]),
+        ("def f():\n    s = g('''\nin it\n''', (\n\ndef h():\n    pass\n", ["def f():", "def h():"]),
+        ('s = """\na = 1\nb = 2\n', ['s = """', "a = 1", "b = 2"]),
+        ('s = """(\na = 1\n"""\nb = 2\n', ['s = """(', "b = 2"]),
+        ("s = '('  # [\na = 1\n", ["s = '('  # [", "a = 1"]),
+        ("a = 1 + \\\nb\nc = 1\n", ["a = 1 + \\", "c = 1"]),
+        ('a = f("x\\\ny")\nc = 1\n', ['a = f("x\\', "c = 1"]),
+        ("@a(\nx\n)\n@b\nclass C:\n    pass\n", ["@a("]),
+        ("@\ndef f():\n    pass\n", ["@", "def f():"]),
+        ("größe = 1\nx = 2\n", ["größe = 1", "x = 2"]),
+        ("a = 1\r\nb = (\r\nc)\r\n", ["a = 1", "b = (\r"]),
+    ],
+)
+def test_pieces(text: str, expected: list[str]) -> None:
+    assert firsts(text) == expected
+
+
+@settings(deadline=None)
+@given(st.text("ab \n\"'()[]{}#\\@=:é", max_size=200))
+@example("a = (\n" * 300)
+@example('a = """\n' * 300)
+def test_every_line_of_a_file_is_in_the_piece_that_says_so(text: str) -> None:
+    source = text.encode()
+    pieces = split(source)
+    begins = [*(piece.start for piece in pieces), len(source)]
+    assert begins[0] == 0
+    for piece, end in zip(pieces, begins[1:], strict=True):
+        assert source[piece.start : end].rstrip() == piece.source
+        assert piece.line == source.count(b"\n", 0, piece.start)
