@@ -12,7 +12,8 @@ from kernelwright.macro.policy.expected_gain import expected_gain
 from kernelwright.macro.strategies import torch_fuse_pointwise, torch_fuse_row_reduction
 from kernelwright.macro.strategy import Strategy
 from kernelwright.values import Device, Refusal, apply
-from micro.rewrite import fused_modules, layout_modules
+from micro.rewrite import fused_modules
+from micro.rewrite import layout_modules as layouts
 from micro.rewrite.observe import observe
 
 STRATEGIES = [torch_fuse_pointwise.STRATEGY, torch_fuse_row_reduction.STRATEGY]
@@ -78,8 +79,8 @@ def ruff(command: str, *options: str, text: str) -> str:
 
 def test_all_generated_code_is_formatted() -> None:
     definitions: dict[str, None] = {}
-    pointwise = (*fused_modules.POINTWISE, *layout_modules.TO_CONTIGUOUS, *layout_modules.TO_LAST)
-    rows = (*fused_modules.REDUCTIONS, *layout_modules.OVER_CHANNELS, *layout_modules.OVER_POSITIONS)
+    pointwise = (*fused_modules.POINTWISE, *layouts.TO_CONTIGUOUS, *layouts.TO_LAST, *layouts.BIASED)
+    rows = (*fused_modules.REDUCTIONS, *layouts.OVER_CHANNELS, *layouts.OVER_POSITIONS, *layouts.BIASED_ROWS)
     for strategy, modules in ((POINTWISE, pointwise), (ROWS, rows)):
         for one in modules:
             observation = observe(one.text)

@@ -149,3 +149,60 @@ OVER_POSITIONS = [
         _BIAS,
     ),
 ]
+
+_CONV = "self.conv = nn.Conv2d(4, 6, 3, padding=1)"
+_PICTURE = "torch.randn(2, 4, 5, 7)"
+
+BIASED = [
+    FusedModule("layer", "x = self.conv(x)\nx = torch.tanh(x)\nreturn x", _PICTURE, _CONV),
+    FusedModule("in the expression", "return torch.tanh(self.conv(x)) * 2", _PICTURE, _CONV),
+    FusedModule("in an earlier expression", "y = F.relu(self.conv(x)) + 1\ny = y * 0.5\nreturn y", _PICTURE, _CONV),
+    FusedModule(
+        "channels-last",
+        f"x = self.conv(x{LAST})\nx = F.gelu(x)\nreturn x.contiguous()",
+        "torch.randn(1, 4, 5, 7)",
+        _CONV,
+    ),
+    FusedModule(
+        "function",
+        "bias = self.conv.bias * 2\ny = F.conv2d(x, self.conv.weight, bias, padding=1)\nreturn torch.sigmoid(y)",
+        _PICTURE,
+        _CONV,
+    ),
+    FusedModule(
+        "function with keywords",
+        "y = F.conv2d(x, bias=self.conv.bias, weight=self.conv.weight)\nreturn torch.sigmoid(y) - other",
+        "torch.randn(2, 4, 5, 7), torch.randn(2, 6, 3, 5)",
+        _CONV,
+        arguments="x, other",
+    ),
+    FusedModule(
+        "transposed volume",
+        "x = self.up(x)\nreturn F.hardswish(x)",
+        "torch.randn(1, 3, 2, 3, 4)",
+        "self.up = nn.ConvTranspose3d(3, 5, 3, stride=2, output_padding=1)",
+    ),
+    FusedModule("signal", "return self.conv(x).relu()", "torch.randn(2, 3, 9)", "self.conv = nn.Conv1d(3, 5, 2)"),
+    FusedModule(
+        "two layers",
+        "return self.conv(x) * torch.sigmoid(self.gate(x))",
+        _PICTURE,
+        f"{_CONV}\nself.gate = nn.Conv2d(4, 6, 3, padding=1)",
+    ),
+]
+
+BIASED_ROWS = [
+    FusedModule("extreme", "x = self.conv(x)\nreturn torch.amin(x, 1)", _PICTURE, _CONV),
+    FusedModule(
+        "norm", "x = F.silu(self.conv(x))\nreturn self.norm(x)", _PICTURE, f"{_CONV}\nself.norm = nn.GroupNorm(2, 6)"
+    ),
+    FusedModule(
+        "channels-last softmax", f"x = self.conv(x{LAST})\nx = torch.softmax(x, dim=1)\nreturn x * 2", _PICTURE, _CONV
+    ),
+    FusedModule(
+        "channels-last mean",
+        f"x = F.gelu(self.conv(x{LAST}))\nreturn x.mean((2, 3))",
+        "torch.randn(1, 4, 23, 24)",
+        _CONV,
+    ),
+]

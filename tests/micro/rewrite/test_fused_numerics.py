@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Protocol
 
 import pytest
 
@@ -22,7 +23,17 @@ from micro.rewrite.observe import observe
 pytest.importorskip("triton")
 
 
-def rewritten(strategy: Strategy, module: FusedModule) -> list[tuple[str, str, str]]:
+class Named(Protocol):
+    """A file with a Model."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def text(self) -> str: ...
+
+
+def rewritten(strategy: Strategy, module: Named) -> list[tuple[str, str, str]]:
     """(name, original, rewritten) for each variant of the best action."""
     observation = observe(module.text)
     actions = strategy.applies(observation)
@@ -91,8 +102,9 @@ def walked(module: FusedModule, shape: Shape) -> str:
     observation = observe(module.text)
     source = observed(module.text, observation.graph)
     action = torch_fuse_row_reduction.STRATEGY.applies(observation)[0]
-    region, edit = region_of(source, action, rows=True)
-    groups, numbers = group_text(source.graph, region, edit)
+    region = region_of(source, action, rows=True)
+    edit = region.edit
+    groups, numbers = group_text(source.graph, region)
     program = region.program
     length = row_length(program, groups)
     printed = print_rows(program, "float32", ("row_kernel", "fused_rows"), shape, length, numbers, module.text)

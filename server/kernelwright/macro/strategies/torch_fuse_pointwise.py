@@ -29,11 +29,10 @@ def _rewrite(observation: Observation, action: Action) -> tuple[Edits, ...] | Re
     source = observed(observation.text, observation.graph)
     if isinstance(source, Refusal):
         return source
-    found = region_of(source, action, rows=False)
-    if isinstance(found, Refusal):
-        return found
-    region, edit = found
-    program = region.program
+    region = region_of(source, action, rows=False)
+    if isinstance(region, Refusal):
+        return region
+    program, edit = region.program, region.edit
     names = names_for(source, base_name(program))
     dtype = source.graph.value(program.domain.value).type.dtype
     if program.transposes:
@@ -154,6 +153,10 @@ fp32 also for half types, and keeps NaN as torch does.
 A conversion between contiguous and channels-last tensors is such an operation too: the kernel reads a tile in one
 layout and writes it in the other, so that the conversion costs no pass of its own, and alone it may be faster than
 eager mode's copy.
+
+PyTorch runs cuDNN's convolutions without their bias and adds it in a further pass over the result. Where nothing but the
+run reads that result, the convolution is called without its bias, by its function, and the kernel adds it; hooks of the
+layer are then no longer called.
 
 The run is found on the op graph of one call on the workload, so shapes, strides and dtypes are those that really occur;
 the launcher takes its sizes from the tensors and so works for other shapes. What it cannot do: float64 and integer

@@ -31,14 +31,13 @@ def _rewrite(observation: Observation, action: Action) -> tuple[Edits, ...] | Re
     source = observed(observation.text, observation.graph)
     if isinstance(source, Refusal):
         return source
-    found = region_of(source, action, rows=True)
-    if isinstance(found, Refusal):
-        return found
-    region, edit = found
-    program = region.program
+    region = region_of(source, action, rows=True)
+    if isinstance(region, Refusal):
+        return region
+    program, edit = region.program, region.edit
     names = names_for(source, base_name(program))
     dtype = source.graph.value(program.domain.value).type.dtype
-    groups, numbers = group_text(source.graph, region, edit)
+    groups, numbers = group_text(source.graph, region)
     length = row_length(program, groups)
     printed: list[Printed] = []
     try:
@@ -162,6 +161,8 @@ exponentials. A reduction over a middle dim takes a strip of neighbouring column
 
 Of a channels-last tensor it reduces the channels of each position, which are neighbours there, or the positions of each
 channel, in strips of channels. The result is stored as eager mode would store it, mostly contiguous.
+
+The bias of a convolution in front joins the kernel as it does in torch.fuse-pointwise.
 
 Few but very long rows, and reductions of the whole tensor to one number (losses, Frobenius norm), are split over many
 programs whose parts a second kernel joins.

@@ -4,10 +4,8 @@ from dataclasses import dataclass
 
 from kernelwright.micro.rewrite.algebra import View
 from kernelwright.micro.rewrite.algebra_source import Spelling
+from kernelwright.micro.rewrite.convolution_bias import OPTIONS
 from kernelwright.values import Node, TensorRef
-
-_OPTIONS = ("stride", "padding", "dilation", "groups")
-_TRANSPOSED_OPTIONS = ("stride", "padding", "output_padding", "groups", "dilation")
 
 
 @dataclass(frozen=True)
@@ -40,10 +38,10 @@ class Convolution:
 
 def convolution(view: View, node: Node | None) -> Convolution | None:
     """`node` as a Convolution of a batch; None for anything else, also where padding is given in words."""
-    if node is None or not node.op.startswith("conv") or not node.op.rstrip("d").endswith(("1", "2", "3")):
+    if node is None or node.op not in OPTIONS:
         return None
     transposed = node.op.startswith("conv_transpose")
-    names = ("input", "weight", "bias", *(_TRANSPOSED_OPTIONS if transposed else _OPTIONS))
+    names = ("input", "weight", "bias", *OPTIONS[node.op])
     given = dict(zip(names, node.args, strict=False)) | dict(node.kwargs)
     x, weight, bias = given["input"], given["weight"], given.get("bias")
     shape = view.shape(weight.id)
@@ -76,8 +74,7 @@ def written_call(found: Convolution, spelling: Spelling, x: str, weight: str, bi
     """The same convolution of `x` with `weight` and `bias` ("" for none)."""
     module = spelling.module(found.node)
     if module is not None:
-        names = _TRANSPOSED_OPTIONS if found.transposed else _OPTIONS
-        options = [f"{module}.{name}" for name in names]
+        options = [f"{module}.{name}" for name in OPTIONS[found.node.op]]
         return f"{spelling.functional}.{found.node.op}({', '.join([x, weight, bias or 'None', *options])})"
     options = spelling.call_options(found.node, 3)
     return f"{spelling.functional}.{found.node.op}({', '.join([x, weight, bias or 'None', *options])})"

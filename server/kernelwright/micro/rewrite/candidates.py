@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from kernelwright.micro.rewrite.convolution_bias import Biased, biased_convolutions
 from kernelwright.micro.rewrite.eager_speed import headroom
 from kernelwright.micro.rewrite.lowering import NotLowerable
 from kernelwright.micro.rewrite.ops import REDUCTIONS
@@ -13,7 +14,7 @@ from kernelwright.micro.rewrite.regions import FusedRegion, allowed_ops, grow, l
 from kernelwright.micro.rewrite.source_map import SourceMap, references, source_map
 from kernelwright.micro.rewrite.tensor_layout import CHANNELS_LAST, CONTIGUOUS, layout_of
 from kernelwright.micro.rewrite.tiles import MOST_CHANNELS
-from kernelwright.micro.rewrite.torch_region import RegionPlan, region_output
+from kernelwright.micro.rewrite.torch_region import region_output
 from kernelwright.values import Action, Device, Graph, Node, Refusal, Region
 
 NO_GRAPH = Refusal("The op graph of the workload has not been captured yet.", pending=True)
@@ -94,18 +95,27 @@ _SLOW_IN_EAGER = frozenset({"logsumexp", "group_norm", "instance_norm", "layer_n
 
 
 def _region(source: SourceMap, nodes: Sequence[int], domain: Domain) -> FusedRegion | Refusal:
+    """The region with the biases of the convolutions before it, if their calls can be changed; otherwise without."""
     output = region_output(source, nodes)
     if isinstance(output, Refusal):
         return output
-    edit = plan(source, nodes)
+    biased = biased_convolutions(source, nodes)
+    together = _planned(source, nodes, output, domain, biased) if biased else None
+    return together if isinstance(together, FusedRegion) else _planned(source, nodes, output, domain, ())
+
+
+def _planned(
+    source: SourceMap, nodes: Sequence[int], output: int, domain: Domain, biased: Sequence[Biased]
+) -> FusedRegion | Refusal:
+    edit = plan(source, nodes, biased)
     if isinstance(edit, Refusal):
         return edit
     try:
-        program = lower(source.graph, nodes, output, domain, edit)
+        program = lower(source.graph, nodes, output, domain, edit, biased)
     except NotLowerable as problem:
         return problem.refusal
-    saved, kernels = measure(source.graph, nodes, output, program.domain)
-    return FusedRegion(tuple(nodes), output, program.domain, program, saved, kernels)
+    saved, kernels = measure(source.graph, nodes, output, program.domain, biased)
+    return FusedRegion(tuple(nodes), edit, output, program.domain, program, saved, kernels)
 
 
 def _sinks_after(source: SourceMap, anchor: Node) -> list[Node]:
@@ -179,17 +189,15 @@ def action_of(strategy: str, source: SourceMap, region: FusedRegion, device: Dev
     )
 
 
-def region_of(source: SourceMap, action: Action, *, rows: bool) -> tuple[FusedRegion, RegionPlan] | Refusal:
-    """The region that an Action means in this graph, with its edit."""
+def region_of(source: SourceMap, action: Action, *, rows: bool) -> FusedRegion | Refusal:
+    """The region that an Action means in this graph."""
     nodes = tuple(int(n) for n in str(action.params.get("nodes", "")).split(",") if n)
     if not nodes or any(n >= len(source.graph.nodes) for n in nodes):
         return Refusal("The action belongs to another op graph; run the strategy again.")
     regions = [_region(source, nodes, domain) for domain in _domains_for(source.graph, nodes, rows=rows)]
     region = _most_saved(region for region in regions if isinstance(region, FusedRegion))
-    if region is None:
-        return next(iter(regions), Refusal("The action's nodes are no region of this op graph."))  # type: ignore[return-value]
-    edit = plan(source, nodes)
-    return edit if isinstance(edit, Refusal) else (region, edit)
+    refusals = (region for region in regions if isinstance(region, Refusal))
+    return region or next(refusals, Refusal("The action's nodes are no region of this op graph."))
 
 
 def _domains_for(graph: Graph, nodes: Sequence[int], *, rows: bool) -> tuple[Domain, ...]:

@@ -57,6 +57,14 @@ def _channel_operand(low: Scope, id_: int, shape: tuple[int, ...], node: Node) -
     return Known(low.operands[key].name, ELEMENT, shape)
 
 
+def add_bias(low: Scope, node: Node, bias: int) -> None:
+    """The result of the convolution `node`, which the region reads, with its bias added."""
+    shape = low.graph.value(node.outputs[0]).type.shape
+    x, channels = low.operand(node.outputs[0], ELEMENT, shape, node), _channel_operand(low, bias, shape, node)
+    low.finish(node, low.line("total", f"{x.text} + {channels.text}", ELEMENT, [x.text, channels.text]), ELEMENT)
+    low.ops.append("add")
+
+
 def rms_norm(low: Scope, node: Node, x: str, uses: list[str]) -> None:
     """RMS norm; without an eps of its own it takes the dtype's, as torch does."""
     squares = low.line("square_sum", f"{x} * {x}", ROW, uses, reduce="sum")

@@ -4,11 +4,14 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from kernelwright.micro.rewrite.convolution_bias import Biased
 from kernelwright.micro.rewrite.eager_speed import converts_layout, eager_bytes
 from kernelwright.micro.rewrite.layout import free_names, import_conflict
 from kernelwright.micro.rewrite.lowering import Lowering, NotLowerable
+from kernelwright.micro.rewrite.normalisations import add_bias
 from kernelwright.micro.rewrite.ops import POINTWISE, REDUCTIONS, VIEWS
 from kernelwright.micro.rewrite.program import Domain, Program
+from kernelwright.micro.rewrite.sizes import result_shape, suffix
 from kernelwright.micro.rewrite.source_map import SourceMap
 from kernelwright.micro.rewrite.tensor_layout import CONTIGUOUS, layout_of
 from kernelwright.micro.rewrite.torch_region import RegionPlan, plan_region, region_inputs, region_output
@@ -35,6 +38,7 @@ class FusedRegion:
     """Nodes that become one kernel. `saved_bytes`: memory traffic that eager mode has and the kernel has not."""
 
     nodes: tuple[int, ...]
+    edit: RegionPlan
     output: int
     domain: Domain
     program: Program
@@ -42,8 +46,18 @@ class FusedRegion:
     kernels: int  # that eager mode launches
 
 
-def lower(graph: Graph, nodes: Sequence[int], output: int, domain: Domain, plan: RegionPlan | None = None) -> Program:
-    """The Program of a region; with a plan its inputs and numbers carry the source's names. Raises NotLowerable."""
+def lower(
+    graph: Graph,
+    nodes: Sequence[int],
+    output: int,
+    domain: Domain,
+    plan: RegionPlan | None = None,
+    biased: Sequence[Biased] = (),
+) -> Program:
+    """The Program of a region, which adds the biases of the convolutions `biased` too.
+
+    With a plan its inputs and numbers carry the source's names. Raises NotLowerable.
+    """
     inside = [graph.nodes[n] for n in sorted(nodes)]
     inputs = region_inputs(graph, nodes)
     main = _main_value(graph, inputs, domain)
@@ -52,12 +66,16 @@ def lower(graph: Graph, nodes: Sequence[int], output: int, domain: Domain, plan:
         raise NotLowerable(f"No {layout} input of the region has its full size.", inside[0])
     domain = replace(domain, value=main, shape=graph.value(main).type.shape, axes=_axes(graph, main, domain))
     names = {v: kernel_name(text) for v, text in plan.names.items()} if plan else {}
+    names |= {one.bias: bias_name(plan.names[one.bias]) for one in biased if plan}
     lowering = Lowering(graph, domain, _unique(names), plan.scalars if plan else {}, plan.names if plan else None)
     lowering.operand(main, "element", graph.value(main).type.shape, inside[0])
+    for one in biased:
+        add_bias(lowering, one.node, one.bias)
     program = lowering.run(inside, output)
+    for operand in program.operands:
+        for term in operand.terms or ():
+            suffix(program, operand, term)
     if program.result_level == "row":
-        from kernelwright.micro.rewrite.sizes import result_shape
-
         if result_shape(program) is None:
             raise NotLowerable("The result's shape does not follow from the input's.", inside[-1])
     elif program.result_shape != domain.shape:
@@ -95,6 +113,12 @@ def kernel_name(expression: str) -> str:
     if not last.isidentifier():
         return "x"
     return f"{last.lower()}_out" if "(" in expression else last if last != "out" else "x"
+
+
+def bias_name(expression: str) -> str:
+    """A parameter's name for the bias of a convolution: `self.conv.bias` is conv_bias."""
+    path = expression.removeprefix("self.").replace(".", "_")
+    return path if path.isidentifier() else kernel_name(expression)
 
 
 def _unique(names: dict[int, str]) -> dict[int, str]:
@@ -219,10 +243,13 @@ def in_place_hazard(source: SourceMap, nodes: Sequence[int]) -> Refusal | None:
     return None
 
 
-def measure(graph: Graph, nodes: Sequence[int], output: int, domain: Domain) -> tuple[int, int]:
+def measure(
+    graph: Graph, nodes: Sequence[int], output: int, domain: Domain, biased: Sequence[Biased] = ()
+) -> tuple[int, int]:
     """(saved bytes, eager kernels) of a region against one kernel that reads its inputs once and writes its output.
 
-    Rows that no cache holds are read again to apply what was reduced.
+    The bias of a convolution costs eager mode a pass that reads and writes its result. Rows that no cache holds are read
+    again to apply what was reduced.
     """
     inside = [graph.nodes[n] for n in nodes]
     inputs = region_inputs(graph, nodes)
@@ -230,8 +257,8 @@ def measure(graph: Graph, nodes: Sequence[int], output: int, domain: Domain) -> 
     row_bytes = _bytes(graph, domain.value) // (domain.outer * domain.inner)
     if domain.inner == 1 and row_bytes > CACHED_ROW and math.prod(graph.value(output).type.shape) == domain.numel:
         fused += sum(_bytes(graph, v) for v in inputs)
-    eager = sum(eager_bytes(n) for n in inside)
-    kernels = sum(_EAGER_KERNELS.get(n.op, 1) for n in inside if not _is_free(graph, n))
+    eager = sum(eager_bytes(n) for n in inside) + sum(2 * _bytes(graph, one.result) for one in biased)
+    kernels = sum(_EAGER_KERNELS.get(n.op, 1) for n in inside if not _is_free(graph, n)) + len(biased)
     return max(eager - fused, 0), kernels
 
 
@@ -259,10 +286,11 @@ def allowed_ops(*, reductions: bool) -> frozenset[str]:
     return ops | REDUCTIONS if reductions else ops
 
 
-def plan(source: SourceMap, nodes: Sequence[int]) -> RegionPlan | Refusal:
+def plan(source: SourceMap, nodes: Sequence[int], biased: Sequence[Biased] = ()) -> RegionPlan | Refusal:
     """The edit of the source for a region, or why there is none."""
     conflict = import_conflict(source.tree) or in_place_hazard(source, nodes)
-    return conflict or plan_region(source, frozenset(nodes))
+    calls, biases = [one.call for one in biased], [one.bias for one in biased]
+    return conflict or plan_region(source, frozenset(nodes), calls, biases)
 
 
 def names_for(source: SourceMap, base: str) -> tuple[str, str]:
@@ -271,12 +299,12 @@ def names_for(source: SourceMap, base: str) -> tuple[str, str]:
     return kernel, launcher
 
 
-def group_text(graph: Graph, region: FusedRegion, edit: RegionPlan) -> tuple[str, dict[str, str]]:
+def group_text(graph: Graph, region: FusedRegion) -> tuple[str, dict[str, str]]:
     """How the launcher writes the number of groups of a group norm, and the further parameter that it needs for it."""
     if not region.domain.groups:
         return "", {}
     node = next(graph.nodes[n] for n in region.nodes if graph.nodes[n].op == "group_norm")
-    expression = edit.scalars.get((node.id, "num_groups"))
+    expression = region.edit.scalars.get((node.id, "num_groups"))
     if expression is None:
         return str(region.domain.groups), {}
     return "num_groups", {"num_groups": expression}

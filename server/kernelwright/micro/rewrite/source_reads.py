@@ -22,10 +22,10 @@ def check_reads(
     """Every name that is read later must still hold what it held before; raises NotEditable otherwise.
 
     `block` holds the statements in `gone` and the `sink`, of which `sink_tree` is replaced. `dirty` are the names that
-    each of those gone leaves unbound, `kept_expressions` what is kept of a tree.
+    each of those gone, or changed, no longer binds to what it did; `kept_expressions` are what is kept of a tree.
     """
     stale: set[str] = set()
-    for statement in block[min(block.index(s) for s in (*gone, sink)) :]:
+    for statement in block[min(block.index(s) for s in (*dirty, sink)) :]:
         kept = {n for e in kept_expressions(statement) for n in ast.walk(e)}
         if statement in dirty:
             _refuse_stale(stale & {n.id for n in kept if isinstance(n, ast.Name)}, statement)

@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from kernelwright.micro.rewrite.layout import call_text, insertion_edits, newline_of
+from kernelwright.micro.rewrite.new_calls import NewCall
 from kernelwright.micro.rewrite.source_env import NotEditable, environment, made_by, nodes_in, simple_targets
 from kernelwright.micro.rewrite.source_map import (
     Env,
@@ -83,13 +84,18 @@ def region_output(source: SourceMap, nodes: Collection[int]) -> int | Refusal:
     return Refusal(reason, place.start_line if place else None)
 
 
-def plan_region(source: SourceMap, nodes: Collection[int]) -> RegionPlan | Refusal:
-    """How to replace the nodes with these ids, which must have a single output, by one call."""
+def plan_region(
+    source: SourceMap, nodes: Collection[int], calls: Iterable[NewCall] = (), more: Collection[int] = ()
+) -> RegionPlan | Refusal:
+    """How to replace the nodes with these ids, which must have a single output, by one call.
+
+    `calls` that make inputs of the region are written anew; the one call takes the Values `more` besides its inputs.
+    """
     output = region_output(source, nodes)
     if isinstance(output, Refusal):
         return output
     try:
-        return _Planner(source, frozenset(nodes), output).plan()
+        return _Planner(source, frozenset(nodes), output, {c.value: c for c in calls}, tuple(more)).plan()
     except NotEditable as problem:
         return Refusal(str(problem), problem.line)
 
@@ -99,6 +105,8 @@ class _Planner:
     source: SourceMap
     nodes: frozenset[int]
     output: int
+    calls: Mapping[int, NewCall]
+    more: tuple[int, ...]
     names: dict[int, str] = field(default_factory=dict)
     scalars: dict[tuple[int, str], str] = field(default_factory=dict)
     edits: list[TextEdit] = field(default_factory=list)
@@ -121,8 +129,9 @@ class _Planner:
 
         env = environment(self.source, function, set(gone), sink_statement)
         dirty = self._remove(gone, sink_statement, env, block)
+        dirty |= self._write_in_place(gone, sink_tree, block)
         check_reads(self.source, function, block, gone, sink_statement, sink_tree, dirty, self._kept_expressions)
-        wanted = region_inputs(graph, self.nodes)
+        wanted = (*region_inputs(graph, self.nodes), *self.more)
         self._name_inputs(wanted, env, sink_tree, sink_statement)
         self.scalars = collect_scalars(self.source, inside, trees, sink_statement, function)
         self.edits += evaluation_asserts(self.source, inside, trees, sink_statement)
@@ -194,6 +203,20 @@ class _Planner:
             self._replace_statement(statement, kept, targets, env, sink, block)
         return dirty
 
+    def _write_in_place(
+        self, gone: list[ast.stmt], sink_tree: ast.AST, block: list[ast.stmt]
+    ) -> dict[ast.stmt, set[str]]:
+        """Write the new calls in statements that stay; the names that each then binds to something else."""
+        replaced = {n for tree in (*gone, sink_tree) for n in ast.walk(tree)}
+        dirty: dict[ast.stmt, set[str]] = {}
+        for call in self.calls.values():
+            if call.tree in replaced:
+                continue
+            edit, statement, names = call.in_place(self.source, block)
+            self.edits.append(edit)
+            dirty[statement] = names
+        return dirty
+
     def _kept_expressions(self, tree: ast.AST) -> Iterator[ast.expr]:
         """The largest expressions inside a replaced one that make tensors by calls which are not replaced."""
         made = self.source.nodes_at.get(self.source.span(tree), ()) if hasattr(tree, "lineno") else ()
@@ -229,7 +252,10 @@ class _Planner:
                 self.names[made] = self.source.segment(expression)
                 continue
             name = self._free_name(targets, env, wanted, made)
-            assignments.append(f"{indent}{name} = {self.source.segment(expression)}{newline_of(self.source.text)}")
+            if made in self.calls:
+                assignments.append(self.calls[made].assigned(self.source, indent, name))
+            else:
+                assignments.append(f"{indent}{name} = {self.source.segment(expression)}{newline_of(self.source.text)}")
             self.names[made] = name
             env[name] = made
         self.edits.append(TextEdit(start, end, "".join(assignments)))
@@ -270,6 +296,10 @@ class _Planner:
         entry_owns = self._self_is_entry(sink)
         for value in wanted:
             if value in self.names:
+                continue
+            if value in inlined and value in self.calls:
+                self.names[value] = self._free_name([], env, set(), value)
+                self.edits.append(self.calls[value].hoisted(self.source, sink, self.names[value]))
                 continue
             if value in inlined:
                 self.names[value] = self.source.segment(inlined[value])
