@@ -255,9 +255,8 @@ class Engine:
         answer = await self._run_trial(job, report, cancel)
         if not isinstance(answer, TrialResult):
             return self._remember(observation, failed_step(observation, action, answer), candidate)
-        outcome, reason = decide(
-            answer, self.settings.min_gain, needs_number=registry()[action.strategy].needs_gpu and not request.by_name
-        )
+        lacking = answer.unsteady or registry()[action.strategy].needs_gpu
+        outcome, reason = decide(answer, self.settings.min_gain, needs_number=lacking and not request.by_name)
         step = Step(
             id=new_id(),
             kernel=kernel,

@@ -16,7 +16,7 @@ def decide(result: TrialResult, min_gain: float, *, needs_number: bool = False) 
     measured = result.measurement
     if measured is None:
         if needs_number:
-            return Outcome.REJECTED, f"{result.unmeasured} This strategy is worth nothing without a measurement."
+            return Outcome.REJECTED, f"{result.unmeasured} Without a measurement this step is worth nothing."
         return Outcome.KEPT, result.unmeasured
     if measured.impossible:
         return Outcome.REJECTED, (

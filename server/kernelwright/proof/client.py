@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 from kernelwright.proof import endings, gpu_lock, memory
-from kernelwright.proof.jobs import Answer, Compile, Contest, Job, Probe, Profile, Race, RaceResult, Trial, TrialResult
+from kernelwright.proof.jobs import Answer, Compile, Contest, Job, Probe, Profile, Race, RaceResult, Trial
 from kernelwright.proof.process import Broken, StartFailed, WorkerProcess
 from kernelwright.proof.queue import Priority, Turns
 from kernelwright.proof.station import Station
@@ -41,6 +41,7 @@ class Workers:
         self._log = log or (lambda words: None)
         folder = Path(cwd) if cwd is not None else None
         self._running = Station(self.interpreter, "run", folder, self._log, spare=True)
+        self._judging = Station(self.interpreter, "judge", folder, self._log, spare=False)
         self._compiling = Station(self.interpreter, "compile", folder, self._log, spare=False)
         self._turns = {"run": Turns(), "compile": Turns()}
         self._device: Device | None = None
@@ -94,7 +95,7 @@ class Workers:
         for job in jobs:
             job.cancel()
         await asyncio.gather(*jobs, *self._endings, return_exceptions=True)
-        await asyncio.gather(self._running.close(), self._compiling.close())
+        await asyncio.gather(*(station.close() for station in (self._running, self._judging, self._compiling)))
 
     async def _work(self, job: Job, timeout: float, report: Report, priority: Priority) -> Answer:
         match job:
@@ -113,7 +114,9 @@ class Workers:
         device = await self._probe()
         if isinstance(device, Failure):
             return device
-        return await self._in_turn(self._running, "run", job, timeout, report, priority, device)
+        # A trial's judge is never a process that has run a candidate; both kinds of job take turns all the same.
+        station = self._judging if isinstance(job, Trial) else self._running
+        return await self._in_turn(station, "run", job, timeout, report, priority, device)
 
     async def _probe(self) -> Device | Failure:
         async with self._probing:
@@ -204,11 +207,9 @@ def _clean(job: Job, answer: Answer) -> bool:
     if isinstance(job, Profile):
         # A profiler that was attached to the GPU may slow what is launched later.
         return isinstance(answer, ProfileResult) and answer.measured_on is not ProfiledOn.GPU
-    if not isinstance(job, Trial | Race | Contest):
-        return True
+    if not isinstance(job, Race | Contest):
+        return True  # a trial's candidate ran in a process of its own
     match answer:
-        case TrialResult(verdict=verdict):
-            return verdict.passed
         case RaceResult(timings=timings):
             return not any(isinstance(timing, Failure) for timing in timings)
         case Failure():

@@ -76,6 +76,7 @@ class TrialResult:
     verdict: Verdict
     measurement: Measurement | None = None
     unmeasured: str = ""
+    unsteady: bool = False  # the machine could have measured, but not now
 
 
 @dataclass(frozen=True)

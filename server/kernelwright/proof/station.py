@@ -129,6 +129,9 @@ def environment(role: str) -> dict[str, str]:
     variables.pop("TRITON_INTERPRET", None)
     if role == "compile":
         variables["CUDA_VISIBLE_DEVICES"] = ""
+    if role == "judge":
+        # Threads that spin after their work in one process would take the cores from the process that is timed next.
+        variables["OMP_WAIT_POLICY"] = "PASSIVE"
     return variables
 
 

@@ -1,4 +1,4 @@
-"""The bench of one trial: both texts loaded, each under the settings it asks for, and callables made of them alike."""
+"""The bench of one trial: the baseline loaded, the settings that it asks for, callables made of it, and the evidence."""
 
 import os
 import re
@@ -41,21 +41,24 @@ class NotAccepted(Exception):
 
 @dataclass(frozen=True)
 class Targets:
-    """Callables made alike; `double` is the fp64 twin, None where a module cannot be copied."""
+    """The baseline constructed with `init`, number `number` of its bench; `double` is the fp64 twin.
 
+    `double` is None where a module cannot be copied.
+    """
+
+    number: int
+    init: Inputs
     baseline: Any
-    candidate: Any
     double: Any
 
 
 @dataclass
 class Bench:
-    """What one trial works with: the loaded modules, the targets made so far, and the evidence collected."""
+    """What one trial works with: the baseline's module, the targets made so far, and the evidence collected."""
 
     trial: Trial
     device: str
     baseline: ModuleType
-    candidate: ModuleType
     settings: dict[str, Any]
     interpreted: bool
     checks: list[Check] = field(default_factory=list)
@@ -83,30 +86,21 @@ def set_threads(limits: Limits) -> None:
 
 
 def open_bench(trial: Trial) -> Bench:
-    """Load both texts, each under the default settings. Raises JobFailed, or Rejected when the candidate does not load."""
+    """Load the baseline, and note the settings that it leaves. Raises JobFailed."""
     interpreted = interpreting() and uses_triton(trial.baseline, trial.candidate)
     if interpreting():
         from kernelwright.proof.worker import interpreter
 
         interpreter.install()
     forget_neighbours(trial.path)
-    default = flags.read()
     baseline = load_module(trial.path, trial.baseline, "baseline")
-    settings = flags.read()
-    flags.write(default)
-    candidate = load_candidate(trial.path, trial.candidate)
-    changed = flags.differences(settings, flags.read())
-    flags.write(settings)
-    bench = Bench(trial, device_here(), baseline, candidate, settings, interpreted)
-    same_settings(bench, changed, "on import")
-    return bench
+    return Bench(trial, device_here(), baseline, flags.read(), interpreted)
 
 
 def close_bench(bench: Bench) -> None:
-    """Forget both texts, and leave the settings of the process as the baseline had them."""
+    """Forget the baseline, and leave the settings of the process as it had them."""
     flags.write(bench.settings)
     unload(bench.baseline)
-    unload(bench.candidate)
 
 
 def load_candidate(path: str, text: str) -> ModuleType:
@@ -120,7 +114,7 @@ def load_candidate(path: str, text: str) -> ModuleType:
 
 
 def targets_for(bench: Bench, variation: Variation) -> Targets:
-    """Baseline, candidate and fp64 twin for the variation's constructor arguments, made once. Raises JobFailed, Rejected."""
+    """Baseline and fp64 twin for the variation's constructor arguments, made once. Raises JobFailed, NotAccepted."""
     call, workload = variation.call, bench.trial.workload
     key = repr((call.init_args, call.init_kwargs)) if call is not None else None
     if key in bench.made:
@@ -133,28 +127,25 @@ def targets_for(bench: Bench, variation: Variation) -> Targets:
         if variation.derived:
             raise NotAccepted from failed
         raise
-    candidate = candidate_target(bench, bench.candidate, init, baseline)
     try:
         double = in_double(baseline)
     except Exception as error:  # noqa: BLE001  (copying runs the user's own code)
         bench.notes.append(f"no fp64 copy of the module ({type(error).__name__})")
         double = None
-    bench.made[key] = Targets(baseline, candidate, double)
+    bench.made[key] = Targets(len(bench.made), init, baseline, double)
     return bench.made[key]
 
 
-def candidate_target(bench: Bench, module: ModuleType, init: Inputs, baseline: Any) -> Any:
-    """The candidate constructed like the baseline and given its parameters. Raises Rejected."""
+def candidate_here(bench: Bench, module: ModuleType, targets: Targets) -> Any:
+    """A candidate constructed like the baseline, in this very process: for races, never for a verdict. Raises Rejected."""
     seed = bench.trial.limits.first_seed
     try:
-        candidate = target_of(module, bench.trial.workload, init, device=bench.device, seed=seed)
+        candidate = target_of(module, bench.trial.workload, targets.init, device=bench.device, seed=seed)
     except JobFailed as failed:
         raise Rejected(Check("runs", "construction", False, failed.failure.message)) from failed
-    given = give_parameters(baseline, candidate)
+    given = give_parameters(targets.baseline, candidate)
     if isinstance(given, Mismatch):
         raise Rejected(Check("parameters", "construction", False, given.detail))
-    if isinstance(baseline, torch.nn.Module) and not any(c.name == "parameters" for c in bench.checks):
-        bench.checks.append(Check("parameters", "construction", True, given))
     return candidate
 
 
@@ -168,10 +159,3 @@ def rejection(error: BaseException, case: str) -> Rejected:
     if is_out_of_memory(error):
         return Rejected(Check("runs", case, False, f"needs more memory than there is, which the baseline does not{at}"))
     return Rejected(Check("runs", case, False, f"raises{at}: {describe(error)}"))
-
-
-def same_settings(bench: Bench, changed: list[str], when: str) -> None:
-    if changed:
-        flags.write(bench.settings)
-        detail = f"{when} the candidate changes the process: {'; '.join(changed)}"
-        raise Rejected(Check("settings", "all cases", False, detail))

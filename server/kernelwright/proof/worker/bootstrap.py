@@ -20,7 +20,10 @@ def main():
     register("kernelwright", os.path.dirname(os.path.dirname(worker_folder)))
     from kernelwright.proof.worker import loop
 
-    loop.main(descriptor, role, int(sys.argv[3]))
+    if role == "zygote":
+        loop.zygote_main(descriptor, int(sys.argv[3]))
+    else:
+        loop.main(descriptor, role, int(sys.argv[3]))
 
 
 def register(name, folder):

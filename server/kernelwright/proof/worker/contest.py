@@ -9,15 +9,25 @@ import torch
 from kernelwright.proof.jobs import Contest, ContestResult, Trial
 from kernelwright.proof.worker import flags
 from kernelwright.proof.worker.arguments import make_inputs
-from kernelwright.proof.worker.bench import Bench, Rejected, Targets, close_bench, open_bench, set_threads, targets_for
-from kernelwright.proof.worker.clock import contestants_of, performance
+from kernelwright.proof.worker.bench import (
+    Bench,
+    Rejected,
+    Targets,
+    candidate_here,
+    close_bench,
+    load_candidate,
+    open_bench,
+    set_threads,
+    targets_for,
+)
+from kernelwright.proof.worker.clock import performance
 from kernelwright.proof.worker.failed import failure_of
 from kernelwright.proof.worker.inputs import Inputs
 from kernelwright.proof.worker.judge import judge
 from kernelwright.proof.worker.observe import Observation, named_state, observe
 from kernelwright.proof.worker.reference import in_fp64
 from kernelwright.proof.worker.statistics import timing_of
-from kernelwright.proof.worker.timing import Contestant, clock_for, interleaved
+from kernelwright.proof.worker.timing import Contestant, clock_for, contestants_of, interleaved
 from kernelwright.proof.worker.tolerance import reduction_length
 from kernelwright.values import Failure, FailureKind, Timing
 
@@ -26,10 +36,7 @@ def run_contest(job: Contest, report: Callable[[str], None]) -> ContestResult:
     """Time all contestants; one that fails has a Failure in its place. Raises JobFailed for the baseline's own faults."""
     trial = Trial(job.path, job.baseline, job.baseline, job.candidate, job.workload, limits=job.limits)
     set_threads(job.limits)
-    try:
-        bench = open_bench(trial)
-    except Rejected as rejected:
-        return ContestResult({"candidate": Failure(FailureKind.WORKLOAD_FAILED, rejected.check.detail)})
+    bench = open_bench(trial)
     try:
         return _contest(job, bench, report)
     except Rejected as rejected:
@@ -41,10 +48,13 @@ def run_contest(job: Contest, report: Callable[[str], None]) -> ContestResult:
 def _contest(job: Contest, bench: Bench, report: Callable[[str], None]) -> ContestResult:
     variation = performance(bench)
     targets, inputs = targets_for(bench, variation), make_inputs(bench, variation)
+    module = load_candidate(job.path, job.candidate)
+    flags.write(bench.settings)
+    candidate = candidate_here(bench, module, targets)
     seen = observe(targets.baseline, inputs, seed=variation.seed)
     judged = judge(None, seen, seen, 1)
     weak = judged.errors[0].weak if judged.errors and all(e.weak for e in judged.errors) else ""
-    named: dict[str, Any] = {"eager": targets.baseline, "eager-tf32": targets.baseline, "candidate": targets.candidate}
+    named: dict[str, Any] = {"eager": targets.baseline, "eager-tf32": targets.baseline, "candidate": candidate}
     if job.compile:
         named["torch.compile"] = torch.compile(targets.baseline)
     changed = set(seen.changed_inputs)

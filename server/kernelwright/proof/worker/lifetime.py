@@ -1,5 +1,6 @@
 """A worker never outlives its server, and a subprocess of user code never holds the private pipe."""
 
+import contextlib
 import ctypes
 import faulthandler
 import os
@@ -9,19 +10,40 @@ import threading
 import time
 
 _PR_SET_PDEATHSIG = 1
+_M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3
 
 
 def bind_to_server(descriptor: int, server: int) -> None:
     """Die with the parent process `server`, keep the pipe private, and be the first that the system sacrifices."""
     os.set_inheritable(descriptor, False)
     if sys.platform == "linux":
-        ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-        _offer_to_the_oom_killer()
-    if os.getppid() != server:
-        os._exit(0)  # the server ended before the signal was asked for
+        from kernelwright.proof.worker.sandbox import start
+
+        start.hold_back()
+    die_with(server)
     threading.Thread(target=_watch, args=(server,), daemon=True, name="kernelwright-watch").start()
     faulthandler.enable()
     _no_core_files()
+
+
+def die_with(parent: int) -> None:
+    """Die when the process `parent` does, at once where the system can, and before it when memory runs out."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        _offer_to_the_oom_killer()
+    if os.getppid() != parent:
+        os._exit(0)  # the parent ended before the signal was asked for
+
+
+def keep_freed_memory() -> None:
+    """Let the C allocator keep what is freed: else a call is as fast as the history of its process's heap allows.
+
+    Whether a large block is mapped anew (and then zeroed, page by page) depends on what was freed before.
+    """
+    with contextlib.suppress(OSError, AttributeError):  # another C library
+        libc = ctypes.CDLL(None)
+        libc.mallopt(_M_MMAP_THRESHOLD, 32 << 20)
+        libc.mallopt(_M_TRIM_THRESHOLD, 2_000_000_000)
 
 
 def _watch(server: int) -> None:

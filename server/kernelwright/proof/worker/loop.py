@@ -28,6 +28,7 @@ HANDLERS: dict[type, tuple[str, str]] = {
 }
 
 
+_LINGERING = (FailureKind.OUT_OF_MEMORY, FailureKind.CRASHED)
 _owner = 0  # the process that serves the pipe
 
 
@@ -38,18 +39,33 @@ def handler_of(job: Job) -> Handler:
 
 
 def main(descriptor: int, role: str, server: int) -> None:
-    """Serve jobs on the socket `descriptor` until the process `server` closes it. `role` is "run" or "compile"."""
+    """Serve jobs on the socket `descriptor` until the process `server` closes it.
+
+    `role` is "run", "compile", or "judge": a process in which candidates never run, since it forks hosts for them.
+    """
     lifetime.bind_to_server(descriptor, server)
     global _owner
     _owner = os.getpid()
     pipe = socket.socket(fileno=descriptor)
     _send(pipe, Hello(python=sys.version.split()[0]))
     prepare(role)
+    if role == "judge":
+        from kernelwright.proof.worker.hosts.zygote import fork_zygote
+
+        fork_zygote(close=(descriptor,))
     _send(pipe, Ready())
     while (request := _receive(pipe)) is not None:
         answer, spent = answer_of(request.job, lambda words, id=request.id: _send(pipe, Stage(id, words)))
         _flush()
         _send(pipe, Reply(request.id, answer, spent))
+
+
+def zygote_main(descriptor: int, parent: int) -> None:
+    """Be the zygote of a process that did not fork its own at the start."""
+    from kernelwright.proof.worker.hosts.zygote import serve
+
+    prepare("zygote")
+    serve(socket.socket(fileno=descriptor), parent)
 
 
 def prepare(role: str) -> None:
@@ -65,6 +81,8 @@ def prepare(role: str) -> None:
     except (ImportError, OSError):
         return
     if role != "compile":
+        # Asked of NVML: the runtime would initialise CUDA, which a process that forks hosts must leave alone.
+        os.environ["PYTORCH_NVML_BASED_CUDA_CHECK"] = "1"
         if torch.cuda.is_available():
             os.environ.pop("TRITON_INTERPRET", None)
         else:
@@ -92,7 +110,9 @@ def answer_of(job: Job, report: Report) -> tuple[Answer, bool]:
     poison = _poison()
     if poison is not None and _looks_fine(answer):
         return poison, True
-    held = isinstance(answer, Failure) and answer.kind in (FailureKind.OUT_OF_MEMORY, FailureKind.CRASHED)
+    # What crashed in a trial was the candidate's own process.
+    lingering = (FailureKind.OUT_OF_MEMORY,) if isinstance(job, Trial) else _LINGERING
+    held = isinstance(answer, Failure) and answer.kind in lingering
     return answer, held or poison is not None
 
 

@@ -2,7 +2,7 @@
 
 import contextlib
 import copy
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
@@ -37,14 +37,29 @@ def target_of(module: ModuleType, workload: Workload, init: Inputs, *, device: s
 
 def give_parameters(baseline: Any, candidate: Any) -> str | Mismatch:
     """Copy the baseline's state into the candidate's; what was found in words."""
-    if not isinstance(baseline, torch.nn.Module):
+    is_module = isinstance(baseline, torch.nn.Module)
+    return take_parameters(candidate, is_module, is_module and baseline.training, state_of(baseline))
+
+
+def state_of(target: Any) -> dict[str, torch.Tensor]:
+    """What a checkpoint of a module holds; nothing for a function."""
+    if not isinstance(target, torch.nn.Module):
+        return {}
+    return {name: value for name, value in target.state_dict().items() if isinstance(value, torch.Tensor)}
+
+
+def take_parameters(
+    candidate: Any, is_module: bool, training: bool, state: Mapping[str, torch.Tensor]
+) -> str | Mismatch:
+    """Load the baseline's `state` into the candidate; what was found in words."""
+    if not is_module:
         return "a function: no parameters"
     if not isinstance(candidate, torch.nn.Module):
         return Mismatch("the baseline is an nn.Module and the candidate is not")
-    if baseline.training != candidate.training:
+    if training != candidate.training:
         return Mismatch("the candidate is constructed in another mode (train or eval) than the baseline")
     try:
-        result = candidate.load_state_dict(baseline.state_dict(), strict=False)
+        result = candidate.load_state_dict(state, strict=False)
     except RuntimeError as error:
         return Mismatch(" ".join(str(error).split()))
     buffers = dict(candidate.named_buffers())
@@ -57,7 +72,7 @@ def give_parameters(baseline: Any, candidate: Any) -> str | Mismatch:
     if result.missing_keys:
         derived = _listed(result.missing_keys)
         return f"the baseline's state loads; the candidate adds the buffers {derived}, derived at construction"
-    return f"the baseline's {len(baseline.state_dict())} parameters and buffers load strictly"
+    return f"the baseline's {len(state)} parameters and buffers load strictly"
 
 
 def in_double(target: Any) -> Any:
@@ -73,8 +88,8 @@ def inputs_in_double(inputs: Inputs) -> Inputs:
 
 
 @contextlib.contextmanager
-def perturbed(targets: list[Any], seed: int) -> Iterator[None]:
-    """Within it the parameters and buffers that are all alike hold varied values, the same in every target.
+def perturbed(targets: list[Any], seed: int) -> Iterator[tuple[str, ...]]:
+    """Within it the parameters and buffers that are all alike hold varied values, the same in every target; their names.
 
     A bias of zeros or a scale of ones hides that it is not used. Positive constants (a variance) stay positive.
     """
@@ -96,7 +111,7 @@ def perturbed(targets: list[Any], seed: int) -> Iterator[None]:
                 for name in changes.keys() & state.keys():
                     # Rounded as the baseline's own, so that the fp64 twin starts from the same numbers.
                     state[name].copy_(changes[name].to(named_state(targets[0])[name].dtype))
-        yield
+        yield tuple(changes)
     finally:
         with torch.no_grad():
             for target, saved in zip(targets, before, strict=True):

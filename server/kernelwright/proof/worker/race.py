@@ -9,7 +9,7 @@ from kernelwright.proof.worker.arguments import make_inputs
 from kernelwright.proof.worker.bench import (
     Bench,
     Rejected,
-    candidate_target,
+    candidate_here,
     close_bench,
     interpreting,
     load_candidate,
@@ -19,17 +19,16 @@ from kernelwright.proof.worker.bench import (
     targets_for,
     uses_triton,
 )
-from kernelwright.proof.worker.clock import contestants_of, performance
+from kernelwright.proof.worker.clock import performance
 from kernelwright.proof.worker.compare import Finding
 from kernelwright.proof.worker.failed import failure_of
 from kernelwright.proof.worker.inputs import Inputs
 from kernelwright.proof.worker.judge import judge
 from kernelwright.proof.worker.observe import Observation, named_state, observe
-from kernelwright.proof.worker.pair import constructor_arguments
 from kernelwright.proof.worker.reference import in_fp64
 from kernelwright.proof.worker.statistics import timing_of
 from kernelwright.proof.worker.subject import unload
-from kernelwright.proof.worker.timing import Clock, clock_for, interleaved
+from kernelwright.proof.worker.timing import Clock, clock_for, contestants_of, interleaved
 from kernelwright.proof.worker.tolerance import reduction_length
 from kernelwright.values import Check, Failure, FailureKind, Timing
 
@@ -58,7 +57,6 @@ def _raced(job: Race, bench: Bench, report: Callable[[str], None]) -> list[Timin
     length = reduction_length(inputs.tensors(), named_state(targets.baseline).values(), expected.tensors())
     double = in_fp64(targets.double, inputs, expected, seed=variation.seed)
     reference = double if isinstance(double, Observation) else None
-    init = constructor_arguments(bench.baseline, variation.call, device=bench.device, seed=variation.seed)
     clock, changed = clock_for(bench.device), set(expected.changed_inputs)
     results: list[Timing | Failure] = []
     kept: dict[int, Any] = {}
@@ -69,7 +67,7 @@ def _raced(job: Race, bench: Bench, report: Callable[[str], None]) -> list[Timin
             module = load_candidate(job.path, text)
             modules.append(module)
             flags.write(bench.settings)
-            target = candidate_target(bench, module, init, targets.baseline)
+            target = candidate_here(bench, module, targets)
             results.append(_first_round(target, bench, inputs, reference, expected, length, clock, changed))
             kept[number] = target
         except Rejected as rejected:

@@ -6,11 +6,13 @@ import random
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import torch
+
+from kernelwright.proof.worker.inputs import Inputs
 
 # Taken before any user code runs: a file that replaces them later does not change what is measured.
 _now = time.perf_counter_ns
@@ -31,13 +33,12 @@ class Contestant:
     prepare: Callable[[], None] | None = None
 
 
-@dataclass
+@dataclass(frozen=True)
 class Clock:
-    """How one sample is taken on a device. `residual_ms` is the least time that work ran on after the sample's end."""
+    """How one sample is taken on a device: on CUDA after `flush`, a buffer larger than L2, has been written."""
 
     device: str
     flush: torch.Tensor | None = None
-    residual_ms: dict[str, float] = field(default_factory=dict)
 
     @property
     def cuda(self) -> bool:
@@ -84,11 +85,34 @@ def interleaved(
                 break  # the machine is busy with other work: the estimate of the cost was too low
             shuffle(order)
             for name in order:
-                samples[name].append(_sample(name, contestants[name], batches[name], clock))
+                samples[name].append(one_sample(contestants[name], batches[name], clock)[0])
             if between is not None and _now() - told > 500_000_000:
                 told = _now()
                 between(f"Measuring, round {number + 1} of {rounds}")
     return {name: np.array(values) for name, values in samples.items()}
+
+
+def contestants_of(
+    targets: Mapping[str, Callable[..., Any]], inputs: Inputs, changed: set[int]
+) -> dict[str, Contestant]:
+    """One Contestant per target, all on the same tensors; inputs that the baseline changes are restored each time."""
+    tensors = inputs.tensors()
+    pristine = {index: tensors[index].detach().clone() for index in changed}
+
+    def restore() -> None:
+        with torch.no_grad():
+            for index, original in pristine.items():
+                tensors[index].copy_(original)
+
+    def bound(target: Callable[..., Any]) -> Callable[[], None]:
+        def call() -> None:
+            with torch.no_grad():
+                target(*inputs.args, **inputs.kwargs)
+
+        return call
+
+    prepare = restore if pristine else None
+    return {name: Contestant(bound(target), prepare) for name, target in targets.items()}
 
 
 def cpu_threads(asked: int) -> int:
@@ -127,7 +151,7 @@ def _warmed(contestant: Contestant, clock: Clock) -> tuple[int, float]:
     if not clock.cuda and contestant.prepare is None and single < SHORTEST_SAMPLE:
         batch = int(np.ceil(SHORTEST_SAMPLE / max(single, 1e-7)))
     begun = _now()
-    _sample("", contestant, batch, clock)
+    one_sample(contestant, batch, clock)
     return batch, max((_now() - begun) / 1e9, 1e-6)
 
 
@@ -139,7 +163,8 @@ def _once(contestant: Contestant, clock: Clock) -> None:
         _device_wait()
 
 
-def _sample(name: str, contestant: Contestant, batch: int, clock: Clock) -> float:
+def one_sample(contestant: Contestant, batch: int, clock: Clock) -> tuple[float, float]:
+    """(milliseconds per call, milliseconds for which the device was busy after the end of the sample)."""
     if contestant.prepare is not None:
         contestant.prepare()
     call = contestant.call
@@ -147,7 +172,7 @@ def _sample(name: str, contestant: Contestant, batch: int, clock: Clock) -> floa
         begun = _now()
         for _ in range(batch):
             call()
-        return (_now() - begun) / batch / 1e6
+        return (_now() - begun) / batch / 1e6, 0.0
     start, end = _Event(enable_timing=True), _Event(enable_timing=True)
     clock.flush.zero_()
     _record(start)
@@ -156,9 +181,7 @@ def _sample(name: str, contestant: Contestant, batch: int, clock: Clock) -> floa
     _wait(end)
     ended = _now()
     _device_wait()
-    residual = (_now() - ended) / 1e6
-    clock.residual_ms[name] = min(residual, clock.residual_ms.get(name, residual))
-    return float(_elapsed(start, end))
+    return float(_elapsed(start, end)), (_now() - ended) / 1e6
 
 
 @contextmanager

@@ -1,0 +1,126 @@
+"""Memory that judge and host both see, through which tensors cross: CUDA IPC on a GPU, a shared file elsewhere.
+
+An arena is allocated by itself, never from torch's pool: a host that opens it must not see the judge's other tensors.
+"""
+
+import contextlib
+import ctypes
+import mmap
+import os
+import tempfile
+from dataclasses import dataclass
+
+import torch
+
+
+@dataclass(frozen=True)
+class Handle:
+    """How another process opens an arena of `size` bytes. Without `ipc` it is the shared file sent beside the handle."""
+
+    size: int
+    ipc: bytes = b""
+
+
+class Arena:
+    """`size` bytes as a flat uint8 tensor `bytes`, on the GPU where processes can share its memory, else on the host."""
+
+    def __init__(self, bytes_: torch.Tensor, handle: Handle, descriptor: int | None, address: int = 0) -> None:
+        self.bytes = bytes_
+        self.handle = handle
+        self.descriptor = descriptor  # of the shared file; None for GPU memory
+        self._address = address
+
+    @property
+    def size(self) -> int:
+        return self.handle.size
+
+    def close(self) -> None:
+        """Give the memory back; views of it must not be used any more."""
+        del self.bytes
+        if self.descriptor is not None:
+            os.close(self.descriptor)
+        if self._address:
+            _driver().cuMemFree_v2(ctypes.c_uint64(self._address))
+
+
+def make_arena(size: int, device: str) -> Arena:
+    """An arena that this process owns. On CUDA without IPC it lies in host memory. Raises torch.OutOfMemoryError."""
+    size = max(size, 1 << 12)
+    if device == "cuda":
+        with contextlib.suppress(_NoIpc):
+            return _cuda_arena(size)
+    descriptor = _shared_file(size)
+    return Arena(_mapped(descriptor, size), Handle(size), descriptor)
+
+
+def open_arena(handle: Handle, descriptor: int | None) -> torch.Tensor:
+    """The bytes of another process's arena. Raises RuntimeError when CUDA refuses."""
+    if handle.ipc:
+        torch.cuda.synchronize()  # makes the context that the driver's calls below work in
+        opened = ctypes.c_uint64()
+        _check(_driver().cuIpcOpenMemHandle_v2(ctypes.byref(opened), _IpcHandle.from_buffer_copy(handle.ipc), 1))
+        return _as_tensor(opened.value, handle.size)
+    assert descriptor is not None
+    mapped = _mapped(descriptor, handle.size)
+    os.close(descriptor)
+    return mapped
+
+
+class _NoIpc(Exception):
+    """The driver does not share memory between processes here."""
+
+
+class _IpcHandle(ctypes.Structure):
+    _fields_ = (("reserved", ctypes.c_ubyte * 64),)
+
+
+class _Memory:
+    """Device memory as torch.as_tensor takes it, without a copy."""
+
+    def __init__(self, address: int, size: int) -> None:
+        self.__cuda_array_interface__ = {
+            "shape": (size,),
+            "typestr": "|u1",
+            "data": (address, False),
+            "version": 3,
+        }
+
+
+def _cuda_arena(size: int) -> Arena:
+    torch.cuda.synchronize()
+    driver, address, shared = _driver(), ctypes.c_uint64(), _IpcHandle()
+    if driver.cuMemAlloc_v2(ctypes.byref(address), ctypes.c_size_t(size)) != 0:
+        torch.cuda.empty_cache()  # what torch keeps for later may be all that is missing
+        if driver.cuMemAlloc_v2(ctypes.byref(address), ctypes.c_size_t(size)) != 0:
+            raise torch.OutOfMemoryError(f"no {size} bytes of GPU memory for the exchange between processes")
+    if driver.cuIpcGetMemHandle(ctypes.byref(shared), address) != 0:
+        driver.cuMemFree_v2(address)
+        raise _NoIpc
+    return Arena(_as_tensor(address.value, size), Handle(size, bytes(shared.reserved)), None, address.value)
+
+
+def _as_tensor(address: int, size: int) -> torch.Tensor:
+    return torch.as_tensor(_Memory(address, size), device="cuda")
+
+
+def _driver() -> ctypes.CDLL:
+    return ctypes.CDLL("libcuda.so.1")
+
+
+def _check(code: int) -> None:
+    if code != 0:
+        raise RuntimeError(f"CUDA driver error {code} while opening memory shared between processes")
+
+
+def _shared_file(size: int) -> int:
+    if hasattr(os, "memfd_create"):
+        descriptor = os.memfd_create("kernelwright", os.MFD_CLOEXEC)
+    else:
+        with tempfile.TemporaryFile() as file:
+            descriptor = os.dup(file.fileno())
+    os.ftruncate(descriptor, size)
+    return descriptor
+
+
+def _mapped(descriptor: int, size: int) -> torch.Tensor:
+    return torch.frombuffer(mmap.mmap(descriptor, size), dtype=torch.uint8)

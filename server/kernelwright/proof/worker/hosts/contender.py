@@ -1,0 +1,175 @@
+"""One text in its own process, in the words of the gate and the clock: load, construct, observe, sample."""
+
+from collections.abc import Mapping
+from typing import TypeVar
+
+import torch
+
+from kernelwright.proof.worker.bench import Bench, Rejected, Targets
+from kernelwright.proof.worker.compare import same_bits
+from kernelwright.proof.worker.failed import JobFailed
+from kernelwright.proof.worker.hosts.messages import (
+    Arm,
+    CallTwice,
+    CarriesGradient,
+    Collect,
+    Construct,
+    Done,
+    Fire,
+    Load,
+    Loaded,
+    Observe,
+    Observed,
+    Reply,
+    Request,
+    Sampled,
+    SetState,
+    State,
+    TooSmall,
+    Twice,
+)
+from kernelwright.proof.worker.hosts.parcels import room_for
+from kernelwright.proof.worker.hosts.remote import Host
+from kernelwright.proof.worker.inputs import Inputs
+from kernelwright.proof.worker.observe import Observation
+from kernelwright.proof.worker.pair import state_of
+from kernelwright.values import Check, Failure, FailureKind
+
+T = TypeVar("T", bound=Reply)
+
+_MUCH_MORE = 4  # an answer of more than so many times the baseline's bytes is not one
+
+
+class Contender:
+    """A text in a fresh process. All methods raise Rejected, JobFailed and Undecidable like Host.ask."""
+
+    def __init__(self, bench: Bench, text: str) -> None:
+        self._bench = bench
+        self._constructed: dict[int, str] = {}
+        self._host = Host(bench.trial.path, bench.device)
+        try:
+            loaded = self._ask(Load(bench.trial.path, text, bench.device, bench.settings), Loaded)
+            self._same_settings(loaded.changed, "on import")
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def pid(self) -> int:
+        return self._host.pid
+
+    def close(self) -> None:
+        self._host.close()
+
+    def construct(self, targets: Targets) -> str:
+        """Make the target that answers to `targets`, once, with the baseline's parameters; what was found in words."""
+        known = self._constructed.get(targets.number)
+        if known is not None:
+            return known
+        is_module = isinstance(targets.baseline, torch.nn.Module)
+        init, state = self._host.pack((targets.init.args, targets.init.kwargs), state_of(targets.baseline))
+        request = Construct(
+            targets.number,
+            self._bench.trial.workload,
+            init,
+            State(is_module, is_module and targets.baseline.training, state),
+            self._bench.trial.limits.first_seed,
+        )
+        self._constructed[targets.number] = self._ask(request, Done).words
+        return self._constructed[targets.number]
+
+    def set_state(self, targets: Targets, values: Mapping[str, torch.Tensor]) -> None:
+        """Put these values into the target's parameters and buffers."""
+        if values:
+            (parcel,) = self._host.pack(dict(values))
+            self._ask(SetState(targets.number, parcel), Done)
+
+    def observe(
+        self, targets: Targets, inputs: Inputs, like: Observation, *, case: str, seed: int, poisoned: bool = False
+    ) -> Observation:
+        """One call on copies of `inputs`. The tensors of the answer are views, valid until the next request."""
+        self.construct(targets)
+        expected = room_for(like.tensors()) + room_for(inputs.tensors()) + room_for(like.changed_state.values())
+        sizes = tuple(t.numel() * t.element_size() for t in like.tensors())
+        room = expected
+        while True:
+            (parcel,) = self._host.pack((inputs.args, inputs.kwargs), room=room)
+            reply = self._host.ask(Observe(targets.number, parcel, case, seed, poisoned, sizes))
+            if not isinstance(reply, TooSmall):
+                break
+            if reply.needed > _MUCH_MORE * expected + (1 << 20):
+                detail = f"it returns and changes {reply.needed} bytes, the baseline {expected}"
+                raise Rejected(Check("shape", case, False, detail))
+            room = reply.needed
+        observed = _typed(reply, Observed)
+        self._same_settings(observed.settings, "when called")
+        self._clean(observed)
+        return self._observation(observed, inputs, like)
+
+    def call_twice(
+        self, targets: Targets, first: Inputs, second: Inputs, like: Observation, *, case: str, seed: int
+    ) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
+        """The tensors of a first call's output as they were, and as they are after a second call on other data."""
+        self.construct(targets)
+        trees = ((first.args, first.kwargs), (second.args, second.kwargs))
+        one, two = self._host.pack(*trees, room=2 * room_for(like.tensors()))
+        twice = self._ask(CallTwice(targets.number, one, two, case, seed), Twice)
+        return self._host.read(twice.before.tensors), self._host.read(twice.after)
+
+    def carries_gradient(self, targets: Targets, inputs: Inputs) -> str:
+        """ "yes", "no", or the name of what a call with gradients enabled raises."""
+        (parcel,) = self._host.pack((inputs.args, inputs.kwargs))
+        return self._ask(CarriesGradient(targets.number, parcel), Done).words
+
+    def arm(
+        self, targets: Targets, inputs: Inputs, like: Observation, *, seed: int, batch: int, reuse: bool = False
+    ) -> None:
+        """Give it copies of `inputs` for the next sample: in fresh memory, or in the memory of the last sample."""
+        self.construct(targets)
+        room = room_for(like.tensors()) + room_for(inputs.tensors())
+        (parcel,) = self._host.pack((inputs.args, inputs.kwargs), room=room)
+        self._ask(Arm(targets.number, parcel, seed, batch, reuse), Done)
+
+    def fire(self) -> Sampled:
+        """Take the sample that was armed."""
+        return self._ask(Fire(), Sampled)
+
+    def collect(self, inputs: Inputs, like: Observation) -> Observation:
+        """What the last sample's last call returned; `inputs` are those that it was armed with."""
+        observed = self._ask(Collect(), Observed)
+        self._same_settings(observed.settings, "while timing")
+        self._clean(observed)
+        return self._observation(observed, inputs, like)
+
+    def _observation(self, observed: Observed, inputs: Inputs, like: Observation) -> Observation:
+        host = self._host
+        output = host.output(observed.output, like.output)
+        after = host.read(observed.inputs_after)
+        originals = inputs.tensors()
+        if len(after) != len(originals) or not all(isinstance(t, torch.Tensor) for t in after):
+            raise JobFailed(Failure(FailureKind.CRASHED, "The code's process lost its inputs."))
+        changed = {
+            i: t for i, (t, original) in enumerate(zip(after, originals, strict=True)) if not same_bits(t, original)
+        }
+        state = dict(zip(observed.state, host.read(tuple(observed.state.values())), strict=True))
+        return Observation(output, changed, state, frozenset(observed.aliases))
+
+    def _ask(self, request: Request, expected: type[T]) -> T:
+        return _typed(self._host.ask(request), expected)
+
+    def _same_settings(self, changed: tuple[str, ...], when: str) -> None:
+        if changed:
+            detail = f"{when} the candidate changes the process: {'; '.join(changed)}"
+            raise Rejected(Check("settings", "all cases", False, detail))
+
+    def _clean(self, observed: Observed) -> None:
+        if observed.replaced:
+            detail = f"{', '.join(observed.replaced)} was replaced, which the clock or the gate relies on"
+            raise Rejected(Check("clean-process", "all cases", False, detail))
+
+
+def _typed(reply: Reply, expected: type[T]) -> T:
+    if isinstance(reply, expected):
+        return reply
+    words = f"The code's process answered with {type(reply).__name__} instead of {expected.__name__}."
+    raise JobFailed(Failure(FailureKind.CRASHED, words))

@@ -1,0 +1,278 @@
+"""The process that one text runs in: loads it, constructs its targets, calls them on copies of the judge's inputs.
+
+What is measured and reported here shares its address space with the text; the judge checks from outside whatever it can.
+"""
+
+import faulthandler
+import gc
+import os
+import signal
+import socket
+import sys
+from dataclasses import dataclass, field
+from types import ModuleType
+from typing import Any
+
+import torch
+
+from kernelwright.proof.worker import flags, lifetime
+from kernelwright.proof.worker.bench import Rejected, load_candidate, rejection
+from kernelwright.proof.worker.failed import JobFailed
+from kernelwright.proof.worker.hosts import channel
+from kernelwright.proof.worker.hosts.arena import open_arena
+from kernelwright.proof.worker.hosts.messages import (
+    Arm,
+    CallTwice,
+    CarriesGradient,
+    Collect,
+    Construct,
+    Done,
+    Failed,
+    Fire,
+    Load,
+    Loaded,
+    Observe,
+    Observed,
+    Refused,
+    Reply,
+    Request,
+    Returned,
+    Sampled,
+    SetState,
+    TooSmall,
+    Twice,
+    UseArena,
+)
+from kernelwright.proof.worker.hosts.parcels import DoesNotFit, Parcel, described, filled, put, view
+from kernelwright.proof.worker.inputs import Inputs, clone, clone_tensor, seed_everything, tensors_in
+from kernelwright.proof.worker.observe import named_state, observe
+from kernelwright.proof.worker.pair import Mismatch, take_parameters, target_of
+from kernelwright.proof.worker.poison import poison_freed_blocks
+from kernelwright.proof.worker.timing import Clock, Contestant, clock_for, one_sample
+from kernelwright.values import Check
+
+
+@dataclass
+class Room:
+    """What one host works with."""
+
+    device: str = "cpu"
+    module: ModuleType | None = None
+    settings: dict[str, Any] = field(default_factory=dict)
+    targets: dict[int, Any] = field(default_factory=dict)
+    arena: torch.Tensor | None = None
+    clock: Clock | None = None
+    armed: tuple[Any, list[Inputs]] | None = None
+    returned: Any = None
+
+
+def main(descriptor: int, printing: int, parent: int) -> None:
+    """Serve requests on the socket `descriptor` until the judge closes it. Prints go to `printing`."""
+    os.setpgid(0, 0)
+    lifetime.die_with(parent)
+    os.dup2(printing, 1)
+    os.dup2(printing, 2)
+    os.close(printing)
+    os.set_inheritable(descriptor, False)
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    faulthandler.enable()
+    lifetime.keep_freed_memory()
+    own = os.getpid()
+    pipe, room = socket.socket(fileno=descriptor), Room()
+    while (received := channel.receive_request(pipe)) is not None:
+        reply = answer(room, *received)
+        if os.getpid() != own:
+            os._exit(0)  # a child that the text forked, and that came back up the stack
+        for stream in (sys.stdout, sys.stderr):
+            try:
+                stream.flush()
+            except (OSError, ValueError, AttributeError):
+                continue  # the text may have closed or replaced it
+        channel.send_reply(pipe, reply)
+
+
+def answer(room: Room, request: Request, descriptor: int | None) -> Reply:
+    """The reply to one request; whatever the text raises becomes a Refused check."""
+    try:
+        with torch.no_grad():
+            return _answer(room, request, descriptor)
+    except Rejected as rejected:
+        return Refused(rejected.check)
+    except JobFailed as failed:
+        return Failed(failed.failure)
+    except DoesNotFit as full:
+        return TooSmall(full.needed)
+    except (Exception, SystemExit, KeyboardInterrupt) as error:  # noqa: BLE001  (the text raises anything; typed here)
+        return Refused(rejection(error, getattr(request, "case", "while timing")).check)
+
+
+def _answer(room: Room, request: Request, descriptor: int | None) -> Reply:
+    match request:
+        case Load():
+            return _load(room, request)
+        case UseArena(handle=handle):
+            room.arena = None  # the old one goes first: both may not fit
+            room.arena = open_arena(handle, descriptor)
+            return Done()
+        case Construct():
+            return _construct(room, request)
+        case SetState(key=key, tensors=parcel):
+            state = named_state(room.targets[key])
+            for name, value in _unpacked(room, parcel).items():
+                if name in state:
+                    state[name].copy_(value)
+            return Done()
+        case Observe():
+            return _observe(room, request)
+        case CallTwice():
+            return _call_twice(room, request)
+        case CarriesGradient(key=key, inputs=parcel):
+            return Done(_carries_gradient(room.targets[key], _inputs(room, parcel)))
+        case Arm():
+            return _arm(room, request)
+        case Fire():
+            return _fire(room)
+        case Collect():
+            return _collected(room)
+
+
+def _load(room: Room, request: Load) -> Reply:
+    # Under the default settings, like the baseline: a text that asks for others itself, or no longer does, is found out.
+    torch.set_num_threads(request.settings["torch.get_num_threads()"])
+    room.device, room.settings = request.device, dict(request.settings)
+    room.module = load_candidate(request.path, request.text)
+    changed = flags.differences(request.settings, flags.read())
+    flags.write(request.settings)
+    return Loaded(tuple(changed))
+
+
+def _construct(room: Room, request: Construct) -> Reply:
+    init = _inputs(room, request.init)
+    try:
+        target = target_of(room.module, request.workload, init, device=room.device, seed=request.seed)
+    except JobFailed as failed:
+        return Refused(Check("runs", "construction", False, failed.failure.message))
+    parcel = request.state.tensors
+    tensors = _unpacked(room, parcel) if parcel is not None else {}
+    given = take_parameters(target, request.state.is_module, request.state.training, tensors)
+    if isinstance(given, Mismatch):
+        return Refused(Check("parameters", "construction", False, given.detail))
+    room.targets[request.key] = target
+    return Done(given)
+
+
+def _observe(room: Room, request: Observe) -> Reply:
+    inputs = _inputs(room, request.inputs)
+    poison_freed_blocks(request.poison_sizes, room.device)
+    seen = observe(room.targets[request.key], inputs, seed=request.seed, poisoned=request.poisoned)
+    tree, outputs = described(seen.output)
+    after = [seen.changed_inputs.get(i, original) for i, original in enumerate(inputs.tensors())]
+    names = list(seen.changed_state)
+    sent = put([*outputs, *after, *(seen.changed_state[name] for name in names)], _arena(room))
+    _settle(room)
+    first, last = len(outputs), len(outputs) + len(after)
+    return Observed(
+        Returned(tree, sent[:first]),
+        sent[first:last],
+        dict(zip(names, sent[last:], strict=True)),
+        tuple(sorted(seen.aliases)),
+        tuple(flags.differences(room.settings, flags.read())),
+        tuple(flags.replaced_functions()),
+    )
+
+
+def _call_twice(room: Room, request: CallTwice) -> Reply:
+    target, first, second = room.targets[request.key], _inputs(room, request.first), _inputs(room, request.second)
+    seed_everything(request.seed)
+    output = target(*clone(first.args), **clone(first.kwargs))
+    kept = [t.clone() for t in tensors_in(output)]
+    target(*second.args, **second.kwargs)
+    _settle(room)
+    tree, after = described(output)
+    sent = put([*kept, *after], _arena(room))
+    _settle(room)
+    return Twice(Returned(tree, sent[: len(kept)]), sent[len(kept) :])
+
+
+def _carries_gradient(target: Any, inputs: Inputs) -> str:
+    try:
+        with torch.enable_grad():
+            output = target(*inputs.args, **inputs.kwargs)
+    except Exception as error:  # noqa: BLE001  (a candidate may refuse inputs that need gradients)
+        return type(error).__name__
+    return "yes" if any(t.requires_grad for t in tensors_in(output)) else "no"
+
+
+def _arm(room: Room, request: Arm) -> Reply:
+    """Fresh copies at other addresses than last time: what the last sample used is freed only afterwards."""
+    inputs = _inputs(room, request.inputs)
+    if gc.isenabled():
+        gc.collect()
+        gc.disable()  # no collection within a sample, nor one whose turn depends on what ran before
+    if request.reuse and room.armed is not None:
+        inputs = _moved_into(room.armed[1][-1], inputs)
+    copies = [inputs] + [Inputs(clone(inputs.args), clone(inputs.kwargs)) for _ in range(request.batch - 1)]
+    room.armed, room.returned = (room.targets[request.key], copies), None
+    if room.clock is None:
+        room.clock = clock_for(room.device)
+    seed_everything(request.seed)
+    _settle(room)
+    return Done()
+
+
+def _moved_into(old: Inputs, new: Inputs) -> Inputs:
+    """The old tensors with the new contents: neither address, shape nor version tells a cache that they changed."""
+    for tensor, value in zip(old.tensors(), new.tensors(), strict=True):
+        tensor.data.copy_(value)
+    return old
+
+
+def _fire(room: Room) -> Reply:
+    assert room.armed is not None
+    assert room.clock is not None
+    target, copies = room.armed
+    todo = iter(copies)
+
+    def call() -> None:
+        given = next(todo)
+        room.returned = target(*given.args, **given.kwargs)
+
+    ms, residual = one_sample(Contestant(call), len(copies), room.clock)
+    return Sampled(ms, residual)
+
+
+def _collected(room: Room) -> Reply:
+    tree, outputs = described(room.returned)
+    assert room.armed is not None
+    after = room.armed[1][-1].tensors()
+    sent = put([*outputs, *after], _arena(room))
+    _settle(room)
+    changed = tuple(flags.differences(room.settings, flags.read()))
+    first = len(outputs)
+    return Observed(
+        Returned(tree, sent[:first]), sent[first:], settings=changed, replaced=tuple(flags.replaced_functions())
+    )
+
+
+def _inputs(room: Room, parcel: Parcel) -> Inputs:
+    """Arguments with memory of their own."""
+    args, kwargs = _unpacked(room, parcel)
+    return Inputs(args, kwargs)
+
+
+def _unpacked(room: Room, parcel: Parcel) -> Any:
+    tensors = [
+        clone_tensor(view(one, _arena(room), room.device)).requires_grad_(one.requires_grad) for one in parcel.tensors
+    ]
+    return filled(parcel.tree, tensors)
+
+
+def _arena(room: Room) -> torch.Tensor:
+    if room.arena is None:
+        room.arena = torch.empty(0, dtype=torch.uint8)
+    return room.arena
+
+
+def _settle(room: Room) -> None:
+    if room.device == "cuda":
+        torch.cuda.synchronize()

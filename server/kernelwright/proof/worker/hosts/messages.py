@@ -1,0 +1,182 @@
+"""What judge and host say to each other. Requests are pickled (the host trusts the judge); replies are JSON of these values."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from kernelwright.proof.worker.hosts.arena import Handle
+from kernelwright.proof.worker.hosts.parcels import Parcel, Sent
+from kernelwright.values import Check, Failure, Workload
+
+
+@dataclass(frozen=True)
+class Load:
+    """Run `text` as a module, under these process settings. Answered by Loaded."""
+
+    path: str
+    text: str
+    device: str
+    settings: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class UseArena:
+    """From now on tensors cross here. A shared file comes beside the message. Answered by Done."""
+
+    handle: Handle
+
+
+@dataclass(frozen=True)
+class State:
+    """What a module must take over: nothing for a function."""
+
+    is_module: bool
+    training: bool = False
+    tensors: Parcel | None = None
+
+
+@dataclass(frozen=True)
+class Construct:
+    """Make target number `key`. Answered by Done with what was found in words, or Refused."""
+
+    key: int
+    workload: Workload
+    init: Parcel
+    state: State
+    seed: int
+
+
+@dataclass(frozen=True)
+class SetState:
+    """Put these values into parameters and buffers of target `key`. Answered by Done."""
+
+    key: int
+    tensors: Parcel
+
+
+@dataclass(frozen=True)
+class Observe:
+    """One call. `poison_sizes`: bytes of freed blocks to leave full of NaN first. Answered by Observed, or Refused."""
+
+    key: int
+    inputs: Parcel
+    case: str
+    seed: int
+    poisoned: bool = False
+    poison_sizes: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class CallTwice:
+    """Call on `first`, then on `second`; the first output as it was and as it is then. Answered by Twice, or Refused."""
+
+    key: int
+    first: Parcel
+    second: Parcel
+    case: str
+    seed: int
+
+
+@dataclass(frozen=True)
+class CarriesGradient:
+    """Whether the output of a call with gradients enabled requires grad. Answered by Done: "yes", "no" or an error's name."""
+
+    key: int
+    inputs: Parcel
+
+
+@dataclass(frozen=True)
+class Arm:
+    """Copy the inputs to fresh memory, `batch` times, for one timed sample. Answered by Done.
+
+    With `reuse` they are copied into the memory of the last sample instead.
+    """
+
+    key: int
+    inputs: Parcel
+    seed: int
+    batch: int
+    reuse: bool = False
+
+
+@dataclass(frozen=True)
+class Fire:
+    """Take the sample that was armed. Answered by Sampled, or Refused."""
+
+
+@dataclass(frozen=True)
+class Collect:
+    """The output of the last sample's last call. Answered by Observed."""
+
+
+Request = Load | UseArena | Construct | SetState | Observe | CallTwice | CarriesGradient | Arm | Fire | Collect
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """The module runs; `changed` are settings that it changed on import."""
+
+    changed: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Done:
+    words: str = ""
+
+
+@dataclass(frozen=True)
+class Returned:
+    """A tree of outputs (see parcels.described) and its tensors."""
+
+    tree: Any
+    tensors: tuple[Sent, ...]
+
+
+@dataclass(frozen=True)
+class Observed:
+    """What a call left behind. `late` tells that the output changed after the call had returned and the device was idle."""
+
+    output: Returned
+    inputs_after: tuple[Sent, ...] = ()
+    state: Mapping[str, Sent] = field(default_factory=dict)
+    aliases: tuple[tuple[int, str], ...] = ()
+    settings: tuple[str, ...] = ()  # settings that differ, and clocks or comparisons that were replaced
+    replaced: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Twice:
+    before: Returned
+    after: tuple[Sent, ...]
+
+
+@dataclass(frozen=True)
+class Sampled:
+    """Milliseconds per call by the host's clock, and for how long the device was still busy afterwards."""
+
+    ms: float
+    residual_ms: float = 0.0
+
+
+@dataclass(frozen=True)
+class Refused:
+    """The text fails this check."""
+
+    check: Check
+
+
+@dataclass(frozen=True)
+class Failed:
+    """Nothing is known of the text."""
+
+    failure: Failure
+
+
+@dataclass(frozen=True)
+class TooSmall:
+    """The arena does not hold the answer; ask again with one of `needed` bytes."""
+
+    needed: int
+
+
+Reply = Loaded | Done | Observed | Twice | Sampled | Refused | Failed | TooSmall

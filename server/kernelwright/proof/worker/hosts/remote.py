@@ -1,0 +1,143 @@
+"""The judge's side of one host: typed requests, and replies that are checked before anything is made of them."""
+
+import contextlib
+import os
+import signal
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+
+from kernelwright.proof.worker.bench import Rejected, Undecidable
+from kernelwright.proof.worker.ended import ended
+from kernelwright.proof.worker.failed import JobFailed
+from kernelwright.proof.worker.hosts import channel
+from kernelwright.proof.worker.hosts.arena import Arena, make_arena
+from kernelwright.proof.worker.hosts.messages import (
+    Failed,
+    Refused,
+    Reply,
+    Request,
+    Returned,
+    UseArena,
+)
+from kernelwright.proof.worker.hosts.parcels import Parcel, Sent, put, rebuilt, room_for, slotted, view
+from kernelwright.proof.worker.hosts.zygote import zygote
+from kernelwright.values import Failure, FailureKind
+
+CALL_LIMIT = 600.0  # seconds for one request; the job's own limit ends most hangs before
+_LOG = 64 << 10  # bytes of what a host printed that are kept
+
+
+class Host:
+    """One process for one text. `close` it, whatever happens; one request at a time."""
+
+    def __init__(self, path: str, device: str) -> None:
+        self.path = path
+        self.device = device
+        self._birth = zygote().spawn()
+        self._arena: Arena | None = None
+        self._log = bytearray()
+        self._reading = threading.Thread(target=self._keep_prints, daemon=True)
+        self._reading.start()
+
+    @property
+    def pid(self) -> int:
+        return self._birth.pid
+
+    def ask(self, request: Request, descriptor: int | None = None) -> Reply:
+        """The reply. Raises Rejected (the text fails a check), JobFailed (it ended its process, or answered garbage)."""
+        try:
+            channel.send_request(self._birth.channel, request, descriptor)
+            reply = channel.receive_reply(self._birth.channel, CALL_LIMIT)
+        except channel.Ended:
+            raise JobFailed(self._ended()) from None
+        except channel.Garbled as garbled:
+            raise JobFailed(
+                Failure(
+                    FailureKind.CRASHED,
+                    "The code wrote into the pipe between its process and the judge: it must not write to file "
+                    "descriptors that it did not open.",
+                    str(garbled),
+                )
+            ) from None
+        except channel.TooSlow:
+            message = f"The code did not come back within {CALL_LIMIT:g} s."
+            raise JobFailed(Failure(FailureKind.TIMED_OUT, message)) from None
+        except (AttributeError, TypeError, ValueError, ImportError) as error:  # what pickle raises
+            raise Undecidable(
+                f"The workload's arguments cannot be sent to another process ({error}): use tensors and plain values."
+            ) from error
+        match reply:
+            case Refused(check=check):
+                raise Rejected(check)
+            case Failed(failure=failure):
+                raise JobFailed(failure)
+        return reply
+
+    def pack(self, *trees: Any, room: int = 0) -> tuple[Parcel, ...]:
+        """The trees' tensors in the arena, made larger where they, or `room` bytes of an answer, do not fit."""
+        slots = [slotted(tree) for tree in trees]
+        tensors = [tensor for _, found in slots for tensor in found]
+        self._make_room(max(room_for(tensors), room))
+        assert self._arena is not None
+        sent = put(tensors, self._arena.bytes)
+        if self.device == "cuda":
+            torch.cuda.synchronize()
+        parcels, start = [], 0
+        for tree, found in slots:
+            parcels.append(Parcel(tree, sent[start : start + len(found)]))
+            start += len(found)
+        return tuple(parcels)
+
+    def read(self, sent: Sequence[Sent]) -> list[Any]:
+        """Tensors that the host has put into the arena, as views: valid until the next `pack`. Raises JobFailed."""
+        assert self._arena is not None
+        try:
+            return [view(one, self._arena.bytes, self.device) for one in sent]
+        except (ValueError, RuntimeError, OverflowError) as error:
+            raise JobFailed(_forged(error)) from error
+
+    def output(self, returned: Returned, like: Any) -> Any:
+        """The tree of outputs, in containers of the baseline's types. Raises JobFailed."""
+        try:
+            return rebuilt(returned.tree, self.read(returned.tensors), like)
+        except (ValueError, KeyError, TypeError, IndexError, RecursionError) as error:
+            raise JobFailed(_forged(error)) from error
+
+    def close(self) -> None:
+        """End the process and all that it started in its group; give the arena back."""
+        self._birth.channel.close()
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.pid, signal.SIGKILL)
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.kill(self.pid, signal.SIGKILL)
+        zygote().exit_code(self.pid)
+        if self._arena is not None:
+            self._arena.close()
+            self._arena = None
+
+    def _make_room(self, size: int) -> None:
+        if self._arena is not None and self._arena.size >= size:
+            return
+        if self._arena is not None:
+            self._arena.close()
+        self._arena = make_arena(size, self.device)
+        self.ask(UseArena(self._arena.handle), self._arena.descriptor)
+
+    def _ended(self) -> Failure:
+        code = zygote().exit_code(self.pid, 2.0)
+        self._reading.join(0.5)
+        return ended(code, self._log.decode("utf-8", "replace"), self.path)
+
+    def _keep_prints(self) -> None:
+        """Read all that the text prints, keep the end."""
+        with open(self._birth.prints, "rb", buffering=0) as pipe:
+            while chunk := pipe.read(1 << 16):
+                self._log += chunk
+                del self._log[:-_LOG]
+
+
+def _forged(error: Exception) -> Failure:
+    return Failure(FailureKind.CRASHED, "The code's process described outputs that do not exist.", str(error)[:300])

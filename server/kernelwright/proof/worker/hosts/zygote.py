@@ -1,0 +1,187 @@
+"""The warm process that hosts are forked from: torch and triton are imported, CUDA is not touched, no user code has run.
+
+A fork takes milliseconds where an import takes seconds, so that every text can have a process of its own.
+"""
+
+import atexit
+import contextlib
+import os
+import select
+import signal
+import socket
+import struct
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from kernelwright.proof.worker import lifetime
+
+_ASK = struct.Struct(">c")
+_STATUS = struct.Struct(">ii")  # pid, wait status
+
+
+@dataclass(frozen=True)
+class Birth:
+    """A new host: its process, our end of its channel, and the end of the pipe that carries what it prints."""
+
+    pid: int
+    channel: socket.socket
+    prints: int
+
+
+class Zygote:
+    """The judge's side: `spawn` hosts, learn how they ended."""
+
+    def __init__(self, control: socket.socket, pid: int) -> None:
+        self._control = control
+        self._pid = pid
+        self._ended: dict[int, int] = {}
+
+    def spawn(self) -> Birth:
+        """A fresh host. Raises OSError when the zygote is gone."""
+        ours, theirs = socket.socketpair()
+        prints, printing = os.pipe()
+        try:
+            socket.send_fds(self._control, [_ASK.pack(b"f")], [theirs.fileno(), printing])
+            while True:
+                number, status = self._next()
+                if status == -1:
+                    return Birth(number, ours, prints)
+                self._ended[number] = status
+        except OSError:
+            ours.close()
+            os.close(prints)
+            raise
+        finally:
+            theirs.close()
+            os.close(printing)
+
+    def exit_code(self, pid: int, seconds: float = 2.0) -> int | None:
+        """How a host ended: its exit code, negative for a signal; None when it still lives after `seconds`."""
+        while pid not in self._ended:
+            ready, _, _ = select.select([self._control], [], [], seconds)
+            if not ready:
+                return None
+            try:
+                number, status = self._next()
+            except OSError:
+                return None
+            self._ended[number] = status
+        return os.waitstatus_to_exitcode(self._ended.pop(pid))
+
+    def close(self) -> None:
+        with contextlib.suppress(OSError):
+            self._control.close()
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self._pid, signal.SIGKILL)
+        with contextlib.suppress(ChildProcessError):
+            os.waitpid(self._pid, 0)
+
+    def _next(self) -> tuple[int, int]:
+        data = b""
+        while len(data) < _STATUS.size:
+            part = self._control.recv(_STATUS.size - len(data))
+            if not part:
+                raise OSError("the process that hosts are forked from has ended")
+            data += part
+        return _STATUS.unpack(data)
+
+
+_here: Zygote | None = None
+
+
+def fork_zygote(close: tuple[int, ...] = ()) -> None:
+    """Fork this process's zygote off now, while it is clean. `close`: descriptors that no host may hold."""
+    global _here
+    ours, theirs = socket.socketpair()
+    parent = os.getpid()
+    pid = os.fork()
+    if pid == 0:
+        ours.close()
+        for descriptor in close:
+            with contextlib.suppress(OSError):
+                os.close(descriptor)
+        try:
+            serve(theirs, parent)
+        finally:
+            os._exit(0)
+    theirs.close()
+    _here = Zygote(ours, pid)
+
+
+def zygote() -> Zygote:
+    """This process's zygote. Where none was forked at the start (a test, a benchmark), a fresh interpreter becomes one."""
+    global _here
+    if _here is None:
+        _here = _started()
+        atexit.register(_here.close)
+    return _here
+
+
+def serve(control: socket.socket, parent: int) -> None:
+    """Fork a host for every request until the judge closes; tell how each ended."""
+    lifetime.die_with(parent)
+    reading, waking = os.pipe()
+    os.set_blocking(waking, False)
+    signal.set_wakeup_fd(waking, warn_on_full_buffer=False)
+    signal.signal(signal.SIGCHLD, lambda number, frame: None)
+    while True:
+        ready, _, _ = select.select([control, reading], [], [])
+        if reading in ready:
+            os.read(reading, 4096)
+            _tell_the_ended(control)
+        if control in ready:
+            try:
+                asked, descriptors, _, _ = socket.recv_fds(control, _ASK.size, 2)
+            except OSError:
+                return
+            if not asked:
+                return
+            _fork_host(control, descriptors[0], descriptors[1], (reading, waking))
+
+
+def _fork_host(control: socket.socket, channel: int, printing: int, ours: tuple[int, int]) -> None:
+    parent = os.getpid()
+    pid = os.fork()
+    if pid == 0:
+        signal.set_wakeup_fd(-1)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        control.close()
+        for descriptor in ours:
+            os.close(descriptor)
+        from kernelwright.proof.worker.hosts import host
+
+        try:
+            host.main(channel, printing, parent)
+        finally:
+            os._exit(0)
+    os.close(channel)
+    os.close(printing)
+    control.sendall(_STATUS.pack(pid, -1))
+
+
+def _tell_the_ended(control: socket.socket) -> None:
+    while True:
+        try:
+            pid, status = os.waitpid(-1, os.WNOHANG)
+        except ChildProcessError:
+            return
+        if pid == 0:
+            return
+        with contextlib.suppress(OSError):
+            control.sendall(_STATUS.pack(pid, status))
+
+
+def _started() -> Zygote:
+    ours, theirs = socket.socketpair()
+    bootstrap = Path(__file__).parents[1] / "bootstrap.py"
+    popen = subprocess.Popen(
+        [sys.executable, "-s", str(bootstrap), str(theirs.fileno()), "zygote", str(os.getpid())],
+        pass_fds=(theirs.fileno(),),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        env={**os.environ, "OMP_WAIT_POLICY": "PASSIVE"},  # as the server does for a judge
+    )
+    theirs.close()
+    return Zygote(ours, popen.pid)
