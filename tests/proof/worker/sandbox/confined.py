@@ -33,6 +33,7 @@ class Seen:
 def seen(deed: str, user: int = USERS[0], environment: Mapping[str, str] | None = None, **options: object) -> Seen:
     """What became of `deed` in a process of `user`, confined with `options`; `confined=False` for none at all."""
     with _place(user) as place:
+        place.chmod(options.pop("mode", 0o755))
         options |= {name: [str(place / options[name])] for name in ("hidden", "readable") if name in options}
         case = {"deed": deed, "user": user, "options": options, "place": str(place)}
         server = _server(tuple((environment or {}).items()))

@@ -96,7 +96,7 @@ def answer(case: dict, telling: int, sibling: int) -> bytes:
     names: dict[str, Any] = {name: f"{case['place']}/{name}" for name in ("scratch", "outside", "hidden", "home")}
     names |= {"parent": os.getppid(), "sibling": sibling} | globals()
     body = textwrap.indent(textwrap.dedent(case["deed"]), "    ")
-    exec(f"def deed():\n{body}\n", names)
+    exec(f"def deed():\n    pass\n{body}\n", names)
     held = confined(case, telling)
     try:
         told = {"returned": names["deed"]()}

@@ -150,6 +150,7 @@ def test_bounds(user: int) -> None:
                 os.waitpid(pid, 0)
     """
     check(Measure.PROCESSES, bomb, user, bounds={"processes": 50})
+    check(Measure.PROCESSES, bomb, user, bounds={"processes": 50}, ipc=True)
 
 
 @pytest.mark.parametrize("user", USERS)
@@ -204,6 +205,17 @@ def test_a_hidden_folder_and_what_is_shown_of_it(user: int) -> None:
     assert seen(deed, user).returned == "content"
     check(Measure.CREDENTIALS, deed, user, hidden="hidden")
     assert seen(deed, user, hidden="hidden", readable="hidden").returned == "content"
+
+
+@pytest.mark.parametrize("user", USERS)
+def test_homes_in_a_folder_that_may_not_be_listed(user: int) -> None:
+    found = seen("return open(home + '/project/kernel.py').read()", user, mode=0o311)
+    assert (found.returned, found.stopped) == ("content", "")
+    check(Measure.CREDENTIALS, "return open(home + '/.ssh/id_ed25519').read()", user, mode=0o311)
+
+
+def test_every_measure_is_told_once_in_order() -> None:
+    assert [restriction.measure for restriction in seen("").confinement.restrictions] == list(Measure)
 
 
 def test_abstract_sockets_are_closed_unless_gpu_memory_is_shared() -> None:

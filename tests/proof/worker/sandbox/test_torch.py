@@ -18,11 +18,11 @@ PROGRAM = """
     from kernelwright.proof.worker import loop
     from kernelwright.proof.worker.sandbox.fence import confine
     loop.prepare("run")
-    scratch, file = sys.argv[1:]
+    scratch, file, options = sys.argv[1:]
     reading, writing = os.pipe()
     pid = os.fork()
     if pid == 0:
-        confinement = confine(scratch, descriptors=[writing])
+        confinement = confine(scratch, descriptors=[writing], **json.loads(options))
         result = runpy.run_path(file)["result"]
         held = [restriction.measure for restriction in confinement.restrictions if restriction.held]
         os.write(writing, json.dumps([result, held]).encode())
@@ -40,7 +40,7 @@ TRITON = """
         at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
         tl.store(y + at, 2 * tl.load(x + at, mask=at < n), mask=at < n)
 
-    x = torch.arange(300.0)
+    x = torch.arange(300.0, device="cuda" if torch.cuda.is_available() else "cpu")
     y = torch.empty_like(x)
     double[(3,)](x, y, 300, BLOCK=128)
     result = bool((y == 2 * x).all())
@@ -56,6 +56,21 @@ LOADER = """
     data = torch.utils.data.TensorDataset(torch.arange(8.0))
     loader = torch.utils.data.DataLoader(data, batch_size=2, num_workers=2)
     result = sum(float(batch[0].sum()) for batch in loader) == 28.0
+"""
+INDUCTOR_ON_A_GPU = """
+    import torch
+    x = torch.randn(512, 512, device="cuda")
+    f = torch.compile(lambda x: torch.softmax(x @ x, -1))
+    result = bool(torch.allclose(f(x), torch.softmax(x @ x, -1), atol=1e-3))
+"""
+PINNED = """
+    import torch
+    x = torch.randn(1 << 20).pin_memory()
+    side = torch.cuda.Stream()
+    with torch.cuda.stream(side):
+        y = 2 * x.to("cuda", non_blocking=True)
+    torch.cuda.synchronize()
+    result = bool((y.cpu() == 2 * x).all())
 """
 THREADS = """
     import torch
@@ -78,19 +93,39 @@ SAVED = """
     ids=["triton", "inductor", "loader", "threads", "saved"],
 )
 def test_what_runs_in_the_worker_runs_confined(text: str, left: str, tmp_path: Path) -> None:
-    file = tmp_path / "kernel.py"
+    check(text, left, tmp_path, {})
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("ipc", [False, True])
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [(TRITON, "triton/**/*.cubin"), (INDUCTOR_ON_A_GPU, "inductor/**/*.py"), (PINNED, "")],
+    ids=["triton", "inductor", "pinned"],
+)
+def test_cuda_works_confined(text: str, left: str, ipc: bool, tmp_path: Path) -> None:
+    check(text, left, tmp_path, {"ipc": ipc})
+
+
+def check(text: str, left: str, folder: Path, options: dict[str, bool]) -> None:
+    """`text` computes what it should in a process confined with `options`, and leaves files like `left` in its caches."""
+    file = folder / "kernel.py"
     file.write_text(textwrap.dedent(text))
-    before = {path: path.stat().st_mtime_ns for path in Path.home().glob(".triton/**/*")}
+    before = triton_home()
     run = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(PROGRAM), str(tmp_path / "scratch"), str(file)],
+        [sys.executable, "-c", textwrap.dedent(PROGRAM), str(folder / "scratch"), str(file), json.dumps(options)],
         env=secrets.scrubbed(os.environ),
         capture_output=True,
         text=True,
         timeout=300,
     )
-    assert run.stdout, run.stderr
+    assert run.stdout.strip(), run.stderr
     right, held = json.loads(run.stdout)
     assert right
     assert {Measure.PRIVILEGES, Measure.ENVIRONMENT, Measure.LIMITS} <= set(held)
-    assert not left or list((tmp_path / "scratch").glob(left))
-    assert before == {path: path.stat().st_mtime_ns for path in Path.home().glob(".triton/**/*")}
+    assert not left or list((folder / "scratch").glob(left))
+    assert triton_home() == before
+
+
+def triton_home() -> dict[Path, int]:
+    return {path: path.stat().st_mtime_ns for path in Path.home().glob(".triton/*")}

@@ -45,7 +45,7 @@ def confine(
     closed = tried(lambda: _close(descriptors))
     sizes = tried(lambda: limits.on_files(bounds))
     own_network = Outcome(False, _SHARED) if ipc else tried(namespaces.leave_the_network)
-    processes = tried(lambda: limits.on_processes(bounds))
+    processes = tried(lambda: limits.on_processes(bounds, own_users=own_network.own_users))
     capabilities = tried(_alone(limits.drop_capabilities))
     no_new_privileges = tried(limits.no_new_privileges)
     version = min(landlock.version(), newest_landlock)

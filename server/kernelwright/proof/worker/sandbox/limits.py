@@ -5,6 +5,7 @@ There is no limit of address space: CUDA reserves far more of it than it uses. T
 
 import contextlib
 import os
+import re
 import resource
 import shutil
 import signal
@@ -35,12 +36,16 @@ def on_files(limits: Limits) -> None:
     _lower(resource.RLIMIT_NOFILE, limits.open_files)
 
 
-def on_processes(limits: Limits) -> str:
-    """How many, in words. Raises OSError where the system does not count, or has counted more than can be seen here."""
+def on_processes(limits: Limits, *, own_users: bool) -> str:
+    """How many, in words; `own_users`: in a new user namespace, where Linux 5.14 and later count from zero.
+
+    Raises OSError where the system does not count, or has counted more than can be seen here.
+    """
     if os.getuid() == 0:
         raise OSError("the system does not count root's processes")
     before = resource.getrlimit(resource.RLIMIT_NPROC)
-    most = _threads_of_the_user() + limits.processes
+    from_zero = own_users and tuple(map(int, re.findall(r"\d+", os.uname().release)[:2])) >= (5, 14)
+    most = limits.processes + (0 if from_zero else _threads_of_the_user())
     if before[0] != resource.RLIM_INFINITY and before[0] <= most:
         return f"{before[0]} for this user"
     resource.setrlimit(resource.RLIMIT_NPROC, (most, before[1]))

@@ -4,6 +4,7 @@ import os
 
 from kernelwright.proof.worker.sandbox import libc
 
+WITH_USERS = "user and network namespace"
 _SET_DUMPABLE = 4
 _NEW_USER, _NEW_NETWORK = 0x10000000, 0x40000000
 
@@ -22,7 +23,7 @@ def leave_the_network() -> str:
     except PermissionError:
         _try_in_a_child()
         _enter_user_namespace()
-        return "user and network namespace"
+        return WITH_USERS
     return "network namespace"
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
-from kernelwright.proof.worker.sandbox import landlock, reach
+from kernelwright.proof.worker.sandbox import landlock, namespaces, reach
 from kernelwright.values.confinement import Measure, Restriction
 
 
@@ -13,6 +13,11 @@ class Outcome:
 
     done: bool
     words: str = ""
+
+    @property
+    def own_users(self) -> bool:
+        """Whether it made a user namespace: the processes outside of it belong to somebody else."""
+        return self.done and self.words == namespaces.WITH_USERS
 
     def of(self, measure: Measure) -> Restriction:
         """The restriction that rests on this deed alone."""
@@ -27,11 +32,6 @@ class Means:
     files: Outcome
     namespace: Outcome
     calls: Outcome
-
-    @property
-    def own_users(self) -> bool:
-        """A user namespace: the processes outside of it belong to somebody else."""
-        return self.namespace.done and "user" in self.namespace.words
 
 
 def tried(deed: Callable[[], str | None]) -> Outcome:
@@ -52,7 +52,7 @@ def writes(means: Means) -> Restriction:
 def memory(means: Means, protected: Collection[int]) -> Restriction:
     if any(reach.memory_of(process) for process in protected):
         return Restriction(Measure.MEMORY, False, "its parent's can be opened")
-    if means.files.done or means.own_users:
+    if means.files.done or means.namespace.own_users:
         return Restriction(Measure.MEMORY, True, means.files.words if means.files.done else means.namespace.words)
     why = "neither Landlock nor a user namespace: only processes that keep themselves private are safe"
     return Restriction(Measure.MEMORY, False, why)
