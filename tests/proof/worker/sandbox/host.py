@@ -24,10 +24,11 @@ from typing import Any, BinaryIO
 
 from kernelwright.proof.worker.sandbox.fence import confine
 from kernelwright.proof.worker.sandbox.limits import Limits
+from kernelwright.proof.worker.sandbox.syscalls import rules
 from kernelwright.wire import encode
 
 # Everything that a deed may need is imported here: another user may not read this interpreter's files.
-TOOLS = (ctypes, glob, resource, select, socket, struct, subprocess, tempfile, time)
+TOOLS = (ctypes, glob, resource, select, socket, struct, subprocess, tempfile, time, rules)
 _SET_DUMPABLE = 4
 
 

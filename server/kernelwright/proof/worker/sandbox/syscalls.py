@@ -62,6 +62,13 @@ def install(protected: Collection[int]) -> None:
         raise OSError("another thread has a filter of its own")
 
 
+def rules(machine: str) -> list[tuple[str, str, int]]:
+    """Per system call: when it is refused, its name, its number on this machine."""
+    at = list(_ARCHITECTURES).index(machine)
+    rows = [line.split() for line in _NUMBERS.strip().splitlines()]
+    return [(kind, name, int(numbers[at])) for kind, name, *numbers in rows]
+
+
 def _program(machine: str, reaching: Collection[int]) -> list[Instruction]:
     """The filter: the first rule that fits returns."""
     refused: Sequence[Instruction] = [(_RETURN, 0, 0, _REFUSE)]
@@ -78,9 +85,7 @@ def _program(machine: str, reaching: Collection[int]) -> list[Instruction]:
         (_AT_LEAST, 0, 1, _FOREIGN_TABLE),
         *refused,
     ]
-    for line in _NUMBERS.split("\n")[1:-1]:
-        kind, _, *numbers = line.split()
-        number = int(numbers[list(_ARCHITECTURES).index(machine)])
+    for kind, _, number in rules(machine):
         program += [(_EQUAL, 0, len(bodies[kind]), number), *bodies[kind]]
     return [*program, (_RETURN, 0, 0, _ALLOW)]
 
