@@ -1,6 +1,7 @@
 """`confine`: every measure, in an order in which none hinders the next, and what became of each."""
 
 import os
+import sys
 from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 
@@ -8,7 +9,7 @@ from kernelwright.proof.worker.sandbox import caches, landlock, limits, namespac
 from kernelwright.proof.worker.sandbox.landlock import Rule
 from kernelwright.proof.worker.sandbox.limits import Limits
 from kernelwright.proof.worker.sandbox.outcome import Means, Outcome, tried
-from kernelwright.values.confinement import Confinement, Measure
+from kernelwright.values.confinement import Confinement, Measure, Restriction
 
 _SHARED = "it shares the network's namespace with the process whose GPU memory it opens"
 
@@ -31,8 +32,8 @@ def confine(
     `scratch` is made where it is missing and is the one folder for writing, caches and temporary files included.
     Reading is free but for credentials and `hidden`; `readable` goes before both. `descriptors` stay open beside the
     standard streams; None leaves all. `protected`: processes that must not be signalled, the parent beside them.
-    Variables named in `keep` are no secrets. `ipc`: it opens GPU memory of another process, for which the driver uses
-    abstract sockets: these stay open, and the network is closed by the filter alone.
+    Variables named in `keep` are no secrets. `ipc`: it opens GPU memory of another process, for which a driver may
+    use abstract sockets: these stay open, and the network is closed by the filter alone.
 
     Raises OSError when `scratch` cannot be made; what else fails is told in the answer.
     """
@@ -41,6 +42,8 @@ def confine(
     folder = os.path.realpath(scratch)
     caches.move_to(Path(folder))
     _forget_secrets(keep)
+    if sys.platform != "linux":
+        return Confinement(tuple(Restriction(measure, False, "only Linux is supported") for measure in Measure))
     group = tried(limits.own_group)
     closed = tried(lambda: _close(descriptors))
     sizes = tried(lambda: limits.on_files(bounds))
