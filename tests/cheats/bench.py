@@ -1,0 +1,96 @@
+"""Runs the trials of a test module on two workers at once, since most of a caught cheat's time is its worker's restart."""
+
+import asyncio
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from pathlib import Path
+
+import pytest
+
+from cheats.outcome import Specimen, trial_of
+from kernelwright.proof.client import Workers
+from kernelwright.proof.jobs import Answer, TrialResult
+
+LANES = 2
+
+Key = tuple[str, int]  # a specimen's name, and which repetition
+
+
+class Bench:
+    """The answers to come. With `fresh`, a worker that let a candidate through is replaced before the next trial."""
+
+    def __init__(self, wanted: Sequence[tuple[Specimen, int]], folder: Path, *, fresh: bool) -> None:
+        self._fresh = fresh
+        self._folder = folder
+        self._waiting = iter(wanted)
+        self._answers: dict[Key, Future[Answer]] = {(s.name, number): Future() for s, number in wanted}
+        self._lock = threading.Lock()
+        self._stop = threading.Event()
+        self._threads = [threading.Thread(target=asyncio.run, args=(self._lane(),)) for _ in range(LANES)]
+        for thread in self._threads:
+            thread.start()
+
+    def answer(self, specimen: Specimen, repetition: int = 0) -> Answer:
+        """Waits for it. Raises what the client raised."""
+        return self._answers[specimen.name, repetition].result(timeout=600)
+
+    def close(self) -> None:
+        """Let the trials that run end, start no further one."""
+        self._stop.set()
+        for thread in self._threads:
+            thread.join()
+
+    async def _lane(self) -> None:
+        workers = Workers()
+        try:
+            while (taken := self._next()) is not None:
+                specimen, number = taken
+                future = self._answers[specimen.name, number]
+                try:
+                    future.set_result(await self._answer(workers, specimen, number))
+                except Exception as error:  # noqa: BLE001  (the test that waits raises it)
+                    future.set_exception(error)
+                if self._fresh and _let_through(future):
+                    await workers.close()
+                    workers = Workers()
+        finally:
+            await workers.close()
+
+    async def _answer(self, workers: Workers, specimen: Specimen, number: int) -> Answer:
+        home = self._folder / f"{specimen}-{number}"
+        home.mkdir(parents=True)
+        for name, text in specimen.neighbours.items():
+            (home / name).write_text(text, encoding="utf-8")
+        return await workers.run(trial_of(specimen, home), timeout=specimen.timeout)
+
+    def _next(self) -> tuple[Specimen, int] | None:
+        with self._lock:
+            return None if self._stop.is_set() else next(self._waiting, None)
+
+
+def bench_for(request: pytest.FixtureRequest, folder: Path, *, fresh: bool) -> Iterator[Bench]:
+    """The body of a fixture of a module's scope: a Bench for those tests of the module that this run has selected.
+
+    What needs no GPU is written for the CPU, and does not see the GPU of a machine that has one.
+    """
+    items = [item for item in request.session.items if item.path == request.path and hasattr(item, "callspec")]
+    wanted = [_wanted(item.callspec.params) for item in items]
+    with pytest.MonkeyPatch.context() as patch:
+        if not any(specimen.gpu for specimen, _ in wanted):
+            patch.setenv("CUDA_VISIBLE_DEVICES", "")
+        bench = Bench(wanted, folder, fresh=fresh)
+        yield bench
+        bench.close()
+
+
+def _wanted(params: Mapping[str, object]) -> tuple[Specimen, int]:
+    (specimen,) = (value for value in params.values() if isinstance(value, Specimen))
+    return specimen, int(str(params.get("repetition", 0)))
+
+
+def _let_through(future: Future[Answer]) -> bool:
+    if future.exception() is not None:
+        return True
+    answer = future.result()
+    return isinstance(answer, TrialResult) and answer.verdict.passed

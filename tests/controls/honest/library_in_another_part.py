@@ -1,0 +1,29 @@
+"""The matrix product stays with the library; the kernel replaces what follows it."""
+
+BASELINE = """
+import torch
+import triton
+
+
+def f(a, b):
+    return torch.relu(a @ b) * 2
+"""
+WORKLOAD = ("f(randn(16, 24), randn(24, 20))",)
+CANDIDATE = """
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def kernel(x, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    v = tl.load(x + i, mask=i < n)
+    tl.store(x + i, tl.where(v < 0, 0.0, v) * 2, mask=i < n)
+
+
+def f(a, b):
+    y = a @ b
+    kernel[(triton.cdiv(y.numel(), 128),)](y, y.numel(), BLOCK=128)
+    return y
+"""

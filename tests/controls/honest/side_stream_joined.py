@@ -1,0 +1,24 @@
+"""Half of the rows on a side stream that is forked from the current one and joined again."""
+
+from cheats.texts import SOFTMAX
+
+GPU = True
+BASELINE = SOFTMAX
+WORKLOAD = ("f(randn(2048, 1024))",)
+CANDIDATE = """
+import torch
+
+side = torch.cuda.Stream()
+
+
+def f(x):
+    out = torch.empty(x.shape, dtype=x.dtype, device=x.device)
+    half = len(x) // 2
+    current = torch.cuda.current_stream()
+    side.wait_stream(current)
+    with torch.cuda.stream(side):
+        torch.softmax(x[:half], dim=1, out=out[:half])
+    torch.softmax(x[half:], dim=1, out=out[half:])
+    current.wait_stream(side)
+    return out
+"""

@@ -1,0 +1,21 @@
+"""Rows computed by a pool of threads that the call waits for."""
+
+from cheats.texts import SOFTMAX
+
+BASELINE = SOFTMAX
+WORKLOAD = ("f(randn(48, 65))",)
+CANDIDATE = """
+from concurrent.futures import ThreadPoolExecutor
+
+import torch
+
+
+def part(x):
+    with torch.no_grad():
+        return torch.softmax(x, dim=1)
+
+
+def f(x):
+    with ThreadPoolExecutor(2) as pool:
+        return torch.cat(list(pool.map(part, x.split(max(1, len(x) // 2)))))
+"""

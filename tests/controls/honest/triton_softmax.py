@@ -1,0 +1,14 @@
+"""A Triton kernel for a row at a time."""
+
+from cheats.texts import TRITON_SOFTMAX
+
+BASELINE = """
+import torch
+import triton
+
+
+def f(x):
+    return torch.softmax(x, dim=1)
+"""
+WORKLOAD = ("f(randn(4, 40))",)
+CANDIDATE = TRITON_SOFTMAX.replace("def f(x):\n", "def f(x):\n    x = x.contiguous()\n")
