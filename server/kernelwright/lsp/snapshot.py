@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from lsprotocol.types import Position, PositionEncodingKind, Range
 
 from kernelwright.lsp import positions
-from kernelwright.values import Call, Kernel, Refusal, Workload, digest
+from kernelwright.values import Kernel, Refusal, Workload, digest
 
 if TYPE_CHECKING:
     from kernelwright.source.document import Document
@@ -46,24 +46,19 @@ class Snapshot:
     @cached_property
     def findings(self) -> "tuple[Finding, ...]":
         from kernelwright.source.findings import find_findings
+        from kernelwright.source.workload import performance_calls
 
-        return find_findings(self.document, self.kernels, self._sizes)
+        return find_findings(self.document, self.kernels, performance_calls(self.text))
 
     def findings_near(self, where: Range) -> "tuple[Finding, ...]":
         """All findings on the lines of a range, and some more: right after typing sooner known than all of the file."""
         from kernelwright.source.findings import find_findings
+        from kernelwright.source.workload import performance_calls
 
         if "findings" in self.__dict__:
             return self.findings
-        return find_findings(self.document, self.kernels, self._sizes, range(where.start.line, where.end.line + 1))
-
-    @cached_property
-    def _sizes(self) -> "dict[str, Call]":
-        """The performance call of every kernel that has one, for the findings that depend on sizes."""
-        from kernelwright.source.workload import evaluate
-
-        workloads = (self.workload(kernel) for kernel in self.kernels)
-        return {w.entry: evaluate(w.cases[0].text) for w in workloads if isinstance(w, Workload) and w.cases}
+        lines = range(where.start.line, where.end.line + 1)
+        return find_findings(self.document, self.kernels, performance_calls(self.text), lines)
 
     def replaced(self, text: str) -> "Snapshot":
         """The same document with another text, as it will be once the editor has made an edit."""

@@ -1,6 +1,7 @@
 """A Python text with what follows from it alone: its bytes, its top-level pieces and, for short texts, its syntax tree."""
 
 import functools
+import itertools
 from dataclasses import dataclass
 
 import tree_sitter_python
@@ -31,6 +32,12 @@ class Document:
     @functools.cached_property
     def pieces(self) -> tuple[Piece, ...]:
         return split(self.source)
+
+    @functools.cached_property
+    def offsets(self) -> tuple[int, ...]:
+        """Where each piece begins, in code points."""
+        parts = (self.source[one.start : next_.start] for one, next_ in itertools.pairwise(self.pieces))
+        return tuple(itertools.accumulate((len(part.decode("utf-8", "surrogatepass")) for part in parts), initial=0))
 
     @functools.cached_property
     def hash(self) -> str:

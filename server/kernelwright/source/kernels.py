@@ -6,7 +6,7 @@ from kernelwright.source.linked import File, Part
 from kernelwright.source.outline import outline
 from kernelwright.source.torch_kernels import torch_functions, torch_modules
 from kernelwright.source.triton_kernels import triton_kernels
-from kernelwright.source.workload.find import entry_of, workload_lines
+from kernelwright.source.workload.find import lines_by_entry
 from kernelwright.values import Kernel
 
 
@@ -18,7 +18,7 @@ def find_kernels(document: Document) -> tuple[Kernel, ...]:
     """
     aliases = aliases_of(document)
     parts = [Part(piece.line, outline(piece.source, aliases)) for piece in document.pieces]
-    file = File.of(parts, frozenset(filter(None, map(entry_of, workload_lines(document.text)))))
+    file = File.of(parts, frozenset(lines_by_entry(document.text)))
     version = document.hash
     found = [*triton_kernels(file, version), *torch_modules(file, version), *torch_functions(file, version)]
     return tuple(sorted(found, key=lambda kernel: kernel.start_line))

@@ -27,6 +27,10 @@ class Piece(NamedTuple):
     start: int
     line: int
 
+    @property
+    def text(self) -> str:
+        return self.source.decode("utf-8", "surrogatepass")
+
 
 @functools.lru_cache(maxsize=16)
 def split(source: bytes) -> tuple[Piece, ...]:

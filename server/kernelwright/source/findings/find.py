@@ -11,10 +11,10 @@ from kernelwright.source.document import Document
 from kernelwright.source.findings.rule import Change, Finding, Fix, Problem, Rule
 from kernelwright.source.findings.rules import for_language
 from kernelwright.source.findings.scope import TooMuchWork
-from kernelwright.source.findings.segments import Segment, split
 from kernelwright.source.findings.sizes import Shapes, Sizes, shapes_of
 from kernelwright.source.findings.units import summary, torch_unit, triton_unit
 from kernelwright.source.imports import Aliases, aliases_of
+from kernelwright.source.split import Piece
 from kernelwright.values import Edits, Kernel, Language, TextEdit, line_starts
 
 Point = tuple[int, int]  # line from 0, column in utf-8 bytes
@@ -52,33 +52,35 @@ def find_findings(
     kernels. With `lines` (from 0) only the definitions around them, and those that these launch or are launched by, are
     looked at: all findings on the lines, and some more. Never raises on half-typed code.
     """
-    segments, constants = split(document)
+    segments = document.pieces
     aliases = aliases_of(document)
-    summaries = [summary(segment.text, aliases) for segment in segments]
+    summaries = [summary(segment.source, aliases) for segment in segments]
+    constants = dict(constant for found in summaries for constant in found.constants)
     launchers: dict[str, list[int]] = {}
     for index, found in enumerate(summaries):
         for name in found.launched:
             launchers.setdefault(name, []).append(index)
     near = range(len(segments)) if lines is None else _around(segments, lines)
-    shapes = shapes_of(sizes)
     hot = frozenset(k.name for k in kernels if k.language is Language.TORCH)
     eval_only = _runs_in_eval_only(document)
     findings: list[Finding] = []
-    for index, (segment, found) in enumerate(zip(segments, summaries, strict=True)):
+    for index, found in enumerate(summaries):
         for name, line in found.kernels:
             where = (index, *(i for i in launchers.get(name, ()) if i != index))
             if not any(i in near for i in where):
                 continue
             texts = tuple(segments[i].text for i in where)
+            shapes = shapes_of(sizes or {}, frozenset().union(*(summaries[i].functions for i in where)))
             local = _triton(texts, name, line, aliases, _used(constants, texts), shapes)
-            findings += _placed(document, tuple(segments[i] for i in where), local, name)
+            findings += _placed(document, where, local, name)
         for name, line in found.torch if index in near else ():
-            local = _torch(segment.text, name, line, name in hot, eval_only, aliases, _used(constants, (segment.text,)))
-            findings += _placed(document, (segment,), local, name)
+            text = segments[index].text
+            local = _torch(text, name, line, name in hot, eval_only, aliases, _used(constants, (text,)))
+            findings += _placed(document, (index,), local, name)
     return tuple(sorted({_key(f): f for f in findings}.values(), key=lambda f: (f.start, f.end, f.code)))
 
 
-def _around(segments: tuple[Segment, ...], lines: range) -> range:
+def _around(segments: tuple[Piece, ...], lines: range) -> range:
     """Which segments the lines are in. Between two of them the one before counts too: it may reach that far."""
     begins = [segment.line for segment in segments]
     return range(max(bisect.bisect_right(begins, lines.start) - 1, 0), bisect.bisect_left(begins, lines.stop))
@@ -154,21 +156,20 @@ def _ends(node: ast.AST) -> tuple[Point, Point]:
     return (node.lineno - 1, node.col_offset), (node.end_lineno - 1, node.end_col_offset)
 
 
-def _placed(
-    document: Document, segments: tuple[Segment, ...], local: tuple[_Local, ...], kernel: str
-) -> Iterable[Finding]:
+def _placed(document: Document, where: tuple[int, ...], local: tuple[_Local, ...], kernel: str) -> Iterable[Finding]:
     for item in local:
-        segment, start, end = segments[item.segment], item.start, item.end
-        edits = tuple(TextEdit(segment.start + a.offset, segment.start + b.offset, text) for a, b, text in item.edits)
+        number, start, end = where[item.segment], item.start, item.end
+        line, offset = document.pieces[number].line, document.offsets[number]
+        edits = tuple(TextEdit(offset + a.offset, offset + b.offset, text) for a, b, text in item.edits)
         yield Finding(
             item.rule.code,
             item.rule.severity,
             item.message,
-            segment.start + start.offset,
-            segment.start + end.offset,
-            segment.line + start.line,
+            offset + start.offset,
+            offset + end.offset,
+            line + start.line,
             start.column,
-            segment.line + end.line,
+            line + end.line,
             end.column,
             Fix(item.fix, Edits(document.hash, edits, item.fix)) if edits else None,
             kernel,

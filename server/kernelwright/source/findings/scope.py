@@ -195,16 +195,12 @@ def scope_of(
 
 def statements(body: list[ast.stmt]) -> Iterator[ast.AST]:
     """Every node of a body in order of the text, without those of nested functions and classes."""
-    for statement in body:
-        yield from _inside(statement)
-
-
-def _inside(node: ast.AST) -> Iterator[ast.AST]:
-    yield node
-    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
-        return
-    for child in ast.iter_child_nodes(node):
-        yield from _inside(child)
+    waiting: list[ast.AST] = body[::-1]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
+            waiting += reversed([*ast.iter_child_nodes(node)])
 
 
 def _bindings(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:

@@ -1,46 +1,11 @@
-"""A text as top-level segments that can be looked at, and remembered, one by one."""
+"""The syntax tree of a segment: one top-level piece of a text, also while it is being typed."""
 
 import ast
 import functools
-import re
 import warnings
-from dataclasses import dataclass
 
-from kernelwright.source.document import Document
-
-_COMPOUND = re.compile(rb"@|(?:(?:async[ \t]+)?(?:def|for|with)|class|if|try|while)\b")
-_CONSTANT = re.compile(r"([A-Za-z_]\w*)\s*(?::[^=]+)?=\s*([0-9_]{1,20}|1\s*<<\s*[0-9]{1,3})\s*(?:#.*)?$")
 _TRIES = 8
 _DEEPEST = 150  # deeper code is generated, and the rules walk it recursively
-
-
-@dataclass(frozen=True)
-class Segment:
-    """One top-level statement. `start` is its offset in code points; it begins in the first column of `line`."""
-
-    start: int
-    line: int
-    text: str
-
-
-def split(document: Document) -> tuple[tuple[Segment, ...], dict[str, int]]:
-    """The definitions and other compound statements of a document, and the integer constants of its top level."""
-    segments: list[Segment] = []
-    constants: dict[str, int] = {}
-    start = counted = 0
-    for piece in document.pieces:
-        start += len(document.source[counted : piece.start].decode("utf-8", "surrogatepass"))
-        counted = piece.start
-        if _COMPOUND.match(piece.source) or b"](" in piece.source:
-            segments.append(Segment(start, piece.line, piece.source.decode("utf-8", "surrogatepass")))
-        elif match := _CONSTANT.match(piece.source.partition(b"\n")[0].decode("utf-8", "replace")):
-            constants[match[1]] = _integer(match[2])
-    return tuple(segments), constants
-
-
-def _integer(text: str) -> int:
-    base, _, shift = text.replace("_", "").partition("<<")
-    return int(base or "0") << min(int(shift or "0"), 64)
 
 
 @functools.lru_cache(maxsize=2048)

@@ -1,7 +1,7 @@
 """The sizes of a workload's performance call, as the launching function sees its parameters."""
 
 import ast
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from kernelwright.source.findings.scope import Scope
 from kernelwright.values import Call, TensorSpec
@@ -11,14 +11,11 @@ Size = int | tuple[int, ...]  # a scalar, or a tensor's shape
 Shapes = tuple[tuple[str, tuple[tuple[int | str, Size], ...]], ...]
 
 
-def shapes_of(sizes: Sizes | None) -> Shapes:
-    """The calls in hashable form: for each entry its arguments, by position or name."""
-    if not sizes:
-        return ()
+def shapes_of(sizes: Sizes, entries: Iterable[str]) -> Shapes:
+    """The calls of `entries` in hashable form: for each its arguments, by position or name."""
     return tuple(
-        (entry, tuple((key, size) for key, value in _arguments(call) if (size := _size(value)) is not None))
-        for entry, call in sorted(sizes.items())
-        if isinstance(call, Call)  # a workload line that cannot be evaluated has no sizes
+        (entry, tuple((key, size) for key, value in _arguments(sizes[entry]) if (size := _size(value)) is not None))
+        for entry in sorted(sizes.keys() & entries)
     )
 
 

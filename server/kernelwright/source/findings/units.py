@@ -16,31 +16,40 @@ from kernelwright.source.imports import Aliases
 _SUPPORT = re.compile(
     r"(?:^|_)(?:tests?|tested|bench|benchmark|check|train|main|profile|verify|validate|ref|reference|demo|compare)(?:_|$)"
 )
+_CONSTANT = re.compile(r"([A-Za-z_]\w*)\s*(?::[^=\n]+)?=\s*([0-9_]{1,20}|1\s*<<\s*[0-9]{1,3})\s*(?:#.*)?$", re.M)
 
 
 @dataclass(frozen=True)
 class Summary:
-    """What a segment holds: its Triton kernels (name, line in it), the names that it launches, its PyTorch definitions."""
+    """What a segment holds: its Triton kernels (name, line in it), the names that it launches, its PyTorch definitions.
 
-    kernels: tuple[tuple[str, int], ...]
-    launched: frozenset[str]
-    torch: tuple[tuple[str, int], ...]
+    `functions` are the names of all that it defines with `def`, `constants` the integer that it assigns at top level.
+    """
+
+    kernels: tuple[tuple[str, int], ...] = ()
+    launched: frozenset[str] = frozenset()
+    torch: tuple[tuple[str, int], ...] = ()
+    functions: frozenset[str] = frozenset()
+    constants: tuple[tuple[str, int], ...] = ()
 
 
-_NOTHING = Summary((), frozenset(), ())
-
-
-@functools.lru_cache(maxsize=4096)
-def summary(text: str, aliases: Aliases) -> Summary:
+@functools.lru_cache(maxsize=8192)
+def summary(source: bytes, aliases: Aliases) -> Summary:
+    text = source.decode("utf-8", "surrogatepass")
+    if match := _CONSTANT.match(text):
+        return Summary(constants=((match[1], _integer(match[2])),))
     tree = syntax(text)
     if tree is None:
-        return _NOTHING
+        return Summary()
     kernels: list[tuple[str, int]] = []
     torch: list[tuple[str, int]] = []
     launched: set[str] = set()
+    functions: set[str] = set()
     for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef) and is_jit(node, aliases):
-            kernels.append((node.name, node.lineno))
+        if isinstance(node, ast.FunctionDef):
+            functions.add(node.name)
+            if is_jit(node, aliases):
+                kernels.append((node.name, node.lineno))
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Subscript):
             launched.add(dotted(node.func.value).rpartition(".")[2])
     for node in tree.body:
@@ -48,7 +57,12 @@ def summary(text: str, aliases: Aliases) -> Summary:
             isinstance(node, ast.FunctionDef) and is_jit(node, aliases)
         ):
             torch.append((node.name, node.lineno))
-    return Summary(tuple(kernels), frozenset(launched - {""}), tuple(torch))
+    return Summary(tuple(kernels), frozenset(launched - {""}), tuple(torch), frozenset(functions))
+
+
+def _integer(text: str) -> int:
+    base, _, shift = text.replace("_", "").partition("<<")
+    return int(base or "0") << min(int(shift or "0"), 64)
 
 
 def is_jit(function: ast.FunctionDef, aliases: Aliases) -> bool:

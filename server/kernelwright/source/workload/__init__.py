@@ -2,7 +2,7 @@
 
 from kernelwright.source.workload.benchmark import from_benchmark
 from kernelwright.source.workload.evaluate import WorkloadError, evaluate
-from kernelwright.source.workload.find import any_workload, find_workload, workload_lines
+from kernelwright.source.workload.find import any_workload, find_workload, performance_calls, workload_lines
 from kernelwright.source.workload.problems import WorkloadProblem, problems
 from kernelwright.source.workload.suggest import suggest_line
 
@@ -13,6 +13,7 @@ __all__ = [
     "evaluate",
     "find_workload",
     "from_benchmark",
+    "performance_calls",
     "problems",
     "suggest_line",
     "workload_lines",

@@ -1,6 +1,7 @@
 """A workload line as a value: a small evaluator over a whitelist of syntax, never `eval`."""
 
 import ast
+import functools
 import math
 import operator
 import re
@@ -43,6 +44,7 @@ class WorkloadError(ValueError):
         self.end_column = end_column if end_column is not None else column + 1
 
 
+@functools.lru_cache(maxsize=2048)
 def evaluate(text: str) -> Call:
     """The call that a workload line describes: `softmax(randn(8192, 1024))`, `RMSNorm(1024)(randn(8, 1024))`.
 

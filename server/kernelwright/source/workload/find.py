@@ -1,10 +1,12 @@
 """Which workload a kernel has: get_inputs() of the KernelBench convention, or comment lines that read as calls."""
 
+import contextlib
 import functools
 import re
 
+from kernelwright.source.split import split
 from kernelwright.source.workload.evaluate import WorkloadError, evaluate
-from kernelwright.values import Case, Refusal, Workload, WorkloadSource
+from kernelwright.values import Call, Case, Refusal, Workload, WorkloadSource
 
 KERNELBENCH_ENTRY = "Model"
 
@@ -29,20 +31,21 @@ def find_workload(text: str, entry: str | None) -> Workload | Refusal:
     """
     if entry is None:
         return Refusal("No function of this file launches this kernel: add one that does, and a workload line for it.")
-    lines = workload_lines(text)
+    lines = lines_by_entry(text)
     kernelbench = _has_kernelbench(text)
     if kernelbench and entry == KERNELBENCH_ENTRY:
         return Workload(WorkloadSource.KERNELBENCH, KERNELBENCH_ENTRY)
-    if any(entry_of(case) == entry for case in lines):
-        return _of_lines(lines, entry)
+    if entry in lines:
+        return _of_lines(entry, lines[entry])
     if kernelbench and uses(text, KERNELBENCH_ENTRY, entry):
         return Workload(WorkloadSource.KERNELBENCH, KERNELBENCH_ENTRY)
-    for case in lines:
-        other = entry_of(case)
-        if other is not None and uses(text, other, entry):
-            return _of_lines(lines, other)
-    if lines:
-        return Refusal(f"No workload line calls {entry}: add '# workload: {entry}(randn(…))' above it.", lines[0].line)
+    for other, cases in lines.items():
+        if uses(text, other, entry):
+            return _of_lines(other, cases)
+    if written := workload_lines(text):
+        return Refusal(
+            f"No workload line calls {entry}: add '# workload: {entry}(randn(…))' above it.", written[0].line
+        )
     return Refusal(f"No workload says how to call {entry}: add '# workload: {entry}(randn(…))' above it.")
 
 
@@ -50,17 +53,28 @@ def any_workload(text: str) -> Workload | Refusal:
     """The file's own first choice, when no kernel is named: get_inputs(), or the entry of the first workload line."""
     if _has_kernelbench(text):
         return Workload(WorkloadSource.KERNELBENCH, KERNELBENCH_ENTRY)
-    for case in workload_lines(text):
-        entry = entry_of(case)
-        if entry is not None:
-            return find_workload(text, entry)
+    for entry in lines_by_entry(text):
+        return find_workload(text, entry)
     return Refusal("The file has no workload: add a comment like '# workload: softmax(randn(8192, 1024))'.")
 
 
-def entry_of(case: Case) -> str | None:
-    """The name that a workload line calls, None when it does not read as a call."""
-    match = _ENTRY.match(case.text)
-    return match.group(1) if match else None
+def performance_calls(text: str) -> dict[str, Call]:
+    """What the first workload line of each entry describes; an entry whose line cannot be evaluated is left out."""
+    found: dict[str, Call] = {}
+    for entry, cases in lines_by_entry(text).items():
+        with contextlib.suppress(WorkloadError):
+            found[entry] = evaluate(cases[0].text)
+    return found
+
+
+@functools.lru_cache(maxsize=8)
+def lines_by_entry(text: str) -> dict[str, tuple[Case, ...]]:
+    """The workload lines by the name that they call, both in order; what does not read as a call is left out."""
+    found: dict[str, tuple[Case, ...]] = {}
+    for case in workload_lines(text):
+        if match := _ENTRY.match(case.text):
+            found[match[1]] = (*found.get(match[1], ()), case)
+    return found
 
 
 @functools.lru_cache(maxsize=8)
@@ -68,6 +82,18 @@ def workload_lines(text: str) -> tuple[Case, ...]:
     """Every `# workload:` (or `// workload:`) comment that stands on a line of its own, right or wrong, in order."""
     if "workload" not in text:
         return ()
+    return tuple(
+        Case(case.line + piece.line, case.column, case.text)
+        for piece in split(text.encode("utf-8", "surrogatepass"))
+        if b"workload" in piece.source
+        for case in _lines_of(piece.source)
+    )
+
+
+@functools.lru_cache(maxsize=2048)
+def _lines_of(piece: bytes) -> tuple[Case, ...]:
+    """The workload lines of a top-level piece of a file; lines count from its first one."""
+    text = piece.decode("utf-8", "surrogatepass")
     cases: list[Case] = []
     line, counted = 0, 0
     for token in _TOKENS.finditer(text):
@@ -86,8 +112,7 @@ def workload_lines(text: str) -> tuple[Case, ...]:
     return tuple(cases)
 
 
-def _of_lines(lines: tuple[Case, ...], entry: str) -> Workload | Refusal:
-    cases = tuple(case for case in lines if entry_of(case) == entry)
+def _of_lines(entry: str, cases: tuple[Case, ...]) -> Workload | Refusal:
     for case in cases:
         try:
             evaluate(case.text)
@@ -110,13 +135,18 @@ def uses(text: str, user: str, used: str) -> bool:
     seen, open_ = {user}, [user]
     while open_:
         start, end = bodies.get(open_.pop(), (0, 0))
-        names = set(_NAME.findall(code(text)[start:end]))
+        names = _names(code(text)[start:end])
         if used in names and (used != user or len(seen) > 1):
             return True
         fresh = (names & bodies.keys()) - seen
         seen |= fresh
         open_ += sorted(fresh)
     return False
+
+
+@functools.lru_cache(maxsize=2048)
+def _names(code: str) -> frozenset[str]:
+    return frozenset(_NAME.findall(code))
 
 
 @functools.lru_cache(maxsize=8)
