@@ -53,7 +53,13 @@ def conditions(bench: Bench, inputs: Inputs) -> dict[str, str]:
     dtypes = sorted({str(t.dtype).removeprefix("torch.") for t in inputs.tensors()})
     named = {"workload": bench.trial.workload.described, "dtype": ", ".join(dtypes), "gradients": "off"}
     if bench.device == "cuda":
-        return {**named, **flags.described(), "L2": "flushed before each sample", **clocks_of_gpu()}
+        return {
+            **named,
+            **flags.described(),
+            "L2": "flushed before each sample",
+            "launches": "hidden behind the flush",
+            **clocks_of_gpu(),
+        }
     return {**named, "threads": str(torch.get_num_threads()), "caches": "warm"}
 
 

@@ -45,6 +45,7 @@ def verify(bench: Bench, contender: Contender, report: Report) -> None:
     report("Verifying: outputs outlive the next call")
     _outputs_stay(bench, contender, variations)
     _gradients(bench, contender, variations[0])
+    bench.checks.append(Check("sandbox", "the candidate's process", True, contender.confinement.sentence))
     bench.checks += summaries(bench)
 
 

@@ -51,8 +51,10 @@ def main(descriptor: int, role: str, server: int) -> None:
     prepare(role)
     if role == "judge":
         from kernelwright.proof.worker.hosts.zygote import fork_zygote
+        from kernelwright.proof.worker.sandbox import limits
 
         fork_zygote(close=(descriptor,))
+        limits.keep_private()
     _send(pipe, Ready())
     while (request := _receive(pipe)) is not None:
         answer, spent = answer_of(request.job, lambda words, id=request.id: _send(pipe, Stage(id, words)))

@@ -20,7 +20,7 @@ from kernelwright.proof.worker.timing import FEWEST, MOST, SHORTEST_SAMPLE
 from kernelwright.values import Check
 
 _MOST_BATCH = 32
-_LEAST_HIDDEN = {"cuda": 0.05, "cpu": 0.5}  # milliseconds; how far two processes' replies differ on a quiet machine
+_LEAST_HIDDEN = {"cuda": 0.15, "cpu": 0.5}  # milliseconds; how far two processes' replies differ on a quiet machine
 _HIDDEN_SHARE = 0.2  # of the time that the host reports
 _RESIDUAL_MS = 0.05  # waiting for an idle device takes a few microseconds
 TWIN = "baseline again"
@@ -178,7 +178,8 @@ def _complete(one: _Series) -> None:
 def _nothing_hidden(series: Mapping[str, _Series], device: str) -> None:
     """Between the judge's request and the reply lies nothing but the sample: more of it than at the baseline is hidden work."""
     own, base = series["candidate"], series["baseline"]
-    hidden = float(np.median(own.outside_ms)) - float(np.median(base.outside_ms))
+    # The quicker quarter: what delays a reply now and then is not work of every call.
+    hidden = float(np.quantile(own.outside_ms, 0.25)) - float(np.quantile(base.outside_ms, 0.25))
     reported = float(np.median(own.ms)) * own.batch
     if hidden > max(_LEAST_HIDDEN[device], _HIDDEN_SHARE * reported):
         detail = (

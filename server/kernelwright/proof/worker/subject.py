@@ -44,7 +44,7 @@ def load_module(path: str, text: str, name: str = "subject") -> ModuleType:
     MISSING_PACKAGE, the line counted from 0.
     """
     folder = Path(path).resolve().parent
-    scratch = _scratch_folder() / str(next(_numbers))
+    scratch = scratch_folder() / str(next(_numbers))
     scratch.mkdir()
     file = scratch / (Path(path).name or "subject.py")
     file.write_text(text, encoding="utf-8", errors="surrogatepass")
@@ -66,7 +66,7 @@ def load_module(path: str, text: str, name: str = "subject") -> ModuleType:
 def unload(module: ModuleType) -> None:
     """Forget a module that load_module made, so that its kernels and tensors can be freed."""
     sys.modules.pop(module.__name__, None)
-    if module.__file__ and Path(module.__file__).is_relative_to(_scratch_folder()):
+    if module.__file__ and Path(module.__file__).is_relative_to(scratch_folder()):
         linecache.cache.pop(module.__file__, None)
         shutil.rmtree(Path(module.__file__).parent, ignore_errors=True)
 
@@ -173,7 +173,7 @@ def line_of(error: BaseException) -> int | None:
     """The innermost line, counted from 0, of a text loaded by load_module in the error's traceback."""
     if isinstance(error, SyntaxError) and error.lineno:
         return error.lineno - 1
-    ours = str(_scratch_folder())
+    ours = str(scratch_folder())
     lines = [f.lineno for f in traceback.extract_tb(error.__traceback__) if f.filename.startswith(ours) and f.lineno]
     return lines[-1] - 1 if lines else None
 
@@ -201,7 +201,7 @@ def _trace(error: BaseException) -> str:
 _folder: Path | None = None
 
 
-def _scratch_folder() -> Path:
+def scratch_folder() -> Path:
     """One folder for all scratch files of this process, removed when it ends."""
     global _folder
     if _folder is None:

@@ -1,5 +1,8 @@
 """One text in its own process, in the words of the gate and the clock: load, construct, observe, sample."""
 
+import os
+import shutil
+import tempfile
 from collections.abc import Mapping
 from typing import TypeVar
 
@@ -33,6 +36,7 @@ from kernelwright.proof.worker.hosts.remote import Host
 from kernelwright.proof.worker.inputs import Inputs
 from kernelwright.proof.worker.observe import Observation
 from kernelwright.proof.worker.pair import state_of
+from kernelwright.proof.worker.subject import scratch_folder
 from kernelwright.values import Check, Failure, FailureKind
 
 T = TypeVar("T", bound=Reply)
@@ -46,9 +50,20 @@ class Contender:
     def __init__(self, bench: Bench, text: str) -> None:
         self._bench = bench
         self._constructed: dict[int, str] = {}
+        self._scratch = tempfile.mkdtemp(prefix="kernelwright-host-")
         self._host = Host(bench.trial.path, bench.device)
+        request = Load(
+            bench.trial.path,
+            text,
+            bench.device,
+            bench.settings,
+            self._scratch,
+            hidden=(str(scratch_folder()),),
+            protected=(os.getpid(), os.getppid()),
+        )
         try:
-            loaded = self._ask(Load(bench.trial.path, text, bench.device, bench.settings), Loaded)
+            loaded = self._ask(request, Loaded)
+            self.confinement = loaded.confinement
             self._same_settings(loaded.changed, "on import")
         except BaseException:
             self.close()
@@ -59,7 +74,9 @@ class Contender:
         return self._host.pid
 
     def close(self) -> None:
+        """End the process and remove what it wrote."""
         self._host.close()
+        shutil.rmtree(self._scratch, ignore_errors=True)
 
     def construct(self, targets: Targets) -> str:
         """Make the target that answers to `targets`, once, with the baseline's parameters; what was found in words."""

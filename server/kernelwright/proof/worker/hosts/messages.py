@@ -7,16 +7,23 @@ from typing import Any
 from kernelwright.proof.worker.hosts.arena import Handle
 from kernelwright.proof.worker.hosts.parcels import Parcel, Sent
 from kernelwright.values import Check, Failure, Workload
+from kernelwright.values.confinement import Confinement
 
 
 @dataclass(frozen=True)
 class Load:
-    """Run `text` as a module, under these process settings. Answered by Loaded."""
+    """Confine the process to `scratch`, then run `text` as a module. Answered by Loaded, or Refused.
+
+    `settings` are those that the baseline leaves; `hidden` folders cannot be read, `protected` processes not be signalled.
+    """
 
     path: str
     text: str
     device: str
     settings: Mapping[str, Any]
+    scratch: str
+    hidden: tuple[str, ...] = ()
+    protected: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -116,6 +123,7 @@ Request = Load | UseArena | Construct | SetState | Observe | CallTwice | Carries
 class Loaded:
     """The module runs; `changed` are settings that it changed on import."""
 
+    confinement: Confinement
     changed: tuple[str, ...] = ()
 
 
