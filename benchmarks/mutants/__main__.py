@@ -50,7 +50,8 @@ def main() -> int:
     outcomes = _wanted(planted, known.read(Outcome))
     refused = [o for o in outcomes if o.operator == trials.CONTROL.operator and o.ending is not Ending.SURVIVED]
     graded = [o for o in outcomes if o.operator != trials.CONTROL.operator]
-    probed = asyncio.run(_probe(planted, graded, known, options.jobs)) if options.probe else {}
+    seen = store.Store(options.store, f"probe {store.probe_digest()}")
+    probed = asyncio.run(_probe(planted, graded, seen, options.jobs)) if options.probe else {}
     texts = {(o.name, m.id): (o.text, m) for o, m in planted}
     passed = [o for o in graded if o.ending is Ending.SURVIVED]
     survivors = [report.survivor(o, *texts[o.kernel, o.mutant], probed.get((o.kernel, o.mutant))) for o in passed]

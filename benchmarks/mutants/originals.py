@@ -14,7 +14,7 @@ from kernelwright.source.workload import any_workload, evaluate
 from kernelwright.values import Refusal, TensorSpec, Workload
 
 ROOT = Path(__file__).parents[2]
-_SIZE = re.compile(r"(?<![\w.])\d{2,}(?![\w.])")
+_LEAST = 32  # no size is halved below it
 FOLDERS = (ROOT / "examples", Path(__file__).parent / "corpus")
 
 
@@ -46,7 +46,7 @@ def originals(names: tuple[str, ...] = ()) -> tuple[Original, ...]:
 
 
 def smaller(original: Original, most: int) -> Original:
-    """The same with every workload line's largest sizes halved until its tensors have at most `most` elements.
+    """The same with the sizes of every workload line halved, the leading one first, until a call has `most` elements.
 
     What is written for a GPU takes a CPU so long that the gate's time runs out before its cases do. Triton kernels stay
     as they are: the gate itself reduces the sizes for the interpreter.
@@ -73,8 +73,14 @@ def _read(path: Path) -> Original:
 
 def _halved(line: str, most: int) -> str:
     while _elements(line) > most:
-        largest = max(int(size) for size in _SIZE.findall(line))
-        line = re.sub(rf"(?<![\w.]){largest}(?![\w.])", str(largest // 2), line)
+        first = next(_specs(evaluate(line).args))
+        large = next((size for size in first.shape if size > _LEAST), None)
+        if large is None:
+            return line
+        others, less = set(re.findall(r"\d+", line)), large // 2
+        while str(less) in others and less > _LEAST:
+            less //= 2  # two sizes that become one would always be halved together
+        line = re.sub(rf"(?<![\w.]){large}(?![\w.])", str(max(less, _LEAST)), line)
     return line
 
 

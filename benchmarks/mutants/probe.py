@@ -36,6 +36,9 @@ def main() -> None:
         for case, calls, allowed in _cases(original, job["lines"]):
             print(json.dumps({"case": case}), flush=True)
             print(json.dumps({"case": case, **_compared(original, mutant, calls, allowed)}), flush=True)
+        for case, call in _constructions(job["lines"]):
+            print(json.dumps({"case": case}), flush=True)
+            print(json.dumps({"case": case, **_constructed(original, mutant, call)}), flush=True)
 
 
 def _cases(original: Any, lines: list[str]) -> Iterator[tuple[str, list[tuple[Call, tuple, dict]], bool]]:
@@ -48,8 +51,16 @@ def _cases(original: Any, lines: list[str]) -> Iterator[tuple[str, list[tuple[Ca
         yield f"two calls: {line}", [_call(call, "normal", 1), _call(call, "normal", 2)], True
         if number < FULL:
             for name, layout in LAYOUTS.items():
-                plain, viewed = _call(call, "normal", 3), _call(call, "normal", 3, layout)
-                yield f"{name}: {line}", [viewed], _same_as_plain(original, plain, viewed)
+                viewed = _call(call, "normal", 3, layout)
+                yield f"{name}: {line}", [viewed], _same_as_plain(original, viewed)
+
+
+def _constructions(lines: list[str]) -> Iterator[tuple[str, Call]]:
+    """The calls that construct a module, whose first parameters are compared, too."""
+    for line in lines:
+        call = evaluate(line)
+        if call.init_args is not None:
+            yield f"as constructed: {line}", call
 
 
 def _call(call: Call, values: str, seed: int, layout: Any = None) -> tuple[Call, tuple, dict]:
@@ -65,13 +76,16 @@ def _call(call: Call, values: str, seed: int, layout: Any = None) -> tuple[Call,
     return call, tuple(leaf(a) for a in call.args), {name: leaf(value) for name, value in call.kwargs.items()}
 
 
-def _same_as_plain(original: Any, plain: tuple[Call, tuple, dict], viewed: tuple[Call, tuple, dict]) -> bool:
+def _same_as_plain(original: Any, viewed: tuple[Call, tuple, dict]) -> bool:
     """Whether the original is right on the view: else nothing follows from a mutant that is not."""
+    call, args, kwargs = viewed
+    plain = tuple(a.contiguous() if isinstance(a, torch.Tensor) else a for a in args)
     try:
-        made_plain = tuple(a.contiguous() if isinstance(a, torch.Tensor) else a for a in viewed[1])
-        return _difference(_run(original, [(plain[0], made_plain, plain[2])]), _run(original, [viewed]))[0] <= 1
+        straight = [outputs for outputs, *_ in _run(original, [(call, plain, kwargs)], original)]
+        through = [outputs for outputs, *_ in _run(original, [viewed], original)]
     except Exception:  # noqa: BLE001  (any refusal of the original's)
         return False
+    return _difference(straight, through)[0] <= 1
 
 
 def _compared(original: Any, mutant: Any, calls: list, accepted: bool) -> dict[str, Any]:
@@ -79,25 +93,39 @@ def _compared(original: Any, mutant: Any, calls: list, accepted: bool) -> dict[s
     if not accepted:
         return {"skipped": "the original does not take this view"}
     try:
-        expected = _run(original, calls)
+        expected = _run(original, calls, original)
     except Exception as error:  # noqa: BLE001  (the original may refuse anything)
         return {"skipped": f"the original raises {type(error).__name__}"}
     try:
-        got = _run(mutant, calls)
+        got = _run(mutant, calls, original)
     except Exception as error:  # noqa: BLE001  (a mutant may do anything)
         return {"same": False, "material": True, "words": f"raises {type(error).__name__}"}
     size, words = _difference(expected, got)
     return {"same": size == 0, "material": size > 1, "words": words}
 
 
-def _run(module: Any, calls: list[tuple[Call, tuple, dict]]) -> list[Any]:
+def _constructed(original: Any, mutant: Any, call: Call) -> dict[str, Any]:
+    """Parameters, buffers and mode of two fresh modules."""
+    kept = []
+    for module in (original, mutant):
+        torch.manual_seed(0)
+        try:
+            instance = getattr(module, call.entry)(*call.init_args, **(call.init_kwargs or {}))
+        except Exception as error:  # noqa: BLE001  (a mutant may do anything)
+            return {"same": False, "material": True, "words": f"the constructor raises {type(error).__name__}"}
+        kept.append([instance.training, *(list(pair) for pair in instance.state_dict().items())])
+    size, words = _difference(*kept)
+    return {"same": size == 0, "material": size > 1, "words": words}
+
+
+def _run(module: Any, calls: list[tuple[Call, tuple, dict]], original: Any) -> list[Any]:
     """Outputs and inputs after the calls, each from its own copy; new memory is full of NaN, or 77 for integers."""
     left: list[Any] = []
     outputs = []
     for call, args, kwargs in calls:
         own = tuple(_copy(a) for a in args)
         named = {name: _copy(value) for name, value in kwargs.items()}
-        target = _target(module, call)
+        target = _target(module, call, original)
         torch.manual_seed(0)
         with torch.no_grad(), _Unwritten():
             outputs.append(target(*own, **named))
@@ -105,18 +133,22 @@ def _run(module: Any, calls: list[tuple[Call, tuple, dict]]) -> list[Any]:
     return left
 
 
-def _target(module: Any, call: Call) -> Any:
-    entry = getattr(module, call.entry)
+def _target(module: Any, call: Call, original: Any) -> Any:
+    """The function, or a module in eval mode with the original's parameters, none of them at a neutral value."""
     if call.init_args is None:
-        return entry
-    torch.manual_seed(0)
-    instance = entry(*call.init_args, **(call.init_kwargs or {})).eval()
+        return getattr(module, call.entry)
+    instances = []
+    for made_from in (module, original):
+        torch.manual_seed(0)
+        instances.append(getattr(made_from, call.entry)(*call.init_args, **(call.init_kwargs or {})).eval())
+    instance, pattern = instances
     generator = torch.Generator().manual_seed(7)
     with torch.no_grad():
-        for tensor in instance.state_dict().values():
+        for tensor in pattern.state_dict().values():
             if tensor.is_floating_point():
                 noise = torch.rand(tensor.shape, generator=generator)
                 tensor.mul_(0.7 + 0.6 * noise).add_(0.1 * noise)
+    instance.load_state_dict(pattern.state_dict())
     return instance.to(DEVICE)
 
 

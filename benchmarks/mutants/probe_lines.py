@@ -77,6 +77,7 @@ LINES: dict[str, tuple[str, ...]] = {
         "argmax(randn(3, 513))",
         "argmax(randn(3, 1))",
         "argmax(randn(1, 1025))",
+        "argmax(randn(6, 5003))",
     ),
     "triton_stencil": (
         "stencil(randn(3, 300), randn(3), 0.25)",

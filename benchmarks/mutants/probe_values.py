@@ -45,6 +45,8 @@ VALUES: dict[str, Values] = {
     "alternating signs": lambda shape, g: 1.0 - 2.0 * (_places(shape) % 2),
     "rising": lambda shape, g: _places(shape) / max(1, torch.Size(shape).numel()) * 4 - 2,
     "falling": lambda shape, g: 2 - _places(shape) / max(1, torch.Size(shape).numel()) * 4,
+    "steeply rising": lambda shape, g: _places(shape) - torch.Size(shape).numel() / 2,
+    "steeply falling": lambda shape, g: torch.Size(shape).numel() / 2 - _places(shape),
     "ties": lambda shape, g: torch.randint(-2, 3, shape, generator=g).to(torch.float64),
     "offset +1000": lambda shape, g: _randn(shape, g) + 1000,
     "offset -1000": lambda shape, g: _randn(shape, g) - 1000,
@@ -54,6 +56,7 @@ VALUES: dict[str, Values] = {
     "times 1e-3": lambda shape, g: _randn(shape, g) * 1e-3,
     "times 1e-7": lambda shape, g: _randn(shape, g) * 1e-7,
     "denormal": lambda shape, g: _randn(shape, g) * 1e-39,
+    "the smallest numbers": lambda shape, g: torch.randint(-300, 300, shape, generator=g) * 2.0**-149,
     "many magnitudes": lambda shape, g: _randn(shape, g) * 10.0 ** (8 * torch.rand(shape, generator=g) - 4),
     "one NaN": _with(float("nan")),
     "one infinity": _with(float("inf")),
@@ -101,6 +104,8 @@ def made(spec: TensorSpec, values: str, device: str, generator: torch.Generator)
         whole = torch.randint(low, high, spec.shape, generator=generator)
         fixed = {"zeros": low, "all equal": high - 1, "non-positive": low, "non-negative": high - 1}
         filled = torch.full_like(whole, fixed[values]) if values in fixed else whole
+        if values == "ties":
+            filled = torch.where(torch.rand(spec.shape, generator=generator) < 0.5, low, whole)
         return filled.to(dtype).to(device)
     tensor = VALUES[values](spec.shape, generator).to(dtype)
     if spec.layout == "transposed":

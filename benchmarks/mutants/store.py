@@ -36,7 +36,16 @@ class Store:
 def gate_digest() -> str:
     """A short name of the gate's source as it stands."""
     root = Path(kernelwright.__file__).parent
-    files = [file for part in _GATE for file in (sorted((root / part).rglob("*.py")) or [root / part])]
+    return _digest(root, [file for part in _GATE for file in (sorted((root / part).rglob("*.py")) or [root / part])])
+
+
+def probe_digest() -> str:
+    """A short name of the probe's source as it stands."""
+    root = Path(__file__).parent
+    return _digest(root, sorted(root.glob("probe*.py")))
+
+
+def _digest(root: Path, files: list[Path]) -> str:
     digest = hashlib.sha256()
     for file in files:
         digest.update(str(file.relative_to(root)).encode() + b"\0" + file.read_bytes())

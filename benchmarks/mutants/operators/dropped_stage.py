@@ -19,8 +19,8 @@ def faults(code: Code) -> Iterator[Fault]:
             continue
         if node.type == "assignment":
             left, right = code.content(field(node, "left")), node.child_by_field_name("right")
-            if right is None or right.type not in ("call", "binary_operator"):
-                continue
+            if right is None or right.type not in ("call", "binary_operator") or code.called(right) == ".contiguous":
+                continue  # what only lays memory out is another operator's business
             if left in [code.content(child) for child in _leaves(right)]:
                 yield Fault((replaced(node, "pass"),), f"skipped: {text}")
             continue
