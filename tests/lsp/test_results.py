@@ -25,7 +25,7 @@ def second(x):
 
 def kernel(name: str, start: int, end: int, entry: str | None = None, entry_lines: tuple[int, int] | None = None):
     first, last = entry_lines or (None, None)
-    return Kernel(Language.TRITON, name, start, end, start, 4, "", entry or name, first, last)
+    return Kernel(Language.TRITON, name, start, end, start, 4, entry or name, first, last)
 
 
 KERNELS = (kernel("inner", 4, 7, "first", (8, 10)), kernel("second", 11, 13))

@@ -1,11 +1,14 @@
-"""What the top-level pieces of a file define and launch, as values; lines count from the start of the piece."""
+"""What the top-level pieces of a file define and launch, as values; lines count from the start of the piece.
+
+They are compared by identity: the outline of an unchanged piece is the same object, which makes its parts cheap keys.
+"""
 
 from dataclasses import dataclass
 
 from kernelwright.values import Facts
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class RawLaunch:
     """`callee[grid](args)`: `callees` are the names that the launched expression mentions."""
 
@@ -18,10 +21,7 @@ class RawLaunch:
 
 @dataclass(frozen=True, eq=False)
 class Function:
-    """A def. `owner` is the class around it, `outer` the top-level function around it.
-
-    Compared by identity: the outline of an unchanged piece is the same object, which makes it a cheap key.
-    """
+    """A def. `owner` is the class around it, `outer` the top-level function around it."""
 
     name: str
     start_line: int
@@ -42,7 +42,7 @@ class Function:
     facts: Facts
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Class:
     name: str
     start_line: int

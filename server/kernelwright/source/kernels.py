@@ -19,6 +19,5 @@ def find_kernels(document: Document) -> tuple[Kernel, ...]:
     aliases = aliases_of(document)
     parts = [Part(piece.line, outline(piece.source, aliases)) for piece in document.pieces]
     file = File.of(parts, frozenset(lines_by_entry(document.text)))
-    version = document.hash
-    found = [*triton_kernels(file, version), *torch_modules(file, version), *torch_functions(file, version)]
+    found = [*triton_kernels(file), *torch_modules(file), *torch_functions(file)]
     return tuple(sorted(found, key=lambda kernel: kernel.start_line))

@@ -96,12 +96,6 @@ def function_entry(placed: Placed) -> Entry:
     return Entry(function.name, placed.line + function.start_line, placed.line + function.end_line)
 
 
-@functools.lru_cache(maxsize=4096)
-def facts_of(placed: Placed) -> Facts:
-    """A function's facts with lines counted in the file."""
-    return shifted(placed.function.facts, placed.line)
-
-
 def shifted(facts: Facts, line: int, in_loop: bool = False) -> Facts:
     if not (facts.accesses or facts.loops or facts.reductions or facts.dots):
         return facts
@@ -128,7 +122,6 @@ def kernel_of(
     language: Language,
     line: int,
     found: Function | Class,
-    version: str,
     *,
     entry: Entry | None,
     launches: tuple[Launch, ...] = (),
@@ -142,7 +135,6 @@ def kernel_of(
         end_line=line + found.end_line,
         name_line=line + found.name_line,
         name_column=found.name_column,
-        text_hash=version,
         entry=entry.name if entry else None,
         entry_start_line=entry.start_line if entry else None,
         entry_end_line=entry.end_line if entry else None,

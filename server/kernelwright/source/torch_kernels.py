@@ -1,25 +1,26 @@
 """PyTorch modules and functions as Kernels."""
 
-from kernelwright.source.definitions import Function
-from kernelwright.source.linked import Entry, File, facts_of, function_entry, is_support, kernel_of
+import functools
+
+from kernelwright.source.definitions import Class, Function
+from kernelwright.source.linked import Entry, File, Placed, function_entry, is_support, kernel_of, shifted
 from kernelwright.values import Facts, Kernel, Language
 
 
-def torch_modules(file: File, version: str) -> list[Kernel]:
+def torch_modules(file: File) -> list[Kernel]:
     forwards = {p.function.owner: p for p in file.functions if p.function.owner and p.function.name == "forward"}
     modules = file.modules & file.with_forward
-    kernels = []
-    for name, (line, found) in file.classes.items():
-        if name not in modules:
-            continue
-        forward = forwards.get(name)
-        facts = facts_of(forward) if forward else Facts()
-        entry = Entry(name, line + found.start_line, line + found.end_line)
-        kernels.append(kernel_of(Language.TORCH, line, found, version, entry=entry, facts=facts, is_module=True))
-    return kernels
+    return [_module(line, found, forwards.get(name)) for name, (line, found) in file.classes.items() if name in modules]
 
 
-def torch_functions(file: File, version: str) -> list[Kernel]:
+@functools.lru_cache(maxsize=4096)
+def _module(line: int, found: Class, forward: Placed | None) -> Kernel:
+    facts = shifted(forward.function.facts, forward.line) if forward else Facts()
+    entry = Entry(found.name, line + found.start_line, line + found.end_line)
+    return kernel_of(Language.TORCH, line, found, entry=entry, facts=facts, is_module=True)
+
+
+def torch_functions(file: File) -> list[Kernel]:
     kernels = []
     for placed in file.functions:
         function = placed.function
@@ -28,10 +29,14 @@ def torch_functions(file: File, version: str) -> list[Kernel]:
         # A function that a person's workload calls stays a kernel when its maths has moved into a launcher.
         moved = function.name in file.called and not function.launches and _calls_launcher(file, function)
         if (function.tensor_maths and not function.launches) or moved:
-            facts = facts_of(placed)
-            entry = function_entry(placed)
-            kernels.append(kernel_of(Language.TORCH, placed.line, function, version, entry=entry, facts=facts))
+            kernels.append(_function(placed))
     return kernels
+
+
+@functools.lru_cache(maxsize=4096)
+def _function(placed: Placed) -> Kernel:
+    facts = shifted(placed.function.facts, placed.line)
+    return kernel_of(Language.TORCH, placed.line, placed.function, entry=function_entry(placed), facts=facts)
 
 
 def _calls_launcher(file: File, function: Function) -> bool:

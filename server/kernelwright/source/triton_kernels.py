@@ -3,7 +3,7 @@
 import dataclasses
 import functools
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from kernelwright.source.bodies import NAME
 from kernelwright.source.definitions import Function, RawLaunch
@@ -12,26 +12,15 @@ from kernelwright.source.linked import Entry, File, Placed, function_entry, is_s
 from kernelwright.values import Estimate, Facts, Kernel, Language, Launch
 
 
-@dataclass(frozen=True, eq=False)
-class _Identified:
-    """An Estimate as a cache key: compared by identity, for it holds a mapping."""
+class _Site(NamedTuple):
+    """One launch of a kernel; `line` is where its piece begins, `function` what stands around it."""
 
-    value: Estimate
-
-
-_UNKNOWN = _Identified(Estimate())
-
-
-@dataclass(frozen=True)
-class _Site:
-    """One launch of a kernel, with the function around it."""
-
-    launch: Launch
     raw: RawLaunch
-    placed: Placed | None
+    line: int
+    function: Function | None
 
 
-def triton_kernels(file: File, version: str) -> list[Kernel]:
+def triton_kernels(file: File) -> list[Kernel]:
     written = {p.function.name: p for p in file.functions if p.function.uses_triton}
     sites = _sites(file, written)
     jit = {
@@ -41,38 +30,45 @@ def triton_kernels(file: File, version: str) -> list[Kernel]:
     }
     unlaunched = {name for name in jit if not sites[name]}
     helpers = {used for name, p in jit.items() for used in p.function.mentions & unlaunched if used != name}
-    kernels = []
-    for name, placed in jit.items():
-        if name in helpers:
-            continue
-        entry = _entry(file, sites[name])
-        used = _helpers_of(placed, jit, helpers)
-        launcher = next((s for s in sites[name] if s.placed and entry and s.placed.function.name == entry.name), None)
-        estimate = _UNKNOWN
-        if launcher is not None and launcher.placed is not None:
-            functions = tuple((p.function, looped) for p, looped in used)
-            estimate = _estimate(placed.function, functions, launcher.placed.function, launcher.raw)
-        facts = _linked_facts(placed, used, _configs(file, placed.function), estimate)
-        kernels.append(
-            kernel_of(
-                Language.TRITON,
-                placed.line,
-                placed.function,
-                version,
-                entry=entry,
-                launches=tuple(site.launch for site in sites[name]),
-                facts=facts,
-            )
+    return [
+        _kernel(
+            placed,
+            tuple(sites[name]),
+            _entry(file, sites[name]),
+            _helpers_of(placed, jit, helpers),
+            _configs(file, placed.function),
         )
-    return kernels
+        for name, placed in jit.items()
+        if name not in helpers
+    ]
 
 
 @functools.lru_cache(maxsize=4096)
-def _estimate(
-    kernel: Function, helpers: tuple[tuple[Function, bool], ...], launcher: Function, raw: RawLaunch
-) -> _Identified:
-    facts = functools.reduce(lambda facts, helper: _merged(facts, helper[0].facts), helpers, kernel.facts)
-    return _Identified(estimate_triton(facts, kernel.assignments, raw, launcher))
+def _kernel(
+    placed: Placed,
+    sites: tuple[_Site, ...],
+    entry: Entry | None,
+    helpers: tuple[tuple[Placed, bool], ...],
+    configs: int,
+) -> Kernel:
+    """The Kernel, with the facts of its helpers and the work as its launcher's sizes say it."""
+    facts = placed.function.facts
+    estimate = Estimate()
+    launcher = next((s for s in sites if s.function and entry and s.function.name == entry.name), None)
+    if launcher is not None and launcher.function is not None:
+        together = functools.reduce(lambda facts, helper: _merged(facts, helper[0].function.facts), helpers, facts)
+        estimate = estimate_triton(together, placed.function.assignments, launcher.raw, launcher.function)
+    facts = shifted(facts, placed.line)
+    for helper, in_loop in helpers:
+        facts = _merged(facts, shifted(helper.function.facts, helper.line, in_loop))
+    return kernel_of(
+        Language.TRITON,
+        placed.line,
+        placed.function,
+        entry=entry,
+        launches=tuple(map(_launch, sites)),
+        facts=dataclasses.replace(facts, autotune_configs=configs, estimate=estimate),
+    )
 
 
 def _sites(file: File, written: Mapping[str, Placed]) -> dict[str, list[_Site]]:
@@ -83,10 +79,10 @@ def _sites(file: File, written: Mapping[str, Placed]) -> dict[str, list[_Site]]:
         local = dict(placed.function.assignments)
         for raw in placed.function.launches:
             for name in _launched(file, raw, local, written):
-                sites[name].append(_Site(_launch(raw, placed.line, _qualified(placed.function), local), raw, placed))
+                sites[name].append(_Site(raw, placed.line, placed.function))
     for line, raw in file.loose:
         for name in _launched(file, raw, {}, written):
-            sites[name].append(_Site(_launch(raw, line, None, {}), raw, None))
+            sites[name].append(_Site(raw, line, None))
     return sites
 
 
@@ -103,9 +99,11 @@ def _launched(file: File, raw: RawLaunch, local: Mapping[str, str], written: Map
     return ()
 
 
-def _launch(raw: RawLaunch, line: int, function: str | None, local: Mapping[str, str]) -> Launch:
-    grid = local.get(raw.grid, raw.grid)
-    return Launch(raw.line + line, function, grid, raw.args, dict(raw.kwargs))
+def _launch(site: _Site) -> Launch:
+    raw = site.raw
+    local = dict(site.function.assignments) if site.function else {}
+    function = _qualified(site.function) if site.function else None
+    return Launch(raw.line + site.line, function, local.get(raw.grid, raw.grid), raw.args, dict(raw.kwargs))
 
 
 def _qualified(function: Function) -> str:
@@ -125,11 +123,11 @@ def _entry(file: File, sites: list[_Site]) -> Entry | None:
 
 def _entry_of(file: File, site: _Site) -> Entry | None:
     """What a workload can call to come to this launch: a function, a module class, or what applies an autograd.Function."""
-    if site.placed is None:
+    function = site.function
+    if function is None:
         return None
-    function = site.placed.function
     if function.owner is None:
-        return None if is_support(function) else function_entry(site.placed)
+        return None if is_support(function) else function_entry(Placed(site.line, function))
     line, owner = file.classes.get(function.owner, (0, None))
     if owner is None:
         return None
@@ -158,17 +156,6 @@ def _helpers_of(placed: Placed, jit: Mapping[str, Placed], helpers: set[str]) ->
             used[name] = looped or name in caller.called_in_loops
             open_.append((jit[name].function, used[name]))
     return tuple((jit[name], in_loop) for name, in_loop in used.items())
-
-
-@functools.lru_cache(maxsize=4096)
-def _linked_facts(
-    placed: Placed, helpers: tuple[tuple[Placed, bool], ...], configs: int, estimate: _Identified
-) -> Facts:
-    """A kernel's facts with those of its helpers, lines counted in the file."""
-    facts = shifted(placed.function.facts, placed.line)
-    for helper, in_loop in helpers:
-        facts = _merged(facts, shifted(helper.function.facts, helper.line, in_loop))
-    return dataclasses.replace(facts, autotune_configs=configs, estimate=estimate.value)
 
 
 def _merged(facts: Facts, helper: Facts) -> Facts:

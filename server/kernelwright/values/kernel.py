@@ -107,7 +107,6 @@ class Kernel:
     end_line: int
     name_line: int
     name_column: int
-    text_hash: str
     entry: str | None = None
     entry_start_line: int | None = None
     entry_end_line: int | None = None

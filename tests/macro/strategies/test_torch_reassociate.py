@@ -22,7 +22,6 @@ from kernelwright.values import (
     Workload,
     WorkloadSource,
     apply,
-    digest,
 )
 
 HEAD = """\
@@ -48,7 +47,7 @@ def observe(text: str, call: str, entry: str = "Model") -> Observation:
     workload = Workload(WorkloadSource.LINES, entry, (Case(0, 0, call),))
     graph = capture(Capture(Subject("/nowhere/model.py", text, workload)), lambda stage: None)
     assert isinstance(graph, Graph)
-    kernel = Kernel(Language.TORCH, entry, 0, text.count("\n"), 0, 0, digest(text), entry=entry, is_module=True)
+    kernel = Kernel(Language.TORCH, entry, 0, text.count("\n"), 0, 0, entry=entry, is_module=True)
     return Observation("/nowhere/model.py", text, kernel, workload, CPU, graph)
 
 

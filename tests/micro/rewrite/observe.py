@@ -5,7 +5,7 @@ from pathlib import Path
 from kernelwright.macro.strategy import Observation
 from kernelwright.proof.jobs import Capture, Subject
 from kernelwright.proof.worker.capture import capture
-from kernelwright.values import CPU, Graph, Kernel, Language, Workload, WorkloadSource, digest
+from kernelwright.values import CPU, Graph, Kernel, Language, Workload, WorkloadSource
 
 
 def captured(text: str, entry: str = "Model") -> Graph:
@@ -16,6 +16,6 @@ def captured(text: str, entry: str = "Model") -> Graph:
 
 def observe(text: str, entry: str = "Model") -> Observation:
     lines = len(text.splitlines())
-    kernel = Kernel(Language.TORCH, entry, 0, lines, 0, 0, digest(text), entry, is_module=True)
+    kernel = Kernel(Language.TORCH, entry, 0, lines, 0, 0, entry, is_module=True)
     workload = Workload(WorkloadSource.KERNELBENCH, entry)
     return Observation("module.py", text, kernel, workload, CPU, captured(text, entry))

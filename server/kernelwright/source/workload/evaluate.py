@@ -238,6 +238,6 @@ def _error(text: str, node: ast.AST, message: str) -> WorkloadError:
     def column(offset: int) -> int:
         return len(encoded[:offset].decode("utf-8", "replace"))
 
-    start = getattr(node, "col_offset", 0)
-    end = getattr(node, "end_col_offset", None) or start + 1
-    return WorkloadError(message, column(start), column(end))
+    start = column(getattr(node, "col_offset", 0))
+    end = column(getattr(node, "end_col_offset", None) or 0)
+    return WorkloadError(message, start, max(end, start + 1))  # the end may be on another line
