@@ -8,12 +8,23 @@ from kernelwright.proof.worker.bench import Bench, NotAccepted, Undecidable
 from kernelwright.proof.worker.cases import INTERPRETER_ELEMENTS, Variation
 from kernelwright.proof.worker.failed import JobFailed
 from kernelwright.proof.worker.inputs import Inputs, from_call, from_functions, map_leaves
+from kernelwright.proof.worker.properties import with_property
 
 INTERPRETER_MOST = 1 << 22  # elements beyond which one call takes minutes in Triton's interpreter
 
 
 def make_inputs(bench: Bench, variation: Variation) -> Inputs:
-    """The variation's arguments; get_inputs() is the baseline's, never the candidate's. Raises JobFailed."""
+    """The variation's arguments; get_inputs() is the baseline's, never the candidate's. Raises JobFailed, NotAccepted."""
+    made = _random_inputs(bench, variation)
+    if not variation.data:
+        return made
+    special = with_property(made, variation.data)
+    if special is None:
+        raise NotAccepted  # no tensor that the property would change
+    return special
+
+
+def _random_inputs(bench: Bench, variation: Variation) -> Inputs:
     try:
         if variation.call is not None:
             return from_call(variation.call, device=bench.device, seed=variation.seed, scale=variation.scale)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from kernelwright.proof.worker.failed import JobFailed
+from kernelwright.proof.worker.properties import PROPERTIES
 from kernelwright.proof.worker.subject import case_call
 from kernelwright.values import Call, TensorSpec, Workload
 
@@ -14,6 +15,7 @@ _INTEGER = re.compile(r"(?<![\w.])\d+(?![\w.])")
 _SHIFT = re.compile(r"(?<![\w.])(\d+)\s*<<\s*(\d{1,2})(?![\w.])")
 _SMALLEST_SIZE = 16  # smaller literals are dims, kernel sizes and flags rather than sizes
 _MOST_DERIVED = 7
+_PROPERTY_ELEMENTS = 1 << 18
 INTERPRETER_ELEMENTS = 1 << 13  # of one call's tensors in Triton's interpreter, where a program takes milliseconds
 
 
@@ -24,7 +26,8 @@ class Variation:
     `derived` sizes were not asked for by anybody: the baseline may refuse them, and then they do not count.
     `perturbed`: parameters that are all alike (a bias of zeros) are given other values in baseline and candidate.
     `poisoned`: the candidate runs once more on allocations full of NaN. `finite`: counts only where the baseline's
-    output is finite.
+    output is finite. `data`: the property of the inputs (see properties), random where empty. `reweighted`: all floating
+    parameters are given other values.
     """
 
     label: str
@@ -36,19 +39,25 @@ class Variation:
     perturbed: bool = False
     poisoned: bool = False
     finite: bool = False
+    data: str = ""
+    reweighted: bool = False
 
     @property
     def described(self) -> str:
         scaled = f", inputs x {self.scale:g}" if self.scale != 1.0 else ""
         changed = ", constant parameters changed" if self.perturbed else ""
-        return f"{self.label}, seed {self.seed}{scaled}{changed}"
+        changed = ", all parameters changed" if self.reweighted else changed
+        data = f", {self.data}" if self.data else ""
+        return f"{self.label}, seed {self.seed}{scaled}{data}{changed}"
 
 
 def plan(workload: Workload, *, seeds: int, first_seed: int, most_elements: int | None = None) -> list[Variation]:
     """All variations, the most telling first. `most_elements` caps the tensors of one call (for the interpreter)."""
     texts = [case.text for case in workload.cases]
     if not texts:
-        return _around(Variation("get_inputs()", None, first_seed), seeds) + _batches(first_seed + seeds)
+        batches = _batches(first_seed + seeds)
+        small = Variation("get_inputs() with batch 2", None, first_seed + seeds + 1, rows=2, derived=True)
+        return _around(Variation("get_inputs()", None, first_seed), seeds) + batches + _properties(small)
     texts[0] = _SHIFT.sub(lambda m: str(int(m.group(1)) << int(m.group(2))), texts[0])  # so that it has boundaries, too
     long_rows: tuple[str, ...] = ()
     if most_elements is not None:
@@ -67,7 +76,9 @@ def plan(workload: Workload, *, seeds: int, first_seed: int, most_elements: int 
         if text not in texts
     ]
     around = _around(first, seeds)
-    return [*around[:2], *others, *long, *around[2:], *boundaries]
+    small = shrunk(texts[0], min(_PROPERTY_ELEMENTS, most_elements or _PROPERTY_ELEMENTS))
+    special = _properties(Variation(small, case_call(small), first_seed + 3, derived=True))
+    return [*around[:2], *others, *long, *around[2:], *boundaries, *special]
 
 
 def elements(call: Call) -> int:
@@ -111,11 +122,19 @@ def _around(first: Variation, seeds: int) -> list[Variation]:
     """The same sizes: as they are, on other seeds with other parameters, and scaled."""
     count = max(seeds, 2)
     module = first.call is None or first.call.init_args is not None
-    more = [replace(first, seed=first.seed + i, perturbed=module) for i in range(1, count)]
+    more = [
+        replace(first, seed=first.seed + i, perturbed=module, reweighted=module and i == count - 1)
+        for i in range(1, count)
+    ]
     scaled = [replace(first, seed=first.seed + count, scale=scale, derived=True) for scale in (3.0, 0.01, -1.0)]
     # Far from zero a softmax without its maximum, or a variance as a difference of squares, overflows.
     scaled.append(replace(first, seed=first.seed + count, scale=100.0, derived=True, finite=True))
     return [replace(first, poisoned=True), *more, *scaled]
+
+
+def _properties(small: Variation) -> list[Variation]:
+    """Data of every kind, on sizes small enough to be cheap; it counts where the baseline's output is finite."""
+    return [replace(small, data=name, finite=True) for name in PROPERTIES]
 
 
 def _batches(seed: int) -> list[Variation]:

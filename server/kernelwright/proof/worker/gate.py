@@ -14,10 +14,11 @@ from kernelwright.proof.worker.cases import INTERPRETER_ELEMENTS, Variation, pla
 from kernelwright.proof.worker.compare import same_bits
 from kernelwright.proof.worker.failed import JobFailed
 from kernelwright.proof.worker.hosts.contender import Contender
-from kernelwright.proof.worker.inputs import Inputs, tensors_in
+from kernelwright.proof.worker.inputs import Inputs, map_leaves, tensors_in
 from kernelwright.proof.worker.judge import judge
 from kernelwright.proof.worker.observe import Observation, named_state, observe
 from kernelwright.proof.worker.pair import perturbed
+from kernelwright.proof.worker.properties import VIEWS
 from kernelwright.proof.worker.reference import in_fp64
 from kernelwright.proof.worker.subject import failure_of
 from kernelwright.proof.worker.tolerance import reduction_length
@@ -61,7 +62,7 @@ def examine(bench: Bench, contender: Contender, variation: Variation) -> None:
             _compare_once(bench, contender, variation, targets, inputs)
             return
         twins = [t for t in (targets.baseline, targets.double) if isinstance(t, torch.nn.Module)]
-        with perturbed(twins, variation.seed) as changed:
+        with perturbed(twins, variation.seed, everything=variation.reweighted) as changed:
             contender.set_state(targets, _state(targets, changed))
             _compare_once(bench, contender, variation, targets, inputs)
         contender.set_state(targets, _state(targets, changed))
@@ -86,6 +87,8 @@ def _compare_once(bench: Bench, contender: Contender, variation: Variation, targ
     length = reduction_length(inputs.tensors(), parameters, baseline.tensors())
     double = in_fp64(targets.double, inputs, baseline, seed=variation.seed)
     reference = double if isinstance(double, Observation) else None
+    if variation.data in VIEWS:
+        _takes_views(variation, targets.baseline, inputs, baseline, length)
     if variation.poisoned:
         _repeats(bench, variation, targets.baseline, inputs, baseline, reference, length)
     case = variation.described
@@ -93,7 +96,7 @@ def _compare_once(bench: Bench, contender: Contender, variation: Variation, targ
         if poisoned and _compiles(bench.trial.candidate):
             continue  # torch.compile steps aside under a dispatch mode: another path would be checked
         observed = contender.observe(targets, inputs, baseline, case=case, seed=variation.seed, poisoned=poisoned)
-        judged = judge(reference, baseline, observed, length)
+        judged = judge(reference, baseline, observed, length, any_layout=variation.data in VIEWS)
         del observed
         if judged.finding is not None:
             name = "nan-poison" if poisoned else judged.finding.name
@@ -116,6 +119,20 @@ def _baseline_run(bench: Bench, variation: Variation, target: Any, inputs: Input
     if variation.derived and (empty or infinite):
         raise NotAccepted
     return observed
+
+
+def _takes_views(variation: Variation, target: Any, views: Inputs, seen: Observation, length: int) -> None:
+    """A baseline that reads views as if they were contiguous returns something else on the same values laid out plainly."""
+    plain = [
+        map_leaves(lambda v: v.contiguous() if isinstance(v, torch.Tensor) else v, part)
+        for part in (views.args, views.kwargs)
+    ]
+    try:
+        expected = observe(target, Inputs(*plain), seed=variation.seed)
+    except Exception as error:
+        raise NotAccepted from error
+    if judge(None, expected, seen, length, any_layout=True).finding is not None:
+        raise NotAccepted
 
 
 def _repeats(
@@ -146,16 +163,44 @@ def _repeats(
 
 
 def _outputs_stay(bench: Bench, contender: Contender, variations: list[Variation]) -> None:
-    """A second call on other data must not overwrite what the first one returned (a static output buffer)."""
+    """Further calls on other data must not overwrite what the first one returned; the same data give the same answer."""
     first, second = variations[0], variations[1]
     targets, a, b = targets_for(bench, first), make_inputs(bench, first), make_inputs(bench, second)
     like = observe(targets.baseline, a, seed=first.seed)
-    if any(owner for _, owner in like.aliases):
-        return
-    before, after = contender.call_twice(targets, a, b, like, case=first.described, seed=first.seed)
-    if len(before) != len(after) or not all(same_bits(x, y) for x, y in zip(after, before, strict=True)):
-        detail = "the next call overwrites what the call before returned: the output is a buffer kept between calls"
+    aliasing = any(owner for _, owner in like.aliases)
+    before, after, again = contender.call_often(targets, a, b, like, case=first.described, seed=first.seed)
+    if not aliasing and not _same(before, after):
+        detail = "a later call overwrites what the call before returned: the output is a buffer kept between calls"
         raise Rejected(Check("alias", first.described, False, detail))
+    if _same(before, again):
+        words = "two calls on the same data and seed agree bit for bit"
+    else:
+        words = _not_repeated(bench, targets, a, like, first, before, again)
+    bench.checks.append(Check("determinism", first.described, True, words))
+
+
+def _not_repeated(
+    bench: Bench,
+    targets: Targets,
+    inputs: Inputs,
+    like: Observation,
+    first: Variation,
+    before: list[torch.Tensor],
+    again: list[torch.Tensor],
+) -> str:
+    """How far two calls are apart, for the verdict. Raises Rejected when the baseline repeats itself and this is far."""
+    itself = observe(targets.baseline, inputs, seed=first.seed)
+    length = reduction_length(inputs.tensors(), named_state(targets.baseline).values(), like.tensors())
+    judged = judge(None, Observation(before), Observation(again), length)
+    if judged.finding is not None and _same(like.tensors(), itself.tensors()):
+        raise Rejected(
+            Check("determinism", first.described, False, f"two calls on the same data: {judged.finding.detail}")
+        )
+    return f"two calls on the same data and seed differ: {judged.detail if judged.errors else 'like the baseline'}"
+
+
+def _same(left: list[torch.Tensor], right: list[torch.Tensor]) -> bool:
+    return len(left) == len(right) and all(same_bits(x, y) for x, y in zip(left, right, strict=True))
 
 
 def _gradients(bench: Bench, contender: Contender, first: Variation) -> None:

@@ -88,19 +88,24 @@ def inputs_in_double(inputs: Inputs) -> Inputs:
 
 
 @contextlib.contextmanager
-def perturbed(targets: list[Any], seed: int) -> Iterator[tuple[str, ...]]:
+def perturbed(targets: list[Any], seed: int, *, everything: bool = False) -> Iterator[tuple[str, ...]]:
     """Within it the parameters and buffers that are all alike hold varied values, the same in every target; their names.
 
-    A bias of zeros or a scale of ones hides that it is not used. Positive constants (a variance) stay positive.
+    A bias of zeros or a scale of ones hides that it is not used. Positive constants (a variance) stay positive. With
+    `everything` all other floating-point ones are scaled, element by element, by 0.5 to 1.5: what was derived from them
+    at construction is then out of date.
     """
-    generator = torch.Generator().manual_seed(seed)
     changes: dict[str, torch.Tensor] = {}
     for name, tensor in _detached(targets[0]).items() if targets else ():
-        if not tensor.is_floating_point() or tensor.numel() == 0 or float(tensor.min()) != float(tensor.max()):
+        if not tensor.is_floating_point() or tensor.numel() == 0:
             continue
-        noise = torch.rand(tensor.shape, generator=generator, dtype=torch.float64)
-        value = float(tensor.reshape(-1)[0])
-        changes[name] = value * (0.5 + noise) if value else 0.5 * (noise - 0.5)
+        constant = float(tensor.min()) == float(tensor.max())
+        if not constant and not everything:
+            continue
+        generator = torch.Generator(tensor.device).manual_seed(seed)
+        noise = torch.rand(tensor.shape, generator=generator, dtype=torch.float64, device=tensor.device)
+        zero = constant and float(tensor.reshape(-1)[0]) == 0.0
+        changes[name] = 0.5 * (noise - 0.5) if zero else tensor.to(torch.float64) * (0.5 + noise)
     before = [
         {name: t.detach().clone() for name, t in named_state(target).items() if name in changes} for target in targets
     ]

@@ -13,7 +13,7 @@ from kernelwright.proof.worker.compare import same_bits
 from kernelwright.proof.worker.failed import JobFailed
 from kernelwright.proof.worker.hosts.messages import (
     Arm,
-    CallTwice,
+    CallOften,
     CarriesGradient,
     Collect,
     Construct,
@@ -23,13 +23,13 @@ from kernelwright.proof.worker.hosts.messages import (
     Loaded,
     Observe,
     Observed,
+    Often,
     Reply,
     Request,
     Sampled,
     SetState,
     State,
     TooSmall,
-    Twice,
 )
 from kernelwright.proof.worker.hosts.parcels import room_for
 from kernelwright.proof.worker.hosts.remote import Host
@@ -41,6 +41,7 @@ from kernelwright.values import Check, Failure, FailureKind
 
 T = TypeVar("T", bound=Reply)
 
+_MANY_CALLS, _SMALL = 12, 64 << 20  # further calls before an output is looked at again, up to so many bytes of it
 _MUCH_MORE = 4  # an answer of more than so many times the baseline's bytes is not one
 
 
@@ -123,15 +124,18 @@ class Contender:
         self._clean(observed)
         return self._observation(observed, inputs, like)
 
-    def call_twice(
+    def call_often(
         self, targets: Targets, first: Inputs, second: Inputs, like: Observation, *, case: str, seed: int
-    ) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
-        """The tensors of a first call's output as they were, and as they are after a second call on other data."""
+    ) -> tuple[list[torch.Tensor], list[torch.Tensor], list[torch.Tensor]]:
+        """The tensors of a first output as they were, as they are after calls on other data, and the same call's again."""
         self.construct(targets)
         trees = ((first.args, first.kwargs), (second.args, second.kwargs))
-        one, two = self._host.pack(*trees, room=2 * room_for(like.tensors()))
-        twice = self._ask(CallTwice(targets.number, one, two, case, seed), Twice)
-        return self._host.read(twice.before.tensors), self._host.read(twice.after)
+        size = room_for(like.tensors())
+        one, two = self._host.pack(*trees, room=3 * size)
+        times = _MANY_CALLS if size <= _SMALL else 1
+        often = self._ask(CallOften(targets.number, one, two, times, case, seed), Often)
+        read = self._host.read
+        return read(often.before), read(often.after), read(often.again)
 
     def carries_gradient(self, targets: Targets, inputs: Inputs) -> str:
         """ "yes", "no", or the name of what a call with gradients enabled raises."""

@@ -24,7 +24,7 @@ from kernelwright.proof.worker.hosts import channel
 from kernelwright.proof.worker.hosts.arena import open_arena
 from kernelwright.proof.worker.hosts.messages import (
     Arm,
-    CallTwice,
+    CallOften,
     CarriesGradient,
     Collect,
     Construct,
@@ -35,6 +35,7 @@ from kernelwright.proof.worker.hosts.messages import (
     Loaded,
     Observe,
     Observed,
+    Often,
     Refused,
     Reply,
     Request,
@@ -42,7 +43,6 @@ from kernelwright.proof.worker.hosts.messages import (
     Sampled,
     SetState,
     TooSmall,
-    Twice,
     UseArena,
 )
 from kernelwright.proof.worker.hosts.parcels import DoesNotFit, Parcel, described, filled, put, view
@@ -132,8 +132,8 @@ def _answer(room: Room, request: Request, descriptor: int | None) -> Reply:
             return Done()
         case Observe():
             return _observe(room, request)
-        case CallTwice():
-            return _call_twice(room, request)
+        case CallOften():
+            return _call_often(room, request)
         case CarriesGradient(key=key, inputs=parcel):
             return Done(_carries_gradient(room.targets[key], _inputs(room, parcel)))
         case Arm():
@@ -197,17 +197,22 @@ def _observe(room: Room, request: Observe) -> Reply:
     )
 
 
-def _call_twice(room: Room, request: CallTwice) -> Reply:
+def _call_often(room: Room, request: CallOften) -> Reply:
     target, first, second = room.targets[request.key], _inputs(room, request.first), _inputs(room, request.second)
+    same = Inputs(clone(first.args), clone(first.kwargs))
     seed_everything(request.seed)
-    output = target(*clone(first.args), **clone(first.kwargs))
+    output = target(*first.args, **first.kwargs)
     kept = [t.clone() for t in tensors_in(output)]
-    target(*second.args, **second.kwargs)
+    for _ in range(request.times):
+        target(*clone(second.args), **clone(second.kwargs))
+    after = [t.clone() for t in tensors_in(output)]  # the call below may put back what these calls have overwritten
+    seed_everything(request.seed)
+    again = target(*same.args, **same.kwargs)
     _settle(room)
-    tree, after = described(output)
-    sent = put([*kept, *after], _arena(room))
+    sent = put([*kept, *after, *tensors_in(again)], _arena(room))
     _settle(room)
-    return Twice(Returned(tree, sent[: len(kept)]), sent[len(kept) :])
+    count = len(kept)
+    return Often(sent[:count], sent[count : 2 * count], sent[2 * count :])
 
 
 def _carries_gradient(target: Any, inputs: Inputs) -> str:

@@ -74,12 +74,13 @@ class Observe:
 
 
 @dataclass(frozen=True)
-class CallTwice:
-    """Call on `first`, then on `second`; the first output as it was and as it is then. Answered by Twice, or Refused."""
+class CallOften:
+    """Call on `first`, `times` on `second`, and on `first` again. Answered by Often, or Refused."""
 
     key: int
     first: Parcel
     second: Parcel
+    times: int
     case: str
     seed: int
 
@@ -116,7 +117,7 @@ class Collect:
     """The output of the last sample's last call. Answered by Observed."""
 
 
-Request = Load | UseArena | Construct | SetState | Observe | CallTwice | CarriesGradient | Arm | Fire | Collect
+Request = Load | UseArena | Construct | SetState | Observe | CallOften | CarriesGradient | Arm | Fire | Collect
 
 
 @dataclass(frozen=True)
@@ -153,9 +154,12 @@ class Observed:
 
 
 @dataclass(frozen=True)
-class Twice:
-    before: Returned
+class Often:
+    """The tensors of the first output as they were, as they are after the further calls, and those of the last output."""
+
+    before: tuple[Sent, ...]
     after: tuple[Sent, ...]
+    again: tuple[Sent, ...]
 
 
 @dataclass(frozen=True)
@@ -187,4 +191,4 @@ class TooSmall:
     needed: int
 
 
-Reply = Loaded | Done | Observed | Twice | Sampled | Refused | Failed | TooSmall
+Reply = Loaded | Done | Observed | Often | Sampled | Refused | Failed | TooSmall

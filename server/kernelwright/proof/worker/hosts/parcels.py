@@ -200,6 +200,8 @@ def _unusual(tensor: torch.Tensor) -> str:
     """What keeps the tensor's bytes from being sent, as the name of a type; empty for a plain tensor."""
     if type(tensor) not in (torch.Tensor, torch.nn.Parameter):
         return f"{type(tensor).__name__}, a tensor subclass that may compute later"
+    if type(tensor) is torch.Tensor and vars(tensor):
+        return f"tensor with its own {next(iter(vars(tensor)))}, which may compute later"
     if tensor.layout is not torch.strided:
         return f"{str(tensor.layout).removeprefix('torch.')} tensor"
     if tensor.is_quantized:
