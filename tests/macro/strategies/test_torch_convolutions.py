@@ -60,6 +60,13 @@ PAIRS = {
             "x = torch.tanh(self.conv(x) - 0.5) - 0.2\nreturn self.pool(x)", f"{CONV}\nself.pool = nn.AvgPool2d(2)"
         ),
         POINTWISE,
+        "sub, tanh, sub, avg_pool2d, contiguous",
+    ),
+    "pooled over tiles that overlap": (
+        module(
+            "x = torch.tanh(self.conv(x) - 0.5) - 0.2\nreturn self.pool(x)", f"{CONV}\nself.pool = nn.MaxPool2d(3, 2)"
+        ),
+        POINTWISE,
         "sub, tanh, sub",
     ),
 }  # fmt: skip
@@ -105,7 +112,7 @@ def test_the_pair_passes_the_gate() -> None:
 
 
 def test_a_pool_reads_what_the_fused_kernel_writes_without_a_conversion() -> None:
-    text, follower, label = PAIRS["pooled"]
+    text, follower, label = PAIRS["pooled over tiles that overlap"]
     after = together(text, follower, label)
     assert "contiguous_format" not in after
     assert "return self.pool(x).contiguous()" in after

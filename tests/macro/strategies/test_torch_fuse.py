@@ -79,7 +79,7 @@ def ruff(command: str, *options: str, text: str) -> str:
 
 def test_all_generated_code_is_formatted() -> None:
     definitions: dict[str, None] = {}
-    pointwise = (*fused_modules.POINTWISE, *layouts.TO_CONTIGUOUS, *layouts.TO_LAST, *layouts.BIASED)
+    pointwise = (*fused_modules.POINTWISE, *layouts.TO_CONTIGUOUS, *layouts.TO_LAST, *layouts.BIASED, *layouts.POOLED)
     rows = (*fused_modules.REDUCTIONS, *layouts.OVER_CHANNELS, *layouts.OVER_POSITIONS, *layouts.BIASED_ROWS)
     for strategy, modules in ((POINTWISE, pointwise), (ROWS, rows)):
         for one in modules:

@@ -206,3 +206,69 @@ BIASED_ROWS = [
         _CONV,
     ),
 ]
+
+_MAX, _MEAN = "self.pool = nn.MaxPool2d(2)", "self.pool = nn.AvgPool2d(3)"
+_EACH = "self.bias = nn.Parameter(torch.randn(4, 1, 1))"
+
+POOLED = [
+    FusedModule("after the layer", "x = self.conv(x)\nx = self.pool(x)\nreturn x", _PICTURE, f"{_CONV}\n{_MAX}"),
+    FusedModule(
+        "before and after",
+        "x = torch.tanh(x) - 0.5\nx = self.pool(x)\nreturn F.mish(x)",
+        "torch.randn(3, 4, 9, 6)",
+        _MAX,
+    ),
+    FusedModule(
+        "means",
+        "x = F.hardswish(x + self.bias)\nx = self.pool(x)\nreturn x * 2",
+        "torch.randn(1, 4, 11, 7)",
+        f"{_MEAN}\n{_EACH}",
+    ),
+    FusedModule(
+        "bias behind",
+        "x = self.pool(torch.relu(x))\nreturn x + self.bias",
+        "torch.randn(2, 4, 5, 3)",
+        f"{_MAX}\n{_EACH}",
+    ),
+    FusedModule(
+        "channels-last",
+        "x = F.gelu(x + self.bias)\nreturn self.pool(x)",
+        f"torch.randn(2, 4, 7, 8){LAST}",
+        f"{_MAX}\n{_EACH}",
+    ),
+    FusedModule(
+        "channels-last to contiguous",
+        f"x = self.conv(x{LAST})\nx = self.pool(torch.relu(x))\nx = F.mish(x)\nreturn x.contiguous()",
+        "torch.randn(2, 4, 9, 10)",
+        f"{_CONV}\n{_MEAN}",
+    ),
+    FusedModule(
+        "nothing but the conversion", "return self.pool(x).contiguous()", f"torch.randn(1, 70, 6, 7){LAST}", _MEAN
+    ),
+    FusedModule("one result", "return torch.sigmoid(F.max_pool2d(x, 2))", "torch.randn(2, 3, 3, 2)"),
+    FusedModule(
+        "a size of the module's own",
+        "return F.avg_pool2d(x.abs(), kernel_size=self.k)",
+        "torch.randn(2, 3, 5, 7)",
+        "self.k = (2, 2)",
+    ),
+    FusedModule(
+        "volume",
+        "x = F.leaky_relu(x * self.s)\nreturn F.max_pool3d(x, 2)",
+        "torch.randn(2, 3, 5, 4, 6)",
+        "self.s = nn.Parameter(torch.randn(3, 1, 1, 1))",
+    ),
+    FusedModule(
+        "channels-last volume",
+        "x = self.pool(x)\nreturn F.gelu(x).contiguous()",
+        f"torch.randn(1, 9, 4, 5, 7){LAST_3D}",
+        "self.pool = nn.AvgPool3d((2, 2, 2))",
+    ),
+    FusedModule(
+        "normalised",
+        "x = self.norm(x)\nx = self.pool(torch.relu(x))\nreturn x",
+        "torch.randn(2, 4, 6, 6)",
+        f"self.norm = nn.BatchNorm2d(4)\nself.norm.running_mean.normal_()\n{_MAX}",
+        mode="eval",
+    ),
+]

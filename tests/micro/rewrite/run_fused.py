@@ -73,7 +73,12 @@ def main():
             ):
                 if label != "fp32" and not small:
                     continue
-                found = problem(outputs(old, dtype, change), outputs(new, dtype, change), dtype)
+                try:
+                    expected = outputs(old, dtype, change)
+                except NotImplementedError:  # eager mode has no fp16 kernel of some pools on a CPU
+                    assert dtype is torch.float16
+                    continue
+                found = problem(expected, outputs(new, dtype, change), dtype)
                 if found:
                     problems[f"{name} ({label})"] = found
     json.dump(problems, sys.stdout)

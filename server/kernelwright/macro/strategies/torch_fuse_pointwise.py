@@ -4,6 +4,8 @@ from kernelwright.macro.strategy import Example, Family, Observation, Strategy
 from kernelwright.micro.rewrite.candidates import action_of, observed, pointwise_regions, region_of, within
 from kernelwright.micro.rewrite.naming import base_name
 from kernelwright.micro.rewrite.print_pointwise import VARIANTS, print_pointwise
+from kernelwright.micro.rewrite.print_pooled import print_pooled
+from kernelwright.micro.rewrite.print_pooled import tiles as pooled_tiles
 from kernelwright.micro.rewrite.print_transposing import print_transposing, tiles
 from kernelwright.micro.rewrite.regions import names_for
 from kernelwright.micro.rewrite.triton_printer import pointers
@@ -35,13 +37,17 @@ def _rewrite(observation: Observation, action: Action) -> tuple[Edits, ...] | Re
     program, edit = region.program, region.edit
     names = names_for(source, base_name(program))
     dtype = source.graph.value(program.domain.value).type.dtype
-    if program.transposes:
+    if region.pool:
+        pool = region.pool
+        kernels = [print_pooled(program, pool, dtype, names, t, observation.text) for t in pooled_tiles(program)]
+    elif program.transposes:
         kernels = [print_transposing(program, dtype, names, tile, observation.text) for tile in tiles(program)]
     else:
         kernels = [print_pointwise(program, dtype, names, *size, observation.text) for size in VARIANTS]
+    window = [region.pool.expression] if region.pool and region.pool.expression else []
     variants = []
     for printed in kernels:
-        call = edit.call(printed.call, pointers(program), program.scalars.values())
+        call = edit.call(printed.call, pointers(program), [*program.scalars.values(), *window])
         variants.append(edit.with_call(call, printed.definitions, ("torch", "triton", "tl"), printed.summary))
     return tuple(variants)
 
@@ -153,6 +159,9 @@ fp32 also for half types, and keeps NaN as torch does.
 A conversion between contiguous and channels-last tensors is such an operation too: the kernel reads a tile in one
 layout and writes it in the other, so that the conversion costs no pass of its own, and alone it may be faster than
 eager mode's copy.
+
+A max or mean pool over square tiles that adjoin joins the run around it: each result walks over its tile, and what is
+computed before the pool is never stored. Beside the pooled tensor such a kernel reads numbers and channel vectors only.
 
 PyTorch runs cuDNN's convolutions without their bias and adds it in a further pass over the result. Where nothing but the
 run reads that result, the convolution is called without its bias, by its function, and the kernel adds it; hooks of the

@@ -6,12 +6,14 @@ from dataclasses import replace
 
 from kernelwright.micro.rewrite.convolution_bias import Biased, biased_convolutions
 from kernelwright.micro.rewrite.eager_speed import headroom
+from kernelwright.micro.rewrite.growth import allowed_ops, grow, sinks_after
 from kernelwright.micro.rewrite.lowering import NotLowerable
 from kernelwright.micro.rewrite.ops import REDUCTIONS
+from kernelwright.micro.rewrite.pooled import POOLS, pooled_region, pooled_regions
 from kernelwright.micro.rewrite.program import Domain
 from kernelwright.micro.rewrite.reductions import domain_of
-from kernelwright.micro.rewrite.regions import FusedRegion, allowed_ops, grow, lower, measure, plan
-from kernelwright.micro.rewrite.source_map import SourceMap, references, source_map
+from kernelwright.micro.rewrite.regions import FusedRegion, lower, measure, plan
+from kernelwright.micro.rewrite.source_map import SourceMap, source_map
 from kernelwright.micro.rewrite.tensor_layout import CHANNELS_LAST, CONTIGUOUS, layout_of
 from kernelwright.micro.rewrite.tiles import MOST_CHANNELS
 from kernelwright.micro.rewrite.torch_region import region_output
@@ -34,6 +36,8 @@ def pointwise_regions(source: SourceMap) -> list[FusedRegion] | Refusal:
         if any(sink.id in region.nodes for region in found) or not sink.outputs:
             continue
         _consider(source, sink, _pointwise_domains(source.graph, sink, layouts), found, refusals)
+    for region in pooled_regions(source):
+        (found if isinstance(region, FusedRegion) else refusals).append(region)  # type: ignore[arg-type]
     return _ranked(found) or _why_none(refusals, "No run of pointwise operations is long enough to gain from fusing.")
 
 
@@ -46,7 +50,7 @@ def row_regions(source: SourceMap) -> list[FusedRegion] | Refusal:
         if anchor.op not in REDUCTIONS or any(anchor.id in region.nodes for region in found):
             continue
         domains = _row_domains(source.graph, anchor, layouts)
-        for sink in _sinks_after(source, anchor) if domains else ():
+        for sink in sinks_after(source, anchor) if domains else ():
             if _consider(source, sink, domains, found, refusals, anchor):
                 break
     return _ranked(found) or _why_none(refusals, "There is no reduction or normalisation over rows.")
@@ -118,17 +122,6 @@ def _planned(
     return FusedRegion(tuple(nodes), edit, output, program.domain, program, saved, kernels)
 
 
-def _sinks_after(source: SourceMap, anchor: Node) -> list[Node]:
-    """The nodes that could end a region with this reduction in it: down the only chain of readers, furthest first."""
-    reached, order = {anchor.id}, [anchor]
-    for node in source.graph.nodes[anchor.id + 1 :]:
-        makers = {m.id for m in (source.producers.get(v) for v in references(node)) if m is not None}
-        if makers & reached:
-            reached.add(node.id)
-            order.append(node)
-    return order[::-1][:40]
-
-
 def _layouts(graph: Graph) -> tuple[str, ...]:
     """The layouts in which a kernel may walk through memory."""
     last = any(layout_of(value.type) == CHANNELS_LAST for value in graph.values)
@@ -194,6 +187,8 @@ def region_of(source: SourceMap, action: Action, *, rows: bool) -> FusedRegion |
     nodes = tuple(int(n) for n in str(action.params.get("nodes", "")).split(",") if n)
     if not nodes or any(n >= len(source.graph.nodes) for n in nodes):
         return Refusal("The action belongs to another op graph; run the strategy again.")
+    if not rows and any(source.graph.nodes[n].op in POOLS for n in nodes):
+        return pooled_region(source, nodes)
     regions = [_region(source, nodes, domain) for domain in _domains_for(source.graph, nodes, rows=rows)]
     region = _most_saved(region for region in regions if isinstance(region, FusedRegion))
     refusals = (region for region in regions if isinstance(region, Refusal))

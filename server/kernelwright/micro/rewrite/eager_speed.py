@@ -29,12 +29,8 @@ _MAY_GAIN = (
 )
 
 
-_COPY_MAY_GAIN = (
-    0.5,
-    (
-        "Eager mode's copy between layouts touches neighbouring elements on one side only; a tile is whole lines on both."
-    ),
-)
+_COPY_MAY_GAIN = 1.0
+_COPY = "Eager mode's copy between layouts touches neighbours on one side only; a tile has whole lines on both."
 
 
 def converts_layout(graph: Graph, node: Node) -> bool:
@@ -69,7 +65,7 @@ def headroom(graph: Graph, nodes: Sequence[int], device: Device) -> tuple[float,
     for node in (graph.nodes[n] for n in nodes):
         domain = domain_of(graph, node) if node.op in REDUCTIONS else None
         if converts_layout(graph, node):
-            own, reason = _COPY_MAY_GAIN
+            own, reason = _COPY_MAY_GAIN, _COPY
         elif domain is None:
             own, reason = 0.03, _MAY_GAIN  # a pointwise op, which the reduction's kernel does beside
         else:

@@ -22,7 +22,11 @@ class Lowering(Scope):
 
     def run(self, nodes: Sequence[Node], output: int) -> Program:
         for node in nodes:
-            self._lower(node)
+            self.lower(node)
+        return self.program(nodes, output)
+
+    def program(self, nodes: Sequence[Node], output: int) -> Program:
+        """The Program of the nodes that have been lowered, which makes the Value `output`."""
         result = self.known.get(output)
         if result is None or result.level == SCALAR:
             raise NotLowerable("The region's result is not made by it.", nodes[-1])
@@ -55,7 +59,7 @@ class Lowering(Scope):
             return True
         return layout == CONTIGUOUS and self.domain.axes in ((1, 2), (2, len(self.domain.shape)))
 
-    def _lower(self, node: Node) -> None:
+    def lower(self, node: Node) -> None:
         if len(node.outputs) > 1 and node.op not in ("max", "min"):
             raise NotLowerable(f"{node.op} has several results.", node)
         if node.op in VIEWS:

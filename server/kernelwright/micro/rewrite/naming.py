@@ -30,7 +30,8 @@ _SILENT = frozenset({"tensor", "clone", "detach", "contiguous", "to"})
 _AT_MOST = 3
 
 _WORDS = {
-    "abs": "absolute value", "add": "add", "amax": "maximum", "amin": "minimum", "batch_norm": "batch norm",
+    "abs": "absolute value", "add": "add", "amax": "maximum", "amin": "minimum", "avg_pool": "average pool",
+    "batch_norm": "batch norm",
     "bias": "bias add", "celu": "CELU", "clamp": "clamp", "div": "divide", "elu": "ELU", "exp": "exponential",
     "ge": "comparison", "gelu": "GELU", "group_norm": "group norm", "gt": "comparison", "hinge_loss": "hinge loss",
     "huber_loss": "Huber loss", "instance_norm": "instance norm", "kl_div": "KL divergence", "l1_loss": "L1 loss",

@@ -53,7 +53,7 @@ def _channel_operand(low: Scope, id_: int, shape: tuple[int, ...], node: Node) -
     key = (id_, (terms, ELEMENT))
     if key not in low.operands:
         name = low.fresh(low.names.get(id_, f"input{id_}"))
-        low.operands[key] = Operand(name, id_, ELEMENT, value.type.dtype, terms, ((0, 1),), value.type.shape)
+        low.operands[key] = Operand(name, id_, ELEMENT, value.type.dtype, terms, ((0, 1),), value.type.shape, 1)
     return Known(low.operands[key].name, ELEMENT, shape)
 
 

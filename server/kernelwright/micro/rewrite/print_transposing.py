@@ -4,15 +4,12 @@ A tile of positions by channels is loaded and stored with neighbours of the resp
 exchanges it between the threads in shared memory.
 """
 
-import math
 from dataclasses import dataclass
 
 from kernelwright.micro.rewrite import triton_printer as tp
 from kernelwright.micro.rewrite.naming import in_words
-from kernelwright.micro.rewrite.program import Operand, Program, Term
+from kernelwright.micro.rewrite.program import Operand, Program
 from kernelwright.micro.rewrite.tensor_layout import CHANNELS_LAST
-
-_LOCALS = ("tiles", "item", "position", "channel", "channels_last", "contiguous", "mask")
 
 
 @dataclass(frozen=True)
@@ -42,25 +39,22 @@ def print_transposing(
     constants = tp.Constants()
     channels = constants.name(f"{main}.shape[1]", "CHANNELS")
     spatial = constants.name(f"{main}.shape[2:].numel()", "SPATIAL")
-    taken = {*tp.pointers(program).values(), *(line.name for line in program.lines), *program.scalars}
-    name = {local: next(n for n in (local, f"{local}_", f"tile_{local}_") if n not in taken) for local in _LOCALS}
-    item, position, channel, mask = (name[n] for n in ("item", "position", "channel", "mask"))
     start = "tl.program_id(0).to(tl.int64)" if tp.is_wide(program) else "tl.program_id(0)"
     loads = [
-        tp.load(program, o, index, f"{channel} < {channels}" if index == channel else mask)
-        for o, index in ((o, _index(program, o, name, constants)) for o in program.operands)
+        tp.load(program, o, index, f"channel < {channels}" if index == "channel" else "mask")
+        for o, index in ((o, _index(program, o, constants)) for o in program.operands)
     ]
     body = [
-        f"{name['tiles']} = tl.cdiv({spatial}, POSITIONS)",
-        f"{item} = {start} // {name['tiles']}",
-        f"{position} = {start} % {name['tiles']} * POSITIONS + tl.arange(0, POSITIONS)[:, None]",
-        f"{channel} = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)[None, :]",
-        f"{mask} = ({position} < {spatial}) & ({channel} < {channels})",
-        f"{name['channels_last']} = ({item} * {spatial} + {position}) * {channels} + {channel}",
-        f"{name['contiguous']} = ({item} * {channels} + {channel}) * {spatial} + {position}",
+        f"tiles = tl.cdiv({spatial}, POSITIONS)",
+        f"item = {start} // tiles",
+        f"position = {start} % tiles * POSITIONS + tl.arange(0, POSITIONS)[:, None]",
+        "channel = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)[None, :]",
+        f"mask = (position < {spatial}) & (channel < {channels})",
+        f"channels_last = (item * {spatial} + position) * {channels} + channel",
+        f"contiguous = (item * {channels} + channel) * {spatial} + position",
         *loads,
         *(f"{line.name} = {line.expression}" for line in program.lines),
-        f"tl.store(out_ptr + {name[program.result_layout]}, {program.result}, mask={mask})",
+        f"tl.store(out_ptr + {program.result_layout}, {program.result}, mask=mask)",
     ]
     tensors = list(tp.pointers(program).values())
     parameters = [
@@ -98,19 +92,13 @@ def print_transposing(
     return tp.Printed("\n\n\n".join(sources), launcher, summary)
 
 
-def _index(program: Program, operand: Operand, name: dict[str, str], constants: tp.Constants) -> str:
+def _index(program: Program, operand: Operand, constants: tp.Constants) -> str:
     """The operand's index in the tile: one for each channel, the place in either layout, or from the flat offset."""
     domain = program.domain
     if operand.terms is None:
-        return name[domain.layout]
-    if len(operand.terms) == 1 and _per_channel(operand.terms[0], program):
-        return name["channel"]
+        return domain.layout
+    if operand.axis == 1:
+        return "channel"
     if operand.shape == domain.shape:
-        return name["contiguous"]
-    return tp.index_text(program, operand, name[domain.layout], constants)
-
-
-def _per_channel(term: Term, program: Program) -> bool:
-    domain = program.domain
-    inner = 1 if domain.layout == CHANNELS_LAST else math.prod(domain.shape[2:])
-    return (term.inner, term.size, term.stride) == (inner, domain.shape[1], 1)
+        return "contiguous"
+    return tp.index_text(program, operand, domain.layout, constants)

@@ -68,7 +68,8 @@ class Term:
 class Operand:
     """A tensor that is loaded. `terms` index it from the flat element (or row) offset; None: by that offset itself.
 
-    `dims` are for each term the operand's own dims that it walks over.
+    `dims` are for each term the operand's own dims that it walks over; `axis` is the tensor's dim along which alone the
+    operand differs, if there is one.
     """
 
     name: str
@@ -78,6 +79,7 @@ class Operand:
     terms: tuple[Term, ...] | None = None
     dims: tuple[tuple[int, int], ...] = ()
     shape: tuple[int, ...] = ()
+    axis: int | None = None
 
 
 @dataclass(frozen=True)
@@ -131,3 +133,21 @@ class Program:
                 chosen.append(line)
                 wanted |= set(line.uses) - available
         return chosen[::-1]
+
+
+@dataclass(frozen=True)
+class Pool:
+    """A pool over adjoining square tiles in the middle of a Program whose result has the pool's shape.
+
+    The first `before` lines are computed for each element of a tile, the others of its `name`, which is the largest
+    `element` of the tile ("max") or their mean ("avg"). `window` is the tile's extent in each of `rank` dims, and how the
+    call writes it unless it is a literal.
+    """
+
+    kind: str
+    rank: int
+    window: int
+    expression: str
+    before: int
+    element: str
+    name: str

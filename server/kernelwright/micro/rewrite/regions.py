@@ -1,4 +1,4 @@
-"""Finds the regions of a graph that can become one kernel, and writes them: the shared half of the torch strategies."""
+"""A region of a graph that can become one kernel: its Program, its edit of the source, what it saves."""
 
 import math
 from collections.abc import Sequence
@@ -9,12 +9,12 @@ from kernelwright.micro.rewrite.eager_speed import converts_layout, eager_bytes
 from kernelwright.micro.rewrite.layout import free_names, import_conflict
 from kernelwright.micro.rewrite.lowering import Lowering, NotLowerable
 from kernelwright.micro.rewrite.normalisations import add_bias
-from kernelwright.micro.rewrite.ops import POINTWISE, REDUCTIONS, VIEWS
-from kernelwright.micro.rewrite.program import Domain, Program
+from kernelwright.micro.rewrite.ops import VIEWS
+from kernelwright.micro.rewrite.program import Domain, Pool, Program
 from kernelwright.micro.rewrite.sizes import result_shape, suffix
-from kernelwright.micro.rewrite.source_map import SourceMap
+from kernelwright.micro.rewrite.source_map import SourceMap, references
 from kernelwright.micro.rewrite.tensor_layout import CONTIGUOUS, layout_of
-from kernelwright.micro.rewrite.torch_region import RegionPlan, plan_region, region_inputs, region_output
+from kernelwright.micro.rewrite.torch_region import RegionPlan, plan_region, region_inputs
 from kernelwright.values import Graph, Node, Refusal
 
 # Kernels that eager mode runs for one op; what is not listed runs one.
@@ -44,6 +44,7 @@ class FusedRegion:
     program: Program
     saved_bytes: int
     kernels: int  # that eager mode launches
+    pool: Pool | None = None
 
 
 def lower(
@@ -59,18 +60,7 @@ def lower(
     With a plan its inputs and numbers carry the source's names. Raises NotLowerable.
     """
     inside = [graph.nodes[n] for n in sorted(nodes)]
-    inputs = region_inputs(graph, nodes)
-    main = _main_value(graph, inputs, domain)
-    if main is None:
-        layout = domain.layout.replace("_", "-")
-        raise NotLowerable(f"No {layout} input of the region has its full size.", inside[0])
-    domain = replace(domain, value=main, shape=graph.value(main).type.shape, axes=_axes(graph, main, domain))
-    names = {v: kernel_name(text) for v, text in plan.names.items()} if plan else {}
-    names |= {one.bias: bias_name(plan.names[one.bias]) for one in biased if plan}
-    lowering = Lowering(graph, domain, _unique(names), plan.scalars if plan else {}, plan.names if plan else None)
-    lowering.operand(main, "element", graph.value(main).type.shape, inside[0])
-    for one in biased:
-        add_bias(lowering, one.node, one.bias)
+    lowering = started(graph, nodes, domain, plan, biased)
     program = lowering.run(inside, output)
     for operand in program.operands:
         for term in operand.terms or ():
@@ -81,6 +71,25 @@ def lower(
     elif program.result_shape != domain.shape:
         raise NotLowerable("The result has another shape than the region's main input.", inside[-1])
     return program
+
+
+def started(
+    graph: Graph, nodes: Sequence[int], domain: Domain, plan: RegionPlan | None, biased: Sequence[Biased]
+) -> Lowering:
+    """A Lowering that has loaded the region's main input and added the biases. Raises NotLowerable."""
+    first = graph.nodes[min(nodes)]
+    main = _main_value(graph, region_inputs(graph, nodes), domain)
+    if main is None:
+        layout = domain.layout.replace("_", "-")
+        raise NotLowerable(f"No {layout} input of the region has its full size.", first)
+    domain = replace(domain, value=main, shape=graph.value(main).type.shape, axes=_axes(graph, main, domain))
+    names = {v: kernel_name(text) for v, text in plan.names.items()} if plan else {}
+    names |= {one.bias: bias_name(plan.names[one.bias]) for one in biased if plan}
+    lowering = Lowering(graph, domain, _unique(names), plan.scalars if plan else {}, plan.names if plan else None)
+    lowering.operand(main, "element", domain.shape, first)
+    for one in biased:
+        add_bias(lowering, one.node, one.bias)
+    return lowering
 
 
 def _main_value(graph: Graph, inputs: Sequence[int], domain: Domain) -> int | None:
@@ -130,96 +139,11 @@ def _unique(names: dict[int, str]) -> dict[int, str]:
     return unique
 
 
-def grow(
-    source: SourceMap, sink: Node, domain: Domain, allowed: frozenset[str], anchor: Node | None = None
-) -> tuple[int, ...]:
-    """The largest set of nodes that ends in `sink` and becomes one kernel over `domain`: () when there is none.
-
-    With an `anchor` the set holds everything on the way from the anchor to the sink.
-    """
-    graph = source.graph
-    region = _between(source, anchor, sink) if anchor else {sink.id}
-    if any(graph.nodes[n].op not in allowed or graph.nodes[n].where is None for n in region):
-        return ()
-    if not _fits(source, region, domain):
-        # What stands between may fit only together with what makes its other inputs.
-        region |= _with_makers(source, sink, region, allowed)
-        if not _fits(source, region, domain):
-            return ()
-    changed = True
-    while changed:
-        changed = False
-        for node in reversed(graph.nodes[: sink.id]):
-            if node.id in region or not _may_fuse(source, node, region, allowed):
-                continue
-            if _fits(source, region | {node.id}, domain):
-                region.add(node.id)
-                changed = True
-                continue
-            more = _with_makers(source, node, region, allowed)
-            if len(more) > 1 and _fits(source, region | more, domain):
-                region |= more
-                changed = True
-    return tuple(sorted(region))
-
-
-def _fits(source: SourceMap, nodes: set[int], domain: Domain) -> bool:
-    """Whether the nodes have one result and lower to one kernel over `domain`."""
-    output = region_output(source, nodes)
-    if isinstance(output, Refusal):
-        return False
-    try:
-        lower(source.graph, tuple(nodes), output, domain)
-    except NotLowerable:
-        return False
-    return True
-
-
-def _between(source: SourceMap, anchor: Node, sink: Node) -> set[int]:
-    """The nodes on the ways from `anchor` to `sink`, both included."""
-    after = {anchor.id}
-    for node in source.graph.nodes[anchor.id + 1 : sink.id + 1]:
-        if any(v in source.producers and source.producers[v].id in after for v in _reads(node)):
-            after.add(node.id)
-    before = {sink.id}
-    for node in reversed(source.graph.nodes[: sink.id]):
-        if any(user.id in before for v in node.outputs for user in source.users.get(v, ())):
-            before.add(node.id)
-    return after & before
-
-
-def _with_makers(source: SourceMap, node: Node, region: set[int], allowed: frozenset[str]) -> set[int]:
-    """The node with all nodes that only it and the region need, for results that fit only together."""
-    more = {node.id}
-    for earlier in reversed(source.graph.nodes[: node.id]):
-        if _may_fuse(source, earlier, region | more, allowed):
-            more.add(earlier.id)
-    return more
-
-
-def _may_fuse(source: SourceMap, node: Node, region: set[int], allowed: frozenset[str]) -> bool:
-    """Whether the node has a Triton form, a place in the source, and no reader outside the region."""
-    if node.op not in allowed or node.where is None:
-        return False
-    used = [user.id for v in node.outputs for user in source.users.get(v, ())]
-    if not used or any(user not in region for user in used):
-        return False
-    if any(v in source.graph.outputs for v in node.outputs):
-        return False
-    return not node.inplace or _own_result(source, node)
-
-
-def _own_result(source: SourceMap, node: Node) -> bool:
+def own_result(source: SourceMap, node: Node) -> bool:
     """An in-place op may be fused when it overwrites an intermediate result that nothing else sees."""
-    first = next(iter(_reads(node)), None)
+    first = next(references(node), None)
     maker = source.producers.get(first) if first is not None else None
     return maker is not None and maker.op not in VIEWS and len(source.users.get(first, ())) == 1
-
-
-def _reads(node: Node) -> tuple[int, ...]:
-    from kernelwright.micro.rewrite.source_map import references
-
-    return tuple(references(node))
 
 
 def in_place_hazard(source: SourceMap, nodes: Sequence[int]) -> Refusal | None:
@@ -231,14 +155,14 @@ def in_place_hazard(source: SourceMap, nodes: Sequence[int]) -> Refusal | None:
                 user.inplace
                 and user.id not in inside
                 and min(inside) < user.id < max(inside)
-                and _reads(user)[0] == id_
+                and next(references(user)) == id_
             ):
                 return Refusal(
                     "An input is changed in place in the middle of the region.", user.where and user.where.start_line
                 )
     for n in inside:
         node = source.graph.nodes[n]
-        if node.inplace and not _own_result(source, node):
+        if node.inplace and not own_result(source, node):
             return Refusal(f"{node.op} changes its argument in place.", _line(node))
     return None
 
@@ -279,11 +203,6 @@ def _bytes(graph: Graph, value: int) -> int:
 
 def _line(node: Node) -> int | None:
     return node.where.start_line if node.where else None
-
-
-def allowed_ops(*, reductions: bool) -> frozenset[str]:
-    ops = frozenset(POINTWISE) | VIEWS | {"batch_norm"}
-    return ops | REDUCTIONS if reductions else ops
 
 
 def plan(source: SourceMap, nodes: Sequence[int], biased: Sequence[Biased] = ()) -> RegionPlan | Refusal:

@@ -14,10 +14,11 @@ FLOATS = frozenset({"float32", "float16", "bfloat16"})
 _OTHERS = frozenset({"bool", "int64", "int32", "int16", "int8", "uint8"})
 # Names that printed kernels and launchers use themselves.
 _OWN = frozenset(
-    {"out", "mask", "row", "rows", "offsets", "columns", "positions", "item", "tiles", "strips", "outer", "inner", "length",
-     "spatial", "n_rows", "n_elements", "start", "step", "last", "begin", "end", "part", "parts", "partial", "chunk",
-     "count", "steps", "delta", "value", "decay", "lane_max", "lane_sum", "lane_mean", "lane_count", "lane_squares",
-     "best", "place", "better", "extreme", "found", "grid"}
+    {"out", "mask", "row", "rows", "offsets", "columns", "positions", "position", "channel", "channels_last", "contiguous",
+     "item", "plane", "results", "corner", "front", "top", "left", "h", "i", "j", "tiles", "strips", "outer", "inner",
+     "length", "spatial", "n_rows", "n_elements", "n_results", "window", "shape", "start", "step", "last", "begin", "end",
+     "part", "parts", "partial", "chunk", "count", "steps", "delta", "value", "decay", "lane_max", "lane_sum", "lane_mean",
+     "lane_count", "lane_squares", "best", "place", "better", "extreme", "found", "grid"}
 )  # fmt: skip
 
 
@@ -109,28 +110,28 @@ class Scope:
         value = self.graph.value(id_)
         if value.type.dtype not in FLOATS | _OTHERS:
             raise NotLowerable(f"An input has dtype {value.type.dtype}.", node)
-        terms, dims = self._index(value.type, shape, level, node)
+        terms, dims, axis = self._index(value.type, shape, level, node)
         key = (id_, (terms, level))
         if key not in self.operands:
             name = self.fresh(self.names.get(id_, f"input{id_}"))
-            self.operands[key] = Operand(name, id_, level, value.type.dtype, terms, dims, value.type.shape)
+            self.operands[key] = Operand(name, id_, level, value.type.dtype, terms, dims, value.type.shape, axis)
         operand = self.operands[key]
         return Known(operand.name, level, shape, "bool" if operand.dtype == "bool" else "float")
 
     def _index(
         self, type_: TensorType, shape: tuple[int, ...], level: str, node: Node
-    ) -> tuple[tuple[Term, ...] | None, tuple[tuple[int, int], ...]]:
+    ) -> tuple[tuple[Term, ...] | None, tuple[tuple[int, int], ...], int | None]:
         """How an operand of `type_` is found from the flat offset into a dense tensor of `shape`.
 
         The numbers of rows count as those of a contiguous tensor do, in either layout.
         """
         full = self.domain.layout == CHANNELS_LAST and level == ELEMENT
         if type_.shape == shape and (is_channels_last(type_) if full else is_contiguous(type_)):
-            return None, ()
+            return None, (), None
         if math.prod(type_.shape) == math.prod(shape) and is_contiguous(type_) and not full:
-            return None, ()
+            return None, (), None
         if math.prod(type_.shape) == 1:
-            return (), ()
+            return (), (), None
         if not is_contiguous(type_):
             raise NotLowerable("An input is not contiguous.", node)
         if len(type_.shape) > len(shape):
@@ -156,7 +157,7 @@ class Scope:
                 continue
             terms.append(Term(inner_of[d], padded[d], own[d], after, position == 0))
             dims.append((d - lead, d - lead + 1))
-        return tuple(terms), tuple(dims)
+        return tuple(terms), tuple(dims), walked[0] if len(walked) == 1 else None
 
     def option(self, node: Node, name: str) -> str:
         """A number among the node's options as the kernel writes it."""

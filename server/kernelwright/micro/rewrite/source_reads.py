@@ -26,7 +26,7 @@ def check_reads(
     """
     stale: set[str] = set()
     for statement in block[min(block.index(s) for s in (*dirty, sink)) :]:
-        kept = {n for e in kept_expressions(statement) for n in ast.walk(e)}
+        kept = {n for e in kept_expressions(sink_tree if statement is sink else statement) for n in ast.walk(e)}
         if statement in dirty:
             _refuse_stale(stale & {n.id for n in kept if isinstance(n, ast.Name)}, statement)
             stale |= dirty[statement]

@@ -124,15 +124,26 @@ def _has_terms(program: Program, name: str, names: dict[int, str]) -> bool:
 
 def allocate(program: Program, main_dtype: str) -> str:
     """The line that makes the launcher's result."""
-    main = program.main.name
+    if program.result_level != "element":
+        shape = sizes.result_shape(program) or ""
+        inner = f"{shape}," if shape.count(", ") == 0 and shape else shape
+        return allocate_shape(program, main_dtype, f"({inner})")
+    format_ = f", memory_format={_memory_format(program, program.result_layout)}" if program.transposes else ""
+    return f"out = torch.empty_like({program.main.name}{_dtype(program, main_dtype)}{format_})"
+
+
+def allocate_shape(program: Program, main_dtype: str, shape: str) -> str:
+    """The line that makes a result of another shape than the main tensor's."""
+    main, dtype = program.main.name, _dtype(program, main_dtype)
+    if program.result_layout == CONTIGUOUS:
+        return f"out = {main}.new_empty({shape}{dtype})"
+    format_ = f"memory_format={_memory_format(program, program.result_layout)}"
+    return f"out = torch.empty({shape}{dtype or f', dtype={main}.dtype'}, device={main}.device, {format_})"
+
+
+def _dtype(program: Program, main_dtype: str) -> str:
     same = program.result_dtype == main_dtype and not program.casts
-    dtype = "" if same else f", dtype=torch.{program.result_dtype}"
-    if program.result_level == "element":
-        format_ = f", memory_format={_memory_format(program, program.result_layout)}" if program.transposes else ""
-        return f"out = torch.empty_like({main}{dtype}{format_})"
-    shape = sizes.result_shape(program) or ""
-    inner = f"{shape}," if shape.count(", ") == 0 and shape else shape
-    return f"out = {main}.new_empty(({inner}){dtype})"
+    return "" if same else f", dtype=torch.{program.result_dtype}"
 
 
 def _memory_format(program: Program, layout: str) -> str:

@@ -1,0 +1,104 @@
+"""Grows the largest set of nodes that ends in one node and becomes one kernel."""
+
+from kernelwright.micro.rewrite.ops import POINTWISE, REDUCTIONS, VIEWS
+from kernelwright.micro.rewrite.program import Domain
+from kernelwright.micro.rewrite.regions import lower, own_result
+from kernelwright.micro.rewrite.scope import NotLowerable
+from kernelwright.micro.rewrite.source_map import SourceMap, references
+from kernelwright.micro.rewrite.torch_region import region_output
+from kernelwright.values import Node, Refusal
+
+
+def allowed_ops(*, reductions: bool) -> frozenset[str]:
+    ops = frozenset(POINTWISE) | VIEWS | {"batch_norm"}
+    return ops | REDUCTIONS if reductions else ops
+
+
+def grow(
+    source: SourceMap, sink: Node, domain: Domain, allowed: frozenset[str], anchor: Node | None = None
+) -> tuple[int, ...]:
+    """The largest set of nodes that ends in `sink` and becomes one kernel over `domain`: () when there is none.
+
+    With an `anchor` the set holds everything on the way from the anchor to the sink.
+    """
+    graph = source.graph
+    region = _between(source, anchor, sink) if anchor else {sink.id}
+    if any(graph.nodes[n].op not in allowed or graph.nodes[n].where is None for n in region):
+        return ()
+    if not _fits(source, region, domain):
+        # What stands between may fit only together with what makes its other inputs.
+        region |= _with_makers(source, sink, region, allowed)
+        if not _fits(source, region, domain):
+            return ()
+    changed = True
+    while changed:
+        changed = False
+        for node in reversed(graph.nodes[: sink.id]):
+            if node.id in region or not _may_fuse(source, node, region, allowed):
+                continue
+            if _fits(source, region | {node.id}, domain):
+                region.add(node.id)
+                changed = True
+                continue
+            more = _with_makers(source, node, region, allowed)
+            if len(more) > 1 and _fits(source, region | more, domain):
+                region |= more
+                changed = True
+    return tuple(sorted(region))
+
+
+def _fits(source: SourceMap, nodes: set[int], domain: Domain) -> bool:
+    """Whether the nodes have one result and lower to one kernel over `domain`."""
+    output = region_output(source, nodes)
+    if isinstance(output, Refusal):
+        return False
+    try:
+        lower(source.graph, tuple(nodes), output, domain)
+    except NotLowerable:
+        return False
+    return True
+
+
+def _between(source: SourceMap, anchor: Node, sink: Node) -> set[int]:
+    """The nodes on the ways from `anchor` to `sink`, both included."""
+    after = {anchor.id}
+    for node in source.graph.nodes[anchor.id + 1 : sink.id + 1]:
+        if any(v in source.producers and source.producers[v].id in after for v in references(node)):
+            after.add(node.id)
+    before = {sink.id}
+    for node in reversed(source.graph.nodes[: sink.id]):
+        if any(user.id in before for v in node.outputs for user in source.users.get(v, ())):
+            before.add(node.id)
+    return after & before
+
+
+def sinks_after(source: SourceMap, anchor: Node) -> list[Node]:
+    """The nodes that could end a region with this reduction in it: down the only chain of readers, furthest first."""
+    reached, order = {anchor.id}, [anchor]
+    for node in source.graph.nodes[anchor.id + 1 :]:
+        makers = {m.id for m in (source.producers.get(v) for v in references(node)) if m is not None}
+        if makers & reached:
+            reached.add(node.id)
+            order.append(node)
+    return order[::-1][:40]
+
+
+def _with_makers(source: SourceMap, node: Node, region: set[int], allowed: frozenset[str]) -> set[int]:
+    """The node with all nodes that only it and the region need, for results that fit only together."""
+    more = {node.id}
+    for earlier in reversed(source.graph.nodes[: node.id]):
+        if _may_fuse(source, earlier, region | more, allowed):
+            more.add(earlier.id)
+    return more
+
+
+def _may_fuse(source: SourceMap, node: Node, region: set[int], allowed: frozenset[str]) -> bool:
+    """Whether the node has a Triton form, a place in the source, and no reader outside the region."""
+    if node.op not in allowed or node.where is None:
+        return False
+    used = [user.id for v in node.outputs for user in source.users.get(v, ())]
+    if not used or any(user not in region for user in used):
+        return False
+    if any(v in source.graph.outputs for v in node.outputs):
+        return False
+    return not node.inplace or own_result(source, node)
