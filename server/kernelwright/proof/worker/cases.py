@@ -21,7 +21,7 @@ INTERPRETER_ELEMENTS = 1 << 13  # of one call's tensors in Triton's interpreter,
 
 @dataclass(frozen=True)
 class Variation:
-    """One call of the gate. `call` None: get_inputs(), with `rows` of the leading dimension.
+    """One call of the gate. `call` None: get_inputs(), with `rows` of the leading dimension (at most, of special data).
 
     `derived` sizes were not asked for by anybody: the baseline may refuse them, and then they do not count.
     `perturbed`: parameters that are all alike (a bias of zeros) are given other values in baseline and candidate.
@@ -57,7 +57,10 @@ def plan(workload: Workload, *, seeds: int, first_seed: int, most_elements: int 
     if not texts:
         batches = _batches(first_seed + seeds)
         small = Variation("get_inputs() with batch 2", None, first_seed + seeds + 1, rows=2, derived=True)
-        return _around(Variation("get_inputs()", None, first_seed), seeds) + batches + _properties(small)
+        around = _around(Variation("get_inputs()", None, first_seed), seeds)
+        # Scaled inputs tell as much with few rows, which leaves time for more kinds of them.
+        few = [v if v.scale == 1.0 else replace(v, label="get_inputs(), 7 rows at most", rows=7) for v in around]
+        return few + batches + _properties(small)
     texts[0] = _SHIFT.sub(lambda m: str(int(m.group(1)) << int(m.group(2))), texts[0])  # so that it has boundaries, too
     long_rows: tuple[str, ...] = ()
     if most_elements is not None:

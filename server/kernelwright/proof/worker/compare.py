@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from kernelwright.proof.worker.tolerance import UNTRUSTED, allowed, rounding_floor
+from kernelwright.proof.worker.tolerance import FACTOR, UNTRUSTED, allowed, rounding_floor
 
 _CHUNK = 1 << 24  # elements compared at a time, in fp64: 128 MiB per operand
 _SAMPLE = 1 << 20
@@ -22,12 +22,16 @@ class Finding:
 
 @dataclass(frozen=True)
 class Errors:
-    """Largest absolute errors against the reference; `baseline` is None when the baseline is the reference."""
+    """Largest absolute errors against the reference; `baseline` is None when the baseline is the reference.
+
+    `own` is the baseline's largest relative error, None like `baseline`.
+    """
 
     candidate: float
     baseline: float | None
     detail: str
     weak: str = ""
+    own: float | None = None
 
 
 def structure(expected: Any, got: Any, where: str = "the output") -> Finding | None:
@@ -61,11 +65,12 @@ def same_form(expected: torch.Tensor, got: torch.Tensor, where: str) -> Finding 
 
 
 def values(
-    reference: torch.Tensor | None, baseline: torch.Tensor, candidate: torch.Tensor, length: int
+    reference: torch.Tensor | None, baseline: torch.Tensor, candidate: torch.Tensor, length: int, known: float = 0.0
 ) -> Errors | Finding:
     """Compare one output tensor of equal form. `reference` is the fp64 run's tensor, None when there is none.
 
-    `length`: terms summed per element. Floating values within kernelwright.proof.worker.tolerance, all others exactly;
+    `length`: terms summed per element. `known`: the baseline's largest relative error on other data of this size, which
+    counts where there is no reference. Floating values within kernelwright.proof.worker.tolerance, all others exactly;
     NaN and infinities where the baseline has them and nowhere else.
     """
     if baseline.numel() == 0:
@@ -83,7 +88,7 @@ def values(
         if own > UNTRUSTED:
             reference = None  # random numbers or a cast inside: the fp64 run computed something else
     if reference is None:
-        return _judged(baseline, baseline, candidate, scale, length, None, None)
+        return _judged(baseline, baseline, candidate, scale, length, None, None, known)
     return _judged(reference, baseline, candidate, scale, length, own, own_rms)
 
 
@@ -125,12 +130,15 @@ def _judged(
     length: int,
     own: float | None,
     own_rms: float | None,
+    known: float = 0.0,
 ) -> Errors | Finding:
     parity = _parity(reference, baseline, candidate)
     if parity is not None:
         return parity
     floor = rounding_floor(baseline.dtype, length)
     limit, rms_limit = allowed(floor, own), allowed(floor / 4, own_rms)
+    if own is None:  # the errors of both lie between them
+        limit, rms_limit = limit + (FACTOR + 1) * known, rms_limit + (FACTOR + 1) * known
     worst, at, rms, absolute = _errors(reference, candidate, baseline, scale)
     baseline_absolute = None if own is None else _errors(reference, baseline, baseline, scale)[3]
     compared = "the baseline (no fp64 reference here)" if own is None else "fp64"
@@ -141,7 +149,7 @@ def _judged(
         got, expected = float(candidate.reshape(-1)[at]), float(reference.reshape(-1)[at])
         spread = "" if not worst <= limit else f"; root mean square {rms:.2g}, {rms_limit:.2g} allowed"
         return Finding("values", f"{summary}{spread}; at {place}: {got:.6g} instead of {expected:.6g}")
-    return Errors(absolute, baseline_absolute, summary, _weakness(reference, scale, limit))
+    return Errors(absolute, baseline_absolute, summary, _weakness(reference, scale, limit), own)
 
 
 def _errors(

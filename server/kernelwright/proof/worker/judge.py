@@ -30,6 +30,11 @@ class Judged:
         return max((e.baseline for e in self.errors if e.baseline is not None), default=None)
 
     @property
+    def own(self) -> float | None:
+        """The baseline's largest relative error."""
+        return max((e.own for e in self.errors if e.own is not None), default=None)
+
+    @property
     def detail(self) -> str:
         """The evidence of the output with the largest error, with the note on what the data cannot show."""
         if not self.errors:
@@ -46,10 +51,11 @@ def judge(
     length: int,
     *,
     any_layout: bool = False,
+    known: float = 0.0,
 ) -> Judged:
     """Compare structure, form, values, changes to inputs and state, and sharing of memory, in that order.
 
-    `any_layout`: on inputs that are views nothing is asked of the strides of the outputs.
+    `any_layout`: on inputs that are views nothing is asked of the strides of the outputs. `known`: see compare.values.
     """
     found = structure(baseline.output, candidate.output)
     if found is not None:
@@ -67,7 +73,7 @@ def judge(
         found = same_form(base, cand, where)
         if found is not None and not (any_layout and found.name == "layout"):
             return Judged(found)
-        outcome = values(ref, base, cand, length)
+        outcome = values(ref, base, cand, length, known)
         if isinstance(outcome, Finding):
             return Judged(Finding(outcome.name, f"{where}: {outcome.detail}"))
         errors.append(outcome)
