@@ -26,12 +26,9 @@ def _is_constexpr(fragment: Fragment, parameter: ast.arg) -> bool:
 def ranged(fragment: Fragment) -> set[str]:
     """Names that are the length of a tl.arange: what makes a constexpr a block size."""
     return {
-        node.args[1].id
-        for node in fragment.nodes
-        if isinstance(node, ast.Call)
-        and fragment.called(node) == "triton.language.arange"
-        and len(node.args) == 2
-        and isinstance(node.args[1], ast.Name)
+        call.args[1].id
+        for name, call in fragment.calls
+        if name == "triton.language.arange" and len(call.args) == 2 and isinstance(call.args[1], ast.Name)
     }
 
 

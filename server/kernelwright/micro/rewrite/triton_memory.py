@@ -27,10 +27,8 @@ def touches(fragment: Fragment) -> tuple[Touch, ...]:
         sources.setdefault(name, []).append(value)
     names = {p.arg for p in parameters(definition)}
     found: list[Touch] = []
-    for node in fragment.nodes:
-        if not isinstance(node, ast.Call):
-            continue
-        kind, pointer = _access(fragment, node)
+    for name, node in fragment.calls:
+        kind, pointer = _access(name, node)
         if kind and pointer is not None:
             found.append(Touch(kind, _base(fragment, pointer, sources, names, frozenset()), node.lineno - 1))
     return tuple(sorted(found, key=lambda touch: touch.line))
@@ -48,8 +46,9 @@ def size_parameters(fragment: Fragment) -> tuple[str, ...]:
             found |= names_read(node)
         elif isinstance(node, ast.For):
             found |= names_read(node.iter)
-        elif fragment.called(node) in (_TL + "cdiv", "triton.cdiv"):
-            found |= names_read(node)
+    for name, call in fragment.calls:
+        if name in (_TL + "cdiv", "triton.cdiv"):
+            found |= names_read(call)
     return tuple(name for name in names if name in found)
 
 
@@ -61,8 +60,9 @@ def _index_names(fragment: Fragment) -> set[str]:
     for statement in statements(definition.body):
         if isinstance(statement, ast.For) and isinstance(statement.target, ast.Name):
             found.add(statement.target.id)
+    kinds = {call: name for name, call in fragment.calls}
     for name, value in assignments(definition):
-        called = {fragment.called(node) for node in ast.walk(value)}
+        called = {kinds[node] for node in ast.walk(value) if node in kinds}
         if _TL + "load" in called:
             continue
         if called & {_TL + "arange", _TL + "program_id"} or names_read(value) & found:
@@ -70,8 +70,7 @@ def _index_names(fragment: Fragment) -> set[str]:
     return found
 
 
-def _access(fragment: Fragment, call: ast.Call) -> tuple[str, ast.expr | None]:
-    name = fragment.called(call)
+def _access(name: str | None, call: ast.Call) -> tuple[str, ast.expr | None]:
     if name is not None and name.startswith(_TL):
         kind = name.removeprefix(_TL)
         if kind in ("load", "store") or kind.startswith("atomic_"):

@@ -24,6 +24,11 @@ class Fragment:
         """Every node of the definition, as ast.walk gives them."""
         return tuple(ast.walk(self.node))
 
+    @functools.cached_property
+    def calls(self) -> tuple[tuple[str | None, ast.Call], ...]:
+        """Every call of the definition with the canonical name of what it calls."""
+        return tuple((self.called(node), node) for node in self.nodes if isinstance(node, ast.Call))
+
     def offset(self, line: int, column: int) -> int:
         """The code point of an ast position (line from 1, column in utf-8 bytes)."""
         start = line_offset(self.text, line - 1)
