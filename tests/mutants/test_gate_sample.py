@@ -11,12 +11,12 @@ from kernelwright.proof.jobs import Limits
 # (kernel, operator, the beginning of the description, the check that must end it)
 SAMPLE = (
     ("triton_reverse_add", "dropped-mask", "dropped: mask=mask", "out-of-bounds"),
-    ("triton_reverse_add", "wrong-scale", "dropped: row *", "race"),
+    ("triton_reverse_add", "dropped-term", "dropped: + row * n", "race"),
     ("triton_reverse_add", "in-place", "the output is written over x", "inputs-unchanged"),
     ("triton_layer_norm", "off-by-one-bound", "bound of a comparison", "values"),
     ("triton_layer_norm", "wrong-stride", "stride of axis 0", "values"),
     ("torch_router", "stale-cache", "the first result for each shape", "values"),
-    ("torch_router", "wrong-axis", "another axis", "shape"),
+    ("torch_router", "wrong-axis", "another axis", "values"),
     ("torch_label_smoothing", "wrong-constant", "1.0 became 1.02", "values"),
     ("torch_label_smoothing", "dropped-mask", "masked_fill dropped", "values"),
     ("torch_group_norm", "wrong-reduction", "dropped: correction=0", "values"),
