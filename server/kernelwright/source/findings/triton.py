@@ -5,7 +5,7 @@ import functools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from kernelwright.source.findings.scope import Scope, Steps, dotted, range_step, source, statements
+from kernelwright.source.findings.scope import Scope, Steps, children, dotted, range_step, source, statements
 from kernelwright.source.findings.sizes import Size
 
 OPTIONS = frozenset(("num_warps", "num_stages", "num_ctas", "maxnreg", "grid", "warmup", "stream"))
@@ -93,7 +93,7 @@ class TritonUnit:
 
     @functools.cached_property
     def parents(self) -> dict[ast.AST, ast.AST]:
-        return {child: node for node in ast.walk(self.function) for child in ast.iter_child_nodes(node)}
+        return {child: node for node in (self.function, *self.nodes) for child in children(node)}
 
     def above(self, node: ast.AST) -> Iterator[ast.AST]:
         while (parent := self.parents.get(node)) is not None and parent is not self.function:
