@@ -156,6 +156,17 @@ def test_a_value_that_is_used_later_stays() -> None:
     assert "return fused_tanh_mul_add(y, y.sum())" in after
 
 
+def test_a_chain_of_methods_over_several_lines_is_one_region() -> None:
+    after = best(POINTWISE, module("x = x.sin(\n).mul(\n    self.scale\n).sigmoid()\nreturn x", "self.scale = 0.5"))
+    assert "x = fused_sin_mul_sigmoid(x, self.scale)\n        return x" in after
+
+
+def test_what_a_function_of_the_file_returns_is_an_input() -> None:
+    text = module("x = torch.sigmoid(squared(x))\nreturn x * 3")
+    after = best(POINTWISE, text.replace("class Model", "def squared(x):\n    return x @ x.T\n\n\nclass Model"))
+    assert "        x = squared(x)\n        return fused_sigmoid_mul(x)" in after
+
+
 def test_names_that_are_taken_are_not_taken_again() -> None:
     once = best(POINTWISE, module("x = torch.relu(x)\nx = x * 2\nx = x @ x.T\nx = torch.relu(x)\nx = x * 2\nreturn x"))
     twice = best(POINTWISE, once)

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from kernelwright.micro.rewrite.convolution_bias import Biased, biased_convolutions
-from kernelwright.micro.rewrite.eager_speed import headroom
+from kernelwright.micro.rewrite.eager_speed import converts_layout, headroom
 from kernelwright.micro.rewrite.growth import allowed_ops, grow, sinks_after
 from kernelwright.micro.rewrite.lowering import NotLowerable
 from kernelwright.micro.rewrite.ops import REDUCTIONS
@@ -33,7 +33,7 @@ def pointwise_regions(source: SourceMap) -> list[FusedRegion] | Refusal:
     found: list[FusedRegion] = []
     refusals: list[Refusal] = []
     for sink in reversed(source.graph.nodes):
-        if any(sink.id in region.nodes for region in found) or not sink.outputs:
+        if any(sink.id in region.nodes for region in found) or not sink.outputs or _does_nothing(source.graph, sink):
             continue
         _consider(source, sink, _pointwise_domains(source.graph, sink, layouts), found, refusals)
     for region in pooled_regions(source):
@@ -144,6 +144,11 @@ def _row_domains(graph: Graph, anchor: Node, layouts: Sequence[str]) -> tuple[Do
         return ()
     domains = (replace(domain, layout=layout) for layout in layouts)
     return tuple(d for d in domains if d.memory is not None and not (d.over_channels and d.length > MOST_CHANNELS))
+
+
+def _does_nothing(graph: Graph, node: Node) -> bool:
+    """Whether the node only makes sure of a layout: that of the launchers of fused kernels, for one."""
+    return node.op == "contiguous" and not converts_layout(graph, node)
 
 
 def _ranked(found: list[FusedRegion]) -> list[FusedRegion]:

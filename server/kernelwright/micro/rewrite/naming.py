@@ -90,17 +90,18 @@ def _with_kinds_of_adds(program: Program) -> str:
         return "".join(f"{op} " for op in ops)
     inputs = {operand.name: operand for operand in program.operands}
     made = {line.name for line in program.lines}
-    kinds = iter(_kind_of_add(line.expression.split(" + "), inputs, made) for line in sums)
+    full = program.domain.shape
+    kinds = iter(_kind_of_add(line.expression.split(" + "), inputs, made, full) for line in sums)
     return "".join(f"{next(kinds) if op == 'add' else op} " for op in ops)
 
 
-def _kind_of_add(terms: list[str], inputs: dict[str, Operand], made: set[str]) -> str:
+def _kind_of_add(terms: list[str], inputs: dict[str, Operand], made: set[str], full: tuple[int, ...]) -> str:
     given = [inputs[term] for term in terms if term in inputs]
     if len(terms) != 2 or not given:
         return "add"
-    if any(operand.terms for operand in given):
+    if any(operand.terms and operand.shape != full for operand in given):
         return "bias"
-    return "residual" if given[0].terms is None and made & set(terms) else "add"
+    return "residual" if given[0].terms != () and made & set(terms) else "add"
 
 
 def _is_silu(program: Program) -> bool:

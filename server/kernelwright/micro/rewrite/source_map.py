@@ -2,7 +2,7 @@
 
 import ast
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kernelwright.values import CodeSpan, Graph, Node, Refusal, TensorRef, digest
 from kernelwright.values.torch_calls import KEYWORDS, signature
@@ -132,6 +132,12 @@ def source_map(text: str, graph: Graph) -> SourceMap | Refusal:
     for line in lines:
         starts.append(starts[-1] + len(line))
     parents = {child: parent for parent in ast.walk(tree) for child in ast.iter_child_nodes(parent)}
+    empty = SourceMap(text, graph, tree, tuple(starts), lines, parents, {}, {}, {}, {}, _attributes(graph))
+    expressions: dict[CodeSpan, ast.AST] = {}
+    for item in ast.walk(tree):
+        if isinstance(item, ast.expr | ast.AugAssign):
+            expressions.setdefault(empty.span(item), item)
+    graph = _located(graph, empty, expressions)
     nodes_at: dict[CodeSpan, tuple[Node, ...]] = {}
     producers: dict[int, Node] = {}
     users: dict[int, tuple[Node, ...]] = {}
@@ -141,16 +147,25 @@ def source_map(text: str, graph: Graph) -> SourceMap | Refusal:
         producers |= dict.fromkeys(node.outputs, node)
         for id_ in dict.fromkeys(references(node)):
             users[id_] = (*users.get(id_, ()), node)
-    empty = SourceMap(
-        text, graph, tree, tuple(starts), lines, parents, nodes_at, {}, producers, users, _attributes(graph)
-    )
-    expressions: dict[CodeSpan, ast.AST] = {}
-    for item in ast.walk(tree):
-        if isinstance(item, ast.expr | ast.AugAssign):
-            expressions.setdefault(empty.span(item), item)
-    return SourceMap(
-        text, graph, tree, tuple(starts), lines, parents, nodes_at, expressions, producers, users, empty.attributes
-    )
+    return replace(empty, graph=graph, nodes_at=nodes_at, expressions=expressions, producers=producers, users=users)
+
+
+def _located(graph: Graph, source: SourceMap, expressions: Mapping[CodeSpan, ast.AST]) -> Graph:
+    """The graph with the whole expression of each method call that is broken before its name.
+
+    The interpreter gives the position of such a call from the name of the method on.
+    """
+    whole: dict[CodeSpan, CodeSpan] = {}
+    for span, item in expressions.items():
+        if isinstance(item, ast.Call) and isinstance(item.func, ast.Attribute):
+            function = source.span(item.func)
+            if function.start_line != function.end_line:
+                column = function.end_column - len(item.func.attr)
+                whole[CodeSpan(function.end_line, column, span.end_line, span.end_column)] = span
+    if not whole:
+        return graph
+    nodes = (replace(n, where=whole.get(n.where, n.where)) if n.where else n for n in graph.nodes)
+    return replace(graph, nodes=tuple(nodes))
 
 
 def _attributes(graph: Graph) -> dict[str, int]:

@@ -220,11 +220,11 @@ class _Planner:
     def _kept_expressions(self, tree: ast.AST) -> Iterator[ast.expr]:
         """The largest expressions inside a replaced one that make tensors by calls which are not replaced."""
         made = self.source.nodes_at.get(self.source.span(tree), ()) if hasattr(tree, "lineno") else ()
-        inner = [n for n in nodes_in(self.source, tree) if n.id not in self.nodes]
-        if not inner:
-            return
         if made and made[-1].id not in self.nodes and isinstance(tree, ast.expr):
             yield tree
+            return
+        if isinstance(tree, ast.Call) and not made and made_by(self.source, tree) is not None:
+            yield tree  # of a function in this file
             return
         for child in ast.iter_child_nodes(tree):
             yield from self._kept_expressions(child) if isinstance(child, ast.expr) else ()
