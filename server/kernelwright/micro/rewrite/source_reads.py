@@ -26,7 +26,9 @@ def check_reads(
     """
     stale: set[str] = set()
     for statement in block[min(block.index(s) for s in (*dirty, sink)) :]:
-        kept = {n for e in kept_expressions(sink_tree if statement is sink else statement) for n in ast.walk(e)}
+        changed = sink_tree if statement is sink else statement
+        ours = statement is sink or statement in dirty
+        kept = {n for e in kept_expressions(changed) for n in ast.walk(e)} if ours else set()
         if statement in dirty:
             _refuse_stale(stale & {n.id for n in kept if isinstance(n, ast.Name)}, statement)
             stale |= dirty[statement]

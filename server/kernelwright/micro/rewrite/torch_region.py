@@ -24,6 +24,7 @@ from kernelwright.micro.rewrite.source_scalars import collect_scalars, evaluatio
 from kernelwright.values import Edits, Graph, Node, Refusal, TextEdit, digest
 
 _LOOPS = (ast.For, ast.AsyncFor, ast.While, ast.comprehension, ast.Lambda, ast.GeneratorExp, ast.ListComp)
+_CONDITIONAL = (ast.IfExp, ast.BoolOp, ast.NamedExpr)
 
 
 @dataclass(frozen=True)
@@ -170,7 +171,7 @@ class _Planner:
             while parent is not None and parent is not function:
                 if isinstance(parent, _LOOPS):
                     raise NotEditable(f"{node.op} stands in a loop or comprehension.", _line(node))
-                if isinstance(parent, ast.IfExp | ast.BoolOp | ast.NamedExpr):
+                if isinstance(parent, _CONDITIONAL):
                     raise NotEditable(f"{node.op} stands in a conditional expression.", _line(node))
                 parent = self.source.parents.get(parent)
         return function
@@ -227,9 +228,10 @@ class _Planner:
             yield tree  # of a function in this file
             return
         for child in ast.iter_child_nodes(tree):
-            yield from self._kept_expressions(child) if isinstance(child, ast.expr) else ()
-            if isinstance(child, ast.keyword):
-                yield from self._kept_expressions(child.value)
+            for kept in self._kept_expressions(child) if isinstance(child, ast.expr | ast.keyword) else ():
+                if isinstance(tree, _CONDITIONAL):
+                    raise NotEditable("A call stands in a conditional expression.", kept.lineno - 1)
+                yield kept
 
     def _replace_statement(
         self,
