@@ -78,6 +78,9 @@ def test_the_server_starts_without_heavy_packages() -> None:
     program = "import sys, kernelwright.lsp.server; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.split()
     assert {"torch", "triton", "numpy", "litellm"} & set(loaded) == set()
+    later = {"engine", "source", "macro", "micro", "proof", "journal", "cli"}  # loaded when a file is opened
+    ours = [name.split(".") for name in loaded if name.startswith("kernelwright.")]
+    assert {parts[1] for parts in ours} & later == set()
 
 
 def test_every_module_says_what_it_is_for() -> None:

@@ -4,14 +4,18 @@ A strategy's action carries a command, because a job wants progress and a cancel
 quick fixes, which are cheap and need no proof.
 """
 
+from typing import TYPE_CHECKING
+
 from lsprotocol import types as lsp
 
 from kernelwright.lsp import quick_fix
 from kernelwright.lsp.applying import can_preview
 from kernelwright.lsp.session import Session
 from kernelwright.lsp.snapshot import Snapshot
-from kernelwright.macro.policy import Offer
 from kernelwright.values import Kernel, Refusal
+
+if TYPE_CHECKING:
+    from kernelwright.macro.policy import Offer
 
 OPTIMIZE = "refactor.rewrite.optimizeKernel"
 KINDS = (lsp.CodeActionKind.QuickFix, OPTIMIZE)
@@ -58,7 +62,7 @@ def _preview(about: dict[str, str]) -> lsp.CodeAction:
     return _action("Optimize kernel: next step (preview)", OPTIMIZE, command)
 
 
-def _strategy(offer: Offer, about: dict[str, str], missing: str, best: str | None) -> lsp.CodeAction:
+def _strategy(offer: "Offer", about: dict[str, str], missing: str, best: str | None) -> lsp.CodeAction:
     strategy = offer.strategy
     refused = offer.refusal.reason if offer.refusal is not None and not offer.refusal.pending else ""
     command = lsp.Command(strategy.title, "kernelwright.apply", arguments=[{**about, "strategy": strategy.id}])

@@ -4,8 +4,7 @@ from lsprotocol import types as lsp
 
 from kernelwright.lsp.session import Session
 from kernelwright.lsp.snapshot import Snapshot
-from kernelwright.proof.jobs import CompileResult
-from kernelwright.values import Kernel, Language, Refusal, Resources
+from kernelwright.values import Failure, Kernel, Language, Refusal, Resources
 
 
 def inlay_hint(session: Session, params: lsp.InlayHintParams) -> list[lsp.InlayHint]:
@@ -31,7 +30,7 @@ async def _compile(session: Session, snapshot: Snapshot, kernel: Kernel) -> None
     if isinstance(observation, Refusal):
         return
     answer = await engine.resources(observation)
-    if isinstance(answer, CompileResult):
+    if not isinstance(answer, Refusal | Failure):
         session.remember_resources(snapshot, kernel, answer.resources)
         session.client.refresh()
 

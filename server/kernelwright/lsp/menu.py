@@ -4,23 +4,22 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kernelwright.lsp.snapshot import Snapshot
-from kernelwright.macro.policy import Offer, Scored, candidates
-from kernelwright.macro.policy.expected_gain import expected_gain
-from kernelwright.macro.strategy import Observation
 from kernelwright.values import Kernel, Refusal
 
 if TYPE_CHECKING:
     from kernelwright.engine import Engine
+    from kernelwright.macro.policy import Offer, Scored
+    from kernelwright.macro.strategy import Observation
 
 
 @dataclass(frozen=True)
 class Menu:
-    observation: Observation
-    offers: tuple[Offer, ...]
-    ranking: tuple[Scored, ...]
+    observation: "Observation"
+    offers: "tuple[Offer, ...]"
+    ranking: "tuple[Scored, ...]"
 
     @property
-    def best(self) -> Scored | None:
+    def best(self) -> "Scored | None":
         """The Action that comes first; None when the policy would rather stop."""
         return self.ranking[0] if self.ranking and not self.ranking[0].is_stop else None
 
@@ -32,7 +31,7 @@ class Menu:
         return next((scored.reason for scored in self.ranking if scored.action.strategy == strategy), "")
 
     @property
-    def ordered(self) -> tuple[Offer, ...]:
+    def ordered(self) -> "tuple[Offer, ...]":
         """Offers that apply, best first; then those that wait for the op graph; then those that do not apply."""
         order = {}
         for place, scored in enumerate(self.ranking):
@@ -41,6 +40,9 @@ class Menu:
 
 
 def menu(engine: "Engine", snapshot: Snapshot, kernel: Kernel) -> Menu | Refusal:
+    from kernelwright.macro.policy import candidates
+    from kernelwright.macro.policy.expected_gain import expected_gain
+
     observation = engine.observe(snapshot.path, snapshot.text, kernel.name, kernel)
     if isinstance(observation, Refusal):
         return observation
@@ -57,7 +59,7 @@ def title_of(strategy: str) -> str:
     return found.title if found else strategy
 
 
-def _class(offer: Offer) -> int:
+def _class(offer: "Offer") -> int:
     if offer.refusal is None:
         return 0
     return 1 if offer.refusal.pending else 2

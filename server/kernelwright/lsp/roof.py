@@ -1,12 +1,16 @@
 """The side of the roofline in words, from what is known of a kernel without running it, and its share of the roof."""
 
+from typing import TYPE_CHECKING
+
 from kernelwright import words
-from kernelwright.macro.strategy import Observation
 from kernelwright.settings import Settings
 from kernelwright.values import Device, Measurement
 
+if TYPE_CHECKING:
+    from kernelwright.macro.strategy import Observation
 
-def sentence(observation: Observation, settings: Settings, measured: Measurement | None) -> str:
+
+def sentence(observation: "Observation", settings: Settings, measured: Measurement | None) -> str:
     """For the hover; empty when the work is not known. `measured` is a number that may be said, for the text as it is."""
     from kernelwright.source.roofline import bound
 
@@ -25,7 +29,7 @@ def sentence(observation: Observation, settings: Settings, measured: Measurement
     return f"{said}; it reaches {share} of the roof" if share else said
 
 
-def short(observation: Observation, settings: Settings, measured: Measurement | None) -> str:
+def short(observation: "Observation", settings: Settings, measured: Measurement | None) -> str:
     """For the lens: "memory-bound, 31 % of roof"."""
     from kernelwright.source.roofline import bound
 
@@ -37,7 +41,7 @@ def short(observation: Observation, settings: Settings, measured: Measurement | 
     return f"{side}, {share} of roof" if share else side
 
 
-def _work(observation: Observation):
+def _work(observation: "Observation"):
     from kernelwright.source.roofline import work_of, work_of_graph
 
     if observation.graph is not None:
@@ -45,7 +49,7 @@ def _work(observation: Observation):
     return work_of(observation.kernel, observation.workload) if observation.workload is not None else None
 
 
-def _device(observation: Observation, settings: Settings) -> tuple[Device, bool]:
+def _device(observation: "Observation", settings: Settings) -> tuple[Device, bool]:
     """The device of now where its ceilings are known, otherwise the one that facts are compiled for."""
     from kernelwright.observer import named_target
 

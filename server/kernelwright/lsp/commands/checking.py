@@ -1,5 +1,7 @@
 """`kernelwright.verify` and `kernelwright.measure`: the text as it is now, against its baseline."""
 
+from typing import TYPE_CHECKING
+
 from lsprotocol.types import ExecuteCommandParams, ProgressToken
 
 from kernelwright import words
@@ -8,10 +10,11 @@ from kernelwright.lsp.commands.answers import declined, sentence
 from kernelwright.lsp.commands.arguments import Subject, arguments, subject
 from kernelwright.lsp.results import Result, code_of, with_verdict
 from kernelwright.lsp.session import Session
-from kernelwright.proof.client import Priority
-from kernelwright.proof.jobs import TrialResult
 from kernelwright.values import Failure, FailureKind, Refusal
 from kernelwright.wire import Json, encode
+
+if TYPE_CHECKING:
+    from kernelwright.proof.jobs import TrialResult
 
 
 async def verify(session: Session, params: ExecuteCommandParams) -> Json:
@@ -30,16 +33,18 @@ async def _command(session: Session, params: ExecuteCommandParams, *, measure: b
     if isinstance(found, Refusal):
         return declined(session, found)
     answer = await check(session, found, measure=measure, token=params.work_done_token)
-    return encode(answer) if isinstance(answer, TrialResult) else declined(session, answer)
+    return declined(session, answer) if isinstance(answer, Refusal | Failure) else encode(answer)
 
 
 async def check(
     session: Session, about: Subject, *, measure: bool, token: ProgressToken | None = None, background: bool = False
-) -> TrialResult | Refusal | Failure:
+) -> "TrialResult | Refusal | Failure":
     """Runs the trial and shows what came of it at the kernel. A worker's failure is shown there too.
 
     What nobody asked for runs in the `background`: what a person asks for goes first.
     """
+    from kernelwright.proof.client import Priority
+
     snapshot, kernel = about.snapshot, about.kernel
     engine = session.engine(snapshot.path)
     answer = await jobs.run(
@@ -62,7 +67,9 @@ async def check(
     if isinstance(answer, Refusal) or (isinstance(answer, Failure) and answer.kind is FailureKind.CANCELLED):
         return answer
     code = code_of(snapshot.text, kernel, snapshot.kernels)
-    if isinstance(answer, TrialResult):
+    if isinstance(answer, Failure):
+        result = Result(kernel.name, code, snapshot.hash, failure=answer)
+    else:
         result = Result(
             kernel.name,
             code,
@@ -71,15 +78,13 @@ async def check(
             measurement=answer.measurement,
             unmeasured=answer.unmeasured if measure else "only its correctness was asked for",
         )
-    else:
-        result = Result(kernel.name, code, snapshot.hash, failure=answer)
     known = session.result(snapshot, kernel)
     session.remember(snapshot.uri, with_verdict(known[0] if known else None, result))
     diagnostics.publish(session, snapshot.uri)
     return answer
 
 
-def _told(answer: TrialResult | Refusal | Failure) -> str:
-    if isinstance(answer, TrialResult):
-        return words.result(answer.verdict, answer.measurement, answer.unmeasured)
-    return sentence(answer)
+def _told(answer: "TrialResult | Refusal | Failure") -> str:
+    if isinstance(answer, Refusal | Failure):
+        return sentence(answer)
+    return words.result(answer.verdict, answer.measurement, answer.unmeasured)
