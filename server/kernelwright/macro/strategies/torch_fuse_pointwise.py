@@ -1,7 +1,8 @@
 """Fuses a run of pointwise PyTorch operations, broadcasts included, into one Triton kernel with its launcher."""
 
+from kernelwright.macro.fusions import fusions
 from kernelwright.macro.strategy import Example, Family, Observation, Strategy
-from kernelwright.micro.rewrite.candidates import action_of, observed, pointwise_regions, region_of, within
+from kernelwright.micro.rewrite.candidates import observed, pointwise_regions, region_of
 from kernelwright.micro.rewrite.naming import base_name
 from kernelwright.micro.rewrite.print_pointwise import VARIANTS, print_pointwise
 from kernelwright.micro.rewrite.print_pooled import print_pooled
@@ -15,16 +16,7 @@ _ID = "torch.fuse-pointwise"
 
 
 def _applies(observation: Observation) -> tuple[Action, ...] | Refusal:
-    source = observed(observation.text, observation.graph)
-    if isinstance(source, Refusal):
-        return source
-    regions = pointwise_regions(source)
-    if isinstance(regions, Refusal):
-        return regions
-    inside = within(regions, source, observation.kernel.start_line, observation.kernel.end_line)
-    if not inside:
-        return Refusal("The pointwise operations stand outside this kernel.")
-    return tuple(action_of(_ID, source, region, observation.device) for region in inside)
+    return fusions(_ID, observation, pointwise_regions, "The pointwise operations stand outside this kernel.")
 
 
 def _rewrite(observation: Observation, action: Action) -> tuple[Edits, ...] | Refusal:

@@ -1,7 +1,8 @@
 """Fuses a row reduction or normalisation with the pointwise operations around it into one Triton kernel."""
 
+from kernelwright.macro.fusions import fusions
 from kernelwright.macro.strategy import Example, Family, Observation, Strategy
-from kernelwright.micro.rewrite.candidates import action_of, observed, region_of, row_regions, within
+from kernelwright.micro.rewrite.candidates import observed, region_of, row_regions
 from kernelwright.micro.rewrite.naming import base_name
 from kernelwright.micro.rewrite.print_rows import print_rows, row_length
 from kernelwright.micro.rewrite.print_split import print_split, splits
@@ -15,16 +16,7 @@ _ID = "torch.fuse-row-reduction"
 
 
 def _applies(observation: Observation) -> tuple[Action, ...] | Refusal:
-    source = observed(observation.text, observation.graph)
-    if isinstance(source, Refusal):
-        return source
-    regions = row_regions(source)
-    if isinstance(regions, Refusal):
-        return regions
-    inside = within(regions, source, observation.kernel.start_line, observation.kernel.end_line)
-    if not inside:
-        return Refusal("The reduction stands outside this kernel.")
-    return tuple(action_of(_ID, source, region, observation.device) for region in inside)
+    return fusions(_ID, observation, row_regions, "The reduction stands outside this kernel.")
 
 
 def _rewrite(observation: Observation, action: Action) -> tuple[Edits, ...] | Refusal:
