@@ -41,6 +41,19 @@ class Tile:
 
 
 @dataclass(frozen=True)
+class Setting:
+    """What one launch (or one configuration, `tuned`) gives the kernel's parameters and options, by name.
+
+    `numbers` are those of the `values` that are known. They stand in the unit's text number `segment`.
+    """
+
+    values: Mapping[str, ast.expr]
+    numbers: Mapping[str, int]
+    segment: int
+    tuned: bool
+
+
+@dataclass(frozen=True)
 class TritonUnit:
     function: ast.FunctionDef
     scope: Scope
@@ -114,11 +127,23 @@ class TritonUnit:
         return None if None in found else found
 
     @functools.cached_property
+    def settings(self) -> tuple[Setting, ...]:
+        """Those of every launch, then of every autotune configuration that is read here."""
+        launched = [({**site.bindings, **site.options}, site.scope, site.segment, False) for site in self.launches]
+        tuned = [(config.values, self.scope, 0, True) for config in self.configs or ()]
+        return tuple(
+            Setting(
+                values, {name: n for name, value in values.items() if (n := scope.number(value)) is not None}, *where
+            )
+            for values, scope, *where in (*launched, *tuned)
+        )
+
+    @functools.cached_property
     def geometries(self) -> tuple[dict[str, int], ...]:
         """The known numbers of parameters and options, once for every launch and configuration."""
         defaults = self._defaults()
-        launches = [self._launched(site) for site in self.launches] or [{}]
-        configs = [self._configured(config) for config in self.configs or ()] or [{}]
+        launches = [setting.numbers for setting in self.settings if not setting.tuned] or [{}]
+        configs = [setting.numbers for setting in self.settings if setting.tuned] or [{}]
         return tuple({**defaults, **launch, **config} for launch in launches for config in configs)
 
     def _defaults(self) -> dict[str, int]:
@@ -129,13 +154,6 @@ class TritonUnit:
             *zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True),
         ]
         return {a.arg: n for a, value in pairs if (n := self.scope.number(value)) is not None}
-
-    def _launched(self, site: LaunchSite) -> dict[str, int]:
-        pairs = {**site.bindings, **site.options}
-        return {name: n for name, value in pairs.items() if (n := site.scope.number(value)) is not None}
-
-    def _configured(self, config: Config) -> dict[str, int]:
-        return {name: n for name, value in config.values.items() if (n := self.scope.number(value)) is not None}
 
     def numbers(self, node: ast.expr) -> tuple[int, ...]:
         """Every value that an expression of the kernel takes over the geometries in which it is known."""

@@ -52,16 +52,11 @@ def _not_constexpr(unit: TritonUnit, call: ast.Call, name: str) -> Problem:
 
 
 def _passed(unit: TritonUnit, name: str) -> Iterator[Problem]:
-    for site in unit.launches:
-        passed = site.bindings.get(name)
-        value = site.scope.number(passed)
+    for setting in unit.settings:
+        value = setting.numbers.get(name)
         if value is not None and not _is_power_of_two(value):
-            yield Problem(passed, _words(name, value), site.segment, *_rounded(unit, passed, value))
-    for config in unit.configs or ():
-        passed = config.values.get(name)
-        value = unit.scope.number(passed)
-        if value is not None and not _is_power_of_two(value):
-            yield Problem(passed, _words(name, value), 0, *_rounded(unit, passed, value))
+            passed = setting.values[name]
+            yield Problem(passed, _words(name, value), setting.segment, *_rounded(unit, passed, value))
 
 
 def _words(name: str, value: int) -> str:

@@ -71,7 +71,7 @@ def _fits(unit: TritonUnit, site: LaunchSite, divisor: ast.expr, block: str) -> 
     passed = site.bindings.get(block)
     if passed is None:
         value = site.scope.number(divisor)
-        tuned = {unit.scope.number(c.values.get(block)) for c in unit.configs or ()}
+        tuned = {setting.numbers.get(block) for setting in unit.settings if setting.tuned}
         return value in tuned and len(tuned) == 1 if value is not None and tuned and None not in tuned else None
     a, b = site.scope.single(divisor), site.scope.single(passed)
     if source(a) == source(b):

@@ -5,7 +5,7 @@ import math
 from collections.abc import Iterator, Mapping
 
 from kernelwright.source.findings.rule import Change, Problem, Rule, Severity
-from kernelwright.source.findings.triton import TritonUnit, argument
+from kernelwright.source.findings.triton import Setting, TritonUnit, argument
 from kernelwright.values import Language
 
 _WARP = 32
@@ -15,21 +15,13 @@ _Tiles = frozenset[tuple[ast.expr | None, ...]]  # the extents of each pointer's
 
 def check(unit: TritonUnit) -> Iterator[Problem]:
     tiles = _tiles(unit)
-    for site in unit.launches:
-        warps, node = site.scope.number(site.options.get("num_warps")), site.options.get("num_warps")
-        if warps is not None and not unit.autotune:
-            known = {name: n for name, value in site.bindings.items() if (n := site.scope.number(value)) is not None}
-            yield from _judge(unit, tiles, node, warps, known, site.segment)
-    for config in unit.configs or ():
-        known = {name: n for name, value in config.values.items() if (n := unit.scope.number(value)) is not None}
-        if "num_warps" in known:
-            yield from _judge(unit, tiles, config.values["num_warps"], known["num_warps"], known, 0)
+    for setting in unit.settings:
+        if "num_warps" in setting.numbers and (setting.tuned or not unit.autotune):
+            yield from _judge(unit, tiles, setting)
 
 
-def _judge(
-    unit: TritonUnit, tiles: _Tiles | None, node: ast.expr, warps: int, known: Mapping[str, int], segment: int
-) -> Iterator[Problem]:
-    elements = _elements(unit, tiles, known)
+def _judge(unit: TritonUnit, tiles: _Tiles | None, setting: Setting) -> Iterator[Problem]:
+    warps, elements = setting.numbers["num_warps"], _elements(unit, tiles, setting.numbers)
     if elements is None or warps * _WARP <= elements:
         return
     enough = max(1, elements // _WARP)
@@ -37,7 +29,8 @@ def _judge(
         f"{warps} warps are {warps * _WARP} threads for a block of {elements} elements: the rest repeat the same work. "
         f"{enough} {'warp is' if enough == 1 else 'warps are'} enough."
     )
-    yield Problem(node, message, segment, f"Use num_warps={enough}", (Change(node, str(enough)),))
+    node = setting.values["num_warps"]
+    yield Problem(node, message, setting.segment, f"Use num_warps={enough}", (Change(node, str(enough)),))
 
 
 def _tiles(unit: TritonUnit) -> _Tiles | None:
