@@ -17,7 +17,12 @@ CASE = "f(randn(64, 512))"
 
 
 def test_the_same_text_is_not_faster() -> None:
-    measured = trial(ONCE, ONCE, CASE, measure=True).measurement
+    for _ in range(4):  # a machine that is busy with something else refuses to time, and says so
+        result = trial(ONCE, ONCE, CASE, measure=True)
+        if not result.unsteady:
+            break
+        assert "too busy to time on" in result.unmeasured
+    measured = result.measurement
     assert measured is not None
     assert measured.speedup_low <= measured.speedup <= measured.speedup_high
     assert measured.step_speedup_low < 1.05

@@ -4,7 +4,7 @@ from kernelwright.proof.jobs import Limits, Trial, TrialResult
 from kernelwright.proof.worker.trial import run_trial
 from kernelwright.values import Case, Workload, WorkloadSource
 
-QUICK = Limits(timing_budget=0.05, threads=1, seeds=2)
+QUICK = Limits(timing_budget=0.2, threads=1, seeds=2)
 
 
 def workload(*cases: str) -> Workload:

@@ -4,6 +4,7 @@ Every sample runs on data that no call has seen before, in memory at other addre
 compared with the baseline's, and the candidate cannot know which.
 """
 
+import gc
 from collections.abc import Mapping
 
 import torch
@@ -16,13 +17,17 @@ from kernelwright.proof.worker.cases import Variation, plan
 from kernelwright.proof.worker.failed import JobFailed
 from kernelwright.proof.worker.floor import compulsory, floor_ms, impossible
 from kernelwright.proof.worker.hosts.contender import Contender
+from kernelwright.proof.worker.hosts.parcels import room_for
 from kernelwright.proof.worker.inputs import Inputs
 from kernelwright.proof.worker.observe import Observation, named_state, observe
 from kernelwright.proof.worker.probe import cpu_name, probe
+from kernelwright.proof.worker.reference import free_bytes
 from kernelwright.proof.worker.sampling import TWIN, Samples, sampled
 from kernelwright.proof.worker.statistics import ratio_of_medians, timing_of
 from kernelwright.proof.worker.timing import clocks_of_gpu
 from kernelwright.values import Check, Failure, FailureKind, Measurement, digest
+
+_COPIES = 12  # of inputs and outputs together, in all processes; twice over for allocators that keep what they freed
 
 
 def measure(bench: Bench, contender: Contender, report: Report) -> Measurement:
@@ -30,10 +35,11 @@ def measure(bench: Bench, contender: Contender, report: Report) -> Measurement:
     variation = performance(bench)
     targets, inputs = targets_for(bench, variation), make_inputs(bench, variation)
     seen = observe(targets.baseline, inputs, seed=variation.seed)
+    _give_back_memory(bench)
     opened: list[Contender] = []
     try:
         contestants = {"candidate": contender}
-        for name, text in _others(bench).items():
+        for name, text in _others(bench, inputs, seen).items():
             opened.append(_trusted(bench, name, text, targets))
             contestants[name] = opened[-1]
         samples = sampled(bench, contestants, targets, inputs, seen, report)
@@ -63,14 +69,23 @@ def conditions(bench: Bench, inputs: Inputs) -> dict[str, str]:
     return {**named, "threads": str(torch.get_num_threads()), "caches": "warm"}
 
 
-def _others(bench: Bench) -> Mapping[str, str]:
+def _others(bench: Bench, inputs: Inputs, seen: Observation) -> Mapping[str, str]:
     """The texts to time beside the candidate; the previous one only where it is not the baseline.
 
-    The baseline twice: what two processes with the same text differ by is no speedup.
+    The baseline twice, where memory allows: what two processes with the same text differ by is no speedup.
     """
     trial = bench.trial
-    texts = {"baseline": trial.baseline, TWIN: trial.baseline}
+    texts = {"baseline": trial.baseline}
+    if _COPIES * (room_for(inputs.tensors()) + room_for(seen.tensors())) < free_bytes(inputs):
+        texts[TWIN] = trial.baseline
     return texts if trial.previous == trial.baseline else {**texts, "previous": trial.previous}
+
+
+def _give_back_memory(bench: Bench) -> None:
+    """What the gate's runs here have left cached is needed by the processes that are timed."""
+    gc.collect()
+    if bench.device == "cuda":
+        torch.cuda.empty_cache()
 
 
 def _trusted(bench: Bench, name: str, text: str, targets: Targets) -> Contender:

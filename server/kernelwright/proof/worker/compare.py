@@ -10,6 +10,7 @@ from kernelwright.proof.worker.tolerance import FACTOR, UNTRUSTED, allowed, roun
 
 _CHUNK = 1 << 24  # elements compared at a time, in fp64: 128 MiB per operand
 _SAMPLE = 1 << 20
+_FEW = 1024
 
 
 @dataclass(frozen=True)
@@ -65,13 +66,18 @@ def same_form(expected: torch.Tensor, got: torch.Tensor, where: str) -> Finding 
 
 
 def values(
-    reference: torch.Tensor | None, baseline: torch.Tensor, candidate: torch.Tensor, length: int, known: float = 0.0
+    reference: torch.Tensor | None,
+    baseline: torch.Tensor,
+    candidate: torch.Tensor,
+    length: int,
+    known: float = 0.0,
+    slack: float = 1.0,
 ) -> Errors | Finding:
     """Compare one output tensor of equal form. `reference` is the fp64 run's tensor, None when there is none.
 
-    `length`: terms summed per element. `known`: the baseline's largest relative error on other data of this size, which
-    counts where there is no reference. Floating values within kernelwright.proof.worker.tolerance, all others exactly;
-    NaN and infinities where the baseline has them and nowhere else.
+    `length`: terms summed per element. Floating values within kernelwright.proof.worker.tolerance, all others exactly;
+    NaN and infinities where the baseline has them and nowhere else. `known`: the baseline's largest relative error on
+    other data of this size, which counts where there is no reference. `slack` multiplies what is allowed.
     """
     if baseline.numel() == 0:
         return Errors(0.0, None, "empty")
@@ -88,8 +94,8 @@ def values(
         if own > UNTRUSTED:
             reference = None  # random numbers or a cast inside: the fp64 run computed something else
     if reference is None:
-        return _judged(baseline, baseline, candidate, scale, length, None, None, known)
-    return _judged(reference, baseline, candidate, scale, length, own, own_rms)
+        return _judged(baseline, baseline, candidate, scale, length, None, None, known, slack)
+    return _judged(reference, baseline, candidate, scale, length, own, own_rms, 0.0, slack)
 
 
 def typical_size(tensor: torch.Tensor, dtype: torch.dtype) -> float:
@@ -131,6 +137,7 @@ def _judged(
     own: float | None,
     own_rms: float | None,
     known: float = 0.0,
+    slack: float = 1.0,
 ) -> Errors | Finding:
     parity = _parity(reference, baseline, candidate)
     if parity is not None:
@@ -139,6 +146,9 @@ def _judged(
     limit, rms_limit = allowed(floor, own), allowed(floor / 4, own_rms)
     if own is None:  # the errors of both lie between them
         limit, rms_limit = limit + (FACTOR + 1) * known, rms_limit + (FACTOR + 1) * known
+    limit, rms_limit = limit * slack, rms_limit * slack
+    if baseline.numel() < _FEW:
+        rms_limit = limit  # the mean over few elements is hardly less than the largest of them
     worst, at, rms, absolute = _errors(reference, candidate, baseline, scale)
     baseline_absolute = None if own is None else _errors(reference, baseline, baseline, scale)[3]
     compared = "the baseline (no fp64 reference here)" if own is None else "fp64"

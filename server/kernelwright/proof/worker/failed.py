@@ -12,7 +12,8 @@ _POISON = re.compile(
     re.IGNORECASE,
 )
 _OUT_OF_MEMORY = re.compile(
-    r"out of memory|DefaultCPUAllocator: (can't|not enough)|CUDA_ERROR_OUT_OF_MEMORY|CUBLAS_STATUS_ALLOC_FAILED",
+    r"out of memory|DefaultCPUAllocator: (can't|not enough)|CUDA_ERROR_OUT_OF_MEMORY|CUBLAS_STATUS_ALLOC_FAILED"
+    r"|nvmlInit_v2_\(\) INTERNAL ASSERT",  # torch asks who holds the memory, and a confined process may not know
     re.IGNORECASE,
 )
 _OURS = ("torch", "triton", "numpy")  # the packages that the worker itself needs

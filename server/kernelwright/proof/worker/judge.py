@@ -52,10 +52,11 @@ def judge(
     *,
     any_layout: bool = False,
     known: float = 0.0,
+    slack: float = 1.0,
 ) -> Judged:
     """Compare structure, form, values, changes to inputs and state, and sharing of memory, in that order.
 
-    `any_layout`: on inputs that are views nothing is asked of the strides of the outputs. `known`: see compare.values.
+    `any_layout`: on inputs that are views nothing is asked of the strides of the outputs. `known`, `slack`: see compare.values.
     """
     found = structure(baseline.output, candidate.output)
     if found is not None:
@@ -73,7 +74,7 @@ def judge(
         found = same_form(base, cand, where)
         if found is not None and not (any_layout and found.name == "layout"):
             return Judged(found)
-        outcome = values(ref, base, cand, length, known)
+        outcome = values(ref, base, cand, length, known, slack)
         if isinstance(outcome, Finding):
             return Judged(Finding(outcome.name, f"{where}: {outcome.detail}"))
         errors.append(outcome)

@@ -16,6 +16,7 @@ from typing import Any
 
 import torch
 
+from kernelwright.proof.worker import failed
 from kernelwright.proof.worker import inputs as making
 from kernelwright.proof.worker.failed import JobFailed
 from kernelwright.source.workload import WorkloadError, evaluate
@@ -179,7 +180,7 @@ def line_of(error: BaseException) -> int | None:
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    return isinstance(error, torch.OutOfMemoryError | MemoryError) or "can't allocate memory" in str(error)
+    return failed.is_out_of_memory(error)
 
 
 def _import_failure(error: BaseException) -> Failure:

@@ -143,11 +143,21 @@ class Contender:
         return self._ask(CarriesGradient(targets.number, parcel), Done).words
 
     def arm(
-        self, targets: Targets, inputs: Inputs, like: Observation, *, seed: int, batch: int, reuse: bool = False
+        self,
+        targets: Targets,
+        inputs: Inputs,
+        like: Observation | None,
+        *,
+        seed: int,
+        batch: int,
+        reuse: bool = False,
     ) -> None:
-        """Give it copies of `inputs` for the next sample: in fresh memory, or in the memory of the last sample."""
+        """Give it copies of `inputs` for the next sample: in fresh memory, or in the memory of the last sample.
+
+        What it returns can be collected where `like` tells how much room that takes.
+        """
         self.construct(targets)
-        room = room_for(like.tensors()) + room_for(inputs.tensors())
+        room = room_for(like.tensors()) + room_for(inputs.tensors()) if like is not None else 0
         (parcel,) = self._host.pack((inputs.args, inputs.kwargs), room=room)
         self._ask(Arm(targets.number, parcel, seed, batch, reuse), Done)
 

@@ -69,7 +69,6 @@ class Room:
     arena: torch.Tensor | None = None
     clock: Clock | None = None
     armed: tuple[Any, list[Inputs]] | None = None
-    before: Inputs | None = None  # the last sample's, for a call ahead of the timed one
     last_ms: float = math.inf
     returned: Any = None
 
@@ -226,21 +225,29 @@ def _carries_gradient(target: Any, inputs: Inputs) -> str:
 
 def _arm(room: Room, request: Arm) -> Reply:
     """Fresh copies at other addresses than last time: what the last sample used is freed only afterwards."""
-    inputs = _inputs(room, request.inputs)
+    room.returned = None
     if gc.isenabled():
         gc.collect()
         gc.disable()  # no collection within a sample, nor one whose turn depends on what ran before
+        if room.device == "cuda":
+            torch.cuda.empty_cache()  # what the gate's calls have left would be missing elsewhere
+    if room.last_ms >= _SHORT_MS and not request.reuse:
+        room.armed = None  # large inputs are not held twice
+    inputs = _inputs(room, request.inputs)
     if request.reuse and room.armed is not None:
         inputs = _moved_into(room.armed[1][-1], inputs)
     # Nothing has run here while the others were timed: a short call would be timed on cold code.
     short = room.last_ms < _SHORT_MS and room.armed is not None and not request.reuse
-    room.before = room.armed[1][0] if short else None
+    before = room.armed[1][0] if short else None
     copies = [inputs] + [Inputs(clone(inputs.args), clone(inputs.kwargs)) for _ in range(request.batch - 1)]
-    room.armed, room.returned = (room.targets[request.key], copies), None
+    target = room.targets[request.key]
+    room.armed, room.returned = (target, copies), None
     if room.clock is None:
         room.clock = clock_for(room.device)
+    if before is not None:
+        target(*before.args, **before.kwargs)
+        _settle(room)
     seed_everything(request.seed)
-    _settle(room)
     return Done()
 
 
@@ -256,10 +263,6 @@ def _fire(room: Room) -> Reply:
     assert room.clock is not None
     target, copies = room.armed
     todo = iter(copies)
-    if room.before is not None:
-        target(*room.before.args, **room.before.kwargs)
-        room.before = None
-        _settle(room)
 
     def call() -> None:
         given = next(todo)

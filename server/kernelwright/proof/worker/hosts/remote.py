@@ -122,7 +122,8 @@ class Host:
         if self._arena is not None and self._arena.size >= size:
             return
         if self._arena is not None:
-            self._arena.close()
+            old, self._arena = self._arena, None  # gone also when there is no memory for a larger one
+            old.close()
         self._arena = make_arena(size, self.device)
         self.ask(UseArena(self._arena.handle), self._arena.descriptor)
 
