@@ -7,63 +7,28 @@ import torch
 
 from kernelwright.macro.strategies.torch_channels_last import STRATEGY
 from kernelwright.macro.strategies.torch_fuse_pointwise import STRATEGY as FUSE
-from kernelwright.macro.strategy import Observation
 from kernelwright.values import Device, Refusal, apply
+from macro import torch_modules
+from macro.torch_modules import GPU, observed
 from micro.rewrite.observe import observe
 from micro.rewrite.test_fused_numerics import problems
 from proof.worker.trials import ended_by
 
 pytest.importorskip("triton")
 
-GPU = Device("cuda", "NVIDIA H200", compute_capability=90)
-
-
 IMAGE = "torch.randn(2, 16, 12, 12)"
 
 
 def module(forward: str, setup: str, inputs: str = IMAGE) -> str:
-    body = "\n        ".join(forward.splitlines())
-    prepare = "\n        ".join(setup.splitlines())
-    return f"""import torch
-import torch.nn as nn
-import torch.nn.functional as F
-
-
-class Model(nn.Module):
-    def __init__(self):
-        super().__init__()
-        {prepare}
-
-    def forward(self, x):
-        {body}
-
-
-def get_inputs():
-    return [{inputs}]
-
-
-def get_init_inputs():
-    return []
-"""
-
-
-def observed(text: str, device: Device = GPU) -> Observation:
-    return replace(observe(text), device=device)
+    return torch_modules.module(forward, setup, inputs, more="import torch.nn.functional as F\n")
 
 
 def variants(text: str) -> list[str]:
-    observation = observed(text)
-    actions = STRATEGY.applies(observation)
-    assert isinstance(actions, tuple), actions
-    edits = STRATEGY.rewrite(observation, actions[0])
-    assert isinstance(edits, tuple), edits
-    return [apply(e, text) for e in edits]
+    return torch_modules.rewritten(STRATEGY, text, GPU)
 
 
 def refused(text: str, device: Device = GPU) -> Refusal:
-    answer = STRATEGY.applies(observed(text, device))
-    assert isinstance(answer, Refusal), answer
-    return answer
+    return torch_modules.refusal(STRATEGY, text, device)
 
 
 def results(text: str, state: dict | None = None) -> tuple[tuple[torch.Tensor, ...], dict, list]:
@@ -197,7 +162,7 @@ def test_a_convolution_that_cannot_be_converted_does_not_keep_the_others_back() 
 
 
 def gain(text: str) -> float:
-    actions = STRATEGY.applies(observed(text))
+    actions = STRATEGY.applies(observed(text, GPU))
     assert isinstance(actions, tuple), actions
     return actions[0].params["expected_gain"]
 
@@ -277,7 +242,7 @@ def test_refused_where_the_hardware_has_no_use_for_it(device: Device, reason: st
 
 
 def test_the_answer_waits_for_the_graph() -> None:
-    answer = STRATEGY.applies(replace(observed(STRATEGY.example.before), graph=None))
+    answer = STRATEGY.applies(replace(observed(STRATEGY.example.before, GPU), graph=None))
     assert isinstance(answer, Refusal)
     assert answer.pending
 

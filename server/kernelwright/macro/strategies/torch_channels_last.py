@@ -16,7 +16,7 @@ def _applies(observation: Observation) -> tuple[Action, ...] | Refusal:
     if isinstance(planned, Refusal):
         return planned
     start, end = observation.kernel.start_line, observation.kernel.end_line
-    if not any(start <= tree.lineno - 1 < end for tree, _ in planned.entries):
+    if not any(start <= tree.lineno - 1 < end for tree, *_ in planned.entries):
         return Refusal("The convolutions stand outside this kernel.")
     params = {
         "convolutions": ",".join(str(node.id) for node in planned.nodes),
@@ -31,7 +31,9 @@ def _rewrite(observation: Observation, action: Action) -> tuple[Edits, ...] | Re
     planned = _plan(observation)
     if isinstance(planned, Refusal):
         return planned
-    written = [write(planned, weights=weights) for weights in (True, False)]
+    # (weights, kernel): the best guess first.
+    ways = [(True, True), (False, True), (True, False)] if planned.large_entries else [(True, False), (False, False)]
+    written = [write(planned, weights=weights, kernel=kernel) for weights, kernel in ways]
     variants = tuple(edits for edits in written if isinstance(edits, Edits))
     return variants or next(refusal for refusal in reversed(written) if isinstance(refusal, Refusal))
 
@@ -103,8 +105,9 @@ tensor. This rewrite converts the input of the first convolution; pointwise oper
 dimensions and further convolutions pass the layout on. What the call returns is made contiguous again, so that callers
 see the same shape and strides. Where the result has lost its spatial dimensions there is nothing to convert back.
 
-Two variants are raced: with the layers' weights converted once, in the constructor (names, values and checkpoints stay
-as they are, only strides change), and without, where cuDNN converts them in every call.
+Variants are raced: with the layers' weights converted once, in the constructor (names, values and checkpoints stay as
+they are, only strides change), and without, where cuDNN converts them in every call; inputs of 16 MiB and more converted
+by a Triton kernel that reads and writes whole lines, or by PyTorch's copy.
 
 With one or two convolutions the two conversions alone cost more than they gain (fp32 on an H200: 0.71 to 0.87 times the
 speed in four modules). They pay where a fused kernel reads channels-last and writes the contiguous result in the same

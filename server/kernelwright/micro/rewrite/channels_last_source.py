@@ -14,10 +14,12 @@ from kernelwright.micro.rewrite.channels_last import (
     convolutions,
     layouts,
 )
-from kernelwright.micro.rewrite.layout import IMPORTS, insertion_edits, module_names, newline_of
+from kernelwright.micro.rewrite.layout import IMPORTS, import_conflict, insertion_edits, module_names, newline_of
+from kernelwright.micro.rewrite.layout_copy import copy_kernel, is_large
 from kernelwright.micro.rewrite.source_map import SourceMap, attribute_path, operands, references
 from kernelwright.micro.rewrite.tensor_layout import is_channels_last
-from kernelwright.values import CodeSpan, Edits, Graph, Node, Refusal, TensorRef, TextEdit, digest
+from kernelwright.micro.rewrite.triton_printer import Printed
+from kernelwright.values import CodeSpan, Edits, Graph, Node, Refusal, TensorRef, TensorType, TextEdit, digest
 
 _LAYERS = frozenset({"Conv2d", "Conv3d", "ConvTranspose2d", "ConvTranspose3d"})
 _LOOPS = (ast.For, ast.AsyncFor, ast.While, ast.comprehension, ast.Lambda, ast.GeneratorExp, ast.ListComp)
@@ -28,13 +30,14 @@ _LABEL = "channels-last convolutions"
 class Plan:
     """A conversion of a captured call.
 
-    `entries`: the expressions to make channels-last, with their rank. `views`: operands to make contiguous first.
+    `entries`: the expressions to make channels-last, with their rank and, where they are what a convolution reads, their
+    type. `views`: operands to make contiguous first.
     `results`: what the call returns and must be contiguous again. `nodes`: the convolutions that then run channels-last;
     `passed_on` says whether anything but a copy reads one of their results as it is.
     """
 
     source: SourceMap
-    entries: tuple[tuple[ast.expr, int], ...]
+    entries: tuple[tuple[ast.expr, int, TensorType | None], ...]
     views: tuple[ast.expr, ...]
     results: tuple[ast.expr, ...]
     nodes: tuple[Node, ...]
@@ -43,11 +46,16 @@ class Plan:
 
     @property
     def start_line(self) -> int:
-        return min(tree.lineno for tree, _ in self.entries) - 1
+        return min(tree.lineno for tree, *_ in self.entries) - 1
 
     @property
     def end_line(self) -> int:
-        return max(tree.end_lineno or tree.lineno for tree in (*(t for t, _ in self.entries), *self.results))
+        return max(tree.end_lineno or tree.lineno for tree in (*(t for t, *_ in self.entries), *self.results))
+
+    @property
+    def large_entries(self) -> bool:
+        """Whether a conversion at an entry takes long enough to be worth a kernel."""
+        return any(type_ is not None and is_large(type_) for *_, type_ in self.entries)
 
 
 def plan(source: SourceMap, dtypes: frozenset[str]) -> Plan | Refusal:
@@ -56,7 +64,7 @@ def plan(source: SourceMap, dtypes: frozenset[str]) -> Plan | Refusal:
     wanted, reason = _worthwhile(graph, dtypes)
     if not wanted:
         return reason
-    converted: dict[CodeSpan, tuple[ast.expr, int]] = {}
+    converted: dict[CodeSpan, tuple[ast.expr, int, TensorType | None]] = {}
     for node in wanted:
         if layouts(source, frozenset(converted)).of.get(node.args[0].id) is Format.LAST:  # type: ignore[union-attr]
             continue
@@ -66,7 +74,9 @@ def plan(source: SourceMap, dtypes: frozenset[str]) -> Plan | Refusal:
         if isinstance(entry, Refusal):
             reason = entry
             continue
-        converted[node.where] = (entry, CONVOLUTIONS[node.op])  # type: ignore[index]
+        first = source.nodes_at[node.where][0] is node  # type: ignore[index]
+        type_ = graph.value(node.args[0].id).type if first else None  # type: ignore[union-attr]
+        converted[node.where] = (entry, CONVOLUTIONS[node.op], type_)  # type: ignore[index]
     if not converted:
         return reason
     after = layouts(source, frozenset(converted))
@@ -90,25 +100,38 @@ def plan(source: SourceMap, dtypes: frozenset[str]) -> Plan | Refusal:
     return Plan(source, tuple(converted.values()), views, results, nodes, passed_on, function)
 
 
-def write(plan: Plan, *, weights: bool) -> Edits | Refusal:
+def write(plan: Plan, *, weights: bool, kernel: bool = False) -> Edits | Refusal:
     """The Edits of a plan; with `weights` the layers' weights are converted once, where the module is constructed.
 
-    A Refusal where `weights` is asked for and no layer is constructed in this file.
+    With `kernel` a Triton kernel converts large entries. A Refusal where `weights` is asked for and no layer is
+    constructed in this file, or names that a kernel needs mean something else.
     """
     source = plan.source
     imported = module_names(source.tree)
     if imported.get("torch", "torch") != "torch":
         return Refusal(f"`torch` names {imported['torch']} in this file.")
-    edits = [e for tree, rank in plan.entries for e in _wrapped(source, tree, f"memory_format=torch.{FORMATS[rank]}")]
+    if kernel and (conflict := import_conflict(source.tree)) is not None:
+        return conflict
+    definitions: dict[int, Printed] = {}
+    edits: list[TextEdit] = []
+    for tree, rank, type_ in plan.entries:
+        if kernel and type_ is not None and is_large(type_):
+            definitions.setdefault(rank, copy_kernel(source, type_))
+            start, end = source.offsets(tree)
+            edits += [TextEdit(start, start, f"{definitions[rank].call}("), TextEdit(end, end, ")")]
+        else:
+            edits += _wrapped(source, tree, f"memory_format=torch.{FORMATS[rank]}")
     edits += [e for tree in (*plan.views, *plan.results) for e in _wrapped(source, tree, "")]
-    if "torch" not in imported:
-        edits += insertion_edits(source, plan.function, "", tuple(n for n in IMPORTS if n == "torch"))
+    needed = tuple(IMPORTS) if definitions else ("torch",)
+    text = "\n\n\n".join(printed.definitions for printed in definitions.values())
+    edits += insertion_edits(source, plan.function, text, tuple(name for name in needed if name not in imported))
     if weights:
         constructed = _weight_edits(source, plan.nodes)
         if not constructed:
             return Refusal("The layers are not constructed by plain assignments in this file.")
         edits += constructed
-    summary = f"{_LABEL}, weights included" if weights else _LABEL
+    extra = [*(["weights included"] if weights else []), *(["converted by a kernel"] if kernel else [])]
+    summary = ", ".join([_LABEL, *extra])
     return Edits(digest(source.text), tuple(sorted(edits, key=lambda e: (e.start, e.end))), summary)
 
 
