@@ -12,6 +12,7 @@ from kernelwright.macro.policy.expected_gain import expected_gain
 from kernelwright.macro.strategies import torch_fuse_pointwise, torch_fuse_row_reduction
 from kernelwright.macro.strategy import Strategy
 from kernelwright.values import Device, Refusal, apply
+from macro.torch_modules import module, refusal, rewritten
 from micro.rewrite import fused_modules
 from micro.rewrite import layout_modules as layouts
 from micro.rewrite.observe import observe
@@ -20,49 +21,9 @@ STRATEGIES = [torch_fuse_pointwise.STRATEGY, torch_fuse_row_reduction.STRATEGY]
 POINTWISE, ROWS = STRATEGIES
 
 
-def module(forward: str, setup: str = "pass", inputs: str = "torch.randn(8, 16)") -> str:
-    body = "\n        ".join(forward.splitlines())
-    prepare = "\n        ".join(setup.splitlines())
-    return f"""import torch
-import torch.nn as nn
-
-
-class Model(nn.Module):
-    def __init__(self):
-        super().__init__()
-        {prepare}
-
-    def forward(self, x):
-        {body}
-
-
-def get_inputs():
-    return [{inputs}]
-
-
-def get_init_inputs():
-    return []
-"""
-
-
-def best(strategy: Strategy, text: str) -> str:
-    observation = observe(text)
-    actions = strategy.applies(observation)
-    assert isinstance(actions, tuple), actions
-    variants = strategy.rewrite(observation, actions[0])
-    assert isinstance(variants, tuple), variants
-    return apply(variants[0], text)
-
-
-def refused(strategy: Strategy, text: str) -> Refusal:
-    answer = strategy.applies(observe(text))
-    assert isinstance(answer, Refusal), answer
-    return answer
-
-
 @pytest.mark.parametrize("strategy", STRATEGIES, ids=lambda s: s.id)
 def test_worked_example(strategy: Strategy) -> None:
-    assert best(strategy, strategy.example.before) == strategy.example.after
+    assert rewritten(strategy, strategy.example.before)[0] == strategy.example.after
 
 
 def ruff(command: str, *options: str, text: str) -> str:
@@ -106,7 +67,7 @@ def test_all_generated_code_is_formatted() -> None:
 def test_sorted_imports_stay_sorted(imports: str) -> None:
     body = module("y = torch.sigmoid(nn.functional.relu(x))\nreturn y").split("import torch.nn as nn\n")[1]
     text = imports + body
-    after = best(POINTWISE, text)
+    after = rewritten(POINTWISE, text)[0]
     assert ruff("check", "--select", "I001,E402", text=text) == ""
     assert ruff("check", "--select", "I001,E402", text=after) == ""
 
@@ -121,7 +82,7 @@ def test_the_answer_waits_for_the_graph(strategy: Strategy) -> None:
 def test_lines_outside_the_region_stay_byte_for_byte() -> None:
     text = module("# größer als früher — ändern\nx = self.linear(x)\nx = torch.relu(x)\nx = x * 2  # doppelt\nreturn x",
                   "self.linear = nn.Linear(16, 16)").replace("\n", "\r\n")  # fmt: skip
-    after = best(POINTWISE, text)
+    after = rewritten(POINTWISE, text)[0]
     assert "\n" not in after.replace("\r\n", "")
     kept = [line for line in text.split("\r\n") if "torch.relu" not in line and "x * 2" not in line]
     remaining = iter(after.split("\r\n"))
@@ -130,7 +91,7 @@ def test_lines_outside_the_region_stay_byte_for_byte() -> None:
 
 
 def test_a_number_of_the_module_stays_its_attribute() -> None:
-    after = best(POINTWISE, module("return torch.relu(x * self.scale)", "self.scale = 0.5"))
+    after = rewritten(POINTWISE, module("return torch.relu(x * self.scale)", "self.scale = 0.5"))[0]
     assert "return fused_mul_relu(x, self.scale)" in after
 
 
@@ -146,38 +107,44 @@ def test_a_number_of_the_module_stays_its_attribute() -> None:
     ],
 )
 def test_refusals_say_why(forward: str, setup: str, reason: str, line: int | None) -> None:
-    answer = refused(POINTWISE, module(forward, setup))
+    answer = refusal(POINTWISE, module(forward, setup))
     assert reason in answer.reason
     assert line is None or answer.line == line
 
 
 def test_a_value_that_is_used_later_stays() -> None:
-    after = best(POINTWISE, module("y = torch.relu(x)\nz = torch.tanh(y)\nz = z * 3\nreturn z + y.sum()"))
+    after = rewritten(POINTWISE, module("y = torch.relu(x)\nz = torch.tanh(y)\nz = z * 3\nreturn z + y.sum()"))[0]
     assert "y = torch.relu(x)" in after
     assert "return fused_tanh_mul_add(y, y.sum())" in after
 
 
 def test_a_chain_of_methods_over_several_lines_is_one_region() -> None:
-    after = best(POINTWISE, module("x = x.sin(\n).mul(\n    self.scale\n).sigmoid()\nreturn x", "self.scale = 0.5"))
+    after = rewritten(
+        POINTWISE, module("x = x.sin(\n).mul(\n    self.scale\n).sigmoid()\nreturn x", "self.scale = 0.5")
+    )[0]
     assert "x = fused_sin_mul_sigmoid(x, self.scale)\n        return x" in after
 
 
 def test_what_a_function_of_the_file_returns_is_an_input() -> None:
     text = module("x = torch.sigmoid(squared(x))\nreturn x * 3")
-    after = best(POINTWISE, text.replace("class Model", "def squared(x):\n    return x @ x.T\n\n\nclass Model"))
+    after = rewritten(POINTWISE, text.replace("class Model", "def squared(x):\n    return x @ x.T\n\n\nclass Model"))[0]
     assert "        x = squared(x)\n        return fused_sigmoid_mul(x)" in after
 
 
 def test_names_that_are_taken_are_not_taken_again() -> None:
-    once = best(POINTWISE, module("x = torch.relu(x)\nx = x * 2\nx = x @ x.T\nx = torch.relu(x)\nx = x * 2\nreturn x"))
-    twice = best(POINTWISE, once)
+    once = rewritten(
+        POINTWISE, module("x = torch.relu(x)\nx = x * 2\nx = x @ x.T\nx = torch.relu(x)\nx = x * 2\nreturn x")
+    )[0]
+    twice = rewritten(POINTWISE, once)[0]
     assert "fused_relu_mul(x)" in twice
     assert "fused_relu_mul_2(x)" in twice
     assert twice.count("import triton\n") == 1
 
 
 def test_dropout_that_is_fused_away_may_not_be_trained() -> None:
-    after = best(POINTWISE, module("x = torch.relu(x)\nx = self.drop(x)\nreturn x + 1", "self.drop = nn.Dropout(0.0)"))
+    after = rewritten(
+        POINTWISE, module("x = torch.relu(x)\nx = self.drop(x)\nreturn x + 1", "self.drop = nn.Dropout(0.0)")
+    )[0]
     assert "        assert not (self.drop.training and self.drop.p)\n        return fused_relu_add(x)" in after
 
 
@@ -222,6 +189,6 @@ BIAS, SCALED = "self.bias = nn.Parameter(torch.zeros(16))", "self.scale = 2.0"
     ],
 )  # fmt: skip
 def test_names_and_words(strategy: Strategy, forward: str, setup: str, name: str, words: str) -> None:
-    after = best(strategy, module(forward, setup))
+    after = rewritten(strategy, module(forward, setup))[0]
     assert f"def fused_{name}(" in after
     assert f'"""{words}' in after
