@@ -46,3 +46,26 @@ CASE = "f(randn(40, 48), randn(36, 48), randn(36))"
 )  # fmt: skip
 def test_a_rewrite_and_what_ends_it(baseline: str, candidate: str, check: str) -> None:
     assert ended_by(function(baseline), function(candidate), CASE) == check
+
+
+# torch.channels-last
+
+IMAGES = "f(randn(2, 16, 9, 11), randn(16, 16, 3, 3), randn(16))"
+LAST = "x.contiguous(memory_format=torch.channels_last)"
+
+
+@pytest.mark.parametrize(
+    ("candidate", "check"),
+    [
+        (f"F.relu(F.conv2d({LAST}, w, b)).contiguous()", "passed"),
+        (f"F.relu(F.conv2d({LAST}, w.contiguous(memory_format=torch.channels_last), b)).contiguous()", "passed"),
+        (f"F.relu(F.conv2d({LAST}, w, b))", "layout"),  # what the caller gets no longer has the baseline's strides
+        (f"F.relu(F.conv2d({LAST}, w)).contiguous()", "values"),
+        (f"F.relu(F.conv2d({LAST}, w.transpose(2, 3), b)).contiguous()", "values"),
+        ("F.relu(F.conv2d(x.permute(0, 2, 3, 1).reshape(x.shape), w, b))", "values"),  # relabelled, not converted
+        (f"F.relu(F.conv2d({LAST}, w, b)).permute(0, 2, 3, 1).contiguous()", "shape"),
+        (f"F.relu(F.conv2d({LAST}, w, b)).permute(0, 2, 3, 1).reshape(2, 16, 7, 9)", "values"),
+    ],
+)  # fmt: skip
+def test_a_layout_and_what_ends_it(candidate: str, check: str) -> None:
+    assert ended_by(function("F.relu(F.conv2d(x, w, b))"), function(candidate), IMAGES) == check
