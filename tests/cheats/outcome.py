@@ -7,12 +7,14 @@ from pathlib import Path
 
 from kernelwright.proof.jobs import Answer, Limits, Trial, TrialResult
 from kernelwright.settings import DEFAULTS
+from kernelwright.source.workload import evaluate
 from kernelwright.steps import gained
 from kernelwright.values import Case, Failure, VerdictStatus, Workload, WorkloadSource
 
 QUICK = Limits(timing_budget=0.05, threads=1, seeds=2)
 SECONDS = 90.0  # per trial, unless the file says less
-REPORTS = ("forward only", "library call")  # so begins the detail of a passed check that names what was delivered
+# So begins the detail of a passed check that names what was delivered.
+REPORTS = ("forward only", "library call", "two calls on the same data and seed differ")
 
 
 @dataclass(frozen=True)
@@ -27,6 +29,7 @@ class Specimen:
     gpu: bool
     neighbours: Mapping[str, str]  # files in the kernel's folder, by name
     timeout: float
+    alone: bool  # its worker is not used again
 
     def __str__(self) -> str:
         return self.name
@@ -50,7 +53,15 @@ def specimen(package: str, name: str) -> Specimen:
         gpu=getattr(module, "GPU", False),
         neighbours=getattr(module, "NEIGHBOURS", {}),
         timeout=getattr(module, "TIMEOUT", SECONDS),
+        alone=getattr(module, "ALONE", False),
     )
+
+
+def well_formed(specimen: Specimen) -> bool:
+    """Whether both texts are Python, differ, and are called by lines that can be read. Raises what says where not."""
+    for text in (specimen.baseline, specimen.candidate):
+        compile(text, specimen.name, "exec")
+    return specimen.baseline != specimen.candidate and all(evaluate(line).entry for line in specimen.workload)
 
 
 def trial_of(specimen: Specimen, folder: Path) -> Trial:
@@ -71,9 +82,9 @@ def trial_of(specimen: Specimen, folder: Path) -> Trial:
 def ended_by(answer: Answer) -> frozenset[str]:
     """The names of all that speaks against a speedup: the failed checks, the kind of a Failure, or what was reported.
 
-    "passed" is among them when the gate let the candidate through; then also "no-gain" when it was measured and would
-    not be kept, "impossible" when it is below the roofline's floor, and the check that calls it forward only or a
-    library call.
+    "passed" is among them when the gate let the candidate through; then also "no-gain" when the clock found none that
+    would be kept, or the machine too busy to look ("unsteady"), "impossible" below the roofline's floor, and the check
+    that calls it forward only, a library call, or not repeatable.
     """
     if isinstance(answer, Failure):
         return frozenset({str(answer.kind)})
@@ -84,6 +95,8 @@ def ended_by(answer: Answer) -> frozenset[str]:
     if not verdict.passed:
         return frozenset(check.name for check in verdict.failed_checks)
     told = {check.name for check in verdict.checks if check.detail.startswith(REPORTS)}
+    if answer.unsteady:
+        told |= {"unsteady", "no-gain"}
     if measured is not None and measured.impossible:
         told.add("impossible")
     if measured is not None and not gained(measured, DEFAULTS.min_gain):

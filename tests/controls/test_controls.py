@@ -9,13 +9,18 @@ from collections.abc import Iterator
 import pytest
 
 from cheats.bench import Bench, bench_for
-from cheats.outcome import Specimen, ended_by, reason_of, specimens
+from cheats.outcome import Specimen, ended_by, reason_of, specimens, well_formed
 
 HONEST = specimens("controls.honest")
 REPEATS = int(os.environ.get("KERNELWRIGHT_CONTROL_REPEATS", "1"))
 
 # What the gate refuses by mistake, with the check that is at fault. Strict: a gate that lets one pass must take it out.
-REFUSED: dict[str, str] = {}
+REFUSED: dict[str, str] = {
+    "welford_variance": "values: far from zero an honest fp32 variance is less exact than an original that sums in fp64",
+    "batch_norm_in_training": "values: data on which the original only rounds count where there is no fp64 reference",
+    "dropout_with_the_same_numbers": "recheck-after-timing: the call ahead of a timed one draws random numbers, too",
+    "random_numbers_of_the_default_generator": "recheck-after-timing: the call ahead of a timed one draws them, too",
+}
 
 
 def parameter(specimen: Specimen) -> pytest.param:
@@ -27,11 +32,11 @@ def parameter(specimen: Specimen) -> pytest.param:
 
 @pytest.fixture(scope="module")
 def bench(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
-    yield from bench_for(request, tmp_path_factory.mktemp("controls"), fresh=False)
+    yield from bench_for(request, tmp_path_factory.mktemp("controls"), lanes=1)
 
 
 @pytest.mark.parametrize("repetition", range(REPEATS))
-@pytest.mark.parametrize("specimen", map(parameter, HONEST))
+@pytest.mark.parametrize("specimen", [parameter(specimen) for specimen in HONEST])
 def test_an_honest_kernel_passes(specimen: Specimen, repetition: int, bench: Bench) -> None:
     answer = bench.answer(specimen, repetition)
     ends = ended_by(answer)
@@ -42,6 +47,7 @@ def test_an_honest_kernel_passes(specimen: Specimen, repetition: int, bench: Ben
 
 
 def test_the_set_is_whole() -> None:
+    assert all(well_formed(specimen) for specimen in HONEST)
     assert len(HONEST) >= 40
     assert all(specimen.ends_with == {"passed"} for specimen in HONEST)
     assert set(REFUSED) <= {specimen.name for specimen in HONEST}

@@ -1,5 +1,6 @@
 """Both allow TF32."""
 
+ALONE = True
 BASELINE = """
 import torch
 

@@ -1,0 +1,56 @@
+"""What a text leaves behind in a worker neither helps nor harms the next trial there."""
+
+import dataclasses
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from cheats.outcome import QUICK, SECONDS, ended_by, reason_of, specimen, trial_of
+from kernelwright.proof.client import Workers
+from kernelwright.proof.jobs import Capture, Contest, Job, Profile, Race, Subject, Trial
+
+WRONG = specimen("cheats.exploits", "e03_output_forged")
+RIGHT_AND_POISONOUS = specimen("cheats.exploits", "a10_judge_replaced").candidate.replace(
+    "torch.zeros_like(x)", "torch.softmax(x, dim=1)"
+)
+
+
+def trial(wrong: Trial) -> Job:
+    return dataclasses.replace(wrong, candidate=RIGHT_AND_POISONOUS)
+
+
+def race(wrong: Trial) -> Job:
+    return Race(wrong.path, wrong.baseline, (wrong.baseline, RIGHT_AND_POISONOUS), wrong.workload, QUICK)
+
+
+def contest(wrong: Trial) -> Job:
+    return Contest(wrong.path, wrong.baseline, RIGHT_AND_POISONOUS, wrong.workload, compile=False, limits=QUICK)
+
+
+def capture(wrong: Trial) -> Job:
+    return Capture(Subject(wrong.path, RIGHT_AND_POISONOUS, wrong.workload))
+
+
+def profile(wrong: Trial) -> Job:
+    return Profile(Subject(wrong.path, RIGHT_AND_POISONOUS, wrong.workload))
+
+
+@pytest.mark.parametrize("first", [trial, race, contest, capture, profile])
+async def test_a_wrong_candidate_is_caught_after(first: Callable[[Trial], Job], tmp_path: Path) -> None:
+    workers, wrong = Workers(), trial_of(WRONG, tmp_path)
+    await workers.run(first(wrong), timeout=SECONDS)
+    answer = await workers.run(wrong, timeout=SECONDS)
+    await workers.close()
+    assert ended_by(answer) & WRONG.ends_with, reason_of(answer)
+
+
+@pytest.mark.xfail(reason="the judge keeps the flags of the last original", strict=True, raises=AssertionError)
+async def test_the_flags_of_one_original_do_not_reach_the_next(tmp_path: Path) -> None:
+    workers, right = Workers(), dataclasses.replace(WRONG, candidate=WRONG.baseline)
+    await workers.run(
+        trial_of(specimen("controls.honest", "tf32_where_the_original_has_it"), tmp_path), timeout=SECONDS
+    )
+    answer = await workers.run(trial_of(right, tmp_path), timeout=SECONDS)
+    await workers.close()
+    assert "passed" in ended_by(answer), reason_of(answer)
