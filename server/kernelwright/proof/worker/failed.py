@@ -7,13 +7,20 @@ from kernelwright.values import Failure, FailureKind
 
 _POISON = re.compile(
     r"illegal memory access|device-side assert|misaligned address|unspecified launch failure|illegal instruction"
-    r"|illegal address|hardware stack error|invalid program counter|uncorrectable ECC|CUDA_ERROR_ASSERT"
+    r"|illegal address|hardware stack error|invalid program counter|CUDA_ERROR_ASSERT"
     r"|launch timed out|context is destroyed",
     re.IGNORECASE,
 )
 _OUT_OF_MEMORY = re.compile(
     r"out of memory|DefaultCPUAllocator: (can't|not enough)|CUDA_ERROR_OUT_OF_MEMORY|CUBLAS_STATUS_ALLOC_FAILED"
     r"|nvmlInit_v2_\(\) INTERNAL ASSERT",  # torch asks who holds the memory, and a confined process may not know
+    re.IGNORECASE,
+)
+_GONE = re.compile(
+    r"no CUDA-capable device|No CUDA GPUs are available|busy or unavailable|device unavailable|no NVIDIA driver"
+    r"|CUDA unknown error|CUDA error: unknown error|CUDA driver initialization failed|driver shutting down"
+    r"|system not yet initialized|unsupported display driver|uncorrectable ECC|0 active drivers"
+    r"|GPU is lost|fallen off the bus|Driver/library version mismatch|Driver Not Loaded|initialize NVML",
     re.IGNORECASE,
 )
 _OURS = ("torch", "triton", "numpy")  # the packages that the worker itself needs
@@ -30,7 +37,7 @@ class JobFailed(Exception):
 def failure_of(error: BaseException, path: str = "", kind: FailureKind = FailureKind.WORKLOAD_FAILED) -> Failure:
     """The Failure for any exception that user code can raise.
 
-    Out of memory, a missing package, a compile error, an exit and a CUDA context that is gone are told by the
+    Out of memory, a missing package, a compile error, an exit, a GPU and a CUDA context that are gone are told by the
     exception; everything else is of `kind`. `path` is the user's file: `line` (from 0) is the innermost frame in it.
     """
     if isinstance(error, JobFailed):
@@ -44,6 +51,8 @@ def failure_of(error: BaseException, path: str = "", kind: FailureKind = Failure
         return Failure(
             FailureKind.OUT_OF_MEMORY, f"Out of memory: {_first_line(error) or 'host memory'}.", detail, line
         )
+    if is_gone(error):
+        return Failure(FailureKind.DEVICE_GONE, gone(_first_line(error)), detail, line)
     if is_poisoned(error):
         message = f"The kernel broke the CUDA context: {_first_line(error)}. Look for an access out of bounds."
         return Failure(FailureKind.CRASHED, message, detail, line)
@@ -79,6 +88,17 @@ def is_poisoned(error: BaseException) -> bool:
     if isinstance(error, MemoryError | SyntaxError):
         return False
     return isinstance(error, RuntimeError) and bool(_POISON.search(str(error)))
+
+
+def gone(why: str) -> str:
+    """One sentence that says what to do when the GPU cannot be used."""
+    return f"The GPU cannot be used ({why}): see what `nvidia-smi` and `kernelwright doctor` say, then try again."
+
+
+def is_gone(error: BaseException) -> bool:
+    """Whether the driver has no GPU for this process, or one that is defective: nothing that a kernel does."""
+    from_driver = isinstance(error, RuntimeError) or type(error).__name__.startswith("NVMLError")
+    return from_driver and bool(_GONE.search(str(error)))
 
 
 def is_out_of_memory(error: BaseException) -> bool:

@@ -25,7 +25,9 @@ class Hello:
 
 @dataclass(frozen=True)
 class Ready:
-    """The worker takes jobs."""
+    """The worker takes jobs. `gpu` says whether it saw a GPU, for which it has prepared itself."""
+
+    gpu: bool = False
 
 
 @dataclass(frozen=True)

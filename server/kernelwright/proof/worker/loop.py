@@ -28,7 +28,7 @@ HANDLERS: dict[type, tuple[str, str]] = {
 }
 
 
-_LINGERING = (FailureKind.OUT_OF_MEMORY, FailureKind.CRASHED)
+_LINGERING = (FailureKind.OUT_OF_MEMORY, FailureKind.CRASHED, FailureKind.DEVICE_GONE)
 _owner = 0  # the process that serves the pipe
 
 
@@ -48,16 +48,16 @@ def main(descriptor: int, role: str, server: int) -> None:
     _owner = os.getpid()
     pipe = socket.socket(fileno=descriptor)
     _send(pipe, Hello(python=sys.version.split()[0]))
-    prepare(role)
+    gpu = prepare(role)
     if role == "judge":
         from kernelwright.proof.worker.hosts.zygote import fork_zygote
         from kernelwright.proof.worker.sandbox import limits
 
         fork_zygote(close=(descriptor,))
         limits.keep_private()
-    _send(pipe, Ready())
+    _send(pipe, Ready(gpu))
     while (request := _receive(pipe)) is not None:
-        answer, spent = answer_of(request.job, lambda words, id=request.id: _send(pipe, Stage(id, words)))
+        answer, spent = answer_of(request.job, lambda words, id=request.id: _send(pipe, Stage(id, words)), gpu)
         _flush()
         _send(pipe, Reply(request.id, answer, spent))
 
@@ -70,10 +70,10 @@ def zygote_main(descriptor: int, parent: int) -> None:
     serve(socket.socket(fileno=descriptor), parent)
 
 
-def prepare(role: str) -> None:
+def prepare(role: str) -> bool:
     """Import torch, and choose between Triton's compiler and its interpreter while that can still be chosen.
 
-    Triton reads TRITON_INTERPRET when a function is decorated, its own library functions included. A package that is
+    True when the process is one for a GPU. Triton reads TRITON_INTERPRET when a function is decorated, its own library functions included. A package that is
     missing or broken is left for the job that needs it, which then says so.
     """
     if role == "compile":
@@ -81,40 +81,48 @@ def prepare(role: str) -> None:
     try:
         import torch
     except (ImportError, OSError):
-        return
+        return False
+    gpu = False
     if role != "compile":
         # Asked of NVML: the runtime would initialise CUDA, which a process that forks hosts must leave alone.
         os.environ["PYTORCH_NVML_BASED_CUDA_CHECK"] = "1"
-        if torch.cuda.is_available():
+        gpu = torch.cuda.is_available()
+        if gpu:
             os.environ.pop("TRITON_INTERPRET", None)
         else:
             os.environ["TRITON_INTERPRET"] = "1"
     try:
         import triton  # noqa: F401
     except (ImportError, OSError):
-        return
+        return gpu
     if os.environ.get("TRITON_INTERPRET") == "1":
         from kernelwright.proof.worker import interpreter
 
         interpreter.install()
+    return gpu
 
 
-def answer_of(job: Job, report: Report) -> tuple[Answer, bool]:
-    """The handler's answer, or the Failure in its place; and whether this process must not be used again."""
+def answer_of(job: Job, report: Report, gpu: bool = False) -> tuple[Answer, bool]:
+    """The handler's answer, or the Failure in its place; and whether this process must not be used again.
+
+    `gpu` says that the process was prepared for one: without it, nothing that the job says would be of that GPU.
+    """
     missing = None if isinstance(job, Probe) else _missing()
     if missing is not None:
         return missing, False
+    if gpu and not sys.modules["torch"].cuda.is_available():
+        return Failure(FailureKind.DEVICE_GONE, failed.gone("it was there when the worker started")), True
     path = getattr(job, "path", "") or getattr(getattr(job, "subject", None), "path", "")
     try:
         answer = handler_of(job)(job, report)
     except (Exception, SystemExit, KeyboardInterrupt) as error:  # noqa: BLE001  (user code raises anything; it is typed here)
         answer = failed.failure_of(error, path)
     poison = _poison()
-    if poison is not None and _looks_fine(answer):
+    if poison is not None and (poison.kind is FailureKind.DEVICE_GONE or _looks_fine(answer)):
         return poison, True
-    # What crashed in a trial was the candidate's own process.
-    lingering = (FailureKind.OUT_OF_MEMORY,) if isinstance(job, Trial) else _LINGERING
-    held = isinstance(answer, Failure) and answer.kind in lingering
+    held = isinstance(answer, Failure) and answer.kind in _LINGERING
+    if isinstance(job, Trial) and isinstance(answer, Failure) and answer.kind is FailureKind.CRASHED:
+        held = False  # what crashed in a trial was the candidate's own process
     return answer, held or poison is not None
 
 

@@ -155,7 +155,9 @@ def performance_call(module: ModuleType, workload: Workload, *, device: str, see
 
 
 def failure_of(error: BaseException, doing: str, kind: FailureKind) -> Failure:
-    """`error`, raised while `doing`, as a Failure; running out of memory is named as what it is."""
+    """`error`, raised while `doing`, as a Failure; a lack of memory and a GPU that is gone are named as what they are."""
+    if failed.is_gone(error):
+        return failed.failure_of(error)
     if is_out_of_memory(error):
         message = "Not enough memory for this workload: use smaller sizes, or close what else runs on the device."
         return Failure(FailureKind.OUT_OF_MEMORY, message, _trace(error), line_of(error))

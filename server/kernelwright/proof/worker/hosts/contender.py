@@ -42,6 +42,7 @@ from kernelwright.values import Check, Failure, FailureKind
 T = TypeVar("T", bound=Reply)
 
 _MANY_CALLS, _SMALL = 12, 64 << 20  # further calls before an output is looked at again, up to so many bytes of it
+_TIGHT = 6  # times the bytes of one call: less free memory than that is given back first
 _MUCH_MORE = 4  # an answer of more than so many times the baseline's bytes is not one
 
 
@@ -109,6 +110,8 @@ class Contender:
         self.construct(targets)
         expected = room_for(like.tensors()) + room_for(inputs.tensors()) + room_for(like.changed_state.values())
         sizes = tuple(t.numel() * t.element_size() for t in like.tensors())
+        if self._bench.device == "cuda" and torch.cuda.mem_get_info()[0] < _TIGHT * expected:
+            torch.cuda.empty_cache()  # what the judge's own runs keep for later, the candidate may need now
         room = expected
         while True:
             (parcel,) = self._host.pack((inputs.args, inputs.kwargs), room=room)
