@@ -9,12 +9,16 @@ from kernelwright.proof.jobs import Answer, Limits, Trial, TrialResult
 from kernelwright.settings import DEFAULTS
 from kernelwright.source.workload import evaluate
 from kernelwright.steps import gained
-from kernelwright.values import Case, Failure, VerdictStatus, Workload, WorkloadSource
+from kernelwright.values import Case, Failure, FailureKind, VerdictStatus, Workload, WorkloadSource
 
 QUICK = Limits(timing_budget=0.05, threads=1, seeds=2)
 SECONDS = 90.0  # per trial, unless the file says less
 # So begins the detail of a passed check that names what was delivered.
 REPORTS = ("forward only", "library call", "two calls on the same data and seed differ")
+
+NOBODYS_FAULT = frozenset(
+    {FailureKind.NO_INTERPRETER, FailureKind.MISSING_PACKAGE, FailureKind.DEVICE_BUSY, FailureKind.CANCELLED}
+)
 
 
 @dataclass(frozen=True)
@@ -86,6 +90,8 @@ def ended_by(answer: Answer) -> frozenset[str]:
     would be kept, or the machine too busy to look ("unsteady"), "impossible" below the roofline's floor, and the check
     that calls it forward only, a library call, or not repeatable.
     """
+    if isinstance(answer, Failure) and answer.kind in NOBODYS_FAULT:
+        raise RuntimeError(reason_of(answer))
     if isinstance(answer, Failure):
         return frozenset({str(answer.kind)})
     assert isinstance(answer, TrialResult), answer

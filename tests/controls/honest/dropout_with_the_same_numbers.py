@@ -8,7 +8,7 @@ import torch.nn.functional as F
 def f(x):
     return F.dropout(torch.relu(x), 0.25, training=True) * 2
 """
-WORKLOAD = ("f(randn(48, 65))",)
+WORKLOAD = ("f(randn(256, 400))",)
 CANDIDATE = """
 import torch
 import torch.nn.functional as F

@@ -7,7 +7,7 @@ import torch
 def f(x):
     return x + torch.randn_like(x) * 0.1
 """
-WORKLOAD = ("f(randn(48, 65))",)
+WORKLOAD = ("f(randn(20, 24))",)
 CANDIDATE = """
 import torch
 
