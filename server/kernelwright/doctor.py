@@ -10,7 +10,7 @@ from pathlib import Path
 from kernelwright.journal import open_journal
 from kernelwright.journal.opening import FOLDER, is_begun
 from kernelwright.proof.client import Workers
-from kernelwright.values import Device, Failure, Refusal
+from kernelwright.values import Device, Failure, FailureKind, Refusal
 
 
 @dataclass(frozen=True)
@@ -30,6 +30,9 @@ async def examine(workers: Workers, workspace: Path) -> tuple[DoctorLine, ...]:
 
 def _interpreter_lines(interpreter: str, device: Device | Failure) -> tuple[DoctorLine, ...]:
     choose = "Set kernelwright.interpreter to the Python of your project."
+    if isinstance(device, Failure) and device.kind is FailureKind.DEVICE_GONE:
+        mend = "Mend what nvidia-smi reports, or start with CUDA_VISIBLE_DEVICES= (empty) to work on the CPU."
+        return (DoctorLine("GPU", False, device.message, mend),)
     if isinstance(device, Failure):
         return (DoctorLine("interpreter", False, device.message, choose),)
     install = f"Install it with: {interpreter} -m pip install"

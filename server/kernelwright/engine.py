@@ -28,7 +28,6 @@ from kernelwright.values import (
     Device,
     Edits,
     Failure,
-    FailureKind,
     Outcome,
     Refusal,
     Step,
@@ -142,7 +141,7 @@ class Engine:
                 cancel,
             )
             yield step
-            if not isinstance(step, Step) or (step.failure and step.failure.kind is FailureKind.CANCELLED):
+            if not isinstance(step, Step) or (step.failure and not step.failure.about_kernel):
                 return
             if step.outcome is Outcome.KEPT and step.edits:
                 text, without_gain = apply(step.edits, text), 0
@@ -283,8 +282,8 @@ class Engine:
         return answer
 
     def _remember(self, observation: Observation, step: Step, candidate: str) -> Step:
-        """Journal the step; a cancelled one says nothing about the kernel and is not remembered."""
-        if step.failure and step.failure.kind is FailureKind.CANCELLED:
+        """Journal the step, unless it says nothing about the kernel: it was cancelled, or the GPU was busy or gone."""
+        if step.failure and not step.failure.about_kernel:
             return step
         path, text, kernel = observation.path, observation.text, observation.kernel.name
         if step.outcome is Outcome.KEPT and self.journal.baseline(path, kernel) is None:

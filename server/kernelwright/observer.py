@@ -66,8 +66,7 @@ class Observer:
     async def device(self) -> Device | Failure:
         """What the worker's interpreter sees."""
         device = await self.workers.device()
-        if isinstance(device, Device):
-            self.known_device = device
+        self.known_device = device if isinstance(device, Device) else None
         return device
 
     async def observe_fully(

@@ -12,7 +12,7 @@ from kernelwright.proof.jobs import Answer, Compile, Contest, Job, Probe, Profil
 from kernelwright.proof.process import Broken, StartFailed, WorkerProcess
 from kernelwright.proof.queue import Priority, Turns
 from kernelwright.proof.station import Station
-from kernelwright.values import Device, Failure, ProfiledOn, ProfileResult
+from kernelwright.values import Device, Failure, FailureKind, ProfiledOn, ProfileResult
 
 __all__ = ["Priority", "Workers"]
 
@@ -20,6 +20,10 @@ Report = Callable[[str], None]
 
 _PROBE_LIMIT = 120.0  # seconds; a GPU that was asleep takes a while
 _DEFAULT_CAPABILITY = 90  # what is compiled for without a GPU
+
+
+class _GpuAppeared(Exception):
+    """A new process sees a GPU where there was none when the device was asked for."""
 
 
 class Workers:
@@ -45,13 +49,14 @@ class Workers:
         self._compiling = Station(self.interpreter, "compile", folder, self._log, spare=False)
         self._turns = {"run": Turns(), "compile": Turns()}
         self._device: Device | None = None
+        self._lost = False  # the GPU; until there is one again, every job asks
         self._probing = asyncio.Lock()
         self._jobs: set[asyncio.Task[Answer]] = set()
         self._endings: set[asyncio.Task[None]] = set()
         self._closed = False
 
     async def device(self) -> Device | Failure:
-        """What the interpreter sees; asked once, and again only after a Failure."""
+        """What the interpreter sees; asked once, and again after a Failure and while a GPU is gone."""
         answer = await self.run(Probe(), timeout=_PROBE_LIMIT)
         assert isinstance(answer, Device | Failure)  # the contract of Probe
         return answer
@@ -116,16 +121,23 @@ class Workers:
             return device
         # A trial's judge is never a process that has run a candidate; both kinds of job take turns all the same.
         station = self._judging if isinstance(job, Trial) else self._running
-        return await self._in_turn(station, "run", job, timeout, report, priority, device)
+        try:
+            answer = await self._in_turn(station, "run", job, timeout, report, priority, device)
+        except _GpuAppeared:
+            self._device = None
+            return await self._work(job, timeout, report, priority)
+        if isinstance(answer, Failure) and answer.kind is FailureKind.DEVICE_GONE and device.is_gpu:
+            self._device, self._lost = None, True
+        return answer
 
     async def _probe(self) -> Device | Failure:
         async with self._probing:
-            if self._device is not None:
+            if self._device is not None and (self._device.is_gpu or not self._lost):
                 return self._device
             quiet: Report = lambda words: None
             answer = await self._in_turn(self._running, "run", Probe(), _PROBE_LIMIT, quiet, Priority.REQUEST)
             if isinstance(answer, Device):
-                self._device = answer
+                self._device, self._lost = answer, self._lost and not answer.is_gpu
                 return answer
             assert isinstance(answer, Failure)  # the contract of Probe
             return answer
@@ -144,18 +156,30 @@ class Workers:
             report("waiting for another job")
         try:
             async with self._turns[role].turn(priority), _exclusive(device, timeout, report):
-                return await self._ask(station, job, timeout, report)
+                return await self._ask(station, job, timeout, report, device)
         except gpu_lock.Busy:
             return endings.busy(timeout)
 
-    async def _ask(self, station: Station, job: Job, timeout: float, report: Report) -> Answer:
+    async def _ask(
+        self, station: Station, job: Job, timeout: float, report: Report, device: Device | None = None
+    ) -> Answer:
         try:
             process = await station.take(report)
+            if device is not None and process.sees_gpu is not device.is_gpu:
+                # It may have been started before the GPU came or went.
+                await station.give_back(process, healthy=False)
+                await station.renew()
+                process = await station.take(report)
         except StartFailed as failed:
             self._log(f"{failed.failure.message}\n{failed.failure.detail}")
             return failed.failure
         healthy = False
         try:
+            if device is not None and process.sees_gpu is not device.is_gpu:
+                healthy = True
+                if process.sees_gpu:
+                    raise _GpuAppeared
+                return endings.gone(device.name)
             answer, healthy = await self._attempt(process, job, timeout, report)
             return answer
         finally:

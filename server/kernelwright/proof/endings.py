@@ -42,6 +42,12 @@ def busy(seconds: float) -> Failure:
     return Failure(FailureKind.DEVICE_BUSY, message)
 
 
+def gone(name: str) -> Failure:
+    """The GPU that the jobs before this one had is not seen by a new process."""
+    message = f"{name} can no longer be used: see what `nvidia-smi` and `kernelwright doctor` say, then try again."
+    return Failure(FailureKind.DEVICE_GONE, message)
+
+
 def not_started(interpreter: str, error: OSError) -> Failure:
     """The system would not run the interpreter."""
     match error:

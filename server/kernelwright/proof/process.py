@@ -50,6 +50,7 @@ class WorkerProcess:
         self._log = bytearray()
         self._printing: asyncio.Task[None] | None = None
         self._last_id = 0
+        self.sees_gpu = False
 
     @classmethod
     async def start(cls, interpreter: str, role: str, cwd: Path | None, environment: dict[str, str]) -> "WorkerProcess":
@@ -178,7 +179,8 @@ class WorkerProcess:
             match frame:
                 case frames.Hello():
                     limit, missing = _READY_LIMIT, FailureKind.CRASHED
-                case frames.Ready():
+                case frames.Ready(gpu=gpu):
+                    self.sees_gpu = gpu
                     return
                 case frames.TooOld(python=version):
                     raise StartFailed(endings.too_old(interpreter, version))

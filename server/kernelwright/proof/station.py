@@ -55,6 +55,14 @@ class Station:
             self._log(f"replaced the {self._role} worker {process.pid}\n{process.log_tail[-4000:]}")
         self._warm_spare()
 
+    async def renew(self) -> None:
+        """End the processes that wait: the next one is started anew."""
+        wanted = self._wants_spare
+        try:
+            await self.close()
+        finally:
+            self._wants_spare = wanted
+
     async def close(self) -> None:
         """End every process."""
         self._wants_spare = False

@@ -18,6 +18,7 @@ class FailureKind(StrEnum):
     NO_INTERPRETER = "no-interpreter"
     MISSING_PACKAGE = "missing-package"
     DEVICE_BUSY = "device-busy"
+    DEVICE_GONE = "device-gone"
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,11 @@ class Failure:
     message: str
     detail: str = ""
     line: int | None = None
+
+    @property
+    def about_kernel(self) -> bool:
+        """Whether it says anything of the code that was run; else the same job may succeed another time."""
+        return self.kind not in (FailureKind.CANCELLED, FailureKind.DEVICE_BUSY, FailureKind.DEVICE_GONE)
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,8 @@ import traceback
 
 from kernelwright.values import Failure, FailureKind
 
-_POISON = re.compile(
-    r"illegal memory access|device-side assert|misaligned address|unspecified launch failure|illegal instruction"
+_POISON = re.compile(  # torch ends every CUDA error with advice on "device-side assertions"
+    r"illegal memory access|device-side assert(?!ions)|misaligned address|unspecified launch failure|illegal instruction"
     r"|illegal address|hardware stack error|invalid program counter|CUDA_ERROR_ASSERT"
     r"|launch timed out|context is destroyed",
     re.IGNORECASE,

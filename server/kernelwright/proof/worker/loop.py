@@ -73,8 +73,8 @@ def zygote_main(descriptor: int, parent: int) -> None:
 def prepare(role: str) -> bool:
     """Import torch, and choose between Triton's compiler and its interpreter while that can still be chosen.
 
-    True when the process is one for a GPU. Triton reads TRITON_INTERPRET when a function is decorated, its own library functions included. A package that is
-    missing or broken is left for the job that needs it, which then says so.
+    Triton reads TRITON_INTERPRET when a function is decorated, its own library functions included. A package that is
+    missing or broken is left for the job that needs it, which then says so. True when the process is one for a GPU.
     """
     if role == "compile":
         os.environ.pop("TRITON_INTERPRET", None)

@@ -187,6 +187,8 @@ def is_out_of_memory(error: BaseException) -> bool:
 
 def _import_failure(error: BaseException) -> Failure:
     line, trace = line_of(error), _trace(error)
+    if failed.is_gone(error):
+        return failed.failure_of(error)
     if isinstance(error, ModuleNotFoundError):
         message = (
             f"The file imports {error.name!r}, which {sys.executable} does not have: install it there, or set "
