@@ -39,7 +39,9 @@ class Background:
 
     def _prepare(self, uri: str) -> None:
         snapshot = self._session.documents.get(uri)
-        for kernel in snapshot.kernels[:_MOST_MENUS] if snapshot else ():
+        if snapshot is None or len(snapshot.kernels) > _MOST_MENUS:
+            return
+        for kernel in snapshot.kernels:
             self._session.menu(snapshot, kernel)
 
     def _verify(self, uri: str) -> None:

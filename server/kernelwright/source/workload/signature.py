@@ -1,7 +1,9 @@
 """The parameters of a function or module class, read from its source without running it."""
 
 import ast
+import functools
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from kernelwright.source.workload.find import code, definitions
@@ -63,20 +65,24 @@ def signature_of(text: str, name: str) -> Signature | None:
     span = definitions(text).get(name)
     if span is None:
         return None
-    tree = _parse(text, span)
+    return _signature(name, _source(text, span), _decorators(text, span[0]))
+
+
+@functools.lru_cache(maxsize=2048)
+def _signature(name: str, source: str, decorators: str) -> Signature | None:
+    tree = _parse(source)
     if isinstance(tree, ast.ClassDef):
         methods = {item.name: item for item in tree.body if isinstance(item, ast.FunctionDef)}
         init, call = methods.get("__init__"), methods.get("forward") or methods.get("__call__")
         return Signature(name, True, False, init and Parameters(init, True), call and Parameters(call, True))
     if isinstance(tree, ast.FunctionDef | ast.AsyncFunctionDef):
-        decorators = _decorators(text, span[0])
         if decorators and not _JIT.search(decorators) and "no_grad" not in decorators:
             return None  # a decorator may change the parameters
         return Signature(name, False, bool(_JIT.search(decorators)), None, Parameters(tree))
     return None
 
 
-def _parse(text: str, span: tuple[int, int]) -> ast.stmt | None:
+def _source(text: str, span: tuple[int, int]) -> str:
     """The definition alone: what follows it at column 0 belongs to the file."""
     source = text[span[0] : span[1]]
     blanked = code(text)[span[0] : span[1]]
@@ -86,7 +92,10 @@ def _parse(text: str, span: tuple[int, int]) -> ast.stmt | None:
         if first >= 0
         else None
     )
-    source = source if end is None else source[: first + 1 + end]
+    return source if end is None else source[: first + 1 + end]
+
+
+def _parse(source: str) -> ast.stmt | None:
     try:
         tree = ast.parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -96,9 +105,8 @@ def _parse(text: str, span: tuple[int, int]) -> ast.stmt | None:
 
 def _decorators(text: str, start: int) -> str:
     """The text between the last statement and `start` when it holds decorators, else ""."""
-    before = code(text)[:start]
     lines: list[str] = []
-    for line in reversed(before.splitlines()):
+    for line in _lines_before(code(text), start):
         if line.strip() and not line.startswith(("@", " ", "\t", ")", "]", "}")):
             break
         lines.insert(0, line)
@@ -107,6 +115,14 @@ def _decorators(text: str, start: int) -> str:
     joined = "\n".join(lines)
     first = re.search(r"^@", joined, re.M)
     return joined[first.start() :] if first else ""
+
+
+def _lines_before(text: str, end: int) -> Iterator[str]:
+    """The lines that end before the offset `end`, which begins one, last one first."""
+    while end > 0:
+        start = text.rfind("\n", 0, end - 1) + 1
+        yield text[start : end - 1]
+        end = start
 
 
 def _count(number: int, noun: str) -> str:
