@@ -45,7 +45,6 @@ async def test_a_wrong_candidate_is_caught_after(first: Callable[[Trial], Job], 
     assert ended_by(answer) & WRONG.ends_with, reason_of(answer)
 
 
-@pytest.mark.xfail(reason="the judge keeps the flags of the last original", strict=True, raises=AssertionError)
 async def test_the_flags_of_one_original_do_not_reach_the_next(tmp_path: Path) -> None:
     workers, right = Workers(), dataclasses.replace(WRONG, candidate=WRONG.baseline)
     await workers.run(

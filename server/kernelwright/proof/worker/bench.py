@@ -54,12 +54,16 @@ class Targets:
 
 @dataclass
 class Bench:
-    """What one trial works with: the baseline's module, the targets made so far, and the evidence collected."""
+    """What one trial works with: the baseline's module, the targets made so far, and the evidence collected.
+
+    `settings` are those that the baseline leaves, `defaults` those that it found.
+    """
 
     trial: Trial
     device: str
     baseline: ModuleType
     settings: dict[str, Any]
+    defaults: dict[str, Any]
     interpreted: bool
     checks: list[Check] = field(default_factory=list)
     judged: list[Judged] = field(default_factory=list)
@@ -93,13 +97,18 @@ def open_bench(trial: Trial) -> Bench:
 
         interpreter.install()
     forget_neighbours(trial.path)
-    baseline = load_module(trial.path, trial.baseline, "baseline")
-    return Bench(trial, device_here(), baseline, flags.read(), interpreted)
+    defaults = flags.read()
+    try:
+        baseline = load_module(trial.path, trial.baseline, "baseline")
+    except JobFailed:
+        flags.write(defaults)
+        raise
+    return Bench(trial, device_here(), baseline, flags.read(), defaults, interpreted)
 
 
 def close_bench(bench: Bench) -> None:
-    """Forget the baseline, and leave the settings of the process as it had them."""
-    flags.write(bench.settings)
+    """Forget the baseline, and the settings that it asked for: the next job's are not judged by them."""
+    flags.write(bench.defaults)
     unload(bench.baseline)
 
 

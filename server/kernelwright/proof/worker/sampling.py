@@ -23,7 +23,7 @@ _LEAST_HIDDEN = {"cuda": 0.15, "cpu": 0.5}  # milliseconds; how far two processe
 _HIDDEN_SHARE = 0.2  # of the time that the host reports
 _RESIDUAL_MS = 0.05  # waiting for an idle device takes a few microseconds
 TWIN = "baseline again"
-_STEADY, _USABLE = 1.02, 1.5  # baseline against baseline: measured again beyond the one, refused beyond the other
+_STEADY, _USABLE = 1.02, 3.0  # baseline against baseline: measured again beyond the one, refused beyond the other
 
 
 @dataclass(frozen=True)
@@ -76,8 +76,8 @@ def sampled(
     series = {name: _Series(contender, name == "candidate") for name, contender in contestants.items()}
     report("Measuring: warming up")
     cost = sum(_warm_up(one, targets, auditor, bench.device) for one in series.values())
-    for attempt in range(2):
-        _rounds(bench, series, targets, auditor, cost, report, attempt)
+    for _ in range(2):
+        _rounds(bench, series, targets, auditor, cost, report)
         drift = _drift(series["baseline"].ms, series.get(TWIN))
         if drift.factor <= _STEADY:
             break
@@ -108,7 +108,6 @@ def _rounds(
     auditor: Auditor,
     cost: float,
     report: Report,
-    attempt: int,
 ) -> None:
     """As many rounds as fit into the budget, at least FEWEST unless those would take four budgets, and never below 5."""
     limits = bench.trial.limits
@@ -116,7 +115,7 @@ def _rounds(
     rounds = int(budget / max(cost, 1e-9))
     floor = FEWEST if cost * FEWEST <= 4 * budget else max(5, int(4 * budget / cost))
     rounds = min(max(rounds, floor), MOST)
-    generator = random.Random(limits.first_seed + attempt)
+    generator = random.SystemRandom()
     order = list(series)
     auditor.choose(rounds, generator)
     for one in series.values():
