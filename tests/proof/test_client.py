@@ -30,9 +30,10 @@ def failure(answer: Answer, kind: FailureKind, words: str) -> Failure:
 
 
 def worker_pids(workers: Workers) -> list[int]:
-    """The living children of this process that run the worker."""
+    """The living children of this process that run the worker; a zygote of other tests in this process is none."""
     children = Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children").read_text().split()
-    return [int(pid) for pid in children if b"bootstrap.py" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+    commands = {int(pid): Path(f"/proc/{pid}/cmdline").read_bytes() for pid in children}
+    return [pid for pid, command in commands.items() if b"bootstrap.py" in command and b"zygote" not in command]
 
 
 @pytest.mark.parametrize(
