@@ -1,7 +1,6 @@
 """Which constexprs of a Triton kernel are block sizes, and what follows them."""
 
 import ast
-import functools
 
 from kernelwright.micro.rewrite.triton_assignments import parameters
 from kernelwright.micro.rewrite.triton_source import Fragment
@@ -24,18 +23,16 @@ def _is_constexpr(fragment: Fragment, parameter: ast.arg) -> bool:
     return annotation is not None and fragment.name(annotation) == "triton.language.constexpr"
 
 
-@functools.lru_cache(maxsize=16)
-def ranged(fragment: Fragment) -> frozenset[str]:
+def ranged(fragment: Fragment) -> set[str]:
     """Names that are the length of a tl.arange: what makes a constexpr a block size."""
-    return frozenset(
+    return {
         call.args[1].id
         for name, call in fragment.calls
         if name == "triton.language.arange" and len(call.args) == 2 and isinstance(call.args[1], ast.Name)
-    )
+    }
 
 
-@functools.lru_cache(maxsize=16)
-def stepped(fragment: Fragment) -> frozenset[str]:
+def stepped(fragment: Fragment) -> set[str]:
     """Names that a loop advances by: the step of a range, or the divisor of a cdiv that bounds one."""
     found: set[str] = set()
     for node in fragment.nodes:
@@ -48,4 +45,4 @@ def stepped(fragment: Fragment) -> frozenset[str]:
             if fragment.called(bound) in ("triton.language.cdiv", "triton.cdiv"):
                 assert isinstance(bound, ast.Call)
                 found |= {n.id for n in ast.walk(bound.args[-1]) if isinstance(n, ast.Name)}
-    return frozenset(found)
+    return found
