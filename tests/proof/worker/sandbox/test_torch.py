@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 import textwrap
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from kernelwright.values.confinement import Measure
 
 # As the worker does it: torch is imported, then a process is forked, confined, and only then the user's code runs.
 PROGRAM = """
-    import json, os, runpy, sys
+    import json, os, runpy, sys, traceback
     from kernelwright.proof.worker import loop
     from kernelwright.proof.worker.sandbox.fence import confine
     loop.prepare("run")
@@ -22,10 +23,13 @@ PROGRAM = """
     reading, writing = os.pipe()
     pid = os.fork()
     if pid == 0:
-        confinement = confine(scratch, descriptors=[writing], **json.loads(options))
-        result = runpy.run_path(file)["result"]
-        held = [restriction.measure for restriction in confinement.restrictions if restriction.held]
-        os.write(writing, json.dumps([result, held]).encode())
+        try:
+            confinement = confine(scratch, descriptors=[writing], **json.loads(options))
+            result = runpy.run_path(file)["result"]
+            held = [restriction.measure for restriction in confinement.restrictions if restriction.held]
+            os.write(writing, json.dumps([result, held]).encode())
+        except BaseException:
+            traceback.print_exc()
         os._exit(0)
     os.close(writing)
     print(os.read(reading, 1 << 16).decode())
@@ -112,18 +116,20 @@ def check(text: str, left: str, folder: Path, options: dict[str, bool]) -> None:
     file = folder / "kernel.py"
     file.write_text(textwrap.dedent(text))
     before = triton_home()
-    run = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(PROGRAM), str(folder / "scratch"), str(file), json.dumps(options)],
-        env=secrets.scrubbed(os.environ),
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
-    assert run.stdout.strip(), run.stderr
-    right, held = json.loads(run.stdout)
-    assert right
-    assert {Measure.PRIVILEGES, Measure.ENVIRONMENT, Measure.LIMITS} <= set(held)
-    assert not left or list((folder / "scratch").glob(left))
+    # As short as the worker's own: multiprocessing makes sockets there, whose paths may have 107 characters.
+    with tempfile.TemporaryDirectory(prefix="kernelwright-", ignore_cleanup_errors=True) as scratch:
+        run = subprocess.run(
+            [sys.executable, "-c", textwrap.dedent(PROGRAM), scratch, str(file), json.dumps(options)],
+            env=secrets.scrubbed(os.environ),
+            capture_output=True,
+            text=True,
+            timeout=300,
+        )
+        assert run.stdout.strip(), run.stderr
+        right, held = json.loads(run.stdout)
+        assert right
+        assert {Measure.PRIVILEGES, Measure.ENVIRONMENT, Measure.LIMITS} <= set(held)
+        assert not left or list(Path(scratch).glob(left))
     assert triton_home() == before
 
 
