@@ -148,6 +148,7 @@ def _result(
         "running": wire.encode(hard) | {"share": hard.share},
         "killed_by": report.kills(graded),
         "operators": {name: wire.encode(t) for name, t in report.tallies(graded, survivors, "operator").items()},
+        "would_show": [list(row) for row in report.cover(survivors)],
         "survivors": [wire.encode(found) for found in survivors],
         "mutants": [[o.kernel, o.mutant, str(o.ending), o.by, o.case, o.seconds] for o in graded],
     }

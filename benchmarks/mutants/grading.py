@@ -17,6 +17,7 @@ _NOT_THE_MUTANT = (
     FailureKind.NO_INTERPRETER,
     FailureKind.MISSING_PACKAGE,
     FailureKind.DEVICE_BUSY,
+    FailureKind.DEVICE_GONE,
 )
 
 

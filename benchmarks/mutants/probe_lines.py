@@ -17,7 +17,12 @@ LINES: dict[str, tuple[str, ...]] = {
         "EnergyHead(16, 1, scale=2.0)(randn(5, 16))",
         "EnergyHead(16, 8)(randn(1, 16))",
     ),
-    "rms_norm": ("RMSNorm(65)(randn(7, 65))", "RMSNorm(16)(randn(2, 3, 16))", "RMSNorm(1)(randn(4, 1))"),
+    "rms_norm": (
+        "RMSNorm(65)(randn(7, 65))",
+        "RMSNorm(16)(randn(2, 3, 16))",
+        "RMSNorm(1)(randn(4, 1))",
+        "RMSNorm(9)(randn(1, 9))",
+    ),
     "triton_matmul": (
         "matmul(randn(35, 33, dtype=float16), randn(33, 67, dtype=float16))",
         "matmul(randn(64, 96), randn(96, 32))",

@@ -10,12 +10,14 @@ from benchmarks.mutants.mutant import Mutant, difference
 from benchmarks.mutants.probing import Probed
 
 _LOADING = "runs"  # the check that a text loads and does not raise: the least that a gate can do
-_SHOWN = 8  # cases of the probe that are kept for a survivor
 
 
 @dataclass(frozen=True)
 class Survivor:
-    """A mutant that passed: what changed, what the probe saw, and what it is."""
+    """A mutant that passed: what changed, what the probe saw, and what it is.
+
+    `seen_by`: the kinds of calls on which it differs by more than rounding; `example` is the first such call.
+    """
 
     kernel: str
     mutant: str
@@ -25,7 +27,8 @@ class Survivor:
     kind: Kind
     why: str
     probe: str
-    seen_by: tuple[str, ...]  # calls on which it differs by more than rounding
+    seen_by: tuple[str, ...]
+    example: str
 
 
 @dataclass(frozen=True)
@@ -58,9 +61,11 @@ def survivor(
     if contradicted:
         kind, why = Kind.MISSED, f"{contradicted} It was explained so: {why}"
     _, before, after = difference(original, mutant.text)
-    seen = tuple(f"{found.case} ({found.words})" for found in probed.material) if probed else ()
+    seen = probed.material if probed else ()
+    seen_by = tuple(dict.fromkeys(found.case.partition(":")[0] for found in seen))
+    example = f"{seen[0].case} ({seen[0].words})" if seen else ""
     words = (outcome.kernel, outcome.mutant, outcome.description, tuple(before), tuple(after))
-    return Survivor(*words, kind, why, _probe_words(probed), seen[:_SHOWN])
+    return Survivor(*words, kind, why, _probe_words(probed), seen_by, example)
 
 
 def tally(outcomes: Sequence[Outcome], survivors: Sequence[Survivor]) -> Tally:
@@ -88,6 +93,19 @@ def running(outcomes: Sequence[Outcome]) -> list[Outcome]:
     return [outcome for outcome in outcomes if outcome.by != _LOADING]
 
 
+def cover(survivors: Sequence[Survivor]) -> list[tuple[str, int, int]]:
+    """Kinds of calls that would show the missed ones: (kind, how many it shows, how many no kind before it shows)."""
+    missed = [set(found.seen_by) for found in survivors if found.kind is Kind.MISSED]
+    chosen: list[tuple[str, int, int]] = []
+    left = [kinds for kinds in missed if kinds]
+    while left:
+        count = Counter(kind for kinds in left for kind in kinds)
+        best = max(sorted(count), key=lambda kind: count[kind])
+        chosen.append((best, sum(best in kinds for kinds in missed), count[best]))
+        left = [kinds for kinds in left if best not in kinds]
+    return chosen
+
+
 def table(outcomes: Sequence[Outcome], survivors: Sequence[Survivor]) -> str:
     """By operator, by check, then the survivors and the shares."""
     head = f"{'operator':<20}{'mutants':>8}{'killed':>8}{'equiv.':>8}{'rounding':>9}{'missed':>8}{'share':>9}"
@@ -100,6 +118,8 @@ def table(outcomes: Sequence[Outcome], survivors: Sequence[Survivor]) -> str:
     for kind in Kind:
         lines += ["", kind.value] if any(found.kind is kind for found in survivors) else []
         lines += [text for found in survivors if found.kind is kind for text in _told(found)]
+    lines += ["", f"{'what would show those missed':<30}{'shows':>7}{'of them new':>13}"]
+    lines += [f"  {kind:<28}{shown:>7}{new:>13}" for kind, shown, new in cover(survivors)]
     ungraded = [outcome for outcome in outcomes if outcome.ending is Ending.NOT_GRADED]
     lines += [f"not graded: {o.kernel} {o.mutant}: {o.by}: {o.detail}" for o in ungraded]
     whole, hard = tally(outcomes, survivors), tally(running(outcomes), survivors)
@@ -142,7 +162,7 @@ def _row(name: str, group: Tally, width: int = 20) -> str:
 
 
 def _told(found: Survivor) -> list[str]:
-    seen = f" First seen on: {found.seen_by[0]}." if found.seen_by else ""
+    seen = f" First seen on: {found.example}." if found.example else ""
     lines = [f"  {found.kernel} {found.mutant}: {found.description}"]
     lines += [f"    - {line.strip()}" for line in found.before if line not in found.after]
     lines += [f"    + {line.strip()}" for line in found.after if line not in found.before]

@@ -5,7 +5,7 @@ from benchmarks.mutants.explained import Explanation, Kind
 from benchmarks.mutants.grading import Ending, Outcome, graded
 from benchmarks.mutants.mutant import Mutant
 from benchmarks.mutants.probing import Difference, Probed
-from benchmarks.mutants.report import kills, running, survivor, table, tally
+from benchmarks.mutants.report import cover, kills, running, survivor, table, tally
 from benchmarks.mutants.store import Store
 
 from kernelwright.proof.jobs import TrialResult
@@ -83,6 +83,14 @@ def test_what_is_equivalent_does_not_count_and_what_is_not_explained_does() -> N
     printed = table([*killed, passed, ungraded], [unexplained])
     assert printed.splitlines()[-1].startswith("4 mutants, 3 killed, 1 missed: 75.00%")
     assert "not graded: k x: device-busy" in printed
+
+
+def test_what_would_show_the_missed_ones_is_chosen_greedily() -> None:
+    kinds = (("ties",), ("ties", "zeros"), ("zeros", "views"), ("views",), ())
+    probes = [Probed("k", MUTANT.id, 9, tuple(Difference(f"{k}: f()", True, "") for k in some)) for some in kinds]
+    found = [survivor(outcome(Ending.SURVIVED), "a\nc\n", MUTANT, probed, {}) for probed in probes]
+    assert cover(found) == [("ties", 2, 2), ("views", 2, 2)]
+    assert cover([]) == []
 
 
 def test_a_store_gives_back_what_was_written_under_its_key(tmp_path) -> None:
