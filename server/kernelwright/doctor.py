@@ -4,12 +4,14 @@ import asyncio
 import importlib.util
 import os
 import shutil
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 from kernelwright.journal import open_journal
 from kernelwright.journal.opening import FOLDER, is_begun
 from kernelwright.proof.client import Workers
+from kernelwright.proof.worker.sandbox import landlock
 from kernelwright.values import Device, Failure, FailureKind, Refusal
 
 
@@ -22,10 +24,10 @@ class DoctorLine:
 
 
 async def examine(workers: Workers, workspace: Path) -> tuple[DoctorLine, ...]:
-    """One line each for the interpreter, torch, Triton, the GPU, the tools and the journal."""
+    """One line each for the interpreter, torch, Triton, the GPU, the tools, the sandbox, models and the journal."""
     device = await workers.device()
     tools = await asyncio.to_thread(lambda: tuple(_tool(*tool) for tool in _TOOLS))
-    return (*_interpreter_lines(workers.interpreter, device), *tools, _models(), _journal(workspace))
+    return (*_interpreter_lines(workers.interpreter, device), *tools, _sandbox(), _models(), _journal(workspace))
 
 
 def _interpreter_lines(interpreter: str, device: Device | Failure) -> tuple[DoctorLine, ...]:
@@ -52,13 +54,19 @@ def _interpreter_lines(interpreter: str, device: Device | Failure) -> tuple[Doct
 _TOOLS = (
     ("ncu", "Nsight Compute", "Install Nsight Compute to profile kernels."),
     ("nvcc", "CUDA compiler", "Install the CUDA toolkit to compile CUDA C++ with nvcc."),
-    ("bwrap", "sandbox (bubblewrap)", "Install bubblewrap to isolate the kernels that are tried."),
 )
 
 
 def _tool(command: str, name: str, remedy: str) -> DoctorLine:
     path = shutil.which(command)
     return DoctorLine(name, path is not None, path or "", remedy)
+
+
+def _sandbox() -> DoctorLine:
+    """Of the sandbox's means only Landlock depends on the system; what held of all is in each verdict."""
+    version = landlock.version() if sys.platform == "linux" else 0
+    remedy = "Use Linux 6.2 or newer with Landlock enabled: kernels that are tried may write to your files without it."
+    return DoctorLine("sandbox", version >= landlock.TRUNCATION, f"Landlock {version}" if version else "", remedy)
 
 
 def _models() -> DoctorLine:
