@@ -11,6 +11,11 @@ def setting(default: object, words: str, *, choices: tuple[str, ...] = (), minim
 @dataclass(frozen=True)
 class Settings:
     interpreter: str = setting("", "Python interpreter that runs your kernels; empty: the one that runs the server.")
+    keep_environment: str = setting(
+        "",
+        "Environment variables that your kernels need although they look like secrets, for example `HF_TOKEN`: names, "
+        "separated by commas. All other variables that look like secrets are removed before your code runs.",
+    )
     min_gain: float = setting(
         0.02, "Least gain over the previous version for a step to be kept (0.02 is 2 %).", minimum=0.0
     )

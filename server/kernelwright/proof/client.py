@@ -29,7 +29,8 @@ class _GpuAppeared(Exception):
 class Workers:
     """The worker processes of one interpreter. Make it anywhere; use and close it in one event loop.
 
-    `memory_limit` in bytes of host memory per worker; None: three quarters of the machine's.
+    `memory_limit` in bytes of host memory per worker; None: three quarters of the machine's. `keep`: variables of the
+    environment, separated by commas, that its processes get although they look like secrets.
     """
 
     def __init__(
@@ -39,14 +40,15 @@ class Workers:
         cwd: Path | str | None = None,
         log: Callable[[str], None] | None = None,
         memory_limit: int | None = None,
+        keep: str = "",
     ) -> None:
         self.interpreter = interpreter or sys.executable
         self._memory_limit = memory.default_limit() if memory_limit is None else memory_limit
         self._log = log or (lambda words: None)
         folder = Path(cwd) if cwd is not None else None
-        self._running = Station(self.interpreter, "run", folder, self._log, spare=True)
-        self._judging = Station(self.interpreter, "judge", folder, self._log, spare=False)
-        self._compiling = Station(self.interpreter, "compile", folder, self._log, spare=False)
+        self._running = Station(self.interpreter, "run", folder, self._log, spare=True, keep=keep)
+        self._judging = Station(self.interpreter, "judge", folder, self._log, spare=False, keep=keep)
+        self._compiling = Station(self.interpreter, "compile", folder, self._log, spare=False, keep=keep)
         self._turns = {"run": Turns(), "compile": Turns()}
         self._device: Device | None = None
         self._lost = False  # the GPU; until there is one again, every job asks

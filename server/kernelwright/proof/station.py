@@ -3,7 +3,7 @@
 import asyncio
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 
 from kernelwright.proof.process import StartFailed, WorkerProcess
@@ -13,14 +13,18 @@ _QUIET = 1.0  # seconds without a job before a spare is started: its imports wou
 
 
 class Station:
-    """One process of one role at a time; its caller holds the turn. With `spare`, the next one warms up meanwhile."""
+    """One process of one role at a time; its caller holds the turn. With `spare`, the next one warms up meanwhile.
 
-    def __init__(self, interpreter: str, role: str, cwd: Path | None, log: Callable[[str], None], *, spare: bool):
+    `keep` names variables, separated by commas, that are no secrets.
+    """
+
+    def __init__(self, interpreter: str, role: str, cwd: Path | None, log: Callable[[str], None], *, spare: bool, keep: str = ""):
         self._interpreter = interpreter
         self._role = role
         self._cwd = cwd
         self._log = log
         self._wants_spare = spare
+        self._keep = secrets.names(keep)
         self._idle: WorkerProcess | None = None
         self._spare: asyncio.Task[WorkerProcess] | None = None
         self._spare_began = False
@@ -78,7 +82,8 @@ class Station:
         await asyncio.gather(*self._endings)
 
     async def _start(self) -> WorkerProcess:
-        return await WorkerProcess.start(resolve(self._interpreter), self._role, self._cwd, environment(self._role))
+        variables = environment(self._role, self._keep)
+        return await WorkerProcess.start(resolve(self._interpreter), self._role, self._cwd, variables)
 
     def _warm_spare(self) -> None:
         if self._spare is not None and self._spare.done() and not _usable(self._spare):
@@ -131,9 +136,15 @@ def resolve(interpreter: str) -> str:
     return str(path)
 
 
-def environment(role: str) -> dict[str, str]:
-    """The server's environment without its secrets; the compiler sees no GPU, Triton's mode is the worker's choice."""
-    variables = secrets.scrubbed(os.environ)
+def environment(role: str, keep: Collection[str] = ()) -> dict[str, str]:
+    """The server's environment without its secrets, but with those named in `keep`.
+
+    The compiler sees no GPU, and Triton's mode is the worker's choice.
+    """
+    variables = secrets.scrubbed(os.environ, keep)
+    variables.pop(secrets.KEEP, None)
+    if keep:
+        variables[secrets.KEEP] = ",".join(sorted(keep))
     variables.pop("TRITON_INTERPRET", None)
     if role == "compile":
         variables["CUDA_VISIBLE_DEVICES"] = ""

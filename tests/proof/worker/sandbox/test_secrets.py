@@ -1,13 +1,12 @@
 """Which variables are told to be secrets, and that a worker has none of them."""
 
-import asyncio
 import sys
 from pathlib import Path
 
 import pytest
 
 from kernelwright.proof.client import Workers
-from kernelwright.proof.jobs import Capture, Subject
+from kernelwright.proof.jobs import Capture, Subject, Trial, TrialResult
 from kernelwright.proof.worker.sandbox.secrets import is_secret, scrubbed
 from kernelwright.values import Case, Graph, Workload, WorkloadSource
 
@@ -122,16 +121,24 @@ def test_what_is_named_stays() -> None:
 async def test_user_code_in_a_worker_finds_no_secret(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-hunter2")
     monkeypatch.setenv("SOME_VARIABLE", "kept")
+    monkeypatch.setenv("HF_TOKEN", "named in the settings")
     text = """if True:
         import os
         assert os.environ["SOME_VARIABLE"] == "kept"
+        assert os.environ["HF_TOKEN"] == "named in the settings"
         assert "OPENAI_API_KEY" not in os.environ
         assert b"hunter2" not in open("/proc/self/environ", "rb").read()
         def f(x):
             return x + 1
     """
     workload = Workload(WorkloadSource.LINES, "f", (Case(0, 0, "f(randn(4))"),))
-    workers = Workers(sys.executable, cwd=tmp_path)
-    answer = await asyncio.wait_for(workers.run(Capture(Subject("/tmp/subject.py", text, workload)), timeout=60), 120)
+    subject = Subject("/tmp/subject.py", text, workload)
+    workers = Workers(sys.executable, cwd=tmp_path, keep="HF_TOKEN, OTHER")
+    graph = await workers.run(Capture(subject), timeout=60)
+    tried = await workers.run(Trial(subject.path, text, text, text, workload, measure=False), timeout=60)
     await workers.close()
-    assert isinstance(answer, Graph), answer
+    assert isinstance(graph, Graph), graph
+    assert isinstance(tried, TrialResult), tried
+    assert tried.verdict.passed, "a confined process keeps it too"
+    confined = next(check.detail for check in tried.verdict.checks if check.name == "sandbox")
+    assert "no secrets in the environment" in confined.partition("Not held")[0]

@@ -32,12 +32,12 @@ def confine(
     `scratch` is made where it is missing and is the one folder for writing, caches and temporary files included.
     Reading is free but for credentials and `hidden`; `readable` goes before both. `descriptors` stay open beside the
     standard streams; None leaves all. `protected`: processes that must not be signalled, the parent beside them.
-    Variables named in `keep` are no secrets. `ipc`: it opens GPU memory of another process, for which a driver may
+    Variables named in `keep` or in the user's settings are no secrets. `ipc`: it opens GPU memory of another process, for which a driver may
     use abstract sockets: these stay open, and the network is closed by the filter alone.
 
     Raises OSError when `scratch` cannot be made; what else fails is told in the answer.
     """
-    bounds, parent = bounds or Limits(), os.getppid()
+    bounds, parent, keep = bounds or Limits(), os.getppid(), {*keep, *secrets.kept(os.environ)}
     protected = {parent, *protected}
     folder = os.path.realpath(scratch)
     caches.move_to(Path(folder))

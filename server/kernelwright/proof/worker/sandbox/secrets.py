@@ -34,6 +34,20 @@ _VALUE = re.compile(
 )
 
 
+KEEP = "KERNELWRIGHT_KEEP_ENVIRONMENT"
+"""The variable through which a worker, and the processes that it starts, learn what the user's settings keep."""
+
+
+def kept(environment: Mapping[str, str]) -> frozenset[str]:
+    """The names that the server has put into `KEEP`."""
+    return names(environment.get(KEEP, ""))
+
+
+def names(text: str) -> frozenset[str]:
+    """Names of variables, separated by commas or spaces."""
+    return frozenset(re.split(r"[\s,]+", text)) - {""}
+
+
 def scrubbed(environment: Mapping[str, str], keep: Collection[str] = ()) -> dict[str, str]:
     """The environment without its secrets; variables named in `keep` stay as they are."""
     return {name: value for name, value in environment.items() if name in keep or not is_secret(name, value)}

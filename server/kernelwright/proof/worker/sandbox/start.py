@@ -1,10 +1,12 @@
 """What is held of every worker from its first moment, before torch is imported; its hosts are confined further."""
 
+import os
 import sys
 
 from kernelwright.proof.worker.sandbox import libc, limits
 from kernelwright.proof.worker.sandbox.limits import Limits
 from kernelwright.proof.worker.sandbox.outcome import privileges, secrets, tried
+from kernelwright.proof.worker.sandbox.secrets import kept
 from kernelwright.values.confinement import Confinement, Measure
 
 _ADOPT_ORPHANS = 36  # PR_SET_CHILD_SUBREAPER
@@ -21,7 +23,7 @@ def hold_back() -> Confinement:
     no_new_privileges = tried(limits.no_new_privileges)
     files = tried(lambda: limits.on_files(Limits()))
     held = Confinement(
-        (group.of(Measure.GROUP), secrets(()), files.of(Measure.LIMITS), privileges(no_new_privileges)),
+        (group.of(Measure.GROUP), secrets(kept(os.environ)), files.of(Measure.LIMITS), privileges(no_new_privileges)),
     )
     missing = [restriction for restriction in held.restrictions if not restriction.held]
     if missing or not adopting.done:
