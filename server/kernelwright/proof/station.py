@@ -18,7 +18,16 @@ class Station:
     `keep` names variables, separated by commas, that are no secrets.
     """
 
-    def __init__(self, interpreter: str, role: str, cwd: Path | None, log: Callable[[str], None], *, spare: bool, keep: str = ""):
+    def __init__(
+        self,
+        interpreter: str,
+        role: str,
+        cwd: Path | None,
+        log: Callable[[str], None],
+        *,
+        spare: bool,
+        keep: str = "",
+    ) -> None:
         self._interpreter = interpreter
         self._role = role
         self._cwd = cwd
