@@ -15,9 +15,7 @@ HONEST = specimens("controls.honest")
 REPEATS = int(os.environ.get("KERNELWRIGHT_CONTROL_REPEATS", "1"))
 
 # What the gate refuses by mistake, with the check that is at fault. Strict: a gate that lets one pass must take it out.
-REFUSED: dict[str, str] = {
-    "random_numbers_of_the_default_generator": "recheck-after-timing: short calls are timed several at once on one seed",
-}
+REFUSED: dict[str, str] = {}
 
 
 def parameter(specimen: Specimen) -> pytest.param:

@@ -30,11 +30,13 @@ class Observation:
         return list(tensors_in(self.output))
 
 
-def observe(target: Callable[..., Any], inputs: Inputs, *, seed: int, poisoned: bool = False) -> Observation:
+def observe(
+    target: Callable[..., Any], inputs: Inputs, *, seed: int, poisoned: bool = False, calls: int = 1
+) -> Observation:
     """Call `target` on copies of `inputs` without gradients, on the same random numbers for every target.
 
-    With `poisoned`, memory from torch.empty holds NaN. The module's buffers are put back afterwards. Raises whatever
-    the target raises.
+    With `poisoned`, memory from torch.empty holds NaN. Of `calls` on the same inputs, which draw from one stream of random
+    numbers, the last is observed. The module's buffers are put back afterwards. Raises whatever the target raises.
     """
     given = Inputs(clone(inputs.args), clone(inputs.kwargs))
     state = named_state(target)
@@ -45,6 +47,8 @@ def observe(target: Callable[..., Any], inputs: Inputs, *, seed: int, poisoned: 
     seed_everything(seed)
     try:
         with torch.no_grad(), PoisonedAllocation() if poisoned else contextlib.nullcontext():
+            for _ in range(calls - 1):
+                target(*clone(inputs.args), **clone(inputs.kwargs))
             output = target(*given.args, **given.kwargs)
             synchronize()
         changed_inputs = {

@@ -15,7 +15,6 @@ from kernelwright.proof.worker.hosts.messages import (
     Arm,
     CallOften,
     CarriesGradient,
-    Collect,
     Construct,
     Done,
     Fire,
@@ -33,7 +32,7 @@ from kernelwright.proof.worker.hosts.messages import (
 )
 from kernelwright.proof.worker.hosts.parcels import room_for
 from kernelwright.proof.worker.hosts.remote import Host
-from kernelwright.proof.worker.inputs import Inputs
+from kernelwright.proof.worker.inputs import Inputs, clone, clone_tensor
 from kernelwright.proof.worker.observe import Observation
 from kernelwright.proof.worker.pair import state_of
 from kernelwright.proof.worker.subject import scratch_folder
@@ -52,6 +51,7 @@ class Contender:
     def __init__(self, bench: Bench, text: str) -> None:
         self._bench = bench
         self._constructed: dict[int, str] = {}
+        self._largest_answer = 0  # bytes that an answer has taken where the baseline's would have taken less
         self._scratch = tempfile.mkdtemp(prefix="kernelwright-host-")
         self._host = Host(bench.trial.path, bench.device)
         request = Load(
@@ -121,7 +121,7 @@ class Contender:
             if reply.needed > _MUCH_MORE * expected + (1 << 20):
                 detail = f"it returns and changes {reply.needed} bytes, the baseline {expected}"
                 raise Rejected(Check("shape", case, False, detail))
-            room = reply.needed
+            room = self._largest_answer = reply.needed
         observed = _typed(reply, Observed)
         self._same_settings(observed.settings, "when called")
         self._clean(observed)
@@ -149,31 +149,36 @@ class Contender:
         self,
         targets: Targets,
         inputs: Inputs,
-        like: Observation | None,
+        like: Observation,
         *,
         seed: int,
         batch: int,
         reuse: bool = False,
+        copies: int = 0,
     ) -> None:
         """Give it copies of `inputs` for the next sample: in fresh memory, or in the memory of the last sample.
 
-        What it returns can be collected where `like` tells how much room that takes.
+        `like` tells how much room the answer takes; `batch`, `copies`: see messages.Arm.
         """
         self.construct(targets)
-        room = room_for(like.tensors()) + room_for(inputs.tensors()) if like is not None else 0
+        room = max(room_for(like.tensors()) + room_for(inputs.tensors()), self._largest_answer)
         (parcel,) = self._host.pack((inputs.args, inputs.kwargs), room=room)
-        self._ask(Arm(targets.number, parcel, seed, batch, reuse), Done)
+        self._ask(Arm(targets.number, parcel, seed, batch, reuse, copies), Done)
 
     def fire(self) -> Sampled:
         """Take the sample that was armed."""
-        return self._ask(Fire(), Sampled)
+        reply = self._host.ask(Fire())
+        if isinstance(reply, TooSmall):
+            detail = f"a timed call returned {reply.needed} bytes, which it did not when it was verified"
+            raise Rejected(Check("recheck-after-timing", "while timing", False, detail))
+        return _typed(reply, Sampled)
 
-    def collect(self, inputs: Inputs, like: Observation) -> Observation:
-        """What the last sample's last call returned; `inputs` are those that it was armed with."""
-        observed = self._ask(Collect(), Observed)
-        self._same_settings(observed.settings, "while timing")
-        self._clean(observed)
-        return self._observation(observed, inputs, like)
+    def left(self, sampled: Sampled, inputs: Inputs, like: Observation) -> Observation:
+        """What the sample's last call left behind, copied out of the candidate's reach; `inputs`: as it was armed."""
+        self._same_settings(sampled.left.settings, "while timing")
+        self._clean(sampled.left)
+        found = self._observation(sampled.left, inputs, like)
+        return Observation(clone(found.output), {i: clone_tensor(t) for i, t in found.changed_inputs.items()})
 
     def _observation(self, observed: Observed, inputs: Inputs, like: Observation) -> Observation:
         host = self._host

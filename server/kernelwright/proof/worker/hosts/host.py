@@ -5,6 +5,7 @@ What is measured and reported here shares its address space with the text; the j
 
 import faulthandler
 import gc
+import itertools
 import math
 import os
 import signal
@@ -26,7 +27,6 @@ from kernelwright.proof.worker.hosts.messages import (
     Arm,
     CallOften,
     CarriesGradient,
-    Collect,
     Construct,
     Done,
     Failed,
@@ -57,6 +57,15 @@ from kernelwright.values import Check
 _SHORT_MS = 1.0
 
 
+@dataclass(frozen=True)
+class Armed:
+    """A sample to be taken: `batch` calls of the target, on the copies of its inputs in turn."""
+
+    target: Any
+    copies: list[Inputs]
+    batch: int
+
+
 @dataclass
 class Room:
     """What one host works with."""
@@ -68,7 +77,7 @@ class Room:
     targets: dict[int, Any] = field(default_factory=dict)
     arena: torch.Tensor | None = None
     clock: Clock | None = None
-    armed: tuple[Any, list[Inputs]] | None = None
+    armed: Armed | None = None
     last_ms: float = math.inf
     returned: Any = None
 
@@ -139,8 +148,6 @@ def _answer(room: Room, request: Request, descriptor: int | None) -> Reply:
             return _arm(room, request)
         case Fire():
             return _fire(room)
-        case Collect():
-            return _collected(room)
 
 
 def _load(room: Room, request: Load) -> Reply:
@@ -235,13 +242,14 @@ def _arm(room: Room, request: Arm) -> Reply:
         room.armed = None  # large inputs are not held twice
     inputs = _inputs(room, request.inputs)
     if request.reuse and room.armed is not None:
-        inputs = _moved_into(room.armed[1][-1], inputs)
+        inputs = _moved_into(room.armed.copies[-1], inputs)
     # Nothing has run here while the others were timed: a short call would be timed on cold code.
     short = room.last_ms < _SHORT_MS and room.armed is not None and not request.reuse
-    before = room.armed[1][0] if short else None
-    copies = [inputs] + [Inputs(clone(inputs.args), clone(inputs.kwargs)) for _ in range(request.batch - 1)]
+    before = room.armed.copies[0] if short else None
+    more = (request.copies or request.batch) - 1
+    copies = [inputs] + [Inputs(clone(inputs.args), clone(inputs.kwargs)) for _ in range(more)]
     target = room.targets[request.key]
-    room.armed, room.returned = (target, copies), None
+    room.armed, room.returned = Armed(target, copies, request.batch), None
     if room.clock is None:
         room.clock = clock_for(room.device)
     if before is not None:
@@ -261,23 +269,23 @@ def _moved_into(old: Inputs, new: Inputs) -> Inputs:
 def _fire(room: Room) -> Reply:
     assert room.armed is not None
     assert room.clock is not None
-    target, copies = room.armed
-    todo = iter(copies)
+    target, copies = room.armed.target, room.armed.copies
+    todo = itertools.cycle(copies)
 
     def call() -> None:
         given = next(todo)
         room.returned = target(*given.args, **given.kwargs)
 
-    ms, residual = one_sample(Contestant(call), len(copies), room.clock)
-    room.last_ms = ms
-    return Sampled(ms, residual)
+    ms, residual = one_sample(Contestant(call), room.armed.batch, room.clock)
+    if room.armed.batch == len(copies):
+        room.last_ms = ms
+    return Sampled(ms, residual, _left(room, copies[(room.armed.batch - 1) % len(copies)]))
 
 
-def _collected(room: Room) -> Reply:
+def _left(room: Room, given: Inputs) -> Observed:
+    """What the last call of a sample returned, and what it left of its inputs."""
     tree, outputs = described(room.returned)
-    assert room.armed is not None
-    after = room.armed[1][-1].tensors()
-    sent = put([*outputs, *after], _arena(room))
+    sent = put([*outputs, *given.tensors()], _arena(room))
     _settle(room)
     changed = tuple(flags.differences(room.settings, flags.read()))
     first = len(outputs)

@@ -95,9 +95,10 @@ class CarriesGradient:
 
 @dataclass(frozen=True)
 class Arm:
-    """Copy the inputs to fresh memory, `batch` times, for one timed sample. Answered by Done.
+    """Copy the inputs to fresh memory for one timed sample of `batch` calls. Answered by Done.
 
-    With `reuse` they are copied into the memory of the last sample instead.
+    With `reuse` they are copied into the memory of the last sample instead. `copies`: of the inputs, which the calls use in
+    turn; 0 for as many as there are calls.
     """
 
     key: int
@@ -105,6 +106,7 @@ class Arm:
     seed: int
     batch: int
     reuse: bool = False
+    copies: int = 0
 
 
 @dataclass(frozen=True)
@@ -112,12 +114,7 @@ class Fire:
     """Take the sample that was armed. Answered by Sampled, or Refused."""
 
 
-@dataclass(frozen=True)
-class Collect:
-    """The output of the last sample's last call. Answered by Observed."""
-
-
-Request = Load | UseArena | Construct | SetState | Observe | CallOften | CarriesGradient | Arm | Fire | Collect
+Request = Load | UseArena | Construct | SetState | Observe | CallOften | CarriesGradient | Arm | Fire
 
 
 @dataclass(frozen=True)
@@ -164,10 +161,15 @@ class Often:
 
 @dataclass(frozen=True)
 class Sampled:
-    """Milliseconds per call by the host's clock, and for how long the device was still busy afterwards."""
+    """Milliseconds per call by the host's clock, and for how long the device was still busy afterwards.
+
+    `left` is what the last call left behind. It lies in the arena before this reply comes, so that whatever is computed
+    while it is read is seen by the judge's clock.
+    """
 
     ms: float
-    residual_ms: float = 0.0
+    residual_ms: float
+    left: Observed
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,93 @@
+"""New data for every timed call, at the cost of copying them: what an earlier call has computed is of no use in the next.
+
+Each element is one of two of the tensor's own values, drawn by chance from places that nobody can foresee. The values stay
+those that the workload asked for: a mask keeps its zeros and ones, a probability stays between them.
+"""
+
+import random
+
+import torch
+
+from kernelwright.proof.worker.inputs import Inputs, clone
+from kernelwright.proof.worker.reference import free_bytes
+
+_MOST_EXTRA = 1 << 20  # elements by which a pool is longer than its tensor, and so how many places there are to begin
+_POOLS = 4  # times the bytes of the inputs that pools take, with what is drawn from them
+_SALTED = 64  # elements of each tensor that change where there is no memory for pools
+
+
+class FreshData:
+    """Inputs whose floating-point tensors `draw` changes in place. What is all alike, or an integer, stays as it is."""
+
+    def __init__(self, inputs: Inputs, generator: random.Random) -> None:
+        self.inputs = Inputs(clone(inputs.args), clone(inputs.kwargs))
+        self._random = generator
+        self._refused = False
+        self._varied = [tensor for tensor in self.inputs.tensors() if _varies(tensor)]
+        needed = _POOLS * sum(tensor.numel() * tensor.element_size() for tensor in self._varied)
+        self._pools = [_Pool(tensor, generator) for tensor in self._varied] if needed < free_bytes(inputs) else None
+
+    @property
+    def described(self) -> str:
+        if self._refused:
+            return "other addresses for each sample, the same data: the baseline does not take changed values"
+        if not self._varied:
+            return "other addresses for each sample, the same data: the inputs hold nothing to vary"
+        if self._pools is None:
+            return f"other addresses for each sample, and {_SALTED} other values: no memory for more"
+        return "other data and addresses for each sample"
+
+    def draw(self) -> Inputs:
+        """The inputs with new contents: the same tensors."""
+        with torch.no_grad():
+            for number, tensor in enumerate(self._varied):
+                if self._pools is None:
+                    _salt(tensor, self._random)
+                else:
+                    tensor.copy_(self._pools[number].draw(self._random).view(tensor.shape))
+        return self.inputs
+
+    def freeze(self, inputs: Inputs) -> None:
+        """Go on with `inputs` as they are: the baseline does not take changed values."""
+        self.inputs = Inputs(clone(inputs.args), clone(inputs.kwargs))
+        self._varied, self._pools, self._refused = [], [], True
+
+
+class _Pool:
+    """The values of one tensor, some of them twice, and as many random bits."""
+
+    def __init__(self, tensor: torch.Tensor, generator: random.Random) -> None:
+        flat = tensor.detach().reshape(-1)
+        self._count = flat.numel()
+        self._extra = min(self._count, _MOST_EXTRA)
+        # The second value comes from the other half of the tensor, where no window of neighbours reaches.
+        self._values, self._others = (self._extended(part) for part in (flat, flat.roll(self._count // 2)))
+        seeded = torch.Generator(flat.device).manual_seed(generator.getrandbits(60))
+        self._chosen = torch.randint(0, 2, self._values.shape, generator=seeded, device=flat.device, dtype=torch.bool)
+
+    def draw(self, generator: random.Random) -> torch.Tensor:
+        """As many values as the tensor has, flat."""
+        windows = (self._window(pool, generator) for pool in (self._chosen, self._values, self._others))
+        return torch.where(*windows)
+
+    def _extended(self, flat: torch.Tensor) -> torch.Tensor:
+        return torch.cat([flat, flat[: self._extra]])
+
+    def _window(self, pool: torch.Tensor, generator: random.Random) -> torch.Tensor:
+        start = generator.randrange(self._extra)
+        return pool[start : start + self._count]
+
+
+def _varies(tensor: torch.Tensor) -> bool:
+    if not tensor.is_floating_point() or tensor.numel() < 2 or 0 in tensor.stride():
+        return False
+    first = tensor.detach().reshape(-1)[0]
+    return not bool(((tensor == first) | ((tensor != tensor) & (first != first))).all())
+
+
+def _salt(tensor: torch.Tensor, generator: random.Random) -> None:
+    """A few elements take values from elsewhere in the tensor."""
+    count = min(_SALTED, tensor.numel())
+    seeded = torch.Generator().manual_seed(generator.getrandbits(60))
+    places = [torch.randint(0, size, (2, count), generator=seeded).to(tensor.device) for size in tensor.shape]
+    tensor.index_put_(tuple(p[0] for p in places), tensor[tuple(p[1] for p in places)])
