@@ -185,8 +185,12 @@ class Contender:
         output = host.output(observed.output, like.output)
         after = host.read(observed.inputs_after)
         originals = inputs.tensors()
-        if len(after) != len(originals) or not all(isinstance(t, torch.Tensor) for t in after):
-            raise JobFailed(Failure(FailureKind.CRASHED, "The code's process lost its inputs."))
+        if len(after) != len(originals):
+            words = f"The code's process told of {len(after)} inputs instead of {len(originals)}: it must not touch the judge."
+            raise JobFailed(Failure(FailureKind.CRASHED, words))
+        for index, tensor in enumerate(after):
+            if not isinstance(tensor, torch.Tensor):
+                raise Rejected(Check("inputs-unchanged", "all cases", False, _no_longer_plain(index, tensor)))
         changed = {
             i: t for i, (t, original) in enumerate(zip(after, originals, strict=True)) if not same_bits(t, original)
         }
@@ -205,6 +209,13 @@ class Contender:
         if observed.replaced:
             detail = f"{', '.join(observed.replaced)} was replaced, which the clock or the gate relies on"
             raise Rejected(Check("clean-process", "all cases", False, detail))
+
+
+def _no_longer_plain(index: int, after: object) -> str:
+    return (
+        f"the call leaves input {index} as a {type(after).__name__}: set no attributes on an input, and leave its memory "
+        "and layout as they are; keep what later calls need in the module"
+    )
 
 
 def _typed(reply: Reply, expected: type[T]) -> T:
