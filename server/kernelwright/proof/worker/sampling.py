@@ -6,7 +6,6 @@ The clock of each process gives the number; the judge's own (see judge_clock) te
 import random
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -16,6 +15,7 @@ from kernelwright.proof.worker.bench import Bench, Report, Targets
 from kernelwright.proof.worker.hosts.contender import Contender
 from kernelwright.proof.worker.inputs import Inputs
 from kernelwright.proof.worker.observe import Observation
+from kernelwright.proof.worker.samples import Drift, Samples
 from kernelwright.proof.worker.series import Series
 from kernelwright.proof.worker.timing import FEWEST, MOST
 
@@ -23,26 +23,8 @@ TWIN = "baseline again"
 _STEADY, _USABLE = 1.02, 3.0  # baseline against baseline: measured again beyond the one, refused beyond the other
 
 
-@dataclass(frozen=True)
-class Drift:
-    """How far two processes with the very same text are apart: `factor` >= 1, and the medians in milliseconds."""
-
-    factor: float
-    first_ms: float
-    second_ms: float
-
-
 class Unsteady(Exception):
     """Nothing can be timed here and now; the message is the reason, in one sentence."""
-
-
-@dataclass(frozen=True)
-class Samples:
-    """Milliseconds per call of each contestant; sample i of all is from round i."""
-
-    ms: Mapping[str, np.ndarray]
-    drift: Drift
-    conditions: Mapping[str, str]
 
 
 def sampled(

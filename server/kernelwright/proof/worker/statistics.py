@@ -17,6 +17,15 @@ class Ratio:
     low: float
     high: float
 
+    def widened(self, factor: float) -> "Ratio":
+        """The same value in an interval that is wider by `factor` >= 1 on both sides."""
+        return Ratio(self.value, self.low / factor, self.high * factor)
+
+    def with_interval_of(self, *others: "Ratio") -> "Ratio":
+        """The same value in the interval that covers its own and all others'."""
+        ratios = (self, *others)
+        return Ratio(self.value, min(r.low for r in ratios), max(r.high for r in ratios))
+
 
 def timing_of(samples: np.ndarray) -> Timing:
     """Median and the 10 % and 90 % quantiles of samples in milliseconds."""

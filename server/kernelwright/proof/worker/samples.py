@@ -1,0 +1,47 @@
+"""What one run of the clock has shown of all contestants, and what follows from it for the candidate."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from kernelwright.proof.worker.statistics import Ratio, ratio_of_medians
+
+_SMALL_GAIN = 1.25  # two processes with the same text have been seen 10 % apart on a busy machine
+
+
+@dataclass(frozen=True)
+class Drift:
+    """How far two processes with the very same text are apart: `factor` >= 1, and the medians in milliseconds."""
+
+    factor: float
+    first_ms: float
+    second_ms: float
+
+
+@dataclass(frozen=True)
+class Samples:
+    """Milliseconds per call of each contestant; sample i of all is from round i."""
+
+    ms: Mapping[str, np.ndarray]
+    drift: Drift
+    conditions: Mapping[str, str]
+
+    def speedup_over(self, name: str) -> Ratio:
+        """The candidate's speedup over a contestant; what two processes with the same text differ by is uncertain."""
+        return ratio_of_medians(self.ms[name], self.ms["candidate"]).widened(self.drift.factor)
+
+    @property
+    def small_gain(self) -> bool:
+        """Whether it says that the candidate is faster, but by so little that it may be the luck of one process."""
+        ratios = [self.speedup_over(name) for name in ("baseline", "previous") if name in self.ms]
+        return any(ratio.low > 1 and ratio.value < _SMALL_GAIN for ratio in ratios)
+
+
+def joined(taken: Sequence[Samples]) -> Samples:
+    """All samples of the contestants that were in every one, with the drift and the conditions of the least steady."""
+    worst = max(taken, key=lambda samples: samples.drift.factor)
+    names = [name for name in taken[0].ms if all(name in samples.ms for samples in taken)]
+    ms = {name: np.concatenate([samples.ms[name] for samples in taken]) for name in names}
+    repeated = {"measured": f"{len(taken)} times, each in new processes"} if len(taken) > 1 else {}
+    return Samples(ms, worst.drift, {**worst.conditions, **repeated})
