@@ -51,8 +51,8 @@ async def test_a_step_from_the_menu_to_the_evidence(editor: Editor) -> None:
 
     lens = (await editor.lenses(uri))[0].command.title if editor.client.capabilities.text_document.code_lens else "ms"
     assert "ms" in lens
-    history = await editor.command("kernelwright.history", {"uri": uri})
-    assert [entry["outcome"] for entry in history] == ["kept"]
+    (kept,) = await editor.command("kernelwright.history", {"uri": uri, "texts": True})
+    assert (kept["outcome"], kept["before"], kept["after"]) == ("kept", LINEAR_SUM, editor.texts[uri])
 
     editor.type(uri, "def forward(self, x):\n", "def forward(self, x):\n        x = x * 1.0\n")
     found = await editor.diagnostics(uri, lambda shown: any("Stale" in d.message for d in shown))

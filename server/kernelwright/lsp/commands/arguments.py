@@ -1,4 +1,4 @@
-"""What a command is about: its one argument `{uri, kernel, strategy, step, line, preview}`, or the uri alone."""
+"""What a command is about: its one argument `{uri, kernel, strategy, step, line, …}`, or the uri alone."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -21,6 +21,7 @@ class Arguments:
     step: str | None = None
     quiet: bool = False  # answer only, no message window
     preview: bool = False  # the editor shows the edit before it makes it
+    texts: bool = False  # steps come with the texts before and after them
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,16 @@ class Subject:
         return self.snapshot.uri, self.kernel.name
 
 
-_TYPES = {"uri": str, "kernel": str, "line": int, "strategy": str, "step": str, "quiet": bool, "preview": bool}
+_TYPES = {
+    "uri": str,
+    "kernel": str,
+    "line": int,
+    "strategy": str,
+    "step": str,
+    "quiet": bool,
+    "preview": bool,
+    "texts": bool,
+}
 
 
 def arguments(params: ExecuteCommandParams) -> Arguments | Refusal:

@@ -1,6 +1,7 @@
 """`kernelwright.history` and `kernelwright.doctor`: what was tried, and what of the toolchain is here."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from lsprotocol.types import ExecuteCommandParams
 
@@ -9,8 +10,11 @@ from kernelwright.lsp.commands.answers import declined
 from kernelwright.lsp.commands.arguments import Arguments, arguments
 from kernelwright.lsp.commands.optimizing import told
 from kernelwright.lsp.session import Session
-from kernelwright.values import Refusal
+from kernelwright.values import Refusal, Step
 from kernelwright.wire import Json, encode
+
+if TYPE_CHECKING:
+    from kernelwright.engine import Engine
 
 
 async def history(session: Session, params: ExecuteCommandParams) -> Json:
@@ -21,11 +25,17 @@ async def history(session: Session, params: ExecuteCommandParams) -> Json:
     snapshot = session.documents.get(asked.uri)
     if snapshot is None:
         return declined(session, Refusal(f"{asked.uri} is not open in the editor; open it first."))
-    steps = session.engine(snapshot.path).history(snapshot.path, asked.kernel)
+    engine = session.engine(snapshot.path)
+    steps = engine.history(snapshot.path, asked.kernel)
     if not asked.quiet:
         lines = [f"{number}. {step.kernel}: {told(step)}" for number, step in enumerate(steps, 1)]
         session.client.tell("\n".join(lines) or "Nothing has been tried on this file yet.")
-    return [{**encode(step), "sentence": told(step)} for step in steps]
+    return [{**encode(step), "sentence": told(step), **(_texts(engine, step) if asked.texts else {})} for step in steps]
+
+
+def _texts(engine: "Engine", step: Step) -> dict[str, Json]:
+    """The file before and after a step, None where the journal no longer has it: edits alone do not say what they replaced."""
+    return {"before": engine.journal.text(step.before_hash), "after": engine.journal.text(step.after_hash)}
 
 
 async def doctor(session: Session, params: ExecuteCommandParams) -> Json:
