@@ -16,6 +16,7 @@ from kernelwright.values.proof import (
 )
 from kernelwright.values.refusal import Refusal
 from kernelwright.values.step import STOP, Action, Outcome, Recipe, Step
+from kernelwright.values.share import KernelShare
 from kernelwright.values.text import Edits, Region, StaleEdits, TextEdit, apply, digest, line_starts
 from kernelwright.values.workload import Call, Case, TensorSpec, Workload, WorkloadSource
 
@@ -40,6 +41,7 @@ __all__ = [
     "Kernel",
     "Language",
     "Launch",
+    "KernelShare",
     "Loop",
     "Measurement",
     "Node",

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from kernelwright.values.share import KernelShare
+
 
 class FailureKind(StrEnum):
     COMPILE_FAILED = "compile-failed"
@@ -72,6 +74,9 @@ class Verdict:
     @property
     def failed_checks(self) -> tuple[Check, ...]:
         return tuple(check for check in self.checks if not check.passed)
+    accuracy: Accuracy | None = None  # the worst of all compared runs; None if not compared, or before there were classes
+
+    share: KernelShare | None = None  # whose kernels do the work; None where nobody looked
 
 
 @dataclass(frozen=True)
