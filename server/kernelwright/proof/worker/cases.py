@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from kernelwright.proof.worker.failed import JobFailed
-from kernelwright.proof.worker.properties import PROPERTIES
+from kernelwright.proof.worker.properties import NON_FINITE, PROPERTIES
 from kernelwright.proof.worker.subject import case_call
 from kernelwright.values import Call, TensorSpec, Workload
 
@@ -136,8 +136,8 @@ def _around(first: Variation, seeds: int) -> list[Variation]:
 
 
 def _properties(small: Variation) -> list[Variation]:
-    """Data of every kind, on sizes small enough to be cheap; it counts where the baseline's output is finite."""
-    return [replace(small, data=name, finite=True) for name in PROPERTIES]
+    """Data of every kind, on sizes small enough to be cheap; finite data count where the baseline's output is finite."""
+    return [replace(small, data=name, finite=name not in NON_FINITE) for name in PROPERTIES]
 
 
 def _batches(seed: int) -> list[Variation]:

@@ -3,7 +3,9 @@
 Each property changes the floating-point tensors of a call and keeps their shape, dtype and device.
 """
 
+import math
 from collections.abc import Callable
+from typing import TypeGuard
 
 import torch
 
@@ -11,6 +13,8 @@ from kernelwright.proof.worker.inputs import Inputs, map_leaves
 
 _OFFSET = {torch.float16: 64.0, torch.bfloat16: 32.0}  # where the dtype still resolves the random part
 _USUAL_OFFSET = 1024.0
+_ROWS_ENOUGH = 5
+_PROBE = 100.0
 
 
 def _all_equal(x: torch.Tensor) -> torch.Tensor:
@@ -44,6 +48,37 @@ def _negative(x: torch.Tensor) -> torch.Tensor:
     return -x.abs()
 
 
+def _mixed(x: torch.Tensor) -> torch.Tensor:
+    """Neighbours that differ by up to eight orders of magnitude, four in 16 bits."""
+    orders = 4 if torch.finfo(x.dtype).bits == 16 else 8
+    generator = torch.Generator().manual_seed(x.numel())
+    exponents = torch.randint(-orders // 2, orders // 2 + 1, x.shape, generator=generator)
+    return x * (10.0**exponents).to(x.device, x.dtype)
+
+
+def _large(x: torch.Tensor) -> torch.Tensor:
+    """The largest finite value of half precision; elsewhere one whose square, summed, is still finite."""
+    return _planted(x, min(float(torch.finfo(x.dtype).max), 1e15))
+
+
+def _planted(x: torch.Tensor, value: float) -> torch.Tensor:
+    """At the first element; where there are rows enough to leave some alone, at the last one and within another row too.
+
+    Rows are those of the last dimension: what is computed row by row must stay right in the others.
+    """
+    made, rows = x.clone(), x.numel() // x.shape[-1]
+    places = [tuple(0 for _ in x.shape)]
+    if rows >= _ROWS_ENOUGH:
+        places += [tuple(size // 2 for size in x.shape), tuple(size - 1 for size in x.shape)]
+    for place in places:
+        made[place] = value
+    return made
+
+
+def _planting(value: float) -> Callable[[torch.Tensor], torch.Tensor]:
+    return lambda x: _planted(x, value)
+
+
 def _varied(x: torch.Tensor) -> torch.Tensor:
     """Only where all elements are alike: what a workload makes constant must not be taken for granted."""
     first = float(x.reshape(-1)[0])
@@ -75,26 +110,57 @@ PROPERTIES: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "large offset": _offset,
     "sorted": _sorted,
     "tiny": _tiny,
+    "mixed magnitudes": _mixed,
+    "large values planted": _large,
+    "NaN planted": _planting(math.nan),
+    "NaN planted in other inputs": _planting(math.nan),
+    "inf planted": _planting(math.inf),
+    "-inf planted": _planting(-math.inf),
     "sliced views": _sliced,
     "transposed views": _transposed,
 }
 VIEWS = frozenset({"sliced views", "transposed views"})
+INFINITE = frozenset({"inf planted", "-inf planted"})
+NON_FINITE = INFINITE | {"NaN planted", "NaN planted in other inputs"}
+_IN_THE_FIRST = INFINITE | {
+    "NaN planted",
+    "large values planted",
+}  # of the tensors: the rest of the output stays as it was
+_IN_THE_OTHERS = frozenset({"NaN planted in other inputs"})
 
 
 def with_property(inputs: Inputs, name: str) -> Inputs | None:
     """The inputs with the property, None where it changes nothing of them."""
-    change, changed = PROPERTIES[name], []
+    made, changed = _changed(inputs, name, PROPERTIES[name])
+    return made if changed else None
+
+
+def _changed(inputs: Inputs, name: str, change: Callable[[torch.Tensor], torch.Tensor]) -> tuple[Inputs, bool]:
+    seen, changed = 0, False
 
     def leaf(value: object) -> object:
-        if not isinstance(value, torch.Tensor) or not value.is_floating_point() or value.numel() < 2 or not value.dim():
+        nonlocal seen, changed
+        if not _eligible(value):
             return value
-        if value.isnan().any():  # an output to be filled, poisoned
+        seen += 1
+        if (name in _IN_THE_FIRST and seen > 1) or (name in _IN_THE_OTHERS and seen == 1):
             return value
         made = change(value)
         if made is value or (made.stride() == value.stride() and torch.equal(made, value)):
             return value
-        changed.append(True)
+        changed = True
         return made.requires_grad_(value.requires_grad)
 
     made = Inputs(map_leaves(leaf, inputs.args), map_leaves(leaf, inputs.kwargs))
-    return made if changed else None
+    return made, changed
+
+
+def probes(plain: Inputs, name: str) -> list[Inputs]:
+    """`plain` with large finite numbers, of either sign, where the property `name` puts NaN."""
+    return [_changed(plain, name, lambda x, n=number: _planted(x, n))[0] for number in (_PROBE, -_PROBE)]
+
+
+def _eligible(value: object) -> TypeGuard[torch.Tensor]:
+    if not isinstance(value, torch.Tensor) or not value.is_floating_point() or value.dtype.itemsize < 2:
+        return False
+    return value.dim() > 0 and value.numel() >= 2 and not bool(value.isnan().any())  # NaN: an output to be filled

@@ -1,0 +1,99 @@
+"""What the baseline answers, and whether anything follows from it for a candidate."""
+
+from typing import Any
+
+import torch
+
+from kernelwright.proof.worker.bench import Bench, NotAccepted, Undecidable
+from kernelwright.proof.worker.cases import Variation
+from kernelwright.proof.worker.failed import JobFailed
+from kernelwright.proof.worker.inputs import Inputs, map_leaves
+from kernelwright.proof.worker.judge import judge
+from kernelwright.proof.worker.nonfinite import agree
+from kernelwright.proof.worker.observe import Observation, observe
+from kernelwright.proof.worker.properties import NON_FINITE
+from kernelwright.proof.worker.subject import failure_of
+from kernelwright.values import FailureKind
+
+_WORKLOAD = FailureKind.WORKLOAD_FAILED
+_ILL_CONDITIONED = 0.004  # relative error of the baseline itself; TF32 has half of it
+
+
+def baseline_run(bench: Bench, variation: Variation, target: Any, inputs: Inputs) -> Observation:
+    """The baseline's call. Raises JobFailed, and NotAccepted where a derived case tells nothing."""
+    try:
+        observed = observe(target, inputs, seed=variation.seed)
+    except Exception as error:
+        if variation.derived:
+            raise NotAccepted from error
+        raise JobFailed(failure_of(error, "The baseline fails on its own workload:", _WORKLOAD)) from error
+    empty = not any(t.numel() for t in observed.tensors()) and not observed.changed_inputs
+    infinite = variation.finite and not all(bool(torch.isfinite(t).all()) for t in observed.tensors())
+    if variation.derived and (empty or infinite):
+        raise NotAccepted
+    return observed
+
+
+def tells_nothing(variation: Variation, reference: Observation | None, baseline: Observation, length: int) -> bool:
+    """Whether derived data make the baseline return little more than rounding errors, as a norm of equal values does.
+
+    Where NaN or infinities were planted, the fp64 run must have those of the output at the same places.
+    """
+    if variation.data in NON_FINITE and (reference is None or not agree(reference, baseline)):
+        return True
+    floats = [t for t in baseline.tensors() if t.is_floating_point()]
+    if not variation.derived or not floats or any(t.dtype == torch.float64 for t in floats):
+        return False
+    if reference is None:
+        return bool(variation.data)
+    owns = [errors.own for errors in judge(reference, baseline, baseline, length).errors]
+    if None in owns or all(not bool(t.any()) for t in reference.tensors()):
+        return True
+    return bool(variation.data) and max(owns, default=0.0) > _ILL_CONDITIONED
+
+
+def _contiguous(value: Any) -> Any:
+    return value.contiguous() if isinstance(value, torch.Tensor) else value
+
+
+def takes_views(variation: Variation, target: Any, views: Inputs, seen: Observation, length: int) -> None:
+    """A baseline that reads views as if they were contiguous returns something else on the same values laid out plainly."""
+    plain = [map_leaves(_contiguous, part) for part in (views.args, views.kwargs)]
+    try:
+        expected = observe(target, Inputs(*plain), seed=variation.seed)
+    except Exception as error:
+        raise NotAccepted from error
+    if judge(None, expected, seen, length, any_layout=True).finding is not None:
+        raise NotAccepted
+
+
+def repeats(
+    bench: Bench,
+    variation: Variation,
+    target: Any,
+    inputs: Inputs,
+    baseline: Observation,
+    reference: Observation | None,
+    length: int,
+) -> None:
+    """The baseline must agree with itself, on poisoned allocations too; else there is nothing to compare with."""
+    try:
+        again = observe(target, inputs, seed=variation.seed, poisoned=not compiles(bench.trial.baseline))
+    except Exception as error:
+        if variation.derived:
+            raise NotAccepted from error
+        raise JobFailed(failure_of(error, "The baseline fails when it is called again:", _WORKLOAD)) from error
+    judged = judge(reference, baseline, again, length)
+    if judged.finding is None:
+        return
+    if variation.derived:
+        raise NotAccepted
+    raise Undecidable(
+        "The baseline does not repeat itself on the same inputs and seed, or returns memory that it never wrote: "
+        f"{judged.finding.detail}. Nothing can be verified against it."
+    )
+
+
+def compiles(text: str) -> bool:
+    """Whether torch.compile may be at work: it steps aside under a dispatch mode, and then other code would run."""
+    return "torch.compile" in text

@@ -1,0 +1,51 @@
+"""NaN and infinities in the inputs: what must be seen in the output, and what may be left out."""
+
+import pytest
+
+from proof.worker.trials import ended_by, trial
+
+HEAD = "import torch\nimport torch.nn.functional as F\n\n\n"
+
+
+def function(body: str, arguments: str = "x") -> str:
+    return HEAD + f"def f({arguments}):\n    return {body}\n"
+
+
+@pytest.mark.parametrize(
+    ("baseline", "candidate", "check"),
+    [
+        # A NaN that the original shows is shown.
+        ("torch.relu(x)", "torch.fmax(x, torch.zeros_like(x))", "nan-parity"),
+        ("x.amax(1)", "x.nan_to_num(-3e38).amax(1)", "nan-parity"),
+        ("torch.relu(x)", "torch.where(x < 0, 0.0, x)", "passed"),
+        ("torch.softmax(x, 1)", "(e := torch.exp(x - x.amax(1, keepdim=True))) / e.sum(1, keepdim=True)", "passed"),
+        # It stays in its row.
+        ("torch.softmax(x, 1)", "torch.softmax(x, 1) + 0 * x.sum()", "nan-parity"),
+        # Infinities: an order of subtraction of their own, but no number for one.
+        ("(x * 2 - x).sum(1)", "x.sum(1)", "passed"),
+        ("torch.relu(x)", "torch.clamp(x, 0, 1e30)", "nan-parity"),
+        ("torch.logsumexp(x, 1)", "(m := x.amax(1)) + torch.exp(x - m[:, None]).sum(1).log()", "passed"),
+    ],
+)  # fmt: skip
+def test_a_kernel_and_what_ends_it(baseline: str, candidate: str, check: str) -> None:
+    assert ended_by(function(baseline), function(candidate), "f(randn(40, 48))") == check
+
+
+def test_zeros_need_not_be_multiplied() -> None:
+    """A product with one-hot rows spreads a NaN through `0 * NaN`; a sum by index does not read what it skips."""
+    product = function("F.one_hot(at, 20).to(x.dtype).t() @ x", "x, at")
+    by_index = function("torch.zeros(20, x.shape[1], dtype=x.dtype).index_add_(0, at, x)", "x, at")
+    case = "f(randn(60, 24), randint(0, 20, 60))"
+    accepted = [
+        c
+        for c in trial(product, by_index, case).verdict.checks
+        if "0 * NaN" in c.detail or "multiplies by zero" in c.detail
+    ]
+    assert [c.case.rpartition(", ")[2] for c in accepted] == ["NaN planted"]
+    assert ended_by(by_index, product, case) == "nan-parity"
+
+
+def test_a_constant_task_is_told_by_its_nan_alone() -> None:
+    baseline = function("F.gelu((y := x.amax(1, keepdim=True)) - y.mean(1, keepdim=True))")
+    assert ended_by(baseline, function("torch.zeros(x.shape[0], 1)"), "f(randn(40, 48))") == "nan-parity"
+    assert ended_by(baseline, function("x.amax(1, keepdim=True) * 0"), "f(randn(40, 48))") == "passed"
