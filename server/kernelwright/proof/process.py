@@ -18,6 +18,8 @@ from kernelwright.values import Failure, FailureKind
 BOOTSTRAP = Path(__file__).parent / "worker" / "bootstrap.py"
 _HELLO_LIMIT = 30.0  # seconds until the interpreter runs our first line
 _READY_LIMIT = 300.0  # seconds until torch is imported, from a cold network disk too
+_PONG_LIMIT = 2.0  # seconds until a worker that waits says that it takes a job
+_BODY_LIMIT = 10.0  # seconds from the start of a message to its end; a worker writes each in one go
 _WATCH = 0.2  # seconds between looks at a busy worker
 _LOG_BYTES = 64 << 10
 
@@ -50,6 +52,7 @@ class WorkerProcess:
         self._log = bytearray()
         self._printing: asyncio.Task[None] | None = None
         self._last_id = 0
+        self._strays = 0  # answers to what was not asked last: somebody else writes there too
         self.sees_gpu = False
 
     @classmethod
@@ -94,7 +97,7 @@ class WorkerProcess:
 
     @property
     def alive(self) -> bool:
-        return self._popen.poll() is None and not self._reader.at_eof()
+        return self._popen.poll() is None and not self._reader.at_eof() and not self._strays
 
     @property
     def log_tail(self) -> str:
@@ -117,8 +120,22 @@ class WorkerProcess:
                     report(words)
                 case frames.Reply(id=self._last_id):
                     return frame
+                case frames.Stage(id=number) | frames.Reply(id=number) if number < self._last_id:
+                    self._strays += 1  # what an earlier job left in the pipe is not this one's fault
                 case _:
                     raise Broken(f"an unexpected {type(frame).__name__}")
+
+    async def listens(self) -> bool:
+        """Whether it still takes jobs. One that has died, is stopped, or has lost its pipe to a thread does not."""
+        self._last_id += 1
+        try:
+            self._writer.write(frames.pack(frames.Ping(self._last_id)))
+            async with asyncio.timeout(_PONG_LIMIT):
+                await self._writer.drain()
+                answer = await self._frame()
+        except (Broken, TimeoutError, ConnectionError, OSError):
+            return False
+        return answer == frames.Pong(self._last_id)
 
     async def watch(self, memory_limit: int) -> Failure | None:
         """Returns when the process is gone (None), has grown beyond `memory_limit` bytes, or into a crowd (a Failure)."""
@@ -189,8 +206,12 @@ class WorkerProcess:
 
     async def _frame(self) -> frames.Frame:
         try:
-            header = await self._reader.readexactly(frames.HEADER.size)
-            return frames.unpack(await self._reader.readexactly(frames.body_length(header)))
+            header = await self._reader.readexactly(1)
+            async with asyncio.timeout(_BODY_LIMIT):
+                header += await self._reader.readexactly(frames.HEADER.size - 1)
+                return frames.unpack(await self._reader.readexactly(frames.body_length(header)))
+        except TimeoutError:
+            raise Broken("a message that does not end") from None
         except (asyncio.IncompleteReadError, ConnectionError, OSError):
             raise Broken from None
         except frames.BadFrame as error:

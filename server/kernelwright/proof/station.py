@@ -45,15 +45,13 @@ class Station:
         if self._spare is not None and not self._spare_began:
             self._spare.cancel()
             self._spare = None
-        if process is not None and process.alive:
+        if process is not None and await self._good(process):
             self._pause_spare()
             return process
-        if process is not None:
-            self._end(process)
         spare, self._spare = self._spare, None
         if spare is not None:
             ready = await self._warmed(spare)
-            if ready is not None:
+            if ready is not None and await self._good(ready):
                 return ready
         report("starting the worker")
         return await self._start()
@@ -96,6 +94,8 @@ class Station:
 
     def _warm_spare(self) -> None:
         if self._spare is not None and self._spare.done() and not _usable(self._spare):
+            if _started(self._spare):
+                self._end(self._spare.result())
             self._spare = None
         if not self._wants_spare:
             return
@@ -126,7 +126,17 @@ class Station:
         except asyncio.CancelledError:
             self._spare = spare  # the caller was cancelled, the spare is still good
             raise
-        return ready if ready.alive else None
+        return ready
+
+    async def _good(self, process: WorkerProcess) -> bool:
+        """Whether a process that has waited takes a job; ended when it does not."""
+        healthy = False
+        try:
+            healthy = process.alive and await process.listens()
+        finally:  # also when the caller is cancelled: nobody else knows of the process now
+            if not healthy:
+                self._end(process)
+        return healthy
 
     def _end(self, process: WorkerProcess) -> None:
         process.kill()
@@ -164,4 +174,8 @@ def environment(role: str, keep: Collection[str] = ()) -> dict[str, str]:
 
 
 def _usable(task: asyncio.Task[WorkerProcess]) -> bool:
-    return task.done() and not task.cancelled() and task.exception() is None and task.result().alive
+    return _started(task) and task.result().alive
+
+
+def _started(task: asyncio.Task[WorkerProcess]) -> bool:
+    return task.done() and not task.cancelled() and task.exception() is None

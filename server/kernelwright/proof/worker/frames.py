@@ -9,7 +9,7 @@ from kernelwright.wire import NotDecodable, decode, encode
 
 HEADER = struct.Struct(">4sI")
 MAGIC = b"KWF1"
-LARGEST = 256 << 20  # bytes of one frame
+LARGEST = 32 << 20  # bytes of one frame: what the server can parse without anybody noticing
 
 
 class BadFrame(Exception):
@@ -60,7 +60,21 @@ class Reply:
     spent: bool = False
 
 
-Frame = Hello | Ready | TooOld | Request | Stage | Reply
+@dataclass(frozen=True)
+class Ping:
+    """Does the worker still listen? Sent before a job to one that has waited."""
+
+    id: int
+
+
+@dataclass(frozen=True)
+class Pong:
+    """The worker takes jobs: the answer to the Ping with this id."""
+
+    id: int
+
+
+Frame = Hello | Ready | TooOld | Request | Stage | Reply | Ping | Pong
 
 
 def pack(frame: Frame) -> bytes:

@@ -10,7 +10,19 @@ from collections.abc import Callable
 
 from kernelwright.proof.jobs import Answer, Capture, Compile, Contest, Job, Probe, Profile, Race, Trial, TrialResult
 from kernelwright.proof.worker import failed, lifetime
-from kernelwright.proof.worker.frames import HEADER, Hello, Ready, Reply, Request, Stage, body_length, pack, unpack
+from kernelwright.proof.worker.frames import (
+    HEADER,
+    Hello,
+    Ping,
+    Pong,
+    Ready,
+    Reply,
+    Request,
+    Stage,
+    body_length,
+    pack,
+    unpack,
+)
 from kernelwright.values import Failure, FailureKind
 
 Report = Callable[[str], None]
@@ -57,6 +69,9 @@ def main(descriptor: int, role: str, server: int) -> None:
         limits.keep_private()
     _send(pipe, Ready(gpu))
     while (request := _receive(pipe)) is not None:
+        if isinstance(request, Ping):
+            _send(pipe, Pong(request.id))
+            continue
         answer, spent = answer_of(request.job, lambda words, id=request.id: _send(pipe, Stage(id, words)), gpu)
         _flush()
         _send(pipe, Reply(request.id, answer, spent))
@@ -171,19 +186,19 @@ def _flush() -> None:
             continue
 
 
-def _send(pipe: socket.socket, frame: Hello | Ready | Stage | Reply) -> None:
+def _send(pipe: socket.socket, frame: Hello | Ready | Stage | Reply | Pong) -> None:
     if os.getpid() != _owner:
         os._exit(0)  # a child that user code forked, and that came back up the stack
     pipe.sendall(pack(frame))
 
 
-def _receive(pipe: socket.socket) -> Request | None:
+def _receive(pipe: socket.socket) -> Request | Ping | None:
     header = _exactly(pipe, HEADER.size)
     if header is None:
         return None
     body = _exactly(pipe, body_length(header))
     frame = unpack(body) if body is not None else None
-    return frame if isinstance(frame, Request) else None
+    return frame if isinstance(frame, Request | Ping) else None
 
 
 def _exactly(pipe: socket.socket, count: int) -> bytes | None:
