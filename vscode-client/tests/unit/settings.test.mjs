@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import test from "node:test";
 import Ajv from "ajv";
 
-const schema = JSON.parse(readFileSync(new URL("../settings.schema.json", import.meta.url), "utf8"));
+const schema = JSON.parse(readFileSync(new URL("../../settings.schema.json", import.meta.url), "utf8"));
 const defaults = Object.fromEntries(Object.entries(schema.properties).map(([name, entry]) => [name, entry.default]));
 const validate = new Ajv({ strict: false }).compile(schema);
 

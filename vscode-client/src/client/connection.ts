@@ -1,0 +1,86 @@
+/** One connection to a server process: what the client library is told, and the few places where it is overruled. */
+import * as vscode from "vscode";
+import {
+  CloseAction,
+  ErrorAction,
+  ExecuteCommandRequest,
+  LanguageClient,
+  LogMessageNotification,
+  MessageType,
+  ShowMessageNotification,
+  type DynamicFeature,
+  type LanguageClientOptions,
+  type StaticFeature,
+} from "vscode-languageclient/node";
+import type { Launch } from "../environment/candidates";
+import { SECTION } from "../settings";
+import { middleware } from "./middleware";
+
+export const SELECTOR = ["python", "cuda-cpp"].map((language) => ({ scheme: "file", language }));
+
+export interface Channels {
+  readonly log: vscode.LogOutputChannel;
+  readonly trace: vscode.LogOutputChannel;
+}
+
+/** Commands carry a progress token and a cancel here, so the library's own registration of them is left out. */
+class Connection extends LanguageClient {
+  override registerFeature(feature: StaticFeature | DynamicFeature<unknown>): void {
+    if ("registrationType" in feature && feature.registrationType.method === ExecuteCommandRequest.method) return;
+    super.registerFeature(feature);
+  }
+}
+
+export function connection(
+  launch: Launch,
+  interpreter: string | undefined,
+  channels: Channels,
+  onClosed: () => void,
+): LanguageClient {
+  const options: LanguageClientOptions = {
+    documentSelector: SELECTOR,
+    outputChannel: channels.log,
+    traceOutputChannel: channels.trace,
+    diagnosticCollectionName: SECTION,
+    middleware: middleware(launch, interpreter),
+    errorHandler: {
+      error: () => ({ action: ErrorAction.Continue, handled: true }),
+      closed: () => {
+        onClosed();
+        return { action: CloseAction.DoNotRestart, handled: true };
+      },
+    },
+    initializationFailedHandler: () => false,
+  };
+  const server = {
+    command: launch.command,
+    args: [...launch.args],
+    options: { env: { ...process.env, PYTHONUTF8: "1", PYTHONUNBUFFERED: "1" } },
+  };
+  const client = new Connection(SECTION, "Kernelwright", { run: server, debug: server }, options);
+  client.onNotification(ShowMessageNotification.type, ({ type, message }) => show(channels.log, type, message));
+  client.onNotification(LogMessageNotification.type, ({ type, message }) => write(channels.log, type, message));
+  return client;
+}
+
+/** A notification is for what needs a person; the rest is said in the status bar and kept in the log. */
+function show(log: vscode.LogOutputChannel, type: MessageType, message: string): void {
+  write(log, type, message);
+  if (type !== MessageType.Error && type !== MessageType.Warning) {
+    vscode.window.setStatusBarMessage(`Kernelwright: ${message.split("\n")[0]}`, 8000);
+    return;
+  }
+  const logs = "Open Logs";
+  const shown =
+    type === MessageType.Error
+      ? vscode.window.showErrorMessage(message, logs)
+      : vscode.window.showWarningMessage(message, logs);
+  void shown.then((answer) => answer === logs && log.show());
+}
+
+function write(log: vscode.LogOutputChannel, type: MessageType, message: string): void {
+  if (type === MessageType.Error) log.error(message);
+  else if (type === MessageType.Warning) log.warn(message);
+  else if (type === MessageType.Info) log.info(message);
+  else log.debug(message);
+}

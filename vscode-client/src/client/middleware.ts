@@ -1,0 +1,24 @@
+/** Between the client library and the server: settings on their way out, lenses on their way in. */
+import * as vscode from "vscode";
+import { ResponseError, type Middleware } from "vscode-languageclient/node";
+import type { Launch } from "../environment/candidates";
+import { isOn, pathSetting, SECTION } from "../settings";
+import { overridden } from "./overrides";
+
+export function middleware(launch: Launch, interpreter: string | undefined): Middleware {
+  return {
+    workspace: {
+      configuration: async (params, token, next) => {
+        const answers = await next(params, token);
+        if (answers instanceof ResponseError) return answers;
+        const around = { interpreter, server: launch.python, trusted: vscode.workspace.isTrusted };
+        return answers.map((answer: unknown, at) => {
+          if (params.items[at]?.section !== SECTION) return answer;
+          const section = { ...(answer as object), interpreter: pathSetting("interpreter") };
+          return overridden(section, around);
+        });
+      },
+    },
+    provideCodeLenses: (document, token, next) => (isOn("codeLens", true) ? next(document, token) : []),
+  };
+}

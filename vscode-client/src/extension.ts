@@ -1,0 +1,37 @@
+/**
+ * The extension's entry. Python files are common and kernels are rare: what is done here for every Python file is a
+ * regular expression over its text; the client library is loaded with the first file that has something for it.
+ */
+import * as vscode from "vscode";
+import type { Loaded } from "./app";
+import { isRelevant } from "./relevance";
+import { lazyTree } from "./views/kernels/lazy";
+
+let loaded: Promise<Loaded> | undefined;
+
+export function activate(context: vscode.ExtensionContext): void {
+  const load = (): Promise<Loaded> => (loaded ??= import("./full").then((full) => full.start(context)));
+  const consider = (document: vscode.TextDocument, text = document.getText()): void => {
+    if (loaded !== undefined || document.uri.scheme !== "file" || !isRelevant(document.languageId, text)) return;
+    void load().then(({ app }) => app.supervisor.ensure());
+  };
+  const contributed = (context.extension.packageJSON as { contributes: { commands: { command: string }[] } })
+    .contributes;
+  context.subscriptions.push(
+    vscode.workspace.onDidOpenTextDocument((document) => consider(document)),
+    vscode.workspace.onDidChangeTextDocument(({ document, contentChanges }) => {
+      for (const { range } of contentChanges) consider(document, document.lineAt(range.start.line).text);
+    }),
+    ...contributed.commands.map(({ command }) =>
+      vscode.commands.registerCommand(command, async (argument: unknown) =>
+        (await load()).commands[command]?.(argument),
+      ),
+    ),
+    vscode.window.registerTreeDataProvider("kernelwright.kernels", lazyTree(load)),
+  );
+  for (const document of vscode.workspace.textDocuments) consider(document);
+}
+
+export async function deactivate(): Promise<void> {
+  await (await loaded)?.app.supervisor.stop();
+}

@@ -1,0 +1,44 @@
+/** The whole extension, loaded with the first file or command that needs it. */
+import * as vscode from "vscode";
+import type { App, Loaded } from "./app";
+import { Jobs } from "./client/jobs";
+import { Supervisor } from "./client/supervisor";
+import { commandsOf } from "./commands/register";
+import { onDidSelectInterpreter } from "./environment/interpreter";
+import { ServerFinder } from "./environment/server";
+import { logChannel, TraceChannel } from "./logging/channels";
+import { SECTION } from "./settings";
+import { KernelsTree } from "./views/kernels/tree";
+import { Pages } from "./views/pages";
+import { statusItems } from "./views/status";
+
+export function start(context: vscode.ExtensionContext): Loaded {
+  const log = logChannel();
+  const trace = new TraceChannel();
+  const finder = new ServerFinder(context, log);
+  const supervisor = new Supervisor(finder, { log, trace });
+  const jobs = new Jobs();
+  const kernels = new KernelsTree(supervisor, jobs, log);
+  const app: App = { context, log, trace, finder, supervisor, jobs, pages: new Pages(), kernels };
+  context.subscriptions.push(log, trace, app.pages, jobs, supervisor, kernels, ...statusItems(app));
+  watch(app);
+  return { app, commands: commandsOf(app) };
+}
+
+/** A running server is replaced when what decided on it has changed. */
+function watch(app: App): void {
+  const again = (why: string): void => {
+    if (app.supervisor.state.is === "idle") return;
+    app.log.info(`${why}; looking for the server again.`);
+    void app.supervisor.restart();
+  };
+  app.context.subscriptions.push(
+    vscode.workspace.onDidChangeConfiguration((event) => {
+      if (event.affectsConfiguration(`${SECTION}.server.path`)) again("The server's path was changed");
+    }),
+    vscode.workspace.onDidGrantWorkspaceTrust(() => again("The workspace is trusted now")),
+  );
+  void onDidSelectInterpreter(() => again("Another interpreter was selected")).then((listeners) =>
+    app.context.subscriptions.push(...listeners),
+  );
+}
