@@ -60,6 +60,10 @@ def pooled_convolution(view: View, node: Node) -> Match | Refusal | None:
         return Refusal("The convolution has groups; its mean is not taken apart.", line_of(node))
     if any(not step.by_scalar and not _fits(view, step, found, node.kwargs["keepdim"] or whole) for step in steps):
         return Refusal("What is added or multiplied before the mean has more than one entry a channel.", line_of(node))
+    if any(_skips(found, axis) for axis in axes):
+        return Refusal(
+            "The convolution never reads some of its input; a NaN there would count in the sums.", line_of(node)
+        )
     pooled = _Pooled(view, node, found, steps, axes)
     count = math.prod(found.out_size[a] for a in axes)
     return Match(
@@ -70,6 +74,17 @@ def pooled_convolution(view: View, node: Node) -> Match | Refusal | None:
         found.node.estimated_flops * (count - 1) // count,
         2 * view.bytes(start) * (1 + len(steps)),
     )
+
+
+def _skips(found: Convolution, axis: int) -> bool:
+    """Whether some input along `axis` is in no output: passed over by a stride, or cropped. The mask is 0 in all its taps."""
+    stride, padding, dilation = found.stride[axis], found.padding[axis], found.dilation[axis]
+    size, extent = found.size[axis], found.out_size[axis]
+    shifts = [tap * dilation - padding for tap in range(found.kernel[axis])]
+    if found.transposed:
+        return any(all(not 0 <= i * stride + shift < extent for shift in shifts) for i in range(size))
+    read = {o * stride + shift for o in range(extent) for shift in shifts}
+    return not read.issuperset(range(size))
 
 
 def _fits(view: View, step: Step, found: Convolution, keeps_rank: bool) -> bool:

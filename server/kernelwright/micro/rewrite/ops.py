@@ -217,7 +217,7 @@ def expm1(x):
 def log1p(x):
     """log(1 + x), with the rounding of 1 + x divided out (Kahan)."""
     rounded = 1.0 + x
-    exact = rounded == 1.0
+    exact = (rounded == 1.0) | (x == float("inf"))
     return tl.where(
         exact, x, tl.log(rounded) * (x / tl.where(exact, 1.0, rounded - 1.0))
     )''',
