@@ -32,8 +32,8 @@ def confine(
     `scratch` is made where it is missing and is the one folder for writing, caches and temporary files included.
     Reading is free but for credentials and `hidden`; `readable` goes before both. `descriptors` stay open beside the
     standard streams; None leaves all. `protected`: processes that must not be signalled, the parent beside them.
-    Variables named in `keep` or in the user's settings are no secrets. `ipc`: it opens GPU memory of another process, for which a driver may
-    use abstract sockets: these stay open, and the network is closed by the filter alone.
+    Variables named in `keep` or in the user's settings are no secrets. `ipc`: it opens GPU memory of another process, for
+    which a driver may use abstract sockets: these stay open, and the network is closed by the filter alone.
 
     Raises OSError when `scratch` cannot be made; what else fails is told in the answer.
     """
