@@ -1,0 +1,130 @@
+"""What a verdict costs, stage by stage: `python -m benchmarks.verdict_cost [--milliseconds 0.02 1 50] [--repeats 5]`.
+
+Each trial is a whole one of a file against itself, with measurement, in this process as the judge, which is warm: one trial
+before does not count. The goal is 1.5 s for kernels under 1 ms. The tables are printed last.
+"""
+
+import argparse
+import json
+import statistics
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from benchmarks import records, trials
+from benchmarks.stages import StageClock, by_stage, by_step, stage_of, times
+from benchmarks.subjects import Subject, Wanted, kinds_on, subject
+
+from kernelwright import wire
+from kernelwright.proof.jobs import Limits, Probe
+from kernelwright.values import Failure
+
+GOAL = 1.5  # seconds, for kernels under a millisecond
+
+
+@dataclass(frozen=True)
+class Cost:
+    """One trial: its seconds, whole and by stage and by step."""
+
+    kernel: str
+    call: str
+    ending: str
+    median_ms: float
+    rounds: int
+    seconds: float
+    stages: dict[str, float]
+    steps: dict[str, float]
+
+
+def cost(kernel: Subject, number: int, limits: Limits) -> Cost:
+    """One trial of the kernel against itself, in this process."""
+    from kernelwright.proof.worker.audit import Auditor
+    from kernelwright.proof.worker.hosts.remote import Host
+    from kernelwright.proof.worker.hosts.zygote import Zygote
+    from kernelwright.proof.worker.loop import answer_of
+    from kernelwright.proof.worker.properties import PROPERTIES
+
+    wanted = Wanted(kernel)
+    clock = StageClock()
+    watched = ((Zygote, "spawn", "fork"), (Host, "ask", ""), (Host, "close", "close"), (Auditor, "audit", "audit"))
+    start = clock.now()
+    with clock.watching(*watched):
+        answer, _ = answer_of(wanted.trial(number, limits), clock.report)
+    end = clock.now()
+    taken = times(clock.marks, clock.spans, end, lambda words: stage_of(words, kernel.call, tuple(PROPERTIES)))
+    pair = records.pair_of(wanted, answer, end - start)
+    ending = pair.ending if isinstance(answer, Failure) or pair.measured else f"{pair.ending}: {pair.detail}"
+    return Cost(
+        kernel.name, kernel.call, ending, pair.baseline_ms, pair.samples, end - start, by_stage(taken), by_step(taken)
+    )
+
+
+def table(found: Sequence[Cost], part: str) -> str:
+    """Medians in milliseconds, a column for each kernel; `part` is "stages" or "steps"."""
+    kernels = list(dict.fromkeys(cost.kernel for cost in found))
+    columns = {kernel: [cost for cost in found if cost.kernel == kernel] for kernel in kernels}
+    names = list(dict.fromkeys(name for cost in found for name in getattr(cost, part)))
+    lines = [f"| {part} (ms) | {' | '.join(kernels)} |", "|---|" + "---:|" * len(kernels)]
+    for name in names:
+        cells = [statistics.median(getattr(cost, part).get(name, 0.0) for cost in of) for of in columns.values()]
+        lines.append(f"| {name} | {' | '.join(f'{1e3 * cell:.1f}' for cell in cells)} |")
+    whole = [[cost.seconds for cost in of] for of in columns.values()]
+    lines.append(f"| whole | {' | '.join(f'{1e3 * statistics.median(w):.0f}' for w in whole)} |")
+    lines.append(f"| from, to | {' | '.join(f'{1e3 * min(w):.0f}-{1e3 * max(w):.0f}' for w in whole)} |")
+    return "\n".join(lines)
+
+
+def verdict_on_goal(found: Sequence[Cost]) -> str:
+    """Whether kernels under a millisecond keep to the goal, in one sentence."""
+    short = [cost.seconds for cost in found if 0 < cost.median_ms < 1]
+    if not short:
+        return "No kernel under 1 ms was measured."
+    within = sum(seconds <= GOAL for seconds in short)
+    return f"Kernels under 1 ms: median {statistics.median(short):.2f} s, {within} of {len(short)} within {GOAL} s."
+
+
+def main() -> int:
+    options, start = _options(), time.monotonic()
+    from kernelwright.proof.worker import loop
+    from kernelwright.proof.worker.hosts.zygote import fork_zygote
+
+    loop.prepare("judge")
+    fork_zygote()  # before CUDA is touched, as a judge does
+    from kernelwright.proof.worker.probe import probe
+
+    device = probe(Probe())
+    limits = trials.limits_of(options)
+    kernels = [subject(kind, ms, device) for kind in options.kinds or kinds_on(device) for ms in options.milliseconds]
+    found: list[Cost] = []
+    cost(kernels[0], 0, limits)
+    pending = ((number, kernel) for number in range(1, options.repeats + 1) for kernel in kernels)
+    left = options.seconds_limit and options.seconds_limit - (time.monotonic() - start)
+    for number, kernel in trials.in_time(pending, left):
+        found.append(cost(kernel, number, limits))
+        print(f"{kernel.name}: {found[-1].ending}, {found[-1].seconds:.2f} s", flush=True)
+    if options.out:
+        run = asdict(trials.run_of(device, options)) | {"device": wire.encode(device)}
+        whole = {"schema": 1, "benchmark": "verdict_cost", **run, "trials": [asdict(one) for one in found]}
+        options.out.write_text(json.dumps(whole, indent=1) + "\n", encoding="utf-8")
+    print(table(found, "stages"), "", table(found, "steps"), "", verdict_on_goal(found), sep="\n")
+    return 0
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.verdict_cost", description=__doc__)
+    add = parser.add_argument
+    add("--milliseconds", type=float, nargs="*", default=[0.02, 1.0, 50.0], help="what the kernels take, about")
+    add("--repeats", type=int, default=5, help="trials of each kernel")
+    add("--seconds-limit", type=float, default=0.0, help="start no trial that may end later; 0: no limit")
+    add("--kinds", nargs="*", help="of kernels; by default all that can be timed here")
+    add("--budget", type=float, default=Limits().timing_budget, help="seconds of timed runs in one trial")
+    add("--threads", type=int, default=0, help="CPU threads of a trial; 0: as many as cores")
+    add("--seeds", type=int, default=Limits().seeds, help="seeds of the gate")
+    add("--out", type=Path, help="where the result goes, as JSON")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
