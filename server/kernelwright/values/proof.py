@@ -21,6 +21,10 @@ class FailureKind(StrEnum):
     MISSING_PACKAGE = "missing-package"
     DEVICE_BUSY = "device-busy"
     DEVICE_GONE = "device-gone"
+    DISK_FULL = "disk-full"
+
+
+_ABOUT_THE_MACHINE = (FailureKind.CANCELLED, FailureKind.DEVICE_BUSY, FailureKind.DEVICE_GONE, FailureKind.DISK_FULL)
 
 
 @dataclass(frozen=True)
@@ -35,7 +39,7 @@ class Failure:
     @property
     def about_kernel(self) -> bool:
         """Whether it says anything of the code that was run; else the same job may succeed another time."""
-        return self.kind not in (FailureKind.CANCELLED, FailureKind.DEVICE_BUSY, FailureKind.DEVICE_GONE)
+        return self.kind not in _ABOUT_THE_MACHINE
 
 
 @dataclass(frozen=True)
