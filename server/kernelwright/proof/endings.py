@@ -1,5 +1,7 @@
 """The ways in which a worker process can end or fail to start, as Failures with a sentence for the user."""
 
+import tempfile
+
 from kernelwright.proof.worker.ended import ended, line_in_dump
 from kernelwright.values import Failure, FailureKind
 
@@ -58,6 +60,15 @@ def not_started(interpreter: str, error: OSError) -> Failure:
         case _:
             message = f"The interpreter {interpreter} cannot be run ({error.strerror}): {_CHOOSE}."
     return Failure(FailureKind.NO_INTERPRETER, message, str(error))
+
+
+def no_scratch(error: OSError) -> Failure:
+    """There is no room, or no right, for a worker's temporary files."""
+    message = (
+        f"No temporary files can be made ({error.strerror}): free space in {tempfile.gettempdir()}, or set TMPDIR to "
+        "another folder."
+    )
+    return Failure(FailureKind.DISK_FULL, message, str(error))
 
 
 def too_old(interpreter: str, version: str) -> Failure:

@@ -3,48 +3,61 @@
 import contextlib
 import os
 import signal
-from pathlib import Path
 
+from kernelwright.proof.worker import processes
 from kernelwright.values import Failure, FailureKind
 
 MOST = 2048  # processes; compilers that run side by side on the largest machines stay far below
 _PASSES = 3  # what is forked while others are killed is found by the next one
 
 
-def kill(leader: int) -> None:
-    """Kill the process `leader`, which leads a session, and its family. Returns at once, and says nothing of the dead."""
+def kill(leader: int, tag: str = "") -> None:
+    """Kill the process `leader`, which leads a session, and its family. Returns at once, and says nothing of the dead.
+
+    Trackers of shared memory are left, which end by themselves once they have removed what the others leave: see `bury`.
+    """
     for _ in range(_PASSES):
-        groups = {leader, *family(leader).values()} - {os.getpgrp()}
-        for group in groups:  # whole groups: a process cannot fork its way out of a signal to its group
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(group, signal.SIGKILL)
-        if groups == {leader}:
+        members = {leader: leader, **family(leader, tag)}
+        trackers = {pid for pid in members if processes.is_tracker(pid)}
+        if trackers:
+            processes.signal_all(members.keys() - trackers)
+        else:
+            _kill_groups(set(members.values()))
+        if members.keys() == {leader, *trackers}:
             return
 
 
-def family(leader: int) -> dict[int, int]:
+def bury(leader: int, tag: str = "") -> bool:
+    """Whether nothing is left of the family of a leader that was killed; call it until then, or `kill_all`."""
+    return not family(leader, tag)
+
+
+def kill_all(leader: int, tag: str = "") -> None:
+    """Kill what is left of a family, trackers of shared memory too."""
+    _kill_groups(set(family(leader, tag).values()))
+
+
+def family(leader: int, tag: str = "") -> dict[int, int]:
     """The living processes of the session `leader` and their descendants, each with its group; empty without /proc.
 
-    A process that left the session and whose parent has ended is found only while some worker adopts it.
+    A process that left the session and whose parent has ended is found while some worker adopts it, and by its `tag`
+    as long as it has kept the environment that it was started with.
     """
-    parents: dict[int, int] = {}
-    groups: dict[int, int] = {}
-    found: set[int] = set()
-    for place in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            name, _, rest = place.read_text(errors="replace").rpartition(")")
-        except OSError:
-            continue  # ended meanwhile
-        state, parent, group, session = rest.split()[:4]
-        process = int(name.split()[0])
-        parents[process], groups[process] = int(parent), int(group)
-        if int(session) == leader and state != "Z":
-            found.add(process)
-    while more := {process for process, parent in parents.items() if parent in found} - found:
-        found |= more
-    return {process: groups[process] for process in found}
+    table = processes.processes()
+    found = {p.pid for p in table.values() if p.session == leader and not p.is_over}
+    if tag:
+        found |= {pid for pid in table.keys() - found if processes.tag_of(pid) == tag}
+    found |= processes.descendants(found, table)
+    return {pid: table[pid].group for pid in found if not table[pid].is_over}
 
 
-def too_many(processes: int) -> Failure:
-    message = f"The code started {processes} processes, the limit is {MOST}: let it start fewer at a time."
+def too_many(count: int) -> Failure:
+    message = f"The code started {count} processes, the limit is {MOST}: let it start fewer at a time."
     return Failure(FailureKind.CRASHED, message)
+
+
+def _kill_groups(groups: set[int]) -> None:
+    """Whole groups: a process cannot fork its way out of a signal to its group."""
+    for group in groups - {os.getpgrp()}:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(group, signal.SIGKILL)

@@ -1,18 +1,23 @@
 """One worker process: started with the user's interpreter, asked over a private pipe, killed with all its children."""
 
 import asyncio
+import atexit
 import contextlib
+import getpass
 import os
+import re
 import signal
 import socket
 import subprocess
 import sys
+import tempfile
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
-from kernelwright.proof import endings, family, memory
+from kernelwright.proof import endings, family, memory, scratch
 from kernelwright.proof.jobs import Job
-from kernelwright.proof.worker import frames
+from kernelwright.proof.worker import frames, processes
 from kernelwright.values import Failure, FailureKind
 
 BOOTSTRAP = Path(__file__).parent / "worker" / "bootstrap.py"
@@ -20,6 +25,7 @@ _HELLO_LIMIT = 30.0  # seconds until the interpreter runs our first line
 _READY_LIMIT = 300.0  # seconds until torch is imported, from a cold network disk too
 _PONG_LIMIT = 2.0  # seconds until a worker that waits says that it takes a job
 _BODY_LIMIT = 10.0  # seconds from the start of a message to its end; a worker writes each in one go
+_TRACKERS_LIMIT = 0.5  # seconds in which trackers remove the shared memory of a family that has ended
 _WATCH = 0.2  # seconds between looks at a busy worker
 _LOG_BYTES = 64 << 10
 
@@ -45,8 +51,17 @@ class Broken(Exception):
 class WorkerProcess:
     """Use `start`; then one `ask` at a time; `kill` at any moment."""
 
-    def __init__(self, popen: subprocess.Popen[bytes], reader: asyncio.StreamReader, writer: asyncio.StreamWriter):
+    def __init__(
+        self,
+        popen: subprocess.Popen[bytes],
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        folder: Path,
+        tag: str,
+    ) -> None:
         self._popen = popen
+        self._folder = folder
+        self._tag = tag
         self._reader = reader
         self._writer = writer
         self._log = bytearray()
@@ -59,6 +74,13 @@ class WorkerProcess:
     async def start(cls, interpreter: str, role: str, cwd: Path | None, environment: dict[str, str]) -> "WorkerProcess":
         """A worker that takes jobs. Raises StartFailed, leaving nothing behind."""
         _keep_private()
+        _sweep()
+        try:
+            folder = scratch.make(role)
+        except OSError as error:
+            raise StartFailed(endings.no_scratch(error)) from error
+        tag = scratch.tag()
+        environment = {**_with_caches(environment), "TMPDIR": str(folder), processes.TAG: tag}
         ours, theirs = socket.socketpair()
         printed, printing = os.pipe()
         command = [interpreter, "-s", str(BOOTSTRAP), str(theirs.fileno()), role, str(os.getpid())]
@@ -76,12 +98,14 @@ class WorkerProcess:
         except OSError as error:
             os.close(printed)
             ours.close()
+            scratch.remove(folder)
             raise StartFailed(endings.not_started(interpreter, error)) from error
         finally:
             os.close(printing)
             theirs.close()
         reader, writer = await asyncio.open_connection(sock=ours)
-        process = cls(popen, reader, writer)
+        process = cls(popen, reader, writer, folder, tag)
+        _living.add(process)
         process._printing = asyncio.create_task(process._keep_prints(printed))
         try:
             await process._greet(interpreter)
@@ -97,7 +121,8 @@ class WorkerProcess:
 
     @property
     def alive(self) -> bool:
-        return self._popen.poll() is None and not self._reader.at_eof() and not self._strays
+        fine = not self._reader.at_eof() and not self._strays and self._folder.is_dir()
+        return self._popen.poll() is None and fine
 
     @property
     def log_tail(self) -> str:
@@ -164,15 +189,19 @@ class WorkerProcess:
     def kill(self) -> None:
         """Kill the process and what it started. Returns at once; `gone` waits."""
         # The group outlives its leader while children run; its number is not reused before they end.
-        family.kill(self.pid)
+        family.kill(self.pid, self._tag)
 
     async def gone(self, seconds: float = 5.0) -> int | None:
-        """Wait for the end, close the pipes. The exit code, negative for a signal, None if it does not end in time."""
+        """Wait for the end, close the pipes, remove its files. The exit code, negative for a signal, None if it does not
+        end in time. To be called after `kill`."""
         await self._exited(seconds)
+        await self._buried(_TRACKERS_LIMIT)
         if self._printing is not None:
             await asyncio.wait({self._printing}, timeout=0.2)  # children may still hold the other end
             self._printing.cancel()
         self._writer.close()
+        _living.discard(self)
+        await asyncio.to_thread(scratch.remove, self._folder)
         return self._popen.returncode
 
     async def exit_code(self, seconds: float) -> int | None:
@@ -238,11 +267,48 @@ class WorkerProcess:
             await asyncio.sleep(pause)
             pause = min(pause * 2, 0.05)
 
+    async def _buried(self, seconds: float) -> None:
+        """Wait for the rest of its family, which was killed or ends by itself; kill what does not."""
+        end = asyncio.get_running_loop().time() + seconds
+        while not family.bury(self.pid, self._tag):
+            if asyncio.get_running_loop().time() > end:
+                family.kill_all(self.pid, self._tag)
+                return
+            await asyncio.sleep(0.02)
+
     def _signal(self, number: int) -> None:
         if self._popen.returncode is not None:
             return
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self.pid, number)
+
+
+_living: set[WorkerProcess] = set()
+_swept = False
+
+
+@atexit.register
+def _kill_the_living() -> None:
+    """A process that ends without closing its workers does not leave them to find that out, and to their files."""
+    for process in _living:
+        process.kill()
+
+
+def _sweep() -> None:
+    """Once, and beside the start of the first worker."""
+    global _swept
+    if not _swept:
+        _swept = True
+        threading.Thread(target=scratch.sweep, daemon=True, name="kernelwright-sweep").start()
+
+
+def _with_caches(environment: dict[str, str]) -> dict[str, str]:
+    """torch.compile keeps what it has compiled below the temporary folder: where it is without ours."""
+    try:
+        user = re.sub(r'[\\/:*?"<>|]', "_", getpass.getuser())
+    except (OSError, KeyError):
+        return environment
+    return {"TORCHINDUCTOR_CACHE_DIR": os.path.join(tempfile.gettempdir(), f"torchinductor_{user}"), **environment}
 
 
 def _keep_private() -> None:

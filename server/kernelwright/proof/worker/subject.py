@@ -209,7 +209,7 @@ _folder: Path | None = None
 def scratch_folder() -> Path:
     """One folder for all scratch files of this process, removed when it ends."""
     global _folder
-    if _folder is None:
+    if _folder is None or not _folder.is_dir():  # somebody may have cleaned up
         _folder = Path(tempfile.mkdtemp(prefix="kernelwright-")).resolve()
         owner = os.getpid()
         atexit.register(lambda: os.getpid() == owner and shutil.rmtree(str(_folder), ignore_errors=True))

@@ -1,0 +1,113 @@
+"""The processes of this machine as /proc lists them, and how a family of them is ended. Standard library only, both ends."""
+
+import contextlib
+import os
+import signal
+import time
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+TAG = "KERNELWRIGHT_WORKER"  # names, in the environment of a worker and all that descends from it, the worker
+_TRACKER = b"multiprocessing.resource_tracker"
+_PASSES = 20  # what is forked while others are killed is found by the next one
+_TRACKERS_LIMIT = 0.5  # seconds in which they remove the shared memory of those who have ended
+
+
+@dataclass(frozen=True)
+class Process:
+    pid: int
+    state: str
+    parent: int
+    group: int
+    session: int
+
+    @property
+    def is_over(self) -> bool:
+        return self.state in "ZX"
+
+
+def processes() -> dict[int, Process]:
+    """All of them; empty without /proc."""
+    found: dict[int, Process] = {}
+    for place in Path("/proc").glob("[0-9]*/stat"):
+        process = _parsed(place)
+        if process is not None:
+            found[process.pid] = process
+    return found
+
+
+def descendants(roots: Collection[int], among: dict[int, Process]) -> set[int]:
+    """The roots' children, and theirs; not the roots."""
+    found, new = set(), set(roots)
+    while new := {p.pid for p in among.values() if p.parent in new and p.pid not in found}:
+        found |= new
+    return found
+
+
+def children(pid: int) -> list[int]:
+    """The living children of a process, those that it has adopted included."""
+    return [p.pid for p in processes().values() if p.parent == pid and not p.is_over]
+
+
+def tag_of(pid: int) -> str:
+    """What the process was tagged with when it was started; "" for none, and for one that may not be looked at."""
+    try:
+        variables = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+    except OSError:
+        return ""
+    return next((v.partition(b"=")[2].decode() for v in variables if v.startswith(f"{TAG}=".encode())), "")
+
+
+def started(pid: int) -> str:
+    """When a process started, in ticks since the machine did: with its number it is told from all others. "" if gone."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()
+    except OSError:
+        return ""
+    return fields[19] if fields[0] not in "ZX" else ""
+
+
+def is_tracker(pid: int) -> bool:
+    """Whether it removes, once all who used it have ended, the shared memory that they have left."""
+    with contextlib.suppress(OSError):
+        return _TRACKER in Path(f"/proc/{pid}/cmdline").read_bytes()
+    return False
+
+
+def end_children(keep: Collection[int]) -> int:
+    """Kill and bury all children of this process but `keep`, and all that descends from them. How many children it were.
+
+    Trackers of shared memory come last, after a moment for their work.
+    """
+    own, ended = os.getpid(), 0
+    deadline = time.monotonic() + _TRACKERS_LIMIT
+    for _ in range(_PASSES):
+        table = processes()
+        mine = [p for p in table.values() if p.parent == own and p.pid not in keep]
+        if not mine:
+            break
+        doomed = {p.pid for p in mine} | descendants([p.pid for p in mine], table)
+        trackers = {pid for pid in doomed if is_tracker(pid)} if time.monotonic() < deadline else set()
+        signal_all(doomed - trackers)
+        for process in mine:
+            with contextlib.suppress(ChildProcessError):
+                ended += os.waitpid(process.pid, os.WNOHANG)[0] == process.pid
+        time.sleep(0.005 if trackers != doomed else 0.05)
+    return ended
+
+
+def signal_all(pids: Iterable[int]) -> None:
+    """SIGKILL; those that are gone are no matter."""
+    for pid in pids:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.kill(pid, signal.SIGKILL)
+
+
+def _parsed(place: Path) -> Process | None:
+    try:
+        name, _, rest = place.read_text(errors="replace").rpartition(")")
+    except OSError:
+        return None  # ended meanwhile
+    state, parent, group, session = rest.split()[:4]
+    return Process(int(name.split()[0]), state, int(parent), int(group), int(session))
