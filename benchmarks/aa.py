@@ -17,8 +17,8 @@ from benchmarks.subjects import Subject, Wanted, named
 from kernelwright.values import Device
 
 _HEAD = (
-    "| size or kind | pairs | takes (ms) | false faster | would be kept | slower | unsteady | refused | ratio | interval "
-    "| highest low | s per verdict |"
+    "| size or kind | pairs | takes (ms) | false faster | would be kept | slower | unsteady | refused | twice | ratio "
+    "| interval | highest low | s per verdict |"
 )
 
 
@@ -33,6 +33,7 @@ class Row:
     kept: int
     slower: int
     unsteady: int
+    twice: int  # measured again in new processes
     median_ms: float
     ratio: float
     width: float
@@ -45,7 +46,7 @@ class Row:
         refused = self.pairs - self.measured - self.unsteady
         return (
             f"| {self.of} | {self.pairs} | {self.median_ms:.3g} | {self.faster} ({share:.1%}) | {self.kept} "
-            f"| {self.slower} | {self.unsteady} | {refused} | {self.ratio:.4f} | {self.width:.2%} "
+            f"| {self.slower} | {self.unsteady} | {refused} | {self.twice} | {self.ratio:.4f} | {self.width:.2%} "
             f"| {self.highest_low:.4f} | {self.seconds:.2f} |"
         )
 
@@ -60,6 +61,7 @@ def row(of: str, pairs: Sequence[Pair]) -> Row:
         sum(p.kept for p in pairs),
         sum(p.slower for p in pairs),
         sum(p.ending == "unsteady" for p in pairs),
+        sum(bool(p.again) for p in pairs),
         median(p.baseline_ms for p in measured),
         median(p.ratio for p in measured),
         median(p.high / p.low - 1 for p in measured),
@@ -80,7 +82,7 @@ def rows(pairs: Sequence[Pair]) -> list[Row]:
 
 def table(pairs: Sequence[Pair]) -> str:
     refused = collections.Counter(f"{p.ending}: {p.detail}" for p in pairs if not p.measured)
-    lines = [_HEAD, "|---|" + "---:|" * 11, *(r.line for r in rows(pairs))]
+    lines = [_HEAD, "|---|" + "---:|" * 12, *(r.line for r in rows(pairs))]
     lines += ["", f"Intervals begin at: {distribution([p.low for p in pairs if p.measured])}"]
     return "\n".join([*lines, *(f"{count} x {why}" for why, count in refused.most_common())])
 

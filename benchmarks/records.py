@@ -40,6 +40,7 @@ class Pair:
     candidate_ms: float = 0.0
     samples: int = 0
     processes: str = ""
+    again: str = ""  # not empty where it was measured more than once
 
     @property
     def measured(self) -> bool:
@@ -103,6 +104,7 @@ def pair_of(wanted: Wanted, answer: Answer, seconds: float) -> Pair:
         candidate_ms=measured.candidate.median_ms,
         samples=measured.candidate.samples,
         processes=measured.conditions.get("processes", ""),
+        again=measured.conditions.get("measured", ""),
     )
 
 

@@ -17,7 +17,9 @@ _STAGES = (
     ("Verifying:", _LAST_OF_GATE),
     ("Measuring: warming up", "warm-up"),
     ("Measuring, round", "timed samples"),
-    ("Checking", "audits after timing, statistics, close"),
+    ("Measuring a small gain again", "new processes for a small gain"),
+    ("Checking", "audits after timing"),
+    ("Looking", "whose kernels, close"),
 )
 
 
