@@ -252,11 +252,20 @@ class Engine:
             return self._remember(observation, failed_step(observation, action, broken), candidate)
         assert observation.workload is not None
         baseline = self.baseline(path, text, kernel)
-        job = Trial(path, baseline, text, candidate, observation.workload, measure=True, limits=self.limits)
+        strategy = registry()[action.strategy]
+        job = Trial(
+            path,
+            baseline,
+            text,
+            candidate,
+            observation.workload,
+            limits=self.limits,
+            promises_kernel=strategy.promises_kernel,
+        )
         answer = await self._run_trial(job, report, cancel)
         if not isinstance(answer, TrialResult):
             return self._remember(observation, failed_step(observation, action, answer), candidate)
-        lacking = answer.unsteady or registry()[action.strategy].needs_gpu
+        lacking = answer.unsteady or strategy.needs_gpu
         outcome, reason = decide(answer, self.settings.min_gain, needs_number=lacking and not request.by_name)
         step = Step(
             id=new_id(),

@@ -66,4 +66,5 @@ class Strategy:
     rewrite: Callable[[Observation, Action], tuple[Edits, ...] | Refusal] | None = None
     needs_graph: bool = False
     needs_gpu: bool = False  # worth nothing without a measurement on a GPU
+    promises_kernel: bool = False  # what it makes is worth nothing where a library does the work instead of a kernel
     prepares: tuple[str, ...] = ()  # strategies that make this one pay: tried on top of it in the same race

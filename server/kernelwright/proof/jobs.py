@@ -58,7 +58,8 @@ class Trial:
     """Verify `candidate` against `baseline`, and when `measure` time both and `previous`. Answered by a TrialResult.
 
     All three are texts of the same file, called the same way. `triton` is not measured in the interpreter: the result
-    then has a passing verdict, no measurement and the reason in `unmeasured`.
+    then has a passing verdict, no measurement and the reason in `unmeasured`. `promises_kernel`: the candidate comes from
+    a strategy whose point is a hand-written kernel, and fails where a library, a compiler or somebody else does the work.
     """
 
     path: str
@@ -69,6 +70,7 @@ class Trial:
     measure: bool = True
     limits: Limits = Limits()
     cases: Mapping[str, str] = field(default_factory=dict)  # seam for further case families
+    promises_kernel: bool = False
 
 
 @dataclass(frozen=True)

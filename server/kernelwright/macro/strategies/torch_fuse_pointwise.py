@@ -174,4 +174,5 @@ for the forward pass only: no gradient flows through the kernel.
     rewrite=_rewrite,
     needs_graph=True,
     needs_gpu=True,
+    promises_kernel=True,
 )

@@ -172,4 +172,5 @@ sums, batch norm in training mode. It is for the forward pass only: no gradient 
     rewrite=_rewrite,
     needs_graph=True,
     needs_gpu=True,
+    promises_kernel=True,
 )

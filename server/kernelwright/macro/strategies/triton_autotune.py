@@ -126,5 +126,6 @@ tensors that a repeated run would spoil.""",
     ),
     applies=applies,
     rewrite=rewrite,
+    promises_kernel=True,
     needs_gpu=True,
 )

@@ -187,4 +187,5 @@ difference of two -inf maxima is NaN. Keep the normalising pass.""",
     ),
     applies=applies,
     rewrite=rewrite,
+    promises_kernel=True,
 )

@@ -105,5 +105,6 @@ block sizes powers of two, and change every copy of a block size in the grid alo
     ),
     applies=applies,
     rewrite=rewrite,
+    promises_kernel=True,
     needs_gpu=True,
 )

@@ -18,7 +18,7 @@ from kernelwright.proof.worker.judge import Judged
 from kernelwright.proof.worker.pair import Mismatch, constructor_arguments, give_parameters, in_double, target_of
 from kernelwright.proof.worker.subject import describe, forget_neighbours, line_of, load_module, unload
 from kernelwright.proof.worker.timing import cpu_threads
-from kernelwright.values import Check, FailureKind
+from kernelwright.values import Check, FailureKind, KernelShare
 
 Report = Callable[[str], None]
 
@@ -69,6 +69,7 @@ class Bench:
     judged: list[Judged] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     made: dict[Any, Targets] = field(default_factory=dict)
+    share: KernelShare | None = None
 
 
 def device_here() -> str:

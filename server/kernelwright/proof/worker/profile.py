@@ -58,7 +58,7 @@ def run_profile(job: Profile, report: Report) -> ProfileResult:
 
 
 def _profiled(job: Profile, bench: Bench, report: Report) -> ProfileResult:
-    given, texts = job.subject, _texts(job)
+    given, texts = job.subject, texts_of(job.subject.path, job.subject.text)
     bench.interpreted = interpreting() and uses_triton(*texts)
     prepare, inputs = _call(bench, job.limits.first_seed)
     folder = Path(given.path).resolve().parent
@@ -147,11 +147,11 @@ def _warmed(prepare: Prepare, launches: Launches) -> float:
     return time.perf_counter() - begun
 
 
-def _texts(job: Profile) -> list[str]:
-    """The subject's text, those of the modules of its folder that it imported, and the CUDA files that they name."""
-    texts = [job.subject.text]
-    folder = Path(job.subject.path).resolve().parent
-    files = list(subject.neighbours(job.subject.path).values())
+def texts_of(path: str, text: str) -> list[str]:
+    """The text, those of the modules of its folder that it imported here, and the CUDA files that they name."""
+    texts = [text]
+    folder = Path(path).resolve().parent
+    files = list(subject.neighbours(path).values())
     texts += [text for file in files if file.suffix == ".py" and (text := _read(file))]
     named = {folder / name for text in texts for name in cuda_files(text)}
     return texts + [text for file in sorted(named) if (text := _read(file))]

@@ -6,7 +6,9 @@ from kernelwright.proof.jobs import Trial, TrialResult
 from kernelwright.proof.worker.bench import Bench, Rejected, Undecidable, close_bench, open_bench, set_threads
 from kernelwright.proof.worker.gate import verify
 from kernelwright.proof.worker.hosts.contender import Contender
+from kernelwright.proof.worker.kernel_share import examine
 from kernelwright.proof.worker.verdict import verdict_of
+from kernelwright.values import Measurement
 
 
 def run_trial(job: Trial, report: Callable[[str], None]) -> TrialResult:
@@ -19,18 +21,9 @@ def run_trial(job: Trial, report: Callable[[str], None]) -> TrialResult:
         bench = open_bench(job)
         contender = Contender(bench, job.candidate)
         verify(bench, contender, report)
-        if not job.measure:
-            return TrialResult(verdict_of(bench, job))
-        if bench.interpreted:
-            return TrialResult(verdict_of(bench, job), None, "Speed not measured: no GPU here.")
-        from kernelwright.proof.worker.clock import measure
-        from kernelwright.proof.worker.sampling import Unsteady
-
-        try:
-            measurement = measure(bench, contender, report)
-        except Unsteady as unsteady:
-            return TrialResult(verdict_of(bench, job), None, str(unsteady), unsteady=True)
-        return TrialResult(verdict_of(bench, job), measurement)
+        measurement, unmeasured, unsteady = _measured(bench, contender, report) if job.measure else (None, "", False)
+        examine(bench, contender, report)  # last: a process that was profiled may be slower ever after
+        return TrialResult(verdict_of(bench, job), measurement, unmeasured, unsteady)
     except Rejected as rejected:
         return TrialResult(verdict_of(bench, job, failed=rejected.check))
     except Undecidable as undecidable:
@@ -40,3 +33,18 @@ def run_trial(job: Trial, report: Callable[[str], None]) -> TrialResult:
             contender.close()
         if bench is not None:
             close_bench(bench)
+
+
+def _measured(
+    bench: Bench, contender: Contender, report: Callable[[str], None]
+) -> tuple[Measurement | None, str, bool]:
+    """The measurement, or why there is none in words, and whether another time may bring one."""
+    if bench.interpreted:
+        return None, "Speed not measured: no GPU here.", False
+    from kernelwright.proof.worker.clock import measure
+    from kernelwright.proof.worker.sampling import Unsteady
+
+    try:
+        return measure(bench, contender, report), "", False
+    except Unsteady as unsteady:
+        return None, str(unsteady), True

@@ -29,6 +29,7 @@ def verdict_of(bench: Bench | None, trial: Trial, *, failed: Check | None = None
         max_error=max((j.max_error for j in judged), default=None),
         baseline_error=max(own, default=None),
         how=how(bench) if bench else "",
+        share=bench.share if bench else None,
     )
 
 

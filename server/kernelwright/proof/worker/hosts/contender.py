@@ -4,10 +4,12 @@ import os
 import shutil
 import tempfile
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TypeVar
 
 import torch
 
+from kernelwright.proof.worker import outside
 from kernelwright.proof.worker.bench import Bench, Rejected, Targets
 from kernelwright.proof.worker.compare import same_bits
 from kernelwright.proof.worker.failed import JobFailed
@@ -20,6 +22,8 @@ from kernelwright.proof.worker.hosts.messages import (
     Fire,
     Load,
     Loaded,
+    Look,
+    Looked,
     Observe,
     Observed,
     Often,
@@ -32,10 +36,13 @@ from kernelwright.proof.worker.hosts.messages import (
 )
 from kernelwright.proof.worker.hosts.parcels import room_for
 from kernelwright.proof.worker.hosts.remote import Host
+from kernelwright.proof.worker.hosts.zygote import zygote
 from kernelwright.proof.worker.inputs import Inputs, clone, clone_tensor
 from kernelwright.proof.worker.observe import Observation
+from kernelwright.proof.worker.outside import Outside
 from kernelwright.proof.worker.pair import state_of
 from kernelwright.proof.worker.subject import scratch_folder
+from kernelwright.proof.worker.work import Work
 from kernelwright.values import Check, Failure, FailureKind
 
 T = TypeVar("T", bound=Reply)
@@ -50,6 +57,7 @@ class Contender:
 
     def __init__(self, bench: Bench, text: str) -> None:
         self._bench = bench
+        self._text = text
         self._constructed: dict[int, str] = {}
         self._largest_answer = 0  # bytes that an answer has taken where the baseline's would have taken less
         self._scratch = tempfile.mkdtemp(prefix="kernelwright-host-")
@@ -179,6 +187,18 @@ class Contender:
         self._clean(sampled.left)
         found = self._observation(sampled.left, inputs, like)
         return Observation(clone(found.output), {i: clone_tensor(t) for i, t in found.changed_inputs.items()})
+
+    def look(self, targets: Targets, inputs: Inputs, *, seed: int) -> tuple[Work, Outside]:
+        """What one call does: by its own process's account, and what can be seen of it from here. After all timing."""
+        self.construct(targets)
+        trial, pid = self._bench.trial, self._host.pid
+        (parcel,) = self._host.pack((inputs.args, inputs.kwargs))
+        request = Look(targets.number, parcel, trial.path, self._text, seed, self._bench.interpreted)
+        before = outside.company(pid, zygote().pid)
+        looked = self._ask(request, Looked)
+        helpers = outside.helpers(before, outside.company(pid, zygote().pid))
+        binaries = outside.binaries(pid, self._scratch, Path(trial.path).parent)
+        return looked.work, Outside(helpers, binaries, outside.has_extension(pid, self._scratch))
 
     def _observation(self, observed: Observed, inputs: Inputs, like: Observation) -> Observation:
         host = self._host

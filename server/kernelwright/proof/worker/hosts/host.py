@@ -33,6 +33,8 @@ from kernelwright.proof.worker.hosts.messages import (
     Fire,
     Load,
     Loaded,
+    Look,
+    Looked,
     Observe,
     Observed,
     Often,
@@ -47,6 +49,7 @@ from kernelwright.proof.worker.hosts.messages import (
 )
 from kernelwright.proof.worker.hosts.parcels import DoesNotFit, Parcel, described, filled, put, view
 from kernelwright.proof.worker.inputs import Inputs, clone, clone_tensor, seed_everything, tensors_in
+from kernelwright.proof.worker.looking import look
 from kernelwright.proof.worker.observe import named_state, observe
 from kernelwright.proof.worker.pair import Mismatch, take_parameters, target_of
 from kernelwright.proof.worker.poison import poison_freed_blocks
@@ -148,6 +151,8 @@ def _answer(room: Room, request: Request, descriptor: int | None) -> Reply:
             return _arm(room, request)
         case Fire():
             return _fire(room)
+        case Look():
+            return _look(room, request)
 
 
 def _load(room: Room, request: Load) -> Reply:
@@ -292,6 +297,16 @@ def _left(room: Room, given: Inputs) -> Observed:
     return Observed(
         Returned(tree, sent[:first]), sent[first:], settings=changed, replaced=tuple(flags.replaced_functions())
     )
+
+
+def _look(room: Room, request: Look) -> Reply:
+    target, inputs = room.targets[request.key], _inputs(room, request.inputs)
+    assert room.module is not None
+    room.armed = room.returned = None  # the memory of the last sample
+    seed_everything(request.seed)
+    call = lambda: target(*inputs.args, **inputs.kwargs)
+    own, path, text = room.module, request.path, request.text
+    return Looked(look(call, own, path, text, device=room.device, interpreted=request.interpreted))
 
 
 def _inputs(room: Room, parcel: Parcel) -> Inputs:

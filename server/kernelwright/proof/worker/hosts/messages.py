@@ -6,6 +6,7 @@ from typing import Any
 
 from kernelwright.proof.worker.hosts.arena import Handle
 from kernelwright.proof.worker.hosts.parcels import Parcel, Sent
+from kernelwright.proof.worker.work import Work
 from kernelwright.values import Check, Failure, Workload
 from kernelwright.values.confinement import Confinement
 
@@ -114,7 +115,19 @@ class Fire:
     """Take the sample that was armed. Answered by Sampled, or Refused."""
 
 
-Request = Load | UseArena | Construct | SetState | Observe | CallOften | CarriesGradient | Arm | Fire
+@dataclass(frozen=True)
+class Look:
+    """One call, and who does its work. `text` is what the host has loaded. Answered by Looked, or Refused."""
+
+    key: int
+    inputs: Parcel
+    path: str
+    text: str
+    seed: int
+    interpreted: bool
+
+
+Request = Load | UseArena | Construct | SetState | Observe | CallOften | CarriesGradient | Arm | Fire | Look
 
 
 @dataclass(frozen=True)
@@ -173,6 +186,13 @@ class Sampled:
 
 
 @dataclass(frozen=True)
+class Looked:
+    """What one call did, as its own process tells."""
+
+    work: Work
+
+
+@dataclass(frozen=True)
 class Refused:
     """The text fails this check."""
 
@@ -193,4 +213,4 @@ class TooSmall:
     needed: int
 
 
-Reply = Loaded | Done | Observed | Often | Sampled | Refused | Failed | TooSmall
+Reply = Loaded | Done | Observed | Often | Sampled | Looked | Refused | Failed | TooSmall

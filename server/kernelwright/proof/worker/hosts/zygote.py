@@ -15,9 +15,10 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from kernelwright.proof.worker import lifetime
+from kernelwright.proof.worker import lifetime, processes
 
 _ASK = struct.Struct(">c")
+_FORK_LIMIT = 20.0  # seconds
 _STATUS = struct.Struct(">ii")  # pid, wait status
 
 
@@ -38,13 +39,19 @@ class Zygote:
         self._pid = pid
         self._ended: dict[int, int] = {}
 
+    @property
+    def pid(self) -> int:
+        return self._pid
+
     def spawn(self) -> Birth:
-        """A fresh host. Raises OSError when the zygote is gone."""
+        """A fresh host. Raises OSError when the zygote is gone, or does not answer."""
         ours, theirs = socket.socketpair()
         prints, printing = os.pipe()
         try:
             socket.send_fds(self._control, [_ASK.pack(b"f")], [theirs.fileno(), printing])
             while True:
+                if not select.select([self._control], [], [], _FORK_LIMIT)[0]:
+                    raise OSError("the process that hosts are forked from does not answer")
                 number, status = self._next()
                 if status == -1:
                     return Birth(number, ours, prints)
@@ -117,6 +124,11 @@ def zygote() -> Zygote:
         _here = _started()
         atexit.register(_here.close)
     return _here
+
+
+def is_there() -> bool:
+    """Whether this process's zygote lives and is not stopped; also where none was made yet."""
+    return _here is None or processes.state(_here._pid) not in processes.OVER_OR_STOPPED
 
 
 def serve(control: socket.socket, parent: int) -> None:

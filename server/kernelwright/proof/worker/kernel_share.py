@@ -1,0 +1,64 @@
+"""The last look of a trial: whose kernels did the work, and whether a promise of a kernel was kept."""
+
+import torch
+
+from kernelwright.proof.worker.arguments import make_inputs
+from kernelwright.proof.worker.bench import Bench, Rejected, Report, Targets, targets_for
+from kernelwright.proof.worker.cases import INTERPRETER_ELEMENTS, plan
+from kernelwright.proof.worker.delegation import Texts, broken_promise, share_of
+from kernelwright.proof.worker.failed import JobFailed
+from kernelwright.proof.worker.hosts.contender import Contender
+from kernelwright.proof.worker.inputs import Inputs, clone, seed_everything
+from kernelwright.proof.worker.looking import look
+from kernelwright.proof.worker.work import Work
+from kernelwright.values import Check, KernelShare, ProfiledOn
+
+CHECK = "library-call"
+
+
+def examine(bench: Bench, contender: Contender, report: Report) -> None:
+    """Look into one call of the candidate on the performance case; with a promise also into the baseline's.
+
+    What was seen, or why nothing was, goes to the bench. Raises Rejected where the promise is broken.
+    """
+    report("Looking at whose kernels do the work")
+    trial = bench.trial
+    cap = INTERPRETER_ELEMENTS if bench.interpreted else None
+    variation = plan(trial.workload, seeds=1, first_seed=trial.limits.first_seed, most_elements=cap)[0]
+    targets, inputs = targets_for(bench, variation), make_inputs(bench, variation)
+    try:
+        after, outside = contender.look(targets, inputs, seed=variation.seed)
+        before = _baseline(bench, targets, inputs, variation.seed) if trial.promises_kernel else None
+    except Rejected as rejected:
+        if trial.promises_kernel:
+            detail = f"a call whose kernels are counted {rejected.check.detail}"
+            raise Rejected(Check(CHECK, variation.described, False, detail)) from rejected
+        bench.share = _unknown(bench, f"the call {rejected.check.detail}")
+        return
+    except JobFailed as failed:
+        bench.share = _unknown(bench, failed.failure.message)
+        return
+    share = bench.share = share_of(after, outside)
+    if before is None:
+        return
+    texts = Texts(trial.baseline, trial.previous, trial.candidate)
+    broken = broken_promise(texts, before, after, outside)
+    if broken is not None:
+        raise Rejected(Check(CHECK, variation.described, False, f"it promises a kernel, but {broken}"))
+    kept = f"launches {', '.join(share.kernels)}" if share.kernels else "runs C++ code, which cannot be seen here"
+    bench.checks.append(Check(CHECK, variation.described, True, f"it promises a kernel and {kept}"))
+
+
+def _baseline(bench: Bench, targets: Targets, inputs: Inputs, seed: int) -> Work:
+    """The baseline's work, in the judge: it is nobody's candidate."""
+    given = Inputs(clone(inputs.args), clone(inputs.kwargs))
+    seed_everything(seed)
+    trial, interpreted = bench.trial, bench.interpreted
+    with torch.no_grad():
+        call = lambda: targets.baseline(*given.args, **given.kwargs)
+        return look(call, bench.baseline, trial.path, trial.baseline, device=bench.device, interpreted=interpreted)
+
+
+def _unknown(bench: Bench, why: str) -> KernelShare:
+    on = ProfiledOn.INTERPRETER if bench.interpreted else ProfiledOn.GPU if bench.device == "cuda" else ProfiledOn.CPU
+    return KernelShare(on, unknown=why)
