@@ -1,10 +1,10 @@
 """What is counted as false, as seen and as missed, and how a plant gets its size."""
 
 import pytest
+from benchmarks import aa, planted
 from benchmarks.long_run import calibrated, of_size
 from benchmarks.records import Pair
 
-from benchmarks import aa, planted
 from kernelwright.proof.worker.statistics import Ratio
 
 
