@@ -42,6 +42,7 @@ class TensorSpec:
     parameters: tuple[float | int, ...] = ()  # randint: (low, high); full: (value,); arange: (start, stop, step)
     layout: str = "contiguous"  # "contiguous", "channels_last", "transposed"
     role: str = "in"
+    requires_grad: bool = False
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ class Variation:
     `perturbed`: parameters that are all alike (a bias of zeros) are given other values in baseline and candidate.
     `poisoned`: the candidate runs once more on allocations full of NaN. `finite`: counts only where the baseline's
     output is finite. `data`: the property of the inputs (see properties), random where empty. `reweighted`: all floating
-    parameters are given other values.
+    parameters are given other values. `whole`: where there are fewer rows than asked for, all of them are taken.
     """
 
     label: str
@@ -41,6 +41,7 @@ class Variation:
     finite: bool = False
     data: str = ""
     reweighted: bool = False
+    whole: bool = False
 
     @property
     def described(self) -> str:
@@ -82,6 +83,20 @@ def plan(workload: Workload, *, seeds: int, first_seed: int, most_elements: int 
     small = shrunk(texts[0], min(_PROPERTY_ELEMENTS, most_elements or _PROPERTY_ELEMENTS))
     special = _properties(Variation(small, case_call(small), first_seed + 3, derived=True))
     return [*around[:2], *others, *long, *around[2:], *boundaries, *special]
+
+
+def for_gradients(workload: Workload, *, first_seed: int, most_elements: int | None = None) -> list[Variation]:
+    """Small calls on which gradients are compared: the first case, and one of its boundaries or a smaller batch."""
+    if not workload.cases:
+        return [
+            Variation(f"get_inputs(), {rows} rows at most", None, first_seed + 4, rows=rows, derived=True, whole=True)
+            for rows in (7, 2)
+        ]
+    most = min(_PROPERTY_ELEMENTS, most_elements or _PROPERTY_ELEMENTS)
+    small = shrunk(workload.cases[0].text, most)
+    boundary = next((text for text, _ in _boundaries(small, most) if text != small), None)
+    texts = [small, boundary] if boundary is not None else [small]
+    return [Variation(text, case_call(text), first_seed + 4, derived=text != small) for text in texts]
 
 
 def elements(call: Call) -> int:

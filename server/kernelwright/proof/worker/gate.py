@@ -4,17 +4,17 @@ The baseline and its fp64 twin run here, the candidate in a process of its own.
 """
 
 import time
-from typing import Any
 
 import torch
 
 from kernelwright.proof.worker.arguments import make_inputs
 from kernelwright.proof.worker.bench import Bench, NotAccepted, Rejected, Report, Targets, targets_for
-from kernelwright.proof.worker.cases import INTERPRETER_ELEMENTS, Variation, plan
+from kernelwright.proof.worker.cases import INTERPRETER_ELEMENTS, Variation, for_gradients, plan
 from kernelwright.proof.worker.constancy import outputs_stay
+from kernelwright.proof.worker.gradients import compare_gradients
 from kernelwright.proof.worker.grounds import baseline_run, compiles, repeats, takes_views, tells_nothing
 from kernelwright.proof.worker.hosts.contender import Contender
-from kernelwright.proof.worker.inputs import Inputs, tensors_in
+from kernelwright.proof.worker.inputs import Inputs
 from kernelwright.proof.worker.judge import judge
 from kernelwright.proof.worker.nonfinite import excused
 from kernelwright.proof.worker.observe import Observation, named_state
@@ -49,7 +49,8 @@ def verify(bench: Bench, contender: Contender, report: Report) -> None:
         bench.notes.append(f"{left_out} further cases left out after {SOFT_BUDGET:.0f} s")
     report("Verifying: outputs outlive the next call")
     outputs_stay(bench, contender, variations[0], variations[1])
-    _gradients(bench, contender, variations[0])
+    differentiated = for_gradients(bench.trial.workload, first_seed=limits.first_seed, most_elements=cap)
+    compare_gradients(bench, contender, differentiated, always=False)
     bench.checks.append(Check("sandbox", "the candidate's process", True, contender.confinement.sentence))
     bench.checks += summaries(bench)
 
@@ -115,27 +116,3 @@ def _compare_once(bench: Bench, contender: Contender, variation: Variation, targ
         why += f"; accepted: {accepted}" if accepted else ""
         bench.checks.append(Check("nan-poison" if poisoned else "values", case, True, judged.detail + why))
         bench.judged.append(judged)
-
-
-def _gradients(bench: Bench, contender: Contender, first: Variation) -> None:
-    """Say when the baseline's output carries gradients and the candidate's does not; only values are verified."""
-    targets = targets_for(bench, first)
-    if bench.interpreted or not any(t.requires_grad for t in named_state(targets.baseline).values()):
-        return
-    inputs = make_inputs(bench, first)
-    if sum(t.numel() for t in inputs.tensors()) > 1 << 24:
-        return
-    if _carries_gradient(targets.baseline, inputs) and contender.carries_gradient(targets, inputs) != "yes":
-        detail = (
-            "forward only: the candidate's output carries no gradient, so it cannot train; gradients are not verified"
-        )
-        bench.checks.append(Check("gradient", first.described, True, detail))
-
-
-def _carries_gradient(target: Any, inputs: Inputs) -> bool:
-    try:
-        with torch.enable_grad():
-            output = target(*inputs.args, **inputs.kwargs)
-    except Exception:  # noqa: BLE001  (a baseline may refuse to run with gradients; then there are none to carry)
-        return False
-    return any(t.requires_grad for t in tensors_in(output))

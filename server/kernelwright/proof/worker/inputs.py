@@ -53,7 +53,8 @@ def from_functions(module: ModuleType, *, device: str, seed: int, scale: float =
         if not isinstance(value, torch.Tensor):
             return value
         moved = value.detach().to(device)
-        return moved * scale if scale != 1.0 and moved.is_floating_point() else moved
+        moved = moved * scale if scale != 1.0 and moved.is_floating_point() else moved
+        return moved.requires_grad_() if value.requires_grad else moved
 
     return Inputs(map_leaves(leaf, made.args), map_leaves(leaf, made.kwargs))
 
@@ -136,7 +137,8 @@ def _tensor(spec: TensorSpec, device: str, generator: torch.Generator, scale: fl
     tensor = finish(_generated(spec, shape, dtype, device, generator))
     if spec.role == "out":
         return poison_(tensor)
-    return tensor.mul_(scale) if scale != 1.0 and tensor.is_floating_point() else tensor
+    tensor = tensor.mul_(scale) if scale != 1.0 and tensor.is_floating_point() else tensor
+    return tensor.requires_grad_() if spec.requires_grad else tensor
 
 
 def _memory_shape(spec: TensorSpec) -> tuple[tuple[int, ...], Callable[[torch.Tensor], torch.Tensor]]:

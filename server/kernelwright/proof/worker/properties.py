@@ -145,8 +145,9 @@ def _changed(inputs: Inputs, name: str, change: Callable[[torch.Tensor], torch.T
         seen += 1
         if (name in _IN_THE_FIRST and seen > 1) or (name in _IN_THE_OTHERS and seen == 1):
             return value
-        made = change(value)
-        if made is value or (made.stride() == value.stride() and torch.equal(made, value)):
+        plain = value.detach()
+        made = change(plain)
+        if made is plain or (made.stride() == plain.stride() and torch.equal(made, plain)):
             return value
         changed = True
         return made.requires_grad_(value.requires_grad)

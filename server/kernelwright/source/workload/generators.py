@@ -55,9 +55,9 @@ def generate(name: str, args: Sequence[object], kwargs: Mapping[str, object]) ->
     """The tensor that `name(*args, **kwargs)` asks for. Raises GeneratorError."""
     if name in ("out", "inout"):
         return _with_role(name, args, kwargs)
-    unknown = sorted(set(kwargs) - {"dtype", "layout", "size", *_OPTIONS.get(name, ())})
+    unknown = sorted(set(kwargs) - {"dtype", "layout", "requires_grad", "size", *_OPTIONS.get(name, ())})
     if unknown:
-        hint = "the worker chooses the device" if unknown[0] == "device" else "there are dtype and layout"
+        hint = "the worker chooses the device" if unknown[0] == "device" else "there are dtype, layout and requires_grad"
         raise GeneratorError(f"{name} has no option {unknown[0]}: {hint}.")
     sizes, parameters = _sizes_and_parameters(name, list(args), kwargs)
     shape = _shape(name, sizes)
@@ -65,7 +65,8 @@ def generate(name: str, args: Sequence[object], kwargs: Mapping[str, object]) ->
     layout = _layout(kwargs.get("layout", "contiguous"), shape)
     if name in ("randn", "rand") and not dtype.startswith(("float", "bfloat", "complex")):
         raise GeneratorError(f"{name} makes floating-point numbers; use randint(0, 10, …, dtype={dtype}).")
-    return TensorSpec(name, shape, dtype, parameters, layout, "out" if name == "empty" else "in")
+    differentiable = _requires_grad(kwargs.get("requires_grad", False), dtype)
+    return TensorSpec(name, shape, dtype, parameters, layout, "out" if name == "empty" else "in", differentiable)
 
 
 def _with_role(role: str, args: Sequence[object], kwargs: Mapping[str, object]) -> TensorSpec:
@@ -163,6 +164,14 @@ def _dtype(name: str, dtype: object, parameters: tuple[int | float, ...]) -> str
     if not isinstance(dtype, str) or dtype not in DTYPES:
         raise GeneratorError(f"There is no dtype {dtype}; there are float32, float16, bfloat16, int64 and others.")
     return DTYPES[dtype]
+
+
+def _requires_grad(value: object, dtype: str) -> bool:
+    if not isinstance(value, bool):
+        raise GeneratorError("requires_grad is True or False.")
+    if value and not dtype.startswith(("float", "bfloat", "complex")):
+        raise GeneratorError(f"Only floating-point tensors can require grad, not {dtype}.")
+    return value
 
 
 def _layout(layout: object, shape: tuple[int, ...]) -> str:

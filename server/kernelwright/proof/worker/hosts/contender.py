@@ -3,7 +3,7 @@
 import os
 import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
@@ -16,10 +16,11 @@ from kernelwright.proof.worker.failed import JobFailed
 from kernelwright.proof.worker.hosts.messages import (
     Arm,
     CallOften,
-    CarriesGradient,
     Construct,
+    Differentiate,
     Done,
     Fire,
+    Gradients,
     Load,
     Loaded,
     Look,
@@ -148,10 +149,27 @@ class Contender:
         read = self._host.read
         return read(often.before), read(often.after), read(often.again)
 
-    def carries_gradient(self, targets: Targets, inputs: Inputs) -> str:
-        """ "yes", "no", or the name of what a call with gradients enabled raises."""
-        (parcel,) = self._host.pack((inputs.args, inputs.kwargs))
-        return self._ask(CarriesGradient(targets.number, parcel), Done).words
+    def gradients(
+        self,
+        targets: Targets,
+        inputs: Inputs,
+        cotangents: Mapping[int, torch.Tensor],
+        parameters: Sequence[str],
+        like: Sequence[torch.Tensor],
+        *,
+        case: str,
+        seed: int,
+    ) -> list[torch.Tensor] | str:
+        """Those of the inputs that require grad, then of `parameters`, as views; or why there are none, in words."""
+        self.construct(targets)
+        packed = self._host.pack((inputs.args, inputs.kwargs), dict(cotangents), room=room_for(like))
+        reply = self._ask(Differentiate(targets.number, *packed, tuple(parameters), case, seed), Gradients)
+        if reply.lacking:
+            return reply.lacking
+        tensors = self._host.read(reply.tensors)
+        if len(tensors) != len(like) or not all(isinstance(t, torch.Tensor) for t in tensors):
+            raise JobFailed(Failure(FailureKind.CRASHED, "The code's process lost its gradients."))
+        return tensors
 
     def arm(
         self,

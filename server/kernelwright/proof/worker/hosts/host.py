@@ -19,6 +19,7 @@ from typing import Any
 import torch
 
 from kernelwright.proof.worker import flags, lifetime
+from kernelwright.proof.worker.backward import BackwardFailed, NoGradient, gradients
 from kernelwright.proof.worker.bench import Rejected, load_candidate, rejection
 from kernelwright.proof.worker.failed import JobFailed
 from kernelwright.proof.worker.hosts import channel
@@ -26,11 +27,12 @@ from kernelwright.proof.worker.hosts.arena import open_arena
 from kernelwright.proof.worker.hosts.messages import (
     Arm,
     CallOften,
-    CarriesGradient,
     Construct,
+    Differentiate,
     Done,
     Failed,
     Fire,
+    Gradients,
     Load,
     Loaded,
     Look,
@@ -145,8 +147,8 @@ def _answer(room: Room, request: Request, descriptor: int | None) -> Reply:
             return _observe(room, request)
         case CallOften():
             return _call_often(room, request)
-        case CarriesGradient(key=key, inputs=parcel):
-            return Done(_carries_gradient(room.targets[key], _inputs(room, parcel)))
+        case Differentiate():
+            return _differentiate(room, request)
         case Arm():
             return _arm(room, request)
         case Fire():
@@ -226,13 +228,18 @@ def _call_often(room: Room, request: CallOften) -> Reply:
     return Often(sent[:count], sent[count : 2 * count], sent[2 * count :])
 
 
-def _carries_gradient(target: Any, inputs: Inputs) -> str:
+def _differentiate(room: Room, request: Differentiate) -> Reply:
+    inputs, sent = _inputs(room, request.inputs), _unpacked(room, request.cotangents)
+    target = room.targets[request.key]
     try:
-        with torch.enable_grad():
-            output = target(*inputs.args, **inputs.kwargs)
-    except Exception as error:  # noqa: BLE001  (a candidate may refuse inputs that need gradients)
-        return type(error).__name__
-    return "yes" if any(t.requires_grad for t in tensors_in(output)) else "no"
+        found = gradients(target, inputs, lambda index, _: sent.get(index), request.parameters, seed=request.seed)
+    except NoGradient as lacking:
+        return Gradients((), str(lacking))
+    except BackwardFailed as failed:
+        return Refused(Check("gradient", request.case, False, str(failed)))
+    placed = put(found, _arena(room))
+    _settle(room)
+    return Gradients(placed)
 
 
 def _arm(room: Room, request: Arm) -> Reply:

@@ -87,11 +87,18 @@ class CallOften:
 
 
 @dataclass(frozen=True)
-class CarriesGradient:
-    """Whether the output of a call with gradients enabled requires grad. Answered by Done: "yes", "no" or an error's name."""
+class Differentiate:
+    """One call with gradients, back from `cotangents` (by index of output tensor) to inputs that require grad and `parameters`.
+
+    Answered by Gradients, or Refused.
+    """
 
     key: int
     inputs: Parcel
+    cotangents: Parcel
+    parameters: tuple[str, ...]
+    case: str
+    seed: int
 
 
 @dataclass(frozen=True)
@@ -127,7 +134,7 @@ class Look:
     interpreted: bool
 
 
-Request = Load | UseArena | Construct | SetState | Observe | CallOften | CarriesGradient | Arm | Fire | Look
+Request = Load | UseArena | Construct | SetState | Observe | CallOften | Differentiate | Arm | Fire | Look
 
 
 @dataclass(frozen=True)
@@ -173,6 +180,14 @@ class Often:
 
 
 @dataclass(frozen=True)
+class Gradients:
+    """Those asked for, inputs first; none where the output carries no gradient, and then why."""
+
+    tensors: tuple[Sent, ...]
+    lacking: str = ""
+
+
+@dataclass(frozen=True)
 class Sampled:
     """Milliseconds per call by the host's clock, and for how long the device was still busy afterwards.
 
@@ -213,4 +228,4 @@ class TooSmall:
     needed: int
 
 
-Reply = Loaded | Done | Observed | Often | Sampled | Looked | Refused | Failed | TooSmall
+Reply = Loaded | Done | Observed | Often | Gradients | Sampled | Looked | Refused | Failed | TooSmall

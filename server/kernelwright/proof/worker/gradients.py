@@ -1,0 +1,187 @@
+"""Does a gradient flow back as the baseline's does? For random cotangents, against the baseline and its fp64 twin."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import torch
+
+from kernelwright.proof.worker.arguments import make_inputs
+from kernelwright.proof.worker.backward import BackwardFailed, NoGradient, gradients
+from kernelwright.proof.worker.bench import Bench, NotAccepted, Rejected, Targets, targets_for
+from kernelwright.proof.worker.cases import Variation
+from kernelwright.proof.worker.hosts.contender import Contender
+from kernelwright.proof.worker.inputs import Inputs, map_leaves
+from kernelwright.proof.worker.judge import Judged, judge
+from kernelwright.proof.worker.nonfinite import agree
+from kernelwright.proof.worker.observe import Observation
+from kernelwright.proof.worker.reference import free_bytes
+from kernelwright.proof.worker.tolerance import reduction_length
+from kernelwright.values import Check
+
+NAME = "gradient"
+_MOST_ELEMENTS = 1 << 26  # of inputs and parameters; beyond that the activations of a call may not fit
+_SLACK = 4.0  # a backward pass rounds more often than the forward pass that the tolerance is made for
+_AS_CLOSE = 2.0  # times the baseline's own root mean square error
+_ATTEMPTS = 2  # a comparison on the very threshold of a relu or a maximum may fall either way, once
+
+
+def compare_gradients(bench: Bench, contender: Contender, variations: Sequence[Variation], *, always: bool) -> None:
+    """The `gradient` check on the variations, where the baseline's output carries a gradient.
+
+    Inputs that require grad make a right gradient mandatory; parameters alone do not, since a module's always require
+    grad: a candidate without a gradient is then called forward only, one with a wrong gradient is rejected. With `always`
+    floating-point inputs require grad in any case. Raises Rejected, JobFailed.
+    """
+    for variation in variations:
+        try:
+            if not _compare(bench, contender, variation, always):
+                return
+        except NotAccepted:
+            continue
+
+
+def _compare(bench: Bench, contender: Contender, variation: Variation, always: bool) -> bool:
+    """Whether further variations tell more. Raises NotAccepted where this one tells nothing."""
+    for attempt in range(_ATTEMPTS):
+        again = replace(variation, seed=variation.seed + attempt)
+        targets = targets_for(bench, again)
+        inputs = make_inputs(bench, again)
+        mandatory = any(t.requires_grad for t in inputs.tensors())
+        parameters = _parameters(targets.baseline)
+        if not mandatory and (bench.interpreted or not (parameters or always)):
+            return False
+        if not mandatory and always:
+            inputs = _requiring_grad(inputs)
+        if _too_large(bench, targets, inputs):
+            return False
+        judged = _judged(bench, contender, again, targets, inputs, parameters, mandatory)
+        if judged is None:
+            return False
+        if judged.finding is None or judged.finding.name == "accuracy":  # which is a class, not a fault of gradients
+            bench.checks.append(Check(NAME, again.described, True, _named(judged.detail)))
+            return True
+    assert judged.finding is not None
+    raise Rejected(Check(NAME, again.described, False, _named(judged.finding.detail)))
+
+
+def _judged(
+    bench: Bench,
+    contender: Contender,
+    variation: Variation,
+    targets: Targets,
+    inputs: Inputs,
+    parameters: list[str],
+    mandatory: bool,
+) -> Judged | None:
+    """None where the candidate is forward only, which is then said. Raises NotAccepted, Rejected, JobFailed."""
+    cotangents: dict[int, torch.Tensor] = {}
+    generator = torch.Generator(bench.device).manual_seed(variation.seed)
+
+    def drawn(index: int, output: torch.Tensor) -> torch.Tensor:
+        made = torch.randn(output.shape, generator=generator, device=output.device, dtype=torch.float32)
+        return cotangents.setdefault(index, made.to(output.dtype))
+
+    case, seed = variation.described, variation.seed
+    names = [f"input {i}" for i, t in enumerate(inputs.tensors()) if t.requires_grad]
+    names += [f"self.{name}" for name in parameters]
+    try:
+        expected = gradients(targets.baseline, inputs, drawn, parameters, seed=seed)
+    except (NoGradient, BackwardFailed) as error:
+        raise NotAccepted from error
+    answer = contender.gradients(targets, inputs, cotangents, parameters, expected, case=case, seed=seed)
+    if isinstance(answer, str):
+        if mandatory:
+            detail = f"the workload's inputs require grad, and the candidate has no gradient: {answer}"
+            raise Rejected(Check(NAME, case, False, detail))
+        detail = f"forward only: it cannot train, and gradients are not verified ({answer})"
+        bench.checks.append(Check(NAME, case, True, detail))
+        return None
+    baseline = Observation(dict(zip(names, expected, strict=True)))
+    candidate = Observation(dict(zip(names, answer, strict=True)))
+    reference = _reference(targets.double, inputs, cotangents, parameters, names, seed)
+    if reference is not None and not agree(reference, baseline):
+        raise NotAccepted
+    length = max(
+        reduction_length(inputs.tensors(), [], expected),
+        max(c.numel() for c in cotangents.values()) // max(min(g.numel() for g in expected), 1),
+    )
+    judged = judge(reference, baseline, candidate, length, any_layout=True, slack=_SLACK)
+    if judged.finding is not None and judged.finding.name == "values" and _as_close(reference, baseline, candidate):
+        return Judged(None, judged.errors)
+    return judged
+
+
+def _reference(
+    double: Any,
+    inputs: Inputs,
+    cotangents: dict[int, torch.Tensor],
+    parameters: list[str],
+    names: list[str],
+    seed: int,
+) -> Observation | None:
+    """The fp64 twin's gradients for the same cotangents, None where it has none."""
+
+    def leaf(value: Any) -> Any:
+        if not isinstance(value, torch.Tensor) or not value.is_floating_point():
+            return value
+        return value.detach().double().requires_grad_(value.requires_grad)
+
+    def sent(index: int, output: torch.Tensor) -> torch.Tensor | None:
+        one = cotangents.get(index)
+        return None if one is None else one.to(output.dtype)
+
+    if double is None:
+        return None
+    wide = Inputs(map_leaves(leaf, inputs.args), map_leaves(leaf, inputs.kwargs))
+    try:
+        found = gradients(double, wide, sent, parameters, seed=seed)
+    except (NoGradient, BackwardFailed):
+        return None
+    if any(one.dtype != torch.float64 for one in found):
+        return None
+    return Observation(dict(zip(names, found, strict=True)))
+
+
+def _as_close(reference: Observation | None, baseline: Observation, candidate: Observation) -> bool:
+    """In 16 bits many elements lie on the threshold of a relu or a maximum, for the baseline as well.
+
+    Then its root mean square error against fp64 is the measure, gradient by gradient.
+    """
+    if reference is None or any(torch.finfo(t.dtype).bits > 16 for t in baseline.tensors()):
+        return False
+    for exact, base, cand in zip(reference.tensors(), baseline.tensors(), candidate.tensors(), strict=True):
+        own, error = ((t.double() - exact).square().mean().sqrt() for t in (base, cand))
+        if not float(error) <= _AS_CLOSE * float(own):
+            return False
+    return True
+
+
+def _parameters(target: Any) -> list[str]:
+    if not isinstance(target, torch.nn.Module):
+        return []
+    return [name for name, parameter in target.named_parameters() if parameter.requires_grad]
+
+
+def _requiring_grad(inputs: Inputs) -> Inputs:
+    def leaf(value: Any) -> Any:
+        floating = isinstance(value, torch.Tensor) and value.is_floating_point() and not bool(value.isnan().any())
+        return value.detach().requires_grad_() if floating else value
+
+    return Inputs(map_leaves(leaf, inputs.args), map_leaves(leaf, inputs.kwargs))
+
+
+def _too_large(bench: Bench, targets: Targets, inputs: Inputs) -> bool:
+    tensors = list(inputs.tensors())
+    if isinstance(targets.baseline, torch.nn.Module):
+        tensors += list(targets.baseline.parameters())
+    count = sum(t.numel() for t in tensors)
+    if count <= _MOST_ELEMENTS and count * 8 * 8 <= free_bytes(inputs):
+        return False
+    bench.notes.append(f"gradients not compared, with {count:,} elements of inputs and parameters")
+    return True
+
+
+def _named(detail: str) -> str:
+    return re.sub(r"the output\['(.+?)'\]", r"of \1", detail)

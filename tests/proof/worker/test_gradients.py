@@ -1,0 +1,109 @@
+"""Gradients: right where the candidate's output carries one, and there where the workload asks for them."""
+
+import pytest
+
+from kernelwright.values import Check
+from proof.worker.trials import ended_by, trial
+
+MODEL = """
+import torch
+import torch.nn as nn
+
+
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(24, 16)
+        self.drop = nn.Dropout(0.5)
+
+    def forward(self, x):
+        return torch.tanh(self.linear(self.drop(x))).sum(dim=1)
+
+
+def get_inputs():
+    return [torch.randn(12, 24)]
+"""
+FUNCTION = """
+import torch
+
+
+def f(x, w):
+    return torch.sigmoid(x @ w)
+"""
+OWN = """
+import torch
+
+
+class Own(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, w):
+        y = torch.sigmoid(x @ w)
+        ctx.save_for_backward(x, w, y)
+        return y
+
+    @staticmethod
+    def backward(ctx, gradient):
+        x, w, y = ctx.saved_tensors
+        g = gradient * y * (1 - y)
+        return g @ w.t(), x.t() @ g
+
+
+def f(x, w):
+    return Own.apply(x, w)
+"""
+ASKED = "f(randn(20, 24, requires_grad=True), randn(24, 8, requires_grad=True))"
+NOT_ASKED = "f(randn(20, 24), randn(24, 8))"
+
+
+def gradient_checks(baseline: str, candidate: str, *cases: str) -> list[Check]:
+    verdict = trial(baseline, candidate, *cases).verdict
+    assert verdict.passed, verdict.reason
+    return [check for check in verdict.checks if check.name == "gradient"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "check"),
+    [
+        ("g @ w.t()", "g @ w.t() * 1", "passed"),
+        ("g @ w.t()", "torch.zeros_like(x)", "gradient"),
+        ("y * (1 - y)", "y", "gradient"),
+        ("x.t() @ g", "None", "gradient"),
+        ("g @ w.t(),", "torch.where(torch.arange(20)[: len(x), None] == 19, 0.0, g @ w.t()),", "gradient"),  # the last row
+        ("return Own", "return torch.no_grad()(Own.apply)(x, w)\n    return Own", "gradient"),
+        ("g = gradient", "raise ValueError\n        g = gradient", "gradient"),
+        ("g = gradient", "raise NotImplementedError\n        g = gradient", "gradient"),
+    ],
+)  # fmt: skip
+def test_a_backward_and_what_ends_it(old: str, new: str, check: str) -> None:
+    assert ended_by(FUNCTION, OWN.replace(old, new, 1), ASKED) == check
+
+
+def test_where_nobody_asks_nothing_is_compared() -> None:
+    assert gradient_checks(FUNCTION, OWN.replace("g @ w.t()", "torch.zeros_like(x)"), NOT_ASKED) == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("def forward(", "@torch.no_grad()\n    def forward(", "its output carries no gradient"),
+        ("return torch.tanh", "assert not torch.is_grad_enabled()\n        return torch.tanh", "AssertionError"),
+    ],
+)
+def test_a_module_without_gradients_is_forward_only(old: str, new: str, words: str) -> None:
+    (check,) = gradient_checks(MODEL, MODEL.replace(old, new))
+    assert check.detail.startswith("forward only")
+    assert words in check.detail
+
+
+def test_a_module_with_gradients_has_the_right_ones() -> None:
+    checks = gradient_checks(
+        MODEL, MODEL.replace("self.linear(self.drop(x))", "self.drop(x) @ self.linear.weight.t() + self.linear.bias")
+    )
+    assert [check.case for check in checks] == [
+        "get_inputs(), 7 rows at most, seed 4",
+        "get_inputs(), 2 rows at most, seed 4",
+    ]
+    frozen = MODEL.replace(
+        "self.linear(self.drop(x))", "nn.functional.linear(self.drop(x), self.linear.weight, self.linear.bias.detach())"
+    )
+    assert ended_by(MODEL, frozen) == "gradient"
