@@ -31,11 +31,15 @@ def complete(one: Series) -> None:
 
 def nothing_hidden(own: Series, base: Series, device: str) -> None:
     """More of the judge's time beside the reported one than at the baseline is hidden work. Raises Rejected."""
-    # The least of all samples: what delays some replies, on a busy machine most of them, is not work of every call.
-    hidden = min(own.outside_ms) - min(base.outside_ms)
     reported = own.typical_ms * own.batch
-    if hidden > max(_LEAST_HIDDEN[device], _HIDDEN_SHARE * reported):
-        raise _refused(hidden, reported)
+    for _ in range(_ASKED):
+        # The least of all samples: what delays some replies, on a busy machine most of them, is not work of every call.
+        hidden = min(own.outside_ms) - min(base.outside_ms)
+        if hidden <= max(_LEAST_HIDDEN[device], _HIDDEN_SHARE * reported):
+            return
+        own.sample()
+        base.sample()
+    raise _refused(hidden, reported)
 
 
 def short_calls_agree(own: Series, base: Series, device: str, inputs: Inputs) -> None:

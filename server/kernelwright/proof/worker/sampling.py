@@ -16,7 +16,7 @@ from kernelwright.proof.worker.hosts.contender import Contender
 from kernelwright.proof.worker.inputs import Inputs
 from kernelwright.proof.worker.observe import Observation
 from kernelwright.proof.worker.samples import Drift, Samples
-from kernelwright.proof.worker.series import Series
+from kernelwright.proof.worker.series import Series, set_batches
 from kernelwright.proof.worker.timing import FEWEST, MOST
 
 TWIN = "baseline again"
@@ -42,7 +42,10 @@ def sampled(
     auditor = Auditor(bench, targets, inputs, seen)
     series = {name: Series(contender, targets, auditor) for name, contender in contestants.items()}
     report("Measuring: warming up")
-    cost = sum(one.warm_up(bench.device) for one in series.values())
+    for one in series.values():
+        one.warm_up()
+    set_batches(series.values(), bench.device)
+    cost = sum(one.cost() for one in series.values())
     for _ in range(2):
         _rounds(bench, series, auditor, cost, report)
         drift = _drift(series["baseline"].ms, series.get(TWIN))

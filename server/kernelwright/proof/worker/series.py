@@ -1,6 +1,8 @@
 """What one contestant has shown so far: its times by its own process's clock, and by the judge's around it."""
 
+import math
 import time
+from collections.abc import Collection
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -12,6 +14,7 @@ from kernelwright.proof.worker.hosts.messages import Sampled
 from kernelwright.proof.worker.timing import SHORTEST_SAMPLE
 
 _MOST_BATCH = 32
+_LONGEST_BATCH = 5e-3  # seconds that a batch for the sake of a faster contestant may take
 
 
 @dataclass
@@ -30,16 +33,17 @@ class Series:
     def typical_ms(self) -> float:
         return float(np.median(self.ms))
 
-    def warm_up(self, device: str) -> float:
-        """Seconds that a sample takes with what surrounds it, after compiling; sets the calls per sample."""
+    def warm_up(self) -> None:
+        """Compile, and learn about how long one call takes."""
         begun = time.monotonic()
         self.sample()
         if time.monotonic() - begun < 1.0:
             self.sample()
+            self.sample()
         self.sample()
-        single = self.ms[-1] / 1e3
-        if device == "cpu" and single < SHORTEST_SAMPLE:
-            self.batch = min(int(np.ceil(SHORTEST_SAMPLE / max(single, 1e-7))), _MOST_BATCH)
+
+    def cost(self) -> float:
+        """Seconds that a sample takes with what surrounds it."""
         begun = time.monotonic()
         self.sample()
         return max(time.monotonic() - begun, 1e-6)
@@ -61,8 +65,24 @@ class Series:
         taken = self.contender.fire()
         return taken, (time.perf_counter_ns() - begun) / 1e6
 
+    @property
+    def least_seconds(self) -> float:
+        """The fastest call so far."""
+        return max(min(self.ms) / 1e3, 1e-7)
+
     def forget(self) -> None:
         """Begin anew, with what has been warmed up."""
         self.ms.clear()
         self.outside_ms.clear()
         self.residual_ms.clear()
+
+
+def set_batches(series: Collection[Series], device: str) -> None:
+    """As many calls per sample for all, since the first of a sample is the slowest; on the CPU more than one of short calls.
+
+    A contestant that is far slower than another takes fewer.
+    """
+    fastest = min(one.least_seconds for one in series)
+    wanted = min(math.ceil(SHORTEST_SAMPLE / fastest), _MOST_BATCH) if device == "cpu" else 1
+    for one in series:
+        one.batch = max(1, min(wanted, int(_LONGEST_BATCH / one.least_seconds)))
