@@ -23,7 +23,8 @@ class FreshData:
         self.inputs = Inputs(clone(inputs.args), clone(inputs.kwargs))
         self._random = generator
         self._refused = False
-        self._varied = [tensor for tensor in self.inputs.tensors() if _varies(tensor)]
+        pairs = zip(inputs.tensors(), self.inputs.tensors(), strict=True)
+        self._varied = [copy for original, copy in pairs if _varies(original)]
         needed = _POOLS * sum(tensor.numel() * tensor.element_size() for tensor in self._varied)
         self._pools = [_Pool(tensor, generator) for tensor in self._varied] if needed < free_bytes(inputs) else None
 

@@ -1,0 +1,80 @@
+"""Data of timed calls: new from draw to draw, and always made of the workload's own values."""
+
+import random
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kernelwright.proof.worker import fresh
+from kernelwright.proof.worker.fresh import FreshData
+from kernelwright.proof.worker.inputs import Inputs
+
+
+def data(*tensors: torch.Tensor) -> FreshData:
+    return FreshData(Inputs(tensors), random.Random(1))
+
+
+@settings(max_examples=30, deadline=None)
+@given(shape=st.lists(st.integers(1, 9), min_size=1, max_size=4), transposed=st.booleans())
+def test_every_value_is_one_of_the_tensors_own(shape: list[int], transposed: bool) -> None:
+    x = torch.randn(shape).transpose(0, -1) if transposed else torch.randn(shape)
+    made = data(x)
+    for _ in range(3):
+        (drawn,) = made.draw().tensors()
+        assert (drawn.shape, drawn.stride(), drawn.dtype) == (x.shape, x.stride(), x.dtype)
+        assert torch.isin(drawn, x).all()
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16, torch.float64])
+def test_most_elements_are_new_in_every_row_of_every_draw(dtype: torch.dtype) -> None:
+    made = data(torch.randn(64, 100).to(dtype))
+    before = made.draw().tensors()[0].clone()
+    for _ in range(5):
+        drawn = made.draw().tensors()[0].clone()
+        assert ((drawn != before).float().mean(dim=1) > 0.5).all()
+        before = drawn
+
+
+@pytest.mark.parametrize(
+    "tensor",
+    [
+        torch.arange(12),
+        torch.ones(3, 4),
+        torch.full((5,), float("nan")),
+        torch.randn(1),
+        torch.randn(1, 4).expand(3, 4),
+        torch.tensor([True, False]),
+    ],
+    ids=["integers", "all alike", "an output to fill", "one element", "expanded", "booleans"],
+)
+def test_what_cannot_vary_stays(tensor: torch.Tensor) -> None:
+    made = data(tensor)
+    assert torch.equal(made.draw().tensors()[0].nan_to_num(7.0), tensor.nan_to_num(7.0))
+    assert "nothing to vary" in made.described
+
+
+def test_the_inputs_given_are_left_alone() -> None:
+    x = torch.randn(8)
+    kept = x.clone()
+    data(x).draw()
+    assert torch.equal(x, kept)
+
+
+def test_without_memory_for_pools_a_few_values_change_places(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fresh, "free_bytes", lambda inputs: 0)
+    x = torch.randn(100, 100)
+    made = data(x)
+    drawn = made.draw().tensors()[0]
+    assert 0 < int((drawn != x).sum()) <= 64
+    assert "no memory for more" in made.described
+
+
+def test_frozen_data_stay() -> None:
+    x = torch.randn(8)
+    made = data(x)
+    made.draw()
+    made.freeze(Inputs((x,)))
+    assert torch.equal(made.draw().tensors()[0], x)
+    assert "does not take changed values" in made.described
