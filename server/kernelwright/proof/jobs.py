@@ -51,6 +51,7 @@ class Limits:
     threads: int = 0  # CPU threads, 0: physical cores
     seeds: int = 3
     first_seed: int = 0  # so that a second verification sees data that no step has seen
+    accept_reduced: bool = False  # whether reduced accuracy passes, labelled as such
 
 
 @dataclass(frozen=True)

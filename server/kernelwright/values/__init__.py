@@ -5,6 +5,7 @@ from kernelwright.values.graph import Argument, CodeSpan, Graph, Node, TensorRef
 from kernelwright.values.kernel import Access, Dot, Estimate, Facts, Kernel, Language, Launch, Loop, Reduction
 from kernelwright.values.profile import Origin, ProfiledKernel, ProfiledOn, ProfileResult
 from kernelwright.values.proof import (
+    Accuracy,
     Check,
     Failure,
     FailureKind,
@@ -24,6 +25,7 @@ __all__ = [
     "CPU",
     "STOP",
     "Access",
+    "Accuracy",
     "Action",
     "Argument",
     "Call",

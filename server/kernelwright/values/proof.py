@@ -58,6 +58,14 @@ class VerdictStatus(StrEnum):
     NOT_CHECKABLE = "not checkable"
 
 
+class Accuracy(StrEnum):
+    """How near a passing text comes to the fp64 reference, beside its baseline; the best first."""
+
+    BIT_EXACT = "bit-exact"  # every compared output equals the baseline's bit for bit
+    AS_BASELINE = "as accurate as the baseline"
+    REDUCED = "reduced accuracy"  # within the dtype's usual tolerance, and clearly worse than the baseline
+
+
 @dataclass(frozen=True)
 class Verdict:
     """The gate's word on one text against one Baseline; errors are the largest over all cases, None if not compared."""
@@ -70,6 +78,7 @@ class Verdict:
     max_error: float | None = None
     baseline_error: float | None = None
     how: str = ""  # "on NVIDIA H200", "in Triton's interpreter on the CPU"
+    accuracy: Accuracy | None = None  # the worst of all compared runs; None where nothing was compared
 
     @property
     def passed(self) -> bool:

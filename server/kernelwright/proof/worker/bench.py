@@ -56,7 +56,8 @@ class Targets:
 class Bench:
     """What one trial works with: the baseline's module, the targets made so far, and the evidence collected.
 
-    `settings` are those that the baseline leaves, `defaults` those that it found.
+    `settings` are those that the baseline leaves, `defaults` those that it found. `reduced`: what is of
+    reduced accuracy among the compared runs and gradients, with its case.
     """
 
     trial: Trial
@@ -67,6 +68,7 @@ class Bench:
     interpreted: bool
     checks: list[Check] = field(default_factory=list)
     judged: list[Judged] = field(default_factory=list)
+    reduced: list[tuple[str, Judged]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     made: dict[Any, Targets] = field(default_factory=dict)
     share: KernelShare | None = None

@@ -1,31 +1,33 @@
-"""Is the candidate's answer the baseline's? Pure functions on what two calls left behind; no user code runs here."""
+"""Are the candidate's numbers the baseline's, and how accurate? Pure functions on two tensors of equal form."""
 
 import math
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
 import torch
 
-from kernelwright.proof.worker.tolerance import FACTOR, UNTRUSTED, allowed, rounding_floor
-
-_CHUNK = 1 << 24  # elements compared at a time, in fp64: 128 MiB per operand
-_SAMPLE = 1 << 20
-_FEW = 1024
-
-
-@dataclass(frozen=True)
-class Finding:
-    """One failed comparison: the check's name and the evidence."""
-
-    name: str
-    detail: str
+from kernelwright.proof.worker.deviation import Deviation, chunks, deviation, systematic, typical_size
+from kernelwright.proof.worker.form import Finding
+from kernelwright.proof.worker.tolerance import (
+    ENOUGH,
+    FACTOR,
+    FEW,
+    RMS_SHARE,
+    SYSTEMATIC,
+    UNTRUSTED,
+    USUAL,
+    allowed,
+    rounding_floor,
+)
+from kernelwright.values import Accuracy
 
 
 @dataclass(frozen=True)
 class Errors:
     """Largest absolute errors against the reference; `baseline` is None when the baseline is the reference.
 
-    `own` is the baseline's largest relative error, None like `baseline`.
+    `own` is the baseline's largest relative error, None like `baseline`. `ratio`: the candidate's root mean square over the
+    baseline's, over enough elements of ordinary data to mean something. `by_length`: as accurate only if that many terms
+    are summed. `few`: of reduced accuracy, on too few elements to tell rounding from a wrong constant.
     """
 
     candidate: float
@@ -33,36 +35,21 @@ class Errors:
     detail: str
     weak: str = ""
     own: float | None = None
+    ratio: float | None = None
+    accuracy: Accuracy = Accuracy.AS_BASELINE
+    by_length: bool = False
+    few: bool = False
 
 
-def structure(expected: Any, got: Any, where: str = "the output") -> Finding | None:
-    """Types and nesting: tuples, lists, dicts and their keys, None, numbers, plain tensors that own real memory."""
-    if isinstance(expected, torch.Tensor):
-        return _tensor_type(got, where)
-    if type(expected) is not type(got):
-        return Finding("structure", f"{where} is {_article(got)}, the baseline's is {_article(expected)}")
-    if isinstance(expected, dict):
-        if list(expected) != list(got):
-            return Finding("structure", f"{where} has the keys {list(got)}, the baseline's {list(expected)}")
-        pairs = [(expected[key], got[key], f"{where}[{key!r}]") for key in expected]
-    elif isinstance(expected, list | tuple):
-        if len(expected) != len(got):
-            return Finding("structure", f"{where} has {len(got)} items, the baseline's {len(expected)}")
-        pairs = [(a, b, f"{where}[{i}]") for i, (a, b) in enumerate(zip(expected, got, strict=True))]
-    else:
-        return None
-    return next((found for a, b, name in pairs if (found := structure(a, b, name))), None)
+@dataclass(frozen=True)
+class _Limits:
+    """The largest relative error, and the root mean square of them, that are as accurate."""
 
+    worst: float
+    rms: float
 
-def same_form(expected: torch.Tensor, got: torch.Tensor, where: str) -> Finding | None:
-    """Shape, dtype, device and layout of two tensors."""
-    if expected.shape != got.shape:
-        return Finding("shape", f"{where} has shape {tuple(got.shape)}, the baseline's {tuple(expected.shape)}")
-    if expected.dtype != got.dtype:
-        return Finding("dtype", f"{where} is {_name(got.dtype)}, the baseline's is {_name(expected.dtype)}")
-    if expected.device != got.device:
-        return Finding("device", f"{where} is on {got.device}, the baseline's on {expected.device}")
-    return _layout(expected, got, where)
+    def hold(self, found: Deviation) -> bool:
+        return found.worst <= self.worst and found.rms <= self.rms
 
 
 def values(
@@ -72,15 +59,17 @@ def values(
     length: int,
     known: float = 0.0,
     slack: float = 1.0,
+    special: bool = False,
 ) -> Errors | Finding:
     """Compare one output tensor of equal form. `reference` is the fp64 run's tensor, None when there is none.
 
     `length`: terms summed per element. Floating values within kernelwright.proof.worker.tolerance, all others exactly;
     NaN and infinities where the baseline has them and nowhere else. `known`: the baseline's largest relative error on
-    other data of this size, which counts where there is no reference. `slack` multiplies what is allowed.
+    other data of this size, which counts where there is no reference. `slack` multiplies what is allowed. On `special` data
+    an error that is alike in all elements says nothing.
     """
     if baseline.numel() == 0:
-        return Errors(0.0, None, "empty", own=0.0)
+        return Errors(0.0, None, "empty", own=0.0, accuracy=Accuracy.BIT_EXACT)
     if baseline.is_complex():
         baseline, candidate = torch.view_as_real(baseline), torch.view_as_real(candidate)
         reference = torch.view_as_real(reference) if reference is not None and reference.is_complex() else None
@@ -89,37 +78,17 @@ def values(
     if reference is not None and (reference.dtype != torch.float64 or baseline.dtype == torch.float64):
         reference = None
     scale = typical_size(baseline if reference is None else reference, baseline.dtype)
-    if reference is not None:
-        own, _, own_rms, _ = _errors(reference, baseline, baseline, scale)
-        if own > UNTRUSTED:
-            reference = None  # random numbers or a cast inside: the fp64 run computed something else
-    if reference is None:
-        return _judged(baseline, baseline, candidate, scale, length, None, None, known, slack)
-    return _judged(reference, baseline, candidate, scale, length, own, own_rms, 0.0, slack)
-
-
-def typical_size(tensor: torch.Tensor, dtype: torch.dtype) -> float:
-    """Root mean square of the finite values, those beyond 10 times the 99.9 % quantile counted as that much.
-
-    At least the size at which rounding errors fall below the normal numbers of `dtype`, which hardware may flush.
-    """
-    info = torch.finfo(dtype)
-    flat = tensor.detach().reshape(-1)
-    step = max(1, flat.numel() // _SAMPLE)
-    magnitude = flat[::step].to(torch.float64).abs()
-    magnitude = magnitude[torch.isfinite(magnitude)]
-    if magnitude.numel() == 0:
-        return info.tiny / info.eps
-    rank = min(int(0.999 * magnitude.numel()) + 1, magnitude.numel())
-    largest = 10 * float(magnitude.kthvalue(rank).values) or float(magnitude.max())
-    return max(float(magnitude.clamp(max=largest).square().mean().sqrt()), info.tiny / info.eps)
+    own = None if reference is None else deviation(reference, baseline, baseline, scale)
+    if reference is None or own is None or own.worst > UNTRUSTED:  # random numbers or a cast inside the fp64 run
+        return _judged(baseline, baseline, candidate, scale, length, None, known, slack, special)
+    return _judged(reference, baseline, candidate, scale, length, own, 0.0, slack, special)
 
 
 def same_bits(a: torch.Tensor, b: torch.Tensor) -> bool:
     """Equal in form and in every element, NaN equal to NaN."""
     if a.shape != b.shape or a.dtype != b.dtype:
         return False
-    for x, y in zip(_chunks(a), _chunks(b), strict=True):
+    for x, y in zip(chunks(a), chunks(b), strict=True):
         equal = x == y
         if x.is_floating_point() or x.is_complex():
             equal |= (x != x) & (y != y)
@@ -134,57 +103,77 @@ def _judged(
     candidate: torch.Tensor,
     scale: float,
     length: int,
-    own: float | None,
-    own_rms: float | None,
-    known: float = 0.0,
-    slack: float = 1.0,
+    own: Deviation | None,
+    known: float,
+    slack: float,
+    special: bool,
 ) -> Errors | Finding:
     parity = _parity(reference, baseline, candidate)
     if parity is not None:
         return parity
+    found = deviation(reference, candidate, baseline, scale)
+    limits = _limits(baseline, length, own, known, slack)
+    summary = f"{_against(found, own)}, {limits.worst:.2g} allowed"
+    errors = Errors(
+        found.absolute,
+        None if own is None else own.absolute,
+        summary,
+        _weakness(reference, scale, limits.worst),
+        None if own is None else own.worst,
+        None if own is None or not own.rms or special or baseline.numel() < ENOUGH else found.rms / own.rms,
+    )
+    if limits.hold(found):
+        accuracy = Accuracy.BIT_EXACT if _identical(baseline, candidate) else Accuracy.AS_BASELINE
+        return replace(errors, accuracy=accuracy, by_length=not _limits(baseline, 1, own, known, slack).hold(found))
+    usual = max(USUAL.get(baseline.dtype, 0.0) * slack, limits.worst)
+    got, expected = float(candidate.reshape(-1)[found.at]), float(reference.reshape(-1)[found.at])
+    there = f"at {_index(found.at, baseline.shape)}: {got:.6g} instead of {expected:.6g}"
+    if not found.worst <= usual:
+        return Finding("values", f"{_against(found, own)}, {usual:.2g} is usual; {there}")
+    few = baseline.numel() < FEW
+    if not few and not special:
+        fit = systematic(reference, candidate, baseline)
+        if fit.share > SYSTEMATIC:
+            alike = f"all elements are off alike, by the factor {fit.factor:.7g} and the offset {fit.offset:.2g}"
+            return Finding("values", f"{summary}; {alike}: a wrong constant, not rounding")
+    times = "" if own is None else f", {_times(found, own)} times the baseline's"
+    rms = f"root mean square {found.rms:.2g}{times} ({limits.worst:.2g} and {limits.rms:.2g} would be as accurate)"
+    detail = f"{_against(found, own)}, {rms}; within the usual {usual:.2g}; {there}"
+    return replace(errors, detail=detail, accuracy=Accuracy.REDUCED, few=few)
+
+
+def _limits(baseline: torch.Tensor, length: int, own: Deviation | None, known: float, slack: float) -> _Limits:
     floor = rounding_floor(baseline.dtype, length)
-    limit, rms_limit = allowed(floor, own), allowed(floor / 4, own_rms)
     if own is None:  # the errors of both lie between them
-        limit, rms_limit = limit + (FACTOR + 1) * known, rms_limit + (FACTOR + 1) * known
-    limit, rms_limit = limit * slack, rms_limit * slack
-    if baseline.numel() < _FEW:
-        rms_limit = limit  # the mean over few elements is hardly less than the largest of them
-    worst, at, rms, absolute = _errors(reference, candidate, baseline, scale)
-    baseline_absolute = None if own is None else _errors(reference, baseline, baseline, scale)[3]
+        more = (FACTOR + 1) * known
+        worst, rms = allowed(floor, None) + more, allowed(floor * RMS_SHARE, None) + more
+    else:
+        worst, rms = allowed(floor, own.worst), allowed(floor * RMS_SHARE, own.rms)
+    return _Limits(worst * slack, (worst if baseline.numel() < ENOUGH else rms) * slack)
+
+
+def _against(found: Deviation, own: Deviation | None) -> str:
     compared = "the baseline (no fp64 reference here)" if own is None else "fp64"
-    yours = "" if own is None else f"; baseline's own {baseline_absolute:.2g}"
-    summary = f"max |err| {absolute:.2g} against {compared}{yours}; relative {worst:.2g}, {limit:.2g} allowed"
-    if not worst <= limit or not rms <= rms_limit:
-        place = _index(at, baseline.shape)
-        got, expected = float(candidate.reshape(-1)[at]), float(reference.reshape(-1)[at])
-        spread = "" if not worst <= limit else f"; root mean square {rms:.2g}, {rms_limit:.2g} allowed"
-        return Finding("values", f"{summary}{spread}; at {place}: {got:.6g} instead of {expected:.6g}")
-    return Errors(absolute, baseline_absolute, summary, _weakness(reference, scale, limit), own)
+    yours = "" if own is None else f"; baseline's own {own.absolute:.2g}"
+    return f"max |err| {found.absolute:.2g} against {compared}{yours}; relative {found.worst:.2g}"
 
 
-def _errors(
-    reference: torch.Tensor, got: torch.Tensor, baseline: torch.Tensor, scale: float
-) -> tuple[float, int, float, float]:
-    """(largest relative error, its flat index, root mean square of relative errors, largest absolute error)."""
-    worst, at, squares, absolute, start = 0.0, 0, 0.0, 0.0, 0
-    for ref, val, base in zip(_chunks(reference), _chunks(got), _chunks(baseline), strict=True):
-        r, v, finite = ref.to(torch.float64), val.to(torch.float64), torch.isfinite(base)
-        difference = torch.where(finite & torch.isfinite(r), (v - r).abs(), 0.0)
-        relative = difference / (r.abs() + scale).clamp(min=torch.finfo(torch.float64).tiny)
-        relative = torch.where(difference == 0, 0.0, relative)
-        peak = int(relative.argmax())
-        if float(relative[peak]) > worst or start == 0:
-            worst, at = float(relative[peak]), start + peak
-        squares += float(relative.square().sum())
-        absolute = max(absolute, float(difference.max()))
-        start += ref.numel()
-    return worst, at, math.sqrt(squares / max(start, 1)), absolute
+def _times(found: Deviation, own: Deviation) -> str:
+    return f"{found.rms / own.rms:.2g}" if own.rms else "many"
+
+
+def _identical(baseline: torch.Tensor, candidate: torch.Tensor) -> bool:
+    """Bit for bit, except that a NaN may have other bits; unlike same_bits() it tells 0.0 from -0.0."""
+    return all(
+        bool((((b == c) & (b.signbit() == c.signbit())) | ((b != b) & (c != c))).all())
+        for b, c in zip(chunks(baseline), chunks(candidate), strict=True)
+    )
 
 
 def _parity(reference: torch.Tensor, baseline: torch.Tensor, candidate: torch.Tensor) -> Finding | None:
     """Non-finite values must stand where the baseline's do; a candidate may be finite where the fp64 run is, too."""
     start = 0
-    for ref, base, cand in zip(_chunks(reference), _chunks(baseline), _chunks(candidate), strict=True):
+    for ref, base, cand in zip(chunks(reference), chunks(baseline), chunks(candidate), strict=True):
         same = (base == cand) | ((base != base) & (cand != cand))
         both_finite = torch.isfinite(base) & torch.isfinite(cand)
         # The baseline overflowed or divided zero by zero; the candidate did not, and the fp64 run agrees with it.
@@ -203,7 +192,7 @@ def _parity(reference: torch.Tensor, baseline: torch.Tensor, candidate: torch.Te
 def _weakness(reference: torch.Tensor, scale: float, limit: float) -> str:
     """Which trivial answer would pass as well: zeros, or one constant everywhere."""
     largest, low, high = 0.0, math.inf, -math.inf
-    for chunk in _chunks(reference):
+    for chunk in chunks(reference):
         finite = chunk[torch.isfinite(chunk)]
         if finite.numel():
             low, high = min(low, float(finite.min())), max(high, float(finite.max()))
@@ -219,7 +208,7 @@ def _weakness(reference: torch.Tensor, scale: float, limit: float) -> str:
 
 def _exact(baseline: torch.Tensor, candidate: torch.Tensor) -> Errors | Finding:
     start = 0
-    for base, cand in zip(_chunks(baseline), _chunks(candidate), strict=True):
+    for base, cand in zip(chunks(baseline), chunks(candidate), strict=True):
         wrong = base != cand
         if bool(wrong.any()):
             at = int(wrong.to(torch.uint8).argmax())
@@ -227,11 +216,8 @@ def _exact(baseline: torch.Tensor, candidate: torch.Tensor) -> Errors | Finding:
             return Finding("values", f"{cand[at].item()} at {place} instead of {base[at].item()}, compared exactly")
         start += base.numel()
     constant = baseline.numel() > 1 and bool((baseline == baseline.reshape(-1)[0]).all())
-    return Errors(0.0, None, "equal", "a constant output would pass" if constant else "", own=0.0)
-
-
-def _chunks(tensor: torch.Tensor) -> list[torch.Tensor]:
-    return list(tensor.detach().reshape(-1).split(_CHUNK))
+    weak = "a constant output would pass" if constant else ""
+    return Errors(0.0, None, "equal", weak, own=0.0, accuracy=Accuracy.BIT_EXACT)
 
 
 def _index(flat: int, shape: torch.Size) -> tuple[int, ...]:
@@ -240,37 +226,3 @@ def _index(flat: int, shape: torch.Size) -> tuple[int, ...]:
         flat, remainder = divmod(flat, size)
         place.insert(0, remainder)
     return tuple(place)
-
-
-def _layout(expected: torch.Tensor, got: torch.Tensor, where: str) -> Finding | None:
-    """A contiguous tensor may replace a view: whatever a caller does with the view works on it. Not the other way."""
-    strides = [_strides(tensor) for tensor in (expected, got)]
-    if strides[0] == strides[1] or got.is_contiguous() or expected.numel() == 0:
-        return None
-    detail = f"{where} has strides {tuple(got.stride())}, the baseline's {tuple(expected.stride())}"
-    return Finding("layout", f"{detail}: a caller's .view() would fail")
-
-
-def _strides(tensor: torch.Tensor) -> list[int]:
-    return [stride for size, stride in zip(tensor.shape, tensor.stride(), strict=True) if size > 1]
-
-
-def _tensor_type(got: Any, where: str) -> Finding | None:
-    if not isinstance(got, torch.Tensor):
-        return Finding("structure", f"{where} is {_article(got)}, the baseline's is a tensor")
-    if type(got) not in (torch.Tensor, torch.nn.Parameter):
-        return Finding("structure", f"{where} is a {type(got).__name__}, a tensor subclass that may compute later")
-    if got.layout is torch.strided and got.numel():
-        span = 1 + sum((n - 1) * s for n, s in zip(got.shape, got.stride(), strict=True)) + got.storage_offset()
-        if got.is_meta or got.untyped_storage().nbytes() < span * got.element_size():
-            return Finding("structure", f"{where} is a tensor without memory of its own size")
-    return None
-
-
-def _article(value: Any) -> str:
-    name = type(value).__name__
-    return "None" if value is None else f"a {name}"
-
-
-def _name(dtype: torch.dtype) -> str:
-    return str(dtype).removeprefix("torch.")

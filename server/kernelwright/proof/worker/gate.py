@@ -3,14 +3,17 @@
 The baseline and its fp64 twin run here, the candidate in a process of its own.
 """
 
+import functools
 import time
 
 import torch
 
+from kernelwright.proof.worker.accuracy import judged_closely, settle, too_sensitive
 from kernelwright.proof.worker.arguments import make_inputs
 from kernelwright.proof.worker.bench import Bench, NotAccepted, Rejected, Report, Targets, targets_for
 from kernelwright.proof.worker.cases import INTERPRETER_ELEMENTS, Variation, for_gradients, plan
 from kernelwright.proof.worker.constancy import outputs_stay
+from kernelwright.proof.worker.fan_in import fan_in
 from kernelwright.proof.worker.gradients import compare_gradients
 from kernelwright.proof.worker.grounds import baseline_run, compiles, repeats, takes_views, tells_nothing
 from kernelwright.proof.worker.hosts.contender import Contender
@@ -51,6 +54,7 @@ def verify(bench: Bench, contender: Contender, report: Report) -> None:
     outputs_stay(bench, contender, variations[0], variations[1])
     differentiated = for_gradients(bench.trial.workload, first_seed=limits.first_seed, most_elements=cap)
     compare_gradients(bench, contender, differentiated, always=False)
+    settle(bench)
     bench.checks.append(Check("sandbox", "the candidate's process", True, contender.confinement.sentence))
     bench.checks += summaries(bench)
 
@@ -99,15 +103,20 @@ def _compare_once(bench: Bench, contender: Contender, variation: Variation, targ
     if variation.poisoned:
         repeats(bench, variation, targets.baseline, inputs, baseline, reference, length)
     case = variation.described
-    slack = _SPECIAL_SLACK if variation.data else 1.0
+    special = bool(variation.data) or variation.finite
+    slack = _SPECIAL_SLACK if special else 1.0
+    terms = functools.cache(lambda: fan_in(targets.baseline, inputs, baseline, seed=variation.seed, estimate=length))
+    loosely = functools.partial(judge, any_layout=variation.data in VIEWS, slack=slack, special=special)
     for poisoned in (False, True) if variation.poisoned else (False,):
         if poisoned and compiles(bench.trial.candidate):
             continue  # torch.compile steps aside under a dispatch mode: another path would be checked
         observed = contender.observe(targets, inputs, baseline, case=case, seed=variation.seed, poisoned=poisoned)
         observed, accepted = excused(bench, variation, targets.baseline, baseline, observed)
-        judged = judge(reference, baseline, observed, length, any_layout=variation.data in VIEWS, slack=slack)
+        judged = judged_closely(functools.partial(loosely, reference, baseline, observed), length, terms)
         del observed
-        if judged.finding is not None:
+        if special and bench.reduced and judged.wrong and too_sensitive(targets, inputs, baseline, reference):
+            raise NotAccepted
+        if judged.finding is not None and not judged.reduced:
             name = "nan-poison" if poisoned else judged.finding.name
             prefix = "with NaN in freshly allocated memory, " if poisoned else ""
             hint = _LOST if name == "nan-parity" and variation.data in NON_FINITE - INFINITE else ""
@@ -116,3 +125,4 @@ def _compare_once(bench: Bench, contender: Contender, variation: Variation, targ
         why += f"; accepted: {accepted}" if accepted else ""
         bench.checks.append(Check("nan-poison" if poisoned else "values", case, True, judged.detail + why))
         bench.judged.append(judged)
+        bench.reduced += [(case, judged)] if judged.reduced else []

@@ -4,19 +4,24 @@ Works on Observations alone, so that the judge may live in a process where the c
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 
-from kernelwright.proof.worker.compare import Errors, Finding, same_form, structure, values
+from kernelwright.proof.worker.compare import Errors, values
+from kernelwright.proof.worker.form import Finding, same_form, structure
 from kernelwright.proof.worker.observe import Observation
+from kernelwright.values import Accuracy
+
+ACCURACY = "accuracy"  # the check that reduced accuracy fails; the only one that a setting may overrule
+_BEST_FIRST = tuple(Accuracy)
 
 
 @dataclass(frozen=True)
 class Judged:
-    """The first failed comparison, or the largest errors of one call."""
+    """The first failed comparison, or the largest errors of one call; both where all that failed is ACCURACY."""
 
     finding: Finding | None
     errors: tuple[Errors, ...] = ()
@@ -35,6 +40,30 @@ class Judged:
         return max((e.own for e in self.errors if e.own is not None), default=None)
 
     @property
+    def reduced(self) -> bool:
+        """Whether accuracy is all that is lost."""
+        return self.finding is not None and self.finding.name == ACCURACY
+
+    @property
+    def wrong(self) -> bool:
+        """Whether numbers are off by more than any precision explains."""
+        return self.finding is not None and self.finding.name == "values"
+
+    @property
+    def accuracy(self) -> Accuracy:
+        return worst_of(e.accuracy for e in self.errors)
+
+    @property
+    def by_length(self) -> bool:
+        """Whether an output counts as accurate only because of the number of terms that are summed for it."""
+        return any(e.by_length for e in self.errors)
+
+    @property
+    def few(self) -> bool:
+        """Whether the outputs of reduced accuracy have too few elements to tell rounding from a wrong constant."""
+        return all(e.few for e in self.errors if e.accuracy is Accuracy.REDUCED)
+
+    @property
     def detail(self) -> str:
         """The evidence of the output with the largest error, with the note on what the data cannot show."""
         if not self.errors:
@@ -42,6 +71,11 @@ class Judged:
         worst = max(self.errors, key=lambda e: e.candidate)
         weak = next((e.weak for e in self.errors), "") if all(e.weak for e in self.errors) else ""
         return worst.detail + (f"; weak here: {weak}" if weak else "")
+
+
+def worst_of(accuracies: Iterable[Accuracy]) -> Accuracy:
+    """The worst class; of none the best, since nothing differs."""
+    return max(accuracies, key=_BEST_FIRST.index, default=Accuracy.BIT_EXACT)
 
 
 def judge(
@@ -53,10 +87,12 @@ def judge(
     any_layout: bool = False,
     known: float = 0.0,
     slack: float = 1.0,
+    special: bool = False,
 ) -> Judged:
-    """Compare structure, form, values, changes to inputs and state, and sharing of memory, in that order.
+    """Compare structure, form, values, changes to inputs and state, and sharing of memory, in that order; accuracy last.
 
-    `any_layout`: on inputs that are views nothing is asked of the strides of the outputs. `known`, `slack`: see compare.values.
+    `any_layout`: on inputs that are views nothing is asked of the strides of the outputs. `known`, `slack`, `special`: see
+    compare.values.
     """
     found = structure(baseline.output, candidate.output)
     if found is not None:
@@ -65,20 +101,25 @@ def judge(
     if found is not None:
         return Judged(found)
     errors: list[Errors] = []
+    lost: Finding | None = None
     for where, ref, base, cand in _compared(reference, baseline, candidate):
         if not isinstance(base, torch.Tensor):
             found = _scalars(where, base, cand, length)
             if found is not None:
                 return Judged(found)
+            if base != cand and isinstance(base, float) and not math.isnan(base):
+                errors.append(Errors(abs(base - cand), None, "a number"))
             continue
         found = same_form(base, cand, where)
         if found is not None and not (any_layout and found.name == "layout"):
             return Judged(found)
-        outcome = values(ref, base, cand, length, known, slack)
+        outcome = values(ref, base, cand, length, known, slack, special)
         if isinstance(outcome, Finding):
             return Judged(Finding(outcome.name, f"{where}: {outcome.detail}"))
         errors.append(outcome)
-    return Judged(None, tuple(errors))
+        if outcome.accuracy is Accuracy.REDUCED and lost is None:
+            lost = Finding(ACCURACY, f"{where}: {outcome.detail}")
+    return Judged(lost, tuple(errors))
 
 
 def _compared(

@@ -20,8 +20,8 @@ from kernelwright.proof.worker.bench import (
     uses_triton,
 )
 from kernelwright.proof.worker.clock import performance
-from kernelwright.proof.worker.compare import Finding
 from kernelwright.proof.worker.failed import failure_of
+from kernelwright.proof.worker.form import Finding
 from kernelwright.proof.worker.inputs import Inputs
 from kernelwright.proof.worker.judge import judge
 from kernelwright.proof.worker.observe import Observation, named_state, observe
@@ -100,9 +100,9 @@ def _first_round(
     try:
         observed = observe(target, inputs, seed=bench.trial.limits.first_seed)
         # Without an fp64 reference: loose by the baseline's unknown error, yet far below any real mistake.
-        found = judge(reference, expected, observed, length if reference else 64 * length).finding
-        if found is not None:
-            raise Rejected(_check(found, case))
+        judged = judge(reference, expected, observed, length if reference else 64 * length)
+        if judged.finding is not None and not (judged.reduced and bench.trial.limits.accept_reduced):
+            raise Rejected(_check(judged.finding, case))
         del observed
         samples = interleaved(
             contestants_of({"variant": target}, inputs, changed), clock, budget=FIRST_ROUND, fewest=5, most=50

@@ -1,20 +1,22 @@
-"""How far a rewrite may be from the reference: rounding units, the length of sums, and the baseline's own error.
+"""How far a rewrite may be from the reference: every threshold of the comparison of values, with its reason.
 
 Errors are taken relative to `|reference| + scale`, where `scale` is the typical size of the whole output, since a sum
-that cancels to nearly nothing keeps the rounding error of its large terms. An element passes when its relative error
-is at most
+that cancels to nearly nothing keeps the rounding error of its large terms. A candidate is as accurate as the baseline when
 
-    u_out + 4 * u_acc * sqrt(n) + 4 * (the baseline's own largest relative error)
+    its largest error              <=  floor      +  4 * the baseline's own largest error
+    the root mean square of them   <=  floor / 4  +  4 * the baseline's own root mean square
+    floor                           =  u_out + 2 * u_acc * sqrt(n)
 
 - `u_out` is the machine epsilon of a 16-bit or 8-bit output type: one extra rounding to it; 0 for float32, float64;
 - `u_acc * sqrt(n)` is the growth of rounding errors in a sum of n terms in random order of signs (Higham and Mary,
   "A New Approach to Probabilistic Rounding Error Analysis", SIAM J. Sci. Comput. 41(5), 2019), with float32
-  accumulation for types up to 32 bits. n is clamped to 256..16384: short chains still pass through functions of a few
-  units in the last place, and long sums are blocked by every GPU kernel;
+  accumulation for types up to 32 bits. One accumulator that adds n terms in turn has a root mean square of
+  0.14 * u_acc * sqrt(n), which leaves a factor of 3.5 for a chain of such sums;
 - the last term lets a rewrite of a TF32 or fp16 baseline be as imprecise as that baseline, and no rewrite less precise.
 
-Without an fp64 reference the baseline's error is unknown; the first two terms are then taken twice, since two roundings
-(the baseline's and the candidate's) lie between them.
+What is worse and still within USUAL is reduced accuracy; beyond USUAL it is another function. `benchmarks/accuracy.py` measures
+where honest and reduced kernels lie. Without an fp64 reference the baseline's error is unknown; the floor is then taken twice,
+since two roundings (the baseline's and the candidate's) lie between them.
 """
 
 import math
@@ -23,8 +25,22 @@ from collections.abc import Iterable
 import torch
 
 FACTOR = 4.0
-SHORTEST, LONGEST = 256, 16384
+ULPS = 2.0
+RMS_SHARE = 0.25  # of errors that are spread like a normal distribution the largest of a million is 5 times their rms
+# Short chains pass through functions too: exp(x) as exp2(x * log2(e)) is 7 units in the last place off at x = 14. Long sums
+# are blocked by every GPU kernel.
+SHORTEST, LONGEST = 16, 16384
 UNTRUSTED = 0.05  # an fp64 run this far from the baseline computed something else
+ENOUGH = 1024  # elements; the mean over fewer is hardly less than the largest of them
+
+# What users accept of a dtype, relative to |reference| + scale. float32: KernelBench's first tolerance, within which bf16
+# operands are. float16: KernelBench's of today. bfloat16 and float64: torch.testing.assert_close.
+USUAL = {torch.float64: 1e-7, torch.float32: 1e-2, torch.float16: 1e-2, torch.bfloat16: 1.6e-2}
+
+# Where one factor and one offset explain this share of the squared error, a constant is wrong: rounding is not alike in all
+# elements. Operands that are cut to TF32 instead of rounded, which shrinks every product, come to 0.85.
+SYSTEMATIC = 0.99
+FEW = 32  # elements, on which a factor and an offset explain too much by chance
 
 
 def rounding_floor(dtype: torch.dtype, length: int) -> float:
@@ -35,18 +51,18 @@ def rounding_floor(dtype: torch.dtype, length: int) -> float:
     narrow = epsilon > torch.finfo(torch.float32).eps
     accumulator = min(epsilon, torch.finfo(torch.float32).eps)
     terms = min(max(length, SHORTEST), LONGEST)
-    return (epsilon if narrow else 0.0) + FACTOR * accumulator * math.sqrt(terms)
+    return (epsilon if narrow else 0.0) + ULPS * accumulator * math.sqrt(terms)
 
 
 def allowed(floor: float, baseline_error: float | None) -> float:
-    """The largest relative error that passes; `baseline_error` is None without an fp64 reference."""
+    """The largest relative error that is as accurate; `baseline_error` is None without an fp64 reference."""
     return 2 * floor if baseline_error is None else floor + FACTOR * baseline_error
 
 
 def reduction_length(
     inputs: Iterable[torch.Tensor], parameters: Iterable[torch.Tensor], outputs: Iterable[torch.Tensor]
 ) -> int:
-    """An upper estimate of the terms summed per output element, from shapes alone.
+    """An upper estimate of the terms summed per output element, from shapes alone (see fan_in for what is measured).
 
     The longest dimension of any input, the fan-in of a weight, or the inputs per output element, whichever is largest.
     """

@@ -3,15 +3,17 @@
 import torch
 
 from kernelwright.proof.jobs import Trial
+from kernelwright.proof.worker.accuracy import accuracy_of, reduced
 from kernelwright.proof.worker.bench import Bench
 from kernelwright.proof.worker.cases import elements
+from kernelwright.proof.worker.judge import ACCURACY
 from kernelwright.proof.worker.subject import case_call
 from kernelwright.values import Check, Verdict, VerdictStatus, digest
 
 
 def verdict_of(bench: Bench | None, trial: Trial, *, failed: Check | None = None, undecidable: str = "") -> Verdict:
     """The Verdict on the trial's candidate from what was collected."""
-    checks = (*(bench.checks if bench else ()), *((failed,) if failed else ()))
+    checks = (*(bench.checks if bench else ()), *((failed,) if failed else ()), *_besides(bench, failed))
     status = VerdictStatus.PASSED
     if failed is not None:
         status = VerdictStatus.FAILED
@@ -26,11 +28,20 @@ def verdict_of(bench: Bench | None, trial: Trial, *, failed: Check | None = None
         baseline_hash=digest(trial.baseline),
         checks=checks,
         reason=reason,
+        accuracy=accuracy_of(bench) if bench and judged else None,
         max_error=max((j.max_error for j in judged), default=None),
         baseline_error=max(own, default=None),
         how=how(bench) if bench else "",
         share=bench.share if bench else None,
     )
+
+
+def _besides(bench: Bench | None, failed: Check | None) -> tuple[Check, ...]:
+    """Reduced accuracy beside a fault that ended the gate before it was said; wrong values are no matter of accuracy."""
+    if bench is None or failed is None or not bench.reduced or failed.name in ("values", "nan-poison", ACCURACY):
+        return ()
+    said = reduced(bench)
+    return () if said in bench.checks else (said,)
 
 
 def how(bench: Bench) -> str:

@@ -1,0 +1,89 @@
+"""The accuracy class of a candidate, from all of its compared runs: said last, when no run shows another fault."""
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from kernelwright.proof.worker.bench import Bench, Rejected, Targets
+from kernelwright.proof.worker.deviation import deviation, typical_size
+from kernelwright.proof.worker.inputs import Inputs, map_leaves
+from kernelwright.proof.worker.judge import ACCURACY, Judged, worst_of
+from kernelwright.proof.worker.observe import Observation
+from kernelwright.proof.worker.reference import in_fp64
+from kernelwright.proof.worker.tolerance import USUAL
+from kernelwright.values import Accuracy, Check
+
+ACCEPTING = "kernelwright.acceptReducedAccuracy"
+
+
+def judged_closely(compare: Callable[[int], Judged], estimate: int, measured: Callable[[], int]) -> Judged:
+    """compare(terms summed): with the estimate from shapes, and where accuracy hangs on it with what was measured.
+
+    An elementwise function of a long row is no long sum, and the shapes are the same.
+    """
+    judged = compare(estimate)
+    return compare(min(estimate, measured())) if judged.finding is None and judged.by_length else judged
+
+
+def settle(bench: Bench) -> None:
+    """The `accuracy` check, on all that was compared. Raises Rejected for reduced accuracy that is not accepted."""
+    if not bench.reduced:
+        accuracy = accuracy_of(bench)
+        bench.checks.append(Check(ACCURACY, f"all {len(bench.judged)} runs", True, _said(accuracy, bench.judged)))
+        return
+    check = reduced(bench)
+    if not check.passed:
+        raise Rejected(check)
+    bench.checks.append(check)
+
+
+def too_sensitive(targets: Targets, inputs: Inputs, baseline: Observation, reference: Observation | None) -> bool:
+    """Whether rounding the inputs to bfloat16 alone moves the exact result beyond what is usual.
+
+    On such data, as a softmax of large numbers is, nothing can be asked of a kernel of reduced accuracy.
+    """
+    if reference is None:
+        return False
+
+    def rounded(leaf: Any) -> Any:
+        wide = isinstance(leaf, torch.Tensor) and leaf.dtype in (torch.float32, torch.float64)
+        return leaf.to(torch.bfloat16).to(leaf.dtype) if wide else leaf
+
+    coarse = Inputs(map_leaves(rounded, inputs.args), map_leaves(rounded, inputs.kwargs))
+    moved = in_fp64(targets.double, coarse, baseline, seed=0)
+    if not isinstance(moved, Observation):
+        return False
+    for exact, other, own in zip(reference.tensors(), moved.tensors(), baseline.tensors(), strict=False):
+        comparable = own.dtype in USUAL and own.numel() and exact.shape == other.shape == own.shape
+        if comparable and deviation(exact, other, own, typical_size(exact, own.dtype)).worst > USUAL[own.dtype]:
+            return True
+    return False
+
+
+def accuracy_of(bench: Bench) -> Accuracy:
+    """The worst class of all compared runs, gradients too."""
+    return Accuracy.REDUCED if bench.reduced else worst_of(judged.accuracy for judged in bench.judged)
+
+
+def reduced(bench: Bench) -> Check:
+    """What is to be said of the runs of reduced accuracy, of which there are some.
+
+    Where each of them has few elements, nothing tells them from a wrong constant: that is `values`.
+    """
+    case, worst = next(((case, judged) for case, judged in bench.reduced if not judged.few), bench.reduced[0])
+    assert worst.finding is not None
+    evidence = f"{worst.finding.detail}; so in {len(bench.reduced)} runs, {len(bench.judged)} compared"
+    if worst.few:
+        detail = f"{evidence}, on too few elements to tell less precision from a wrong constant"
+        return Check("values", case, False, detail)
+    if bench.trial.limits.accept_reduced:
+        return Check(ACCURACY, case, True, f"{Accuracy.REDUCED}, accepted by {ACCEPTING}: {evidence}")
+    return Check(ACCURACY, case, False, f"{Accuracy.REDUCED}: {evidence}. {ACCEPTING} would accept it")
+
+
+def _said(accuracy: Accuracy, judged: list[Judged]) -> str:
+    ratios = [e.ratio for j in judged for e in j.errors if e.ratio is not None]
+    if accuracy is Accuracy.BIT_EXACT or not ratios:
+        return str(accuracy)
+    return f"{accuracy}: errors up to {max(ratios):.2g} times the baseline's (root mean square)"

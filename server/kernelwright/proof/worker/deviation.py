@@ -1,0 +1,91 @@
+"""How far one tensor is from another, as a few numbers; computed in fp64 and in chunks, so that large tensors fit."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import torch
+
+_CHUNK = 1 << 24  # elements compared at a time, in fp64: 128 MiB per operand
+_SAMPLE = 1 << 20
+
+
+@dataclass(frozen=True)
+class Deviation:
+    """Errors against a reference: `worst` and `rms` relative to `|reference| + scale`, `absolute` the largest as it is.
+
+    `at` is the flat index of `worst`.
+    """
+
+    worst: float
+    at: int
+    rms: float
+    absolute: float
+
+
+@dataclass(frozen=True)
+class Systematic:
+    """The part of the error that one factor and one offset explain: `share` (0..1) of the sum of squares."""
+
+    share: float
+    factor: float
+    offset: float
+
+
+def chunks(tensor: torch.Tensor) -> list[torch.Tensor]:
+    return list(tensor.detach().reshape(-1).split(_CHUNK))
+
+
+def typical_size(tensor: torch.Tensor, dtype: torch.dtype) -> float:
+    """Root mean square of the finite values, those beyond 10 times the 99.9 % quantile counted as that much.
+
+    At least the size at which rounding errors fall below the normal numbers of `dtype`, which hardware may flush.
+    """
+    info = torch.finfo(dtype)
+    flat = tensor.detach().reshape(-1)
+    step = max(1, flat.numel() // _SAMPLE)
+    magnitude = flat[::step].to(torch.float64).abs()
+    magnitude = magnitude[torch.isfinite(magnitude)]
+    if magnitude.numel() == 0:
+        return info.tiny / info.eps
+    rank = min(int(0.999 * magnitude.numel()) + 1, magnitude.numel())
+    largest = 10 * float(magnitude.kthvalue(rank).values) or float(magnitude.max())
+    return max(float(magnitude.clamp(max=largest).square().mean().sqrt()), info.tiny / info.eps)
+
+
+def deviation(reference: torch.Tensor, got: torch.Tensor, baseline: torch.Tensor, scale: float) -> Deviation:
+    """Of `got` from `reference`, where that and `baseline` are finite; all three of the same shape."""
+    worst, at, squares, absolute, start = 0.0, 0, 0.0, 0.0, 0
+    for r, difference in _differences(reference, got, baseline):
+        relative = difference.abs() / (r.abs() + scale).clamp(min=torch.finfo(torch.float64).tiny)
+        relative = torch.where(difference == 0, 0.0, relative)
+        peak = int(relative.argmax())
+        if float(relative[peak]) > worst or start == 0:
+            worst, at = float(relative[peak]), start + peak
+        squares += float(relative.square().sum())
+        absolute = max(absolute, float(difference.abs().max()))
+        start += r.numel()
+    return Deviation(worst, at, math.sqrt(squares / max(start, 1)), absolute)
+
+
+def systematic(reference: torch.Tensor, got: torch.Tensor, baseline: torch.Tensor) -> Systematic:
+    """The least squares fit `got = factor * reference + offset`, over the elements that deviation() looks at."""
+    n, sums = 0, torch.zeros(5, dtype=torch.float64)
+    for r, d in _differences(reference, got, baseline):
+        r = torch.where(torch.isfinite(r), r, 0.0)
+        sums += torch.stack([r.sum(), d.sum(), (r * r).sum(), (r * d).sum(), (d * d).sum()]).cpu()
+        n += r.numel()
+    sr, sd, srr, srd, sdd = (sums / max(n, 1)).tolist()
+    spread, left = srr - sr * sr, sdd - sd * sd
+    slope = (srd - sr * sd) / spread if spread > 1e-12 * srr else 0.0
+    explained = sd * sd + slope * (srd - sr * sd)
+    return Systematic(explained / sdd if sdd > 0 and left >= 0 else 0.0, 1 + slope, sd - slope * sr)
+
+
+def _differences(
+    reference: torch.Tensor, got: torch.Tensor, baseline: torch.Tensor
+) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
+    """(reference, got - reference) in fp64, chunk by chunk; the difference is 0 where reference or baseline is not finite."""
+    for ref, val, base in zip(chunks(reference), chunks(got), chunks(baseline), strict=True):
+        r, v, finite = ref.to(torch.float64), val.to(torch.float64), torch.isfinite(base)
+        yield r, torch.where(finite & torch.isfinite(r), v - r, 0.0)

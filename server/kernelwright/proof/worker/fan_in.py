@@ -1,0 +1,62 @@
+"""On how many inputs does one output element depend? Measured on the baseline, whatever it is written in."""
+
+from typing import Any
+
+import torch
+
+from kernelwright.proof.worker.inputs import Inputs, clone
+from kernelwright.proof.worker.observe import Observation, observe
+
+_PROBES = 2  # elements of each tensor
+_MOST_TENSORS = 4
+
+
+def fan_in(target: Any, inputs: Inputs, before: Observation, *, seed: int, estimate: int) -> int:
+    """The terms that are summed per output element, at most `estimate`: one input element is changed at a time.
+
+    An input of N elements, one of which changes C of M outputs, is read N * C / M times per output. `estimate` is what
+    is known from shapes (tolerance.reduction_length); it stands where no floating input can be changed. A baseline that
+    draws other random numbers in each call changes everywhere, which makes the answer larger, never smaller.
+    """
+    produced = sum(t.numel() for t in _outputs(before))
+    numbers = [n for n, t in enumerate(inputs.tensors()) if t.is_floating_point() and t.numel()][:_MOST_TENSORS]
+    if not numbers or not produced:
+        return estimate
+    most = 1
+    for number in numbers:
+        size = inputs.tensors()[number].numel()
+        for probe in range(_PROBES):
+            try:
+                after = observe(target, _changed(inputs, number, probe), seed=seed)
+            except Exception:  # noqa: BLE001  (user code on changed data raises anything)
+                return estimate
+            most = max(most, -(-size * _differing(before, after) // produced))
+    return min(most, estimate)
+
+
+def _changed(inputs: Inputs, number: int, probe: int) -> Inputs:
+    """One element of one tensor made the largest of all, with either sign, so that a maximum or a relu lets it pass."""
+    given = Inputs(clone(inputs.args), clone(inputs.kwargs))
+    tensor = given.tensors()[number]
+    generator = torch.Generator().manual_seed(probe)
+    at = tuple(int(torch.randint(size, (1,), generator=generator)) for size in tensor.shape)
+    finite = torch.where(torch.isfinite(tensor), tensor.abs(), 0.0)
+    with torch.no_grad():
+        tensor[at] = (2 if probe % 2 == 0 else -2) * (finite.max() + 1e-3)
+    return given
+
+
+def _outputs(observed: Observation) -> list[torch.Tensor]:
+    return [*observed.tensors(), *observed.changed_inputs.values(), *observed.changed_state.values()]
+
+
+def _differing(before: Observation, after: Observation) -> int:
+    """How many elements of the outputs and of what the call wrote to differ."""
+    pairs = zip(before.tensors(), after.tensors(), strict=False)
+    pairs = [*pairs, *_common(before.changed_inputs, after.changed_inputs)]
+    pairs += _common(before.changed_state, after.changed_state)
+    return sum(int(((x != y) & ~((x != x) & (y != y))).sum()) for x, y in pairs if x.shape == y.shape)
+
+
+def _common(before: Any, after: Any) -> list[tuple[torch.Tensor, torch.Tensor]]:
+    return [(before[key], after[key]) for key in before if key in after]
