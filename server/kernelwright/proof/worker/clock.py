@@ -16,6 +16,7 @@ from kernelwright.proof.worker.bench import Bench, Rejected, Report, Targets, ta
 from kernelwright.proof.worker.cases import Variation, plan
 from kernelwright.proof.worker.failed import JobFailed
 from kernelwright.proof.worker.floor import compulsory, floor_ms, impossible
+from kernelwright.proof.worker.gpu_state import gpu_conditions
 from kernelwright.proof.worker.hosts.contender import Contender
 from kernelwright.proof.worker.hosts.parcels import room_for
 from kernelwright.proof.worker.inputs import Inputs
@@ -25,7 +26,6 @@ from kernelwright.proof.worker.reference import free_bytes
 from kernelwright.proof.worker.samples import Samples, joined
 from kernelwright.proof.worker.sampling import TWIN, sampled
 from kernelwright.proof.worker.statistics import timing_of
-from kernelwright.proof.worker.timing import clocks_of_gpu
 from kernelwright.values import Check, Failure, FailureKind, Measurement, digest
 
 _COPIES = 12  # of inputs and outputs together, in all processes; twice over for allocators that keep what they freed
@@ -81,9 +81,9 @@ def conditions(bench: Bench, inputs: Inputs) -> dict[str, str]:
         return {
             **named,
             **flags.described(),
-            "L2": "flushed before each sample",
+            "L2": "flushed before each sample, persisting lines too",
             "launches": "hidden behind the flush",
-            **clocks_of_gpu(),
+            **gpu_conditions(str(torch.cuda.get_device_properties(torch.cuda.current_device()).uuid)),
         }
     return {**named, "threads": str(torch.get_num_threads()), "caches": "warm"}
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from kernelwright.proof.worker.driver import driver
 from kernelwright.proof.worker.inputs import Inputs
 
 # Taken before any user code runs: a file that replaces them later does not change what is measured.
@@ -124,23 +125,6 @@ def cpu_threads(asked: int) -> int:
     return min(asked, usable) if asked > 0 else min(_physical_cores() or usable, usable)
 
 
-def clocks_of_gpu() -> dict[str, str]:
-    """The SM clock and temperature, when pynvml is installed; nothing otherwise."""
-    try:
-        import pynvml
-    except ImportError:
-        return {}
-    try:
-        pynvml.nvmlInit()
-        uuid = str(torch.cuda.get_device_properties(torch.cuda.current_device()).uuid)
-        handle = pynvml.nvmlDeviceGetHandleByUUID(uuid if uuid.startswith("GPU-") else f"GPU-{uuid}")
-        clock = pynvml.nvmlDeviceGetClockInfo(handle, pynvml.NVML_CLOCK_SM)
-        heat = pynvml.nvmlDeviceGetTemperature(handle, pynvml.NVML_TEMPERATURE_GPU)
-        return {"SM clock": f"{clock} MHz", "temperature": f"{heat} C"}
-    except (pynvml.NVMLError, AttributeError):
-        return {}
-
-
 def _warmed(contestant: Contestant, clock: Clock) -> tuple[int, float]:
     """(calls per sample, seconds per sample with what surrounds it), after compiling and warming up."""
     begun = _now()
@@ -194,6 +178,7 @@ def one_sample(contestant: Contestant, batch: int, clock: Clock) -> tuple[float,
 
 
 def _flushed(clock: Clock) -> None:
+    driver().cuCtxResetPersistingL2Cache()  # lines that a call asked to persist would survive the writes below
     for _ in range(_FLUSHES):
         clock.flush.zero_()
 

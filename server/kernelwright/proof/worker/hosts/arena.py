@@ -12,6 +12,8 @@ from dataclasses import dataclass
 
 import torch
 
+from kernelwright.proof.worker.driver import driver
+
 
 @dataclass(frozen=True)
 class Handle:
@@ -40,7 +42,7 @@ class Arena:
         if self.descriptor is not None:
             os.close(self.descriptor)
         if self._address:
-            _driver().cuMemFree_v2(ctypes.c_uint64(self._address))
+            driver().cuMemFree_v2(ctypes.c_uint64(self._address))
 
 
 def make_arena(size: int, device: str) -> Arena:
@@ -58,7 +60,7 @@ def open_arena(handle: Handle, descriptor: int | None) -> torch.Tensor:
     if handle.ipc:
         torch.cuda.synchronize()  # makes the context that the driver's calls below work in
         opened = ctypes.c_uint64()
-        _check(_driver().cuIpcOpenMemHandle_v2(ctypes.byref(opened), _IpcHandle.from_buffer_copy(handle.ipc), 1))
+        _check(driver().cuIpcOpenMemHandle_v2(ctypes.byref(opened), _IpcHandle.from_buffer_copy(handle.ipc), 1))
         return _as_tensor(opened.value, handle.size)
     assert descriptor is not None
     mapped = _mapped(descriptor, handle.size)
@@ -88,23 +90,19 @@ class _Memory:
 
 def _cuda_arena(size: int) -> Arena:
     torch.cuda.synchronize()
-    driver, address, shared = _driver(), ctypes.c_uint64(), _IpcHandle()
-    if driver.cuMemAlloc_v2(ctypes.byref(address), ctypes.c_size_t(size)) != 0:
+    cuda, address, shared = driver(), ctypes.c_uint64(), _IpcHandle()
+    if cuda.cuMemAlloc_v2(ctypes.byref(address), ctypes.c_size_t(size)) != 0:
         torch.cuda.empty_cache()  # what torch keeps for later may be all that is missing
-        if driver.cuMemAlloc_v2(ctypes.byref(address), ctypes.c_size_t(size)) != 0:
+        if cuda.cuMemAlloc_v2(ctypes.byref(address), ctypes.c_size_t(size)) != 0:
             raise torch.OutOfMemoryError(f"no {size} bytes of GPU memory for the exchange between processes")
-    if driver.cuIpcGetMemHandle(ctypes.byref(shared), address) != 0:
-        driver.cuMemFree_v2(address)
+    if cuda.cuIpcGetMemHandle(ctypes.byref(shared), address) != 0:
+        cuda.cuMemFree_v2(address)
         raise _NoIpc
     return Arena(_as_tensor(address.value, size), Handle(size, bytes(shared.reserved)), None, address.value)
 
 
 def _as_tensor(address: int, size: int) -> torch.Tensor:
     return torch.as_tensor(_Memory(address, size), device="cuda")
-
-
-def _driver() -> ctypes.CDLL:
-    return ctypes.CDLL("libcuda.so.1")
 
 
 def _check(code: int) -> None:
