@@ -34,6 +34,7 @@ class Specimen:
     neighbours: Mapping[str, str]  # files in the kernel's folder, by name
     timeout: float
     alone: bool  # its worker is not used again
+    promises_kernel: bool  # as if it came from a strategy that brings a kernel
 
     def __str__(self) -> str:
         return self.name
@@ -58,6 +59,7 @@ def specimen(package: str, name: str) -> Specimen:
         neighbours=getattr(module, "NEIGHBOURS", {}),
         timeout=getattr(module, "TIMEOUT", SECONDS),
         alone=getattr(module, "ALONE", False),
+        promises_kernel=getattr(module, "PROMISES_KERNEL", False),
     )
 
 
@@ -80,6 +82,7 @@ def trial_of(specimen: Specimen, folder: Path) -> Trial:
         candidate=specimen.candidate,
         workload=Workload(source, entry, tuple(Case(0, 0, line) for line in lines)),
         limits=QUICK,
+        promises_kernel=specimen.promises_kernel,
     )
 
 

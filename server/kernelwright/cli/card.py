@@ -11,6 +11,7 @@ from kernelwright.proof.jobs import CompileResult
 from kernelwright.source.roofline import bound, work_of, work_of_graph
 from kernelwright.values import Device, Measurement, Outcome, Step, Verdict, apply
 
+_MOST_NAMES = 8  # of kernels and operators, in the line below the checks
 _COLOURS = {Outcome.KEPT: "green", Outcome.REJECTED: "yellow", Outcome.REVERTED: "yellow"}
 
 
@@ -65,6 +66,8 @@ def show_checks(verdict: Verdict) -> None:
         style = "green" if passed == len(checks) else "red"
         table.add_row(name, f"[{style}]{passed} of {len(checks)}[/]", escape(f"{shown.case}: {shown.detail}"))
     OUT.print(table)
+    if verdict.share is not None and (share := words.of_share(verdict.share, _MOST_NAMES)):
+        OUT.print(f"  [dim]{escape(share)}[/]")
 
 
 def show_timings(measured: Measurement) -> None:

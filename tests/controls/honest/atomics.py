@@ -1,5 +1,6 @@
 """Partial sums added with atomics: the order differs, the result hardly."""
 
+PROMISES_KERNEL = True
 BASELINE = """
 import torch
 import triton

@@ -1,6 +1,7 @@
 """CUDA C++ compiled with load_inline."""
 
 GPU = True
+PROMISES_KERNEL = True
 TIMEOUT = 300.0
 BASELINE = """
 import torch

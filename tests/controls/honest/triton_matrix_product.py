@@ -1,5 +1,6 @@
 """A blocked product with masks at every edge."""
 
+PROMISES_KERNEL = True
 BASELINE = """
 import torch
 import triton

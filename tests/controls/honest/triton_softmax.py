@@ -2,6 +2,7 @@
 
 from cheats.texts import TRITON_SOFTMAX
 
+PROMISES_KERNEL = True
 BASELINE = """
 import torch
 import triton

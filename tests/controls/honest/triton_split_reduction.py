@@ -1,5 +1,6 @@
 """Two kernels: partial sums per program, then their sum."""
 
+PROMISES_KERNEL = True
 BASELINE = """
 import torch
 import triton

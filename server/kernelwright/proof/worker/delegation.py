@@ -8,6 +8,7 @@ import ast
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from kernelwright.proof.worker.kernel_names import defined_in
 from kernelwright.proof.worker.outside import Outside
 from kernelwright.proof.worker.work import Part, Work, amount, beyond, is_move
 from kernelwright.values import KernelShare, Origin, ProfiledOn
@@ -103,15 +104,22 @@ def _cannot_be_seen(work: Work, outside: Outside) -> bool:
 
 
 def kernels_of(text: str) -> dict[str, str]:
-    """The source of every function with a decorator called jit, by name; nothing for a text that does not parse."""
+    """The source of every kernel that the text defines, by name; nothing for a text that does not parse.
+
+    Those are functions with a decorator called jit, and CUDA C++ in strings, whole.
+    """
     try:
-        tree = ast.parse(text)
+        nodes = list(ast.walk(ast.parse(text)))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return {}
-    functions = (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef))
-    return {
-        node.name: ast.unparse(node) for node in functions if any("jit" in ast.unparse(d) for d in node.decorator_list)
-    }
+    found: dict[str, str] = {}
+    for node in nodes:
+        match node:
+            case ast.FunctionDef(name=name) if any("jit" in ast.unparse(each) for each in node.decorator_list):
+                found[name] = ast.unparse(node)
+            case ast.Constant(value=str(source)) if "__global__" in source:
+                found |= dict.fromkeys(defined_in([source]).cuda, source)
+    return found
 
 
 def _compiles(text: str) -> bool:

@@ -4,6 +4,7 @@ Read from /proc; where there is none, nothing is seen.
 """
 
 import os
+import sys
 import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -85,8 +86,11 @@ def _is_foreign(path: str, scratch: str, folder: Path) -> bool:
     own = os.path.realpath(scratch)
     if any(path.startswith(f"{own}/{cache}/") for cache in _COMPILED_HERE) or Path(path).name.startswith("ffi"):
         return False
-    places = (own, os.path.realpath(tempfile.gettempdir()), "/dev/shm", str(folder.resolve()))
-    return any(path.startswith(f"{place}/") for place in places) and "site-packages" not in path
+    installed = [os.path.realpath(place) for place in (sys.prefix, sys.base_prefix)]
+    if "site-packages" in path or any(path.startswith(f"{place}/") for place in installed):
+        return False
+    places = (own, os.path.realpath(tempfile.gettempdir()), "/tmp", "/dev/shm", str(folder.resolve()))
+    return any(path.startswith(f"{place}/") for place in places)
 
 
 def _mapped(pid: int) -> tuple[str, ...]:
