@@ -81,22 +81,22 @@ def test_a_read_only_workspace_with_a_history_shows_it(tmp_path: Path):
 
 
 def test_a_full_disk_loses_nothing(tmp_path: Path):
+    """A limit of the connection stands for the disk: a new connection finds room again."""
     journal = open_journal(tmp_path)
     pages = journal._row("PRAGMA page_count", ())[0]
     journal._connection.execute(f"PRAGMA max_page_count = {pages + 8}")
+    said = set()
     for number in range(20):
         text = os.urandom(2000).hex()
         journal.add_step("a.py", step(number, after=text), "a", text)
-    assert not journal.persistent
-    assert "the disk is full" in journal.notice
+        said.add(journal.notice)
+    assert any("the disk is full" in notice for notice in said)
+    assert journal.persistent
+    assert "nothing was lost" in journal.notice
     assert [s.id for s in journal.steps("a.py")] == [f"step-{n}" for n in range(20)]
-    with open_journal(tmp_path) as again:
-        on_disk = again.steps("a.py")
-    assert 0 < len(on_disk) < 20
-    assert on_disk == journal.steps("a.py")[: len(on_disk)] or repr(on_disk) == repr(
-        journal.steps("a.py")[: len(on_disk)]
-    )
     journal.close()
+    with open_journal(tmp_path) as again:
+        assert [s.id for s in again.steps("a.py")] == [f"step-{n}" for n in range(20)]
 
 
 def test_a_disk_that_is_full_from_the_start(tmp_path: Path):

@@ -5,41 +5,53 @@ import dataclasses
 import os
 import sqlite3
 import threading
-from collections.abc import Callable, Iterator
+import time
+import zlib
 from datetime import UTC, datetime
 from pathlib import Path
 
+from kernelwright.journal.disk import Disk, Write, is_damage, transaction
+from kernelwright.journal.schema import NewerSchema, migrate
 from kernelwright.journal.texts import from_json, pack, to_json, unpack
 from kernelwright.values import Graph, Outcome, Recipe, Step, digest
 
-BUSY_SECONDS = 10.0
+_SHORT = 0.2  # seconds to wait for another process where this is not the first try
+_AGAIN = 1.0  # seconds between such tries while nothing is written
 
 
 class Journal:
     """One workspace's journal; safe to call from several threads, and beside other processes.
 
-    `persistent` is False once entries are kept in memory only; `notice` then says why, in one sentence. Paths may be
+    `persistent` is False while entries are kept in memory only; `notice` then says why, in one sentence. Paths may be
     absolute or relative to the workspace; they are stored relative to it.
     """
 
     def __init__(
-        self, workspace: Path, connection: sqlite3.Connection, *, persistent: bool = True, notice: str = ""
+        self,
+        workspace: Path,
+        connection: sqlite3.Connection,
+        *,
+        persistent: bool = True,
+        notice: str = "",
+        disk: Disk | None = None,
     ) -> None:
         self.workspace = workspace
         self.persistent = persistent
         self.notice = notice
         self._connection = connection
         self._lock = threading.RLock()
+        self._disk = disk  # None for a journal that stays in memory
+        self._unwritten: list[Write] = []  # what was done in memory and is not on disk yet, in order
+        self._last_try = 0.0
 
     # Baselines and texts
 
     def baseline(self, path: str | Path, kernel: str) -> str | None:
         """The text that `kernel` is judged against, None before the first one is set."""
-        row = self._row(
-            "SELECT body FROM baselines JOIN texts ON texts.hash = text_hash WHERE path = ? AND kernel = ?",
+        return self._text(
+            "SELECT hash, body FROM baselines JOIN texts ON texts.hash = text_hash WHERE path = ? AND kernel = ?",
             (self.relative(path), kernel),
         )
-        return unpack(row[0]) if row else None
 
     def set_baseline(self, path: str | Path, kernel: str, text: str) -> None:
         def write(connection: sqlite3.Connection) -> None:
@@ -59,8 +71,7 @@ class Journal:
         )
 
     def text(self, hash: str) -> str | None:
-        row = self._row("SELECT body FROM texts WHERE hash = ?", (hash,))
-        return unpack(row[0]) if row else None
+        return self._text("SELECT hash, body FROM texts WHERE hash = ?", (hash,))
 
     # Steps
 
@@ -159,7 +170,11 @@ class Journal:
 
     def close(self) -> None:
         with self._lock:
+            if self._unwritten:
+                self._return_to_disk(_SHORT)
             self._connection.close()
+            if self._disk is not None:
+                self._disk.close()
 
     def __enter__(self) -> "Journal":
         return self
@@ -176,47 +191,127 @@ class Journal:
 
     def _rows(self, query: str, values: tuple[object, ...]) -> list[tuple]:
         with self._lock:
-            return self._connection.execute(query, values).fetchall()
+            if self._unwritten and time.monotonic() - self._last_try > _AGAIN:
+                self._return_to_disk(0.0)
+            try:
+                return self._connection.execute(query, values).fetchall()
+            except sqlite3.DatabaseError as error:
+                if not self._got_over(error):
+                    raise
+                return self._connection.execute(query, values).fetchall()
 
     def _row(self, query: str, values: tuple[object, ...]) -> tuple | None:
         rows = self._rows(query, values)
         return rows[0] if rows else None
 
-    def _write(self, write: Callable[[sqlite3.Connection], object]) -> None:
-        """One transaction. When the disk refuses it, everything moves into memory and the write happens there."""
-        with self._lock:
-            try:
-                with _transaction(self._connection):
-                    write(self._connection)
-            except sqlite3.OperationalError as error:
-                if not self.persistent:
-                    raise
-                self._move_into_memory(error)
-                with _transaction(self._connection):
-                    write(self._connection)
+    def _text(self, query: str, values: tuple[object, ...]) -> str | None:
+        """The text that a query for its hash and body finds, if it is what was written."""
+        for last in (False, True):
+            row = self._row(query, values)
+            if row is None:
+                return None
+            with contextlib.suppress(zlib.error, UnicodeDecodeError):
+                if digest(text := unpack(row[1])) == row[0]:
+                    return text
+            if last or not self._got_over(_damaged()):
+                break
+        self.notice = f"The journal in {self.workspace} holds a text that is damaged, and leaves it out."
+        return None
 
-    def _move_into_memory(self, error: sqlite3.OperationalError) -> None:
+    def _write(self, write: Write) -> None:
+        """One transaction. When the disk refuses it, everything moves into memory and the write happens there.
+
+        What is only in memory is written to disk before the next write, or when the journal is closed, if that can be.
+        """
+        with self._lock:
+            if not self.persistent:
+                self._return_to_disk(_SHORT)
+            elif self._disk is not None and self._disk.is_other():
+                self._begin_anew()
+            try:
+                with transaction(self._connection):
+                    write(self._connection)
+            except sqlite3.DatabaseError as error:
+                if not self._got_over(error):
+                    raise
+                with transaction(self._connection):
+                    write(self._connection)
+            if not self.persistent:
+                self._unwritten.append(write)
+            elif self._disk is not None:
+                self._disk.also(write, self._connection)
+
+    def _got_over(self, error: sqlite3.DatabaseError) -> bool:
+        """Whether there is a connection that may do what the one before could not: to the copy's data, or in memory."""
+        ours = isinstance(error, sqlite3.IntegrityError | sqlite3.ProgrammingError | sqlite3.DataError)
+        if ours or not self.persistent:
+            return False
+        if is_damage(error) and self._disk is not None:
+            with contextlib.suppress(OSError, sqlite3.Error, NewerSchema):
+                connection, aside = self._disk.restored()
+                self._use(connection)
+                self.notice = restored(self.workspace, aside)
+                return True
+        self._move_into_memory(error)
+        return True
+
+    def _move_into_memory(self, error: sqlite3.DatabaseError) -> None:
         memory = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
-        self._connection.backup(memory)
-        self._connection.close()
-        self._connection, self.persistent = memory, False
+        try:
+            self._connection.backup(memory)
+        except sqlite3.Error:
+            with contextlib.suppress(sqlite3.Error, NewerSchema):
+                if self._disk is not None:
+                    self._disk.read_copy(memory)
+        migrate(memory)
+        self._use(memory)
+        self.persistent = False
         self.notice = (
             f"The journal in {self.workspace} cannot be written any more ({why(error)}); what is on disk stays, "
-            "new steps are kept in memory and end with the server."
+            "new steps are kept in memory until it can be written again, and end with the server."
         )
 
+    def _return_to_disk(self, wait: float) -> None:
+        """Write what is only in memory, all or nothing, and go on with the database; where that fails, nothing changes."""
+        self._last_try = time.monotonic()
+        if self._disk is None:
+            return
+        with contextlib.suppress(OSError, sqlite3.Error, NewerSchema):
+            connection = self._disk.open(wait)
+            try:
+                with transaction(connection):
+                    for write in self._unwritten:
+                        write(connection)
+            except BaseException:
+                connection.close()
+                raise
+            self._use(connection)
+            self.persistent, self._unwritten = True, []
+            self.notice = f"The journal in {self.workspace} can be written again; nothing was lost."
 
-@contextlib.contextmanager
-def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    """IMMEDIATE takes the write lock at once: a transaction that upgrades later could fail without waiting."""
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        yield
-        connection.execute("COMMIT")
-    except BaseException:
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
-        raise
+    def _begin_anew(self) -> None:
+        """The file was removed or replaced: what is in its place, or an empty one, is the journal from now on."""
+        assert self._disk is not None
+        with contextlib.suppress(OSError, sqlite3.Error, NewerSchema):
+            self._use(self._disk.open())
+
+    def _use(self, connection: sqlite3.Connection) -> None:
+        with contextlib.suppress(sqlite3.Error):
+            self._connection.close()
+        self._connection = connection
+
+
+def restored(workspace: Path, aside: Path) -> str:
+    """What is said when the copy has taken the place of a damaged database."""
+    return (
+        f"The journal in {workspace} was damaged and was restored from its copy; the damaged one is now {aside.name}."
+    )
+
+
+def _damaged() -> sqlite3.DatabaseError:
+    error = sqlite3.DatabaseError("a text is not what was written")
+    error.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
+    return error
 
 
 def _keep(connection: sqlite3.Connection, text: str) -> str:

@@ -1,0 +1,116 @@
+"""What was acknowledged is there again after another program has held, damaged, cut off or removed the database."""
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from journal.steps import step
+from kernelwright.journal import Journal, open_journal
+
+COUNT = 30
+
+
+@pytest.fixture
+def journal(tmp_path: Path) -> Iterator[Journal]:
+    """One with steps and a baseline that were acknowledged, and are on disk for good."""
+    with open_journal(tmp_path) as opened:
+        for number in range(COUNT):
+            opened.add_step("a.py", step(number), "a", f"after {number}")
+        opened.set_baseline("a.py", "softmax", "the baseline")
+        opened._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        yield opened
+
+
+def database(journal: Journal) -> Path:
+    return journal.workspace / ".kernelwright" / "journal.db"
+
+
+def overwrite(path: Path, start: int, count: int) -> None:
+    with open(path, "r+b") as file:
+        file.seek(start)
+        file.write(os.urandom(count))
+
+
+def check_whole(workspace: Path, more: tuple[str, ...] = ()) -> None:
+    """What another process finds."""
+    with open_journal(workspace) as found:
+        assert found.persistent, found.notice
+        assert [s.id for s in found.steps("a.py")] == [*(f"step-{n}" for n in range(COUNT)), *more]
+        assert found.baseline("a.py", "softmax") == "the baseline"
+
+
+def test_a_database_that_is_overwritten_while_it_is_open(journal: Journal) -> None:
+    overwrite(database(journal), 0, database(journal).stat().st_size)
+    journal._connection.execute("PRAGMA shrink_memory")  # what is still in memory would hide it
+    journal.add_step("a.py", step(99), "a", "b")
+    assert "restored from its copy" in journal.notice
+    assert journal.persistent
+    check_whole(journal.workspace, ("step-99",))
+    assert (database(journal).parent / "journal.damaged-1.db").exists()
+
+
+def test_a_database_that_is_overwritten_while_it_is_closed(journal: Journal) -> None:
+    journal.close()
+    overwrite(database(journal), 0, 4096)
+    check_whole(journal.workspace)
+
+
+def test_a_text_that_is_not_what_was_written(journal: Journal) -> None:
+    journal._connection.execute("UPDATE texts SET body = zeroblob(20) WHERE hash = (SELECT text_hash FROM baselines)")
+    assert journal.baseline("a.py", "softmax") == "the baseline"
+    assert "restored from its copy" in journal.notice
+
+
+def test_a_log_that_is_cut_off(tmp_path: Path) -> None:
+    with open_journal(tmp_path) as journal:
+        journal.set_baseline("a.py", "softmax", "old")
+        journal._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        journal.set_baseline("a.py", "other", "in the log only")
+        journal.add_step("a.py", step(1), "a", "b")
+        folder = journal.workspace / ".kernelwright"
+        for name in ("journal.db", "journal.copy.db", "journal.copy.db-wal"):  # as a crash leaves them, but for the log
+            (tmp_path / name).write_bytes((folder / name).read_bytes())
+    workspace = tmp_path / "restarted"
+    (workspace / ".kernelwright").mkdir(parents=True)
+    for name in ("journal.db", "journal.copy.db", "journal.copy.db-wal"):
+        os.rename(tmp_path / name, workspace / ".kernelwright" / name)
+    with open_journal(workspace) as again:
+        assert again.baseline("a.py", "other") == "in the log only"
+        assert [s.id for s in again.steps("a.py")] == ["step-1"]
+
+
+def test_a_copy_that_is_damaged_is_made_anew(journal: Journal) -> None:
+    journal.close()
+    overwrite(database(journal).with_name("journal.copy.db"), 0, 4096)
+    with open_journal(journal.workspace) as again:
+        again.add_step("a.py", step(99), "a", "b")
+        assert again.persistent
+    overwrite(database(journal), 0, 4096)
+    check_whole(journal.workspace, ("step-99",))
+
+
+def test_a_database_that_another_program_holds(journal: Journal, monkeypatch: pytest.MonkeyPatch) -> None:
+    journal._connection.execute("PRAGMA busy_timeout = 20")
+    other = sqlite3.connect(database(journal), isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    journal.add_step("a.py", step(98), "a", "b")
+    assert not journal.persistent
+    assert "another process holds it" in journal.notice
+    journal.add_step("a.py", step(99), "a", "b")
+    assert [s.id for s in journal.steps("a.py")][-2:] == ["step-98", "step-99"]
+    other.close()
+    journal.close()
+    check_whole(journal.workspace, ("step-98", "step-99"))
+
+
+def test_a_database_that_is_removed_is_begun_anew(journal: Journal) -> None:
+    for file in database(journal).parent.iterdir():
+        file.unlink()
+    database(journal).parent.rmdir()
+    journal.add_step("a.py", step(99), "a", "b")
+    assert journal.persistent
+    with open_journal(journal.workspace) as found:
+        assert [s.id for s in found.steps("a.py")] == ["step-99"]
