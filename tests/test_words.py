@@ -6,6 +6,7 @@ import pytest
 
 from kernelwright import words
 from kernelwright.values import (
+    Accuracy,
     Action,
     Check,
     Edits,
@@ -48,6 +49,20 @@ def test_a_speedup() -> None:
     assert words.result(PASSED, MEASURED) == (
         "Verified: 2.31x faster than baseline (0.42 -> 0.18 ms, 95 % CI 2.28-2.34, NVIDIA H200, fp32, 12 checks)"
     )
+
+
+@pytest.mark.parametrize(
+    ("accuracy", "alone", "timed"),
+    [
+        (Accuracy.BIT_EXACT, "Verified: passed 12 checks (bit-exact)", "12 checks, bit-exact)"),
+        (Accuracy.AS_BASELINE, "Verified: passed 12 checks (as accurate", "12 checks, as accurate as the baseline)"),
+        (Accuracy.REDUCED, "Verified with reduced accuracy: passed 12 checks", "Verified with reduced accuracy: 2.31x"),
+    ],
+)
+def test_the_accuracy_is_said_with_the_number_and_without(accuracy: Accuracy, alone: str, timed: str) -> None:
+    verdict = dataclasses.replace(PASSED, accuracy=accuracy)
+    assert words.of_verdict(verdict).startswith(alone)
+    assert timed in words.result(verdict, MEASURED)
 
 
 def test_slower_and_the_same() -> None:

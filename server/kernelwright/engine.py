@@ -304,7 +304,12 @@ class Engine:
 
     @property
     def limits(self) -> Limits:
-        return Limits(timing_budget=self.settings.timing_budget, threads=self.settings.threads)
+        settings = self.settings
+        return Limits(
+            timing_budget=settings.timing_budget,
+            threads=settings.threads,
+            accept_reduced=settings.accept_reduced_accuracy,
+        )
 
 
 def _journal_of(workspace: Path) -> Journal:

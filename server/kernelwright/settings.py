@@ -20,6 +20,11 @@ class Settings:
         0.02, "Least gain over the previous version for a step to be kept (0.02 is 2 %).", minimum=0.0
     )
     verify_timeout: float = setting(120.0, "Seconds a verification or measurement may take.", minimum=1.0)
+    accept_reduced_accuracy: bool = setting(
+        False,
+        "Accept kernels that are clearly less accurate than the baseline but within the dtype's usual tolerance, such as a "
+        "TF32 or bfloat16 matrix product for a float32 one. They are called reduced accuracy wherever they are shown.",
+    )
     capture_timeout: float = setting(60.0, "Seconds that capturing the op graph of a module may take.", minimum=1.0)
     timing_budget: float = setting(2.0, "Seconds of repeated runs that one measurement may use.", minimum=0.05)
     threads: int = setting(

@@ -6,7 +6,7 @@ import uuid
 
 from kernelwright.macro.strategy import Observation
 from kernelwright.proof.jobs import TrialResult
-from kernelwright.values import Action, Failure, FailureKind, Measurement, Outcome, Step, Verdict, digest
+from kernelwright.values import Accuracy, Action, Failure, FailureKind, Measurement, Outcome, Step, Verdict, digest
 
 
 def decide(result: TrialResult, min_gain: float, *, needs_number: bool = False) -> tuple[Outcome, str]:
@@ -24,7 +24,8 @@ def decide(result: TrialResult, min_gain: float, *, needs_number: bool = False) 
             "the work cannot have been done."
         )
     if gained(measured, min_gain):
-        return Outcome.KEPT, f"{measured.step_speedup:.2f}x faster than before"
+        at = f", with {Accuracy.REDUCED}" if result.verdict.accuracy is Accuracy.REDUCED else ""
+        return Outcome.KEPT, f"{measured.step_speedup:.2f}x faster than before{at}"
     return Outcome.REJECTED, (
         f"No gain: {measured.step_speedup:.2f}x against the previous version "
         f"(95 % CI {measured.step_speedup_low:.2f}-{measured.step_speedup_high:.2f}, {1 + min_gain:.2f}x is asked for)."

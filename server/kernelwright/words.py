@@ -4,6 +4,7 @@ A number is said only beside a passing verdict on the same text; everything else
 """
 
 from kernelwright.values import (
+    Accuracy,
     Check,
     Failure,
     FailureKind,
@@ -68,8 +69,9 @@ def _result(verdict: Verdict, measurement: Measurement | None, unmeasured: str) 
             measurement.device,
             dtype(measurement),
             _count(len(verdict.checks), "check"),
+            _class(verdict),
         )
-        return f"Verified: {compared(measurement)} ({', '.join(fact for fact in facts if fact)})"
+        return f"Verified{_reduced(verdict)}: {compared(measurement)} ({', '.join(fact for fact in facts if fact)})"
     if measurement is not None and measurement.impossible:
         floor = f" {milliseconds(measurement.floor_ms)} ms" if measurement.floor_ms is not None else ""
         return (
@@ -79,6 +81,15 @@ def _result(verdict: Verdict, measurement: Measurement | None, unmeasured: str) 
     reason = unmeasured if measurement is None else "the measurement is of another text"
     reason = reason.removeprefix("Speed not measured").lstrip(":. ")
     return f"{of_verdict(verdict)}; speed not measured{': ' + _lower(reason) if reason else ''}"
+
+
+def _class(verdict: Verdict) -> str:
+    """The accuracy as one fact among others; "" where it is not known, or so low that _reduced() says it first."""
+    return "" if verdict.accuracy in (None, Accuracy.REDUCED) else str(verdict.accuracy)
+
+
+def _reduced(verdict: Verdict) -> str:
+    return f" with {Accuracy.REDUCED}" if verdict.accuracy is Accuracy.REDUCED else ""
 
 
 def compared(measurement: Measurement) -> str:
@@ -102,7 +113,8 @@ def of_verdict(verdict: Verdict) -> str:
     """One line for a verdict alone: what passed, or the first check that did not."""
     where = f" {verdict.how}" if verdict.how else ""
     if verdict.passed:
-        return f"Verified: passed {_count(len(verdict.checks), 'check')}{where}"
+        accuracy = f" ({_class(verdict)})" if _class(verdict) else ""
+        return f"Verified{_reduced(verdict)}: passed {_count(len(verdict.checks), 'check')}{accuracy}{where}"
     if verdict.status is VerdictStatus.NOT_CHECKABLE:
         return f"Not checkable{where}: {_sentence(verdict.reason or 'the gate could not run')}"
     failed = verdict.failed_checks

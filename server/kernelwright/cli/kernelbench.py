@@ -14,13 +14,13 @@ from kernelwright.cli import console, files
 from kernelwright.cli.card import text_after
 from kernelwright.cli.console import OUT
 from kernelwright.cli.ending import DONE, BadInput
-from kernelwright.cli.kernelbench_table import show_table
+from kernelwright.cli.kernelbench_table import reduced, show_table
 from kernelwright.engine import Engine, Request
 from kernelwright.journal import open_in_memory
 from kernelwright.macro.strategies import for_language
 from kernelwright.macro.strategy import Observation
 from kernelwright.proof.jobs import Contest, ContestResult
-from kernelwright.values import Failure, Language, Outcome, Refusal, Step
+from kernelwright.values import Accuracy, Failure, Language, Outcome, Refusal, Step
 
 SCHEMA = 1
 
@@ -191,6 +191,7 @@ def _summary(step: Step) -> dict[str, object]:
         "failed_checks": [words.of_check(check) for check in verdict.failed_checks[:3]] if verdict else [],
         "max_error": verdict and verdict.max_error,
         "baseline_error": verdict and verdict.baseline_error,
+        "accuracy": verdict and verdict.accuracy,
         "measurement": step.measurement,
         "failure": step.failure and step.failure.message,
     }
@@ -201,6 +202,7 @@ def one_line(result: dict) -> str:
     speedup = kept[-1]["measurement"].speedup if kept and kept[-1]["measurement"] else None
     done = "+".join(s["strategy"].split(".")[1] for s in kept) or "-"
     number = f"{speedup:5.2f}x" if speedup else "   -  "
+    number += f" ({Accuracy.REDUCED})" if reduced(result) else ""
     return f"{number} {done}  {result['ending'][:90]}  {result['seconds']} s"
 
 

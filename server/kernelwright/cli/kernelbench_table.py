@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from rich.table import Table
 
 from kernelwright.cli.console import OUT
+from kernelwright.values import Accuracy
 
 BASELINES = ("eager", "eager-tf32", "torch.compile")
 
@@ -29,6 +30,12 @@ def speedups(results: Iterable[dict], baseline: str) -> list[float]:
 
 def kept(result: dict) -> bool:
     return any(step["outcome"] == "kept" for step in result["steps"])
+
+
+def reduced(result: dict) -> bool:
+    """Whether what was kept is of reduced accuracy; every step is compared with the original, so the last one says it."""
+    accuracies = [step.get("accuracy") for step in result["steps"] if step["outcome"] == "kept"]
+    return bool(accuracies) and accuracies[-1] == Accuracy.REDUCED
 
 
 def geomean(ratios: Sequence[float]) -> float:
@@ -58,6 +65,8 @@ def show_table(results: Sequence[dict]) -> None:
         f"\n{len(results)} tasks, strategies apply to {len(applicable)}, {degenerate} of them degenerate (left out below); "
         f"a verified step was kept on {accurate}."
     )
+    if lesser := sum(map(reduced, applicable)):
+        OUT.print(f"On {lesser} of these the step is of {Accuracy.REDUCED}; their speedups are counted below.")
     table = Table(box=None, padding=(0, 2), header_style="dim")
     for column in ("against", "tasks", "fast_1", "fast_1.05", "fast_2", "geomean"):
         table.add_column(column, justify="left" if column == "against" else "right")

@@ -12,7 +12,7 @@ from kernelwright.lsp import quick_fix
 from kernelwright.lsp.applying import can_preview
 from kernelwright.lsp.session import Session
 from kernelwright.lsp.snapshot import Snapshot
-from kernelwright.values import Kernel, Refusal
+from kernelwright.values import Accuracy, Kernel, Refusal
 
 if TYPE_CHECKING:
     from kernelwright.macro.policy import Offer
@@ -48,7 +48,9 @@ def _menu(session: Session, snapshot: Snapshot, kernel: Kernel) -> list[lsp.Code
     waiting = any(offer.refusal is not None and offer.refusal.pending for offer in menu.offers)
     nothing = missing or ("" if best or waiting else menu.stop_reason or "No strategy applies to this kernel.")
     step = lsp.Command("Optimize kernel", "kernelwright.optimize", arguments=[about])
-    first = _action("Optimize kernel: next step", OPTIMIZE, step, disabled=nothing, preferred=not nothing and not best)
+    accepted = f" ({Accuracy.REDUCED} accepted)" if session.settings.accept_reduced_accuracy else ""
+    title = f"Optimize kernel: next step{accepted}"
+    first = _action(title, OPTIMIZE, step, disabled=nothing, preferred=not nothing and not best)
     return [
         first,
         *(_strategy(offer, about, missing, best) for offer in menu.ordered),

@@ -6,7 +6,7 @@ from kernelwright import words
 from kernelwright.lsp import roof
 from kernelwright.lsp.session import Session
 from kernelwright.lsp.snapshot import Snapshot
-from kernelwright.values import Kernel, Refusal
+from kernelwright.values import Accuracy, Kernel, Refusal
 
 _ACTION = "Optimize kernel"
 
@@ -34,5 +34,8 @@ def _title(session: Session, snapshot: Snapshot, kernel: Kernel) -> str:
     menu = session.menu(snapshot, kernel)
     measured = session.measurement(snapshot, kernel)
     time = f"{words.milliseconds(measured.candidate.median_ms)} ms" if measured is not None else ""
+    known = session.result(snapshot, kernel) if time else None
+    if known is not None and known[0].verdict is not None and known[0].verdict.accuracy is Accuracy.REDUCED:
+        time += f", {Accuracy.REDUCED}"
     bound = "" if isinstance(menu, Refusal) else roof.short(menu.observation, session.settings, measured)
     return " · ".join(part for part in (_ACTION, time, bound) if part)

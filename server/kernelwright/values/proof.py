@@ -79,6 +79,7 @@ class Verdict:
     baseline_error: float | None = None
     how: str = ""  # "on NVIDIA H200", "in Triton's interpreter on the CPU"
     accuracy: Accuracy | None = None  # the worst of all compared runs; None where nothing was compared
+    share: KernelShare | None = None  # whose kernels do the work; None where nobody looked
 
     @property
     def passed(self) -> bool:
@@ -87,10 +88,6 @@ class Verdict:
     @property
     def failed_checks(self) -> tuple[Check, ...]:
         return tuple(check for check in self.checks if not check.passed)
-    accuracy: Accuracy | None = None  # the worst of all compared runs; None if not compared, or before there were classes
-
-    share: KernelShare | None = None  # whose kernels do the work; None where nobody looked
-
 
 @dataclass(frozen=True)
 class Timing:

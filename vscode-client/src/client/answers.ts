@@ -26,6 +26,7 @@ export interface Verdict {
   readonly checks: readonly Check[];
   readonly reason: string;
   readonly how: string;
+  readonly accuracy?: "bit-exact" | "as accurate as the baseline" | "reduced accuracy" | null;
 }
 
 export interface Timing {

@@ -53,7 +53,10 @@ export function verdict(step: Step): string {
   if (step.failure !== null) return step.failure.kind;
   if (step.verdict === null) return step.outcome;
   const count = step.verdict.checks.length;
-  return step.verdict.status === "passed" ? `passed ${count} check${count === 1 ? "" : "s"}` : step.verdict.status;
+  const accuracy = step.verdict.accuracy ? `, ${step.verdict.accuracy}` : "";
+  return step.verdict.status === "passed"
+    ? `passed ${count} check${count === 1 ? "" : "s"}${accuracy}`
+    : step.verdict.status;
 }
 
 export interface Look {
