@@ -3,6 +3,7 @@
 import functools
 import gc
 import logging
+import signal
 import sys
 
 from lsprotocol import types as lsp
@@ -40,6 +41,7 @@ def serve() -> None:
     gc.set_threshold(50_000, 20, 50)
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(name)s: %(message)s")
     logging.getLogger("pygls.protocol.json_rpc").setLevel(logging.ERROR)
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))  # so that what is temporary is removed
     build().start_io()
 
 

@@ -61,6 +61,7 @@ class Station:
         if healthy and process.alive:
             self._idle = process
         else:
+            self._wants_spare = True  # what ended one may well end the next
             process.kill()
             await process.gone()
             self._log(f"replaced the {self._role} worker {process.pid}\n{process.log_tail[-4000:]}")
@@ -135,6 +136,7 @@ class Station:
             healthy = process.alive and await process.listens()
         finally:  # also when the caller is cancelled: nobody else knows of the process now
             if not healthy:
+                self._wants_spare = True
                 self._end(process)
         return healthy
 

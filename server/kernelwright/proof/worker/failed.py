@@ -1,6 +1,8 @@
 """How a job fails inside the worker: one exception that carries the typed Failure, and the words for all the others."""
 
+import errno
 import re
+import tempfile
 import traceback
 
 from kernelwright.values import Failure, FailureKind
@@ -23,6 +25,7 @@ _GONE = re.compile(
     r"|GPU is lost|fallen off the bus|Driver/library version mismatch|Driver Not Loaded|initialize NVML",
     re.IGNORECASE,
 )
+_FULL = (errno.ENOSPC, errno.EDQUOT)
 _OURS = ("torch", "triton", "numpy")  # the packages that the worker itself needs
 
 
@@ -53,6 +56,9 @@ def failure_of(error: BaseException, path: str = "", kind: FailureKind = Failure
         )
     if is_gone(error):
         return Failure(FailureKind.DEVICE_GONE, gone(_first_line(error)), detail, line)
+    if isinstance(error, OSError) and error.errno in _FULL:
+        message = f"The disk is full ({error.strerror}): free space in {tempfile.gettempdir()}, or set TMPDIR."
+        return Failure(FailureKind.DISK_FULL, message, detail, line)
     if is_poisoned(error):
         message = f"The kernel broke the CUDA context: {_first_line(error)}. Look for an access out of bounds."
         return Failure(FailureKind.CRASHED, message, detail, line)

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable
 
 from kernelwright.proof.jobs import Answer, Capture, Compile, Contest, Job, Probe, Profile, Race, Trial, TrialResult
-from kernelwright.proof.worker import failed, lifetime
+from kernelwright.proof.worker import aftermath, failed, lifetime
 from kernelwright.proof.worker.frames import (
     HEADER,
     Hello,
@@ -67,14 +67,23 @@ def main(descriptor: int, role: str, server: int) -> None:
 
         fork_zygote(close=(descriptor,))
         limits.keep_private()
+    before = aftermath.note()
     _send(pipe, Ready(gpu))
     while (request := _receive(pipe)) is not None:
         if isinstance(request, Ping):
+            if not _can_fork():
+                return
             _send(pipe, Pong(request.id))
             continue
         answer, spent = answer_of(request.job, lambda words, id=request.id: _send(pipe, Stage(id, words)), gpu)
+        # Candidates' processes are adopted by the judge; what ran in a worker of another role may linger in it.
+        left = aftermath.settle(before, end_children=role == "judge")
+        if left:
+            print(f"This worker is not used again: {left}.", file=sys.__stderr__)
+        if not _can_fork():
+            left, answer = "no zygote", _without_zygote(answer)
         _flush()
-        _send(pipe, Reply(request.id, answer, spent))
+        _send(pipe, Reply(request.id, answer, spent or bool(left)))
 
 
 def zygote_main(descriptor: int, parent: int) -> None:
@@ -139,6 +148,20 @@ def answer_of(job: Job, report: Report, gpu: bool = False) -> tuple[Answer, bool
     if isinstance(job, Trial) and isinstance(answer, Failure) and answer.kind is FailureKind.CRASHED:
         held = False  # what crashed in a trial was the candidate's own process
     return answer, held or poison is not None
+
+
+def _can_fork() -> bool:
+    """Whether the zygote of a judge is there; also for a process that has none and needs none."""
+    zygote = sys.modules.get(f"{__package__}.hosts.zygote")
+    return zygote is None or zygote.is_there()
+
+
+def _without_zygote(answer: Answer) -> Answer:
+    """A Failure of a trial whose processes were taken away says so, whatever it looked like from inside."""
+    if not isinstance(answer, Failure):
+        return answer
+    message = "The process that candidates are started from was ended or stopped from outside: try again."
+    return Failure(FailureKind.CRASHED, message, f"{answer.message}\n{answer.detail}")
 
 
 def _missing() -> Failure | None:

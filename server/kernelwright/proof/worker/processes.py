@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 TAG = "KERNELWRIGHT_WORKER"  # names, in the environment of a worker and all that descends from it, the worker
+OVER_OR_STOPPED = ("Z", "X", "T", "t")
 _TRACKER = b"multiprocessing.resource_tracker"
 _PASSES = 20  # what is forked while others are killed is found by the next one
 _TRACKERS_LIMIT = 0.5  # seconds in which they remove the shared memory of those who have ended
@@ -59,6 +60,14 @@ def tag_of(pid: int) -> str:
     return next((v.partition(b"=")[2].decode() for v in variables if v.startswith(f"{TAG}=".encode())), "")
 
 
+def state(pid: int) -> str:
+    """The letter that /proc gives for what a process does; "X" when it is gone, "" where there is no /proc."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()[0]
+    except OSError:
+        return "X" if Path("/proc/self").exists() else ""
+
+
 def started(pid: int) -> str:
     """When a process started, in ticks since the machine did: with its number it is told from all others. "" if gone."""
     try:
@@ -95,6 +104,16 @@ def end_children(keep: Collection[int]) -> int:
                 ended += os.waitpid(process.pid, os.WNOHANG)[0] == process.pid
         time.sleep(0.005 if trackers != doomed else 0.05)
     return ended
+
+
+def kill_group(leader: int) -> None:
+    """Kill the process `leader` and its group; trackers of shared memory end by themselves once the others have."""
+    members = {p.pid for p in processes().values() if p.group == leader}
+    trackers = {pid for pid in members if is_tracker(pid)}
+    if not trackers:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(leader, signal.SIGKILL)
+    signal_all({leader, *members} - trackers)
 
 
 def signal_all(pids: Iterable[int]) -> None:

@@ -1,14 +1,12 @@
 """The judge's side of one host: typed requests, and replies that are checked before anything is made of them."""
 
-import contextlib
-import os
-import signal
 import threading
 from collections.abc import Sequence
 from typing import Any
 
 import torch
 
+from kernelwright.proof.worker import processes
 from kernelwright.proof.worker.bench import Rejected, Undecidable
 from kernelwright.proof.worker.ended import ended
 from kernelwright.proof.worker.failed import JobFailed
@@ -109,10 +107,7 @@ class Host:
     def close(self) -> None:
         """End the process and all that it started in its group; give the arena back."""
         self._birth.channel.close()
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(self.pid, signal.SIGKILL)
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.kill(self.pid, signal.SIGKILL)
+        processes.kill_group(self.pid)
         zygote().exit_code(self.pid)
         if self._arena is not None:
             self._arena.close()

@@ -1,0 +1,177 @@
+"""What a job has left in a worker: settings are put back; what cannot be makes the process one that is not used again."""
+
+import builtins
+import contextlib
+import gc
+import json
+import math
+import os
+import resource
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from kernelwright.proof.worker import processes
+
+_LIMITS = (resource.RLIMIT_AS, resource.RLIMIT_DATA, resource.RLIMIT_FSIZE, resource.RLIMIT_NOFILE, resource.RLIMIT_CPU)
+_MORE_FILES = 64  # open ones that libraries may keep for themselves
+_LIBRARIES = ("kernelwright", "torch", "triton")  # whose threads, and own replacements of functions, are their business
+_COMPILERS = (b"torch/_inductor", b"torch._inductor")  # which torch.compile keeps for the next time
+
+
+@dataclass(frozen=True)
+class Before:
+    """How a worker was before its first job."""
+
+    environment: Mapping[str, str]
+    folder: str
+    limits: tuple[tuple[int, int], ...]
+    recursion: int
+    mask: frozenset[int]
+    threads: frozenset[int]
+    files: int
+    functions: Mapping[tuple[int, str], Any]
+    settings: Mapping[str, Any]
+    children: frozenset[int]
+
+
+def note() -> Before:
+    """How this worker is now."""
+    return Before(
+        dict(os.environ),
+        os.getcwd(),
+        tuple(map(resource.getrlimit, _LIMITS)),
+        sys.getrecursionlimit(),
+        frozenset(signal.pthread_sigmask(signal.SIG_BLOCK, ())),
+        frozenset(thread.ident or 0 for thread in threading.enumerate()),
+        _open_files(),
+        {(id(owner), name): value for owner, name, value in _functions()},
+        _settings(),
+        frozenset(processes.children(os.getpid())),
+    )
+
+
+def settle(before: Before, *, end_children: bool) -> str:
+    """Put back what can be. What is left that cannot, in words; "" for nothing: the worker is as good as new.
+
+    `end_children`: processes that are not of before are ended; else they are something that is left.
+    """
+    for put_back in (_put_back_limits, _put_back_surroundings, _put_back_settings):
+        with contextlib.suppress(OSError, ValueError):
+            put_back(before)
+    if end_children:
+        processes.end_children(before.children)
+    return next(filter(None, (look(before) for look in _LOOKS)), "")
+
+
+def _put_back_limits(before: Before) -> None:
+    for which, (soft, hard) in zip(_LIMITS, before.limits, strict=True):
+        if resource.getrlimit(which) != (soft, hard):
+            resource.setrlimit(which, (soft, hard))
+    sys.setrecursionlimit(before.recursion)
+    signal.pthread_sigmask(signal.SIG_SETMASK, before.mask)
+    gc.enable()
+
+
+def _put_back_surroundings(before: Before) -> None:
+    if dict(os.environ) != before.environment:
+        os.environ.clear()
+        os.environ.update(before.environment)
+    os.chdir(before.folder)
+
+
+def _put_back_settings(before: Before) -> None:
+    if before.settings:
+        from kernelwright.proof.worker import flags
+
+        flags.write(before.settings)
+
+
+def _other_limits(before: Before) -> str:
+    changed = tuple(map(resource.getrlimit, _LIMITS)) != before.limits
+    return "it has lowered a limit of the process" if changed else ""
+
+
+def _other_functions(before: Before) -> str:
+    for owner, name, value in _functions():
+        known = before.functions.get((id(owner), name), value)
+        if known is not value and not _of_a_library(getattr(value, "__module__", None)):
+            return f"it has replaced {getattr(owner, '__name__', owner)}.{name}"
+    return ""
+
+
+def _other_streams(before: Before) -> str:
+    for stream in (sys.stdout, sys.stderr):
+        if stream is None or getattr(stream, "closed", True):
+            return "it has closed the standard streams"
+    return ""
+
+
+def _more_threads(before: Before) -> str:
+    for thread in threading.enumerate():
+        target = getattr(getattr(thread, "_target", None), "__module__", None) or type(thread).__module__
+        if thread.ident not in before.threads and not _of_a_library(target):
+            return f"its thread {thread.name} still runs"
+    return ""
+
+
+def _more_files(before: Before) -> str:
+    more = _open_files() - before.files
+    return f"it has left {more} files open" if more > _MORE_FILES else ""
+
+
+def _more_children(before: Before) -> str:
+    left = [pid for pid in processes.children(os.getpid()) if pid not in before.children and not _compiles(pid)]
+    return f"{len(left)} of its processes still run" if left else ""
+
+
+_LOOKS: tuple[Callable[[Before], str], ...] = (
+    _other_limits,
+    _other_functions,
+    _other_streams,
+    _more_threads,
+    _more_files,
+    _more_children,
+)
+
+
+def _functions() -> Iterator[tuple[Any, str, Any]]:
+    """The functions whose replacement would change what a later job says: (owner, name, function)."""
+    torch = sys.modules.get("torch")
+    owners: list[Any] = [builtins, json, math, os, time]
+    if torch is not None:
+        owners += [torch, torch.Tensor, torch.nn.functional, torch.nn.Module]
+    for owner in owners:
+        for name, value in list(vars(owner).items()):
+            if callable(value) and not name.startswith("__"):
+                yield owner, name, value
+
+
+def _settings() -> Mapping[str, Any]:
+    if "torch" not in sys.modules:
+        return {}
+    from kernelwright.proof.worker import flags
+
+    return flags.read()
+
+
+def _of_a_library(module: str | None) -> bool:
+    return isinstance(module, str) and module.split(".")[0] in _LIBRARIES
+
+
+def _open_files() -> int:
+    try:
+        return len(os.listdir("/proc/self/fd"))
+    except OSError:
+        return 0
+
+
+def _compiles(pid: int) -> bool:
+    with contextlib.suppress(OSError), open(f"/proc/{pid}/cmdline", "rb") as file:
+        command = file.read()
+        return any(words in command for words in _COMPILERS)
+    return False
