@@ -29,6 +29,11 @@ class Connection extends LanguageClient {
     if ("registrationType" in feature && feature.registrationType.method === ExecuteCommandRequest.method) return;
     super.registerFeature(feature);
   }
+
+  /** The library's own notifications speak of connections and pending responses; the supervisor says what is wrong. */
+  override error(message: string, data?: unknown): void {
+    super.error(message, data, false);
+  }
 }
 
 export function connection(

@@ -93,7 +93,8 @@ export class Supervisor implements vscode.Disposable {
     try {
       await client.start();
     } catch (error) {
-      if (generation === this.generation) this.failed(`The server did not start: ${(error as Error).message}`);
+      this.channels.log.error(String(error));
+      if (generation === this.generation) this.failed("The server did not start; the log says why.");
       return undefined;
     }
     if (generation !== this.generation) {

@@ -1,0 +1,1 @@
+print("a file without a kernel")

@@ -1,0 +1,11 @@
+import time
+
+import torch
+
+
+def slow(x):
+    time.sleep(60)
+    return torch.relu(x) * 2.0
+
+
+# workload: slow(randn(8))
