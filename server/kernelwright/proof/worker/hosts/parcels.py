@@ -133,24 +133,26 @@ def view(sent: Sent, arena: torch.Tensor, device: str) -> Any:
 def described(tree: Any) -> tuple[Any, list[torch.Tensor]]:
     """A host's output as JSON data, and its tensors. Leaves that are neither tensors nor scalars go by their type's name."""
     found: list[torch.Tensor] = []
+    return _description(tree, found), found
 
-    def describe(value: Any) -> Any:
-        if isinstance(value, torch.Tensor):
-            found.append(value)
-            return {"kind": "tensor", "index": len(found) - 1}
-        if value is None:
-            return {"kind": "none"}
-        if type(value) in (bool, int, float, str):
-            return {"kind": type(value).__name__, "value": repr(value) if isinstance(value, float) else value}
-        if isinstance(value, dict) and all(isinstance(key, str | int) for key in value):
-            items = [[key, describe(item)] for key, item in value.items()]
-            return {"kind": "dict", "type": type(value).__name__, "items": items}
-        if isinstance(value, list | tuple):
-            kind = "list" if isinstance(value, list) else "tuple"
-            return {"kind": kind, "type": type(value).__name__, "items": [describe(item) for item in value]}
-        return {"kind": "other", "type": type(value).__name__}
 
-    return describe(tree), found
+def _description(value: Any, found: list[torch.Tensor]) -> Any:
+    # Not within `described`: a function that calls itself there would hold `found` until the next garbage collection,
+    # and there is none while calls are timed.
+    if isinstance(value, torch.Tensor):
+        found.append(value)
+        return {"kind": "tensor", "index": len(found) - 1}
+    if value is None:
+        return {"kind": "none"}
+    if type(value) in (bool, int, float, str):
+        return {"kind": type(value).__name__, "value": repr(value) if isinstance(value, float) else value}
+    if isinstance(value, dict) and all(isinstance(key, str | int) for key in value):
+        items = [[key, _description(item, found)] for key, item in value.items()]
+        return {"kind": "dict", "type": type(value).__name__, "items": items}
+    if isinstance(value, list | tuple):
+        kind = "list" if isinstance(value, list) else "tuple"
+        return {"kind": kind, "type": type(value).__name__, "items": [_description(item, found) for item in value]}
+    return {"kind": "other", "type": type(value).__name__}
 
 
 def rebuilt(data: Any, tensors: Sequence[Any], like: Any) -> Any:
