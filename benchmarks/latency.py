@@ -4,7 +4,8 @@ typed into a file of 5,000 lines.
 In the small file, with kernels of both kinds, it is asked again on the same text, and each time after a kernel was
 changed and a person's pause. In the long one, where every kernel has a workload line, the clock starts with the key:
 one that mostly breaks the syntax, inside the kernel that the question is about. Each figure is the median of several
-rounds. Writes `results/latency.json`.
+rounds; beside the time on the clock stands the server's time on the processor, which other programs change less.
+Writes `results/latency.json`.
 """
 
 import argparse
@@ -20,6 +21,7 @@ import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
+import psutil
 from lsprotocol import types as lsp
 
 HERE = Path(__file__).parent
@@ -45,16 +47,26 @@ LIMIT = 10.0  # ms
 PAUSE = 0.25  # seconds, in which what the server does unasked after a change to the long file comes to an end
 
 Ask = Callable[[], Awaitable[object]]
+Samples = list[tuple[float, float]]  # milliseconds on the clock, and of the server on the processor
 
 
-async def timed(ask: Ask) -> float:
-    """The milliseconds it takes."""
-    began = time.perf_counter()
+async def timed(ask: Ask) -> tuple[float, float]:
+    server = psutil.Process().children()[0]
+    worked, began = processor(server), time.perf_counter()
     await ask()
-    return (time.perf_counter() - began) * 1e3
+    return (time.perf_counter() - began) * 1e3, (processor(server) - worked) * 1e3
 
 
-async def measure_small(editor: Editor, uri: str, runs: int) -> dict[str, list[float]]:
+def processor(process: psutil.Process) -> float:
+    """Seconds that a process has run, as finely as the system says."""
+    try:
+        threads = Path(f"/proc/{process.pid}/task").iterdir()
+        return sum(int((thread / "schedstat").read_text().split()[0]) for thread in threads) / 1e9
+    except OSError:
+        return process.cpu_times().user + process.cpu_times().system
+
+
+async def measure_small(editor: Editor, uri: str, runs: int) -> dict[str, Samples]:
     notes, later = itertools.count(), itertools.count(1)
 
     async def nothing() -> None:
@@ -66,7 +78,7 @@ async def measure_small(editor: Editor, uri: str, runs: int) -> dict[str, list[f
         editor.type(uri, old, new)
         await asyncio.sleep(0.15)
 
-    found: dict[str, list[float]] = {}
+    found: dict[str, Samples] = {}
     for name, before in (("same text", nothing), ("after typing", typing)):
         for what, ask in (("hover", editor.hover), ("code action", editor.actions)):
             times = found.setdefault(f"{what}, {name}", [])
@@ -77,7 +89,7 @@ async def measure_small(editor: Editor, uri: str, runs: int) -> dict[str, list[f
     return found
 
 
-async def measure_long(editor: Editor, uri: str, runs: int, random_: random.Random) -> dict[str, list[float]]:
+async def measure_long(editor: Editor, uri: str, runs: int, random_: random.Random) -> dict[str, Samples]:
     text = editor.texts[uri]
     index, kernels = lines(text), find_kernels(parse(text))
     versions_ = itertools.count(editor.versions[uri] + 1)
@@ -88,7 +100,7 @@ async def measure_long(editor: Editor, uri: str, runs: int, random_: random.Rand
         changes = [lsp.TextDocumentContentChangePartial(range=where, text=new)]
         editor.client.text_document_did_change(lsp.DidChangeTextDocumentParams(identifier, changes))
 
-    async def after(key: str, place: lsp.Position, ask: Ask) -> float:
+    async def after(key: str, place: lsp.Position, ask: Ask) -> tuple[float, float]:
         """From the key to the answer; the key is taken back afterwards."""
 
         async def both() -> None:
@@ -101,7 +113,7 @@ async def measure_long(editor: Editor, uri: str, runs: int, random_: random.Rand
         await asyncio.sleep(PAUSE)
         return took
 
-    found: dict[str, list[float]] = {}
+    found: dict[str, Samples] = {}
     for what in ("hover", "code action"):
         for _ in range(runs):
             kernel, key = random_.choice(kernels), random_.choice(KEYS)
@@ -128,7 +140,7 @@ def long_text() -> str:
     return text
 
 
-async def run(runs: int, rounds: int, seed: int) -> list[dict[str, list[float]]]:
+async def run(runs: int, rounds: int, seed: int) -> list[dict[str, Samples]]:
     random_ = random.Random(seed)
     with tempfile.TemporaryDirectory() as folder:
         editor = await start(Path(folder))
@@ -148,15 +160,22 @@ async def run(runs: int, rounds: int, seed: int) -> list[dict[str, list[float]]]
             await stop(editor)
 
 
-def figure(rounds: list[list[float]]) -> dict[str, float]:
-    """Of the rounds' medians and 95th percentiles the median; the second one says how far they lay apart."""
-    p95s = [statistics.quantiles(times, n=20)[18] for times in rounds]
+def figure(rounds: list[Samples]) -> dict[str, float]:
+    """The medians of the rounds' medians and 95th percentiles, and between which the latter lay."""
+    clock, server = ([[sample[i] for sample in samples] for samples in rounds] for i in (0, 1))
+    p95s = [p95(times) for times in clock]
     return {
-        "median_ms": round(statistics.median(map(statistics.median, rounds)), 2),
+        "median_ms": round(statistics.median(map(statistics.median, clock)), 2),
         "p95_ms": round(statistics.median(p95s), 2),
         "p95_from_ms": round(min(p95s), 2),
         "p95_to_ms": round(max(p95s), 2),
+        "processor_median_ms": round(statistics.median(map(statistics.median, server)), 2),
+        "processor_p95_ms": round(statistics.median(map(p95, server)), 2),
     }
+
+
+def p95(times: list[float]) -> float:
+    return statistics.quantiles(times, n=20)[18]
 
 
 def main() -> int:

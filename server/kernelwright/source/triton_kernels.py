@@ -148,6 +148,8 @@ def _entry_of(file: File, site: _Site) -> Entry | None:
 
 def _helpers_of(placed: Placed, jit: Mapping[str, Placed], helpers: set[str]) -> tuple[tuple[Placed, bool], ...]:
     """The device functions that a kernel calls, directly or not, each once and with whether that is in a loop."""
+    if not helpers:
+        return ()
     used: dict[str, bool] = {}
     open_ = [(placed.function, False)]
     while open_:

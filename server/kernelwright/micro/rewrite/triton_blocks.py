@@ -1,6 +1,7 @@
 """Which constexprs of a Triton kernel are block sizes, and what follows them."""
 
 import ast
+import functools
 
 from kernelwright.micro.rewrite.triton_assignments import parameters
 from kernelwright.micro.rewrite.triton_source import Fragment
@@ -23,16 +24,18 @@ def _is_constexpr(fragment: Fragment, parameter: ast.arg) -> bool:
     return annotation is not None and fragment.name(annotation) == "triton.language.constexpr"
 
 
-def ranged(fragment: Fragment) -> set[str]:
+@functools.lru_cache(maxsize=16)
+def ranged(fragment: Fragment) -> frozenset[str]:
     """Names that are the length of a tl.arange: what makes a constexpr a block size."""
-    return {
+    return frozenset(
         call.args[1].id
         for name, call in fragment.calls
         if name == "triton.language.arange" and len(call.args) == 2 and isinstance(call.args[1], ast.Name)
-    }
+    )
 
 
-def stepped(fragment: Fragment) -> set[str]:
+@functools.lru_cache(maxsize=16)
+def stepped(fragment: Fragment) -> frozenset[str]:
     """Names that a loop advances by: the step of a range, or the divisor of a cdiv that bounds one."""
     found: set[str] = set()
     for node in fragment.nodes:
@@ -45,4 +48,4 @@ def stepped(fragment: Fragment) -> set[str]:
             if fragment.called(bound) in ("triton.language.cdiv", "triton.cdiv"):
                 assert isinstance(bound, ast.Call)
                 found |= {n.id for n in ast.walk(bound.args[-1]) if isinstance(n, ast.Name)}
-    return found
+    return frozenset(found)

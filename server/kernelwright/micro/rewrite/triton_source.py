@@ -96,6 +96,15 @@ def launcher_fragment(text: str, kernel: Kernel) -> Fragment | Refusal:
 def _fragment(text: str, start_line: int, end_line: int) -> Fragment | Refusal:
     """Parse the lines on their own, which costs the length of the definition and not that of the file."""
     piece = text[line_offset(text, start_line) : line_offset(text, end_line)]
+    node = _definition(piece, start_line)
+    if isinstance(node, Refusal):
+        return node
+    return Fragment(node, text, aliases_in(text.encode("utf-8", "surrogatepass")))
+
+
+@functools.lru_cache(maxsize=64)
+def _definition(piece: str, start_line: int) -> ast.FunctionDef | ast.ClassDef | Refusal:
+    """The definition whose first line is number `start_line` (from 0) of its file."""
     indented = piece[:1] in (" ", "\t")
     try:
         module = ast.parse(f"if 1:\n{piece}" if indented else piece)
@@ -108,7 +117,7 @@ def _fragment(text: str, start_line: int, end_line: int) -> Fragment | Refusal:
     if found is None:
         return Refusal("The definition does not parse; mend it first.", line=start_line)
     ast.increment_lineno(module, start_line - indented)
-    return Fragment(found, text, aliases_in(text.encode("utf-8", "surrogatepass")))
+    return found
 
 
 def _enclosing_function(text: str, line: int) -> tuple[int, int] | None:

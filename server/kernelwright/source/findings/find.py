@@ -61,14 +61,15 @@ def find_findings(
         for name in found.launched:
             launchers.setdefault(name, []).append(index)
     near = range(len(segments)) if lines is None else _around(segments, lines)
+    launched_near = frozenset(name for i in near for name in summaries[i].launched)
     hot = frozenset(k.name for k in kernels if k.language is Language.TORCH)
     eval_only = _runs_in_eval_only(document)
     findings: list[Finding] = []
     for index, found in enumerate(summaries):
         for name, line in found.kernels:
-            where = (index, *(i for i in launchers.get(name, ()) if i != index))
-            if not any(i in near for i in where):
+            if index not in near and name not in launched_near:
                 continue
+            where = (index, *(i for i in launchers.get(name, ()) if i != index))
             texts = tuple(segments[i].text for i in where)
             shapes = shapes_of(sizes or {}, frozenset().union(*(summaries[i].functions for i in where)))
             local = _triton(texts, name, line, aliases, _used(constants, texts), shapes)
