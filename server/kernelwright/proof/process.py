@@ -152,6 +152,8 @@ class WorkerProcess:
 
     async def listens(self) -> bool:
         """Whether it still takes jobs. One that has died, is stopped, or has lost its pipe to a thread does not."""
+        if processes.state(self.pid) in processes.OVER_OR_STOPPED:
+            return False
         self._last_id += 1
         try:
             self._writer.write(frames.pack(frames.Ping(self._last_id)))

@@ -13,6 +13,7 @@ from kernelwright.wire import NotDecodable, decode, encode
 _HEADER = struct.Struct(">4sI")
 _MAGIC = b"KWH1"
 _LARGEST = 64 << 20  # bytes of one message; tensors do not travel here
+_BODY_LIMIT = 10.0  # seconds from a message's header to its end; each is written in one go
 _ONE_DESCRIPTOR = socket.CMSG_SPACE(array.array("i").itemsize)
 
 
@@ -71,7 +72,12 @@ def _receive(pipe: socket.socket, deadline: float | None = None) -> tuple[bytes,
     magic, length = _HEADER.unpack(header)
     if magic != _MAGIC or length > _LARGEST:
         raise Garbled(f"the header {header!r} is not ours")
-    body, _ = _exactly(pipe, length, deadline)
+    if deadline is not None:
+        deadline = min(deadline, time.monotonic() + _BODY_LIMIT)
+    try:
+        body, _ = _exactly(pipe, length, deadline)
+    except TooSlow:
+        raise Garbled("a message that does not end") from None
     return body, descriptor
 
 

@@ -1,0 +1,1 @@
+"""What the server survives: faults injected one after the other into one warm server, each followed by a next request."""

@@ -1,0 +1,51 @@
+"""Faults that a kernel's own code makes: the same deed in each of the processes that run it."""
+
+import asyncio
+import itertools
+from enum import Enum
+from random import Random
+
+from benchmarks.faults.house import House
+from benchmarks.faults.texts import CLEAN
+from lsprotocol import types as lsp
+
+
+class Role(Enum):
+    """Which process runs the text: a candidate's own, the judge (as its baseline), or the worker that captures it."""
+
+    HOST = "host"
+    JUDGE = "judge"
+    RUN = "run worker"
+
+
+_numbers = itertools.count(1)
+_PATIENCE = 3.0  # seconds after which a person cancels, mostly
+
+
+def magic_of(role: Role) -> bytes:
+    """How a message starts on the pipe of the process."""
+    return b"KWH1" if role is Role.HOST else b"KWF1"
+
+
+async def ask_for(house: House, role: Role, text: str, random: Random) -> object:
+    """What the server says to the request that runs `text` there."""
+    number = next(_numbers)
+    name, token = f"faulty_{number}.py", f"faulty-{number}"
+    editor = house.editor
+    command, more = "kernelwright.verify", {}
+    if role is Role.HOST:
+        uri = editor.open(name, CLEAN)
+        await editor.command("kernelwright.resetBaseline", {"uri": uri})
+        editor.close(uri)
+    elif role is Role.RUN:
+        command = random.choice(["kernelwright.optimize", "kernelwright.profile"])
+        more = {"strategy": "torch.reassociate"} if command.endswith("optimize") else {}
+    uri = editor.open(name, text)
+    running = asyncio.create_task(editor.command(command, {"uri": uri, "kernel": "faulty", **more}, token=token))
+    if random.random() < 0.9:
+        done, _ = await asyncio.wait({running}, timeout=_PATIENCE)
+        if not done:
+            editor.client.window_work_done_progress_cancel(lsp.WorkDoneProgressCancelParams(token))
+    answer = await running
+    editor.close(uri)
+    return answer
