@@ -10,6 +10,7 @@ from kernelwright.values import (
     Action,
     Check,
     Edits,
+    Effort,
     Failure,
     FailureKind,
     Measurement,
@@ -63,6 +64,17 @@ def test_the_accuracy_is_said_with_the_number_and_without(accuracy: Accuracy, al
     verdict = dataclasses.replace(PASSED, accuracy=accuracy)
     assert words.of_verdict(verdict).startswith(alone)
     assert timed in words.result(verdict, MEASURED)
+
+
+def test_no_speedup_on_a_quick_verdict() -> None:
+    quick = dataclasses.replace(PASSED, effort=Effort.QUICK)
+    assert not words.measured(quick, MEASURED)
+    said = words.result(quick, MEASURED)
+    assert said == (
+        "Verified at effort quick, the most telling cases only: passed 12 checks; no speedup is shown at this level"
+    )
+    paranoid = dataclasses.replace(PASSED, effort=Effort.PARANOID)
+    assert words.result(paranoid, MEASURED).startswith("Verified at effort paranoid: 2.31x faster than baseline")
 
 
 def test_slower_and_the_same() -> None:

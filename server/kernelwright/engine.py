@@ -27,6 +27,7 @@ from kernelwright.values import (
     Action,
     Device,
     Edits,
+    Effort,
     Failure,
     Outcome,
     Refusal,
@@ -35,6 +36,8 @@ from kernelwright.values import (
     digest,
 )
 from kernelwright.variants import Variant, fastest, variants_of
+
+_PATIENCE = 5.0  # times the time of a verification, at effort paranoid
 
 
 @dataclasses.dataclass(frozen=True)
@@ -259,7 +262,7 @@ class Engine:
             text,
             candidate,
             observation.workload,
-            limits=self.limits,
+            limits=self._limits_of_a_step,
             promises_kernel=strategy.promises_kernel,
         )
         answer = await self._run_trial(job, report, cancel)
@@ -286,8 +289,9 @@ class Engine:
         self, job: Trial, report: Report, cancel: asyncio.Event | None, priority: Priority = Priority.REQUEST
     ) -> TrialResult | Failure:
         report("Verifying")
+        patience = _PATIENCE if job.limits.effort is Effort.PARANOID else 1.0
         answer = await self.workers.run(
-            job, timeout=self.settings.verify_timeout, report=report, priority=priority, cancel=cancel
+            job, timeout=self.settings.verify_timeout * patience, report=report, priority=priority, cancel=cancel
         )
         assert isinstance(answer, TrialResult | Failure)
         return answer
@@ -309,7 +313,14 @@ class Engine:
             timing_budget=settings.timing_budget,
             threads=settings.threads,
             accept_reduced=settings.accept_reduced_accuracy,
+            effort=Effort(settings.effort),
         )
+
+    @property
+    def _limits_of_a_step(self) -> Limits:
+        """A step is kept for its speedup, which needs the whole gate."""
+        limits = self.limits
+        return dataclasses.replace(limits, effort=Effort.STANDARD) if limits.effort is Effort.QUICK else limits
 
 
 def _journal_of(workspace: Path) -> Journal:

@@ -20,6 +20,13 @@ class Settings:
         0.02, "Least gain over the previous version for a step to be kept (0.02 is 2 %).", minimum=0.0
     )
     verify_timeout: float = setting(120.0, "Seconds a verification or measurement may take.", minimum=1.0)
+    effort: str = setting(
+        "standard",
+        "How much a verification looks at: quick, the most telling cases only, on which no speedup is shown; standard; or "
+        "paranoid, with more seeds, all boundaries, gradients of the inputs too, calls repeated and tensors of more than "
+        "2^31 elements where they fit, in up to five times verifyTimeout. Steps are taken on standard at least.",
+        choices=("quick", "standard", "paranoid"),
+    )
     accept_reduced_accuracy: bool = setting(
         False,
         "Accept kernels that are clearly less accurate than the baseline but within the dtype's usual tolerance, such as a "

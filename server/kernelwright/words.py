@@ -6,6 +6,7 @@ A number is said only beside a passing verdict on the same text; everything else
 from kernelwright.values import (
     Accuracy,
     Check,
+    Effort,
     Failure,
     FailureKind,
     KernelShare,
@@ -29,6 +30,12 @@ _REMEDIES = {
     FailureKind.OUT_OF_MEMORY: "Make the workload smaller.",
 }
 
+_LEVELS = {
+    Effort.QUICK: " at effort quick, the most telling cases only",
+    Effort.STANDARD: "",
+    Effort.PARANOID: " at effort paranoid",
+}
+
 _COUNTED = {
     ProfiledOn.GPU: ("launch", "launches"),
     ProfiledOn.CPU: ("operator call", "operator calls"),
@@ -45,14 +52,15 @@ def measured(verdict: Verdict | None, measurement: Measurement | None) -> bool:
         and verdict.text_hash == measurement.text_hash
         and verdict.baseline_hash == measurement.baseline_hash
         and not measurement.impossible
+        and verdict.effort is not Effort.QUICK
     )
 
 
 def result(verdict: Verdict, measurement: Measurement | None = None, unmeasured: str = "") -> str:
     """One line for a verdict with its measurement; `unmeasured` says why there is none.
 
-    "Verified: 2.31x faster than baseline (0.42 -> 0.18 ms, 95 % CI 2.28-2.34, NVIDIA H200, fp32, 12 checks); hand-written
-    kernel share 3 %, rest library (aten::softmax)"
+    "Verified: 2.31x faster than baseline (0.42 -> 0.18 ms, 95 % CI 2.28-2.34, NVIDIA H200, fp32, 12 checks, bit-exact);
+    hand-written kernel share 3 %, rest library (aten::softmax)"
     """
     said = _result(verdict, measurement, unmeasured)
     share = of_share(verdict.share) if verdict.share is not None and verdict.passed else ""
@@ -71,7 +79,8 @@ def _result(verdict: Verdict, measurement: Measurement | None, unmeasured: str) 
             _count(len(verdict.checks), "check"),
             _class(verdict),
         )
-        return f"Verified{_reduced(verdict)}: {compared(measurement)} ({', '.join(fact for fact in facts if fact)})"
+        head = f"Verified{_LEVELS[verdict.effort]}{_reduced(verdict)}"
+        return f"{head}: {compared(measurement)} ({', '.join(fact for fact in facts if fact)})"
     if measurement is not None and measurement.impossible:
         floor = f" {milliseconds(measurement.floor_ms)} ms" if measurement.floor_ms is not None else ""
         return (
@@ -79,6 +88,8 @@ def _result(verdict: Verdict, measurement: Measurement | None, unmeasured: str) 
             f"roofline's least time{floor}, so no speedup is reported"
         )
     reason = unmeasured if measurement is None else "the measurement is of another text"
+    if verdict.effort is Effort.QUICK and not unmeasured:
+        return f"{of_verdict(verdict)}; no speedup is shown at this level"
     reason = reason.removeprefix("Speed not measured").lstrip(":. ")
     return f"{of_verdict(verdict)}; speed not measured{': ' + _lower(reason) if reason else ''}"
 
@@ -114,7 +125,8 @@ def of_verdict(verdict: Verdict) -> str:
     where = f" {verdict.how}" if verdict.how else ""
     if verdict.passed:
         accuracy = f" ({_class(verdict)})" if _class(verdict) else ""
-        return f"Verified{_reduced(verdict)}: passed {_count(len(verdict.checks), 'check')}{accuracy}{where}"
+        head = f"Verified{_LEVELS[verdict.effort]}{_reduced(verdict)}"
+        return f"{head}: passed {_count(len(verdict.checks), 'check')}{accuracy}{where}"
     if verdict.status is VerdictStatus.NOT_CHECKABLE:
         return f"Not checkable{where}: {_sentence(verdict.reason or 'the gate could not run')}"
     failed = verdict.failed_checks

@@ -5,7 +5,7 @@ Each imports what it needs when it is called, so that the others start at once.
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -28,6 +28,10 @@ JsonOut = Annotated[Path | None, typer.Option("--json", metavar="OUT", help="Als
 Interpreter = Annotated[
     str | None, typer.Option("--interpreter", metavar="PYTHON", help="The Python that has torch and triton.")
 ]
+Effort = Annotated[
+    Literal["quick", "standard", "paranoid"],
+    typer.Option("--effort", help="How much the gate looks at; no speedup is shown on quick."),
+]
 Against = Annotated[Path | None, typer.Option("--against", metavar="BASELINE", help="Judge against this file.")]
 
 
@@ -41,12 +45,13 @@ def optimize(
     diff: Annotated[bool, typer.Option("--diff", help="Print the difference (the default without --write).")] = False,
     json_out: JsonOut = None,
     interpreter: Interpreter = None,
+    effort: Effort = "standard",
 ) -> None:
     """Take the next step, or several, on one kernel."""
     with told_in_words():
         from kernelwright.cli.optimize import optimize_file
 
-        sys.exit(optimize_file(file, kernel, strategy, steps, write, diff or not write, json_out, interpreter))
+        sys.exit(optimize_file(file, kernel, strategy, steps, write, diff or not write, json_out, interpreter, effort))
 
 
 @app.command()
@@ -56,12 +61,13 @@ def verify(
     against: Against = None,
     json_out: JsonOut = None,
     interpreter: Interpreter = None,
+    effort: Effort = "standard",
 ) -> None:
     """Check a kernel against its baseline."""
     with told_in_words():
         from kernelwright.cli.trial import try_file
 
-        sys.exit(try_file(file, kernel, against, json_out, interpreter, measure=False))
+        sys.exit(try_file(file, kernel, against, json_out, interpreter, effort, measure=False))
 
 
 @app.command()
@@ -71,12 +77,13 @@ def measure(
     against: Against = None,
     json_out: JsonOut = None,
     interpreter: Interpreter = None,
+    effort: Effort = "standard",
 ) -> None:
     """Check a kernel against its baseline, then time both."""
     with told_in_words():
         from kernelwright.cli.trial import try_file
 
-        sys.exit(try_file(file, kernel, against, json_out, interpreter, measure=True))
+        sys.exit(try_file(file, kernel, against, json_out, interpreter, effort, measure=True))
 
 
 @app.command()

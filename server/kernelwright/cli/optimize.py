@@ -29,13 +29,14 @@ def optimize_file(
     diff: bool,
     json_out: Path | None,
     interpreter: str | None,
+    effort: str,
 ) -> int:
     _check_strategy(strategy)
     files.check_result(json_out, file)
     text = files.read(file)
     kernel = console.find_kernel(file, text, kernel_name)
     _check_strategy(strategy, kernel)
-    return asyncio.run(_run(file, text, kernel, strategy, steps, write, diff, json_out, interpreter))
+    return asyncio.run(_run(file, text, kernel, strategy, steps, write, diff, json_out, interpreter, effort))
 
 
 async def _run(
@@ -48,9 +49,10 @@ async def _run(
     diff: bool,
     json_out: Path | None,
     interpreter: str | None,
+    effort: str,
 ) -> int:
     workspace = console.workspace_of(file)
-    settings = console.settings_for(interpreter, max_steps=steps)
+    settings = console.settings_for(interpreter, max_steps=steps, effort=effort)
     # A dry run changes no file, so it must not claim kept steps in the workspace's history either.
     journal = open_journal(workspace) if write else open_in_memory(workspace)
     engine = Engine(workspace, settings, journal=journal)

@@ -20,6 +20,7 @@ def try_file(
     against: Path | None,
     json_out: Path | None,
     interpreter: str | None,
+    effort: str,
     *,
     measure: bool,
 ) -> int:
@@ -27,7 +28,7 @@ def try_file(
     text = files.read(file)
     kernel = console.find_kernel(file, text, kernel_name)
     baseline = files.read(against) if against else None
-    return asyncio.run(_run(file, text, kernel.name, baseline, json_out, interpreter, measure))
+    return asyncio.run(_run(file, text, kernel.name, baseline, json_out, interpreter, effort, measure))
 
 
 async def _run(
@@ -37,11 +38,12 @@ async def _run(
     baseline: str | None,
     json_out: Path | None,
     interpreter: str | None,
+    effort: str,
     measure: bool,
 ) -> int:
     workspace = console.workspace_of(file)
     # Looking leaves nothing behind: the history is read, never written.
-    engine = Engine(workspace, console.settings_for(interpreter), journal=open_in_memory(workspace))
+    engine = Engine(workspace, console.settings_for(interpreter, effort=effort), journal=open_in_memory(workspace))
     path = str(file.resolve())
     try:
         with console.progress(f"Verifying {kernel}") as report:

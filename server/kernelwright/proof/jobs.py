@@ -3,7 +3,18 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from kernelwright.values import Device, Failure, Graph, Measurement, ProfileResult, Resources, Timing, Verdict, Workload
+from kernelwright.values import (
+    Device,
+    Effort,
+    Failure,
+    Graph,
+    Measurement,
+    ProfileResult,
+    Resources,
+    Timing,
+    Verdict,
+    Workload,
+)
 
 
 @dataclass(frozen=True)
@@ -51,6 +62,7 @@ class Limits:
     threads: int = 0  # CPU threads, 0: physical cores
     seeds: int = 3
     first_seed: int = 0  # so that a second verification sees data that no step has seen
+    effort: Effort = Effort.STANDARD
     accept_reduced: bool = False  # whether reduced accuracy passes, labelled as such
 
 

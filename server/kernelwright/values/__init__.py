@@ -1,6 +1,7 @@
 """The frozen values that travel between the rooms; standard library only, so that the worker can load them anywhere."""
 
 from kernelwright.values.device import CPU, Device
+from kernelwright.values.effort import Effort
 from kernelwright.values.graph import Argument, CodeSpan, Graph, Node, TensorRef, TensorType, Value
 from kernelwright.values.kernel import Access, Dot, Estimate, Facts, Kernel, Language, Launch, Loop, Reduction
 from kernelwright.values.profile import Origin, ProfiledKernel, ProfiledOn, ProfileResult
@@ -16,8 +17,8 @@ from kernelwright.values.proof import (
     VerdictStatus,
 )
 from kernelwright.values.refusal import Refusal
-from kernelwright.values.step import STOP, Action, Outcome, Recipe, Step
 from kernelwright.values.share import KernelShare
+from kernelwright.values.step import STOP, Action, Outcome, Recipe, Step
 from kernelwright.values.text import Edits, Region, StaleEdits, TextEdit, apply, digest, line_starts
 from kernelwright.values.workload import Call, Case, TensorSpec, Workload, WorkloadSource
 
@@ -35,15 +36,16 @@ __all__ = [
     "Device",
     "Dot",
     "Edits",
+    "Effort",
     "Estimate",
     "Facts",
     "Failure",
     "FailureKind",
     "Graph",
     "Kernel",
+    "KernelShare",
     "Language",
     "Launch",
-    "KernelShare",
     "Loop",
     "Measurement",
     "Node",

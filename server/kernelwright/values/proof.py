@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from kernelwright.values.effort import Effort
 from kernelwright.values.share import KernelShare
 
 
@@ -79,7 +80,9 @@ class Verdict:
     baseline_error: float | None = None
     how: str = ""  # "on NVIDIA H200", "in Triton's interpreter on the CPU"
     accuracy: Accuracy | None = None  # the worst of all compared runs; None where nothing was compared
+
     share: KernelShare | None = None  # whose kernels do the work; None where nobody looked
+    effort: Effort = Effort.STANDARD  # how much was looked at
 
     @property
     def passed(self) -> bool:
@@ -88,6 +91,7 @@ class Verdict:
     @property
     def failed_checks(self) -> tuple[Check, ...]:
         return tuple(check for check in self.checks if not check.passed)
+
 
 @dataclass(frozen=True)
 class Timing:

@@ -106,4 +106,7 @@ def test_a_module_with_gradients_has_the_right_ones() -> None:
     frozen = MODEL.replace(
         "self.linear(self.drop(x))", "nn.functional.linear(self.drop(x), self.linear.weight, self.linear.bias.detach())"
     )
-    assert ended_by(MODEL, frozen) == "gradient"
+    lacking, *right = gradient_checks(MODEL, frozen)
+    assert lacking.detail.startswith("forward only")
+    assert "none reaches self.linear.bias" in lacking.detail
+    assert right

@@ -1,6 +1,7 @@
 """One call with gradients: what flows back to the inputs and parameters for given cotangents of the outputs."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -11,6 +12,14 @@ from kernelwright.proof.worker.observe import named_state, synchronize
 Cotangent = Callable[[int, torch.Tensor], torch.Tensor | None]
 
 
+@dataclass(frozen=True)
+class Flow:
+    """A gradient for each leaf that was asked for, zeros where none reaches it; the indices of those."""
+
+    tensors: tuple[torch.Tensor, ...]
+    unreached: tuple[int, ...] = ()
+
+
 class NoGradient(Exception):
     """The output carries no gradient; the message says why."""
 
@@ -19,10 +28,8 @@ class BackwardFailed(Exception):
     """The forward call records a gradient, and computing it raises."""
 
 
-def gradients(
-    target: Any, inputs: Inputs, cotangent: Cotangent, parameters: Sequence[str], *, seed: int
-) -> list[torch.Tensor]:
-    """Of the inputs that require grad, in order, then of `parameters`; zeros where nothing flows to one.
+def gradients(target: Any, inputs: Inputs, cotangent: Cotangent, parameters: Sequence[str], *, seed: int) -> Flow:
+    """Of the inputs that require grad, in order, then of `parameters`.
 
     `cotangent(index, output)` is that of output tensor `index`, None to leave it out; it is asked for outputs that require
     grad only. Buffers are put back afterwards. Raises NoGradient, BackwardFailed.
@@ -60,9 +67,7 @@ def _forward(target: Any, given: Inputs, cotangent: Cotangent) -> tuple[list[tor
     return outputs, cotangents
 
 
-def _backward(
-    outputs: list[torch.Tensor], cotangents: list[torch.Tensor], leaves: list[torch.Tensor]
-) -> list[torch.Tensor]:
+def _backward(outputs: list[torch.Tensor], cotangents: list[torch.Tensor], leaves: list[torch.Tensor]) -> Flow:
     wanted = [leaf for leaf in leaves if leaf.requires_grad]
     try:
         found = iter(torch.autograd.grad(outputs, wanted, cotangents, allow_unused=True)) if wanted else iter(())
@@ -72,10 +77,11 @@ def _backward(
     except Exception as error:
         raise BackwardFailed(f"its backward raises {type(error).__name__}: {_first_line(error)}") from error
     made = [next(found) if leaf.requires_grad else None for leaf in leaves]
-    return [
-        torch.zeros_like(leaf, memory_format=torch.contiguous_format) if one is None else one.detach().contiguous()
+    tensors = [
+        torch.zeros_like(leaf, memory_format=torch.contiguous_format) if one is None else one.contiguous()
         for one, leaf in zip(made, leaves, strict=True)
     ]
+    return Flow(tuple(t.detach() for t in tensors), tuple(i for i, one in enumerate(made) if one is None))
 
 
 def _first_line(error: Exception) -> str:

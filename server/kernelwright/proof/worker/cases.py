@@ -16,6 +16,7 @@ _SHIFT = re.compile(r"(?<![\w.])(\d+)\s*<<\s*(\d{1,2})(?![\w.])")
 _SMALLEST_SIZE = 16  # smaller literals are dims, kernel sizes and flags rather than sizes
 _MOST_DERIVED = 7
 _PROPERTY_ELEMENTS = 1 << 18
+_OFFSETS_OF_32_BITS = 1 << 31
 INTERPRETER_ELEMENTS = 1 << 13  # of one call's tensors in Triton's interpreter, where a program takes milliseconds
 
 
@@ -52,8 +53,18 @@ class Variation:
         return f"{self.label}, seed {self.seed}{scaled}{data}{changed}"
 
 
-def plan(workload: Workload, *, seeds: int, first_seed: int, most_elements: int | None = None) -> list[Variation]:
-    """All variations, the most telling first. `most_elements` caps the tensors of one call (for the interpreter)."""
+def plan(
+    workload: Workload,
+    *,
+    seeds: int,
+    first_seed: int,
+    most_elements: int | None = None,
+    most_derived: int | None = _MOST_DERIVED,
+) -> list[Variation]:
+    """All variations, the most telling first.
+
+    `most_elements` caps the tensors of one call (for the interpreter), `most_derived` the sizes at boundaries.
+    """
     texts = [case.text for case in workload.cases]
     if not texts:
         batches = _batches(first_seed + seeds)
@@ -71,7 +82,7 @@ def plan(workload: Workload, *, seeds: int, first_seed: int, most_elements: int 
     others = [Variation(text, case_call(text), first_seed + 1, poisoned=True) for text in texts[1:]]
     boundaries = [
         Variation(text, call, first_seed + 2, derived=True, poisoned=True)
-        for text, call in _boundaries(texts[0], most_elements)
+        for text, call in _boundaries(texts[0], most_elements, most_derived)
         if text not in (*texts, *long_rows)
     ]
     long = [
@@ -85,8 +96,10 @@ def plan(workload: Workload, *, seeds: int, first_seed: int, most_elements: int 
     return [*around[:2], *others, *long, *around[2:], *boundaries, *special]
 
 
-def for_gradients(workload: Workload, *, first_seed: int, most_elements: int | None = None) -> list[Variation]:
-    """Small calls on which gradients are compared: the first case, and one of its boundaries or a smaller batch."""
+def for_gradients(
+    workload: Workload, *, first_seed: int, most_elements: int | None = None, every: bool = False
+) -> list[Variation]:
+    """Small calls on which gradients are compared: the first case, and one or `every` boundary, or a smaller batch."""
     if not workload.cases:
         return [
             Variation(f"get_inputs(), {rows} rows at most", None, first_seed + 4, rows=rows, derived=True, whole=True)
@@ -94,9 +107,37 @@ def for_gradients(workload: Workload, *, first_seed: int, most_elements: int | N
         ]
     most = min(_PROPERTY_ELEMENTS, most_elements or _PROPERTY_ELEMENTS)
     small = shrunk(workload.cases[0].text, most)
-    boundary = next((text for text, _ in _boundaries(small, most) if text != small), None)
-    texts = [small, boundary] if boundary is not None else [small]
+    boundaries = [text for text, _ in _boundaries(small, most) if text != small]
+    texts = [small, *(boundaries if every else boundaries[:1])]
     return [Variation(text, case_call(text), first_seed + 4, derived=text != small) for text in texts]
+
+
+def beyond_32_bits(text: str) -> tuple[str, Call, int] | None:
+    """The line with one of its sizes so large that a tensor has just more than 2^31 elements, the leading size if it can be.
+
+    With the bytes of all its tensors and of an output as large as the largest. None where no size makes one.
+    """
+    text = _SHIFT.sub(lambda m: str(int(m.group(1)) << int(m.group(2))), text)
+    for old in dict.fromkeys(int(m.group()) for m in _INTEGER.finditer(text)):
+        largest = _largest(_evaluated(text))
+        if old < _SMALLEST_SIZE or largest % old:
+            continue
+        new = _OFFSETS_OF_32_BITS // (largest // old) + _SMALLEST_SIZE + 1
+        for made in (_with_size(text, old, new), _with_first(text, old, new)):
+            call = _evaluated(made)
+            if call is not None and _OFFSETS_OF_32_BITS < _largest(call) <= 2 * _OFFSETS_OF_32_BITS:
+                sizes = [math.prod(spec.shape) * _itemsize(spec.dtype) for spec in _specs((call.args, call.kwargs))]
+                return made, call, sum(sizes) + max(sizes)
+    return None
+
+
+def _largest(call: Call | None) -> int:
+    return max((math.prod(s.shape) for s in _specs((call.args, call.kwargs))), default=0) if call is not None else 0
+
+
+def _itemsize(dtype: str) -> int:
+    digits = re.search(r"\d+", dtype)
+    return max(int(digits.group()) // 8, 1) if digits else 1
 
 
 def elements(call: Call) -> int:
@@ -162,7 +203,9 @@ def _batches(seed: int) -> list[Variation]:
     ]
 
 
-def _boundaries(text: str, most_elements: int | None) -> Iterator[tuple[str, Call]]:
+def _boundaries(
+    text: str, most_elements: int | None, most_derived: int | None = _MOST_DERIVED
+) -> Iterator[tuple[str, Call]]:
     """The line with one of its sizes at a boundary: 1, a small odd number, one less, one more."""
     sizes = list(dict.fromkeys(int(m.group()) for m in _INTEGER.finditer(text)))
     sizes = [size for size in sizes if size >= _SMALLEST_SIZE]
@@ -179,7 +222,7 @@ def _boundaries(text: str, most_elements: int | None) -> Iterator[tuple[str, Cal
             continue
         yield variant, call
         found += 1
-        if found == _MOST_DERIVED:
+        if found == most_derived:
             return
 
 

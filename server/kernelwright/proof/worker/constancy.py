@@ -14,7 +14,7 @@ from kernelwright.proof.worker.tolerance import reduction_length
 from kernelwright.values import Check
 
 
-def outputs_stay(bench: Bench, contender: Contender, first: Variation, second: Variation) -> None:
+def outputs_stay(bench: Bench, contender: Contender, first: Variation, second: Variation, repetitions: int = 1) -> None:
     """Further calls on other data must not overwrite what the first one returned; the same data give the same answer.
 
     Raises Rejected, JobFailed.
@@ -22,14 +22,17 @@ def outputs_stay(bench: Bench, contender: Contender, first: Variation, second: V
     targets, a, b = targets_for(bench, first), make_inputs(bench, first), make_inputs(bench, second)
     like = observe(targets.baseline, a, seed=first.seed)
     aliasing = any(owner for _, owner in like.aliases)
-    before, after, again = contender.call_often(targets, a, b, like, case=first.described, seed=first.seed)
-    if not aliasing and not _same(before, after):
-        detail = "a later call overwrites what the call before returned: the output is a buffer kept between calls"
-        raise Rejected(Check("alias", first.described, False, detail))
-    if _same(before, again):
-        words = "two calls on the same data and seed agree bit for bit"
-    else:
-        words = _not_repeated(bench, targets, a, like, first, before, again)
+    answer: list[torch.Tensor] = []
+    words = f"{'two' if repetitions == 1 else 2 * repetitions} calls on the same data and seed agree bit for bit"
+    for _ in range(repetitions):
+        before, after, again = contender.call_often(targets, a, b, like, case=first.described, seed=first.seed)
+        if not aliasing and not _same(before, after):
+            detail = "a later call overwrites what the call before returned: the output is a buffer kept between calls"
+            raise Rejected(Check("alias", first.described, False, detail))
+        answer = answer or [t.clone() for t in before]  # what is returned are views, until the next request
+        for other in (before, again):
+            if not _same(answer, other):
+                words = _not_repeated(bench, targets, a, like, first, answer, other)
     bench.checks.append(Check("determinism", first.described, True, words))
 
 

@@ -11,14 +11,16 @@ import torch
 from kernelwright.proof.worker.accuracy import judged_closely, settle, too_sensitive
 from kernelwright.proof.worker.arguments import make_inputs
 from kernelwright.proof.worker.bench import Bench, NotAccepted, Rejected, Report, Targets, targets_for
-from kernelwright.proof.worker.cases import INTERPRETER_ELEMENTS, Variation, for_gradients, plan
+from kernelwright.proof.worker.cases import INTERPRETER_ELEMENTS, Variation, for_gradients
 from kernelwright.proof.worker.constancy import outputs_stay
+from kernelwright.proof.worker.effort import SCOPES, variations
 from kernelwright.proof.worker.fan_in import fan_in
 from kernelwright.proof.worker.gradients import compare_gradients
 from kernelwright.proof.worker.grounds import baseline_run, compiles, repeats, takes_views, tells_nothing
 from kernelwright.proof.worker.hosts.contender import Contender
 from kernelwright.proof.worker.inputs import Inputs
 from kernelwright.proof.worker.judge import judge
+from kernelwright.proof.worker.large import compare_large
 from kernelwright.proof.worker.nonfinite import excused
 from kernelwright.proof.worker.observe import Observation, named_state
 from kernelwright.proof.worker.pair import perturbed
@@ -33,30 +35,41 @@ _LOST = (
     ". A NaN in the inputs must stay visible: fmaxf, fminf, tl.max and tl.maximum drop it "
     "(tl.maximum keeps it with propagate_nan=tl.PropagateNan.ALL)"
 )
-SOFT_BUDGET = 40.0  # seconds after which only the most telling variations are still made
 
 
 def verify(bench: Bench, contender: Contender, report: Report) -> None:
     """Make every variation, collecting checks. Raises Rejected, Undecidable, JobFailed."""
     limits = bench.trial.limits
     cap = INTERPRETER_ELEMENTS if bench.interpreted else None
-    variations = plan(bench.trial.workload, seeds=limits.seeds, first_seed=limits.first_seed, most_elements=cap)
+    scope, planned = SCOPES[limits.effort], variations(bench.trial.workload, limits, cap)
     start, left_out = time.monotonic(), 0
-    for number, variation in enumerate(variations):
-        if number >= 2 and time.monotonic() - start > SOFT_BUDGET:
-            left_out = len(variations) - number
+    for number, variation in enumerate(planned):
+        if number >= 2 and time.monotonic() - start > scope.budget:
+            left_out = len(planned) - number
             break
-        report(f"Verifying, case {number + 1} of {len(variations)}: {variation.described}")
+        report(f"Verifying, case {number + 1} of {len(planned)}: {variation.described}")
         examine(bench, contender, variation)
     if left_out:
-        bench.notes.append(f"{left_out} further cases left out after {SOFT_BUDGET:.0f} s")
+        bench.notes.append(f"{left_out} further cases left out after {scope.budget:.0f} s")
     report("Verifying: outputs outlive the next call")
-    outputs_stay(bench, contender, variations[0], variations[1])
-    differentiated = for_gradients(bench.trial.workload, first_seed=limits.first_seed, most_elements=cap)
-    compare_gradients(bench, contender, differentiated, always=False)
+    outputs_stay(bench, contender, planned[0], planned[1], scope.repetitions)
+    if scope.beyond_32_bits:
+        compare_large(bench, report)
     settle(bench)
     bench.checks.append(Check("sandbox", "the candidate's process", True, contender.confinement.sentence))
     bench.checks += summaries(bench)
+
+
+def verify_backward(bench: Bench, contender: Contender, report: Report) -> None:
+    """Gradients. After all timing: a process that has called autograd may be slower ever after. Raises like `verify`."""
+    report("Verifying: gradients")
+    limits, every = bench.trial.limits, SCOPES[bench.trial.limits.effort].all_gradients
+    cap = INTERPRETER_ELEMENTS if bench.interpreted else None
+    calls = for_gradients(bench.trial.workload, first_seed=limits.first_seed, most_elements=cap, every=every)
+    settled = bool(bench.reduced)
+    compare_gradients(bench, contender, calls, always=every)
+    if bench.reduced and not settled:
+        settle(bench)
 
 
 def examine(bench: Bench, contender: Contender, variation: Variation) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from kernelwright.proof.worker.arguments import make_inputs
-from kernelwright.proof.worker.backward import BackwardFailed, NoGradient, gradients
+from kernelwright.proof.worker.backward import BackwardFailed, Flow, NoGradient, gradients
 from kernelwright.proof.worker.bench import Bench, NotAccepted, Rejected, Targets, targets_for
 from kernelwright.proof.worker.cases import Variation
 from kernelwright.proof.worker.hosts.contender import Contender
@@ -60,11 +60,11 @@ def _compare(bench: Bench, contender: Contender, variation: Variation, always: b
         if judged is None:
             return False
         if judged.finding is None or judged.reduced:
-            bench.checks.append(Check(NAME, again.described, True, _named(judged.detail)))
+            bench.checks.append(Check(NAME, again.described, True, _told(judged.detail)))
             bench.reduced += [(again.described, judged)] if judged.reduced else []
             return True
     assert judged.finding is not None
-    raise Rejected(Check(NAME, again.described, False, _named(judged.finding.detail)))
+    raise Rejected(Check(NAME, again.described, False, _told(judged.finding.detail)))
 
 
 def _judged(
@@ -87,26 +87,31 @@ def _judged(
     case, seed = variation.described, variation.seed
     names = [f"input {i}" for i, t in enumerate(inputs.tensors()) if t.requires_grad]
     names += [f"self.{name}" for name in parameters]
+    if not names:
+        raise NotAccepted
     try:
         expected = gradients(targets.baseline, inputs, drawn, parameters, seed=seed)
     except (NoGradient, BackwardFailed) as error:
         raise NotAccepted from error
-    answer = contender.gradients(targets, inputs, cotangents, parameters, expected, case=case, seed=seed)
-    if isinstance(answer, str):
-        if mandatory:
-            detail = f"the workload's inputs require grad, and the candidate has no gradient: {answer}"
-            raise Rejected(Check(NAME, case, False, detail))
-        detail = f"forward only: it cannot train, and gradients are not verified ({answer})"
+    answer = contender.gradients(targets, inputs, cotangents, parameters, expected.tensors, case=case, seed=seed)
+    lacking = answer if isinstance(answer, str) else _unreached(names, expected, answer)
+    if lacking and mandatory:
+        detail = f"the workload's inputs require grad, and the candidate has no gradient: {lacking}"
+        raise Rejected(Check(NAME, case, False, detail))
+    if lacking:
+        detail = f"forward only: it cannot train, and no gradient is verified that it lacks ({lacking})"
         bench.checks.append(Check(NAME, case, True, detail))
+    if isinstance(answer, str):
         return None
-    baseline = Observation(dict(zip(names, expected, strict=True)))
-    candidate = Observation(dict(zip(names, answer, strict=True)))
-    reference = _reference(targets.double, inputs, cotangents, parameters, names, seed)
+    kept = [i for i in range(len(names)) if i in expected.unreached or i not in answer.unreached]
+    baseline, candidate = _named(names, expected.tensors, kept), _named(names, answer.tensors, kept)
+    reference = _reference(targets.double, inputs, cotangents, parameters, seed)
+    reference = _named(names, reference.tensors, kept) if reference is not None else None
     if reference is not None and not agree(reference, baseline):
         raise NotAccepted
     length = max(
-        reduction_length(inputs.tensors(), [], expected),
-        max(c.numel() for c in cotangents.values()) // max(min(g.numel() for g in expected), 1),
+        reduction_length(inputs.tensors(), [], expected.tensors),
+        max(c.numel() for c in cotangents.values()) // max(min(g.numel() for g in expected.tensors), 1),
     )
     judged = judge(reference, baseline, candidate, length, any_layout=True, slack=_SLACK)
     wrong = judged.finding is not None and judged.finding.name in ("values", ACCURACY)
@@ -120,9 +125,8 @@ def _reference(
     inputs: Inputs,
     cotangents: dict[int, torch.Tensor],
     parameters: list[str],
-    names: list[str],
     seed: int,
-) -> Observation | None:
+) -> Flow | None:
     """The fp64 twin's gradients for the same cotangents, None where it has none."""
 
     def leaf(value: Any) -> Any:
@@ -141,9 +145,17 @@ def _reference(
         found = gradients(double, wide, sent, parameters, seed=seed)
     except (NoGradient, BackwardFailed):
         return None
-    if any(one.dtype != torch.float64 for one in found):
-        return None
-    return Observation(dict(zip(names, found, strict=True)))
+    return found if all(one.dtype == torch.float64 for one in found.tensors) else None
+
+
+def _named(names: list[str], tensors: Sequence[torch.Tensor], kept: list[int]) -> Observation:
+    return Observation({names[i]: tensors[i] for i in kept})
+
+
+def _unreached(names: list[str], expected: Flow, answer: Flow) -> str:
+    """Which leaves lack a gradient that the baseline's have, in words; empty for none."""
+    lost = [names[i] for i in answer.unreached if i not in expected.unreached]
+    return f"none reaches {', '.join(lost[:4])}{f' and {len(lost) - 4} more' if len(lost) > 4 else ''}" if lost else ""
 
 
 def _as_close(reference: Observation | None, baseline: Observation, candidate: Observation) -> bool:
@@ -185,5 +197,5 @@ def _too_large(bench: Bench, targets: Targets, inputs: Inputs) -> bool:
     return True
 
 
-def _named(detail: str) -> str:
+def _told(detail: str) -> str:
     return re.sub(r"the output\['(.+?)'\]", r"of \1", detail)

@@ -33,6 +33,7 @@ def verdict_of(bench: Bench | None, trial: Trial, *, failed: Check | None = None
         baseline_error=max(own, default=None),
         how=how(bench) if bench else "",
         share=bench.share if bench else None,
+        effort=trial.limits.effort,
     )
 
 

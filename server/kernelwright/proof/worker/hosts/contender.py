@@ -10,6 +10,7 @@ from typing import TypeVar
 import torch
 
 from kernelwright.proof.worker import outside
+from kernelwright.proof.worker.backward import Flow
 from kernelwright.proof.worker.bench import Bench, Rejected, Targets
 from kernelwright.proof.worker.compare import same_bits
 from kernelwright.proof.worker.failed import JobFailed
@@ -159,7 +160,7 @@ class Contender:
         *,
         case: str,
         seed: int,
-    ) -> list[torch.Tensor] | str:
+    ) -> Flow | str:
         """Those of the inputs that require grad, then of `parameters`, as views; or why there are none, in words."""
         self.construct(targets)
         packed = self._host.pack((inputs.args, inputs.kwargs), dict(cotangents), room=room_for(like))
@@ -169,7 +170,7 @@ class Contender:
         tensors = self._host.read(reply.tensors)
         if len(tensors) != len(like) or not all(isinstance(t, torch.Tensor) for t in tensors):
             raise JobFailed(Failure(FailureKind.CRASHED, "The code's process lost its gradients."))
-        return tensors
+        return Flow(tuple(tensors), reply.unreached)
 
     def arm(
         self,

@@ -234,12 +234,12 @@ def _differentiate(room: Room, request: Differentiate) -> Reply:
     try:
         found = gradients(target, inputs, lambda index, _: sent.get(index), request.parameters, seed=request.seed)
     except NoGradient as lacking:
-        return Gradients((), str(lacking))
+        return Gradients((), lacking=str(lacking))
     except BackwardFailed as failed:
         return Refused(Check("gradient", request.case, False, str(failed)))
-    placed = put(found, _arena(room))
+    placed = put(found.tensors, _arena(room))
     _settle(room)
-    return Gradients(placed)
+    return Gradients(placed, found.unreached)
 
 
 def _arm(room: Room, request: Arm) -> Reply:

@@ -181,9 +181,10 @@ class Often:
 
 @dataclass(frozen=True)
 class Gradients:
-    """Those asked for, inputs first; none where the output carries no gradient, and then why."""
+    """Those asked for, inputs first, zeros where none reaches one; none where the output carries no gradient, and then why."""
 
     tensors: tuple[Sent, ...]
+    unreached: tuple[int, ...] = ()
     lacking: str = ""
 
 

@@ -1,0 +1,128 @@
+"""The levels of effort: what each looks at, and that none but a whole gate stands behind a speedup."""
+
+import dataclasses
+
+import pytest
+
+from kernelwright.proof.jobs import Limits, Trial
+from kernelwright.proof.worker.cases import beyond_32_bits
+from kernelwright.proof.worker.effort import variations
+from kernelwright.proof.worker.failed import JobFailed
+from kernelwright.proof.worker.trial import run_trial
+from kernelwright.source.workload import evaluate
+from kernelwright.values import Case, Effort, Workload, WorkloadSource
+from proof.worker.trials import QUICK as SHORT
+
+LINE = "f(randn(64, 48))"
+FUNCTION = "import torch\n\n\ndef f(x):\n    return torch.softmax(x, dim=1)\n"
+
+
+def workload(line: str = LINE) -> Workload:
+    return Workload(WorkloadSource.LINES, "f", (Case(0, 0, line),))
+
+
+def described(effort: Effort) -> list[str]:
+    return [v.described for v in variations(workload(), Limits(seeds=2, effort=effort), None)]
+
+
+def trial_at(effort: Effort, candidate: str = FUNCTION):
+    limits = dataclasses.replace(SHORT, effort=effort)
+    return run_trial(
+        Trial("/nowhere/k.py", FUNCTION, FUNCTION, candidate, workload(), limits=limits), lambda stage: None
+    )
+
+
+def test_each_level_looks_at_more() -> None:
+    quick, standard, paranoid = (described(effort) for effort in Effort)
+    assert set(quick) < set(standard)
+    assert len(quick) < len(standard) / 2
+    assert len(paranoid) > 1.5 * len(standard)
+    assert {"f(randn(64, 48)), seed 0", "f(randn(64, 48)), seed 3, NaN planted"} <= set(quick)
+    assert {"f(randn(64, 49)), seed 2", "f(randn(65, 48)), seed 2"} <= set(paranoid)
+
+
+def test_without_lines_too() -> None:
+    by_functions = Workload(WorkloadSource.KERNELBENCH, "Model")
+    quick, standard = (variations(by_functions, Limits(effort=e), None) for e in (Effort.QUICK, Effort.STANDARD))
+    assert [v.rows for v in quick if v.poisoned] == [None, 1, 7]
+    assert len(quick) < len(standard) / 2
+
+
+def test_quick_times_nothing() -> None:
+    result = trial_at(Effort.QUICK)
+    assert result.verdict.passed
+    assert result.verdict.effort is Effort.QUICK
+    assert result.measurement is None
+    assert "effort quick" in result.unmeasured
+
+
+def test_paranoid_calls_again_and_again() -> None:
+    odd = FUNCTION.replace("import torch\n", "import torch\n\ncalls = []\n").replace(
+        "return torch.softmax(x, dim=1)",
+        "calls.append(1)\n    return torch.softmax(x, dim=1) + (1e-7 if len(calls) // 28 % 2 else 0.0)",
+    )
+    limits = Limits(threads=1, seeds=2, effort=Effort.PARANOID)
+    job = Trial("/nowhere/k.py", FUNCTION, FUNCTION, odd, workload("f(randn(8, 8))"), measure=False, limits=limits)
+    verdict = run_trial(job, lambda stage: None).verdict
+    (determinism,) = [c for c in verdict.checks if c.name == "determinism"]
+    assert "differ" in determinism.detail
+    assert any(c.name == "gradient" and "input 0" not in c.detail for c in verdict.checks)
+    assert "no case above 2^31 elements (on a GPU only)" in verdict.how
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("f(randn(1 << 20))", "f(randn(2147483665))"),
+        ("f(x=randint(0, 50, 1000003, dtype=int8))", "f(x=randint(0, 50, 2147483665, dtype=int8))"),
+        ("f(randn(8192, 1024), randn(8192, 1024))", "f(randn(2097169, 1024), randn(2097169, 1024))"),
+        ("f(randn(4096, 4096), randn(4096, 4096))", "f(randn(524305, 4096), randn(4096, 4096))"),
+        ("f(n=1<<24, x=randn(n))", "f(n=2147483665, x=randn(n))"),
+        ("f(randn(3, 5))", None),
+    ],
+)
+def test_a_line_beyond_32_bits(line: str, expected: str | None) -> None:
+    found = beyond_32_bits(line)
+    assert (found and found[0]) == expected
+    if found is not None:
+        assert evaluate(found[0]) == found[1]
+        assert found[2] > 1 << 31
+
+
+ADD = """
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def kernel(x, y, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(y + i, tl.load(x + i, mask=i < n) * 3, mask=i < n)
+
+
+def f(x):
+    y = torch.empty_like(x)
+    kernel[(triton.cdiv(x.numel(), 1024),)](x, y, x.numel(), BLOCK=1024)
+    return y
+"""
+
+
+@pytest.mark.gpu
+def test_offsets_of_32_bits_are_refused_on_a_line_of_a_million_elements() -> None:
+    narrow = ADD.replace(".to(tl.int64)", "")
+    lines = workload("f(randint(0, 40, 1 << 20, dtype=int8))")
+    limits = Limits(seeds=2, effort=Effort.PARANOID)
+
+    def ended(candidate: str) -> str:
+        job = Trial("/nowhere/k.py", ADD, ADD, candidate, lines, measure=False, limits=limits)
+        try:
+            verdict = run_trial(job, lambda stage: None).verdict
+        except JobFailed as failed:
+            return str(failed.failure.kind)
+        assert "no case above 2^31 elements" not in verdict.how
+        return verdict.failed_checks[0].name if verdict.failed_checks else str(verdict.status)
+
+    assert ended(ADD.replace("* 3", "* 2 + 0")) == "values"
+    assert ended(ADD.replace("BLOCK=1024", "BLOCK=512").replace("numel(), 1024", "numel(), 512")) == "passed"
+    assert ended(narrow) in ("crashed", "values", "runs")
