@@ -31,7 +31,7 @@ def examine(bench: Bench, contender: Contender, report: Report) -> None:
         before = _baseline(bench, targets, inputs, variation.seed) if trial.promises_kernel else None
     except Rejected as rejected:
         if trial.promises_kernel:
-            detail = f"a call whose kernels are counted {rejected.check.detail}"
+            detail = f"it promises a kernel, and a call whose kernels are counted {rejected.check.detail}"
             raise Rejected(Check(CHECK, variation.described, False, detail)) from rejected
         bench.share = _unknown(bench, f"the call {rejected.check.detail}")
         return
