@@ -31,6 +31,15 @@ def test_a_kernel_and_what_ends_it(baseline: str, candidate: str, check: str) ->
     assert ended_by(function(baseline), function(candidate), "f(randn(40, 48))") == check
 
 
+def test_a_lost_nan_is_told_with_what_keeps_it() -> None:
+    relu, dropping = function("torch.relu(x)"), function("torch.fmax(x, torch.zeros_like(x))")
+    lost, invented = (trial(*pair, "f(randn(8, 8))").verdict.reason for pair in ((relu, dropping), (dropping, relu)))
+    assert "where the baseline has nan" in lost
+    assert "propagate_nan" in lost
+    assert "nan at (0, 0) where the baseline has 0" in invented
+    assert "propagate_nan" not in invented
+
+
 def test_zeros_need_not_be_multiplied() -> None:
     """A product with one-hot rows spreads a NaN through `0 * NaN`; a sum by index does not read what it skips."""
     product = function("F.one_hot(at, 20).to(x.dtype).t() @ x", "x, at")

@@ -132,7 +132,8 @@ def _compare_once(bench: Bench, contender: Contender, variation: Variation, targ
         if judged.finding is not None and not judged.reduced:
             name = "nan-poison" if poisoned else judged.finding.name
             prefix = "with NaN in freshly allocated memory, " if poisoned else ""
-            hint = _LOST if name == "nan-parity" and variation.data in NON_FINITE - INFINITE else ""
+            lost = variation.data in NON_FINITE - INFINITE and "the baseline has nan" in judged.finding.detail
+            hint = _LOST if lost and name == "nan-parity" else ""
             raise Rejected(Check(name, case, False, prefix + judged.finding.detail + hint))
         why = f" ({double})" if isinstance(double, str) and judged.baseline_error is None else ""
         why += f"; accepted: {accepted}" if accepted else ""
