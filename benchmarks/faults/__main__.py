@@ -44,7 +44,7 @@ def main() -> int:
 
 
 async def _run(options: argparse.Namespace, asked: list[Kind], here: set[str], mounts: bool) -> int:
-    house = make(mounts=mounts)
+    house = make(mounts=mounts, limit=options.limit, patience=options.patience)
     outcomes: list[Outcome] = []
     began = time.monotonic()
     try:
@@ -165,6 +165,8 @@ def _options() -> argparse.Namespace:
         "--jobs", type=int, default=1, choices=[1], help="servers at a time: one, which sees all faults"
     )
     parser.add_argument("--only", nargs="*", default=[], help="words that the kinds' groups and names must have")
+    parser.add_argument("--limit", type=float, default=10.0, help="seconds that the server gives a job")
+    parser.add_argument("--patience", type=float, default=3.0, help="seconds after which a person mostly cancels one")
     parser.add_argument("--seconds", type=float, default=0.0, help="inject no fault after so many; 0: no end")
     parser.add_argument("--nice", type=int, default=5, help="how much other programs go first")
     parser.add_argument("--commit", default="", help="what was tested, where this is no checkout")

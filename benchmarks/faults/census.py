@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +12,8 @@ from benchmarks.faults.deeds import SLEEPER
 MARK = "KERNELWRIGHT_FAULTS"  # in the server's environment, so that whatever descends from it can be told
 _CACHE = "torchinductor_"  # torch's own, one for each user, meant to stay
 _LOCK = "lock"  # by which a server's own folder is known to be in use
+_SETTLED = 10.0  # seconds after which a process is taken to have become what it is
+_strangers: set[str] = set()  # numbers of processes that were looked at and are not ours
 _SHM = Path("/dev/shm")
 _GROWTH = 12  # descriptors that a process's libraries may open for themselves while it lives
 _WORKERS = {"run": 2, "judge": 2, "compile": 1}  # at most: one at work and its spare
@@ -35,7 +38,9 @@ class Process:
 
 def processes(mark: str) -> dict[int, Process]:
     """The processes that carry `mark` in their environment or run our sleeper, those that are ending included."""
-    found = (_process(int(name), mark) for name in os.listdir("/proc") if name.isdigit())
+    names = [name for name in os.listdir("/proc") if name.isdigit()]
+    _strangers.intersection_update(names)
+    found = (_process(int(name), mark) for name in names if name not in _strangers)
     return {process.pid: process for process in found if process is not None}
 
 
@@ -142,6 +147,8 @@ def _process(pid: int, mark: str) -> Process | None:
     marked = f"{MARK}={mark}".encode() in variables
     another = not marked and any(variable.startswith(f"{MARK}=".encode()) for variable in variables)
     if another or (not marked and not any(SLEEPER in part for part in command)):
+        if another or (variables and os.stat(f"/proc/{pid}").st_mtime < time.time() - _SETTLED):
+            _strangers.add(str(pid))
         return None
     folder = next((v.partition(b"=")[2].decode() for v in variables if v.startswith(b"TMPDIR=")), "")
     return Process(pid, int(rest[1]), rest[0], tuple(filter(None, command)), marked, folder)

@@ -24,7 +24,6 @@ from kernelwright.journal import open_journal
 from kernelwright.values import Refusal
 from lsp.editor import Editor
 
-SETTINGS = {"threads": 1, "timingBudget": 0.05, "verifyTimeout": 10.0, "captureTimeout": 10.0}
 _SERVER = Path(__file__).parents[2] / "server"  # this tree's, whatever is installed
 _QUIET = 1.2  # seconds after which a server warms up a spare, and a bit
 _PAUSE = 30.0  # seconds that this may take
@@ -50,9 +49,13 @@ def _mount(*arguments: str) -> None:
 
 
 class House:
-    """One server at a time. `mounts`: workspace and temporary folder are small file systems of their own."""
+    """One server at a time. `mounts`: workspace and temporary folder are small file systems of their own.
 
-    def __init__(self, root: Path, *, mounts: bool) -> None:
+    `limit`: seconds that the server gives a job; `patience`: seconds after which a person mostly cancels one.
+    """
+
+    def __init__(self, root: Path, *, mounts: bool, limit: float, patience: float) -> None:
+        self.limit, self.patience = limit, patience
         self.root, self.mounts = root, mounts
         self.workspace, self.tmp = root / "workspace", root / "tmp"
         for folder in (self.workspace, self.tmp):
@@ -71,7 +74,8 @@ class House:
         """A server in an editor that opens the good kernel."""
         client = make_test_lsp_client()
         self.editor = Editor(client, self.workspace)
-        client.set_configuration(SETTINGS, section="kernelwright")
+        limits = {"verifyTimeout": self.limit, "captureTimeout": self.limit}
+        client.set_configuration({"threads": 1, "timingBudget": 0.05, **limits}, section="kernelwright")
         environment = {**os.environ, MARK: self.mark, "TMPDIR": str(self.tmp), "PYTHONPATH": str(_SERVER)}
         log = str(self.root / "server.log")  # a pipe that nobody reads would stop the server once it is full
         script = 'exec "$0" -m kernelwright.lsp 2>>"$1"'
@@ -198,5 +202,5 @@ class House:
         return [f"baseline of {name}" for name, text in self.kept.items() if found.get(name) != text]
 
 
-def make(parent: Path | None = None, *, mounts: bool) -> House:
-    return House(Path(tempfile.mkdtemp(prefix="faults-", dir=parent)), mounts=mounts)
+def make(*, mounts: bool, limit: float, patience: float) -> House:
+    return House(Path(tempfile.mkdtemp(prefix="faults-")), mounts=mounts, limit=limit, patience=patience)

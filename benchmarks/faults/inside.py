@@ -19,7 +19,6 @@ class Role(Enum):
 
 
 _numbers = itertools.count(1)
-_PATIENCE = 3.0  # seconds after which a person cancels, mostly
 
 
 def magic_of(role: Role) -> bytes:
@@ -43,7 +42,7 @@ async def ask_for(house: House, role: Role, text: str, random: Random) -> object
     uri = editor.open(name, text)
     running = asyncio.create_task(editor.command(command, {"uri": uri, "kernel": "faulty", **more}, token=token))
     if random.random() < 0.9:
-        done, _ = await asyncio.wait({running}, timeout=_PATIENCE)
+        done, _ = await asyncio.wait({running}, timeout=house.patience)
         if not done:
             editor.client.window_work_done_progress_cancel(lsp.WorkDoneProgressCancelParams(token))
     answer = await running

@@ -199,7 +199,7 @@ async def _until(condition: Callable[[], object], seconds: float = _PATIENCE) ->
     while not condition():
         if asyncio.get_running_loop().time() > end:
             return False
-        await asyncio.sleep(0.01)
+        await asyncio.sleep(0.05)
     return True
 
 

@@ -114,7 +114,7 @@ async def _settled(house: House) -> tuple[list[str], float]:
     """What is left once it does not change for the better any more, and the seconds that it took."""
     began = time.monotonic()
     while (left := house.census.left()) and time.monotonic() - began < LIMIT:
-        await asyncio.sleep(0.02)
+        await asyncio.sleep(0.05)
     return left, time.monotonic() - began
 
 

@@ -118,6 +118,8 @@ class Workers:
                 pass
         if isinstance(job, Compile):
             return await self._in_turn(self._compiling, "compile", job, timeout, report, priority)
+        if isinstance(job, Trial) and self._device is None:
+            self._judging.prepare()
         device = await self._probe()
         if isinstance(device, Failure):
             return device

@@ -56,6 +56,12 @@ class Station:
         report("starting the worker")
         return await self._start()
 
+    def prepare(self) -> None:
+        """Start a process for a job that comes soon, beside what has to be done before it."""
+        if self._idle is None and self._spare is None:
+            self._spare_began = True
+            self._spare = _unwatched(asyncio.create_task(self._start()))
+
     async def give_back(self, process: WorkerProcess, healthy: bool) -> None:
         """After the job: keep a healthy process, end any other and wait for its end; warm up a spare."""
         if healthy and process.alive:
@@ -102,9 +108,7 @@ class Station:
             return
         if self._spare is None:
             self._spare_began = False
-            self._spare = asyncio.create_task(self._begin_spare())
-            # Its failure is told when somebody takes it; until then it is nobody's.
-            self._spare.add_done_callback(lambda task: task.cancelled() or task.exception())
+            self._spare = _unwatched(asyncio.create_task(self._begin_spare()))
         elif self._spare.done():
             self._spare.result().resume()
 
@@ -173,6 +177,12 @@ def environment(role: str, keep: Collection[str] = ()) -> dict[str, str]:
         # Threads that spin after their work in one process would take the cores from the process that is timed next.
         variables["OMP_WAIT_POLICY"] = "PASSIVE"
     return variables
+
+
+def _unwatched(task: asyncio.Task[WorkerProcess]) -> asyncio.Task[WorkerProcess]:
+    """Its failure is told when somebody takes it; until then it is nobody's."""
+    task.add_done_callback(lambda task: task.cancelled() or task.exception())
+    return task
 
 
 def _usable(task: asyncio.Task[WorkerProcess]) -> bool:

@@ -18,6 +18,7 @@ from pathlib import Path
 from kernelwright.proof.worker import lifetime, processes
 
 _ASK = struct.Struct(">c")
+_PING, _PONG = b"p", -2
 _FORK_LIMIT = 20.0  # seconds
 _STATUS = struct.Struct(">ii")  # pid, wait status
 
@@ -77,6 +78,21 @@ class Zygote:
             self._ended[number] = status
         return os.waitstatus_to_exitcode(self._ended.pop(pid))
 
+    def answers(self, seconds: float = 1.0) -> bool:
+        """Whether it lives and listens: one that was just killed looks alive for a moment."""
+        if processes.state(self._pid) in processes.OVER_OR_STOPPED:
+            return False
+        try:
+            self._control.sendall(_PING)
+            while select.select([self._control], [], [], seconds)[0]:
+                number, status = self._next()
+                if status == _PONG:
+                    return True
+                self._ended[number] = status
+        except OSError:
+            pass
+        return False
+
     def close(self) -> None:
         with contextlib.suppress(OSError):
             self._control.close()
@@ -127,8 +143,8 @@ def zygote() -> Zygote:
 
 
 def is_there() -> bool:
-    """Whether this process's zygote lives and is not stopped; also where none was made yet."""
-    return _here is None or processes.state(_here._pid) not in processes.OVER_OR_STOPPED
+    """Whether this process's zygote answers; also where none was made yet."""
+    return _here is None or _here.answers()
 
 
 def serve(control: socket.socket, parent: int) -> None:
@@ -150,6 +166,9 @@ def serve(control: socket.socket, parent: int) -> None:
                 return
             if not asked:
                 return
+            if asked == _PING:
+                control.sendall(_STATUS.pack(0, _PONG))
+                continue
             _fork_host(control, descriptors[0], descriptors[1], (reading, waking))
 
 
