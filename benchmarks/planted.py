@@ -7,12 +7,12 @@ be seen as slower, with the plant in the baseline as faster, each in turn. Runs 
 import argparse
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 
 from benchmarks import trials
 from benchmarks.aa import median
 from benchmarks.long_run import calibrated, of_size, times_longer
-from benchmarks.records import Pair, read
+from benchmarks.records import Pair, Plant, append, plants
 from benchmarks.subjects import Subject, Wanted, named
 
 from kernelwright.proof.worker.statistics import Ratio
@@ -104,33 +104,40 @@ class Planter:
 
     def __init__(self, options: argparse.Namespace) -> None:
         self._options = options
-        self._known: dict[tuple[str, Subject, float], Wanted | None] = {}
-        for run, pairs in read(options.append):
-            for p in pairs:
-                one = Subject(p.kind, p.target_ms, p.call, p.repeats)
-                self._known[run.device.name, one, abs(p.plant)] = Wanted(one, abs(p.plant), p.extra, p.true)
+        self._known = {(p.device, p.kind, p.target_ms, p.call, p.repeats, p.aimed): p for p in plants(options.append)}
 
     def __call__(self, subject: Subject, plant: float, device: Device) -> Wanted | None:
-        key = device.name, subject, abs(plant)
+        """The trial with this plant; None where there is no such plant."""
+        key = device.name, subject.kind, subject.target_ms, subject.call, subject.repeats, abs(plant)
         if key not in self._known:
-            self._known[key] = self._sized(subject, abs(plant), "cuda" if device.is_gpu else "cpu")
+            self._known[key] = self._sized(subject, abs(plant), device)
         known = self._known[key]
-        return None if known is None else replace(known, plant=plant)
+        return Wanted(subject, plant, known.extra, known.true) if known.fits else None
 
-    def _sized(self, subject: Subject, plant: float, device: str) -> Wanted | None:
-        options = self._options
+    def _sized(self, subject: Subject, plant: float, device: Device) -> Plant:
+        options, where = self._options, "cuda" if device.is_gpu else "cpu"
 
         def measured(extra: float) -> Ratio:
-            return times_longer(subject, extra, seconds=options.long_run, threads=options.threads, device=device)
+            return times_longer(subject, extra, seconds=options.long_run, threads=options.threads, device=where)
 
         extra, true = calibrated(plant, measured)
-        fits = of_size(plant, true.value, _SLACK)
+        found = Plant(
+            device.name,
+            **asdict(subject),
+            aimed=plant,
+            extra=extra,
+            true=true.value,
+            low=true.low,
+            high=true.high,
+            fits=of_size(plant, true.value, _SLACK),
+        )
+        append(options.append, found)
         print(
             f"{subject.name}: {extra:.2%} more work takes {true.value - 1:.2%} longer ({true.low - 1:.2%} to "
-            f"{true.high - 1:.2%})" + ("" if fits else f"; there is no plant of {plant:.0%} here"),
+            f"{true.high - 1:.2%})" + ("" if found.fits else f"; there is no plant of {plant:.0%} here"),
             flush=True,
         )
-        return Wanted(subject, plant, extra, true.value) if fits else None
+        return found
 
 
 if __name__ == "__main__":

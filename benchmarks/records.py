@@ -56,6 +56,26 @@ class Pair:
 
 
 @dataclass(frozen=True)
+class Plant:
+    """What a long run said of one plant: with `extra` more work a call takes `true` times as long (95 % interval).
+
+    `fits`: that is near enough to 1 + `aimed`.
+    """
+
+    device: str
+    kind: str
+    target_ms: float
+    call: str
+    repeats: int
+    aimed: float
+    extra: float
+    true: float
+    low: float
+    high: float
+    fits: bool
+
+
+@dataclass(frozen=True)
 class Run:
     """Under which conditions the pairs that follow it in the file were made."""
 
@@ -108,7 +128,7 @@ def pair_of(wanted: Wanted, answer: Answer, seconds: float) -> Pair:
     )
 
 
-def append(file: Path, value: Run | Pair) -> None:
+def append(file: Path, value: Run | Pair | Plant) -> None:
     file.parent.mkdir(parents=True, exist_ok=True)
     with file.open("a", encoding="utf-8") as out:
         out.write(json.dumps(wire.encode(value)) + "\n")
@@ -116,18 +136,23 @@ def append(file: Path, value: Run | Pair) -> None:
 
 def read(file: Path) -> list[tuple[Run, list[Pair]]]:
     """The runs in the file with their pairs. A last line that was cut off is left out."""
-    if not file.exists():
-        return []
     found: list[tuple[Run, list[Pair]]] = []
-    for line in file.read_text(encoding="utf-8").splitlines():
-        if not line.endswith("}"):
-            continue
-        value = json.loads(line)
+    for value in _values(file):
         if value["$"] == Run.__name__:
             found.append((wire.decode(Run, value), []))
-        else:
+        elif value["$"] == Pair.__name__:
             found[-1][1].append(wire.decode(Pair, value))
     return found
+
+
+def plants(file: Path) -> list[Plant]:
+    """The plants in the file."""
+    return [wire.decode(Plant, value) for value in _values(file) if value["$"] == Plant.__name__]
+
+
+def _values(file: Path) -> list[dict[str, Any]]:
+    lines = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
+    return [json.loads(line) for line in lines if line.endswith("}")]
 
 
 def alike(found: Sequence[tuple[Run, list[Pair]]], run: Run) -> list[Pair]:
@@ -135,7 +160,9 @@ def alike(found: Sequence[tuple[Run, list[Pair]]], run: Run) -> list[Pair]:
     return [pair for other, pairs in found if other.alike(run) for pair in pairs]
 
 
-def result(benchmark: str, found: Sequence[tuple[Run, list[Pair]]], rows: object) -> dict[str, object]:
+def result(
+    benchmark: str, found: Sequence[tuple[Run, list[Pair]]], rows: object, sized: Sequence[Plant]
+) -> dict[str, object]:
     """What is kept in benchmarks/results: of the last run and those like it."""
     last = found[-1][0]
     return {
@@ -147,5 +174,6 @@ def result(benchmark: str, found: Sequence[tuple[Run, list[Pair]]], rows: object
         "gate": last.gate,
         "settings": dict(last.settings),
         "rows": rows,
+        "plants": [wire.encode(plant) for plant in sized if plant.device == last.device.name],
         "pairs": [wire.encode(pair) for pair in alike(found, last)],
     }

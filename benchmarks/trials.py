@@ -4,17 +4,18 @@ import argparse
 import asyncio
 import collections
 import importlib.metadata
+import itertools
 import json
 import platform
 import sys
 import time
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar
 
 from benchmarks.mutants.store import gate_digest
-from benchmarks.records import Pair, Run, alike, append, pair_of, read, result
+from benchmarks.records import Pair, Run, alike, append, pair_of, plants, read, result
 from benchmarks.subjects import Subject, Wanted, kinds_on, log_spaced, subjects
 
 from kernelwright.proof.client import Workers
@@ -38,7 +39,7 @@ class NoDevice(Exception):
 def main(
     name: str,
     options: argparse.Namespace,
-    plants: Sequence[float],
+    aims: Sequence[float],
     plant: Plant,
     table: Callable[[Sequence[Pair]], str],
     rows: Callable[[Sequence[Pair]], object],
@@ -49,7 +50,7 @@ def main(
     """
     try:
         if options.pairs:
-            asyncio.run(_run(options, plants, plant))
+            asyncio.run(_run(options, aims, plant))
     except NoDevice as none:
         print(none, file=sys.stderr)
         return 2
@@ -59,7 +60,8 @@ def main(
         print(f"There are no pairs in {options.append}.", file=sys.stderr)
         return 2
     if options.out:
-        options.out.write_text(json.dumps(result(name, found, rows(pairs)), indent=1) + "\n", encoding="utf-8")
+        whole = result(name, found, rows(pairs), plants(options.append))
+        options.out.write_text(json.dumps(whole, indent=1) + "\n", encoding="utf-8")
     others = sum(len(of) for _, of in found) - len(pairs)
     if others:
         print(f"{others} pairs of another gate, device or setting are left out.")
@@ -67,7 +69,7 @@ def main(
     return 0
 
 
-async def _run(options: argparse.Namespace, plants: Sequence[float], plant: Plant) -> None:
+async def _run(options: argparse.Namespace, aims: Sequence[float], plant: Plant) -> None:
     stations = [Workers() for _ in range(options.jobs)]
     try:
         device = await stations[0].device()
@@ -78,11 +80,11 @@ async def _run(options: argparse.Namespace, plants: Sequence[float], plant: Plan
         append(options.append, run)
         sizes = log_spaced(options.shortest, options.longest, options.sizes)
         kernels = subjects(options.kinds or kinds_on(device), sizes, device)
-        cells = [(one, of) for of in plants for one in kernels]
+        cells = [(one, of) for of in aims for one in kernels]
         tried = collections.Counter((p.kind, p.target_ms, p.plant) for p in known)
         counts = {cell: tried[cell[0].kind, cell[0].target_ms, cell[1]] for cell in cells}
-        trials = in_time(least_tried(counts, options.pairs), options.seconds_limit)
-        pending = (made for subject, of in trials if (made := plant(subject, of, device)) is not None)
+        wanted = least_tried(counts, lambda cell: plant(*cell, device))
+        pending = itertools.islice(in_time(wanted, options.seconds_limit), options.pairs)
         await make(pending, stations, options, lambda pair: told(pair, options.append))
     finally:
         await asyncio.gather(*(workers.close() for workers in stations))
@@ -119,13 +121,20 @@ async def make(
     await asyncio.gather(*(serve(workers) for workers in stations))
 
 
-def least_tried(tried: dict[H, int], most: int) -> Iterator[H]:
-    """`most` trials, each time of the first of those that were tried least; `tried` says how often so far."""
+def least_tried(tried: Mapping[H, int], make: Callable[[H], T | None]) -> Iterator[T]:
+    """Trials without end, each time of the first of those that were tried least; `tried` says how often so far.
+
+    What `make` makes nothing of is not tried again.
+    """
     counts = dict(tried)
-    for _ in range(most if counts else 0):
+    while counts:
         chosen = min(counts, key=counts.__getitem__)
+        made = make(chosen)
+        if made is None:
+            del counts[chosen]
+            continue
         counts[chosen] += 1
-        yield chosen
+        yield made
 
 
 def in_time(pending: Iterator[T], seconds: float, now: Callable[[], float] = time.monotonic) -> Iterator[T]:

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from benchmarks.records import Pair, Run, alike, append, pair_of, read, result
+from benchmarks.records import Pair, Plant, Run, alike, append, pair_of, plants, read, result
 from benchmarks.subjects import Subject, Wanted
 
 from kernelwright.proof.jobs import TrialResult
@@ -55,14 +55,16 @@ def test_runs_add_up_where_they_are_alike(tmp_path: Path) -> None:
     file = tmp_path / "folder" / "pairs.jsonl"
     other = Run("2026-01-02", RUN.device, RUN.versions, "another gate", RUN.settings)
     later = Run("2026-01-03", RUN.device, RUN.versions, RUN.gate, RUN.settings)
-    for value in (RUN, PAIR, other, PAIR, PAIR, later, PAIR):
+    plant = Plant("a CPU", "matmul", 0.1, "f(randn(8))", 1, 0.02, 0.01, 1.02, 1.01, 1.03, True)
+    for value in (RUN, PAIR, other, PAIR, plant, PAIR, later, PAIR):
         append(file, value)
     with file.open("a") as cut:
         cut.write('{"$": "Pair", "kind')
     found = read(file)
+    assert plants(file) == [plant]
     assert [len(pairs) for _, pairs in found] == [1, 2, 1]
     assert alike(found, later) == [PAIR, PAIR]
-    assert result("aa", found, [])["dates"] == ["2026-01-01", "2026-01-03"]
+    assert result("aa", found, [], [plant])["dates"] == ["2026-01-01", "2026-01-03"]
 
 
 def test_there_is_nothing_in_no_file(tmp_path: Path) -> None:

@@ -75,6 +75,12 @@ def test_a_plant_is_sized_until_it_fits() -> None:
     assert of_size(-0.05, true.value, 0.1)
 
 
+def test_a_plant_is_sized_beside_a_launch_that_costs_something_itself() -> None:
+    extra, true = calibrated(0.05, lambda extra: Ratio(1.03 + extra, 1.0, 2.0))
+    assert extra == pytest.approx(0.02)
+    assert true.value == pytest.approx(1.05)
+
+
 def test_of_plants_that_do_not_fit_the_nearest_is_taken() -> None:
     _, true = calibrated(0.02, lambda extra: Ratio(1.1 + extra, 1.0, 2.0))  # a launch alone takes a tenth
     assert true.value == pytest.approx(1.1, abs=0.01)
