@@ -104,6 +104,7 @@ def test_the_pair_passes_the_gate() -> None:
             together(text, follower, label),
             Workload(WorkloadSource.KERNELBENCH, "Model"),
             limits=Limits(threads=1, seeds=2),
+            promises_kernel=True,
         )
         for text, follower, label in PAIRS.values()
     ]
