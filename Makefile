@@ -19,8 +19,9 @@ lint: $(READY) node_modules/.ready
 	$(BIN)/ruff format --check .
 	npm run --silent lint
 
-docs: $(READY)
+docs: $(READY) node_modules/.ready
 	$(BIN)/python -m kernelwright.cli.docs
+	npm run --silent generate -w vscode-client
 
 bench: $(READY)
 	$(BIN)/python benchmarks/server_start.py

@@ -4,35 +4,40 @@ import { fileURLToPath } from "node:url";
 import { build, context } from "esbuild";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
+const minify = process.argv.includes("--minify");
 const shared = { absWorkingDir: root, bundle: true, platform: "node", target: "node20", logLevel: "warning" };
 
-const extension = {
+// Two files: the entry, which every Python file pays for, and the rest, which is read with the first kernel.
+export const extension = {
   ...shared,
-  entryPoints: ["src/extension.ts"],
-  outfile: "dist/extension.js",
+  entryPoints: ["src/extension.ts", "src/full.ts"],
+  outdir: "dist",
   format: "cjs",
-  external: ["vscode"],
-  minify: process.argv.includes("--minify"),
-  sourcemap: process.argv.includes("--minify") ? false : "linked",
+  external: ["vscode", "./full"],
+  supported: { "dynamic-import": false }, // the other file is CommonJS: it is required, not imported
+  minify,
+  sourcemap: minify ? false : "linked",
 };
 
 // What a unit test reaches may not need the editor, so `vscode` is not external here: importing it fails the build.
-const tests = () => ({
-  ...shared,
-  entryPoints: readdirSync(`${root}/tests/unit`)
-    .filter((name) => name.endsWith(".test.ts"))
-    .map((name) => `tests/unit/${name}`),
-  outdir: "dist/tests",
-  format: "esm",
-  outExtension: { ".js": ".mjs" },
-  sourcemap: "inline",
-});
-
-if (process.argv.includes("--tests")) {
-  rmSync(`${root}/dist/tests`, { recursive: true, force: true });
-  await build(tests());
-} else if (process.argv.includes("--watch")) {
-  await (await context(extension)).watch();
-} else {
-  await build(extension);
+function tests() {
+  return {
+    ...shared,
+    entryPoints: readdirSync(`${root}/tests/unit`)
+      .filter((name) => name.endsWith(".test.ts"))
+      .map((name) => `tests/unit/${name}`),
+    outdir: "dist/tests",
+    format: "esm",
+    outExtension: { ".js": ".mjs" },
+    sourcemap: "inline",
+  };
 }
+
+async function main() {
+  if (process.argv.includes("--watch")) return (await context(extension)).watch();
+  if (!process.argv.includes("--tests")) return build(extension);
+  rmSync(`${root}/dist/tests`, { recursive: true, force: true });
+  return build(tests());
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) await main();

@@ -5,6 +5,7 @@ import type { Supervisor } from "./client/supervisor";
 import type { ServerFinder } from "./environment/server";
 import type { KernelsTree } from "./views/kernels/tree";
 import type { Pages } from "./views/pages";
+import type { Reports } from "./views/report/panel";
 
 export interface App {
   readonly context: vscode.ExtensionContext;
@@ -15,6 +16,7 @@ export interface App {
   readonly jobs: Jobs;
   readonly pages: Pages;
   readonly kernels: KernelsTree;
+  readonly reports: Reports;
 }
 
 /** Handlers by the ids of `contributes.commands`. */

@@ -1,6 +1,6 @@
 /**
  * The extension's entry. Python files are common and kernels are rare: what is done here for every Python file is a
- * regular expression over its text; the client library is loaded with the first file that has something for it.
+ * regular expression over its text; `full`, a bundle of its own, is loaded with the first file that has something for it.
  */
 import * as vscode from "vscode";
 import type { Loaded } from "./app";

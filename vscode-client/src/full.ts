@@ -10,6 +10,7 @@ import { logChannel, TraceChannel } from "./logging/channels";
 import { SECTION } from "./settings";
 import { KernelsTree } from "./views/kernels/tree";
 import { Pages } from "./views/pages";
+import { Reports } from "./views/report/panel";
 import { statusItems } from "./views/status";
 
 export function start(context: vscode.ExtensionContext): Loaded {
@@ -19,8 +20,9 @@ export function start(context: vscode.ExtensionContext): Loaded {
   const supervisor = new Supervisor(finder, { log, trace });
   const jobs = new Jobs();
   const kernels = new KernelsTree(supervisor, jobs, log);
-  const app: App = { context, log, trace, finder, supervisor, jobs, pages: new Pages(), kernels };
-  context.subscriptions.push(log, trace, app.pages, jobs, supervisor, kernels, ...statusItems(app));
+  const reports = new Reports(kernels);
+  const app: App = { context, log, trace, finder, supervisor, jobs, pages: new Pages(), kernels, reports };
+  context.subscriptions.push(log, trace, app.pages, jobs, supervisor, kernels, reports, ...statusItems(app));
   watch(app);
   return { app, commands: commandsOf(app) };
 }

@@ -34,16 +34,14 @@ export class Supervisor implements vscode.Disposable {
   /** The running client, started if need be; undefined when there is no server to start, which was then said. */
   ensure(): Promise<LanguageClient | undefined> {
     if (this.current.is === "running") return Promise.resolve(this.client);
-    this.starting ??= this.start(this.finder.find(), true).finally(() => (this.starting = undefined));
-    return this.starting;
+    return this.starting ?? this.begin(this.start(this.finder.find()));
   }
 
   async restart(located?: Located): Promise<void> {
     await this.stop();
     this.crashes = backoff();
     const found = located ? Promise.resolve(located) : this.finder.find();
-    this.starting = this.start(found, true).finally(() => (this.starting = undefined));
-    await this.starting;
+    await this.begin(this.start(found));
   }
 
   async stop(): Promise<void> {
@@ -62,12 +60,21 @@ export class Supervisor implements vscode.Disposable {
     return stopped;
   }
 
-  private async start(finding: Promise<Located>, offer: boolean): Promise<LanguageClient | undefined> {
+  /** Remembers a start under way, so that whoever needs the server waits for it instead of starting another. */
+  private begin(start: Promise<LanguageClient | undefined>): Promise<LanguageClient | undefined> {
+    const mine = start.finally(() => {
+      if (this.starting === mine) this.starting = undefined;
+    });
+    this.starting = mine;
+    return mine;
+  }
+
+  private async start(finding: Promise<Located>): Promise<LanguageClient | undefined> {
     const generation = ++this.generation;
     this.set({ is: "looking" });
     let located = await finding;
     if (generation !== this.generation) return undefined;
-    if (located.launch === undefined && offer) {
+    if (located.launch === undefined) {
       this.set({ is: "missing" });
       located = await this.finder.offer();
     }
@@ -121,7 +128,7 @@ export class Supervisor implements vscode.Disposable {
     this.set({ is: "restarting", seconds: wait / 1000 });
     this.waiting = setTimeout(() => {
       if (generation !== this.generation) return;
-      this.starting = this.connect(launch, interpreter, generation).finally(() => (this.starting = undefined));
+      void this.begin(this.connect(launch, interpreter, generation));
     }, wait);
   }
 

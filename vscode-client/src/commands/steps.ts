@@ -18,6 +18,7 @@ export function stepCommands(app: App): Commands {
     "kernelwright.revertToBaseline": (node) => isKernel(node) && toBaseline(app, node),
     "kernelwright.reverify": (node) => again(app, node),
     "kernelwright.copyNumbers": (node) => isStep(node) && vscode.env.clipboard.writeText(figures(node)),
+    "kernelwright.showReport": (node) => report(app, node),
     "kernelwright.refreshKernels": () => app.kernels.refresh(),
   };
 }
@@ -51,6 +52,20 @@ async function again(app: App, node: unknown): Promise<unknown> {
   if (about === undefined) return undefined;
   await vscode.workspace.openTextDocument(vscode.Uri.parse(about.uri, true));
   return ask(app, MEASURE, about);
+}
+
+/** Of the kernel in the view, or of the one at the cursor: the last that begins above it. */
+async function report(app: App, node: unknown): Promise<void> {
+  const kernel = isKernel(node) ? node : await atCursor(app);
+  if (kernel !== undefined) app.reports.show(kernel);
+  else void vscode.window.showInformationMessage("There is no kernel at the cursor.");
+}
+
+async function atCursor(app: App): Promise<KernelNode | undefined> {
+  const editor = vscode.window.activeTextEditor;
+  if (editor === undefined || (await app.supervisor.ensure()) === undefined) return undefined;
+  const kernels = await app.kernels.kernels(editor.document.uri.toString());
+  return kernels.findLast((kernel) => kernel.line <= editor.selection.active.line) ?? kernels[0];
 }
 
 function isStep(node: unknown): node is StepNode {

@@ -22,7 +22,7 @@ interface PythonApi {
 /** Undefined when no extension selects one, there is no virtual environment in the folder and no `python3` on the path. */
 export async function selectedInterpreter(resource: vscode.Uri | undefined): Promise<string | undefined> {
   const scope = resource ?? vscode.workspace.workspaceFolders?.[0]?.uri;
-  return (await fromEnvironments(scope)) ?? (await fromPython(scope)) ?? inFolder(scope) ?? onPath();
+  return (await fromEnvironments(scope)) ?? (await fromPython(scope)) ?? inFolder(scope) ?? systemInterpreter();
 }
 
 /** Fires when another interpreter is selected. Does not activate an extension for it. */
@@ -66,7 +66,8 @@ function inFolder(scope: vscode.Uri | undefined): string | undefined {
   return environments.find((python) => existsSync(python));
 }
 
-function onPath(): string | undefined {
+/** The first Python on the path: no part of any workspace. */
+export function systemInterpreter(): string | undefined {
   const names = process.platform === "win32" ? ["python.exe"] : ["python3", "python"];
   const folders = (process.env["PATH"] ?? "").split(path.delimiter).filter(Boolean);
   return folders.flatMap((folder) => names.map((name) => path.join(folder, name))).find((file) => existsSync(file));

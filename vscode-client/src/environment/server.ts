@@ -3,9 +3,10 @@ import path from "node:path";
 import * as vscode from "vscode";
 import { pathSetting } from "../settings";
 import type { Located } from "./candidates";
-import { selectedInterpreter } from "./interpreter";
+import { selectedInterpreter, systemInterpreter } from "./interpreter";
 import { locate } from "./locate";
 import { bundledWheel, makeManaged, managedPython, type Managed } from "./managed";
+import { probe } from "./probe";
 
 const CONSENT = "kernelwright.managedEnvironment";
 const MAKE = "Create Environment";
@@ -33,8 +34,14 @@ export class ServerFinder {
 
   /** Asks once; makes the environment if the person agrees, now or in an earlier version. */
   async offer(): Promise<Located> {
-    const managed = await this.managed();
-    if (managed === undefined || pathSetting("server.path")) return this.located;
+    const wrong = this.located.looks.find((look) => look.source === "setting" && !look.found);
+    if (wrong !== undefined) {
+      void vscode.window.showErrorMessage(
+        `There is no server at kernelwright.server.path. ${wrong.where}: ${wrong.detail}`,
+      );
+      return this.located;
+    }
+    if ((await this.managed()) === undefined) return this.located;
     if (!this.context.globalState.get<boolean>(CONSENT) && !(await this.agreed())) return this.located;
     return this.make();
   }
@@ -47,7 +54,7 @@ export class ServerFinder {
       return this.located;
     }
     await this.context.globalState.update(CONSENT, true);
-    const base = this.located.interpreter ?? (await selectedInterpreter(undefined));
+    const base = this.located.interpreter ?? systemInterpreter();
     if (base === undefined) {
       void vscode.window.showErrorMessage("There is no Python 3.11 or newer to make Kernelwright's environment with.");
       return this.located;
@@ -64,6 +71,8 @@ export class ServerFinder {
 
   private async made(managed: Managed, base: string): Promise<string | undefined> {
     if ((await managedPython(managed)) !== undefined) return undefined;
+    const usable = await probe(base);
+    if (typeof usable === "string") return usable;
     const title = "Kernelwright: creating the server's environment";
     const location = vscode.ProgressLocation.Notification;
     return vscode.window.withProgress({ location, title, cancellable: true }, async (progress, token) => {

@@ -21,7 +21,7 @@ const here = fileURLToPath(new URL(".", import.meta.url));
 const client = path.join(here, "../..");
 const repository = path.join(client, "..");
 const cache = process.env.XDG_CACHE_HOME ?? path.join(os.homedir(), ".cache");
-const home = process.env.KERNELWRIGHT_CODE_SERVER ?? path.join(cache, "kernelwright", "code-server-4.100.3");
+export const home = process.env.KERNELWRIGHT_CODE_SERVER ?? path.join(cache, "kernelwright", "code-server-4.100.3");
 const entry = path.join(home, "node_modules/code-server/out/node/entry.js");
 const PATIENCE_MS = Number(process.env.PATIENCE_MS ?? 90_000); // for a worker that imports torch on a busy machine
 
@@ -117,7 +117,8 @@ export function steps(editor) {
         const { page, root } = editor();
         const shot = path.join(root, `${name.replace(/\W+/g, "-")}.png`);
         await page.screenshot({ path: shot });
-        throw new Error(`${error.message}\nscreenshot: ${shot}`, { cause: error });
+        error.stack += `\nscreenshot: ${shot}`;
+        throw error;
       }
     });
 }

@@ -79,6 +79,6 @@ export function person(page) {
     },
 
     notification: (pattern) => seen(".notifications-toasts .notification-list-item", pattern),
-    gone: (selector) => page.waitForFunction((where) => !globalThis.document.querySelector(where), selector),
+    notified: (pattern) => page.locator(".notifications-toasts .notification-list-item").filter({ hasText: pattern }),
   };
 }

@@ -20,6 +20,7 @@ step("the lens takes a step, with progress, and its evidence is at the kernel", 
   await editor.openFile("energy.py");
   await (await me.lens(/Optimize kernel/)).click();
   await me.notification(/Optimize Energy/);
+  await editor.page.waitForSelector(".squiggly-info, .squiggly-warning");
   await me.hover("class Energy", /Last result: (Verified: .* faster than baseline|Reassociate was not kept)/);
 });
 
@@ -29,6 +30,6 @@ step("a job that is cancelled changes nothing", async () => {
   await (await me.lens(/Optimize kernel/)).click();
   await me.notification(/Optimize slow/);
   await editor.page.locator(".notifications-toasts .monaco-button", { hasText: "Cancel" }).click();
-  await me.gone(".notifications-toasts .notification-list-item");
+  await me.notified(/Optimize slow/).waitFor({ state: "hidden" });
   assert.equal(await me.text(), text);
 });
