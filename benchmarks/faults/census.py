@@ -27,6 +27,7 @@ class Process:
     command: tuple[str, ...]
     marked: bool
     folder: str = ""  # its TMPDIR when it was started
+    started: int = 0  # in ticks since the machine was
 
     @property
     def role(self) -> str:
@@ -151,4 +152,4 @@ def _process(pid: int, mark: str) -> Process | None:
             _strangers.add(str(pid))
         return None
     folder = next((v.partition(b"=")[2].decode() for v in variables if v.startswith(b"TMPDIR=")), "")
-    return Process(pid, int(rest[1]), rest[0], tuple(filter(None, command)), marked, folder)
+    return Process(pid, int(rest[1]), rest[0], tuple(filter(None, command)), marked, folder, int(rest[19]))

@@ -25,8 +25,7 @@ from kernelwright.values import Refusal
 from lsp.editor import Editor
 
 _SERVER = Path(__file__).parents[2] / "server"  # this tree's, whatever is installed
-_QUIET = 1.2  # seconds after which a server warms up a spare, and a bit
-_PAUSE = 30.0  # seconds that this may take
+_PAUSE = 15.0  # seconds that this may take
 _NEW_MOUNTS = 0x20000  # CLONE_NEWNS
 _SIZE = "48m"
 
@@ -65,13 +64,15 @@ class House:
         self.mark = uuid.uuid4().hex
         self.kept: dict[str, str] = {}  # baselines that the server has acknowledged
         self.round = 0
-        self._warm: set[int] = set()
         self.mend: list[Callable[[], object]] = []  # what undoes a fault of the surroundings
 
     # The server
 
     async def start(self) -> None:
         """A server in an editor that opens the good kernel."""
+        self._warm: set[int] = set()  # the workers after the last pause, and which of them were judges
+        self._judges: set[int] = set()
+        self._lost_judge = False
         client = make_test_lsp_client()
         self.editor = Editor(client, self.workspace)
         limits = {"verifyTimeout": self.limit, "captureTimeout": self.limit}
@@ -101,15 +102,18 @@ class House:
 
     async def warm(self) -> None:
         """Where workers were lost, a person's pause: until those are ready that a server starts when nothing else is to do."""
-        if self._pids() == self._warm:
+        pids = self._pids()
+        if pids == self._warm:
             return
-        await asyncio.sleep(_QUIET)
+        self._lost_judge |= bool(self._judges - {judge.pid for judge in self.workers("judge")})
+        judges = 2 if self._lost_judge else 1  # a server keeps a spare judge once it has lost one
         end = time.monotonic() + _PAUSE
         calm = 0
-        while calm < 3 and time.monotonic() < end:
-            await asyncio.sleep(0.05)
-            calm = 0 if any(worker.state in "RD" for worker in self._workers()) else calm + 1
-        self._warm = self._pids()
+        while calm < 5 and time.monotonic() < end:
+            await asyncio.sleep(0.1)
+            enough = len(self.workers("run")) == 2 and len(self.workers("judge")) == judges
+            calm = calm + 1 if enough and all(worker.state == "S" for worker in self._workers()) else 0
+        self._warm, self._judges = self._pids(), {judge.pid for judge in self.workers("judge")}
 
     def _workers(self) -> list[Process]:
         return [worker for role in ("run", "judge") for worker in self.workers(role)]
@@ -148,12 +152,16 @@ class House:
     # Looking around
 
     def workers(self, role: str) -> list[Process]:
-        living = processes(self.mark)
-        return [p for p in living.values() if p.parent == self.server.pid and p.role == role and p.state != "Z"]
+        """Those of a role that live, the one at work before its spare, which was started after it."""
+        living = processes(self.mark).values()
+        found = [p for p in living if p.parent == self.server.pid and p.role == role and p.state != "Z"]
+        return sorted(found, key=lambda process: process.started)
 
     def zygotes(self) -> list[Process]:
-        judges = {judge.pid: judge.command for judge in self.workers("judge")}
-        return [p for p in processes(self.mark).values() if judges.get(p.parent) == p.command and p.state != "Z"]
+        """Those of the judges, in their order."""
+        judges = self.workers("judge")
+        living = processes(self.mark).values()
+        return [p for j in judges for p in living if p.parent == j.pid and p.command == j.command and p.state != "Z"]
 
     def hosts(self) -> list[Process]:
         zygotes = {zygote.pid for zygote in self.zygotes()}

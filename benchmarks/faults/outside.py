@@ -28,8 +28,7 @@ async def at_work(house: House, random: Random, *, what: str, deed: Callable[[in
     """`deed` to a process in the middle of its job."""
     running, uri = await _busy(house, what)
     await asyncio.sleep(random.uniform(0, 0.05))
-    for process in house.place(what):
-        deed(process.pid)
+    deed(house.place(what)[0].pid)
     answer = await running
     house.editor.close(uri)
     return answer
@@ -42,14 +41,13 @@ async def at_random(house: House, random: Random, *, what: str) -> object:
     end = asyncio.get_running_loop().time() + random.uniform(0, 0.35)
     while asyncio.get_running_loop().time() < end:
         await asyncio.sleep(0.002)
-    targets = house.place(what)
-    for process in random.sample(targets, min(1, len(targets))):
+    for process in house.place(what)[:1]:
         kill(process.pid)
     return await running
 
 
 async def idle(house: House, random: Random, *, what: str, deed: Callable[[int], None]) -> None:
-    for process in house.place(what):
+    for process in house.place(what)[:1]:
         deed(process.pid)
 
 
@@ -57,7 +55,7 @@ async def kill_spare(house: House, random: Random) -> None:
     """Of two run workers the younger one; waits until there is one."""
     if await _until(lambda: len(house.workers("run")) == 2):
         await asyncio.sleep(random.uniform(0, 2.0))
-        for process in sorted(house.workers("run"), key=lambda p: p.pid)[1:]:
+        for process in house.workers("run")[1:]:
             kill(process.pid)
 
 
@@ -127,7 +125,7 @@ async def stop_and_cancel(house: House, random: Random) -> object:
     """A process that is stopped, and a person who does not wait for its time to run out."""
     what = random.choice(AT_WORK)
     running, uri = await _busy(house, what, token="stopped")
-    for process in house.place(what):
+    for process in house.place(what)[:1]:
         stop(process.pid)
     await asyncio.sleep(random.uniform(0, 0.2))
     house.editor.client.window_work_done_progress_cancel(lsp.WorkDoneProgressCancelParams("stopped"))

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import psutil
 
+from kernelwright.journal import open_journal
 from lsp.editor import Editor, start, stop
 from lsp.examples import PLAIN
 
@@ -35,8 +36,12 @@ async def test_a_disk_that_fills_up_is_told_of_once_and_nothing_is_lost(code: Ed
     code.type(uri, "2.0", "2.5")
     answer = await code.command("kernelwright.verify", {"uri": uri})
     assert answer["verdict"]["status"] == "failed", "the baseline in memory is the one that was set"
-    (said,) = about_the_journal(code)
-    assert "cannot be written any more" in said
+    await code.command("kernelwright.resetBaseline", {"uri": code.open("elsewhere.py", PLAIN)})
+    full, again = about_the_journal(code)
+    assert "cannot be written any more" in full
+    assert "nothing was lost" in again
+    with open_journal(code.workspace) as found:
+        assert found.baseline("scaled.py", "scaled") == PLAIN
 
 
 async def test_a_file_that_is_not_utf_8(code: Editor) -> None:
