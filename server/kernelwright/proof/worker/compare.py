@@ -13,10 +13,10 @@ from kernelwright.proof.worker.tolerance import (
     FEW,
     RMS_SHARE,
     SYSTEMATIC,
-    UNTRUSTED,
     USUAL,
     allowed,
     rounding_floor,
+    untrusted,
 )
 from kernelwright.values import Accuracy
 
@@ -79,7 +79,9 @@ def values(
         reference = None
     scale = typical_size(baseline if reference is None else reference, baseline.dtype)
     own = None if reference is None else deviation(reference, baseline, baseline, scale)
-    if reference is None or own is None or own.worst > UNTRUSTED:  # random numbers or a cast inside the fp64 run
+    if (
+        reference is None or own is None or own.worst > untrusted(baseline.dtype)
+    ):  # random numbers or a cast inside the fp64 run
         return _judged(baseline, baseline, candidate, scale, length, None, known, slack, special)
     return _judged(reference, baseline, candidate, scale, length, own, 0.0, slack, special)
 

@@ -127,7 +127,7 @@ def _compare_once(bench: Bench, contender: Contender, variation: Variation, targ
         observed, accepted = excused(bench, variation, targets.baseline, baseline, observed)
         judged = judged_closely(functools.partial(loosely, reference, baseline, observed), length, terms)
         del observed
-        if special and bench.reduced and judged.wrong and too_sensitive(targets, inputs, baseline, reference):
+        if variation.derived and bench.reduced and judged.wrong and too_sensitive(targets, inputs, baseline, reference):
             raise NotAccepted
         if judged.finding is not None and not judged.reduced:
             name = "nan-poison" if poisoned else judged.finding.name
