@@ -32,6 +32,12 @@ Effort = Annotated[
     Literal["quick", "standard", "paranoid"],
     typer.Option("--effort", help="How much the gate looks at; no speedup is shown on quick."),
 ]
+AcceptReduced = Annotated[
+    bool,
+    typer.Option(
+        "--accept-reduced-accuracy", help="Let kernels pass that are clearly less accurate, within the usual tolerance."
+    ),
+]
 Against = Annotated[Path | None, typer.Option("--against", metavar="BASELINE", help="Judge against this file.")]
 
 
@@ -46,12 +52,14 @@ def optimize(
     json_out: JsonOut = None,
     interpreter: Interpreter = None,
     effort: Effort = "standard",
+    accept_reduced: AcceptReduced = False,
 ) -> None:
     """Take the next step, or several, on one kernel."""
     with told_in_words():
         from kernelwright.cli.optimize import optimize_file
 
-        sys.exit(optimize_file(file, kernel, strategy, steps, write, diff or not write, json_out, interpreter, effort))
+        how = {"effort": effort, "accept_reduced_accuracy": accept_reduced}
+        sys.exit(optimize_file(file, kernel, strategy, steps, write, diff or not write, json_out, interpreter, how))
 
 
 @app.command()
@@ -62,12 +70,14 @@ def verify(
     json_out: JsonOut = None,
     interpreter: Interpreter = None,
     effort: Effort = "standard",
+    accept_reduced: AcceptReduced = False,
 ) -> None:
     """Check a kernel against its baseline."""
     with told_in_words():
         from kernelwright.cli.trial import try_file
 
-        sys.exit(try_file(file, kernel, against, json_out, interpreter, effort, measure=False))
+        how = {"effort": effort, "accept_reduced_accuracy": accept_reduced}
+        sys.exit(try_file(file, kernel, against, json_out, interpreter, how, measure=False))
 
 
 @app.command()
@@ -78,12 +88,14 @@ def measure(
     json_out: JsonOut = None,
     interpreter: Interpreter = None,
     effort: Effort = "standard",
+    accept_reduced: AcceptReduced = False,
 ) -> None:
     """Check a kernel against its baseline, then time both."""
     with told_in_words():
         from kernelwright.cli.trial import try_file
 
-        sys.exit(try_file(file, kernel, against, json_out, interpreter, effort, measure=True))
+        how = {"effort": effort, "accept_reduced_accuracy": accept_reduced}
+        sys.exit(try_file(file, kernel, against, json_out, interpreter, how, measure=True))
 
 
 @app.command()

@@ -1,6 +1,7 @@
 """`kernelwright optimize`: one step or several, shown with their evidence, written only when asked."""
 
 import asyncio
+from collections.abc import Mapping
 from pathlib import Path
 
 from rich.markup import escape
@@ -29,14 +30,14 @@ def optimize_file(
     diff: bool,
     json_out: Path | None,
     interpreter: str | None,
-    effort: str,
+    how: Mapping[str, object],
 ) -> int:
     _check_strategy(strategy)
     files.check_result(json_out, file)
     text = files.read(file)
     kernel = console.find_kernel(file, text, kernel_name)
     _check_strategy(strategy, kernel)
-    return asyncio.run(_run(file, text, kernel, strategy, steps, write, diff, json_out, interpreter, effort))
+    return asyncio.run(_run(file, text, kernel, strategy, steps, write, diff, json_out, interpreter, how))
 
 
 async def _run(
@@ -49,10 +50,10 @@ async def _run(
     diff: bool,
     json_out: Path | None,
     interpreter: str | None,
-    effort: str,
+    how: Mapping[str, object],
 ) -> int:
     workspace = console.workspace_of(file)
-    settings = console.settings_for(interpreter, max_steps=steps, effort=effort)
+    settings = console.settings_for(interpreter, max_steps=steps, **how)
     # A dry run changes no file, so it must not claim kept steps in the workspace's history either.
     journal = open_journal(workspace) if write else open_in_memory(workspace)
     engine = Engine(workspace, settings, journal=journal)

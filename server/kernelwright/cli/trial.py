@@ -1,6 +1,7 @@
 """`kernelwright verify` and `measure`: the gate, and the clock behind it, on a file as it stands."""
 
 import asyncio
+from collections.abc import Mapping
 from pathlib import Path
 
 from rich.markup import escape
@@ -20,7 +21,7 @@ def try_file(
     against: Path | None,
     json_out: Path | None,
     interpreter: str | None,
-    effort: str,
+    how: Mapping[str, object],
     *,
     measure: bool,
 ) -> int:
@@ -28,7 +29,7 @@ def try_file(
     text = files.read(file)
     kernel = console.find_kernel(file, text, kernel_name)
     baseline = files.read(against) if against else None
-    return asyncio.run(_run(file, text, kernel.name, baseline, json_out, interpreter, effort, measure))
+    return asyncio.run(_run(file, text, kernel.name, baseline, json_out, interpreter, how, measure))
 
 
 async def _run(
@@ -38,12 +39,12 @@ async def _run(
     baseline: str | None,
     json_out: Path | None,
     interpreter: str | None,
-    effort: str,
+    how: Mapping[str, object],
     measure: bool,
 ) -> int:
     workspace = console.workspace_of(file)
     # Looking leaves nothing behind: the history is read, never written.
-    engine = Engine(workspace, console.settings_for(interpreter, effort=effort), journal=open_in_memory(workspace))
+    engine = Engine(workspace, console.settings_for(interpreter, **how), journal=open_in_memory(workspace))
     path = str(file.resolve())
     try:
         with console.progress(f"Verifying {kernel}") as report:
