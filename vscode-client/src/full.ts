@@ -12,6 +12,7 @@ import { KernelsTree } from "./views/kernels/tree";
 import { Pages } from "./views/pages";
 import { Reports } from "./views/report/panel";
 import { statusItems } from "./views/status";
+import { VerdictTests } from "./views/tests/controller";
 
 export function start(context: vscode.ExtensionContext): Loaded {
   const log = logChannel();
@@ -22,7 +23,17 @@ export function start(context: vscode.ExtensionContext): Loaded {
   const kernels = new KernelsTree(supervisor, jobs, log);
   const reports = new Reports(kernels);
   const app: App = { context, log, trace, finder, supervisor, jobs, pages: new Pages(), kernels, reports };
-  context.subscriptions.push(log, trace, app.pages, jobs, supervisor, kernels, reports, ...statusItems(app));
+  context.subscriptions.push(
+    log,
+    trace,
+    app.pages,
+    jobs,
+    supervisor,
+    kernels,
+    reports,
+    new VerdictTests(kernels, jobs),
+    ...statusItems(app),
+  );
   watch(app);
   return { app, commands: commandsOf(app) };
 }

@@ -7,6 +7,7 @@ import {
   WorkDoneProgressCancelNotification,
   type LanguageClient,
 } from "vscode-languageclient/node";
+import type { Subject } from "../commands/table";
 
 const PATIENCE_MS = 500; // a shorter job shows no progress
 
@@ -16,9 +17,16 @@ export interface Job {
   readonly cancel: () => void;
 }
 
+export interface Finished {
+  readonly command: string;
+  readonly uri: string | undefined;
+}
+
 export class Jobs implements vscode.Disposable {
   private readonly changed = new vscode.EventEmitter<void>();
   readonly onDidChange = this.changed.event;
+  private readonly finished = new vscode.EventEmitter<Finished>();
+  readonly onDidFinish = this.finished.event;
   private readonly jobs = new Map<string, Job>();
 
   get running(): readonly Job[] {
@@ -30,7 +38,7 @@ export class Jobs implements vscode.Disposable {
   }
 
   /** The server's answer. Rejects when the server ends meanwhile. */
-  async run(client: LanguageClient, command: string, argument: object, title: string): Promise<unknown> {
+  async run(client: LanguageClient, command: string, argument: Partial<Subject>, title: string): Promise<unknown> {
     const token = randomUUID();
     const cancel = (): void => {
       void client.sendNotification(WorkDoneProgressCancelNotification.type, { token });
@@ -57,11 +65,13 @@ export class Jobs implements vscode.Disposable {
       stages.dispose();
       this.jobs.delete(token);
       this.changed.fire();
+      this.finished.fire({ command, uri: argument.uri });
     }
   }
 
   dispose(): void {
     this.changed.dispose();
+    this.finished.dispose();
   }
 
   private show(

@@ -47,18 +47,7 @@ step("a server that crashes is started again by itself", async () => {
 
 step("the doctor's page says what was found", async () => {
   await me.command("Kernelwright: Doctor");
-  const frame = await until(async () => {
-    for (const one of editor.page.frames()) {
-      if (
-        await one
-          .getByText("Kernelwright: Doctor")
-          .count()
-          .catch(() => 0)
-      )
-        return one;
-    }
-    return undefined;
-  }, "the rendered page");
+  const frame = await me.frame("Kernelwright: Doctor");
   const text = await frame.locator("body").innerText();
   assert.match(text, /Running, version/);
   assert.match(text, /Selected interpreter/);

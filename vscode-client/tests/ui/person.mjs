@@ -1,5 +1,7 @@
 // What a person does with an editor's page, and what they see there. VS Code shows spaces as no-break spaces.
 
+import { until } from "./editor.mjs";
+
 const plain = (text) => text.replace(/\u00a0/g, " ");
 
 export function person(page) {
@@ -79,6 +81,18 @@ export function person(page) {
     },
 
     notification: (pattern) => seen(".notifications-toasts .notification-list-item", pattern),
+    /** The frame of a rendered page or a panel, by its heading. */
+    frame: (heading) =>
+      until(async () => {
+        for (const one of page.frames()) {
+          const found = await one
+            .getByRole("heading", { name: heading })
+            .count()
+            .catch(() => 0); // the frame is gone again
+          if (found) return one;
+        }
+        return undefined;
+      }, heading),
     notified: (pattern) => page.locator(".notifications-toasts .notification-list-item").filter({ hasText: pattern }),
   };
 }

@@ -73,6 +73,18 @@ step("its evidence can be copied and its diff shown", async () => {
   await me.press("Control+w");
 });
 
+step("the report shows the checks behind the verdict, and the Test Explorer has them", async () => {
+  await me.menu(row(/softmax_kernel/), "Show Report");
+  const report = await me.frame(/^softmax_kernel/);
+  const text = await report.locator("body").innerText();
+  assert.match(text, /Checks of the last kept step/);
+  assert.match(text, /triton\.online-reduction\s+kept\s+not measured/);
+  assert.equal(await report.locator("svg").count(), 0); // nothing was measured, so nothing is drawn
+  await me.command("Testing: Focus on Test Explorer View");
+  await me.seen(".test-explorer .monaco-list-row", /softmax_kernel/);
+  await me.command("Show Kernels and Steps");
+});
+
 step("a step is taken back from the view", async () => {
   await me.menu(row(STEP), "Take Back This Step");
   await me.seen(".pane-body .monaco-list-row", /1\. triton\.online-reduction.*reverted/);
