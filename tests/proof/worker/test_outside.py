@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -60,6 +61,25 @@ def settled(host: subprocess.Popen[str]) -> None:
             states = [Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] for pid in before.running]
             if states == ["S"]:
                 return
+
+
+def test_the_company_of_one_process_is_not_that_of_another() -> None:
+    program = "import subprocess, sys; print(subprocess.Popen(['sleep', '60']).pid, flush=True); sys.stdin.read()"
+    host = subprocess.Popen(
+        [sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, process_group=0
+    )
+    helper = int(host.stdout.readline())
+    between = subprocess.Popen([sys.executable, "-c", "import sys; sys.stdin.read()"], stdin=subprocess.PIPE)
+    try:
+        assert outside.company(host.pid, between.pid).running.keys() == {helper}
+        assert outside.company(os.getpid(), 0).running.keys() >= {host.pid, helper, between.pid}
+        assert outside.company(between.pid, 0).running == {}
+    finally:
+        os.kill(helper, signal.SIGKILL)
+        for popen in (host, between):
+            popen.stdin.close()
+            popen.wait()
+        host.stdout.close()
 
 
 def test_machine_code_from_where_a_text_can_write(tmp_path: Path) -> None:

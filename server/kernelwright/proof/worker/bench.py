@@ -22,6 +22,8 @@ from kernelwright.values import Check, FailureKind, KernelShare
 
 Report = Callable[[str], None]
 
+NO_MEMORY = "needs more memory than there is"
+
 
 class Rejected(Exception):
     """The candidate fails this check."""
@@ -169,5 +171,5 @@ def rejection(error: BaseException, case: str) -> Rejected:
         name = "race" if "race" in str(error).lower() else "out-of-bounds"
         return Rejected(Check(name, case, False, f"{error}{at}"))
     if is_out_of_memory(error):
-        return Rejected(Check("runs", case, False, f"needs more memory than there is, which the baseline does not{at}"))
+        return Rejected(Check("runs", case, False, f"{NO_MEMORY}, which the baseline does not{at}"))
     return Rejected(Check("runs", case, False, f"raises{at}: {describe(error)}"))

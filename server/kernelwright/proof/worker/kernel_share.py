@@ -3,13 +3,14 @@
 import torch
 
 from kernelwright.proof.worker.arguments import make_inputs
-from kernelwright.proof.worker.bench import Bench, Rejected, Report, Targets, targets_for
+from kernelwright.proof.worker.bench import NO_MEMORY, Bench, Rejected, Report, Targets, targets_for
 from kernelwright.proof.worker.cases import INTERPRETER_ELEMENTS, plan
 from kernelwright.proof.worker.delegation import Texts, broken_promise, share_of
 from kernelwright.proof.worker.failed import JobFailed
 from kernelwright.proof.worker.hosts.contender import Contender
 from kernelwright.proof.worker.inputs import Inputs, clone, seed_everything
 from kernelwright.proof.worker.looking import look
+from kernelwright.proof.worker.subject import describe
 from kernelwright.proof.worker.work import Work
 from kernelwright.values import Check, KernelShare, ProfiledOn
 
@@ -28,9 +29,8 @@ def examine(bench: Bench, contender: Contender, report: Report) -> None:
     targets, inputs = targets_for(bench, variation), make_inputs(bench, variation)
     try:
         after, outside = contender.look(targets, inputs, seed=variation.seed)
-        before = _baseline(bench, targets, inputs, variation.seed) if trial.promises_kernel else None
     except Rejected as rejected:
-        if trial.promises_kernel:
+        if trial.promises_kernel and not rejected.check.detail.startswith(NO_MEMORY):
             detail = f"it promises a kernel, and a call whose kernels are counted {rejected.check.detail}"
             raise Rejected(Check(CHECK, variation.described, False, detail)) from rejected
         bench.share = _unknown(bench, f"the call {rejected.check.detail}")
@@ -39,7 +39,11 @@ def examine(bench: Bench, contender: Contender, report: Report) -> None:
         bench.share = _unknown(bench, failed.failure.message)
         return
     share = bench.share = share_of(after, outside)
-    if before is None:
+    if not trial.promises_kernel:
+        return
+    before = _baseline(bench, targets, inputs, variation.seed)
+    if isinstance(before, str):
+        bench.notes.append(f"whether a kernel does the work is not checked: {before}")
         return
     texts = Texts(trial.baseline, trial.previous, trial.candidate)
     broken = broken_promise(texts, before, after, outside)
@@ -49,14 +53,17 @@ def examine(bench: Bench, contender: Contender, report: Report) -> None:
     bench.checks.append(Check(CHECK, variation.described, True, f"it promises a kernel and {kept}"))
 
 
-def _baseline(bench: Bench, targets: Targets, inputs: Inputs, seed: int) -> Work:
-    """The baseline's work, in the judge: it is nobody's candidate."""
-    given = Inputs(clone(inputs.args), clone(inputs.kwargs))
-    seed_everything(seed)
+def _baseline(bench: Bench, targets: Targets, inputs: Inputs, seed: int) -> Work | str:
+    """The baseline's work, in the judge: it is nobody's candidate. Or why it cannot be looked at, in words."""
     trial, interpreted = bench.trial, bench.interpreted
-    with torch.no_grad():
-        call = lambda: targets.baseline(*given.args, **given.kwargs)
-        return look(call, bench.baseline, trial.path, trial.baseline, device=bench.device, interpreted=interpreted)
+    try:
+        given = Inputs(clone(inputs.args), clone(inputs.kwargs))
+        seed_everything(seed)
+        with torch.no_grad():
+            call = lambda: targets.baseline(*given.args, **given.kwargs)
+            return look(call, bench.baseline, trial.path, trial.baseline, device=bench.device, interpreted=interpreted)
+    except Exception as error:  # noqa: BLE001  (a profiled call may lack memory that a call alone has)
+        return f"the baseline's call raises {describe(error)}"
 
 
 def _unknown(bench: Bench, why: str) -> KernelShare:

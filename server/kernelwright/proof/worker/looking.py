@@ -4,6 +4,7 @@ Runs after all timing, in the process that the text runs in: what is reported he
 """
 
 import dataclasses
+import functools
 import json
 import tempfile
 from collections import Counter
@@ -41,7 +42,8 @@ def look(call: Call, module: ModuleType, path: str, text: str, *, device: str, i
     with observed_launches(is_own) as launches:
         if interpreted:
             return _counted(call, launches, ProfiledOn.INTERPRETER, _INTERPRETED)
-        origin = lambda name: origin_of(name, _known(path, text, launches))
+        known = functools.cache(lambda: _known(path, text, launches))  # asked for once the call has been made
+        origin = lambda name: origin_of(name, known())
         if device == "cuda":
             parts = _on_the_gpu(call, origin)
             if parts is None:

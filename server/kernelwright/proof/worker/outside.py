@@ -6,7 +6,8 @@ Read from /proc; where there is none, nothing is seen.
 import os
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+import threading
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -42,20 +43,16 @@ class Outside:
 
 def company(host: int, zygote: int) -> Company:
     """The processes that a host has started, directly or not, living or ended; orphans are their adopter's children."""
-    table = {pid: found for pid in _pids() if (found := _stat(pid)) is not None}
-    own = table.get(host)
+    own = _stat(host)
     if own is None:
         return Company({}, 0)
-    begun = int(own[19])
-    adopters = {os.getpid(), zygote}
-    family = {host}
-    while more := {pid for pid, stat in table.items() if pid not in family and int(stat[1]) in family}:
-        family |= more
-    for pid, stat in table.items():
-        orphan = int(stat[1]) in adopters and int(stat[19]) >= begun and int(stat[2]) != host
-        if int(stat[2]) == host or (orphan and _is_confined(pid)):
-            family.add(pid)
-    running = {pid: (_command(pid), _run(pid, table[pid])) for pid in family - {host}}
+    children = _kinship()
+    family, new = set(), set(children(host))
+    new |= {pid for adopter in (os.getpid(), zygote) for pid in children(adopter) if _is_orphan(pid, host, own)}
+    while new := new - family:
+        family |= new
+        new = {child for pid in new for child in children(pid)}
+    running = {pid: (_command(pid), _run(pid, stat)) for pid in family - {host, zygote} if (stat := _stat(pid))}
     return Company(running, int(own[8]) + int(own[10]))
 
 
@@ -104,18 +101,38 @@ def _mapped(pid: int) -> tuple[str, ...]:
     return tuple(dict.fromkeys(path for path in found if path.startswith("/")))
 
 
-def _pids() -> Iterator[int]:
+def _kinship() -> Callable[[int], list[int]]:
+    """What tells the children of a process: a file of the system where it has one, else one look at all processes."""
+    if os.path.exists(f"/proc/self/task/{threading.get_native_id()}/children"):
+        return _children
+    parents: dict[int, list[int]] = {}
+    for name in os.listdir("/proc"):
+        if name.isdecimal() and (stat := _stat(int(name))) is not None:
+            parents.setdefault(int(stat[1]), []).append(int(name))
+    return lambda pid: parents.get(pid, [])
+
+
+def _children(pid: int) -> list[int]:
     try:
-        names = os.listdir("/proc")
+        files = [thread / "children" for thread in Path(f"/proc/{pid}/task").iterdir()]
+        return [int(child) for file in files for child in file.read_text().split()]
     except OSError:
-        return
-    yield from (int(name) for name in names if name.isdecimal())
+        return []  # it has ended, or one of its threads just has
+
+
+def _is_orphan(pid: int, host: int, own: list[str]) -> bool:
+    """Whether an adopted process came from this host: it is of its group, or is younger and confined as a host is."""
+    stat = _stat(pid)
+    if stat is None or pid == host:
+        return False
+    return int(stat[2]) == host or (int(stat[19]) >= int(own[19]) and _is_confined(pid))
 
 
 def _stat(pid: int) -> list[str] | None:
     """The fields of /proc/PID/stat from the state on: 1 parent, 2 group, 8 and 10 faults of ended children, 19 start."""
     try:
-        return Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()
+        with open(f"/proc/{pid}/stat", "rb", buffering=0) as file:
+            return file.read(4096).decode(errors="replace").rpartition(")")[2].split()
     except OSError:
         return None
 
