@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from types import FunctionType
 from typing import Any
 
 from kernelwright.proof.worker import processes
@@ -60,7 +61,7 @@ def settle(before: Before, *, end_children: bool) -> str:
 
     `end_children`: processes that are not of before are ended; else they are something that is left.
     """
-    for put_back in (_put_back_limits, _put_back_surroundings, _put_back_settings):
+    for put_back in (_put_back_settings, _put_back_limits, _put_back_surroundings):
         with contextlib.suppress(OSError, ValueError):
             put_back(before)
     if end_children:
@@ -98,8 +99,9 @@ def _other_limits(before: Before) -> str:
 
 def _other_functions(before: Before) -> str:
     for owner, name, value in _functions():
-        known = before.functions.get((id(owner), name), value)
-        if known is not value and not _of_a_library(getattr(value, "__module__", None)):
+        known = before.functions.get((id(owner), name))
+        added = known is None and not isinstance(value, FunctionType)  # libraries load some of theirs late
+        if known is not value and not added and not _of_a_library(getattr(value, "__module__", None)):
             return f"it has replaced {getattr(owner, '__name__', owner)}.{name}"
     return ""
 

@@ -1,9 +1,11 @@
 """The worker's loop: take a job from the private pipe, let its handler answer, send the answer."""
 
+import contextlib
 import gc
 import importlib
 import importlib.util
 import os
+import select
 import socket
 import sys
 from collections.abc import Callable
@@ -40,6 +42,12 @@ HANDLERS: dict[type, tuple[str, str]] = {
 }
 
 
+# The second is what a capture imports with its first fake tensor, and takes as long as torch itself.
+_AHEAD = {
+    "run": (f"{__package__}.capture", "torch._inductor.config", f"{__package__}.profile", f"{__package__}.race"),
+    "judge": (f"{__package__}.trial",),
+}
+_QUIET = 0.5  # seconds without a first job after which there is time
 _LINGERING = (FailureKind.OUT_OF_MEMORY, FailureKind.CRASHED, FailureKind.DEVICE_GONE)
 _owner = 0  # the process that serves the pipe
 
@@ -69,6 +77,8 @@ def main(descriptor: int, role: str, server: int) -> None:
         limits.keep_private()
     before = aftermath.note()
     _send(pipe, Ready(gpu))
+    if not select.select([pipe], [], [], _QUIET)[0]:
+        _import_ahead(role)
     while (request := _receive(pipe)) is not None:
         if isinstance(request, Ping):
             if not _can_fork():
@@ -84,6 +94,13 @@ def main(descriptor: int, role: str, server: int) -> None:
             left, answer = "no zygote", _without_zygote(answer)
         _flush()
         _send(pipe, Reply(request.id, answer, spent or bool(left)))
+
+
+def _import_ahead(role: str) -> None:
+    """What the first job would import, for which a spare has the time. What is missing is the job's to tell."""
+    for name in _AHEAD.get(role, ()):
+        with contextlib.suppress(Exception):
+            importlib.import_module(name)
 
 
 def zygote_main(descriptor: int, parent: int) -> None:

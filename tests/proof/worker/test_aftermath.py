@@ -1,0 +1,87 @@
+"""What a job leaves in its process is put back, or makes the process one that is not used again."""
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import torch
+
+from kernelwright.proof.worker import aftermath, processes
+
+
+@pytest.fixture
+def before() -> Iterator[aftermath.Before]:
+    """How this process is before the test; as it is again afterwards."""
+    noted = aftermath.note()
+    yield noted
+    aftermath.settle(noted, end_children=False)
+
+
+def check(deed: Callable[[], object], expected: str, before: aftermath.Before) -> None:
+    deed()
+    assert expected in aftermath.settle(before, end_children=False)
+
+
+def test_settings_are_put_back(before: aftermath.Before, tmp_path: Path) -> None:
+    os.environ["LEFT"] = "by a kernel"
+    os.environ.pop("PATH")
+    os.chdir(tmp_path)
+    sys.setrecursionlimit(900)
+    torch.set_default_dtype(torch.float64)
+    assert aftermath.settle(before, end_children=False) == ""
+    assert dict(os.environ) == before.environment
+    assert os.getcwd() == before.folder
+    assert sys.getrecursionlimit() == before.recursion
+    assert torch.get_default_dtype() is torch.float32
+
+
+@pytest.mark.parametrize(("owner", "name"), [(torch, "relu"), (torch.Tensor, "clamp"), (json, "dumps")])
+def test_a_replaced_function(
+    owner: object, name: str, before: aftermath.Before, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    check(lambda: monkeypatch.setattr(owner, name, lambda *a: None), f"{name}", before)
+    monkeypatch.undo()
+    assert aftermath.settle(before, end_children=False) == ""
+
+
+def test_a_thread(before: aftermath.Before) -> None:
+    end = threading.Event()
+
+    def wait() -> None:
+        end.wait()
+
+    thread = threading.Thread(target=wait, name="left", daemon=True)
+    check(thread.start, "its thread left still runs", before)
+    end.set()
+    thread.join()
+
+
+def test_a_process(before: aftermath.Before) -> None:
+    started: list[subprocess.Popen] = []
+    check(lambda: started.append(subprocess.Popen(["sleep", "300"])), "1 of its processes still run", before)
+    started[0].kill()
+    started[0].wait()
+
+
+def test_a_process_of_a_judge_is_ended(before: aftermath.Before) -> None:
+    child = subprocess.Popen(["sleep", "300"], start_new_session=True)
+    assert aftermath.settle(before, end_children=True) == ""
+    assert child.pid not in processes.children(os.getpid())
+
+
+def test_many_open_files(before: aftermath.Before) -> None:
+    kept: list[object] = []
+    check(lambda: kept.extend(Path(os.devnull).open() for _ in range(100)), "100 files open", before)
+    for file in kept:
+        file.close()
+
+
+def test_what_runs_in_every_worker_is_nothing_that_is_left(before: aftermath.Before) -> None:
+    torch.relu(torch.randn(64, 64) @ torch.randn(64, 64))
+    torch.fx.symbolic_trace(torch.nn.Linear(2, 2))
+    assert aftermath.settle(before, end_children=False) == ""
