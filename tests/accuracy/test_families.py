@@ -25,7 +25,7 @@ from benchmarks.families import FAMILIES
             },
         ),
         ("exp(-|x|)", torch.float32, {"polynomial of degree 5": "reduced accuracy"}),
-        ("layer_norm", torch.bfloat16, {"Welford, fp32 inside": "as accurate as the baseline"}),
+        ("attention", torch.bfloat16, {"flash, fp32 inside": "as accurate as the baseline"}),
     ],
 )
 def test_the_classes(function: str, dtype: torch.dtype, found: dict[str, str]) -> None:
