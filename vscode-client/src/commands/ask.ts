@@ -18,7 +18,8 @@ export async function ask(app: App, command: KernelCommand, subject: Subject): P
   const title = titled(command, subject);
   try {
     const answer = await app.jobs.run(client, command.id, subject, title);
-    app.log.debug(`${command.id}: ${isDeclined(answer) ? JSON.stringify(answer) : "done"}`);
+    // A person who asked for something and gets nothing is told why; failures the server tells by itself.
+    if (isDeclined(answer) && answer.$ === "Refusal") void vscode.window.showInformationMessage(answer.reason);
     return answer;
   } catch (error) {
     app.log.error(`${command.id}: ${String(error)}`);

@@ -24,6 +24,13 @@ step("the lens takes a step, with progress, and its evidence is at the kernel", 
   await me.hover("class Energy", /Last result: (Verified: .* faster than baseline|Reassociate was not kept)/);
 });
 
+step("a kernel that cannot be worked on says why", async () => {
+  await editor.openFile("uncalled.py");
+  await me.lens(/Optimize kernel/);
+  await me.command("Optimize Kernel: Next Step");
+  await me.notification(/workload/);
+});
+
 step("a job that is cancelled changes nothing", async () => {
   await editor.openFile("slow.py");
   const text = await me.text();

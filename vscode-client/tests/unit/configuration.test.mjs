@@ -47,6 +47,11 @@ test("every command that the server's page documents can be called", () => {
   for (const id of documented) assert.ok(ids.includes(id), id);
 });
 
+test("every command that is contributed is carried out", () => {
+  const sources = ["register", "steps", "table"].map((name) => read.text(`src/commands/${name}.ts`)).join("\n");
+  for (const id of ids) assert.ok(sources.includes(`"${id}"`), id);
+});
+
 test("files that the manifest names are there", () => {
   const steps = walkthroughs.flatMap((one) => one.steps.map((step) => step.media.markdown));
   const icons = manifest.contributes.viewsContainers.activitybar.map(({ icon }) => icon);

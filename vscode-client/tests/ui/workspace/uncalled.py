@@ -1,0 +1,5 @@
+import torch
+
+
+def scaled(x):
+    return torch.relu(x) * 2.0
