@@ -60,9 +60,12 @@ class Auditor:
             raise Rejected(Check("recheck-after-timing", case, False, f"a timed call: {judged.finding.detail}"))
         self._judged.append(judged)
 
-    def check_last(self, contender: Contender, report: Report) -> None:
-        """After the clock has stopped: a call on new data, and one on new data in the very memory of that call."""
+    def check_last(self, contender: Contender, report: Report, *, calls: int, copies: int) -> None:
+        """After the clock has stopped: the last of many `calls`, a call on new data, and one in that call's very memory."""
         report("Checking the timed results")
+        if not self.seen.changed_inputs:  # else the second call on a copy would begin with what the first has left
+            contender.arm(self._targets, self.next_inputs(), self.seen, seed=self.seed, batch=calls, copies=copies)
+            self.audit(contender, contender.fire(), f"after {calls} calls in a row", batch=calls)
         for case, reuse in (("after timing", False), ("after timing, in the same memory", True)):
             contender.arm(self._targets, self.next_inputs(), self.seen, seed=self.seed, batch=1, reuse=reuse)
             self.audit(contender, contender.fire(), case, fp64=reuse)

@@ -5,18 +5,16 @@ reports, and longer than at the baseline, was hidden.
 """
 
 import math
+from collections.abc import Callable, Mapping
 
 from kernelwright.proof.worker.bench import Rejected
-from kernelwright.proof.worker.inputs import Inputs
+from kernelwright.proof.worker.samples import TWIN, Unsteady
 from kernelwright.proof.worker.series import Series
 from kernelwright.values import Check
 
 _LEAST_HIDDEN = {"cuda": 0.15, "cpu": 0.5}  # milliseconds; how far two processes' replies differ on a quiet machine
 _HIDDEN_SHARE = 0.2  # of the time that the host reports
 _RESIDUAL_MS = 0.05  # waiting for an idle device takes a few microseconds
-_LONG_MS = 5.0  # of a sample in which one call's share of that difference is small
-_MOST_CALLS = 1000
-_COPIES, _COPIED_BYTES = 32, 32 << 20  # of the inputs of such a sample, at most
 _SHARE = 0.4  # hidden in each call: the sample is another one than those that gave the time
 _ASKED = 16  # times before a difference counts as hidden work
 
@@ -29,46 +27,64 @@ def complete(one: Series) -> None:
         raise Rejected(Check("timing-complete", "while timing", False, detail))
 
 
-def nothing_hidden(own: Series, base: Series, device: str) -> None:
-    """More of the judge's time beside the reported one than at the baseline is hidden work. Raises Rejected."""
-    reported = own.typical_ms * own.batch
-    for _ in range(_ASKED):
-        # The least of all samples: what delays some replies, on a busy machine most of them, is not work of every call.
-        hidden = min(own.outside_ms) - min(base.outside_ms)
-        if hidden <= max(_LEAST_HIDDEN[device], _HIDDEN_SHARE * reported):
-            return
-        own.sample()
-        base.sample()
-    raise _refused(hidden, reported)
+def nothing_hidden(series: Mapping[str, Series], device: str) -> None:
+    """More of the judge's time beside the reported one than at the baseline is hidden work. Raises Rejected, Unsteady."""
+
+    def hidden_beside(own: Series, base: Series) -> float:
+        reported = own.typical_ms * own.batch
+        for _ in range(_ASKED):
+            # The least of all samples: what delays some replies, on a busy machine most, is not work of every call.
+            hidden = min(own.outside_ms) - min(base.outside_ms)
+            if hidden <= max(_LEAST_HIDDEN[device], _HIDDEN_SHARE * reported):
+                return 0.0
+            own.sample()
+            base.sample()
+        return hidden
+
+    _refuse_alone(series, hidden_beside)
 
 
-def short_calls_agree(own: Series, base: Series, device: str, inputs: Inputs) -> None:
-    """Calls too short for the judge to see one: many of them in a sample, measured from outside. Raises Rejected.
+def short_calls_agree(series: Mapping[str, Series], device: str) -> None:
+    """Calls too short for the judge to see one: many of them in a sample, measured from outside. Raises Rejected, Unsteady.
 
     The difference between candidate and baseline from outside must be the difference between what they reported; what
     both have in common (flushes, the loop, the reply) cancels.
     """
-    reported = own.typical_ms
-    if reported * own.batch * _HIDDEN_SHARE > _LEAST_HIDDEN[device]:
+
+    def hidden_beside(own: Series, base: Series) -> float:
+        reported, apart = own.typical_ms, own.typical_ms - base.typical_ms
+        calls, copies = own.many
+        allowed = _LEAST_HIDDEN[device] / calls + _SHARE * reported + _HIDDEN_SHARE * abs(apart)
+        outside = of_base = math.inf
+        for _ in range(_ASKED):
+            outside = min(outside, own.timed(calls, copies)[1] / calls)
+            of_base = min(of_base, base.timed(calls, copies)[1] / calls)
+            hidden = outside - of_base - apart
+            if hidden <= allowed:
+                return 0.0
+        return hidden
+
+    candidate = series["candidate"]
+    if candidate.typical_ms * candidate.batch * _HIDDEN_SHARE <= _LEAST_HIDDEN[device]:
+        _refuse_alone(series, hidden_beside)
+
+
+def _refuse_alone(series: Mapping[str, Series], hidden_beside: Callable[[Series, Series], float]) -> None:
+    """Raise Rejected for what the candidate hides, but Unsteady where the baseline seems to hide something, too."""
+    candidate, baseline, twin = series["candidate"], series["baseline"], series.get(TWIN)
+    hidden = hidden_beside(candidate, baseline)
+    if not hidden:
         return
-    calls = min(max(math.ceil(_LONG_MS / max(reported, 1e-6)), own.batch), _MOST_CALLS)
-    size = sum(tensor.numel() * tensor.element_size() for tensor in inputs.tensors())
-    copies = max(1, min(calls, _COPIES, _COPIED_BYTES // max(size, 1)))
-    apart = reported - base.typical_ms
-    allowed = _LEAST_HIDDEN[device] / calls + _SHARE * reported + _HIDDEN_SHARE * abs(apart)
-    outside = of_baseline = math.inf
-    for _ in range(_ASKED):  # other work delays some samples; the least of many is the calls' own
-        outside = min(outside, own.timed(calls, copies)[1] / calls)
-        of_baseline = min(of_baseline, base.timed(calls, copies)[1] / calls)
-        hidden = outside - of_baseline - apart
-        if hidden <= allowed:
-            return
-    raise _refused(hidden, reported)
+    if twin is not None and (hidden_beside(twin, baseline) or hidden_beside(baseline, twin)):
+        raise Unsteady(
+            "Speed not measured: two processes with the same text answer at different speed; this machine is too busy to "
+            "time on."
+        )
+    raise Rejected(Check("judge-clock", "while timing", False, _words(hidden, candidate.typical_ms * candidate.batch)))
 
 
-def _refused(hidden: float, reported: float) -> Rejected:
-    detail = (
+def _words(hidden: float, reported: float) -> str:
+    return (
         f"a call took {hidden:.3g} ms longer from outside than the {reported:.3g} ms that its process reported: "
         "work was done where its clock did not look"
     )
-    return Rejected(Check("judge-clock", "while timing", False, detail))

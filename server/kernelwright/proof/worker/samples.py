@@ -7,7 +7,12 @@ import numpy as np
 
 from kernelwright.proof.worker.statistics import Ratio, ratio_of_medians
 
+TWIN = "baseline again"
 _SMALL_GAIN = 1.25  # two processes with the same text have been seen 10 % apart on a busy machine
+
+
+class Unsteady(Exception):
+    """Nothing can be timed here and now; the message is the reason, in one sentence."""
 
 
 @dataclass(frozen=True)
@@ -33,9 +38,9 @@ class Samples:
 
     @property
     def small_gain(self) -> bool:
-        """Whether it says that the candidate is faster, but by so little that it may be the luck of one process."""
+        """Whether it says that the candidate is faster, but by so little for certain that it may be the luck of one process."""
         ratios = [self.speedup_over(name) for name in ("baseline", "previous") if name in self.ms]
-        return any(ratio.low > 1 and ratio.value < _SMALL_GAIN for ratio in ratios)
+        return any(1 < ratio.low < _SMALL_GAIN for ratio in ratios)
 
 
 def joined(taken: Sequence[Samples]) -> Samples:

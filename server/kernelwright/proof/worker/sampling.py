@@ -15,16 +15,11 @@ from kernelwright.proof.worker.bench import Bench, Report, Targets
 from kernelwright.proof.worker.hosts.contender import Contender
 from kernelwright.proof.worker.inputs import Inputs
 from kernelwright.proof.worker.observe import Observation
-from kernelwright.proof.worker.samples import Drift, Samples
+from kernelwright.proof.worker.samples import TWIN, Drift, Samples, Unsteady
 from kernelwright.proof.worker.series import Series, set_batches
 from kernelwright.proof.worker.timing import FEWEST, MOST
 
-TWIN = "baseline again"
 _STEADY, _USABLE = 1.02, 3.0  # baseline against baseline: measured again beyond the one, refused beyond the other
-
-
-class Unsteady(Exception):
-    """Nothing can be timed here and now; the message is the reason, in one sentence."""
 
 
 def sampled(
@@ -56,11 +51,12 @@ def sampled(
             f"Speed not measured: the baseline took {drift.first_ms:.4g} ms in one process and {drift.second_ms:.4g} ms "
             "in another, twice over; this machine is too busy to time on."
         )
-    candidate, baseline = series["candidate"], series["baseline"]
+    candidate = series["candidate"]
+    calls, copies = candidate.many
+    auditor.check_last(candidate.contender, report, calls=calls, copies=copies)
     judge_clock.complete(candidate)
-    judge_clock.nothing_hidden(candidate, baseline, bench.device)
-    judge_clock.short_calls_agree(candidate, baseline, bench.device, inputs)
-    auditor.check_last(candidate.contender, report)
+    judge_clock.nothing_hidden(series, bench.device)
+    judge_clock.short_calls_agree(series, bench.device)
     bench.checks += auditor.checks()
     return Samples(
         {name: np.array(one.ms) for name, one in series.items()},

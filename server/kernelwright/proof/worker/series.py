@@ -14,6 +14,8 @@ from kernelwright.proof.worker.hosts.messages import Sampled
 from kernelwright.proof.worker.timing import SHORTEST_SAMPLE
 
 _MOST_BATCH = 32
+_LONG_MS, _MOST_CALLS = 5.0, 1000  # of a sample in which what surrounds the calls is a small share of each
+_COPIES, _COPIED_BYTES = 32, 32 << 20  # of the inputs of such a sample, at most
 _LONGEST_BATCH = 5e-3  # seconds that a batch for the sake of a faster contestant may take
 
 
@@ -64,6 +66,13 @@ class Series:
         begun = time.perf_counter_ns()
         taken = self.contender.fire()
         return taken, (time.perf_counter_ns() - begun) / 1e6
+
+    @property
+    def many(self) -> tuple[int, int]:
+        """(calls, copies of the inputs) of a sample that takes some milliseconds."""
+        calls = min(max(math.ceil(_LONG_MS / max(self.typical_ms, 1e-6)), self.batch), _MOST_CALLS)
+        size = sum(tensor.numel() * tensor.element_size() for tensor in self.auditor.inputs.tensors())
+        return calls, max(1, min(calls, _COPIES, _COPIED_BYTES // max(size, 1)))
 
     @property
     def least_seconds(self) -> float:

@@ -5,6 +5,7 @@ A fork takes milliseconds where an import takes seconds, so that every text can 
 
 import atexit
 import contextlib
+import gc
 import os
 import select
 import signal
@@ -150,6 +151,8 @@ def is_there() -> bool:
 def serve(control: socket.socket, parent: int) -> None:
     """Fork a host for every request until the judge closes; tell how each ended."""
     lifetime.die_with(parent)
+    gc.collect()
+    gc.freeze()  # what torch and triton have made is not looked through again in every host
     reading, waking = os.pipe()
     os.set_blocking(waking, False)
     signal.set_wakeup_fd(waking, warn_on_full_buffer=False)
