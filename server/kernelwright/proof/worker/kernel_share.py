@@ -43,7 +43,7 @@ def examine(bench: Bench, contender: Contender, report: Report) -> None:
         return
     before = _baseline(bench, targets, inputs, variation.seed)
     if isinstance(before, str):
-        bench.notes.append(f"whether a kernel does the work is not checked: {before}")
+        _not_checked(bench, before)
         return
     texts = Texts(trial.baseline, trial.previous, trial.candidate)
     broken = broken_promise(texts, before, after, outside)
@@ -67,5 +67,11 @@ def _baseline(bench: Bench, targets: Targets, inputs: Inputs, seed: int) -> Work
 
 
 def _unknown(bench: Bench, why: str) -> KernelShare:
+    if bench.trial.promises_kernel:
+        _not_checked(bench, why)
     on = ProfiledOn.INTERPRETER if bench.interpreted else ProfiledOn.GPU if bench.device == "cuda" else ProfiledOn.CPU
     return KernelShare(on, unknown=why)
+
+
+def _not_checked(bench: Bench, why: str) -> None:
+    bench.notes.append(f"whether its kernel does the work is not checked: {why}")
