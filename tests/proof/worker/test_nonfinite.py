@@ -2,6 +2,8 @@
 
 import pytest
 
+from kernelwright.proof.worker.cases import Variation
+from kernelwright.proof.worker.grounds import stops_the_gpu
 from proof.worker.trials import ended_by, trial
 
 HEAD = "import torch\nimport torch.nn.functional as F\n\n\n"
@@ -58,3 +60,20 @@ def test_a_constant_task_is_told_by_its_nan_alone() -> None:
     baseline = function("F.gelu((y := x.amax(1, keepdim=True)) - y.mean(1, keepdim=True))")
     assert ended_by(baseline, function("torch.zeros(x.shape[0], 1)"), "f(randn(40, 48))") == "nan-parity"
     assert ended_by(baseline, function("x.amax(1, keepdim=True) * 0"), "f(randn(40, 48))") == "passed"
+
+
+@pytest.mark.parametrize(
+    ("text", "data", "scale", "expected"),
+    [
+        ("F.binary_cross_entropy(x, y)", "negative", 1.0, True),
+        ("F.binary_cross_entropy(x, y)", "", 3.0, True),
+        ("F.binary_cross_entropy(x, y)", "", 1.0, False),
+        ("F.binary_cross_entropy_with_logits(x, y)", "negative", 1.0, False),
+        ("table[(x * 8).long()]", "NaN planted", 1.0, True),
+        ("table[x.to(torch.int64)]", "large offset", 1.0, True),
+        ("table[(x * 8).long()]", "sorted", 1.0, False),
+        ("torch.relu(x)", "NaN planted", 1.0, False),
+    ],
+)
+def test_data_on_which_an_operator_asserts_on_the_gpu(text: str, data: str, scale: float, expected: bool) -> None:
+    assert stops_the_gpu(Variation("", None, 0, scale=scale, data=data), text) is expected

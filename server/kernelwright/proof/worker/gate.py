@@ -16,7 +16,14 @@ from kernelwright.proof.worker.constancy import outputs_stay
 from kernelwright.proof.worker.effort import SCOPES, variations
 from kernelwright.proof.worker.fan_in import fan_in
 from kernelwright.proof.worker.gradients import compare_gradients
-from kernelwright.proof.worker.grounds import baseline_run, compiles, repeats, takes_views, tells_nothing
+from kernelwright.proof.worker.grounds import (
+    baseline_run,
+    compiles,
+    repeats,
+    stops_the_gpu,
+    takes_views,
+    tells_nothing,
+)
 from kernelwright.proof.worker.hosts.contender import Contender
 from kernelwright.proof.worker.inputs import Inputs
 from kernelwright.proof.worker.judge import judge
@@ -31,6 +38,7 @@ from kernelwright.proof.worker.verdict import summaries
 from kernelwright.values import Check
 
 _SPECIAL_SLACK = 8.0  # rounding errors of special data do not average out as the tolerance supposes
+_LEFT_OUT = "data left out on which the baseline may stop the GPU"
 _LOST = (
     ". A NaN in the inputs must stay visible: fmaxf, fminf, tl.max and tl.maximum drop it "
     "(tl.maximum keeps it with propagate_nan=tl.PropagateNan.ALL)"
@@ -74,6 +82,9 @@ def verify_backward(bench: Bench, contender: Contender, report: Report) -> None:
 
 def examine(bench: Bench, contender: Contender, variation: Variation) -> None:
     """One variation: baseline, fp64 run and candidate on the same data. Raises Rejected, Undecidable, JobFailed."""
+    if bench.device == "cuda" and stops_the_gpu(variation, bench.trial.baseline):
+        bench.notes += [_LEFT_OUT] if _LEFT_OUT not in bench.notes else []
+        return
     try:
         targets = targets_for(bench, variation)
         _construct(bench, contender, targets)

@@ -1,5 +1,6 @@
 """What the baseline answers, and whether anything follows from it for a candidate."""
 
+import re
 from typing import Any
 
 import torch
@@ -11,12 +12,25 @@ from kernelwright.proof.worker.inputs import Inputs, map_leaves
 from kernelwright.proof.worker.judge import judge
 from kernelwright.proof.worker.nonfinite import agree
 from kernelwright.proof.worker.observe import Observation, observe
-from kernelwright.proof.worker.properties import NON_FINITE
+from kernelwright.proof.worker.properties import LARGE, NON_FINITE
 from kernelwright.proof.worker.subject import failure_of
 from kernelwright.values import FailureKind
 
 _WORKLOAD = FailureKind.WORKLOAD_FAILED
+_PROBABILITIES = re.compile(r"\b(multinomial|bernoulli|poisson|BCELoss|binary_cross_entropy(?!_with_logits))\b")
+_INDICES = re.compile(r"\.(long|int)\(|\b(to|type)\([^)]*torch\.(long|int)")
 _ILL_CONDITIONED = 0.004  # relative error of the baseline itself; TF32 has half of it
+
+
+def stops_the_gpu(variation: Variation, text: str) -> bool:
+    """Whether the baseline's operators may assert on the device with this data: the judge's own CUDA context would be gone.
+
+    Probabilities out of range do it, and NaN or large numbers that become indices.
+    """
+    if not variation.data and variation.scale == 1.0:
+        return False
+    indices = variation.data in NON_FINITE or variation.data in LARGE
+    return bool(_PROBABILITIES.search(text) or (indices and _INDICES.search(text)))
 
 
 def baseline_run(bench: Bench, variation: Variation, target: Any, inputs: Inputs) -> Observation:

@@ -122,6 +122,7 @@ PROPERTIES: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
 VIEWS = frozenset({"sliced views", "transposed views"})
 INFINITE = frozenset({"inf planted", "-inf planted"})
 NON_FINITE = INFINITE | {"NaN planted", "NaN planted in other inputs"}
+LARGE = frozenset({"large values planted", "large offset", "mixed magnitudes"})
 _IN_THE_FIRST = INFINITE | {
     "NaN planted",
     "large values planted",
