@@ -148,8 +148,9 @@ def _process(pid: int, mark: str) -> Process | None:
     marked = f"{MARK}={mark}".encode() in variables
     another = not marked and any(variable.startswith(f"{MARK}=".encode()) for variable in variables)
     if another or (not marked and not any(SLEEPER in part for part in command)):
-        if another or (variables and os.stat(f"/proc/{pid}").st_mtime < time.time() - _SETTLED):
-            _strangers.add(str(pid))
+        with contextlib.suppress(OSError):
+            if another or (variables and os.stat(f"/proc/{pid}").st_mtime < time.time() - _SETTLED):
+                _strangers.add(str(pid))
         return None
     folder = next((v.partition(b"=")[2].decode() for v in variables if v.startswith(b"TMPDIR=")), "")
     return Process(pid, int(rest[1]), rest[0], tuple(filter(None, command)), marked, folder, int(rest[19]))
