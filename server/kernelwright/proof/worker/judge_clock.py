@@ -31,7 +31,7 @@ def nothing_hidden(series: Mapping[str, Series], device: str) -> None:
     """More of the judge's time beside the reported one than at the baseline is hidden work. Raises Rejected, Unsteady."""
 
     def hidden_beside(own: Series, base: Series) -> float:
-        reported = own.typical_ms * own.batch
+        reported = own.least_ms * own.batch
         for _ in range(_ASKED):
             # The least of all samples: what delays some replies, on a busy machine most, is not work of every call.
             hidden = min(own.outside_ms) - min(base.outside_ms)
@@ -52,7 +52,7 @@ def short_calls_agree(series: Mapping[str, Series], device: str) -> None:
     """
 
     def hidden_beside(own: Series, base: Series) -> float:
-        reported, apart = own.typical_ms, own.typical_ms - base.typical_ms
+        reported, apart = own.least_ms, own.least_ms - base.least_ms  # medians move with what else the machine does
         calls, copies = own.many
         allowed = _LEAST_HIDDEN[device] / calls + _SHARE * reported + _HIDDEN_SHARE * abs(apart)
         outside = of_base = math.inf
@@ -65,7 +65,7 @@ def short_calls_agree(series: Mapping[str, Series], device: str) -> None:
         return hidden
 
     candidate = series["candidate"]
-    if candidate.typical_ms * candidate.batch * _HIDDEN_SHARE <= _LEAST_HIDDEN[device]:
+    if candidate.least_ms * candidate.batch * _HIDDEN_SHARE <= _LEAST_HIDDEN[device]:
         _refuse_alone(series, hidden_beside)
 
 
@@ -80,7 +80,7 @@ def _refuse_alone(series: Mapping[str, Series], hidden_beside: Callable[[Series,
             "Speed not measured: two processes with the same text answer at different speed; this machine is too busy to "
             "time on."
         )
-    raise Rejected(Check("judge-clock", "while timing", False, _words(hidden, candidate.typical_ms * candidate.batch)))
+    raise Rejected(Check("judge-clock", "while timing", False, _words(hidden, candidate.least_ms * candidate.batch)))
 
 
 def _words(hidden: float, reported: float) -> str:

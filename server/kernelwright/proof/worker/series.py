@@ -16,7 +16,7 @@ from kernelwright.proof.worker.timing import SHORTEST_SAMPLE
 _MOST_BATCH = 32
 _LONG_MS, _MOST_CALLS = 5.0, 1000  # of a sample in which what surrounds the calls is a small share of each
 _COPIES, _COPIED_BYTES = 32, 32 << 20  # of the inputs of such a sample, at most
-_LONGEST_BATCH = 5e-3  # seconds that a batch for the sake of a faster contestant may take
+_LONGEST_BATCH = 5.0  # milliseconds that a batch for the sake of a faster contestant may take
 
 
 @dataclass
@@ -75,9 +75,9 @@ class Series:
         return calls, max(1, min(calls, _COPIES, _COPIED_BYTES // max(size, 1)))
 
     @property
-    def least_seconds(self) -> float:
+    def least_ms(self) -> float:
         """The fastest call so far."""
-        return max(min(self.ms) / 1e3, 1e-7)
+        return max(min(self.ms), 1e-4)
 
     def forget(self) -> None:
         """Begin anew, with what has been warmed up."""
@@ -91,7 +91,7 @@ def set_batches(series: Collection[Series], device: str) -> None:
 
     A contestant that is far slower than another takes fewer.
     """
-    fastest = min(one.least_seconds for one in series)
-    wanted = min(math.ceil(SHORTEST_SAMPLE / fastest), _MOST_BATCH) if device == "cpu" else 1
+    fastest = min(one.least_ms for one in series)
+    wanted = min(math.ceil(SHORTEST_SAMPLE * 1e3 / fastest), _MOST_BATCH) if device == "cpu" else 1
     for one in series:
-        one.batch = max(1, min(wanted, int(_LONGEST_BATCH / one.least_seconds)))
+        one.batch = max(1, min(wanted, int(_LONGEST_BATCH / one.least_ms)))
