@@ -23,7 +23,7 @@ const repository = path.join(client, "..");
 const cache = process.env.XDG_CACHE_HOME ?? path.join(os.homedir(), ".cache");
 export const home = process.env.KERNELWRIGHT_CODE_SERVER ?? path.join(cache, "kernelwright", "code-server-4.100.3");
 const entry = path.join(home, "node_modules/code-server/out/node/entry.js");
-const PATIENCE_MS = Number(process.env.PATIENCE_MS ?? 90_000); // for a worker that imports torch on a busy machine
+const PATIENCE_MS = Number(process.env.PATIENCE_MS ?? 180_000); // for a worker that imports torch on a busy machine
 
 const SETTINGS = {
   "workbench.startupEditor": "none",

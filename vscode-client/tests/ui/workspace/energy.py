@@ -12,4 +12,4 @@ class Energy(nn.Module):
         return torch.sum(y, dim=1, keepdim=True)
 
 
-# workload: Energy(1024, 2048)(randn(256, 1024))
+# workload: Energy(256, 512)(randn(64, 256))

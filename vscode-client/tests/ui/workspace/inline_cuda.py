@@ -8,7 +8,10 @@ __global__ void scale(float *x, int n) {
 }
 """
 module = load_inline("scale", cuda_sources=[cuda_source], cpp_sources="")
-kernel = cupy.RawKernel(r'''
+kernel = cupy.RawKernel(
+    r"""
 extern "C" __global__ void add(float *x) { x[threadIdx.x] += 1; }
-''', "add")
+""",
+    "add",
+)
 after = "not CUDA"
