@@ -2,7 +2,8 @@
 
 import pytest
 
-from kernelwright.proof.worker.cases import INTERPRETER_ELEMENTS, elements, plan
+from kernelwright.proof.worker.cases import INTERPRETER_ELEMENTS, plan
+from kernelwright.proof.worker.line_sizes import elements
 from kernelwright.proof.worker.subject import case_call
 from kernelwright.values import Case, Workload, WorkloadSource
 

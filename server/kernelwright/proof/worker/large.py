@@ -4,11 +4,12 @@ import torch
 
 from kernelwright.proof.worker.arguments import make_inputs
 from kernelwright.proof.worker.bench import Bench, NotAccepted, Rejected, Report, targets_for
-from kernelwright.proof.worker.cases import Variation, beyond_32_bits
+from kernelwright.proof.worker.cases import Variation
 from kernelwright.proof.worker.failed import JobFailed
 from kernelwright.proof.worker.grounds import baseline_run
 from kernelwright.proof.worker.hosts.contender import Contender
 from kernelwright.proof.worker.judge import judge
+from kernelwright.proof.worker.line_sizes import beyond_32_bits
 from kernelwright.proof.worker.tolerance import reduction_length
 from kernelwright.values import Check, FailureKind
 

@@ -5,8 +5,8 @@ import torch
 from kernelwright.proof.jobs import Trial
 from kernelwright.proof.worker.accuracy import accuracy_of, reduced
 from kernelwright.proof.worker.bench import Bench
-from kernelwright.proof.worker.cases import elements
 from kernelwright.proof.worker.judge import ACCURACY
+from kernelwright.proof.worker.line_sizes import elements
 from kernelwright.proof.worker.subject import case_call
 from kernelwright.values import Check, Verdict, VerdictStatus, digest
 
