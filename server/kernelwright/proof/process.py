@@ -69,6 +69,7 @@ class WorkerProcess:
         self._last_id = 0
         self._strays = 0  # answers to what was not asked last: somebody else writes there too
         self.sees_gpu = False
+        self.owner = os.getpid()
 
     @classmethod
     async def start(cls, interpreter: str, role: str, cwd: Path | None, environment: dict[str, str]) -> "WorkerProcess":
@@ -293,7 +294,8 @@ _swept = False
 def _kill_the_living() -> None:
     """A process that ends without closing its workers does not leave them to find that out, and to their files."""
     for process in _living:
-        process.kill()
+        if process.owner == os.getpid():  # a fork of this process has no workers
+            process.kill()
 
 
 def _sweep() -> None:
