@@ -101,8 +101,9 @@ _METHODS = {
 _ARGUMENTS = """
 Each takes one argument, an object. `uri` is the file, which must be open; `kernel` names the kernel, or `line` (from 0)
 points into it; neither is needed where the workload calls one kernel. `strategy` is the id of a strategy, `step` of a step.
-`quiet: true` leaves out the message window of `profile`, `history` and `doctor`. With `texts: true` each step of `history`
-has the file `before` and `after` it, where the journal still knows them. `preview: true` lets an editor that knows
+`quiet: true` leaves out the message window of `profile`, `history` and `doctor`. A step of `history` says
+by `measured` whether its number may be said; with `texts: true` it has the file `before` and `after` it, where the journal
+still knows them. `preview: true` lets an editor that knows
 change annotations show a step's edit before it is made. Answers are values in JSON, each with its class
 under `$`; a `Refusal` or `Failure` says in words why there is no other answer.
 """

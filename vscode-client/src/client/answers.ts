@@ -27,6 +27,7 @@ export interface Verdict {
   readonly reason: string;
   readonly how: string;
   readonly accuracy?: "bit-exact" | "as accurate as the baseline" | "reduced accuracy" | null;
+  readonly effort?: "quick" | "standard" | "paranoid";
 }
 
 export interface Timing {
@@ -68,6 +69,8 @@ export interface Step {
   readonly created: string;
   /** The line that a person reads; only in the answer of `kernelwright.history`. */
   readonly sentence?: string;
+  /** The server's word on whether the number may be said; only there as well. */
+  readonly measured?: boolean;
   /** The texts around the step, where they were asked for and are still known. */
   readonly before?: string | null;
   readonly after?: string | null;
@@ -105,13 +108,19 @@ export function isDeclined(answer: unknown): answer is Declined {
 
 /**
  * The Measurement of a step where its number may be said: the gate passed on the very text that was measured and the
- * time is possible. The same rule as the server's `words.measured`.
+ * time is possible. The server's word decides where it gave it; this is the same rule for a step without one.
  */
-export function measured(step: Pick<Step, "verdict" | "measurement">): Measurement | undefined {
+export function measured(step: Pick<Step, "verdict" | "measurement" | "measured">): Measurement | undefined {
   const { verdict, measurement } = step;
+  if (step.measured === false || verdict?.effort === "quick") return undefined;
   if (verdict?.status !== "passed" || !measurement || measurement.impossible) return undefined;
   const same = verdict.text_hash === measurement.text_hash && verdict.baseline_hash === measurement.baseline_hash;
   return same ? measurement : undefined;
+}
+
+/** What has to stand wherever the step is shown as verified; "" for any other. */
+export function reduced(step: Pick<Step, "verdict">): string {
+  return step.verdict?.accuracy === "reduced accuracy" ? "reduced accuracy" : "";
 }
 
 /** Milliseconds with three significant digits: "0.42", "12.3", "0.00871". */

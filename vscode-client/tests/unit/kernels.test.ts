@@ -34,6 +34,15 @@ test("a kernel says how many steps were kept and how fast it is", () => {
   check(kernel(step({ measurement: null })), "1 kept · not measured", "kernel-kept");
 });
 
+test("reduced accuracy is said wherever the verdict is", () => {
+  const node = kernel(step({ verdict: verdict({ accuracy: "reduced accuracy" }) }));
+  const [only] = stepNodes(node);
+  assert.ok(only);
+  for (const text of [kernelLook(node).description, stepLook(only).description, figures(only)]) {
+    assert.match(text, /reduced accuracy/);
+  }
+});
+
 test("a step says strategy, speedup and verdict", () => {
   const looks = stepNodes(kernel(first, rejected, second)).map(stepLook);
   assert.deepEqual(

@@ -51,11 +51,11 @@ test("a kernel without steps says so", () => {
 });
 
 test("steps without a measurement keep their place on the trajectory", () => {
-  const points = [undefined, measurement()].map((measured) => ({ label: "s", measured }));
+  const points = [undefined, measurement()].map((measured, at) => ({ number: at + 1, label: "s", measured }));
   const drawn = trajectory(points);
   assert.equal(drawn.match(/<circle/g)?.length, 1);
   assert.match(drawn, /not measured/);
-  assert.equal(trajectory([{ label: "s", measured: undefined }]), "");
+  assert.equal(trajectory([{ number: 1, label: "s", measured: undefined }]), "");
 });
 
 test("the roofline is drawn where it is known", () => {

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from lsprotocol.types import ExecuteCommandParams
 
+from kernelwright import words
 from kernelwright.lsp import jobs
 from kernelwright.lsp.commands.answers import declined
 from kernelwright.lsp.commands.arguments import Arguments, arguments
@@ -18,7 +19,10 @@ if TYPE_CHECKING:
 
 
 async def history(session: Session, params: ExecuteCommandParams) -> Json:
-    """The Steps of a file, or of one of its kernels, in order; each with `sentence`, the line that a person reads."""
+    """The Steps of a file, or of one of its kernels, in order; each with `sentence`, the line that a person reads.
+
+    `measured` says whether its number may be said; with `texts` it has the file `before` and `after` it as well.
+    """
     asked = arguments(params)
     if isinstance(asked, Refusal):
         return declined(session, asked)
@@ -30,7 +34,12 @@ async def history(session: Session, params: ExecuteCommandParams) -> Json:
     if not asked.quiet:
         lines = [f"{number}. {step.kernel}: {told(step)}" for number, step in enumerate(steps, 1)]
         session.client.tell("\n".join(lines) or "Nothing has been tried on this file yet.")
-    return [{**encode(step), "sentence": told(step), **(_texts(engine, step) if asked.texts else {})} for step in steps]
+    return [_entry(engine, step, texts=asked.texts) for step in steps]
+
+
+def _entry(engine: "Engine", step: Step, *, texts: bool) -> dict[str, Json]:
+    said = {"sentence": told(step), "measured": words.measured(step.verdict, step.measurement)}
+    return {**encode(step), **said, **(_texts(engine, step) if texts else {})}
 
 
 def _texts(engine: "Engine", step: Step) -> dict[str, Json]:

@@ -1,5 +1,5 @@
 /** The kernels view as values: files, their kernels, and the steps of each with strategy, speedup and verdict. */
-import { measured, milliseconds, type Step } from "../../client/answers";
+import { measured, milliseconds, reduced, type Step } from "../../client/answers";
 
 export interface FileNode {
   readonly is: "file";
@@ -72,7 +72,7 @@ export function kernelLook(kernel: KernelNode): Look {
   const kept = kernel.steps.filter((step) => step.outcome === "kept");
   const last = kept.at(-1);
   const told = last
-    ? [`${kept.length} kept`, speedup(last)]
+    ? [`${kept.length} kept`, speedup(last), reduced(last)].filter(Boolean)
     : kernel.steps.length
       ? ["nothing kept"]
       : ["no steps yet"];

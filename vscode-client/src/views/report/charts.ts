@@ -5,6 +5,8 @@ const WIDTH = 560;
 
 /** A point of the trajectory; without a measurement the step is shown and no number is claimed. */
 export interface Point {
+  /** The step's number among all of the kernel. */
+  readonly number: number;
   readonly label: string;
   readonly measured: Measurement | undefined;
 }
@@ -18,8 +20,8 @@ export function trajectory(points: readonly Point[]): string {
   const step = (WIDTH - left - 16) / Math.max(1, points.length);
   const y = (speedup: number): number => round(height - 24 - ((height - 40) * Math.max(0, speedup)) / most);
   const x = (at: number): number => round(left + step * (at + 1) - step / 2);
-  const marks = points.map(({ label, measured }, at) => {
-    const name = `<text x="${x(at)}" y="${height - 6}" text-anchor="middle">${at + 1}</text>`;
+  const marks = points.map(({ label, measured, number }, at) => {
+    const name = `<text x="${x(at)}" y="${height - 6}" text-anchor="middle">${number}</text>`;
     if (measured === undefined) return `<g>${name}<title>${escaped(label)}: not measured</title></g>`;
     const { speedup, speedup_low: low, speedup_high: high } = measured;
     return [

@@ -28,15 +28,17 @@ export function reportPage(kernel: KernelNode, file: string, nonce: string): str
     `<title>${escaped(kernel.name)}</title><style nonce="${nonce}">${STYLE}</style></head><body>`,
     `<h1>${escaped(kernel.name)} <span class="quiet">${escaped(file)}</span></h1>`,
     `<p>${escaped(last?.sentence ?? "No step was kept yet.")}</p>`,
-    ...charts(kept),
+    ...charts(kernel.steps),
     ...steps(kernel.steps),
     ...(last ? checks(last) : []),
     "</body></html>",
   ].join("\n");
 }
 
-function charts(kept: readonly Step[]): string[] {
-  const points = kept.map((step) => ({ label: step.action.strategy, measured: measured(step) }));
+function charts(all: readonly Step[]): string[] {
+  const points = all.flatMap((step, at) =>
+    step.outcome === "kept" ? [{ number: at + 1, label: step.action.strategy, measured: measured(step) }] : [],
+  );
   const last = points.at(-1)?.measured;
   const path = trajectory(points);
   const conditions = last
