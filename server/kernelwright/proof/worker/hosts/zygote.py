@@ -13,10 +13,12 @@ import socket
 import struct
 import subprocess
 import sys
+import traceback
 from dataclasses import dataclass
 from pathlib import Path
 
 from kernelwright.proof.worker import lifetime, processes
+from kernelwright.proof.worker.ended import OWN_FAULT
 
 _ASK = struct.Struct(">c")
 _PING, _PONG = b"p", -2
@@ -184,12 +186,17 @@ def _fork_host(control: socket.socket, channel: int, printing: int, ours: tuple[
         control.close()
         for descriptor in ours:
             os.close(descriptor)
-        from kernelwright.proof.worker.hosts import host
-
+        code = OWN_FAULT
         try:
+            os.dup2(printing, 2)
+            from kernelwright.proof.worker.hosts import host
+
             host.main(channel, printing, parent)
+            code = 0
+        except BaseException:  # noqa: BLE001  (what the text raises is answered; this is a fault of ours)
+            os.write(2, traceback.format_exc().encode(errors="replace"))
         finally:
-            os._exit(0)
+            os._exit(code)
     os.close(channel)
     os.close(printing)
     control.sendall(_STATUS.pack(pid, -1))

@@ -1,0 +1,24 @@
+"""How a process ended, in a sentence for the user."""
+
+import pytest
+
+from kernelwright.proof.worker.ended import OWN_FAULT, ended
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        (None, "closed the worker's result pipe"),
+        (0, "ended the process with exit code 0: remove the call of exit()"),
+        (3, "exit code 3"),
+        (OWN_FAULT, "Kernelwright's own process around the code failed"),
+        (-11, "at line 7 with a segmentation fault (SIGSEGV): look for an access out of bounds"),
+        (-9, "SIGKILL from outside"),
+    ],
+)
+def test_an_end_in_words(code: int | None, words: str) -> None:
+    dump = 'Fatal Python error\n  File "/tmp/kernelwright-abc/0/kernel.py", line 7 in f\n'
+    found = ended(code, dump, "/home/me/kernel.py")
+    assert words in found.message
+    assert found.detail == dump
+    assert found.line == 6
