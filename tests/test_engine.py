@@ -9,10 +9,12 @@ from typing import Any
 import pytest
 
 from kernelwright.engine import Engine, Request, Reversal
+from kernelwright.journal import open_in_memory
 from kernelwright.proof.jobs import TrialResult
 from kernelwright.settings import Settings
 from kernelwright.steps import decide
 from kernelwright.values import (
+    Accuracy,
     Check,
     Edits,
     Failure,
@@ -77,6 +79,18 @@ def test_only_a_verified_gain_is_kept(result: TrialResult, outcome: Outcome, wor
     decided, reason = decide(result, min_gain=0.02)
     assert decided is outcome
     assert words in reason
+
+
+def test_a_step_of_reduced_accuracy_says_so_and_is_kept_only_where_it_passed() -> None:
+    lesser = dataclasses.replace(verdict(), accuracy=Accuracy.REDUCED)
+    outcome, reason = decide(TrialResult(lesser, measurement(1.5, 1.4, 1.6)), 0.02)
+    assert (outcome, reason) == (Outcome.KEPT, "1.50x faster than before, with reduced accuracy")
+    assert not Settings().accept_reduced_accuracy
+    for accept in (False, True):
+        engine = Engine(
+            Path("/nowhere"), Settings(accept_reduced_accuracy=accept), journal=open_in_memory(Path("/nowhere"))
+        )
+        assert engine.limits.accept_reduced is accept
 
 
 def test_a_strategy_that_needs_a_number_is_not_kept_without_one() -> None:

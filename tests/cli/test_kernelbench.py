@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from cli.terminal import kernelwright
+from kernelwright.cli.kernelbench_table import reduced
 
 SUM = """\
 import torch
@@ -91,3 +92,23 @@ def test_a_file_of_something_else_is_not_added_to(folder: Path) -> None:
     assert ended.exit_code == 2
     assert "Line 1 of" in ended.stderr
     assert other.read_text() == '{"mine": 1}\n'
+
+
+@pytest.mark.parametrize(
+    ("steps", "expected"),
+    [
+        ([], False),
+        ([{"outcome": "kept"}], False),  # written before there were classes
+        ([{"outcome": "kept", "accuracy": "reduced accuracy"}], True),
+        ([{"outcome": "rejected", "accuracy": "reduced accuracy"}], False),
+        (
+            [
+                {"outcome": "kept", "accuracy": "reduced accuracy"},
+                {"outcome": "kept", "accuracy": "as accurate as the baseline"},
+            ],
+            False,
+        ),
+    ],
+)
+def test_what_was_kept_is_of_reduced_accuracy(steps: list[dict[str, str]], expected: bool) -> None:
+    assert reduced({"steps": steps}) is expected
