@@ -57,7 +57,9 @@ def generate(name: str, args: Sequence[object], kwargs: Mapping[str, object]) ->
         return _with_role(name, args, kwargs)
     unknown = sorted(set(kwargs) - {"dtype", "layout", "requires_grad", "size", *_OPTIONS.get(name, ())})
     if unknown:
-        hint = "the worker chooses the device" if unknown[0] == "device" else "there are dtype, layout and requires_grad"
+        hint = (
+            "the worker chooses the device" if unknown[0] == "device" else "there are dtype, layout and requires_grad"
+        )
         raise GeneratorError(f"{name} has no option {unknown[0]}: {hint}.")
     sizes, parameters = _sizes_and_parameters(name, list(args), kwargs)
     shape = _shape(name, sizes)
