@@ -52,6 +52,15 @@ def test_a_database_that_is_overwritten_while_it_is_open(journal: Journal) -> No
     assert (database(journal).parent / "journal.damaged-1.db").exists()
 
 
+@pytest.mark.parametrize("size", [0, 4096])
+def test_a_database_that_is_cut_off_while_it_is_open(size: int, journal: Journal) -> None:
+    journal.set_baseline("a.py", "softmax", "the baseline")
+    os.truncate(database(journal), size)
+    journal.add_step("a.py", step(99), "a", "b")
+    assert "restored from its copy" in journal.notice
+    check_whole(journal.workspace, ("step-99",))
+
+
 def test_a_database_that_is_overwritten_while_it_is_closed(journal: Journal) -> None:
     journal.close()
     overwrite(database(journal), 0, 4096)

@@ -30,6 +30,7 @@ class Disk:
         self.database = workspace / FOLDER / DATABASE
         self._copy: sqlite3.Connection | None = None
         self._file: tuple[int, int] | None = None
+        self._size = 0  # bytes, when last looked at
 
     def open(self, wait: float = BUSY_SECONDS) -> sqlite3.Connection:
         """A connection that can write, waiting so many seconds for other processes. What only the copy has is taken over.
@@ -38,7 +39,7 @@ class Disk:
         """
         _make_folder(self.database.parent)
         connection = connect(self.database, wait)
-        self._file = _identity(self.database)
+        self._file, self._size = _identity(self.database), 0
         self._close_copy()
         with contextlib.suppress(OSError, sqlite3.Error, NewerSchema):
             _take_over(connection, self._copy_path)
@@ -47,6 +48,19 @@ class Disk:
     def is_other(self) -> bool:
         """Whether the database's file is no longer the one that was opened: somebody removed or replaced it."""
         return self._file is not None and _identity(self.database) != self._file
+
+    def is_cut_off(self) -> bool:
+        """Whether the file is shorter than it was, which an open connection does not notice.
+
+        It is not opened to be looked at: closing it again would drop SQLite's locks.
+        """
+        try:
+            size = self.database.stat().st_size
+        except OSError:
+            return False
+        shorter = size < self._size
+        self._size = size
+        return shorter
 
     def also(self, write: Write, source: sqlite3.Connection) -> None:
         """Do to the copy what was done to the database `source`. A copy that cannot be written is made anew."""
@@ -71,7 +85,7 @@ class Disk:
             aside = _move_aside(self.database)
             connection = connect(self.database, BUSY_SECONDS)
             copy.backup(connection)
-        self._file = _identity(self.database)
+        self._file, self._size = _identity(self.database), 0
         return connection, aside
 
     def read_copy(self, target: sqlite3.Connection) -> None:

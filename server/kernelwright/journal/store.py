@@ -228,6 +228,8 @@ class Journal:
                 self._return_to_disk(_SHORT)
             elif self._disk is not None and self._disk.is_other():
                 self._begin_anew()
+            elif self._disk is not None and self._disk.is_cut_off():
+                self._got_over(_damaged())
             try:
                 with transaction(self._connection):
                     write(self._connection)
