@@ -13,7 +13,7 @@ from kernelwright.values import Check, Verdict, VerdictStatus, digest
 
 def verdict_of(bench: Bench | None, trial: Trial, *, failed: Check | None = None, undecidable: str = "") -> Verdict:
     """The Verdict on the trial's candidate from what was collected."""
-    checks = (*(bench.checks if bench else ()), *((failed,) if failed else ()), *_besides(bench, failed))
+    ended = _ended_by(bench, failed)
     status = VerdictStatus.PASSED
     if failed is not None:
         status = VerdictStatus.FAILED
@@ -21,12 +21,13 @@ def verdict_of(bench: Bench | None, trial: Trial, *, failed: Check | None = None
         status = VerdictStatus.NOT_CHECKABLE
     judged = bench.judged if bench else []
     own = [j.baseline_error for j in judged if j.baseline_error is not None]
-    reason = f"{failed.name} ({failed.case}): {failed.detail}" if failed else undecidable
+    first = next((check for check in ended if not check.passed), None)
+    reason = f"{first.name} ({first.case}): {first.detail}" if first else undecidable
     return Verdict(
         status=status,
         text_hash=digest(trial.candidate),
         baseline_hash=digest(trial.baseline),
-        checks=checks,
+        checks=(*(bench.checks if bench else ()), *ended),
         reason=reason,
         accuracy=accuracy_of(bench) if bench and judged else None,
         max_error=max((j.max_error for j in judged), default=None),
@@ -37,12 +38,19 @@ def verdict_of(bench: Bench | None, trial: Trial, *, failed: Check | None = None
     )
 
 
-def _besides(bench: Bench | None, failed: Check | None) -> tuple[Check, ...]:
-    """Reduced accuracy beside a fault that ended the gate before it was said; wrong values are no matter of accuracy."""
-    if bench is None or failed is None or not bench.reduced or failed.name in ("values", "nan-poison", ACCURACY):
+def _ended_by(bench: Bench | None, failed: Check | None) -> tuple[Check, ...]:
+    """The failed check, with reduced accuracy beside it that the gate had no time to say.
+
+    Wrong values are no matter of accuracy. A narrower format has less range, too: of its two faults accuracy comes first.
+    """
+    if failed is None:
         return ()
+    if bench is None or not bench.reduced or failed.name in ("values", "nan-poison", ACCURACY):
+        return (failed,)
     said = reduced(bench)
-    return () if said in bench.checks else (said,)
+    if said in bench.checks:
+        return (failed,)
+    return (said, failed) if failed.name == "nan-parity" else (failed, said)
 
 
 def how(bench: Bench) -> str:
