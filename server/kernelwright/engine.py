@@ -80,9 +80,7 @@ class Engine:
     ) -> None:
         self.settings = settings
         self.journal = journal or _journal_of(workspace)
-        self.workers = workers or Workers(
-            settings.interpreter or None, cwd=workspace, keep=settings.keep_environment
-        )
+        self.workers = workers or Workers(settings.interpreter or None, cwd=workspace, keep=settings.keep_environment)
         self._policy = policy or expected_gain(settings.min_gain)
         self.observer = Observer(settings, self.workers, self.journal)
         self.observe = self.observer.observe

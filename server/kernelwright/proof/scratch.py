@@ -17,6 +17,7 @@ from pathlib import Path
 from kernelwright.proof.worker import processes
 
 _PREFIX = "kernelwright-server-"
+_UNFINISHED = "kernelwright-new-"
 _LOCK = "lock"
 _numbers = itertools.count(1)
 _guard = threading.RLock()
@@ -73,17 +74,18 @@ def sweep() -> None:
 
 
 def _begin() -> None:
-    made = Path(tempfile.mkdtemp(prefix=_PREFIX)).resolve()
+    """Make the folder under a name that nobody sweeps, and give it its own once the lock is held. Raises OSError."""
+    made = Path(tempfile.mkdtemp(prefix=_UNFINISHED)).resolve()
     try:
         _ours.lock = os.open(made / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         with contextlib.suppress(OSError, ImportError):  # without locks nobody sweeps
             import fcntl
 
             fcntl.flock(_ours.lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        _ours.folder = made.rename(made.with_name(_PREFIX + made.name.removeprefix(_UNFINISHED)))
     except OSError:
         shutil.rmtree(made, ignore_errors=True)
         raise
-    _ours.folder = made
 
 
 def _forget() -> None:
