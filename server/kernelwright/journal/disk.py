@@ -85,6 +85,8 @@ class Disk:
             aside = _move_aside(self.database)
             connection = connect(self.database, BUSY_SECONDS)
             copy.backup(connection)
+        with contextlib.suppress(OSError, sqlite3.Error, NewerSchema):  # as far as it can still be read
+            _take_over(connection, aside)
         self._file, self._size = _identity(self.database), 0
         return connection, aside
 
