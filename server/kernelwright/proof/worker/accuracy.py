@@ -15,6 +15,7 @@ from kernelwright.proof.worker.tolerance import USUAL
 from kernelwright.values import Accuracy, Check
 
 ACCEPTING = "kernelwright.acceptReducedAccuracy"
+_RARE, _ENOUGH_RUNS = 8, 16  # an error in less than one of eight runs, of sixteen or more, is a fault of those runs
 
 
 def judged_closely(compare: Callable[[int], Judged], estimate: int, measured: Callable[[], int]) -> Judged:
@@ -69,13 +70,17 @@ def accuracy_of(bench: Bench) -> Accuracy:
 def reduced(bench: Bench) -> Check:
     """What is to be said of the runs of reduced accuracy, of which there are some.
 
-    Where each of them has few elements, nothing tells them from a wrong constant: that is `values`.
+    Where each of them has few elements, nothing tells them from a wrong constant; where nearly all other runs are accurate, it
+    is not precision that is missing: both are `values`.
     """
     case, worst = next(((case, judged) for case, judged in bench.reduced if not judged.few), bench.reduced[0])
     assert worst.finding is not None
     evidence = f"{worst.finding.detail}; so in {len(bench.reduced)} runs, {len(bench.judged)} compared"
     if worst.few:
         detail = f"{evidence}, on too few elements to tell less precision from a wrong constant"
+        return Check("values", case, False, detail)
+    if len(bench.judged) >= _ENOUGH_RUNS and len(bench.reduced) * _RARE < len(bench.judged):
+        detail = f"{evidence}, and accurate in the others, which less precision would not be"
         return Check("values", case, False, detail)
     if bench.trial.limits.accept_reduced:
         return Check(ACCURACY, case, True, f"{Accuracy.REDUCED}, accepted by {ACCEPTING}: {evidence}")
