@@ -1,5 +1,6 @@
 """What was acknowledged is there again after another program has held, damaged, cut off or removed the database."""
 
+import contextlib
 import os
 import sqlite3
 from collections.abc import Iterator
@@ -9,6 +10,7 @@ import pytest
 
 from journal.steps import step
 from kernelwright.journal import Journal, open_journal
+from kernelwright.journal.disk import in_memory
 
 COUNT = 30
 
@@ -50,6 +52,29 @@ def test_a_database_that_is_overwritten_while_it_is_open(journal: Journal) -> No
     assert journal.persistent
     check_whole(journal.workspace, ("step-99",))
     assert (database(journal).parent / "journal.damaged-1.db").exists()
+
+
+def test_a_database_and_a_copy_that_are_both_overwritten(journal: Journal) -> None:
+    for path in (database(journal), database(journal).with_name("journal.copy.db")):
+        overwrite(path, 0, path.stat().st_size)
+        Path(f"{path}-wal").write_bytes(b"")
+    journal._disk.close()
+    journal._connection.execute("PRAGMA shrink_memory")
+    journal.add_step("a.py", step(99), "a", "b")
+    assert [s.id for s in journal.steps("a.py")][-1] == "step-99"
+    assert not journal.persistent
+    assert "steps are kept in memory" in journal.notice
+    with open_journal(journal.workspace) as again:
+        again.add_step("a.py", step(100), "a", "b")
+        assert [s.id for s in again.steps("a.py")][-1] == "step-100"
+
+
+def test_damage_is_not_taken_into_memory(journal: Journal) -> None:
+    journal.close()
+    overwrite(database(journal), 4096, database(journal).stat().st_size - 4096)  # its header says that all is well
+    with contextlib.closing(sqlite3.connect(database(journal))) as damaged:
+        memory = in_memory(damaged.backup)
+    assert memory.execute("SELECT count(*) FROM steps").fetchone() == (0,)
 
 
 @pytest.mark.parametrize("size", [0, 4096])

@@ -126,6 +126,19 @@ class Disk:
             self._copy = None
 
 
+def in_memory(*sources: Callable[[sqlite3.Connection], object]) -> sqlite3.Connection:
+    """A database in memory, filled by the first of the sources that can be read and brings no damage; else empty."""
+    for fill in (*sources, lambda empty: None):
+        memory = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+        with contextlib.suppress(OSError, sqlite3.Error, NewerSchema):
+            fill(memory)
+            if memory.execute("PRAGMA quick_check").fetchone() == ("ok",):
+                migrate(memory)
+                return memory
+        memory.close()
+    raise AssertionError("an empty database in memory has no damage")
+
+
 def is_damage(error: sqlite3.Error) -> bool:
     """Whether the file does not hold what SQLite has written there. Extended codes carry the primary one in their low byte."""
     return getattr(error, "sqlite_errorcode", -1) & 0xFF in _UNREADABLE

@@ -5,9 +5,10 @@ import os
 import shutil
 import sqlite3
 import tempfile
+from functools import partial
 from pathlib import Path
 
-from kernelwright.journal.disk import DATABASE, FOLDER, Disk, is_damage
+from kernelwright.journal.disk import DATABASE, FOLDER, Disk, in_memory, is_damage
 from kernelwright.journal.schema import NewerSchema, migrate
 from kernelwright.journal.store import Journal, restored, why
 from kernelwright.values import Refusal
@@ -50,12 +51,8 @@ def is_begun(workspace: Path) -> bool:
 
 def open_in_memory(workspace: Path, notice: str = "Steps are kept in memory and end with this run.") -> Journal:
     """A journal that leaves nothing on disk, knowing what the workspace's own one holds."""
-    connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
     database = workspace / FOLDER / DATABASE
-    if database.exists():
-        _read_old(database, connection)
-    migrate(connection)
-    return Journal(workspace, connection, persistent=False, notice=notice)
+    return Journal(workspace, in_memory(partial(_read_old, database)), persistent=False, notice=notice)
 
 
 def _notice(database: Path, reason: str) -> str:
@@ -66,30 +63,20 @@ def _notice(database: Path, reason: str) -> str:
 
 
 def _in_memory(workspace: Path, notice: str, disk: Disk | None = None) -> Journal:
-    connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
-    if disk is not None and not _read_old(disk.database, connection):
-        with contextlib.suppress(sqlite3.Error, NewerSchema):
-            disk.read_copy(connection)
-    migrate(connection)
+    connection = in_memory(*([partial(_read_old, disk.database), disk.read_copy] if disk else []))
     return Journal(workspace, connection, persistent=False, notice=notice, disk=disk)
 
 
-def _read_old(database: Path, target: sqlite3.Connection) -> bool:
-    """Copy what can be read into `target`; False where it cannot.
+def _read_old(database: Path, target: sqlite3.Connection) -> None:
+    """Copy what can be read into `target`. Raises OSError, sqlite3.Error and NewerSchema.
 
     A WAL database in a read-only folder cannot be opened in place, so its files are copied away first.
     """
-    try:
-        with tempfile.TemporaryDirectory(prefix="kernelwright-", ignore_cleanup_errors=True) as folder:
-            copy = Path(folder) / DATABASE
-            for suffix in ("", "-wal"):
-                if os.path.exists(f"{database}{suffix}"):
-                    shutil.copyfile(f"{database}{suffix}", f"{copy}{suffix}")
-            if not copy.exists():
-                return False
-            with contextlib.closing(sqlite3.connect(copy, isolation_level=None)) as source:
-                migrate(source)
-                source.backup(target)
-            return True
-    except (OSError, sqlite3.Error, NewerSchema):
-        return False
+    with tempfile.TemporaryDirectory(prefix="kernelwright-", ignore_cleanup_errors=True) as folder:
+        copy = Path(folder) / DATABASE
+        shutil.copyfile(database, copy)
+        if os.path.exists(f"{database}-wal"):
+            shutil.copyfile(f"{database}-wal", f"{copy}-wal")
+        with contextlib.closing(sqlite3.connect(copy, isolation_level=None)) as source:
+            migrate(source)
+            source.backup(target)

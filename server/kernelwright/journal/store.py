@@ -7,13 +7,17 @@ import sqlite3
 import threading
 import time
 import zlib
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TypeVar
 
-from kernelwright.journal.disk import Disk, Write, is_damage, transaction
-from kernelwright.journal.schema import NewerSchema, migrate
+from kernelwright.journal.disk import Disk, Write, in_memory, is_damage, transaction
+from kernelwright.journal.schema import NewerSchema
 from kernelwright.journal.texts import from_json, pack, to_json, unpack
 from kernelwright.values import Graph, Outcome, Recipe, Step, digest
+
+T = TypeVar("T")
 
 _SHORT = 0.2  # seconds to wait for another process where this is not the first try
 _AGAIN = 1.0  # seconds between such tries while nothing is written
@@ -193,12 +197,7 @@ class Journal:
         with self._lock:
             if self._unwritten and time.monotonic() - self._last_try > _AGAIN:
                 self._return_to_disk(0.0)
-            try:
-                return self._connection.execute(query, values).fetchall()
-            except sqlite3.DatabaseError as error:
-                if not self._got_over(error):
-                    raise
-                return self._connection.execute(query, values).fetchall()
+            return self._tried(lambda connection: connection.execute(query, values).fetchall())
 
     def _row(self, query: str, values: tuple[object, ...]) -> tuple | None:
         rows = self._rows(query, values)
@@ -230,18 +229,26 @@ class Journal:
                 self._begin_anew()
             elif self._disk is not None and self._disk.is_cut_off():
                 self._got_over(_damaged())
-            try:
-                with transaction(self._connection):
-                    write(self._connection)
-            except sqlite3.DatabaseError as error:
-                if not self._got_over(error):
-                    raise
-                with transaction(self._connection):
-                    write(self._connection)
+
+            def written(connection: sqlite3.Connection) -> None:
+                with transaction(connection):
+                    write(connection)
+
+            self._tried(written)
             if not self.persistent:
                 self._unwritten.append(write)
             elif self._disk is not None:
                 self._disk.also(write, self._connection)
+
+    def _tried(self, deed: Callable[[sqlite3.Connection], T]) -> T:
+        """The deed's result: on the database, else on what its copy restores, else in memory."""
+        for _ in range(2):
+            try:
+                return deed(self._connection)
+            except sqlite3.DatabaseError as error:
+                if not self._got_over(error):
+                    raise
+        return deed(self._connection)
 
     def _got_over(self, error: sqlite3.DatabaseError) -> bool:
         """Whether there is a connection that may do what the one before could not: to the copy's data, or in memory."""
@@ -258,15 +265,7 @@ class Journal:
         return True
 
     def _move_into_memory(self, error: sqlite3.DatabaseError) -> None:
-        memory = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
-        try:
-            self._connection.backup(memory)
-        except sqlite3.Error:
-            with contextlib.suppress(sqlite3.Error, NewerSchema):
-                if self._disk is not None:
-                    self._disk.read_copy(memory)
-        migrate(memory)
-        self._use(memory)
+        self._use(in_memory(self._connection.backup, *([self._disk.read_copy] if self._disk else [])))
         self.persistent = False
         self.notice = (
             f"The journal in {self.workspace} cannot be written any more ({why(error)}); what is on disk stays, "
