@@ -31,7 +31,7 @@ def nothing_hidden(series: Mapping[str, Series], device: str) -> None:
     """More of the judge's time beside the reported one than at the baseline is hidden work. Raises Rejected, Unsteady."""
 
     def hidden_beside(own: Series, base: Series) -> float:
-        reported = own.least_ms * own.batch
+        reported = own.typical_ms * own.batch
         for _ in range(_ASKED):
             # The least of all samples: what delays some replies, on a busy machine most, is not work of every call.
             hidden = min(own.outside_ms) - min(base.outside_ms)
@@ -47,25 +47,28 @@ def nothing_hidden(series: Mapping[str, Series], device: str) -> None:
 def short_calls_agree(series: Mapping[str, Series], device: str) -> None:
     """Calls too short for the judge to see one: many of them in a sample, measured from outside. Raises Rejected, Unsteady.
 
-    The difference between candidate and baseline from outside must be the difference between what they reported; what
-    both have in common (flushes, the loop, the reply) cancels.
+    What many of the candidate's calls should take follows from what it reported of one, and from how the baseline's many
+    compare with one of its own: on the CPU by a factor, since a busy neighbour slows both alike, on a GPU by a difference,
+    the flushes.
     """
 
     def hidden_beside(own: Series, base: Series) -> float:
-        reported, apart = own.least_ms, own.least_ms - base.least_ms  # medians move with what else the machine does
+        reported, of_base = own.typical_ms, base.typical_ms
         calls, copies = own.many
-        allowed = _LEAST_HIDDEN[device] / calls + _SHARE * reported + _HIDDEN_SHARE * abs(apart)
-        outside = of_base = math.inf
+        allowed = _LEAST_HIDDEN[device] / calls + _SHARE * reported
+        allowed += _HIDDEN_SHARE * abs(reported - of_base) if device == "cuda" else 0.0
+        outside = outside_base = math.inf
         for _ in range(_ASKED):
             outside = min(outside, own.timed(calls, copies)[1] / calls)
-            of_base = min(of_base, base.timed(calls, copies)[1] / calls)
-            hidden = outside - of_base - apart
+            outside_base = min(outside_base, base.timed(calls, copies)[1] / calls)
+            more = outside_base - of_base if device == "cuda" else reported * max(outside_base / of_base - 1, 0)
+            hidden = outside - reported - more
             if hidden <= allowed:
                 return 0.0
         return hidden
 
     candidate = series["candidate"]
-    if candidate.least_ms * candidate.batch * _HIDDEN_SHARE <= _LEAST_HIDDEN[device]:
+    if candidate.typical_ms * candidate.batch * _HIDDEN_SHARE <= _LEAST_HIDDEN[device]:
         _refuse_alone(series, hidden_beside)
 
 
@@ -80,7 +83,7 @@ def _refuse_alone(series: Mapping[str, Series], hidden_beside: Callable[[Series,
             "Speed not measured: two processes with the same text answer at different speed; this machine is too busy to "
             "time on."
         )
-    raise Rejected(Check("judge-clock", "while timing", False, _words(hidden, candidate.least_ms * candidate.batch)))
+    raise Rejected(Check("judge-clock", "while timing", False, _words(hidden, candidate.typical_ms * candidate.batch)))
 
 
 def _words(hidden: float, reported: float) -> str:
