@@ -28,10 +28,10 @@ const wheel = path.join(folder, "kernelwright-0.3.2-py3-none-any.whl");
 await writeFile(wheel, "wheel");
 
 test("paths in settings are expanded", () => {
-  const places = { home: "/home/me", folder: "/work", variables: { ENV: "/env" } };
+  const places = { home: "/home/me", folder: "/home/me/project", variables: { ENV: "/env" } };
   const check = (given: string, expected: string): void => assert.equal(expanded(given, places), expected);
   check("~/venv/bin/python", "/home/me/venv/bin/python");
-  check("${workspaceFolder}/.venv/bin/python", "/work/.venv/bin/python");
+  check("${workspaceFolder}/.venv/bin/python", "/home/me/project/.venv/bin/python");
   check("${env:ENV}/bin/python", "/env/bin/python");
   check("${env:NONE}x", "x");
   check("/usr/bin/python~1", "/usr/bin/python~1");
