@@ -41,6 +41,7 @@ class Cost:
 def cost(kernel: Subject, number: int, limits: Limits) -> Cost:
     """One trial of the kernel against itself, in this process."""
     from kernelwright.proof.worker.audit import Auditor
+    from kernelwright.proof.worker.hosts.contender import Contender
     from kernelwright.proof.worker.hosts.remote import Host
     from kernelwright.proof.worker.hosts.zygote import Zygote
     from kernelwright.proof.worker.loop import answer_of
@@ -48,7 +49,14 @@ def cost(kernel: Subject, number: int, limits: Limits) -> Cost:
 
     wanted = Wanted(kernel)
     clock = StageClock()
-    watched = ((Zygote, "spawn", "fork"), (Host, "ask", ""), (Host, "close", "close"), (Auditor, "audit", "audit"))
+    watched = (
+        (Zygote, "spawn", "fork"),
+        (Contender, "_wait_for_load", "load"),
+        (Contender, "end_fire", "fire"),
+        (Host, "ask", ""),
+        (Host, "close", "close"),
+        (Auditor, "audit", "audit"),
+    )
     start = clock.now()
     with clock.watching(*watched):
         answer, _ = answer_of(wanted.trial(number, limits), clock.report)

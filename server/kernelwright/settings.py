@@ -33,7 +33,7 @@ class Settings:
         "TF32 or bfloat16 matrix product for a float32 one. They are called reduced accuracy wherever they are shown.",
     )
     capture_timeout: float = setting(60.0, "Seconds that capturing the op graph of a module may take.", minimum=1.0)
-    timing_budget: float = setting(2.0, "Seconds of repeated runs that one measurement may use.", minimum=0.05)
+    timing_budget: float = setting(1.0, "Seconds of repeated runs that one measurement may use.", minimum=0.05)
     threads: int = setting(
         0, "CPU threads that a measurement without a GPU uses; 0: as many as physical cores.", minimum=0
     )

@@ -58,7 +58,7 @@ class CompileResult:
 class Limits:
     """How much a trial may spend; from the Settings."""
 
-    timing_budget: float = 2.0  # seconds of repeated runs
+    timing_budget: float = 1.0  # seconds of repeated runs
     threads: int = 0  # CPU threads, 0: physical cores
     seeds: int = 3
     first_seed: int = 0  # so that a second verification sees data that no step has seen

@@ -2,8 +2,17 @@
 
 from dataclasses import dataclass, replace
 
-from kernelwright.proof.worker.line_sizes import MOST_DERIVED, SHIFT, at_boundaries, shrunk, with_long_rows
-from kernelwright.proof.worker.properties import NON_FINITE, PROPERTIES
+from kernelwright.proof.worker.line_sizes import (
+    MOST_DERIVED,
+    SHIFT,
+    at_boundaries,
+    has_one_row,
+    one_row,
+    shrunk,
+    stretched,
+    with_long_rows,
+)
+from kernelwright.proof.worker.properties import NON_FINITE, PROPERTIES, SLOPES
 from kernelwright.proof.worker.subject import case_call
 from kernelwright.values import Call, Workload
 
@@ -65,9 +74,13 @@ def plan(
         few = [v if v.scale == 1.0 else replace(v, label="get_inputs(), 7 rows at most", rows=7) for v in around]
         return few + batches + _properties(small)
     texts[0] = SHIFT.sub(lambda m: str(int(m.group(1)) << int(m.group(2))), texts[0])  # so that it has boundaries, too
-    long_rows: tuple[str, ...] = ()
-    if most_elements is not None:
-        long_rows = with_long_rows(texts[0], most_elements)
+    most_special = min(_PROPERTY_ELEMENTS, most_elements or _PROPERTY_ELEMENTS)
+    single, long_rows = one_row(texts), with_long_rows(texts[0], most_special)
+    slopes = stretched([*long_rows, *(shrunk(text, most_special) for text in texts)], 2 * most_special)
+    if most_elements is None:
+        long_rows = ()
+    else:
+        single = single and shrunk(single, most_elements)
         texts = list(dict.fromkeys(shrunk(text, most_elements) for text in texts))
     first = Variation(texts[0], case_call(texts[0]), first_seed)
     others = [Variation(text, case_call(text), first_seed + 1, poisoned=True) for text in texts[1:]]
@@ -81,9 +94,11 @@ def plan(
         for text in long_rows
         if text not in texts
     ]
+    if single is not None and not any(has_one_row(v.label) for v in (*others, *boundaries)):
+        boundaries.append(Variation(single, case_call(single), first_seed + 2, derived=True, poisoned=True))
     around = _around(first, seeds)
-    small = shrunk(texts[0], min(_PROPERTY_ELEMENTS, most_elements or _PROPERTY_ELEMENTS))
-    special = _properties(Variation(small, case_call(small), first_seed + 3, derived=True))
+    small = shrunk(texts[0], most_special)
+    special = _properties(Variation(small, case_call(small), first_seed + 3, derived=True), slopes)
     return [*around[:2], *others, *long, *around[2:], *boundaries, *special]
 
 
@@ -117,9 +132,13 @@ def _around(first: Variation, seeds: int) -> list[Variation]:
     return [replace(first, poisoned=True), *more, *scaled]
 
 
-def _properties(small: Variation) -> list[Variation]:
-    """Data of every kind, on sizes small enough to be cheap; finite data count where the baseline's output is finite."""
-    return [replace(small, data=name, finite=name not in NON_FINITE) for name in PROPERTIES]
+def _properties(small: Variation, slopes: str | None = None) -> list[Variation]:
+    """Data of every kind, on sizes small enough to be cheap; finite data count where the baseline's output is finite.
+
+    `slopes`: the line for data whose point is that they differ from block to block.
+    """
+    long = small if slopes is None else replace(small, label=slopes, call=case_call(slopes))
+    return [replace(long if name == SLOPES else small, data=name, finite=name not in NON_FINITE) for name in PROPERTIES]
 
 
 def _batches(seed: int) -> list[Variation]:

@@ -68,10 +68,14 @@ def _timed(
             opened.append(contender)
         contestants = {"candidate": contender}
         for name, text in _others(bench, inputs, seen).items():
-            opened.append(_trusted(bench, name, text, targets))
+            opened.append(Contender(bench, text))
             contestants[name] = opened[-1]
+        for name, one in contestants.items():
+            _construct(name, one, targets)
         return sampled(bench, contestants, targets, inputs, seen, report)
     finally:
+        for one in opened:
+            one.kill()
         for one in opened:
             one.close()
 
@@ -115,21 +119,14 @@ def _give_back_memory(bench: Bench) -> None:
         torch.cuda.empty_cache()
 
 
-def _trusted(bench: Bench, name: str, text: str, targets: Targets) -> Contender:
-    """A text that has passed before, in a process of its own. Raises JobFailed."""
+def _construct(name: str, contender: Contender, targets: Targets) -> None:
+    """Load and construct a text that has passed before. Raises Rejected for the candidate, JobFailed for the others."""
     try:
-        made = Contender(bench, text)
+        contender.construct(targets)
     except Rejected as rejected:
+        if name == "candidate":
+            raise
         raise JobFailed(_no_longer_runs(name, rejected)) from rejected
-    try:
-        made.construct(targets)
-    except Rejected as rejected:
-        made.close()
-        raise JobFailed(_no_longer_runs(name, rejected)) from rejected
-    except BaseException:
-        made.close()
-        raise
-    return made
 
 
 def _no_longer_runs(name: str, rejected: Rejected) -> Failure:

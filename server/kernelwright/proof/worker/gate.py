@@ -64,6 +64,7 @@ def verify(bench: Bench, contender: Contender, report: Report) -> None:
     if scope.beyond_32_bits:
         compare_large(bench, report)
     settle(bench)
+    assert contender.confinement is not None  # known since it was first called
     bench.checks.append(Check("sandbox", "the candidate's process", True, contender.confinement.sentence))
     bench.checks += summaries(bench)
 

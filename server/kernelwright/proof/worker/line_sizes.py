@@ -2,7 +2,8 @@
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from kernelwright.proof.worker.failed import JobFailed
 from kernelwright.proof.worker.subject import case_call
@@ -47,10 +48,45 @@ def with_long_rows(text: str, most_elements: int) -> tuple[str, ...]:
     first = next(_specs(case_call(text).args), None)
     if first is None or len(first.shape) < 2 or first.shape[0] < _SMALLEST_SIZE:
         return ()
-    long = _with_first(text, first.shape[0], 2)
-    if _evaluated(long) is None:
-        return ()
-    return (shrunk(long, 2 * most_elements),)
+    long = _with_rows(text, 2)
+    return () if long is None else (shrunk(long, 2 * most_elements),)
+
+
+def one_row(texts: Sequence[str]) -> str | None:
+    """The first line with one row, or a batch of one; None where that is no size of its own.
+
+    A small leading size may be a kernel's taps, which nobody makes one: it counts where the lines differ in it, or where
+    its tensor is the largest of the call.
+    """
+    firsts = [_matrix(case_call(text)) for text in texts]
+    first = firsts[0]
+    if first is None:
+        return None
+    varies = len({spec.shape[0] for spec in firsts if spec is not None and len(spec.shape) == len(first.shape)}) > 1
+    largest = math.prod(first.shape) == _largest(case_call(texts[0]))
+    return _with_rows(texts[0], 1) if first.shape[0] >= _SMALLEST_SIZE or varies or largest else None
+
+
+def has_one_row(text: str) -> bool:
+    """Whether the first tensor of two dimensions or more has one row."""
+    first = _matrix(case_call(text))
+    return first is not None and first.shape[0] == 1
+
+
+def stretched(texts: Sequence[str], most_elements: int) -> str | None:
+    """Of the lines, each of few enough elements, the one with the longest dimension, made one longer than a power of two.
+
+    So the last block has one element, whatever the block, and there are several blocks. None where no line is small.
+    """
+    small = [text for text in texts if elements(case_call(text)) <= most_elements and _longest(text)]
+    if not small:
+        return None
+    text = max(small, key=_longest)
+    old = _longest(text)
+    new = 1 << (old - 1).bit_length()
+    longer = _with_size(text, old, new + 1)
+    fits = old > _SMALLEST_SIZE and _evaluated(longer) is not None
+    return longer if fits and elements(case_call(longer)) <= 2 * most_elements else text
 
 
 def at_boundaries(
@@ -93,6 +129,53 @@ def beyond_32_bits(text: str) -> tuple[str, Call, int] | None:
                 sizes = [math.prod(spec.shape) * _itemsize(spec.dtype) for spec in _specs((call.args, call.kwargs))]
                 return made, call, sum(sizes) + max(sizes)
     return None
+
+
+def _with_rows(text: str, rows: int) -> str | None:
+    """The line with so many rows in its first matrix, and in all tensors that share the size; None where it cannot be said.
+
+    Where the same number stands for something else as well (a width, a range of indices), only the first one is changed.
+    """
+    call = case_call(text)
+    first = _matrix(call)
+    if first is None:
+        return None
+    same = [match.span() for match in _INTEGER.finditer(text) if int(match.group()) == first.shape[0]]
+    leading = [span for span in same if _without_rows(_evaluated(_put(text, (span,), rows))) == _without_rows(call)]
+    made = _put(text, leading if len(leading) == len(same) else leading[:1], rows)
+    changed = _evaluated(made)
+    found = _matrix(changed) if changed is not None else None
+    return made if found is not None and found.shape[0] == rows else None
+
+
+def _put(text: str, spans: Sequence[tuple[int, int]], number: int) -> str:
+    for start, end in sorted(spans, reverse=True):
+        text = f"{text[:start]}{number}{text[end:]}"
+    return text
+
+
+def _without_rows(call: Call | None) -> object:
+    """The call with all leading sizes alike, to see whether anything else differs."""
+
+    def leaf(value: object) -> object:
+        if isinstance(value, TensorSpec):
+            return replace(value, shape=(0, *value.shape[1:]))
+        if isinstance(value, dict):
+            return {name: leaf(one) for name, one in value.items()}
+        return tuple(leaf(one) for one in value) if isinstance(value, list | tuple) else value
+
+    return call and (leaf(call.args), leaf(call.kwargs), call.init_args, call.init_kwargs)
+
+
+def _matrix(call: Call) -> TensorSpec | None:
+    return next((spec for spec in _specs((call.args, call.kwargs)) if len(spec.shape) >= 2), None)
+
+
+def _longest(text: str) -> int:
+    """The largest size behind the leading one that is written in the line, 0 where there is none."""
+    call = case_call(text)
+    sizes = {size for spec in _specs((call.args, call.kwargs)) for size in spec.shape[1:]}
+    return max(sizes & {int(m.group()) for m in _INTEGER.finditer(text)}, default=0)
 
 
 def _largest(call: Call | None) -> int:

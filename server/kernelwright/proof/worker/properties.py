@@ -14,6 +14,9 @@ from kernelwright.proof.worker.inputs import Inputs, map_leaves
 _OFFSET = {torch.float16: 64.0, torch.bfloat16: 32.0}  # where the dtype still resolves the random part
 _USUAL_OFFSET = 1024.0
 _ROWS_ENOUGH = 5
+_SUMMIT = {torch.float16: 256.0, torch.bfloat16: 256.0}  # so that e to the difference of two blocks overflows
+_USUAL_SUMMIT = 1000.0
+SLOPES = "slopes"
 _PROBE = 100.0
 
 
@@ -42,6 +45,19 @@ def _tiny(x: torch.Tensor) -> torch.Tensor:
 
 def _sorted(x: torch.Tensor) -> torch.Tensor:
     return x.sort(dim=-1).values
+
+
+def _slopes(x: torch.Tensor) -> torch.Tensor:
+    """Rows that stay at their largest value for half of their length and then fall to zero, and such that rise to the end.
+
+    In turn along the first dimension. A maximum that is carried from block to block is the first one, or the last, or
+    the same in several blocks.
+    """
+    rows = x.shape[0] if x.dim() >= 2 else 1
+    way = torch.linspace(0.0, 1.0, x.numel() // rows, dtype=torch.float64)
+    pair = torch.stack(((2 * (1 - way)).clamp(max=1.0), way))
+    made = pair[torch.arange(rows) % 2] * _SUMMIT.get(x.dtype, _USUAL_SUMMIT)
+    return made.reshape(x.shape).to(x.device, x.dtype)
 
 
 def _negative(x: torch.Tensor) -> torch.Tensor:
@@ -109,6 +125,7 @@ PROPERTIES: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "one hot": _one_hot,
     "large offset": _offset,
     "sorted": _sorted,
+    SLOPES: _slopes,
     "tiny": _tiny,
     "mixed magnitudes": _mixed,
     "large values planted": _large,
@@ -122,7 +139,7 @@ PROPERTIES: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
 VIEWS = frozenset({"sliced views", "transposed views"})
 INFINITE = frozenset({"inf planted", "-inf planted"})
 NON_FINITE = INFINITE | {"NaN planted", "NaN planted in other inputs"}
-LARGE = frozenset({"large values planted", "large offset", "mixed magnitudes"})
+LARGE = frozenset({"large values planted", "large offset", "mixed magnitudes", SLOPES})
 _IN_THE_FIRST = INFINITE | {
     "NaN planted",
     "large values planted",

@@ -38,6 +38,8 @@ def sampled(
     series = {name: Series(contender, targets, auditor) for name, contender in contestants.items()}
     report("Measuring: warming up")
     for one in series.values():
+        one.begin()  # several compile at a time
+    for one in series.values():
         one.warm_up()
     set_batches(series.values(), bench.device)
     cost = sum(one.cost() for one in series.values())

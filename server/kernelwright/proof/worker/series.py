@@ -16,6 +16,7 @@ from kernelwright.proof.worker.timing import SHORTEST_SAMPLE
 _MOST_BATCH = 32
 _LONG_MS, _MOST_CALLS = 5.0, 1000  # of a sample in which what surrounds the calls is a small share of each
 _COPIES, _COPIED_BYTES = 32, 32 << 20  # of the inputs of such a sample, at most
+_LONG_FIRST_MS = 1000.0  # a first sample that says enough about how long one takes
 _LONGEST_BATCH = 5.0  # milliseconds that a batch for the sake of a faster contestant may take
 
 
@@ -35,11 +36,16 @@ class Series:
     def typical_ms(self) -> float:
         return float(np.median(self.ms))
 
+    def begin(self) -> None:
+        """Have the first sample taken, in which a text compiles, without waiting for it."""
+        auditor = self.auditor
+        self.contender.arm(self.targets, auditor.next_inputs(), auditor.seen, seed=auditor.seed, batch=self.batch)
+        self.contender.begin_fire()
+
     def warm_up(self) -> None:
-        """Compile, and learn about how long one call takes."""
-        begun = time.monotonic()
-        self.sample()
-        if time.monotonic() - begun < 1.0:
+        """Wait for the first sample, and learn about how long one call takes."""
+        first = self.contender.end_fire()
+        if first.ms * self.batch < _LONG_FIRST_MS:
             self.sample()
             self.sample()
         self.sample()

@@ -46,6 +46,7 @@ from kernelwright.proof.worker.pair import state_of
 from kernelwright.proof.worker.subject import scratch_folder
 from kernelwright.proof.worker.work import Work
 from kernelwright.values import Check, Failure, FailureKind
+from kernelwright.values.confinement import Confinement
 
 T = TypeVar("T", bound=Reply)
 
@@ -55,7 +56,13 @@ _MUCH_MORE = 4  # an answer of more than so many times the baseline's bytes is n
 
 
 class Contender:
-    """A text in a fresh process. All methods raise Rejected, JobFailed and Undecidable like Host.ask."""
+    """A text in a fresh process, which loads it while the judge goes on; `construct`, the first use, waits for it.
+
+    `confinement`: what keeps the text from the rest of the machine, once loaded. All methods raise Rejected, JobFailed and
+    Undecidable like Host.ask.
+    """
+
+    confinement: Confinement | None = None
 
     def __init__(self, bench: Bench, text: str) -> None:
         self._bench = bench
@@ -74,9 +81,7 @@ class Contender:
             protected=(os.getpid(), os.getppid()),
         )
         try:
-            loaded = self._ask(request, Loaded)
-            self.confinement = loaded.confinement
-            self._same_settings(loaded.changed, "on import")
+            self._host.tell(request)
         except BaseException:
             self.close()
             raise
@@ -91,6 +96,10 @@ class Contender:
     def pid(self) -> int:
         return self._host.pid
 
+    def kill(self) -> None:
+        """End the process without waiting until it is gone: of several, each goes while the others do."""
+        self._host.kill()
+
     def close(self) -> None:
         """End the process and remove what it wrote."""
         self._host.close()
@@ -98,6 +107,7 @@ class Contender:
 
     def construct(self, targets: Targets) -> str:
         """Make the target that answers to `targets`, once, with the baseline's parameters; what was found in words."""
+        self._wait_for_load()
         known = self._constructed.get(targets.number)
         if known is not None:
             return known
@@ -200,7 +210,16 @@ class Contender:
 
     def fire(self) -> Sampled:
         """Take the sample that was armed."""
-        reply = self._host.ask(Fire())
+        self.begin_fire()
+        return self.end_fire()
+
+    def begin_fire(self) -> None:
+        """Have the sample taken that was armed, without waiting."""
+        self._host.tell(Fire())
+
+    def end_fire(self) -> Sampled:
+        """The sample that was begun."""
+        reply = self._host.hear()
         if isinstance(reply, TooSmall):
             detail = f"a timed call returned {reply.needed} bytes, which it did not when it was verified"
             raise Rejected(Check("recheck-after-timing", "while timing", False, detail))
@@ -224,6 +243,12 @@ class Contender:
         helpers = outside.helpers(before, outside.company(pid, zygote().pid))
         binaries = outside.binaries(pid, self._scratch, Path(trial.path).parent)
         return looked.work, Outside(helpers, binaries, outside.has_extension(pid, self._scratch))
+
+    def _wait_for_load(self) -> None:
+        if self.confinement is None:
+            loaded = _typed(self._host.hear(), Loaded)
+            self.confinement = loaded.confinement
+            self._same_settings(loaded.changed, "on import")
 
     def _observation(self, observed: Observed, inputs: Inputs, like: Observation) -> Observation:
         host = self._host

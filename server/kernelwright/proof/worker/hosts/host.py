@@ -172,6 +172,7 @@ def _load(room: Room, request: Load) -> Reply:
     room.module = load_candidate(request.path, request.text)
     changed = flags.differences(request.settings, flags.read())
     flags.write(request.settings)
+    _settle(room)  # makes the CUDA context, while the judge does other work
     return Loaded(confinement, tuple(changed))
 
 

@@ -1,7 +1,8 @@
 """The judge's side of one host: typed requests, and replies that are checked before anything is made of them."""
 
+import contextlib
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import torch
@@ -46,9 +47,29 @@ class Host:
 
     def ask(self, request: Request, descriptor: int | None = None) -> Reply:
         """The reply. Raises Rejected (the text fails a check), JobFailed (it ended its process, or answered garbage)."""
-        try:
+        self.tell(request, descriptor)
+        return self.hear()
+
+    def tell(self, request: Request, descriptor: int | None = None) -> None:
+        """Send a request whose reply `hear` waits for: until then the host works beside the judge. Raises like `ask`."""
+        with self._typed_failures():
             channel.send_request(self._birth.channel, request, descriptor)
+
+    def hear(self) -> Reply:
+        """The reply to the last request. Raises like `ask`."""
+        with self._typed_failures():
             reply = channel.receive_reply(self._birth.channel, CALL_LIMIT)
+        match reply:
+            case Refused(check=check):
+                raise Rejected(check)
+            case Failed(failure=failure):
+                raise JobFailed(failure)
+        return reply
+
+    @contextlib.contextmanager
+    def _typed_failures(self) -> Iterator[None]:
+        try:
+            yield
         except channel.Ended:
             raise JobFailed(self._ended()) from None
         except channel.Garbled as garbled:
@@ -67,12 +88,6 @@ class Host:
             raise Undecidable(
                 f"The workload's arguments cannot be sent to another process ({error}): use tensors and plain values."
             ) from error
-        match reply:
-            case Refused(check=check):
-                raise Rejected(check)
-            case Failed(failure=failure):
-                raise JobFailed(failure)
-        return reply
 
     def pack(self, *trees: Any, room: int = 0) -> tuple[Parcel, ...]:
         """The trees' tensors in the arena, made larger where they, or `room` bytes of an answer, do not fit."""
@@ -104,10 +119,14 @@ class Host:
         except (ValueError, KeyError, TypeError, IndexError, RecursionError) as error:
             raise JobFailed(_forged(error)) from error
 
-    def close(self) -> None:
-        """End the process and all that it started in its group; give the arena back."""
+    def kill(self) -> None:
+        """End the process and all that it started in its group, without waiting until it is gone."""
         self._birth.channel.close()
         processes.kill_group(self.pid)
+
+    def close(self) -> None:
+        """End the process, wait until it is gone, and give the arena back."""
+        self.kill()
         zygote().exit_code(self.pid)
         if self._arena is not None:
             self._arena.close()
