@@ -82,6 +82,8 @@ def bench_for(request: pytest.FixtureRequest, folder: Path, *, lanes: int) -> It
     with pytest.MonkeyPatch.context() as patch:
         if not any(specimen.gpu for specimen, _ in wanted):
             patch.setenv("CUDA_VISIBLE_DEVICES", "")
+        else:
+            lanes = 1  # a second would only wait for the GPU, and give up after a while
         bench = Bench(wanted, folder, lanes)
         yield bench
         bench.close()

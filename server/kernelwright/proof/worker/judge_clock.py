@@ -13,6 +13,7 @@ from kernelwright.proof.worker.series import Series
 from kernelwright.values import Check
 
 _LEAST_HIDDEN = {"cuda": 0.15, "cpu": 0.5}  # milliseconds; how far two processes' replies differ on a quiet machine
+_UNEVEN = {"cuda": 0.2, "cpu": 0.0}  # and by which share, where they run on cores that are not alike
 _HIDDEN_SHARE = 0.2  # of the time that the host reports
 _RESIDUAL_MS = 0.05  # waiting for an idle device takes a few microseconds
 _SHARE = 0.4  # hidden in each call: the sample is another one than those that gave the time
@@ -35,7 +36,7 @@ def nothing_hidden(series: Mapping[str, Series], device: str) -> None:
         for _ in range(_ASKED):
             # The least of all samples: what delays some replies, on a busy machine most, is not work of every call.
             hidden = min(own.outside_ms) - min(base.outside_ms)
-            if hidden <= max(_LEAST_HIDDEN[device], _HIDDEN_SHARE * reported):
+            if hidden <= max(_tolerated(base, device), _HIDDEN_SHARE * reported):
                 return 0.0
             own.sample()
             base.sample()
@@ -55,7 +56,7 @@ def short_calls_agree(series: Mapping[str, Series], device: str) -> None:
     def hidden_beside(own: Series, base: Series) -> float:
         reported, of_base = own.typical_ms, base.typical_ms
         calls, copies = own.many
-        allowed = _LEAST_HIDDEN[device] / calls + _SHARE * reported
+        allowed = _tolerated(base, device) / calls + _SHARE * reported
         allowed += _HIDDEN_SHARE * abs(reported - of_base) if device == "cuda" else 0.0
         outside = outside_base = math.inf
         for _ in range(_ASKED):
@@ -68,8 +69,13 @@ def short_calls_agree(series: Mapping[str, Series], device: str) -> None:
         return hidden
 
     candidate = series["candidate"]
-    if candidate.typical_ms * candidate.batch * _HIDDEN_SHARE <= _LEAST_HIDDEN[device]:
+    if candidate.typical_ms * candidate.batch * _HIDDEN_SHARE <= _tolerated(series["baseline"], device):
         _refuse_alone(series, hidden_beside)
+
+
+def _tolerated(base: Series, device: str) -> float:
+    """Milliseconds by which the replies of an honest process may be later than the baseline's."""
+    return _LEAST_HIDDEN[device] + _UNEVEN[device] * max(min(base.outside_ms), 0.0)
 
 
 def _refuse_alone(series: Mapping[str, Series], hidden_beside: Callable[[Series, Series], float]) -> None:
