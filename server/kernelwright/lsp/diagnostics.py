@@ -154,21 +154,19 @@ def _diagnostic(
         message,
         severity,
         code,
-        _described(code),
+        described(code),
         SOURCE,
         related_information=related,
     )
 
 
 @cache
-def _described(code: str) -> lsp.CodeDescription | None:
-    """A link to the page that explains a code, where the pages are at hand."""
-    page = _DOCS / ("strategies.md" if code in _strategies() else "findings.md" if "/" in code else "protocol.md")
-    return lsp.CodeDescription(f"{page.as_uri()}#{code.replace('.', '')}") if page.is_file() else None
+def described(code: str) -> lsp.CodeDescription | None:
+    """A link to the section that explains a code, where the pages are at hand."""
+    from kernelwright.macro.strategies import registry as strategies
+    from kernelwright.source.findings.rules import registry as rules
 
-
-@cache
-def _strategies() -> frozenset[str]:
-    from kernelwright.macro.strategies import registry
-
-    return frozenset(registry())
+    of_its_own = "strategies.md" if code in strategies() else "findings.md" if code in rules() else ""
+    page = _DOCS / (of_its_own or "protocol.md")
+    section = code.replace(".", "") if of_its_own else "diagnostics-of-a-kernel"
+    return lsp.CodeDescription(f"{page.as_uri()}#{section}") if page.is_file() else None
