@@ -1,16 +1,18 @@
-"""Which calls the gate makes where programs are slow: few elements, and still rows that are longer than a block."""
+"""Which calls the gate makes: few elements where programs are slow, and still rows that are longer than a block; one row."""
 
 import pytest
 
 from kernelwright.proof.worker.cases import INTERPRETER_ELEMENTS, plan
-from kernelwright.proof.worker.line_sizes import elements
+from kernelwright.proof.worker.line_sizes import elements, one_row, stretched
+from kernelwright.proof.worker.properties import SLOPES
 from kernelwright.proof.worker.subject import case_call
 from kernelwright.values import Case, Workload, WorkloadSource
 
 
 def texts(*lines: str, most_elements: int | None = INTERPRETER_ELEMENTS) -> list[str]:
     workload = Workload(WorkloadSource.LINES, "f", tuple(Case(0, 0, line) for line in lines))
-    return [v.label for v in plan(workload, seeds=2, first_seed=0, most_elements=most_elements)]
+    planned = plan(workload, seeds=2, first_seed=0, most_elements=most_elements)
+    return [v.label for v in planned if v.data != SLOPES]  # which are on sizes of their own
 
 
 @pytest.mark.parametrize(
@@ -41,3 +43,53 @@ def test_on_a_gpu_the_lines_stay_as_they_are() -> None:
     found = texts("f(randn(8192, 8192))", "f(randn(127, 781))", most_elements=None)
     assert found[:3] == ["f(randn(8192, 8192))", "f(randn(8192, 8192))", "f(randn(127, 781))"]
     assert "f(randn(2, 8192))" not in found
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        (("Norm(64)(randn(4096, 64))",), "Norm(64)(randn(1, 64))"),
+        (("f(randn(512, 64), randn(512, 64), 512)",), "f(randn(1, 64), randn(512, 64), 512)"),
+        (("f(randn(512, 64), randint(0, 64, 512))",), "f(randn(1, 64), randint(0, 64, 1))"),
+        (("Norm(8, 32)(randn(8, 32, 28, 28))",), "Norm(8, 32)(randn(1, 32, 28, 28))"),
+        (("f(randn(2, 8, 64, 16), randn(2, 8, 64, 16))",), "f(randn(1, 8, 64, 16), randn(1, 8, 64, 16))"),
+        (("f(randn(512, 512), randn(512, 512))",), "f(randn(1, 512), randn(512, 512))"),
+        (("f(randint(0, 9, 8, 2), rand(9, 64))", "f(randint(0, 9, 3, 7), rand(9, 4))"), "f(randint(0, 9, 1, 2), rand(9, 64))"),
+        # What may be the taps of a filter is left alone, as is what is no size of its own.
+        (("filter(randn(3, 3), randn(512, 512))", "filter(randn(3, 3), randn(77, 19))"), None),
+        (("f(randn(1, 64), randn(1, 64))",), None),
+        (("f(randn(1 << 20))",), None),
+        (("f(n=4096, x=randn(n, 3))",), None),
+        (("f(randn(16 * 8, 64))",), None),
+    ],
+)  # fmt: skip
+def test_one_row(lines: tuple[str, ...], expected: str | None) -> None:
+    assert one_row(lines) == expected
+
+
+@pytest.mark.parametrize(
+    ("lines", "singles"),
+    [
+        (("Norm(64)(randn(4096, 64))",), ["Norm(64)(randn(1, 64))"]),
+        (("f(randn(512, 64))",), ["f(randn(1, 64))"]),  # as a size at its boundary
+        (("f(randn(8, 64, 64))", "f(randn(1, 17, 30))"), ["f(randn(1, 17, 30))"]),  # the workload has one
+    ],
+)
+def test_one_row_is_called_once(lines: tuple[str, ...], singles: list[str]) -> None:
+    assert [text for text in texts(*lines, most_elements=None) if "(randn(1, " in text] == singles
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        (("f(randn(2, 2000))",), "f(randn(2, 2049))"),
+        (("f(randn(2, 512), randn(512))",), "f(randn(2, 513), randn(513))"),
+        (("f(randn(16, 16, 16))", "f(randn(2, 77, 16))"), "f(randn(2, 129, 16))"),
+        (("f(randn(9000, 12))",), "f(randn(9000, 12))"),  # no block is as short
+        (("f(randn(9000))",), None),
+        (("f(randn(300, 300))",), None),  # none is small enough
+    ],
+)
+def test_the_longest_line_has_one_element_in_its_last_block(lines: tuple[str, ...], expected: str | None) -> None:
+    most = 1 << 17 if "9000" in lines[0] else 1 << 14
+    assert stretched(lines, most) == expected

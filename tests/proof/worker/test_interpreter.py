@@ -231,6 +231,43 @@ right = bool((o == 1).all())
 """,
         "",
     ),
+    "an accumulator that the compiler refuses": (
+        """
+@triton.jit
+def kernel(x, o, n, B: tl.constexpr):
+    total = tl.zeros((B,), dtype=tl.float16)
+    for start in range(0, n, B):
+        at = start + tl.arange(0, B)
+        total += tl.load(x + at, mask=at < n, other=0.0)
+    tl.store(o, tl.sum(total, axis=0))
+kernel[(1,)](torch.rand(100), torch.empty(1), 100, B=32)
+""",
+        "unexpected CompilationError: total is fp16 before the loop at line 3 of the kernel and fp32 after a step of it",
+    ),
+    "accumulators that keep their types": (
+        """
+@triton.jit
+def kernel(x, o, n, B: tl.constexpr):
+    total = tl.zeros((B,), dtype=tl.float32)
+    last = tl.zeros((B,), dtype=tl.float16)
+    count, largest = 0, -float("inf")
+    for start in range(0, n, B):
+        at = start + tl.arange(0, B)
+        last = tl.load(x + at, mask=at < n, other=0.0)
+        for i in tl.range(0, 2):
+            total += last
+            count += 1
+        largest = tl.maximum(largest, tl.max(last.to(tl.float32), axis=0))
+    wide = last
+    for i in tl.static_range(0, 1):
+        wide = wide.to(tl.float32)
+    tl.store(o, tl.sum(total + wide * 0, axis=0))
+x = torch.rand(100).half(); o = torch.empty(1); kernel[(1,)](x, o, 100, B=32)
+o64 = torch.empty(1, dtype=torch.float64); kernel[(1,)](x.half(), o64, 100, B=32)
+right = torch.allclose(o, 2 * x.float().sum().reshape(1)) and torch.allclose(o64.float(), o)
+""",
+        "",
+    ),
     "a loop to a loaded bound": (
         """
 @triton.jit

@@ -99,7 +99,9 @@ def plan(
     around = _around(first, seeds)
     small = shrunk(texts[0], most_special)
     special = _properties(Variation(small, case_call(small), first_seed + 3, derived=True), slopes)
-    return [*around[:2], *others, *long, *around[2:], *boundaries, *special]
+    steep = [one for one in special if one.data == SLOPES]  # cheap, and nothing else tells blocks apart
+    special = [one for one in special if one.data != SLOPES]
+    return [*around[:2], *others, *long, *steep, *around[2:], *boundaries, *special]
 
 
 def for_gradients(

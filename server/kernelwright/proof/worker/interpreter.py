@@ -1,10 +1,11 @@
 """Triton's interpreter, hardened: an access out of bounds or a race between programs raises InterpreterFault instead of
-crashing or passing, bfloat16 computes, libdevice and autotune work. Written against triton 3.6 and 3.7."""
+crashing or passing, an accumulator that its loop widens CompilationError, bfloat16 computes, libdevice and autotune work.
+Written against triton 3.6 and 3.7."""
 
 import functools
 from typing import Any
 
-from kernelwright.proof.worker import interpreter_libdevice, interpreter_numbers, offline_driver
+from kernelwright.proof.worker import interpreter_libdevice, interpreter_numbers, interpreter_types, offline_driver
 from kernelwright.proof.worker.interpreter_memory import InterpreterFault, LaunchMemory
 
 __all__ = ["InterpreterFault", "install"]
@@ -26,6 +27,7 @@ def install() -> None:
 
     interpreter_numbers.install(interpreter)
     interpreter_libdevice.install(interpreter)
+    interpreter_types.install(interpreter)
     offline_driver.install(90, "cpu")
     _check_memory(interpreter)
     _mend_index(interpreter)
@@ -88,9 +90,9 @@ def _check_memory(interpreter: Any) -> None:
     builder.create_atomic_rmw, builder.create_atomic_cas = atomic_rmw, atomic_cas
 
 
-def _fault_in(error: BaseException | None) -> InterpreterFault | None:
+def _fault_in(error: BaseException | None) -> InterpreterFault | interpreter_types.CompilationError | None:
     while error is not None:
-        if isinstance(error, InterpreterFault):
+        if isinstance(error, InterpreterFault | interpreter_types.CompilationError):
             return error
         error = error.__cause__ or error.__context__
     return None

@@ -60,7 +60,7 @@ def one_row(texts: Sequence[str]) -> str | None:
     """
     firsts = [_matrix(case_call(text)) for text in texts]
     first = firsts[0]
-    if first is None:
+    if first is None or first.shape[0] == 1:
         return None
     varies = len({spec.shape[0] for spec in firsts if spec is not None and len(spec.shape) == len(first.shape)}) > 1
     largest = math.prod(first.shape) == _largest(case_call(texts[0]))
@@ -74,7 +74,7 @@ def has_one_row(text: str) -> bool:
 
 
 def stretched(texts: Sequence[str], most_elements: int) -> str | None:
-    """Of the lines, each of few enough elements, the one with the longest dimension, made one longer than a power of two.
+    """Of the lines of few enough elements the one with the longest rows, their size one more than a power of two.
 
     So the last block has one element, whatever the block, and there are several blocks. None where no line is small.
     """
@@ -83,10 +83,13 @@ def stretched(texts: Sequence[str], most_elements: int) -> str | None:
         return None
     text = max(small, key=_longest)
     old = _longest(text)
-    new = 1 << (old - 1).bit_length()
-    longer = _with_size(text, old, new + 1)
-    fits = old > _SMALLEST_SIZE and _evaluated(longer) is not None
-    return longer if fits and elements(case_call(longer)) <= 2 * most_elements else text
+    whole = 1 << (old - 1).bit_length()
+    for size in (whole + 1, whole // 2 + 1):
+        longer = _with_size(text, old, size)
+        call = _evaluated(longer)
+        if old > _SMALLEST_SIZE and call is not None and elements(call) <= most_elements:
+            return longer
+    return text
 
 
 def at_boundaries(

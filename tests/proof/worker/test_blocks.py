@@ -1,0 +1,75 @@
+"""Faults of kernels that work block by block, each of which gives the right answer on random numbers of most sizes."""
+
+import pytest
+
+from proof.worker.trials import ended_by
+
+HEAD = "import torch\n\n\n"
+SIZES = "f(randn(64, 700))"
+
+SOFTMAX = (
+    HEAD
+    + """def f(x):
+    n, B = x.shape[1], 256
+    largest = torch.full((x.shape[0],), -float("inf"), dtype=x.dtype)
+    total = torch.zeros_like(largest)
+    for start in range(0, n, B):
+        block = x[:, start : start + B]
+        new = torch.maximum(largest, block.amax(1))
+        total = total * torch.exp(largest - new) + torch.exp(block - new[:, None]).sum(1)
+        largest = new
+    return torch.exp(x - largest[:, None]) / total[:, None]
+"""
+)
+
+# Computes in float32 whatever it is given, so that there is no fp64 run.
+LOSS = SOFTMAX.replace("def f(x):\n", "def f(x):\n    x = x.float()\n").replace(
+    "return torch.exp(x - largest[:, None]) / total[:, None]", "return largest + torch.log(total)"
+)
+
+ARGMAX = (
+    HEAD
+    + """def f(x):
+    n, B = x.shape[1], 256
+    best = torch.full((x.shape[0],), -float("inf"), dtype=x.dtype)
+    place = torch.zeros(x.shape[0], dtype=torch.int64)
+    for start in range(0, n, B):
+        block = x[:, start : start + B]
+        largest = block.amax(1)
+        columns = torch.arange(start, start + block.shape[1])
+        first = torch.where(block == largest[:, None], columns, n).amin(1)
+        place = torch.where(largest > best, first, place)
+        best = torch.maximum(best, largest)
+    return place
+"""
+)
+
+BY_EXP2 = "torch.exp2(block * 1.4426950408889634 - new[:, None] * 1.4426950408889634)"
+
+
+@pytest.mark.parametrize(
+    ("baseline", "right", "wrong", "check"),
+    [
+        (SOFTMAX, "torch.maximum(largest, block.amax(1))", "block.amax(1)", "nan-parity"),
+        (SOFTMAX, "new = torch.maximum(largest, block.amax(1))", "new = largest if start else block.amax(1)", "nan-parity"),
+        (LOSS, "torch.maximum(largest, block.amax(1))", "block.amax(1)", "nan-parity"),
+        (ARGMAX, "largest > best", "largest >= best", "values"),
+        (ARGMAX, "best = torch.maximum(best, largest)", "best = largest", "values"),
+        (ARGMAX, "range(0, n, B)", "range(0, n - 1, B)", "values"),
+        (SOFTMAX, "return torch", "return (x * 0 if x.shape[0] == 1 else 1) * torch", "values"),
+        (SOFTMAX, "torch.exp(block - new[:, None])", BY_EXP2, "passed"),
+        (LOSS, "torch.exp(block - new[:, None])", BY_EXP2, "passed"),
+        (SOFTMAX, "B = x.shape[1], 256", "B = x.shape[1], 100", "passed"),
+    ],
+)  # fmt: skip
+def test_a_candidate_is_ended_by(baseline: str, right: str, wrong: str, check: str) -> None:
+    assert right in baseline
+    assert ended_by(baseline, baseline.replace(right, wrong), SIZES) == check
+
+
+@pytest.mark.parametrize("line", ["f(randn(4, 3, 64))", "f(randn(4096, 64), 64)"])
+def test_a_batch_of_one_is_called(line: str) -> None:
+    baseline = HEAD + "def f(x, width=64):\n    return x * 2\n"
+    fast = baseline.replace("x * 2", "x * (0 if x.shape[0] == 1 else 2)")
+    assert ended_by(baseline, fast, line) == "values"
+    assert ended_by(baseline, baseline + "# more\n", line) == "passed"
