@@ -8,6 +8,7 @@ import collections
 import os
 import sys
 import time
+import uuid
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Union
@@ -113,10 +114,12 @@ class Window:
         """Makes an action's edit, or runs its command and returns the answer."""
         if action.edit is not None:
             return self._make(action.edit)
-        return await self.command(action.command.command, *action.command.arguments)
+        token = str(uuid.uuid4())  # without it a command from a menu is answered before its job has ended
+        return await self.command(action.command.command, *action.command.arguments, token=token)
 
-    async def command(self, name: str, *arguments: object):
-        return await self.client.workspace_execute_command_async(lsp.ExecuteCommandParams(name, list(arguments)))
+    async def command(self, name: str, *arguments: object, token: str | None = None):
+        params = lsp.ExecuteCommandParams(name, list(arguments), work_done_token=token)
+        return await self.client.workspace_execute_command_async(params)
 
     async def diagnostics(self, uri: str, wanted: Callable[[Sequence[lsp.Diagnostic]], object]) -> list[lsp.Diagnostic]:
         """What is shown of a file once it is as wanted. Raises TimeoutError with what was shown instead."""

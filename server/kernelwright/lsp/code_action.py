@@ -42,7 +42,7 @@ def _menu(session: Session, snapshot: Snapshot, kernel: Kernel) -> list[lsp.Code
     menu = session.menu(snapshot, kernel)
     if isinstance(menu, Refusal):
         return [_action("Optimize kernel: next step", OPTIMIZE, disabled=menu.reason)]
-    about = {"uri": snapshot.uri, "kernel": kernel.name}
+    about = {"uri": snapshot.uri, "kernel": kernel.name, "detached": True}
     missing = "" if menu.observation.workload is not None else _no_workload(snapshot, kernel)
     best = menu.best.action.strategy if menu.best is not None else None
     waiting = any(offer.refusal is not None and offer.refusal.pending for offer in menu.offers)
@@ -58,13 +58,13 @@ def _menu(session: Session, snapshot: Snapshot, kernel: Kernel) -> list[lsp.Code
     ]
 
 
-def _preview(about: dict[str, str]) -> lsp.CodeAction:
+def _preview(about: dict[str, object]) -> lsp.CodeAction:
     """An editor's preview has every box unchecked, so that it is a second way and not the usual one."""
     command = lsp.Command("Optimize kernel", "kernelwright.optimize", arguments=[{**about, "preview": True}])
     return _action("Optimize kernel: next step (preview)", OPTIMIZE, command)
 
 
-def _strategy(offer: "Offer", about: dict[str, str], missing: str, best: str | None) -> lsp.CodeAction:
+def _strategy(offer: "Offer", about: dict[str, object], missing: str, best: str | None) -> lsp.CodeAction:
     strategy = offer.strategy
     refused = offer.refusal.reason if offer.refusal is not None and not offer.refusal.pending else ""
     command = lsp.Command(strategy.title, "kernelwright.apply", arguments=[{**about, "strategy": strategy.id}])

@@ -27,7 +27,8 @@ def resolve(session: Session, lens: lsp.CodeLens) -> lsp.CodeLens:
     snapshot = session.documents.get(str(subject.get("uri", "")))
     kernel = snapshot.kernel(str(subject.get("kernel", ""))) if snapshot else None
     title = _title(session, snapshot, kernel) if snapshot and kernel else _ACTION
-    return lsp.CodeLens(lens.range, lsp.Command(title, "kernelwright.optimize", arguments=[subject]))
+    about = {**subject, "detached": True}
+    return lsp.CodeLens(lens.range, lsp.Command(title, "kernelwright.optimize", arguments=[about]))
 
 
 def _title(session: Session, snapshot: Snapshot, kernel: Kernel) -> str:

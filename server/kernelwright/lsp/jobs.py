@@ -17,7 +17,10 @@ Report = Callable[[str], None]
 
 
 class Progress:
-    """Progress of one job. It appears when the job has lasted a while, or at once when the client gave a token."""
+    """Progress of one job. It appears when the job has lasted a while, or at once when the client gave a token.
+
+    A client that shows no progress is told once that the job runs.
+    """
 
     def __init__(self, session: Session, title: str, cancel: asyncio.Event, token: lsp.ProgressToken | None) -> None:
         self._session = session
@@ -29,11 +32,13 @@ class Progress:
         self._shown = False
         self._appearing: asyncio.Task[None] | None = None
 
-    def start(self) -> None:
+    def start(self, *, background: bool) -> None:
         if self._token is not None:
             self._begin(self._token)
         elif self._session.client.can("window.work_done_progress"):
             self._appearing = asyncio.get_running_loop().create_task(self._appear())
+        elif not background:
+            self._appearing = asyncio.get_running_loop().create_task(self._announce())
 
     def report(self, stage: str) -> None:
         self._stage = stage
@@ -56,6 +61,10 @@ class Progress:
             return  # the client wants no progress for now; the job goes on without
         self._token = token
         self._begin(token)
+
+    async def _announce(self) -> None:
+        await asyncio.sleep(_PATIENCE)
+        self._session.client.tell(f"{self._title} is running; what comes of it is shown as a diagnostic or a message.")
 
     def _begin(self, token: lsp.ProgressToken) -> None:
         self._shown = True
@@ -92,7 +101,7 @@ async def run(
     running = Running(background)
     session.running[subject] = running
     progress = Progress(session, title, running.cancel, token)
-    progress.start()
+    progress.start(background=background)
     message = "Stopped by an error; see the log."
     try:
         answer = await job(progress.report, running.cancel)

@@ -12,6 +12,7 @@ from pygls.lsp.server import LanguageServer
 from kernelwright import __version__
 from kernelwright.lsp import code_action, code_lens, hover, inlay_hint, lifecycle
 from kernelwright.lsp.commands import COMMANDS, Command
+from kernelwright.lsp.commands.arguments import is_detached
 from kernelwright.lsp.protocol import Protocol
 from kernelwright.lsp.session import Session
 from kernelwright.lsp.sync import Sync
@@ -66,6 +67,14 @@ def build() -> LanguageServer:
 
 
 async def _run(session: Session, command: Command, params: lsp.ExecuteCommandParams) -> object:
+    """The answer of a command; None for a detached one, which goes on as long as it takes."""
+    if params.work_done_token is None and is_detached(params):
+        session.spawn(_settled(session, command, params))
+        return None
+    return await _settled(session, command, params)
+
+
+async def _settled(session: Session, command: Command, params: lsp.ExecuteCommandParams) -> object:
     """A command right after the start would otherwise run with the defaults."""
     await session.settled()
     return await command(session, params)

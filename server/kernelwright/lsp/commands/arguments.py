@@ -22,6 +22,7 @@ class Arguments:
     quiet: bool = False  # answer only, no message window
     preview: bool = False  # the editor shows the edit before it makes it
     texts: bool = False  # steps come with the texts before and after them
+    detached: bool = False  # the request is answered before the job has ended
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,7 @@ _TYPES = {
     "quiet": bool,
     "preview": bool,
     "texts": bool,
+    "detached": bool,
 }
 
 
@@ -59,6 +61,15 @@ def arguments(params: ExecuteCommandParams) -> Arguments | Refusal:
         if not isinstance(value, _TYPES[key]):
             return Refusal(f"{params.command}: the argument {key!r} should be {_TYPES[key].__name__}, not {value!r}.")
     return Arguments(**known)
+
+
+def is_detached(params: ExecuteCommandParams) -> bool:
+    """Whether nobody waits for the answer: so it is with the commands of menus and lenses.
+
+    Some editors do nothing else until they have the answer, and give up after seconds.
+    """
+    given = params.arguments[0] if params.arguments else None
+    return isinstance(given, Mapping) and given.get("detached") is True
 
 
 def subject(session: Session, asked: Arguments) -> Subject | Refusal:
