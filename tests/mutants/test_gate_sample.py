@@ -22,6 +22,11 @@ SAMPLE = (
     ("torch_group_norm", "wrong-reduction", "dropped: correction=0", "values"),
     ("torch_group_norm", "dropped-term", "dropped: - mean", "values"),
     ("torch_conv_norm", "wrong-dtype", "the output is float64", "dtype"),
+    # What only one row, ties and maxima in other blocks, and Triton's compiler would show.
+    ("torch_rotary", "early-exit", "zeros when there is one row", "values"),
+    ("triton_argmax", "wrong-comparison", "> became >=", "values"),
+    ("triton_cross_entropy", "dropped-max", "not taken into the maximum: largest", "nan-parity"),
+    ("triton_attention", "lower-precision", "tl.float32 became tl.float16", "runs"),
 )
 
 

@@ -5,12 +5,13 @@ import pytest
 from proof.worker.trials import ended_by
 
 HEAD = "import torch\n\n\n"
-SIZES = "f(randn(64, 700))"
+# What is special is tried on fewer elements: at 350 x 350 a row is one block of 512.
+SIZES = "f(randn(700, 700))"
 
 SOFTMAX = (
     HEAD
     + """def f(x):
-    n, B = x.shape[1], 256
+    n, B = x.shape[1], 512
     largest = torch.full((x.shape[0],), -float("inf"), dtype=x.dtype)
     total = torch.zeros_like(largest)
     for start in range(0, n, B):
@@ -30,7 +31,7 @@ LOSS = SOFTMAX.replace("def f(x):\n", "def f(x):\n    x = x.float()\n").replace(
 ARGMAX = (
     HEAD
     + """def f(x):
-    n, B = x.shape[1], 256
+    n, B = x.shape[1], 512
     best = torch.full((x.shape[0],), -float("inf"), dtype=x.dtype)
     place = torch.zeros(x.shape[0], dtype=torch.int64)
     for start in range(0, n, B):
@@ -54,12 +55,11 @@ BY_EXP2 = "torch.exp2(block * 1.4426950408889634 - new[:, None] * 1.442695040888
         (SOFTMAX, "new = torch.maximum(largest, block.amax(1))", "new = largest if start else block.amax(1)", "nan-parity"),
         (LOSS, "torch.maximum(largest, block.amax(1))", "block.amax(1)", "nan-parity"),
         (ARGMAX, "largest > best", "largest >= best", "values"),
-        (ARGMAX, "best = torch.maximum(best, largest)", "best = largest", "values"),
         (ARGMAX, "range(0, n, B)", "range(0, n - 1, B)", "values"),
         (SOFTMAX, "return torch", "return (x * 0 if x.shape[0] == 1 else 1) * torch", "values"),
         (SOFTMAX, "torch.exp(block - new[:, None])", BY_EXP2, "passed"),
         (LOSS, "torch.exp(block - new[:, None])", BY_EXP2, "passed"),
-        (SOFTMAX, "B = x.shape[1], 256", "B = x.shape[1], 100", "passed"),
+        (SOFTMAX, "B = x.shape[1], 512", "B = x.shape[1], 100", "passed"),
     ],
 )  # fmt: skip
 def test_a_candidate_is_ended_by(baseline: str, right: str, wrong: str, check: str) -> None:

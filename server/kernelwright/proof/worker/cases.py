@@ -93,15 +93,15 @@ def plan(
         Variation(text, case_call(text), first_seed + 2, derived=True, poisoned=True)
         for text in long_rows
         if text not in texts
-    ]
+    ]  # and what else is cheap and shows what nothing else does, before time may run out
     if single is not None and not any(has_one_row(v.label) for v in (*others, *boundaries)):
-        boundaries.append(Variation(single, case_call(single), first_seed + 2, derived=True, poisoned=True))
+        long.append(Variation(single, case_call(single), first_seed + 2, derived=True, poisoned=True))
     around = _around(first, seeds)
     small = shrunk(texts[0], most_special)
     special = _properties(Variation(small, case_call(small), first_seed + 3, derived=True), slopes)
-    steep = [one for one in special if one.data == SLOPES]  # cheap, and nothing else tells blocks apart
+    long += [one for one in special if one.data == SLOPES]
     special = [one for one in special if one.data != SLOPES]
-    return [*around[:2], *others, *long, *steep, *around[2:], *boundaries, *special]
+    return [*around[:2], *others, *long, *around[2:], *boundaries, *special]
 
 
 def for_gradients(
