@@ -5,7 +5,6 @@ its baseline, with the comparison that the gate uses. The table is printed last.
 """
 
 import argparse
-import importlib.metadata
 import json
 import math
 import platform
@@ -19,6 +18,7 @@ from benchmarks import incremental
 from benchmarks.families import FAMILIES
 from benchmarks.rewrites import Family, Run
 
+from kernelwright import __version__
 from kernelwright.proof.worker.compare import values
 from kernelwright.proof.worker.deviation import Deviation, deviation, typical_size
 from kernelwright.proof.worker.form import Finding
@@ -161,7 +161,7 @@ def table(rows: Sequence[Row]) -> str:
 
 def machine(device: str) -> dict[str, str]:
     name = torch.cuda.get_device_name() if device == "cuda" else incremental.machine()["processor"]
-    versions = {package: importlib.metadata.version(package) for package in ("torch", "kernelwright")}
+    versions = {"torch": torch.__version__, "kernelwright": __version__}
     return {"device": name, "system": platform.platform(), **versions}
 
 

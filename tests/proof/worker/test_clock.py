@@ -40,6 +40,26 @@ def test_twenty_times_the_work_is_slower() -> None:
     assert measured.step_speedup < measured.speedup / 2
 
 
+def test_memory_that_runs_out_while_timing_is_no_fault_of_the_candidate() -> None:
+    hungry = """
+import sys
+import torch
+
+def f(x):
+    frame = sys._getframe()
+    while frame is not None:
+        if frame.f_code.co_name == "_fire":
+            raise torch.OutOfMemoryError("CUDA out of memory")
+        frame = frame.f_back
+    return torch.sin(x)
+"""
+    result = trial(ONCE, hungry, CASE, measure=True)
+    assert result.verdict.passed, result.verdict.reason
+    assert result.measurement is None
+    assert result.unsteady
+    assert "not enough memory to time two processes" in result.unmeasured
+
+
 def test_inputs_that_the_baseline_changes_are_restored_before_each_sample() -> None:
     text = "import torch\ndef f(x):\n    return x.mul_(3)\n"
     result = trial(text, text, CASE, measure=True)

@@ -19,7 +19,9 @@ AUDITS = 3
 class Auditor:
     """The data of the timed calls, and the comparisons of their outputs."""
 
-    def __init__(self, bench: Bench, targets: Targets, inputs: Inputs, seen: Observation) -> None:
+    def __init__(
+        self, bench: Bench, targets: Targets, inputs: Inputs, seen: Observation, *, pools: bool = True
+    ) -> None:
         self._bench = bench
         self._targets = targets
         self._wanted: frozenset[int] = frozenset()
@@ -30,7 +32,7 @@ class Auditor:
         self.seen = seen
         self.seed = bench.trial.limits.first_seed
         # Nobody can know these numbers beforehand, not even from the texts of this package.
-        self._fresh = FreshData(inputs, random.SystemRandom())
+        self._fresh = FreshData(inputs, random.SystemRandom(), pools=pools)
         self._try_fresh_data(inputs)
 
     @property

@@ -4,12 +4,13 @@ Every sample runs on data that no call has seen before, in memory at other addre
 compared with the baseline's, and the candidate cannot know which.
 """
 
+import functools
 import gc
 from collections.abc import Mapping, Sequence
 
 import torch
 
-from kernelwright.proof.jobs import Probe
+from kernelwright.proof.jobs import Probe, Trial
 from kernelwright.proof.worker import flags
 from kernelwright.proof.worker.arguments import make_inputs
 from kernelwright.proof.worker.bench import Bench, Rejected, Report, Targets, targets_for
@@ -17,18 +18,19 @@ from kernelwright.proof.worker.cases import Variation, plan
 from kernelwright.proof.worker.failed import JobFailed
 from kernelwright.proof.worker.floor import compulsory, floor_ms, impossible
 from kernelwright.proof.worker.gpu_state import gpu_conditions
+from kernelwright.proof.worker.headroom import LEAST, Headroom, headroom, lacks_memory
 from kernelwright.proof.worker.hosts.contender import Contender
 from kernelwright.proof.worker.hosts.parcels import room_for
 from kernelwright.proof.worker.inputs import Inputs
 from kernelwright.proof.worker.observe import Observation, named_state, observe
 from kernelwright.proof.worker.probe import cpu_name, probe
 from kernelwright.proof.worker.reference import free_bytes
-from kernelwright.proof.worker.samples import TWIN, Samples, joined
+from kernelwright.proof.worker.samples import TWIN, Samples, Unsteady, joined
 from kernelwright.proof.worker.sampling import sampled
 from kernelwright.proof.worker.statistics import timing_of
 from kernelwright.values import Check, Failure, FailureKind, Measurement, digest
 
-_COPIES = 12  # of inputs and outputs together, in all processes; twice over for allocators that keep what they freed
+_GIB = 1 << 30
 
 
 def measure(bench: Bench, contender: Contender, report: Report) -> Measurement:
@@ -41,13 +43,44 @@ def measure(bench: Bench, contender: Contender, report: Report) -> Measurement:
     variation = performance(bench)
     targets, inputs = targets_for(bench, variation), make_inputs(bench, variation)
     seen = observe(targets.baseline, inputs, seed=variation.seed)
-    _give_back_memory(bench)
-    new = bench.device == "cpu"
-    taken = [_timed(bench, contender, targets, inputs, seen, report, new=new)]
+    timed = functools.partial(_timed_where_it_fits, bench, contender, targets, inputs, seen, report)
+    taken = [timed(new=bench.device == "cpu")]
     if taken[0].small_gain:
         report("Measuring a small gain again, in new processes")
-        taken.append(_timed(bench, contender, targets, inputs, seen, report, new=True))
+        taken.append(timed(new=True))
     return _measurement(bench, taken, targets, inputs, seen)
+
+
+def _timed_where_it_fits(
+    bench: Bench,
+    contender: Contender,
+    targets: Targets,
+    inputs: Inputs,
+    seen: Observation,
+    report: Report,
+    *,
+    new: bool,
+) -> Samples:
+    """`_timed`, with as little memory as it can do with where that runs out. Raises Unsteady when this is too much as well."""
+    for least in (False, True):
+        _give_back_memory(bench, contender)
+        try:
+            room = LEAST if least else _headroom(bench, inputs, seen)
+            return _timed(bench, contender, targets, inputs, seen, report, room, new=new)
+        except Exception as error:
+            if not lacks_memory(error):
+                raise
+    gib = (room_for(inputs.tensors()) + room_for(seen.tensors())) / _GIB
+    raise Unsteady(
+        f"Speed not measured: a call takes and returns {gib:.2g} GiB, and there is not enough memory to time two processes "
+        "beside each other; try a smaller workload, or end what else uses the memory."
+    )
+
+
+def _headroom(bench: Bench, inputs: Inputs, seen: Observation) -> Headroom:
+    trial = bench.trial
+    processes = 2 if trial.previous == trial.baseline else 3
+    return headroom(room_for(inputs.tensors()), room_for(seen.tensors()), free_bytes(inputs), processes)
 
 
 def _timed(
@@ -57,6 +90,7 @@ def _timed(
     inputs: Inputs,
     seen: Observation,
     report: Report,
+    room: Headroom,
     *,
     new: bool,
 ) -> Samples:
@@ -67,12 +101,12 @@ def _timed(
             contender = contender.again()
             opened.append(contender)
         contestants = {"candidate": contender}
-        for name, text in _others(bench, inputs, seen).items():
+        for name, text in _others(bench.trial, twin=room.twin).items():
             opened.append(Contender(bench, text))
             contestants[name] = opened[-1]
         for name, one in contestants.items():
             _construct(name, one, targets)
-        return sampled(bench, contestants, targets, inputs, seen, report)
+        return sampled(bench, contestants, targets, inputs, seen, report, pools=room.pools)
     finally:
         for one in opened:
             one.kill()
@@ -100,20 +134,20 @@ def conditions(bench: Bench, inputs: Inputs) -> dict[str, str]:
     return {**named, "threads": str(torch.get_num_threads()), "caches": "warm"}
 
 
-def _others(bench: Bench, inputs: Inputs, seen: Observation) -> Mapping[str, str]:
+def _others(trial: Trial, *, twin: bool) -> Mapping[str, str]:
     """The texts to time beside the candidate; the previous one only where it is not the baseline.
 
-    The baseline twice, where memory allows: what two processes with the same text differ by is no speedup.
+    With `twin` the baseline twice: what two processes with the same text differ by is no speedup.
     """
-    trial = bench.trial
     texts = {"baseline": trial.baseline}
-    if _COPIES * (room_for(inputs.tensors()) + room_for(seen.tensors())) < free_bytes(inputs):
+    if twin:
         texts[TWIN] = trial.baseline
     return texts if trial.previous == trial.baseline else {**texts, "previous": trial.previous}
 
 
-def _give_back_memory(bench: Bench) -> None:
-    """What the gate's runs here have left cached is needed by the processes that are timed."""
+def _give_back_memory(bench: Bench, contender: Contender) -> None:
+    """What the gate's runs have left cached, here and at the candidate, is needed by the processes that are timed."""
+    contender.give_back()
     gc.collect()
     if bench.device == "cuda":
         torch.cuda.empty_cache()

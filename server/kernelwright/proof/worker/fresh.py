@@ -9,24 +9,24 @@ import random
 import torch
 
 from kernelwright.proof.worker.inputs import Inputs, clone
-from kernelwright.proof.worker.reference import free_bytes
 
 _MOST_EXTRA = 1 << 20  # elements by which a pool is longer than its tensor, and so how many places there are to begin
-_POOLS = 4  # times the bytes of the inputs that pools take, with what is drawn from them
 _SALTED = 64  # elements of each tensor that change where there is no memory for pools
 
 
 class FreshData:
-    """Inputs whose floating-point tensors `draw` changes in place. What is all alike, or an integer, stays as it is."""
+    """Inputs whose floating-point tensors `draw` changes in place. What is all alike, or an integer, stays as it is.
 
-    def __init__(self, inputs: Inputs, generator: random.Random) -> None:
+    `pools`: whether there is memory for all new values; else a few of each tensor change.
+    """
+
+    def __init__(self, inputs: Inputs, generator: random.Random, *, pools: bool = True) -> None:
         self.inputs = Inputs(clone(inputs.args), clone(inputs.kwargs))
         self._random = generator
         self._refused = False
         pairs = zip(inputs.tensors(), self.inputs.tensors(), strict=True)
         self._varied = [copy for original, copy in pairs if _varies(original)]
-        needed = _POOLS * sum(tensor.numel() * tensor.element_size() for tensor in self._varied)
-        self._pools = [_Pool(tensor, generator) for tensor in self._varied] if needed < free_bytes(inputs) else None
+        self._pools = [_Pool(tensor, generator) for tensor in self._varied] if pools else None
 
     @property
     def described(self) -> str:

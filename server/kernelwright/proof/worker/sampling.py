@@ -29,12 +29,14 @@ def sampled(
     inputs: Inputs,
     seen: Observation,
     report: Report,
+    *,
+    pools: bool = True,
 ) -> Samples:
-    """Samples of every contestant, audited. Must hold a "baseline" and a "candidate".
+    """Samples of every contestant, audited. Must hold a "baseline" and a "candidate". `pools`: see fresh.FreshData.
 
     Raises Rejected, JobFailed, and Unsteady when the baseline is not as fast as itself.
     """
-    auditor = Auditor(bench, targets, inputs, seen)
+    auditor = Auditor(bench, targets, inputs, seen, pools=pools)
     series = {name: Series(contender, targets, auditor) for name, contender in contestants.items()}
     report("Measuring: warming up")
     for one in series.values():

@@ -55,17 +55,32 @@ def make_arena(size: int, device: str) -> Arena:
     return Arena(_mapped(descriptor, size), Handle(size), descriptor)
 
 
-def open_arena(handle: Handle, descriptor: int | None) -> torch.Tensor:
-    """The bytes of another process's arena. Raises RuntimeError when CUDA refuses."""
+class OpenedArena:
+    """Another process's arena, as a flat uint8 tensor `bytes`."""
+
+    def __init__(self, bytes_: torch.Tensor, address: int = 0) -> None:
+        self.bytes = bytes_
+        self._address = address
+
+    def close(self) -> None:
+        """Let go of it; views of it must not be used any more. GPU memory is free only when all who opened it have done so."""
+        del self.bytes
+        if self._address:
+            torch.cuda.synchronize()
+            driver().cuIpcCloseMemHandle(ctypes.c_uint64(self._address))
+
+
+def open_arena(handle: Handle, descriptor: int | None) -> OpenedArena:
+    """The arena of another process. Raises RuntimeError when CUDA refuses."""
     if handle.ipc:
         torch.cuda.synchronize()  # makes the context that the driver's calls below work in
         opened = ctypes.c_uint64()
         _check(driver().cuIpcOpenMemHandle_v2(ctypes.byref(opened), _IpcHandle.from_buffer_copy(handle.ipc), 1))
-        return _as_tensor(opened.value, handle.size)
+        return OpenedArena(_as_tensor(opened.value, handle.size), opened.value)
     assert descriptor is not None
     mapped = _mapped(descriptor, handle.size)
     os.close(descriptor)
-    return mapped
+    return OpenedArena(mapped)
 
 
 class _NoIpc(Exception):

@@ -96,6 +96,10 @@ class Contender:
     def pid(self) -> int:
         return self._host.pid
 
+    def give_back(self) -> None:
+        """Free what the process keeps for later, and the memory that it shares with the judge."""
+        self._host.give_back()
+
     def kill(self) -> None:
         """End the process without waiting until it is gone: of several, each goes while the others do."""
         self._host.kill()
@@ -136,8 +140,7 @@ class Contender:
         self.construct(targets)
         expected = room_for(like.tensors()) + room_for(inputs.tensors()) + room_for(like.changed_state.values())
         sizes = tuple(t.numel() * t.element_size() for t in like.tensors())
-        if self._bench.device == "cuda" and torch.cuda.mem_get_info()[0] < _TIGHT * expected:
-            torch.cuda.empty_cache()  # what the judge's own runs keep for later, the candidate may need now
+        self._leave_free(_TIGHT * expected)
         room = expected
         while True:
             (parcel,) = self._host.pack((inputs.args, inputs.kwargs), room=room)
@@ -205,6 +208,8 @@ class Contender:
         """
         self.construct(targets)
         room = max(room_for(like.tensors()) + room_for(inputs.tensors()), self._largest_answer)
+        if room > _SMALL:
+            self._leave_free(2 * room)
         (parcel,) = self._host.pack((inputs.args, inputs.kwargs), room=room)
         self._ask(Arm(targets.number, parcel, seed, batch, reuse, copies), Done)
 
@@ -243,6 +248,11 @@ class Contender:
         helpers = outside.helpers(before, outside.company(pid, zygote().pid))
         binaries = outside.binaries(pid, self._scratch, Path(trial.path).parent)
         return looked.work, Outside(helpers, binaries, outside.has_extension(pid, self._scratch))
+
+    def _leave_free(self, size: int) -> None:
+        """What the judge's own runs keep for later, the process may need now."""
+        if self._bench.device == "cuda" and torch.cuda.mem_get_info()[0] < size:
+            torch.cuda.empty_cache()
 
     def _wait_for_load(self) -> None:
         if self.confinement is None:

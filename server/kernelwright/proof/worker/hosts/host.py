@@ -23,7 +23,7 @@ from kernelwright.proof.worker.backward import BackwardFailed, NoGradient, gradi
 from kernelwright.proof.worker.bench import Rejected, load_candidate, rejection
 from kernelwright.proof.worker.failed import JobFailed
 from kernelwright.proof.worker.hosts import channel
-from kernelwright.proof.worker.hosts.arena import open_arena
+from kernelwright.proof.worker.hosts.arena import OpenedArena, open_arena
 from kernelwright.proof.worker.hosts.messages import (
     Arm,
     CallOften,
@@ -32,6 +32,7 @@ from kernelwright.proof.worker.hosts.messages import (
     Done,
     Failed,
     Fire,
+    GiveBack,
     Gradients,
     Load,
     Loaded,
@@ -80,7 +81,7 @@ class Room:
     module: ModuleType | None = None
     settings: dict[str, Any] = field(default_factory=dict)
     targets: dict[int, Any] = field(default_factory=dict)
-    arena: torch.Tensor | None = None
+    arena: OpenedArena | None = None
     clock: Clock | None = None
     armed: Armed | None = None
     last_ms: float = math.inf
@@ -132,9 +133,10 @@ def _answer(room: Room, request: Request, descriptor: int | None) -> Reply:
         case Load():
             return _load(room, request)
         case UseArena(handle=handle):
-            room.arena = None  # the old one goes first: both may not fit
             room.arena = open_arena(handle, descriptor)
             return Done()
+        case GiveBack():
+            return _give_back(room)
         case Construct():
             return _construct(room, request)
         case SetState(key=key, tensors=parcel):
@@ -174,6 +176,17 @@ def _load(room: Room, request: Load) -> Reply:
     flags.write(request.settings)
     _settle(room)  # makes the CUDA context, while the judge does other work
     return Loaded(confinement, tuple(changed))
+
+
+def _give_back(room: Room) -> Reply:
+    room.armed = room.returned = None
+    if room.arena is not None:
+        room.arena.close()
+        room.arena = None
+    gc.collect()
+    if room.device == "cuda":
+        torch.cuda.empty_cache()
+    return Done()
 
 
 def _construct(room: Room, request: Construct) -> Reply:
@@ -332,8 +345,8 @@ def _unpacked(room: Room, parcel: Parcel) -> Any:
 
 def _arena(room: Room) -> torch.Tensor:
     if room.arena is None:
-        room.arena = torch.empty(0, dtype=torch.uint8)
-    return room.arena
+        room.arena = OpenedArena(torch.empty(0, dtype=torch.uint8))
+    return room.arena.bytes
 
 
 def _settle(room: Room) -> None:

@@ -35,6 +35,11 @@ class UseArena:
 
 
 @dataclass(frozen=True)
+class GiveBack:
+    """Close the arena, and give back all memory that no target holds. Answered by Done."""
+
+
+@dataclass(frozen=True)
 class State:
     """What a module must take over: nothing for a function."""
 
@@ -134,7 +139,7 @@ class Look:
     interpreted: bool
 
 
-Request = Load | UseArena | Construct | SetState | Observe | CallOften | Differentiate | Arm | Fire | Look
+Request = Load | UseArena | GiveBack | Construct | SetState | Observe | CallOften | Differentiate | Arm | Fire | Look
 
 
 @dataclass(frozen=True)

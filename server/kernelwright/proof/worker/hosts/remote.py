@@ -15,6 +15,7 @@ from kernelwright.proof.worker.hosts import channel
 from kernelwright.proof.worker.hosts.arena import Arena, make_arena
 from kernelwright.proof.worker.hosts.messages import (
     Failed,
+    GiveBack,
     Refused,
     Reply,
     Request,
@@ -119,6 +120,13 @@ class Host:
         except (ValueError, KeyError, TypeError, IndexError, RecursionError) as error:
             raise JobFailed(_forged(error)) from error
 
+    def give_back(self) -> None:
+        """Free the arena, and what the host keeps for later."""
+        if self._arena is not None:
+            self.ask(GiveBack())  # it lets go first: memory that another process has open is not freed
+            old, self._arena = self._arena, None
+            old.close()
+
     def kill(self) -> None:
         """End the process and all that it started in its group, without waiting until it is gone."""
         self._birth.channel.close()
@@ -135,9 +143,7 @@ class Host:
     def _make_room(self, size: int) -> None:
         if self._arena is not None and self._arena.size >= size:
             return
-        if self._arena is not None:
-            old, self._arena = self._arena, None  # gone also when there is no memory for a larger one
-            old.close()
+        self.give_back()  # first: both may not fit
         self._arena = make_arena(size, self.device)
         self.ask(UseArena(self._arena.handle), self._arena.descriptor)
 

@@ -1,0 +1,38 @@
+"""Memory for timing: several processes hold inputs and outputs at once, and on large workloads not everything has room."""
+
+from dataclasses import dataclass
+
+from kernelwright.proof.worker.bench import NO_MEMORY, Rejected
+from kernelwright.proof.worker.failed import JobFailed, is_out_of_memory
+
+_POOLS = 4  # times the bytes of the inputs that fresh.FreshData takes for new values in every call
+
+
+@dataclass(frozen=True)
+class Headroom:
+    """What there is room for beside the processes that must run: the baseline in a second one, all new data in each call."""
+
+    twin: bool
+    pools: bool
+
+
+LEAST = Headroom(twin=False, pools=False)
+
+
+def headroom(given: int, answered: int, free: int, processes: int) -> Headroom:
+    """What fits into `free` bytes beside `processes` texts whose call takes and returns so many bytes.
+
+    A process has the call's inputs and outputs, once more in the memory that it shares with the judge, and temporaries
+    for which twice the outputs are supposed; the judge holds what it compares.
+    """
+    each = 2 * (given + answered) + 2 * answered
+    spare = free - processes * each - (given + 3 * answered)
+    twin = spare >= each
+    return Headroom(twin, spare - each * twin >= _POOLS * given)
+
+
+def lacks_memory(error: Exception) -> bool:
+    """Whether this is memory that ran out, here or in a process that is timed."""
+    if isinstance(error, Rejected):
+        return NO_MEMORY in error.check.detail
+    return is_out_of_memory(error) or (isinstance(error, JobFailed) and NO_MEMORY in error.failure.message)
