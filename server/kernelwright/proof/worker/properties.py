@@ -14,8 +14,9 @@ from kernelwright.proof.worker.inputs import Inputs, map_leaves
 _OFFSET = {torch.float16: 64.0, torch.bfloat16: 32.0}  # where the dtype still resolves the random part
 _USUAL_OFFSET = 1024.0
 _ROWS_ENOUGH = 5
-_SUMMIT = {torch.float16: 256.0, torch.bfloat16: 256.0}  # so that e to the difference of two blocks overflows
-_USUAL_SUMMIT = 1000.0
+_SUMMIT = -200.0  # e to it is nothing
+_HEIGHT = {torch.float16: 256.0, torch.bfloat16: 256.0}  # so that e to the difference of two blocks overflows
+_USUAL_HEIGHT = 1000.0
 SLOPES = "slopes"
 _PROBE = 100.0
 
@@ -48,15 +49,15 @@ def _sorted(x: torch.Tensor) -> torch.Tensor:
 
 
 def _slopes(x: torch.Tensor) -> torch.Tensor:
-    """Rows that stay at their largest value for half of their length and then fall to zero, and such that rise to the end.
+    """Rows that stay at their largest value for half of their length and then fall, and such that rise to the end.
 
-    In turn along the first dimension. A maximum that is carried from block to block is the first one, or the last, or
-    the same in several blocks.
+    In turn along the first dimension, all far below zero. A maximum that is carried from block to block is the first one,
+    or the last, or the same in several blocks, and never what it began with.
     """
     rows = x.shape[0] if x.dim() >= 2 else 1
     way = torch.linspace(0.0, 1.0, x.numel() // rows, dtype=torch.float64)
-    pair = torch.stack(((2 * (1 - way)).clamp(max=1.0), way))
-    made = pair[torch.arange(rows) % 2] * _SUMMIT.get(x.dtype, _USUAL_SUMMIT)
+    pair = torch.stack(((1 - 2 * way).clamp(max=0.0), way - 1))
+    made = pair[torch.arange(rows) % 2] * _HEIGHT.get(x.dtype, _USUAL_HEIGHT) + _SUMMIT
     return made.reshape(x.shape).to(x.device, x.dtype)
 
 
