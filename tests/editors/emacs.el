@@ -95,6 +95,7 @@
 
 (once "the verdict" (shows "triton.online-reduction")
   (saw 'verdict (findings))
+  (saw 'messages (with-current-buffer (messages-buffer) (split-string (buffer-string) "\n" t)))
   (undo)
   (saw 'undone (equal (buffer-string) original))
   (eglot-shutdown (eglot-current-server))

@@ -3,7 +3,7 @@
 -- file. What was seen goes to $RESULT as JSON.
 
 local patience = 120 -- seconds: a worker that imports torch on a busy machine takes its time
-local seen = { messages = {} }
+local seen = { messages = {}, progress = {} }
 
 -- What `look` returns, once that is something; an error that names `what` after a while.
 local function wait_for(what, look)
@@ -59,9 +59,19 @@ local function choose(title)
   end
 end
 
+-- Notes the words of every progress report that Neovim shows.
+local function note_progress()
+  local show = vim.lsp.handlers['$/progress']
+  vim.lsp.handlers['$/progress'] = function(problem, report, ...)
+    table.insert(seen.progress, report.value.message or report.value.title)
+    return show(problem, report, ...)
+  end
+end
+
 local function play()
   local original = text()
   vim.notify = function(message) table.insert(seen.messages, message) end
+  note_progress()
 
   go_to('tl.load')
   vim.cmd([[substitute/, other=-float("inf")//]])
