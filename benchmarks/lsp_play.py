@@ -14,13 +14,14 @@ EXAMPLES = Path(__file__).parents[1] / "examples"
 
 @dataclass(frozen=True)
 class Scene:
-    """A file of examples/, its kernel, and a mistake that is typed into it: `typed` in place of `old` has the finding."""
+    """A file, its kernel, and a mistake that is typed into it: `typed` in place of `old` has the finding."""
 
     file: str
     kernel: str
     old: str
     typed: str
     finding: str
+    folder: Path = EXAMPLES
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,7 @@ class Play:
     def __init__(self, window: Window, scene: Scene) -> None:
         self.window = window
         self.scene = scene
-        self.original = (EXAMPLES / scene.file).read_text(encoding="utf-8")
+        self.original = (scene.folder / scene.file).read_text(encoding="utf-8")
         self.stages: list[Stage] = []
         self.step: dict = {}
         self.refused = 0  # actions that were shown disabled, with the reason

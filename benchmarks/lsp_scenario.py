@@ -13,6 +13,7 @@ import os
 import platform
 import sys
 import tempfile
+from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
@@ -44,7 +45,7 @@ SCENES = (
 )
 
 
-async def play(settings: dict[str, object], interpreter: str) -> tuple[dict[str, object], str]:
+async def play(scenes: Sequence[Scene], settings: dict[str, object], interpreter: str) -> tuple[dict[str, object], str]:
     """What was seen of all scenes, and the surprise that ended them; empty for none."""
     date = datetime.now(UTC)
     with tempfile.TemporaryDirectory() as folder:
@@ -56,7 +57,7 @@ async def play(settings: dict[str, object], interpreter: str) -> tuple[dict[str,
         plays: list[Play] = []
         surprise = ""
         try:
-            for scene in SCENES:
+            for scene in scenes:
                 print(f"\n--- {scene.file}")
                 plays.append(Play(window, scene))
                 await plays[-1].run()
@@ -108,7 +109,7 @@ def main() -> int:
     parser.add_argument("--setting", action="append", default=[], metavar="NAME=VALUE", help="the value is JSON")
     options = parser.parse_args()
     settings = {name: json.loads(value) for name, _, value in (one.partition("=") for one in options.setting)}
-    record, surprise = asyncio.run(play(settings, options.interpreter))
+    record, surprise = asyncio.run(play(SCENES, settings, options.interpreter))
     if options.out:
         options.out.parent.mkdir(parents=True, exist_ok=True)
         text = json.dumps(record, indent=1) + "\n" if options.out.suffix == ".json" else markdown(record)

@@ -81,6 +81,7 @@ def play(file: Path, home: Path, *command: str) -> dict:
         "HOME": str(home),
         "XDG_CACHE_HOME": str(home / "cache"),
         "TERM": "xterm",
+        "CUDA_VISIBLE_DEVICES": "",
         "FILE": str(file),
         "RESULT": str(result),
     }
