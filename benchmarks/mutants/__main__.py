@@ -55,13 +55,13 @@ def main() -> int:
     texts = {(o.name, m.id): (o.text, m) for o, m in planted}
     passed = [o for o in graded if o.ending is Ending.SURVIVED]
     survivors = [report.survivor(o, *texts[o.kernel, o.mutant], probed.get((o.kernel, o.mutant))) for o in passed]
+    left = len(planted) - len(outcomes)
     if options.out:
-        whole = _result(device, options, limits, subjects, outcomes, survivors)
+        whole = _result(device, options, limits, subjects, outcomes, survivors) | {"not_tried": left}
         options.out.write_text(json.dumps(whole, indent=1) + "\n", encoding="utf-8")
     print(report.table(graded, survivors))
     for control in refused:
         print(f"The original {control.kernel} itself does not pass: {control.by}: {control.detail}")
-    left = len(planted) - len(outcomes)
     if left:
         print(f"{left} of {len(planted)} were not tried within the time; the same command goes on with them.")
     return 1 if refused or left else 0
@@ -147,6 +147,7 @@ def _result(
         "all": wire.encode(whole) | {"share": whole.share},
         "running": wire.encode(hard) | {"share": hard.share},
         "killed_by": report.kills(graded),
+        "by_kernel": {name: wire.encode(t) for name, t in report.tallies(graded, survivors, "kernel").items()},
         "operators": {name: wire.encode(t) for name, t in report.tallies(graded, survivors, "operator").items()},
         "would_show": [list(row) for row in report.cover(survivors)],
         "survivors": [wire.encode(found) for found in survivors],

@@ -1,13 +1,14 @@
 """Outcomes as one result and as a table: how many faults were caught, by which check, and what survived."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from benchmarks.mutants.explained import EXPLANATIONS, Explanation, Kind
+from benchmarks.mutants.explained import Changed, Kind, Rule, rule_for
 from benchmarks.mutants.grading import Ending, Outcome
 from benchmarks.mutants.mutant import Mutant, difference
 from benchmarks.mutants.probing import Probed
+from benchmarks.mutants.rules import RULES
 
 _LOADING = "runs"  # the check that a text loads and does not raise: the least that a gate can do
 
@@ -33,12 +34,13 @@ class Survivor:
 
 @dataclass(frozen=True)
 class Tally:
-    """Of a group of mutants. `share` of those that are faults: neither equivalent nor only rounded otherwise."""
+    """Of a group of mutants. `share` of those that are faults of what the verdict speaks of."""
 
     mutants: int
     killed: int
     equivalent: int
     rounding: int
+    outside: int
     missed: int
 
     @property
@@ -52,20 +54,18 @@ def survivor(
     original: str,
     mutant: Mutant,
     probed: Probed | None,
-    explanations: Mapping[tuple[str, str], Explanation] = EXPLANATIONS,
+    rules: Sequence[Rule] = RULES,
 ) -> Survivor:
-    """A person's explanation counts only where the probe does not contradict it."""
-    explained = explanations.get((outcome.kernel, outcome.mutant))
-    kind, why = (explained.kind, explained.why) if explained else (Kind.MISSED, "Not explained yet.")
-    contradicted = _contradiction(kind, probed)
-    if contradicted:
-        kind, why = Kind.MISSED, f"{contradicted} It was explained so: {why}"
+    """A rule counts only where the probe does not contradict it."""
     _, before, after = difference(original, mutant.text)
+    words = (outcome.kernel, outcome.operator, outcome.description, outcome.line, tuple(before), tuple(after), original)
+    rule = rule_for(Changed(*words), rules)
+    kind, why = (Kind.MISSED, "Not explained.") if rule is None else _by_rule(rule, probed)
     seen = probed.material if probed else ()
     seen_by = tuple(dict.fromkeys(found.case.partition(":")[0] for found in seen))
     example = f"{seen[0].case} ({seen[0].words})" if seen else ""
-    words = (outcome.kernel, outcome.mutant, outcome.description, tuple(before), tuple(after))
-    return Survivor(*words, kind, why, _probe_words(probed), seen_by, example)
+    changed = (outcome.kernel, outcome.mutant, outcome.description, tuple(before), tuple(after))
+    return Survivor(*changed, kind, why, _probe_words(probed), seen_by, example)
 
 
 def tally(outcomes: Sequence[Outcome], survivors: Sequence[Survivor]) -> Tally:
@@ -74,7 +74,7 @@ def tally(outcomes: Sequence[Outcome], survivors: Sequence[Survivor]) -> Tally:
     killed = sum(o.ending is Ending.KILLED for o in outcomes)
     kept = sum(o.ending is not Ending.NOT_GRADED for o in outcomes)
     missed = count[Kind.MISSED] + count[None]
-    return Tally(kept, killed, count[Kind.EQUIVALENT], count[Kind.ROUNDING], missed)
+    return Tally(kept, killed, count[Kind.EQUIVALENT], count[Kind.ROUNDING], count[Kind.OUTSIDE], missed)
 
 
 def tallies(outcomes: Sequence[Outcome], survivors: Sequence[Survivor], by: str) -> dict[str, Tally]:
@@ -108,7 +108,7 @@ def cover(survivors: Sequence[Survivor]) -> list[tuple[str, int, int]]:
 
 def table(outcomes: Sequence[Outcome], survivors: Sequence[Survivor]) -> str:
     """By operator, by check, then the survivors and the shares."""
-    head = f"{'operator':<20}{'mutants':>8}{'killed':>8}{'equiv.':>8}{'rounding':>9}{'missed':>8}{'share':>9}"
+    head = f"{'operator':<20}{'mutants':>8}{'killed':>8}{'equiv.':>8}{'rounding':>9}{'outside':>8}{'missed':>8}{'share':>9}"
     lines = [head]
     lines += [_row(name, group) for name, group in tallies(outcomes, survivors, "operator").items()]
     lines += ["", f"{'kernel':<28}{head[20:]}"]
@@ -127,20 +127,29 @@ def table(outcomes: Sequence[Outcome], survivors: Sequence[Survivor]) -> str:
         "",
         f"{whole.mutants} mutants, {whole.killed} killed, {whole.missed} missed: {whole.share:.2%} "
         f"({hard.share:.2%} of those that run at all). Left out: {whole.equivalent} equivalent, "
-        f"{whole.rounding} within rounding, {len(ungraded)} not graded.",
+        f"{whole.rounding} within rounding, {whole.outside} outside of the verdict, {len(ungraded)} not graded.",
     ]
     return "\n".join(lines)
 
 
-def _contradiction(kind: Kind, probed: Probed | None) -> str:
+def _by_rule(rule: Rule, probed: Probed | None) -> tuple[Kind, str]:
+    said = {kind: _contradiction(kind, rule, probed) for kind in rule.kinds}
+    held = next((kind for kind, contradiction in said.items() if not contradiction), None)
+    if held is not None:
+        return held, rule.why
+    return Kind.MISSED, f"{said[rule.kinds[-1]]} It was explained so: {rule.why}"
+
+
+def _contradiction(kind: Kind, rule: Rule, probed: Probed | None) -> str:
     if kind is Kind.MISSED:
         return ""
     if probed is None or probed.failed:
         return "The probe has no answer."
     if kind is Kind.EQUIVALENT and probed.differences:
         return f"The probe differs on {probed.differences[0].case}."
-    if probed.material:
-        return f"The probe differs by more than rounding on {probed.material[0].case}."
+    material = [d for d in probed.material if not (kind is Kind.OUTSIDE and rule.outside(d.case))]
+    if material:
+        return f"The probe differs by more than rounding on {material[0].case}."
     return ""
 
 
@@ -157,7 +166,7 @@ def _probe_words(probed: Probed | None) -> str:
 
 
 def _row(name: str, group: Tally, width: int = 20) -> str:
-    counts = f"{group.mutants:>8}{group.killed:>8}{group.equivalent:>8}{group.rounding:>9}{group.missed:>8}"
+    counts = f"{group.mutants:>8}{group.killed:>8}{group.equivalent:>8}{group.rounding:>9}{group.outside:>8}{group.missed:>8}"
     return f"{name:<{width}}{counts}{group.share:>9.1%}"
 
 

@@ -1,18 +1,19 @@
 """What an answer of the gate means for a mutant, and what a run says of all of them."""
 
 import pytest
-from benchmarks.mutants.explained import Explanation, Kind
+from benchmarks.mutants.explained import Changed, Kind, Rule, rule_for
 from benchmarks.mutants.grading import Ending, Outcome, graded
-from benchmarks.mutants.mutant import Mutant
+from benchmarks.mutants.mutant import Mutant, difference
+from benchmarks.mutants.originals import mutants_of, originals
 from benchmarks.mutants.probing import Difference, Probed
 from benchmarks.mutants.report import cover, kills, running, survivor, table, tally
+from benchmarks.mutants.rules import RULES
 from benchmarks.mutants.store import Store
 
 from kernelwright.proof.jobs import TrialResult
 from kernelwright.values import Check, Failure, FailureKind, Verdict, VerdictStatus
 
 MUTANT = Mutant("wrong-scale@2-abc", "wrong-scale", 1, "dropped: * 2", "a\nb\n")
-KEY = ("k", MUTANT.id)
 
 
 def verdict(status: VerdictStatus, *checks: Check) -> TrialResult:
@@ -47,34 +48,64 @@ def outcome(ending: Ending, by: str = "", mutant: str = MUTANT.id) -> Outcome:
 SAME = Probed("k", MUTANT.id, 50, ())
 ROUNDED = Probed("k", MUTANT.id, 50, (Difference("normal: f(randn(3))", False, "relative 1e-7"),))
 OTHER = Probed("k", MUTANT.id, 50, (Difference("ties: f(randn(3))", True, "relative 0.5"),))
+ELSEWHERE = Probed("k", MUTANT.id, 50, (*OTHER.differences, Difference("zeros: f(randn(3))", True, "relative 1")))
 BROKEN = Probed("k", MUTANT.id, 0, (), "no answer within 3 s")
+
+
+def said(*kinds: Kind) -> tuple[Rule, ...]:
+    """A rule that fits the mutant, behind one that does not."""
+    other = Rule((Kind.MISSED,), "not this one", lambda changed: changed.operator != MUTANT.operator)
+    fits = lambda changed: (changed.kernel, changed.before, changed.after) == ("k", ("c",), ("b",))
+    return (other, Rule(kinds, "because", fits, lambda case: case.startswith("ties")))
 
 
 @pytest.mark.parametrize(
     ("claimed", "probed", "kind"),
     [
-        (None, SAME, Kind.MISSED),
-        (Kind.EQUIVALENT, SAME, Kind.EQUIVALENT),
-        (Kind.EQUIVALENT, ROUNDED, Kind.MISSED),
-        (Kind.EQUIVALENT, BROKEN, Kind.MISSED),
-        (Kind.EQUIVALENT, None, Kind.MISSED),
-        (Kind.ROUNDING, ROUNDED, Kind.ROUNDING),
-        (Kind.ROUNDING, OTHER, Kind.MISSED),
-        (Kind.MISSED, SAME, Kind.MISSED),
+        ((), SAME, Kind.MISSED),
+        ((Kind.EQUIVALENT,), SAME, Kind.EQUIVALENT),
+        ((Kind.EQUIVALENT,), ROUNDED, Kind.MISSED),
+        ((Kind.EQUIVALENT,), BROKEN, Kind.MISSED),
+        ((Kind.EQUIVALENT,), None, Kind.MISSED),
+        ((Kind.EQUIVALENT, Kind.ROUNDING), ROUNDED, Kind.ROUNDING),
+        ((Kind.EQUIVALENT, Kind.ROUNDING), SAME, Kind.EQUIVALENT),
+        ((Kind.EQUIVALENT, Kind.ROUNDING), OTHER, Kind.MISSED),
+        ((Kind.OUTSIDE,), OTHER, Kind.OUTSIDE),
+        ((Kind.OUTSIDE,), ELSEWHERE, Kind.MISSED),
+        ((Kind.MISSED,), SAME, Kind.MISSED),
     ],
 )
-def test_an_explanation_counts_only_where_the_probe_agrees(claimed: Kind | None, probed: Probed, kind: Kind) -> None:
-    said = {KEY: Explanation(claimed, "because")} if claimed else {}
-    found = survivor(outcome(Ending.SURVIVED), "a\nc\n", MUTANT, probed, said)
+def test_an_explanation_counts_only_where_the_probe_agrees(
+    claimed: tuple[Kind, ...], probed: Probed | None, kind: Kind
+) -> None:
+    found = survivor(outcome(Ending.SURVIVED), "a\nc\n", MUTANT, probed, said(*claimed) if claimed else ())
     assert found.kind is kind
     assert (found.before, found.after) == (("c",), ("b",))
+    assert found.why == ("because" if claimed else "Not explained.") or kind is Kind.MISSED
+    assert ("because" in found.why) is bool(claimed)
+
+
+def test_every_rule_has_a_reason_and_fits_some_mutant_but_few() -> None:
+    fitted = [0] * len(RULES)
+    total = 0
+    for original in originals():
+        for mutant in mutants_of(original, None, 0):
+            _, before, after = difference(original.text, mutant.text)
+            words = (original.name, mutant.operator, mutant.description, mutant.line)
+            rule = rule_for(Changed(*words, tuple(before), tuple(after), original.text), RULES)
+            total += 1
+            if rule is not None:
+                fitted[RULES.index(rule)] += 1
+    assert all(fitted), [rule.why for rule, count in zip(RULES, fitted, strict=True) if not count]
+    assert all(len(rule.why.split()) > 5 and rule.kinds for rule in RULES)
+    assert sum(fitted) < total / 8, fitted
 
 
 def test_what_is_equivalent_does_not_count_and_what_is_not_explained_does() -> None:
     killed = [outcome(Ending.KILLED, by, f"m{i}") for i, by in enumerate(("values", "values", "runs"))]
     passed, ungraded = outcome(Ending.SURVIVED), outcome(Ending.NOT_GRADED, "device-busy", "x")
-    explained = survivor(passed, "a\nc\n", MUTANT, SAME, {KEY: Explanation(Kind.EQUIVALENT, "because")})
-    unexplained = survivor(passed, "a\nc\n", MUTANT, SAME, {})
+    explained = survivor(passed, "a\nc\n", MUTANT, SAME, said(Kind.EQUIVALENT))
+    unexplained = survivor(passed, "a\nc\n", MUTANT, SAME, ())
     assert tally([*killed, passed, ungraded], [explained]).share == 1.0
     assert tally([*killed, passed, ungraded], [unexplained]).share == 0.75
     assert tally([*killed, passed, ungraded], []).share == 0.75
@@ -88,7 +119,7 @@ def test_what_is_equivalent_does_not_count_and_what_is_not_explained_does() -> N
 def test_what_would_show_the_missed_ones_is_chosen_greedily() -> None:
     kinds = (("ties",), ("ties", "zeros"), ("zeros", "views"), ("views",), ())
     probes = [Probed("k", MUTANT.id, 9, tuple(Difference(f"{k}: f()", True, "") for k in some)) for some in kinds]
-    found = [survivor(outcome(Ending.SURVIVED), "a\nc\n", MUTANT, probed, {}) for probed in probes]
+    found = [survivor(outcome(Ending.SURVIVED), "a\nc\n", MUTANT, probed, ()) for probed in probes]
     assert cover(found) == [("ties", 2, 2), ("views", 2, 2)]
     assert cover([]) == []
 

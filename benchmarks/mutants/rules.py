@@ -1,0 +1,161 @@
+"""The rules by which survivors are explained, the most particular first."""
+
+import re
+
+from benchmarks.mutants.explained import Changed, Kind, Rule
+
+_SAME = (Kind.EQUIVALENT, Kind.ROUNDING)
+_FILLING = ("wrong-other", "wrong-constant")
+
+
+def _in_kernel(kernel: str, operators: tuple[str, ...], part: str):
+    """Survivors of these operators whose new lines contain `part`."""
+    return lambda s: s.kernel == kernel and s.operator in operators and part in s.came
+
+
+def _of_a_fresh_module(s: Changed) -> bool:
+    return bool(re.search(r"nn\.Parameter\(|register_buffer\(", s.came)) and "__init__" in _function(s)
+
+
+def _dropout(s: Changed) -> bool:
+    return "__init__" in _function(s) and "nn.Dropout(" in s.original and "dropout" in s.came
+
+
+def _block_size(s: Changed) -> bool:
+    """A whole number that is given to a name in capitals was halved."""
+    halved = re.fullmatch(r"(\d+) became (\d+)", s.description)
+    named = halved and re.search(rf"\b[A-Z][A-Z_]* ?= ?{halved[2]}\b", s.came)
+    return s.operator == "wrong-constant" and bool(named)
+
+
+def _own_memory(s: Changed) -> bool:
+    """A contiguous tensor is assumed of one that the function has allocated or laid out itself."""
+    named = re.search(r"a contiguous tensor is assumed: (\w+)\.stride", s.description)
+    return bool(named) and bool(
+        re.search(rf"^\s*{named[1]} = (torch\.(empty|zeros)|{named[1]}\.contiguous)", s.original, re.MULTILINE)
+        or re.search(
+            rf"^[\w ,]*\b{named[1]}\b[\w ,]* = .*\b{named[1]}\.contiguous\(\)", s.original.strip(), re.MULTILINE
+        )
+    )
+
+
+def _own_tensor(s: Changed) -> bool:
+    """Written over is a name to which the function itself has given the result of an operation."""
+    named = re.match(r"(\w+) is written over", s.description)
+    above = s.original.split("\n")[: s.line]
+    inside = above[max((i for i, line in enumerate(above) if line.lstrip().startswith("def ")), default=0) :]
+    own = [line for line in inside if named and re.match(rf"\s*{named[1]} = .*[-+*/(]", line)]
+    return s.operator == "in-place" and bool(own)
+
+
+def _exponential_cut(s: Changed) -> bool:
+    return s.operator == "approximation" and "< -20, 0.0, tl.exp(" in s.came
+
+
+def _half_lines(s: Changed) -> bool:
+    lines = [line for line in s.original.split("\n") if line.startswith("# workload:")]
+    return s.operator in ("lower-precision", "wrong-dtype") and bool(lines) and all("float16" in line for line in lines)
+
+
+def _function(s: Changed) -> str:
+    """The `def` that the changed line lies in, or is."""
+    above = s.original.split("\n")[: s.line + 1]
+    return next((line for line in reversed(above) if line.lstrip().startswith("def ")), "")
+
+
+def _in_float32(case: str) -> bool:
+    return "float16" not in case and not case.startswith("as constructed")
+
+
+RULES: tuple[Rule, ...] = (
+    Rule(
+        (Kind.OUTSIDE,),
+        "The numbers that a fresh module begins with are random or neutral; it is compared with the original's in their place.",
+        _of_a_fresh_module,
+        lambda case: case.startswith("as constructed"),
+    ),
+    Rule(
+        (Kind.EQUIVALENT,),
+        "Dropout does nothing in evaluation mode, in which modules are called.",
+        _dropout,
+    ),
+    Rule(
+        _SAME,
+        "Another block size, and what depends on it follows: the same elements, at most summed in another order.",
+        _block_size,
+    ),
+    Rule(
+        (Kind.EQUIVALENT,),
+        "The tensor is contiguous: the function has allocated it, or laid it out so, itself.",
+        _own_memory,
+    ),
+    Rule(
+        (Kind.EQUIVALENT,),
+        "What is written over is by then a tensor of the function's own, which nothing reads afterwards.",
+        _own_tensor,
+    ),
+    Rule(
+        (Kind.EQUIVALENT, Kind.ROUNDING),
+        "What is dropped is below e^-20 = 2e-9 of the row's largest term, less than one rounding of it in float32 (6e-8).",
+        _exponential_cut,
+    ),
+    Rule(
+        (Kind.EQUIVALENT,),
+        "Beyond K the other operand is filled with 0, and rows and columns beyond M and N are not stored.",
+        lambda s: s.kernel == "triton_matmul" and s.operator in _FILLING and "= tl.load(" in s.came,
+    ),
+    Rule(
+        (Kind.EQUIVALENT,),
+        "Keys beyond the end have the weight exp(-inf) = 0, and queries beyond it are not stored.",
+        lambda s: (
+            s.kernel == "triton_attention" and s.operator in _FILLING and bool(re.match(r"[qkv] = tl\.load\(", s.came))
+        ),
+    ),
+    Rule(
+        (Kind.EQUIVALENT,),
+        "A query sees keys up to its own place only, and queries beyond the end are not stored: this condition follows.",
+        lambda s: (
+            s.kernel == "triton_attention"
+            and s.operator in ("dropped-mask", "wrong-comparison", "off-by-one-bound")
+            and s.came.startswith("scores = ")
+            and "keys[None, :] <= rows[:, None])" in s.came
+            and "length - 1" not in s.came
+        ),
+    ),
+    Rule(
+        (Kind.EQUIVALENT,),
+        "The loss of a row that does not count is set to 0 afterwards, whatever was loaded for it.",
+        _in_kernel("triton_cross_entropy", _FILLING, "own = tl.load("),
+    ),
+    Rule(
+        (Kind.EQUIVALENT,),
+        "Words beyond the end are spread out and not stored.",
+        _in_kernel("triton_dequantise", _FILLING, "cols // 8, mask=mask, other=1)"),
+    ),
+    Rule(
+        (Kind.EQUIVALENT,),
+        "Token numbers are below the number of rows of the table, which is below 10,000 in every line.",
+        lambda s: s.kernel == "triton_embedding" and s.description == "zeros when a value is above 10000",
+    ),
+    Rule(
+        (Kind.OUTSIDE,),
+        "Offsets of more than 2^31 elements: at effort `paranoid` on a GPU only.",
+        lambda s: s.operator == "lower-precision" and "int64 became" in s.description,
+    ),
+    Rule(
+        (Kind.MISSED,),
+        "A race within one program: the interpreter runs its lanes in step. A GPU would show it.",
+        lambda s: s.operator == "missing-barrier",
+    ),
+    Rule(
+        (Kind.MISSED,),
+        "Shows where all elements of a row are below -10,000, and no data of the gate are.",
+        lambda s: s.operator == "wrong-other" and "became -1e4" in s.description,
+    ),
+    Rule(
+        (Kind.EQUIVALENT, Kind.ROUNDING, Kind.OUTSIDE),
+        "Rounds to 16 bits what every line of the workload rounds to 16 bits in the end; other dtypes were not asked for.",
+        _half_lines,
+        _in_float32,
+    ),
+)
