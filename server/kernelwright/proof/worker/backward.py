@@ -67,10 +67,26 @@ def _forward(target: Any, given: Inputs, cotangent: Cotangent) -> tuple[list[tor
     return outputs, cotangents
 
 
+class _Start(torch.autograd.Function):
+    """A scalar after the outputs, from which exactly these cotangents flow back to them."""
+
+    @staticmethod
+    def forward(ctx: Any, cotangents: list[torch.Tensor], *outputs: torch.Tensor) -> torch.Tensor:
+        ctx.cotangents = cotangents
+        return torch.zeros((), device=outputs[0].device)
+
+    @staticmethod
+    def backward(ctx: Any, unit: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
+        return None, *ctx.cotangents
+
+
 def _backward(outputs: list[torch.Tensor], cotangents: list[torch.Tensor], leaves: list[torch.Tensor]) -> Flow:
     wanted = [leaf for leaf in leaves if leaf.requires_grad]
     try:
-        found = iter(torch.autograd.grad(outputs, wanted, cotangents, allow_unused=True)) if wanted else iter(())
+        # Given cotangents, torch.autograd.grad would import sympy in every new process: a second, or two.
+        with torch.enable_grad():
+            start = _Start.apply(cotangents, *outputs)
+        found = iter(torch.autograd.grad(start, wanted, allow_unused=True)) if wanted else iter(())
         synchronize()
     except NotImplementedError as error:
         raise NoGradient(f"it has no backward: {_first_line(error)}") from error

@@ -137,7 +137,7 @@ def _judged(
         fit = systematic(reference, candidate, baseline)
         if fit.share > SYSTEMATIC:
             alike = f"all elements are off alike, by the factor {fit.factor:.7g} and the offset {fit.offset:.2g}"
-            return Finding("values", f"{summary}; {alike}: a wrong constant, not rounding")
+            return Finding("values", f"{summary}; {alike}: a wrong constant or inputs cut to fewer bits, not rounding")
     times = "" if own is None else f", {_times(found, own)} times the baseline's"
     rms = f"root mean square {found.rms:.2g}{times} ({limits.worst:.2g} and {limits.rms:.2g} would be as accurate)"
     detail = f"{_against(found, own)}, {rms}; within the usual {usual:.2g}; {there}"
