@@ -48,7 +48,7 @@ import torch
 def f(x):
     frame = sys._getframe()
     while frame is not None:
-        if frame.f_code.co_name == "_fire":
+        if frame.f_code.co_name == "fire":
             raise torch.OutOfMemoryError("CUDA out of memory")
         frame = frame.f_back
     return torch.sin(x)

@@ -123,6 +123,8 @@ def prepare(role: str) -> bool:
         import torch
     except (ImportError, OSError):
         return False
+    with contextlib.suppress(ImportError):
+        import numpy.random  # noqa: F401  (else every host imports it for itself)
     gpu = False
     if role != "compile":
         # Asked of NVML: the runtime would initialise CUDA, which a process that forks hosts must leave alone.

@@ -1,0 +1,86 @@
+"""Calls of the text that are looked at and not timed: one, several in a row, one with gradients, one under the profiler."""
+
+from kernelwright.proof.worker import flags
+from kernelwright.proof.worker.backward import BackwardFailed, NoGradient, gradients
+from kernelwright.proof.worker.hosts.messages import (
+    CallOften,
+    Differentiate,
+    Gradients,
+    Look,
+    Looked,
+    Observe,
+    Observed,
+    Often,
+    Refused,
+    Reply,
+    Returned,
+)
+from kernelwright.proof.worker.hosts.parcels import described, put
+from kernelwright.proof.worker.hosts.room import Room, arena_of, inputs_of, settle, unpacked
+from kernelwright.proof.worker.inputs import Inputs, clone, seed_everything, tensors_in
+from kernelwright.proof.worker.looking import look as look_at
+from kernelwright.proof.worker.observe import observe as observed_call
+from kernelwright.proof.worker.poison import poison_freed_blocks
+from kernelwright.values import Check
+
+
+def observe(room: Room, request: Observe) -> Reply:
+    inputs = inputs_of(room, request.inputs)
+    poison_freed_blocks(request.poison_sizes, room.device)
+    seen = observed_call(room.targets[request.key], inputs, seed=request.seed, poisoned=request.poisoned)
+    tree, outputs = described(seen.output)
+    after = [seen.changed_inputs.get(i, original) for i, original in enumerate(inputs.tensors())]
+    names = list(seen.changed_state)
+    sent = put([*outputs, *after, *(seen.changed_state[name] for name in names)], arena_of(room))
+    settle(room)
+    first, last = len(outputs), len(outputs) + len(after)
+    return Observed(
+        Returned(tree, sent[:first]),
+        sent[first:last],
+        dict(zip(names, sent[last:], strict=True)),
+        tuple(sorted(seen.aliases)),
+        tuple(flags.differences(room.settings, flags.read())),
+        tuple(flags.replaced_functions()),
+    )
+
+
+def call_often(room: Room, request: CallOften) -> Reply:
+    target, first, second = room.targets[request.key], inputs_of(room, request.first), inputs_of(room, request.second)
+    same = Inputs(clone(first.args), clone(first.kwargs))
+    seed_everything(request.seed)
+    output = target(*first.args, **first.kwargs)
+    kept = [t.clone() for t in tensors_in(output)]
+    for _ in range(request.times):
+        target(*clone(second.args), **clone(second.kwargs))
+    after = [t.clone() for t in tensors_in(output)]  # the call below may put back what these calls have overwritten
+    seed_everything(request.seed)
+    again = target(*same.args, **same.kwargs)
+    settle(room)
+    sent = put([*kept, *after, *tensors_in(again)], arena_of(room))
+    settle(room)
+    count = len(kept)
+    return Often(sent[:count], sent[count : 2 * count], sent[2 * count :])
+
+
+def differentiate(room: Room, request: Differentiate) -> Reply:
+    inputs, sent = inputs_of(room, request.inputs), unpacked(room, request.cotangents)
+    target = room.targets[request.key]
+    try:
+        found = gradients(target, inputs, lambda index, _: sent.get(index), request.parameters, seed=request.seed)
+    except NoGradient as lacking:
+        return Gradients((), lacking=str(lacking))
+    except BackwardFailed as failed:
+        return Refused(Check("gradient", request.case, False, str(failed)))
+    placed = put(found.tensors, arena_of(room))
+    settle(room)
+    return Gradients(placed, found.unreached)
+
+
+def look(room: Room, request: Look) -> Reply:
+    target, inputs = room.targets[request.key], inputs_of(room, request.inputs)
+    assert room.module is not None
+    room.armed = room.returned = None  # the memory of the last sample
+    seed_everything(request.seed)
+    call = lambda: target(*inputs.args, **inputs.kwargs)
+    own, path, text = room.module, request.path, request.text
+    return Looked(look_at(call, own, path, text, device=room.device, interpreted=request.interpreted))

@@ -1,0 +1,79 @@
+"""One timed sample in the host: armed with fresh copies of the inputs, fired, and what its last call left behind."""
+
+import gc
+import itertools
+
+import torch
+
+from kernelwright.proof.worker import flags
+from kernelwright.proof.worker.hosts.messages import Arm, Done, Observed, Reply, Returned, Sampled
+from kernelwright.proof.worker.hosts.parcels import described, put
+from kernelwright.proof.worker.hosts.room import Armed, Room, arena_of, inputs_of, settle
+from kernelwright.proof.worker.inputs import Inputs, clone, seed_everything
+from kernelwright.proof.worker.timing import Contestant, clock_for, one_sample
+
+_SHORT_MS = 1.0
+
+
+def arm(room: Room, request: Arm) -> Reply:
+    """Fresh copies at other addresses than last time: what the last sample used is freed only afterwards."""
+    room.returned = None
+    if gc.isenabled():
+        gc.collect()
+        gc.disable()  # no collection within a sample, nor one whose turn depends on what ran before
+        if room.device == "cuda":
+            torch.cuda.empty_cache()  # what the gate's calls have left would be missing elsewhere
+    if room.last_ms >= _SHORT_MS and not request.reuse:
+        room.armed = None  # large inputs are not held twice
+    inputs = inputs_of(room, request.inputs)
+    if request.reuse and room.armed is not None:
+        inputs = _moved_into(room.armed.copies[-1], inputs)
+    # Nothing has run here while the others were timed: a short call would be timed on cold code.
+    short = room.last_ms < _SHORT_MS and room.armed is not None and not request.reuse
+    before = room.armed.copies[0] if short else None
+    more = (request.copies or request.batch) - 1
+    copies = [inputs] + [Inputs(clone(inputs.args), clone(inputs.kwargs)) for _ in range(more)]
+    target = room.targets[request.key]
+    room.armed, room.returned = Armed(target, copies, request.batch), None
+    if room.clock is None:
+        room.clock = clock_for(room.device)
+    if before is not None:
+        target(*before.args, **before.kwargs)
+        settle(room)
+    seed_everything(request.seed)
+    return Done()
+
+
+def fire(room: Room) -> Reply:
+    assert room.armed is not None
+    assert room.clock is not None
+    target, copies = room.armed.target, room.armed.copies
+    todo = itertools.cycle(copies)
+
+    def call() -> None:
+        given = next(todo)
+        room.returned = target(*given.args, **given.kwargs)
+
+    ms, residual = one_sample(Contestant(call), room.armed.batch, room.clock)
+    if room.armed.batch == len(copies):
+        room.last_ms = ms
+    return Sampled(ms, residual, _left(room, copies[(room.armed.batch - 1) % len(copies)]))
+
+
+def _moved_into(old: Inputs, new: Inputs) -> Inputs:
+    """The old tensors with the new contents: neither address, shape nor version tells a cache that they changed."""
+    for tensor, value in zip(old.tensors(), new.tensors(), strict=True):
+        tensor.data.copy_(value)
+    return old
+
+
+def _left(room: Room, given: Inputs) -> Observed:
+    """What the last call of a sample returned, and what it left of its inputs."""
+    tree, outputs = described(room.returned)
+    sent = put([*outputs, *given.tensors()], arena_of(room))
+    settle(room)
+    changed = tuple(flags.differences(room.settings, flags.read()))
+    first = len(outputs)
+    return Observed(
+        Returned(tree, sent[:first]), sent[first:], settings=changed, replaced=tuple(flags.replaced_functions())
+    )
