@@ -11,8 +11,10 @@ let loaded: Promise<Loaded> | undefined;
 
 export function activate(context: vscode.ExtensionContext): void {
   const load = (): Promise<Loaded> => (loaded ??= import("./full").then((full) => full.start(context)));
+  let wanted = false; // a command loads the extension too, and some of them, like the log's, start no server
   const consider = (document: vscode.TextDocument, text = document.getText()): void => {
-    if (loaded !== undefined || document.uri.scheme !== "file" || !isRelevant(document.languageId, text)) return;
+    if (wanted || document.uri.scheme !== "file" || !isRelevant(document.languageId, text)) return;
+    wanted = true;
     void load().then(({ app }) => app.supervisor.ensure());
   };
   const contributed = (context.extension.packageJSON as { contributes: { commands: { command: string }[] } })

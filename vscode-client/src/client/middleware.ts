@@ -19,6 +19,14 @@ export function middleware(launch: Launch, interpreter: string | undefined): Mid
         });
       },
     },
+    // VS Code lists what does not apply by its title alone, so the reason has to be in the title.
+    provideCodeActions: async (document, range, context, token, next) => {
+      const actions = await next(document, range, context, token);
+      for (const action of actions ?? []) {
+        if (action instanceof vscode.CodeAction && action.disabled) action.title += ` (${action.disabled.reason})`;
+      }
+      return actions;
+    },
     provideCodeLenses: (document, token, next) => (isOn("codeLens", true) ? next(document, token) : []),
   };
 }

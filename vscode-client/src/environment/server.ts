@@ -24,7 +24,8 @@ export class ServerFinder {
 
   async find(): Promise<Located> {
     const trusted = vscode.workspace.isTrusted;
-    const resource = vscode.window.activeTextEditor?.document.uri;
+    const active = vscode.window.activeTextEditor?.document.uri;
+    const resource = active?.scheme === "file" ? active : undefined; // the log is an editor too, but of no folder
     const interpreter = trusted ? await selectedInterpreter(resource) : undefined;
     const managed = await this.managed();
     this.located = await locate({ setting: pathSetting("server.path"), interpreter, managed, trusted });

@@ -8,7 +8,8 @@ const STYLE = `
   h1 { font-size: 1.5em; font-weight: 500; } h2 { font-size: 1.1em; margin-top: 2em; }
   table { border-collapse: collapse; } th, td { text-align: left; vertical-align: top; padding: 0.25em 1.2em 0.25em 0; border-bottom: 1px solid var(--vscode-widget-border, var(--vscode-contrastBorder, #8884)); }
   .quiet { color: var(--vscode-descriptionForeground); }
-  .passed { color: var(--vscode-testing-iconPassed, var(--vscode-charts-green)); } .failed { color: var(--vscode-testing-iconFailed, var(--vscode-errorForeground)); }
+  .passed, .failed { white-space: nowrap; }
+  .passed::before { content: "✓ " / ""; color: var(--vscode-charts-green); } .failed { font-weight: bold; } .failed::before { content: "✗ " / ""; color: var(--vscode-errorForeground); }
   svg { max-width: 560px; width: 100%; } svg text { fill: var(--vscode-foreground); font-size: 11px; }
   .axis { stroke: var(--vscode-descriptionForeground); stroke-dasharray: 4 3; } .interval { stroke: var(--vscode-charts-green); stroke-width: 2; }
   .path { fill: none; stroke: var(--vscode-charts-green); } .point { fill: var(--vscode-charts-green); }
