@@ -1,55 +1,45 @@
-// The first minute: what happens without a server, for files without kernels, and when the server crashes.
+// The first minute: what happens without a server, for files without kernels, and when the server is killed.
 import assert from "node:assert/strict";
-import { readFileSync, readdirSync } from "node:fs";
-import { after, before } from "node:test";
-import { open, prepare, steps, until } from "./editor.mjs";
-import { person } from "./person.mjs";
+import { processes } from "./processes.mjs";
+import { scene } from "./scene.mjs";
+import { until } from "./until.mjs";
 
-let editor;
-let me;
+const servers = (workspace) => processes(workspace, "kernelwright.lsp");
 
-before(async () => {
-  editor = await open(prepare());
-  me = person(editor.page);
-});
-after(() => editor?.close());
+scene("the server", "plain.py", {}, (step) => {
+  step("a Python file without a kernel starts no server; one with a kernel does", async ({ me, workspace }) => {
+    await me.seen(".view-line", /a file without a kernel/);
+    await me.command("Kernelwright: Open Logs"); // loads the extension, and still starts nothing
+    assert.deepEqual(servers(workspace), []);
+    await me.openFile("softmax.py");
+    await me.lens(/Optimize kernel/);
+    assert.equal(servers(workspace).length, 1);
+  });
 
-const step = steps(() => editor);
-const servers = () =>
-  readdirSync("/proc")
-    .filter((name) => /^\d+$/.test(name))
-    .filter((pid) => {
-      try {
-        const line = readFileSync(`/proc/${pid}/cmdline`, "utf8");
-        return line.includes("kernelwright.lsp") && line.includes(editor.root);
-      } catch {
-        return false; // it has ended meanwhile
-      }
-    })
-    .map(Number);
+  step("a server that is killed is started again by itself, and answers", async ({ me, workspace }) => {
+    const [killed] = servers(workspace);
+    process.kill(killed, "SIGKILL");
+    await until(() => servers(workspace).some((pid) => pid !== killed), "another server");
+    await me.hover("def softmax_kernel", /softmax_kernel: Triton kernel/);
+    await me.press("Escape");
+  });
 
-step("a Python file without a kernel starts no server; one with a kernel does", async () => {
-  await editor.openFile("plain.py");
-  await me.seen(".view-line", /a file without a kernel/);
-  await me.command("Kernelwright: Open Logs"); // loads the extension, and still starts nothing
-  assert.deepEqual(servers(), []);
-  await editor.openFile("softmax.py");
-  await me.lens(/Optimize kernel/);
-  assert.equal(servers().length, 1);
-});
+  step("a job whose server is killed says so, and changes nothing", async ({ me, workspace }) => {
+    await me.openFile("slow.py");
+    const text = await me.text();
+    await me.clickLens(/Optimize kernel/, /Optimize slow/);
+    for (const pid of servers(workspace)) process.kill(pid, "SIGKILL");
+    await me.notification(/Optimize slow was interrupted/);
+    await me.notified(/Optimize slow$/).waitFor({ state: "hidden" });
+    assert.equal(await me.text(), text);
+  });
 
-step("a server that crashes is started again by itself", async () => {
-  const [crashed] = servers();
-  process.kill(crashed, "SIGKILL");
-  await until(() => servers().some((pid) => pid !== crashed), "another server");
-  await me.lens(/Optimize kernel/);
-});
-
-step("the doctor's page says what was found", async () => {
-  await me.command("Kernelwright: Doctor");
-  const frame = await me.frame("Kernelwright: Doctor");
-  const text = await frame.locator("body").innerText();
-  assert.match(text, /Running, version/);
-  assert.match(text, /Selected interpreter/);
-  assert.match(text, /torch/);
+  step("the doctor's page says what was found", async ({ me }) => {
+    await me.command("Kernelwright: Doctor");
+    const frame = await me.frame("Kernelwright: Doctor");
+    const text = await frame.locator("body").innerText();
+    assert.match(text, /Running, version/);
+    assert.match(text, /Selected interpreter/);
+    assert.match(text, /torch/);
+  });
 });

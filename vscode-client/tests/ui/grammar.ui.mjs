@@ -4,10 +4,8 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import path from "node:path";
 import { test } from "node:test";
-import { home, prepare } from "./editor.mjs";
+import { code } from "./prepare.mjs";
 
-prepare();
-const code = path.join(home, "node_modules/code-server/lib/vscode");
 const require = createRequire(path.join(code, "package.json"));
 const { loadWASM, OnigScanner, OnigString } = require("vscode-oniguruma");
 const { INITIAL, Registry, parseRawGrammar } = require("vscode-textmate");

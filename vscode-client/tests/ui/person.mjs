@@ -1,98 +1,158 @@
 // What a person does with an editor's page, and what they see there. VS Code shows spaces as no-break spaces.
-
-import { until } from "./editor.mjs";
+import { until } from "./until.mjs";
 
 const plain = (text) => text.replace(/\u00a0/g, " ");
+const QUICK = ".quick-input-widget";
+const LENS = ".codelens-decoration a";
+const NOTE = ".notifications-toasts .notification-list-item";
 
 export function person(page) {
   const line = (text) =>
     page
-      .locator(".view-line")
-      .filter({ hasText: new RegExp(text.replace(/ /g, "[ \\u00a0]")) })
+      .locator(".editor-instance .view-line")
+      .filter({ hasText: new RegExp(text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&").replace(/ /g, "[ \\u00a0]")) })
       .first();
-  const seen = (selector, pattern) =>
+
+  /** The text of the first element that matches both, once there is one. */
+  const seen = (selector, pattern, timeout) =>
     page
       .waitForFunction(
         ([where, source]) =>
-          [...globalThis.document.querySelectorAll(where)].find((element) =>
-            new RegExp(source, "s").test(element.textContent.replace(/\u00a0/g, " ")),
-          )?.textContent,
+          [...globalThis.document.querySelectorAll(where)]
+            .map((element) => element.textContent.replace(/\u00a0/g, " "))
+            .find((text) => new RegExp(source, "s").test(text)),
         [selector, pattern.source],
+        { polling: 100, ...(timeout ? { timeout } : {}) },
       )
       .then((handle) => handle.jsonValue())
-      .then(plain);
+      .catch((error) => {
+        throw new Error(`not seen in ${selector}: ${pattern}`, { cause: error });
+      });
+
+  /** Types into the open quick input and takes the entry, once it is the one that Enter would take. */
+  const pick = async (text, entry) => {
+    await page.locator(`${QUICK} input`).first().fill(text);
+    await seen(`${QUICK} .monaco-list-row.focused`, entry);
+    await page.keyboard.press("Enter");
+  };
+  const quick = async (keys, text, entry) => {
+    await page.keyboard.press(keys);
+    await pick(text, entry);
+  };
+
+  const away = () => page.mouse.move(1000, 580); // where nothing reacts to it
 
   return {
     seen,
+    away,
+    line,
+    pick,
 
-    text: async () => plain((await page.locator(".view-lines .view-line").allTextContents()).join("\n")),
-
-    async hover(word, pattern = /./) {
-      await page.mouse.move(900, 700);
-      const box = await line(word)
-        .locator("span span")
-        .filter({ hasText: word.split(" ").pop() })
-        .first()
-        .boundingBox();
-      await page.mouse.move(box.x + 6, box.y + box.height / 2);
-      await page.mouse.move(box.x + 8, box.y + box.height / 2);
-      return seen(".monaco-hover", pattern);
+    /** The lines that are shown, from top to bottom. */
+    text: async () => {
+      const lines = await page.locator(".editor-instance .view-lines .view-line").evaluateAll((all) =>
+        all
+          .map((one) => [parseFloat(one.style.top), one.textContent])
+          .sort(([one], [other]) => one - other)
+          .map(([, text]) => text),
+      );
+      return plain(lines.join("\n"));
     },
 
-    async click(text) {
-      await line(text).click();
+    async openFile(name) {
+      await quick("Control+p", name, new RegExp(`^${name.replace(".", "\\.")}`));
+      await page.locator(`.tab.active[data-resource-name="${name}"]`).waitFor();
+      await page.locator(".editor-instance .view-line").first().waitFor();
     },
 
-    async press(keys) {
-      await page.keyboard.press(keys);
+    /** The card at `word` of the first line that has `around`; asked for again while lenses still move the lines. */
+    async hover(around, pattern, word = around.split(" ").pop()) {
+      return until(async () => {
+        await away();
+        const box = await line(around)
+          .locator("span span")
+          .filter({ hasText: word })
+          .first()
+          .boundingBox({ timeout: 5000 });
+        await page.mouse.move(box.x + 6, box.y + box.height / 2);
+        await page.mouse.move(box.x + 8, box.y + box.height / 2);
+        return seen(".monaco-hover", pattern, 5000);
+      }, `a card like ${pattern}`);
     },
+
+    click: (text) => line(text).click(),
+    press: (keys) => page.keyboard.press(keys),
 
     async command(title) {
       await page.keyboard.press("F1");
-      await page.locator(".quick-input-widget input").first().fill(`>${title}`);
-      await page.locator(".quick-input-list .monaco-list-row", { hasText: title }).first().click();
+      await page.locator(`${QUICK} input`).first().fill(`>${title}`);
+      const label = page.locator(".label-name").getByText(new RegExp(`^(\\w+: )?${title}$`));
+      await page.locator(`${QUICK} .monaco-list-row`).filter({ has: label }).first().click();
     },
 
-    async lens(pattern) {
-      await seen(".codelens-decoration a", pattern);
-      return page.locator(".codelens-decoration a").filter({ hasText: pattern }).first();
+    lens: (pattern) => seen(LENS, pattern),
+
+    /**
+     * Clicks the lens and waits for the notification that comes of it. VS Code forgets a lens's command when it asks for
+     * the lenses anew, a moment before it draws them anew: who clicks in between is told so, and clicks again.
+     */
+    async clickLens(pattern, effect) {
+      const forgotten = /Actual command not found/;
+      await until(async () => {
+        await page.locator(LENS).filter({ hasText: pattern }).first().click();
+        const said = await seen(NOTE, new RegExp(`${effect.source}|${forgotten.source}`));
+        if (!forgotten.test(said)) return true;
+        await page.keyboard.press("Escape");
+        await page.locator(NOTE).filter({ hasText: forgotten }).waitFor({ state: "hidden" });
+        return false;
+      }, `a notification like ${effect}`);
     },
 
-    /** Takes an entry of a row's context menu; a menu that has just opened takes no clicks yet. */
+    /** Takes an entry of a row's context menu: by the keyboard, because a menu that has just opened takes no clicks. */
     async menu(row, title) {
       await row.click({ button: "right" });
-      const entry = page.locator(".context-view .action-label", { hasText: title });
-      await entry.waitFor();
-      while (await entry.isVisible()) {
-        await entry.click({ timeout: 2000 }).catch(() => undefined);
-        await page.waitForTimeout(200);
-      }
+      const entry = page.locator(".context-view .action-item").filter({ hasText: title }).first();
+      await entry.hover();
+      await page.keyboard.press("Enter");
+      await page.locator(".context-view .action-item").first().waitFor({ state: "hidden" });
     },
 
-    /** Takes an entry of the open action menu, by the keyboard. */
+    /** Takes an entry of the open action menu: by the keyboard, because the menu takes no clicks before the mouse moves. */
     async choose(pattern) {
-      await seen(".action-widget", pattern);
+      await seen(".action-widget .monaco-list-row.action", pattern);
       const focused = page.locator(".action-widget .monaco-list-row.focused");
-      for (let tries = 0; tries < 20; tries++) {
-        if (pattern.test(plain((await focused.textContent()) ?? ""))) return page.keyboard.press("Enter");
+      const visited = new Set();
+      for (;;) {
+        const at = await focused.getAttribute("data-index");
+        if (pattern.test(plain(await focused.textContent()))) break;
+        if (visited.has(at)) throw new Error(`${pattern} cannot be chosen`);
+        visited.add(at);
         await page.keyboard.press("ArrowDown");
+        await until(async () => (await focused.getAttribute("data-index")) !== at, "the next entry of the menu");
       }
-      throw new Error(`the menu has no entry like ${pattern}`);
+      await page.keyboard.press("Enter");
+      await page.locator(".action-widget").waitFor({ state: "hidden" });
     },
 
-    notification: (pattern) => seen(".notifications-toasts .notification-list-item", pattern),
+    /** Opens the action menu's other half: what does not apply, each with its reason. */
+    async showDisabled() {
+      const link = page.locator(".action-widget .action-label", { hasText: "Show Disabled" });
+      await link.hover({ force: true });
+      await link.click();
+    },
+
+    notification: (pattern) => seen(NOTE, pattern),
+    notified: (pattern) => page.locator(NOTE).filter({ hasText: pattern }),
+
+    /** Presses a button of the notification that says `pattern`. */
+    answer: (pattern, button) =>
+      page.locator(NOTE).filter({ hasText: pattern }).locator(".monaco-button", { hasText: button }).click(),
+
     /** The frame of a rendered page or a panel, by its heading. */
     frame: (heading) =>
       until(async () => {
-        for (const one of page.frames()) {
-          const found = await one
-            .getByRole("heading", { name: heading })
-            .count()
-            .catch(() => 0); // the frame is gone again
-          if (found) return one;
-        }
+        for (const one of page.frames()) if (await one.getByRole("heading", { name: heading }).count()) return one;
         return undefined;
-      }, heading),
-    notified: (pattern) => page.locator(".notifications-toasts .notification-list-item").filter({ hasText: pattern }),
+      }, `a page with the heading ${heading}`),
   };
 }

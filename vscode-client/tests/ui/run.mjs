@@ -1,14 +1,21 @@
-// `npm run test:ui`: the packaged extension in a real editor, as a person uses it. One window at a time; minutes, not seconds.
-import { spawnSync } from "node:child_process";
+// `npm run test:ui`: the packaged extension in a real editor, as a person uses it. One editor and one browser for all
+// files, a fresh folder and a fresh profile for each; names of files as arguments choose among them.
 import { readdirSync } from "node:fs";
-import { fileURLToPath } from "node:url";
-import { prepare } from "./editor.mjs";
+import { after } from "node:test";
+import { prepared, unmet } from "./prepare.mjs";
+import { start, stop } from "./editor.mjs";
 
-prepare();
-const here = fileURLToPath(new URL(".", import.meta.url));
-const wanted = process.argv.slice(2);
-const suites = readdirSync(here).filter((name) => name.endsWith(".ui.mjs"));
-const chosen = suites.filter((name) => wanted.length === 0 || wanted.some((part) => name.includes(part)));
-const files = chosen.map((name) => `${here}${name}`);
-const { status } = spawnSync(process.execPath, ["--test", "--test-concurrency=1", ...files], { stdio: "inherit" });
-process.exitCode = status ?? 1;
+const reason = unmet();
+const wanted = process.argv.slice(2).filter((argument) => !argument.startsWith("--"));
+
+if (reason === undefined) {
+  await start(await prepared());
+  after(stop);
+  const names = readdirSync(new URL(".", import.meta.url)).filter((name) => name.endsWith(".ui.mjs"));
+  for (const name of names.filter((one) => wanted.length === 0 || wanted.some((part) => one.includes(part)))) {
+    await import(`./${name}`);
+  }
+} else {
+  console.log(reason);
+  if (process.env.CI) process.exitCode = 1;
+}

@@ -1,92 +1,150 @@
 // A Triton file with nothing configured: from the first squiggle to a step that is taken back, in the file and in the view.
 import assert from "node:assert/strict";
-import { after, before } from "node:test";
-import { open, prepare, steps, until } from "./editor.mjs";
-import { person } from "./person.mjs";
+import { readFileSync } from "node:fs";
+import path from "node:path";
+import { illegible } from "./contrast.mjs";
+import { scene } from "./scene.mjs";
+import { until } from "./until.mjs";
 
-let editor;
-let me;
-
-before(async () => {
-  editor = await open(prepare());
-  me = person(editor.page);
-});
-after(() => editor?.close());
-
-const step = steps(() => editor);
-const row = (pattern) => editor.page.locator(".pane-body .monaco-list-row").filter({ hasText: pattern }).first();
+const ORIGINAL = /denominator \+= tl\.sum\(tl\.exp\(x - row_max\), axis=0\)/;
+const ONLINE = /tl\.exp\(row_max - /;
 const STEP = /1\. triton\.online-reduction/;
+const ROWS = ".pane-body .monaco-list-row";
+const THEMES = {
+  "Light Modern": "vs",
+  "Dark High Contrast": "hc-black",
+  "Light High Contrast": "hc-light",
+  "Dark Modern": "vs-dark",
+};
+/** How a webview names the kinds of theme. */
+const FRAMES = {
+  vs: "vscode-light",
+  "hc-black": "vscode-high-contrast",
+  "hc-light": "vscode-high-contrast-light",
+  "vs-dark": "vscode-dark",
+};
+const row = (page, pattern) => page.locator(ROWS).filter({ hasText: pattern }).first();
 
-step("a finding is underlined, explained and fixed", async () => {
-  await editor.openFile("finding.py");
-  await editor.page.waitForSelector(".squiggly-warning");
-  await me.click("x = tl.load");
-  await me.press("Control+.");
-  await me.choose(/other/);
-  await me.seen(".view-line", /tl\.load\(.*other=/);
-  await me.press("Control+z");
-  await me.seen(".view-line", /mask=columns < n_columns\)/);
-});
+scene("a Triton file", "finding.py", {}, (step) => {
+  const saved = (workspace) => readFileSync(path.join(workspace, "softmax.py"), "utf8");
+  let original;
 
-step("the kernel has a card and a lens", async () => {
-  await editor.openFile("softmax.py");
-  await me.lens(/Optimize kernel/);
-  await me.hover("def softmax_kernel", /softmax_kernel: Triton kernel.*Workload.*softmax\(randn\(4, 200\)\)/);
-});
+  step("a finding is underlined, explained and fixed", async ({ page, me, picture }) => {
+    await page.waitForSelector(".squiggly-warning");
+    await me.hover("x = tl.load", /kernelwright/, "load");
+    await picture("finding", { height: 390 });
+    await me.press("Escape");
+    await me.click("x = tl.load");
+    await me.press("Control+.");
+    await me.choose(/other/);
+    await me.seen(".view-line", /tl\.load\(.*other=/);
+    await me.press("Control+z");
+    await me.seen(".view-line", /mask=columns < n_columns\)/);
+  });
 
-step("a strategy from the menu is applied with its evidence, and one undo takes it back", async () => {
-  await me.press("Escape");
-  await me.click("def softmax_kernel");
-  await me.press("Control+Shift+R");
-  await me.choose(/Reduce rows online/);
-  await me.notification(/Optimize softmax_kernel/);
-  await me.seen(".view-line", /tl\.exp\(row_max - /);
-  await editor.page.waitForSelector(".squiggly-info");
-  const before = await me.text();
-  await me.press("Control+z");
-  await editor.page.waitForFunction(
-    (text) => globalThis.document.querySelector(".view-lines").textContent !== text,
-    before,
-  );
-  await me.seen(".view-line", /denominator \+= tl\.sum\(tl\.exp\(x - row_max\), axis=0\)/);
-});
+  step("the kernel has a card and a lens", async ({ me, picture, workspace }) => {
+    original = saved(workspace);
+    await me.openFile("softmax.py");
+    await me.lens(/Optimize kernel/);
+    await me.hover("def softmax_kernel", /softmax_kernel: Triton kernel.*Workload.*softmax\(randn\(4, 200\)\)/);
+    await picture("card");
+    await me.press("Escape");
+  });
 
-// Without a GPU the speed of GPU code is not measured: the step is kept on its verdict alone, and says so.
-step("the kernels view shows the step with strategy and verdict", async () => {
-  await me.press("Control+Shift+z");
-  await me.command("Show Kernels and Steps");
-  await me.seen(".pane-body .monaco-list-row", /softmax_kernel.*1 kept · not measured/);
-  await me.seen(".pane-body .monaco-list-row", /1\. triton\.online-reduction.*passed \d+ checks/);
-});
+  step("the menu has every strategy, with the reason where one does not apply", async ({ me, picture }) => {
+    await me.click("def softmax_kernel");
+    await me.press("Control+Shift+R");
+    await me.seen(".action-widget", /Reduce rows online/);
+    await me.showDisabled();
+    await me.seen(".action-widget .option-disabled", /Tune launch constants \(.*GPU.*\)/);
+    await picture("menu");
+    await me.press("Escape");
+    await me.command("Optimize Kernel: Apply Strategy…");
+    await me.seen(".quick-input-widget .monaco-list-row", /Tune launch constants.*triton\.tune-launch.*GPU/);
+    await me.press("Escape");
+  });
 
-step("its evidence can be copied and its diff shown", async () => {
-  await me.menu(row(STEP), "Copy Numbers");
-  const copied = await until(
-    () => editor.page.evaluate(() => globalThis.navigator.clipboard.readText()),
-    "the clipboard",
-  );
-  assert.match(copied, /^softmax_kernel: triton\.online-reduction.*\nkept, passed \d+ checks(, [a-z -]+)?\n/);
-  assert.doesNotMatch(copied, /speedup/);
-  await row(STEP).click();
-  await me.seen(".monaco-diff-editor .view-line", /denominator \+= tl\.sum/);
-  await me.seen(".monaco-diff-editor .view-line", /tl\.exp\(row_max - /);
-  await me.press("Control+w");
-});
+  step("a strategy from the menu is applied, with progress", async ({ me, picture }) => {
+    await me.press("Control+Shift+R");
+    await me.choose(/Reduce rows online/);
+    await me.notification(/Optimize softmax_kernel: \w/); // the stage in words
+    await picture("progress");
+    await me.seen(".view-line", ONLINE);
+  });
 
-step("the report shows the checks behind the verdict, and the Test Explorer has them", async () => {
-  await me.menu(row(/softmax_kernel/), "Show Report");
-  const report = await me.frame(/^softmax_kernel/);
-  const text = await report.locator("body").innerText();
-  assert.match(text, /Checks of the last kept step/);
-  assert.match(text, /triton\.online-reduction\s+kept\s+not measured/);
-  assert.equal(await report.locator("svg").count(), 0); // nothing was measured, so nothing is drawn
-  await me.command("Testing: Focus on Test Explorer View");
-  await me.seen(".test-explorer .monaco-list-row", /softmax_kernel/);
-  await me.command("Show Kernels and Steps");
-});
+  step("the checks are told at the kernel", async ({ page, me, picture }) => {
+    await page.waitForSelector(".squiggly-info");
+    await me.hover("def softmax_kernel", /Verified: passed \d+ checks.*speed not measured: no GPU here/);
+    await picture("verdict");
+    await me.press("Escape");
+  });
 
-step("a step is taken back from the view", async () => {
-  await me.menu(row(STEP), "Take Back This Step");
-  await me.seen(".pane-body .monaco-list-row", /1\. triton\.online-reduction.*reverted/);
-  await me.seen(".view-line", /denominator \+= tl\.sum\(tl\.exp\(x - row_max\), axis=0\)/);
+  step("one undo takes it back", async ({ me, workspace }) => {
+    await me.click("def softmax_kernel");
+    await me.press("Control+s");
+    await until(() => ONLINE.test(saved(workspace)), "the step in the file");
+    await me.press("Control+z");
+    await me.seen(".view-line", ORIGINAL);
+    await me.press("Control+s");
+    await until(() => saved(workspace) === original, "the file as it was");
+    await me.press("Control+Shift+z");
+    await me.seen(".view-line", ONLINE);
+  });
+
+  // Without a GPU the speed of GPU code is not measured: the step is kept on its verdict alone, and says so.
+  step("the kernels view shows the step with strategy and verdict", async ({ me }) => {
+    await me.command("Show Kernels and Steps");
+    await me.seen(ROWS, /softmax_kernel.*1 kept · not measured/);
+    await me.seen(ROWS, /1\. triton\.online-reduction.*passed \d+ checks/);
+  });
+
+  step("its evidence can be copied and its diff shown", async ({ page, me }) => {
+    await me.menu(row(page, STEP), "Copy Numbers");
+    const copied = await until(() => page.evaluate(() => globalThis.navigator.clipboard.readText()), "the clipboard");
+    assert.match(copied, /^softmax_kernel: triton\.online-reduction.*\nkept, passed \d+ checks(, [a-z -]+)?\n/);
+    assert.doesNotMatch(copied, /speedup/);
+    await row(page, STEP).click();
+    await me.seen(".monaco-diff-editor .view-line", ORIGINAL);
+    await me.seen(".monaco-diff-editor .view-line", ONLINE);
+    await me.press("Control+w");
+    await page.locator(".monaco-diff-editor").waitFor({ state: "hidden" });
+  });
+
+  step("the report shows the checks behind the verdict", async ({ page, me }) => {
+    await me.menu(row(page, /softmax_kernel/), "Show Report");
+    const report = await me.frame(/^softmax_kernel/);
+    const text = await report.locator("body").innerText();
+    assert.match(text, /Checks of the last kept step/);
+    assert.match(text, /triton\.online-reduction\s+kept\s+not measured/);
+    assert.equal(await report.locator("svg").count(), 0); // nothing was measured, so nothing is drawn
+  });
+
+  for (const [name, theme] of Object.entries(THEMES)) {
+    step(`view and report can be read in ${name}`, async ({ page, me, picture }) => {
+      await me.command("Preferences: Color Theme");
+      await me.pick(name, new RegExp(`^${name}`));
+      await page.locator(`.monaco-workbench.${theme}`).waitFor();
+      const report = await me.frame(/^softmax_kernel/);
+      await report.locator(`body.${FRAMES[theme]}`).waitFor();
+      const weak = [
+        ...(await illegible(report, "h1, h1 span, h2, p, th, td")),
+        ...(await illegible(page, `${ROWS} .label-name, ${ROWS} .label-description`)),
+      ];
+      assert.deepEqual(weak, []);
+      await me.away();
+      await picture(`kernels-${theme}`, { whole: true });
+    });
+  }
+
+  step("the Test Explorer has the checks", async ({ me }) => {
+    await me.command("Testing: Focus on Test Explorer View");
+    await me.seen(".test-explorer .monaco-list-row", /softmax_kernel/);
+  });
+
+  step("a step is taken back from the view", async ({ page, me }) => {
+    await me.command("Show Kernels and Steps");
+    await me.menu(row(page, STEP), "Take Back This Step");
+    await me.seen(ROWS, /1\. triton\.online-reduction.*reverted/);
+    await me.seen(".view-line", ORIGINAL);
+  });
 });
