@@ -18,6 +18,7 @@ _STAGES = (
     ("Measuring: warming up", "warm-up"),
     ("Measuring, round", "timed samples"),
     ("Measuring a small gain again", "new processes for a small gain"),
+    ("Measuring again", "new processes where the clocks disagree"),
     ("Checking", "audits after timing"),
     ("Looking", "whose kernels, close"),
 )

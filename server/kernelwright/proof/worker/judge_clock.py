@@ -12,6 +12,7 @@ from kernelwright.proof.worker.samples import TWIN, Unsteady
 from kernelwright.proof.worker.series import Series
 from kernelwright.values import Check
 
+NAME = "judge-clock"
 _LEAST_HIDDEN = {"cuda": 0.15, "cpu": 0.5}  # milliseconds; how far two processes' replies differ on a quiet machine
 _UNEVEN = {"cuda": 0.2, "cpu": 0.0}  # and by which share, where they run on cores that are not alike
 _HIDDEN_SHARE = 0.2  # of the time that the host reports
@@ -89,7 +90,7 @@ def _refuse_alone(series: Mapping[str, Series], hidden_beside: Callable[[Series,
             "Speed not measured: two processes with the same text answer at different speed; this machine is too busy to "
             "time on."
         )
-    raise Rejected(Check("judge-clock", "while timing", False, _words(hidden, candidate.typical_ms * candidate.batch)))
+    raise Rejected(Check(NAME, "while timing", False, _words(hidden, candidate.typical_ms * candidate.batch)))
 
 
 def _words(hidden: float, reported: float) -> str:
