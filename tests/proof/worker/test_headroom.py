@@ -1,11 +1,24 @@
 """What timing does without where memory is short."""
 
+from pathlib import Path
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kernelwright.proof.client import Workers
+from kernelwright.proof.jobs import Limits, Probe, Trial, TrialResult
 from kernelwright.proof.worker.headroom import LEAST, Headroom, headroom
+from kernelwright.values import Case, Device, Workload, WorkloadSource
 
 GIB = 1 << 30
+NORM = """
+import torch
+
+
+def f(x):
+    return x / torch.sqrt(torch.mean(x**2, dim=1, keepdim=True) + 1e-5)
+"""
 SIZES = st.integers(0, 16 * GIB)
 
 
@@ -29,3 +42,20 @@ def test_more_memory_and_fewer_processes_never_take_anything_away(
     more = headroom(given, answered, free + GIB, processes - 1)
     assert more.twin >= some.twin
     assert more.pools >= some.pools or more.twin > some.twin  # the second baseline comes first
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("share", [40, 20])
+async def test_a_call_that_takes_a_large_share_of_the_gpu_is_timed(share: int, tmp_path: Path) -> None:
+    workers = Workers()
+    device = await workers.run(Probe(), timeout=120)
+    assert isinstance(device, Device)
+    rows = device.memory_bytes // share // (4 << 20)
+    lines = Workload(WorkloadSource.LINES, "f", (Case(0, 0, f"f(randn({rows}, 1 << 20))"),))
+    path, limits = str(tmp_path / "kernel.py"), Limits(timing_budget=0.5, seeds=2)
+    text = NORM.replace("x**2", "x * x")
+    answer = await workers.run(Trial(path, NORM, NORM, text, lines, limits=limits), timeout=300)
+    await workers.close()
+    assert isinstance(answer, TrialResult), answer
+    assert answer.verdict.passed, answer.verdict.reason
+    assert answer.measurement is not None, answer.unmeasured
