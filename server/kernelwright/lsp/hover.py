@@ -9,6 +9,7 @@ from kernelwright.lsp import roof
 from kernelwright.lsp.menu import Menu, title_of
 from kernelwright.lsp.session import Session
 from kernelwright.lsp.snapshot import Snapshot
+from kernelwright.lsp.undone import standing
 from kernelwright.values import Kernel, Language, Outcome, Refusal, Workload
 
 _MOST_STRATEGIES = 3
@@ -49,7 +50,7 @@ def _card(session: Session, snapshot: Snapshot, kernel: Kernel) -> tuple[str, ..
     return (
         head,
         _workload(snapshot, kernel),
-        _baseline(menu),
+        _baseline(session, snapshot, kernel),
         roof.sentence(menu.observation, session.settings, session.measurement(snapshot, kernel)),
         _strategies(menu),
         _last(session, snapshot, kernel),
@@ -65,8 +66,9 @@ def _workload(snapshot: Snapshot, kernel: Kernel) -> str:
     return f"Workload ({workload.source.value}): `{workload.described}`{others}"
 
 
-def _baseline(menu: Menu) -> str:
-    kept = [step for step in menu.observation.history if step.outcome is Outcome.KEPT]
+def _baseline(session: Session, snapshot: Snapshot, kernel: Kernel) -> str:
+    steps = session.engine(snapshot.path).history(snapshot.path)
+    kept = [step for step in standing(steps, snapshot.hash) if step.kernel == kernel.name]
     if not kept:
         return "Baseline: the file as it is"
     steps = "1 kept step" if len(kept) == 1 else f"{len(kept)} kept steps"

@@ -9,6 +9,7 @@ from kernelwright.lsp.commands.arguments import Arguments, arguments, subject
 from kernelwright.lsp.menu import title_of
 from kernelwright.lsp.session import Session
 from kernelwright.lsp.snapshot import Snapshot
+from kernelwright.lsp.undone import undone
 from kernelwright.values import Failure, FailureKind, Outcome, Refusal, Step, apply
 from kernelwright.wire import Json, encode
 
@@ -78,6 +79,8 @@ async def show(session: Session, made_for: Snapshot, step: Step, *, preview: boo
         session.engine(made_for.path).mark_reverted(made_for.path, (step.id,))
         session.learned()
         return refused
+    engine = session.engine(made_for.path)
+    engine.mark_reverted(made_for.path, (gone.id for gone in undone(engine.history(made_for.path), step.after_hash)))
     _remember(session, made_for.replaced(apply(step.edits, made_for.text)), step)
     return None
 

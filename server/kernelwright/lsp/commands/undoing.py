@@ -4,9 +4,10 @@ from lsprotocol.types import ExecuteCommandParams
 
 from kernelwright.lsp import applying, diagnostics
 from kernelwright.lsp.commands.answers import declined
-from kernelwright.lsp.commands.arguments import Subject, arguments, subject
+from kernelwright.lsp.commands.arguments import arguments, subject
 from kernelwright.lsp.session import Session
-from kernelwright.values import Outcome, Refusal
+from kernelwright.lsp.undone import standing, undone
+from kernelwright.values import Refusal
 from kernelwright.wire import Json, encode
 
 
@@ -16,11 +17,21 @@ async def revert(session: Session, params: ExecuteCommandParams) -> Json:
     found = asked if isinstance(asked, Refusal) else subject(session, asked)
     if isinstance(found, Refusal):
         return declined(session, found)
-    step = asked.step or _last_kept(session, found)
-    if step is None:
-        return declined(session, Refusal(f"{found.kernel.name} has no kept step that could be taken back."))
     snapshot = found.snapshot
     engine = session.engine(snapshot.path)
+    steps = engine.history(snapshot.path)
+    gone = undone(steps, snapshot.hash)
+    left = [step.id for step in standing(steps, snapshot.hash) if step.kernel == found.kernel.name]
+    own = [step.id for step in gone if step.kernel == found.kernel.name]
+    if asked.step in own or (asked.step is None and own and not left):
+        engine.mark_reverted(snapshot.path, (step.id for step in gone))
+        session.learned()
+        session.client.refresh()
+        said = "The editor's undo has taken this step back already; now the history says so too."
+        return declined(session, Refusal(said))
+    step = asked.step or (left[-1] if left else None)
+    if step is None:
+        return declined(session, Refusal(f"{found.kernel.name} has no kept step that could be taken back."))
     reversal = engine.revert(snapshot.path, snapshot.text, step)
     if isinstance(reversal, Refusal):
         return declined(session, reversal)
@@ -51,8 +62,3 @@ async def reset_baseline(session: Session, params: ExecuteCommandParams) -> Json
     diagnostics.publish(session, snapshot.uri)
     session.client.tell(f"{found.kernel.name} is now judged against the text as it is.")
     return True
-
-
-def _last_kept(session: Session, found: Subject) -> str | None:
-    steps = session.engine(found.snapshot.path).history(found.snapshot.path, found.kernel.name)
-    return next((step.id for step in reversed(steps) if step.outcome is Outcome.KEPT), None)
