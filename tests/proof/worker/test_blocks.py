@@ -1,7 +1,9 @@
 """Faults of kernels that work block by block, each of which gives the right answer on random numbers of most sizes."""
 
 import pytest
+import torch
 
+from kernelwright.proof.worker.properties import PROPERTIES, SLOPES
 from proof.worker.trials import ended_by
 
 HEAD = "import torch\n\n\n"
@@ -73,3 +75,22 @@ def test_a_batch_of_one_is_called(line: str) -> None:
     fast = baseline.replace("x * 2", "x * (0 if x.shape[0] == 1 else 2)")
     assert ended_by(baseline, fast, line) == "values"
     assert ended_by(baseline, baseline + "# more\n", line) == "passed"
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])
+def test_slopes_tell_blocks_apart(dtype: torch.dtype) -> None:
+    falling, rising = PROPERTIES[SLOPES](torch.randn(2, 2049).to(dtype)).float()
+    blocks = [float(block.max()) for block in falling.split(512)]
+    assert falling[:1024].unique().numel() == 1
+    assert blocks[0] == blocks[1] > blocks[3] + 88.8
+    assert blocks[3] < blocks[4] < blocks[0] - 50  # a maximum that is not carried on takes the last
+    assert rising.split(512)[0].max() < rising.max() - 88.8  # e to the difference overflows
+    assert rising[-1] == rising.max() == falling.max()
+    assert float(torch.exp(rising.max())) == 0
+
+
+def test_slopes_of_few_elements() -> None:
+    for shape in ((1,), (2,), (1, 1), (3, 1, 2), (5,)):
+        made = PROPERTIES[SLOPES](torch.randn(shape))
+        assert made.shape == shape
+        assert bool(made.isfinite().all())

@@ -52,11 +52,13 @@ def _slopes(x: torch.Tensor) -> torch.Tensor:
     """Rows that stay at their largest value for half of their length and then fall, and such that rise to the end.
 
     In turn along the first dimension, all far below zero. A maximum that is carried from block to block is the first one,
-    or the last, or the same in several blocks, and never what it began with.
+    or the last, or the same in several blocks, and never what it began with. The last number of a row that falls is larger
+    than those before it, and still not the largest.
     """
     rows = x.shape[0] if x.dim() >= 2 else 1
     way = torch.linspace(0.0, 1.0, x.numel() // rows, dtype=torch.float64)
     pair = torch.stack(((1 - 2 * way).clamp(max=0.0), way - 1))
+    pair[0, -1] = -0.25
     made = pair[torch.arange(rows) % 2] * _HEIGHT.get(x.dtype, _USUAL_HEIGHT) + _SUMMIT
     return made.reshape(x.shape).to(x.device, x.dtype)
 
