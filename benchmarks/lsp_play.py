@@ -89,16 +89,20 @@ class Play:
         self.menu = await self._offered("Code actions")
 
     async def _optimize(self) -> None:
+        """The preferred action; one whose step is not kept leaves the file as it is, and a person tries the next."""
         window = self.window
-        preferred = next((action for action in self.menu if action.is_preferred), None)
-        must(preferred is not None, "No action is preferred.")
-        said = len(window.progress)
-        self.step = await window.choose(preferred)
-        kept = self.step.get("outcome") == "kept"
-        must(kept, f"{preferred.title}: {self.step.get('reason') or self.step}; {window.messages[-1:]}")
-        must(len(window.progress) > said + 1, "No progress was shown.")
-        stages = [(at - self._since, words) for at, words in window.progress[said:]]
-        self._tell(f'Choose "{preferred.title}"', *_folded(stages))
+        must(any(action.is_preferred for action in self.menu), "No action is preferred.")
+        offered = [action for action in self.menu if not action.disabled and "preview" not in action.title]
+        for action in sorted(offered, key=lambda action: not action.is_preferred):
+            said = len(window.progress)
+            self.step = await window.choose(action)
+            must(len(window.progress) > said + 1, f"No progress was shown: {self.step}")
+            stages = [(at - self._since, words) for at, words in window.progress[said:]]
+            self._tell(f'Choose "{action.title}"', *_folded(stages))
+            if self.step.get("outcome") == "kept":
+                break
+            must(window.texts[self.uri] == self.original, "The step was not kept, and the text is another.")
+        must(self.step.get("outcome") == "kept", "No step was kept.")
         text = window.texts[self.uri]
         must(text != self.original, "The step was kept, and the text is as it was.")
         self._tell(f'Edit applied: "{window.applied[-1].label}"', *_diff(self.original, text))
@@ -125,7 +129,7 @@ class Play:
         must(self.window.texts[self.uri] == self.original, "The text is not the original.")
         strategy = self.step["action"]["strategy"]
         await self.window.diagnostics(self.uri, lambda shown: not _of(shown, strategy))
-        (entry, *_) = await self.window.command("kernelwright.history", {**about, "quiet": True})
+        (*_, entry) = await self.window.command("kernelwright.history", {**about, "quiet": True})
         must(entry["outcome"] == "reverted", f"The history says {entry['outcome']}.")
         self._tell("Revert", "the text is the original again, to the letter; the diagnostic is gone", entry["sentence"])
 
