@@ -18,7 +18,9 @@ def _of_a_fresh_module(s: Changed) -> bool:
 
 
 def _dropout(s: Changed) -> bool:
-    return "__init__" in _function(s) and "nn.Dropout(" in s.original and "dropout" in s.came
+    """Its probability, or its call."""
+    probability = "__init__" in _function(s) and "dropout" in s.came
+    return "nn.Dropout(" in s.original and (probability or s.description.startswith("skipped: x = self.dropout("))
 
 
 def _block_size(s: Changed) -> bool:
@@ -129,6 +131,11 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         (Kind.EQUIVALENT,),
+        "Columns beyond the end come after all that is stored, and the carry of the last block is not used.",
+        _in_kernel("triton_cumsum", _FILLING, "x = tl.load("),
+    ),
+    Rule(
+        (Kind.EQUIVALENT,),
         "Words beyond the end are spread out and not stored.",
         _in_kernel("triton_dequantise", _FILLING, "cols // 8, mask=mask, other=1)"),
     ),
@@ -138,14 +145,36 @@ RULES: tuple[Rule, ...] = (
         lambda s: s.kernel == "triton_embedding" and s.description == "zeros when a value is above 10000",
     ),
     Rule(
+        (Kind.EQUIVALENT,),
+        "What is rounded is true or false.",
+        _in_kernel("torch_label_smoothing", ("lower-precision",), "kept.half()"),
+    ),
+    Rule(
+        (Kind.OUTSIDE,),
+        "Positions up to 2048 are numbers that float16 holds exactly, and no line of the workload has more.",
+        _in_kernel("torch_rotary", ("lower-precision",), "torch.arange(length, device=x.device, dtype=torch.float16)"),
+    ),
+    Rule(
         (Kind.OUTSIDE,),
         "Offsets of more than 2^31 elements: at effort `paranoid` on a GPU only.",
         lambda s: s.operator == "lower-precision" and "int64 became" in s.description,
     ),
     Rule(
+        (Kind.EQUIVALENT, Kind.MISSED),
+        "A quotient by a 127th of the largest is at most 127, unless that is denormal, which no data of the gate are.",
+        lambda s: (
+            s.kernel == "torch_quantise" and (s.description.startswith("skipped: clamp") or "clamp(-12" in s.came)
+        ),
+    ),
+    Rule(
         (Kind.MISSED,),
         "A race within one program: the interpreter runs its lanes in step. A GPU would show it.",
         lambda s: s.operator == "missing-barrier",
+    ),
+    Rule(
+        (Kind.MISSED,),
+        "Shows where freed memory comes back at the address of the first call; in these trials it did not.",
+        lambda s: s.operator == "stale-cache" and "address" in s.description,
     ),
     Rule(
         (Kind.MISSED,),

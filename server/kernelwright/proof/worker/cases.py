@@ -94,8 +94,10 @@ def plan(
         for text in long_rows
         if text not in texts
     ]  # and what else is cheap and shows what nothing else does, before time may run out
-    if single is not None and not any(has_one_row(v.label) for v in (*others, *boundaries)):
-        long.append(Variation(single, case_call(single), first_seed + 2, derived=True, poisoned=True))
+    if single is not None and not any(has_one_row(v.label) for v in others):
+        given = next((v for v in boundaries if has_one_row(v.label)), None)
+        long.append(given or Variation(single, case_call(single), first_seed + 2, derived=True, poisoned=True))
+        boundaries = [v for v in boundaries if v is not given]
     around = _around(first, seeds)
     small = shrunk(texts[0], most_special)
     special = _properties(Variation(small, case_call(small), first_seed + 3, derived=True), slopes)
