@@ -1,7 +1,7 @@
 // Makes dist/kernelwright-VERSION.vsix: the bundle, the server's wheel built from this repository, and nothing else.
 // PYTHON names the interpreter that builds the wheel; it needs pip, and pip fetches the build's own requirements.
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
@@ -16,6 +16,14 @@ function run(command, ...args) {
   if (status === 0) return;
   console.error(`${command} ${args.join(" ")}: ${error ? error.message : `exit status ${status}`}`);
   process.exit(1);
+}
+
+/** An extension's page shows pictures from the web only: those of docs/images/ at IMAGES_URL, or none without it. */
+function readme() {
+  const text = readFileSync(`${root}README.md`, "utf8");
+  const address = process.env.IMAGES_URL;
+  if (address) return text.replaceAll("](../docs/images/", `](${address}/`);
+  return text.replace(/^!\[[^\]]*\]\(\.\.\/docs\/images\/[^)]*\)\n\n?/gm, "");
 }
 
 run(process.execPath, "scripts/configuration.mjs", "--check");
@@ -34,6 +42,7 @@ run(
   repository,
 );
 run(process.execPath, "scripts/bundle.mjs", "--minify");
+writeFileSync(`${root}dist/README.md`, readme());
 if (!existsSync(`${root}packaging/node_modules/.bin/vsce`)) {
   run("npm", "ci", "--prefix", "packaging", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error");
 }
@@ -43,6 +52,8 @@ run(
   "--no-dependencies",
   "--allow-missing-repository",
   "--no-rewrite-relative-links",
+  "--readme-path",
+  "dist/README.md",
   "--out",
   vsix,
 );

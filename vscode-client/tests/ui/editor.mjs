@@ -64,7 +64,14 @@ export async function start(vsix) {
   const { chromium } = createRequire(path.join(home, "package.json"))("playwright-core");
   const browser = await chromium.launch({
     executablePath: executable,
-    args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"],
+    args: [
+      "--no-sandbox",
+      "--disable-gpu",
+      "--disable-quic",
+      "--disable-dev-shm-usage",
+      "--no-first-run",
+      "--disable-background-networking",
+    ],
   });
   await until(async () => (await fetch(`http://127.0.0.1:${port}/healthz`).catch(() => undefined))?.ok, "code-server");
   running = { root, port, server, browser };

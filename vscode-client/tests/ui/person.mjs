@@ -3,6 +3,7 @@ import { until } from "./until.mjs";
 
 const plain = (text) => text.replace(/\u00a0/g, " ");
 const QUICK = ".quick-input-widget";
+const SOON_MS = 15_000; // for what can be tried again without harm
 const LENS = ".codelens-decoration a";
 const NOTE = ".notifications-toasts .notification-list-item";
 
@@ -31,13 +32,9 @@ export function person(page) {
 
   /** Types into the open quick input and takes the entry, once it is the one that Enter would take. */
   const pick = async (text, entry) => {
-    await page.locator(`${QUICK} input`).first().fill(text);
-    await seen(`${QUICK} .monaco-list-row.focused`, entry);
+    await page.locator(`${QUICK} input`).first().fill(text, { timeout: SOON_MS });
+    await seen(`${QUICK} .monaco-list-row.focused`, entry, SOON_MS);
     await page.keyboard.press("Enter");
-  };
-  const quick = async (keys, text, entry) => {
-    await page.keyboard.press(keys);
-    await pick(text, entry);
   };
 
   const away = () => page.mouse.move(1000, 580); // where nothing reacts to it
@@ -59,11 +56,18 @@ export function person(page) {
       return plain(lines.join("\n"));
     },
 
-    async openFile(name) {
-      await quick("Control+p", name, new RegExp(`^${name.replace(".", "\\.")}`));
-      await page.locator(`.tab.active[data-resource-name="${name}"]`).waitFor();
-      await page.locator(".editor-instance .view-line").first().waitFor();
-    },
+    /** Whether the file differs from what is saved; nothing here saves unasked. */
+    changed: async (name) => (await page.locator(`.tab.dirty[data-resource-name="${name}"]`).count()) > 0,
+
+    /** By its name. The quick input closes when something else takes the focus meanwhile; then it is opened again. */
+    openFile: (name) =>
+      until(async () => {
+        await page.keyboard.press("Control+p");
+        await pick(name, new RegExp(`^${name.replace(".", "\\.")}`));
+        await page.locator(`.tab.active[data-resource-name="${name}"]`).waitFor({ timeout: SOON_MS });
+        await page.locator(".editor-instance .view-line").first().waitFor({ timeout: SOON_MS });
+        return true;
+      }, `${name} in the editor`),
 
     /** The card at `word` of the first line that has `around`; asked for again while lenses still move the lines. */
     async hover(around, pattern, word = around.split(" ").pop()) {
@@ -73,22 +77,26 @@ export function person(page) {
           .locator("span span")
           .filter({ hasText: word })
           .first()
-          .boundingBox({ timeout: 5000 });
+          .boundingBox({ timeout: SOON_MS });
         await page.mouse.move(box.x + 6, box.y + box.height / 2);
         await page.mouse.move(box.x + 8, box.y + box.height / 2);
-        return seen(".monaco-hover", pattern, 5000);
+        return seen(".monaco-hover", pattern, SOON_MS);
       }, `a card like ${pattern}`);
     },
 
     click: (text) => line(text).click(),
     press: (keys) => page.keyboard.press(keys),
 
-    async command(title) {
-      await page.keyboard.press("F1");
-      await page.locator(`${QUICK} input`).first().fill(`>${title}`);
-      const label = page.locator(".label-name").getByText(new RegExp(`^(\\w+: )?${title}$`));
-      await page.locator(`${QUICK} .monaco-list-row`).filter({ has: label }).first().click();
-    },
+    /** From the command palette, which closes as the quick input does. */
+    command: (title) =>
+      until(async () => {
+        await page.keyboard.press("F1");
+        await page.locator(`${QUICK} input`).first().fill(`>${title}`, { timeout: SOON_MS });
+        const label = page.locator(".label-name").getByText(new RegExp(`^(\\w+: )?${title}$`));
+        const row = page.locator(`${QUICK} .monaco-list-row`).filter({ has: label }).first();
+        await row.click({ timeout: SOON_MS });
+        return true;
+      }, `the command ${title}`),
 
     lens: (pattern) => seen(LENS, pattern),
 
@@ -108,13 +116,19 @@ export function person(page) {
       }, `a notification like ${effect}`);
     },
 
-    /** Takes an entry of a row's context menu: by the keyboard, because a menu that has just opened takes no clicks. */
+    /**
+     * Takes an entry of a row's context menu: by the keyboard, because a menu that has just opened takes no clicks. It
+     * closes when the focus moves, as it does a moment after an editor was closed; then it is opened again.
+     */
     async menu(row, title) {
-      await row.click({ button: "right" });
       const entry = page.locator(".context-view .action-item").filter({ hasText: title }).first();
-      await entry.hover();
+      await until(async () => {
+        await row.click({ button: "right", timeout: SOON_MS });
+        await entry.hover({ timeout: 2000 });
+        return page.locator(".context-view .action-item.focused").filter({ hasText: title }).count();
+      }, `the menu's entry ${title}`);
       await page.keyboard.press("Enter");
-      await page.locator(".context-view .action-item").first().waitFor({ state: "hidden" });
+      await entry.waitFor({ state: "hidden" });
     },
 
     /** Takes an entry of the open action menu: by the keyboard, because the menu takes no clicks before the mouse moves. */

@@ -68,7 +68,7 @@ scene("a Triton file", "finding.py", {}, (step) => {
     await me.press("Control+Shift+R");
     await me.choose(/Reduce rows online/);
     await me.notification(/Optimize softmax_kernel: \w/); // the stage in words
-    await picture("progress");
+    await picture("progress", { height: 720 });
     await me.seen(".view-line", ONLINE);
   });
 
@@ -121,8 +121,11 @@ scene("a Triton file", "finding.py", {}, (step) => {
 
   for (const [name, theme] of Object.entries(THEMES)) {
     step(`view and report can be read in ${name}`, async ({ page, me, picture }) => {
-      await me.command("Preferences: Color Theme");
-      await me.pick(name, new RegExp(`^${name}`));
+      await until(async () => {
+        await me.command("Preferences: Color Theme");
+        await me.pick(name, new RegExp(`^${name}`));
+        return true;
+      }, name);
       await page.locator(`.monaco-workbench.${theme}`).waitFor();
       const report = await me.frame(/^softmax_kernel/);
       await report.locator(`body.${FRAMES[theme]}`).waitFor();
