@@ -23,7 +23,10 @@ function readme() {
   const text = readFileSync(`${root}README.md`, "utf8");
   const address = process.env.IMAGES_URL;
   if (address) return text.replaceAll("](../docs/images/", `](${address}/`);
-  return text.replace(/^!\[[^\]]*\]\(\.\.\/docs\/images\/[^)]*\)\n\n?/gm, "");
+  return text
+    .split("\n\n")
+    .filter((paragraph) => !paragraph.includes("](../docs/images/"))
+    .join("\n\n");
 }
 
 run(process.execPath, "scripts/configuration.mjs", "--check");

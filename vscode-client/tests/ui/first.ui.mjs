@@ -36,8 +36,7 @@ scene("the server", "plain.py", {}, (step) => {
 
   step("the doctor's page says what was found", async ({ me }) => {
     await me.command("Kernelwright: Doctor");
-    const frame = await me.frame("Kernelwright: Doctor");
-    const text = await frame.locator("body").innerText();
+    const text = await me.onPage("Kernelwright: Doctor", (frame) => frame.locator("body").innerText());
     assert.match(text, /Running, version/);
     assert.match(text, /Selected interpreter/);
     assert.match(text, /torch/);

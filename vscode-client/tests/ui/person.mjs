@@ -162,11 +162,15 @@ export function person(page) {
     answer: (pattern, button) =>
       page.locator(NOTE).filter({ hasText: pattern }).locator(".monaco-button", { hasText: button }).click(),
 
-    /** The frame of a rendered page or a panel, by its heading. */
-    frame: (heading) =>
-      until(async () => {
-        for (const one of page.frames()) if (await one.getByRole("heading", { name: heading }).count()) return one;
+    /** What `read` finds in the frame of a rendered page or a panel, by its heading; a page drawn anew is read anew. */
+    async onPage(heading, read) {
+      const found = await until(async () => {
+        for (const one of page.frames()) {
+          if (await one.getByRole("heading", { name: heading }).count()) return { read: await read(one) };
+        }
         return undefined;
-      }, `a page with the heading ${heading}`),
+      }, `a page with the heading ${heading}`);
+      return found.read;
+    },
   };
 }

@@ -13,10 +13,10 @@ scene("a PyTorch file", "energy.py", {}, (step) => {
 
   step("the report draws what was measured", async ({ me, picture }) => {
     await me.command("Show Report");
-    const report = await me.frame(/^Energy/);
-    const text = await report.locator("body").innerText();
+    const read = async (frame) => [await frame.locator("body").innerText(), await frame.locator("svg").count()];
+    const [text, drawn] = await me.onPage(/^Energy/, read);
     const charts = /Verified: .* faster than baseline/.test(text) ? 2 : 0; // trajectory and roofline
-    assert.equal(await report.locator("svg").count(), charts);
+    assert.equal(drawn, charts);
     await me.away();
     await picture("report");
   });

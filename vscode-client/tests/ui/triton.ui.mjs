@@ -112,11 +112,11 @@ scene("a Triton file", "finding.py", {}, (step) => {
 
   step("the report shows the checks behind the verdict", async ({ page, me }) => {
     await me.menu(row(page, /softmax_kernel/), "Show Report");
-    const report = await me.frame(/^softmax_kernel/);
-    const text = await report.locator("body").innerText();
+    const read = async (frame) => [await frame.locator("body").innerText(), await frame.locator("svg").count()];
+    const [text, drawn] = await me.onPage(/^softmax_kernel/, read);
     assert.match(text, /Checks of the last kept step/);
     assert.match(text, /triton\.online-reduction\s+kept\s+not measured/);
-    assert.equal(await report.locator("svg").count(), 0); // nothing was measured, so nothing is drawn
+    assert.equal(drawn, 0); // nothing was measured, so nothing is drawn
   });
 
   for (const [name, theme] of Object.entries(THEMES)) {
@@ -127,12 +127,11 @@ scene("a Triton file", "finding.py", {}, (step) => {
         return true;
       }, name);
       await page.locator(`.monaco-workbench.${theme}`).waitFor();
-      const report = await me.frame(/^softmax_kernel/);
-      await report.locator(`body.${FRAMES[theme]}`).waitFor();
-      const weak = [
-        ...(await illegible(report, "h1, h1 span, h2, p, th, td")),
-        ...(await illegible(page, `${ROWS} .label-name, ${ROWS} .label-description`)),
-      ];
+      const weak = await me.onPage(/^softmax_kernel/, async (report) => {
+        await report.locator(`body.${FRAMES[theme]}`).waitFor({ timeout: 5000 });
+        return illegible(report, "h1, h1 span, h2, p, th, td");
+      });
+      weak.push(...(await illegible(page, `${ROWS} .label-name, ${ROWS} .label-description`)));
       assert.deepEqual(weak, []);
       await me.away();
       await picture(`kernels-${theme}`, { whole: true });
