@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from kernelwright.proof.client import Workers
 from kernelwright.proof.jobs import Limits, Probe, Trial, TrialResult
-from kernelwright.proof.worker.headroom import LEAST, Headroom, headroom
+from kernelwright.proof.worker.headroom import LEAST, Headroom, headroom, strict_enough
 from kernelwright.values import Case, Device, Workload, WorkloadSource
 
 GIB = 1 << 30
@@ -32,6 +32,12 @@ def test_a_reduction_of_eight_gib_keeps_both_on_a_card_of_140() -> None:
 
 def test_a_normalisation_of_seven_gib_does_without() -> None:
     assert headroom(7 * GIB, 7 * GIB, 122 * GIB, 2) == LEAST
+
+
+def test_small_calls_are_never_timed_on_nearly_the_same_data() -> None:
+    assert not strict_enough(LEAST, 64 << 20)
+    assert strict_enough(LEAST, 7 * GIB)
+    assert strict_enough(Headroom(twin=False, pools=True), 64 << 20)
 
 
 @given(given=SIZES, answered=SIZES, free=st.integers(0, 200 * GIB), processes=st.integers(2, 3))

@@ -18,7 +18,7 @@ from kernelwright.proof.worker.cases import Variation, plan
 from kernelwright.proof.worker.failed import JobFailed
 from kernelwright.proof.worker.floor import compulsory, floor_ms, impossible
 from kernelwright.proof.worker.gpu_state import gpu_conditions
-from kernelwright.proof.worker.headroom import LEAST, Headroom, headroom, lacks_memory
+from kernelwright.proof.worker.headroom import LEAST, Headroom, headroom, lacks_memory, strict_enough
 from kernelwright.proof.worker.hosts.contender import Contender
 from kernelwright.proof.worker.hosts.parcels import room_for
 from kernelwright.proof.worker.inputs import Inputs
@@ -70,8 +70,10 @@ def _timed_where_it_fits(
     """`_timed`, with as little memory as it can do with where that runs out. Raises Unsteady when this is too much as well."""
     for least in (False, True):
         _give_back_memory(bench, contender)
+        room = LEAST if least else _headroom(bench, inputs, seen)
+        if not strict_enough(room, room_for(inputs.tensors())):
+            break
         try:
-            room = LEAST if least else _headroom(bench, inputs, seen)
             return _timed(bench, contender, targets, inputs, seen, report, room, new=new)
         except Exception as error:
             if not lacks_memory(error):

@@ -17,6 +17,7 @@ class Headroom:
 
 
 LEAST = Headroom(twin=False, pools=False)
+_LARGE = 1 << 30  # bytes of inputs: for less there is memory for new ones, unless somebody takes it on purpose
 
 
 def headroom(given: int, answered: int, free: int, processes: int) -> Headroom:
@@ -29,6 +30,15 @@ def headroom(given: int, answered: int, free: int, processes: int) -> Headroom:
     spare = free - processes * each - (given + 3 * answered)
     twin = spare >= each
     return Headroom(twin, spare - each * twin >= _POOLS * given)
+
+
+def strict_enough(room: Headroom, given: int) -> bool:
+    """Whether a call with so many bytes of inputs may be timed so.
+
+    A candidate that takes memory, or says that it lacks some, must not get data that are nearly the same in every call:
+    those it could answer from what it has kept.
+    """
+    return room.pools or given >= _LARGE
 
 
 def lacks_memory(error: Exception) -> bool:
