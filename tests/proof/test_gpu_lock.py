@@ -69,3 +69,24 @@ async def test_two_clients_of_one_process_exclude_each_other() -> None:
         with pytest.raises(Busy):
             async with gpu_lock("GPU-1", timeout=0.1):
                 pass
+
+
+async def test_who_asks_again_at_once_waits_behind_who_waited_before() -> None:
+    turns, enough = [], asyncio.Event()
+
+    async def one_job_after_the_other() -> None:
+        while not enough.is_set():
+            async with gpu_lock("GPU-1", timeout=10):
+                turns.append("many")
+                await asyncio.sleep(0.1)
+
+    async def one_job() -> None:
+        async with gpu_lock("GPU-1", timeout=10):
+            turns.append("one")
+        enough.set()
+
+    many = asyncio.create_task(one_job_after_the_other())
+    await asyncio.sleep(0.05)
+    await one_job()
+    await many
+    assert turns[:2] == ["many", "one"]

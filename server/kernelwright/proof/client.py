@@ -19,6 +19,7 @@ __all__ = ["Priority", "Workers"]
 Report = Callable[[str], None]
 
 _PROBE_LIMIT = 120.0  # seconds; a GPU that was asleep takes a while
+_GPU_WAIT = 300.0  # seconds for what others do on the GPU: longer than their longest job
 _DEFAULT_CAPABILITY = 90  # what is compiled for without a GPU
 
 
@@ -74,8 +75,8 @@ class Workers:
     ) -> Answer:
         """The answer to `job`, never an exception.
 
-        `timeout` in seconds bounds the job itself, and the wait for another process's use of the GPU. `report` gets
-        the stages in words. Setting `cancel`, or cancelling the calling task, kills the job's process at once.
+        `timeout` in seconds bounds the job itself, not its waiting for others. `report` gets the stages in words.
+        Setting `cancel`, or cancelling the calling task, kills the job's process at once.
         """
         if self._closed:
             return endings.CLOSED
@@ -159,10 +160,13 @@ class Workers:
         if self._turns[role].busy:
             report("waiting for another job")
         try:
-            async with self._turns[role].turn(priority), _exclusive(device, timeout, report):
-                return await self._ask(station, job, timeout, report, device)
+            async with self._turns[role].turn(priority):
+                if device is not None and device.is_gpu:
+                    station.prepare()  # while others have the GPU
+                async with _exclusive(device, report):
+                    return await self._ask(station, job, timeout, report, device)
         except gpu_lock.Busy:
-            return endings.busy(timeout)
+            return endings.busy(_GPU_WAIT)
 
     async def _ask(
         self, station: Station, job: Job, timeout: float, report: Report, device: Device | None = None
@@ -221,12 +225,12 @@ class Workers:
 
 
 @contextlib.asynccontextmanager
-async def _exclusive(device: Device | None, timeout: float, report: Report) -> AsyncIterator[None]:
+async def _exclusive(device: Device | None, report: Report) -> AsyncIterator[None]:
     """The GPU to ourselves; nothing to hold for a CPU."""
     if device is None or not device.is_gpu:
         yield
         return
-    async with gpu_lock.gpu_lock(device.uuid or f"index-{device.index}", timeout=timeout, report=report):
+    async with gpu_lock.gpu_lock(device.uuid or f"index-{device.index}", timeout=_GPU_WAIT, report=report):
         yield
 
 

@@ -1,4 +1,8 @@
-"""One job at a time per GPU across processes: a locked file per GPU in a folder of the user's own."""
+"""One job at a time per GPU across processes: locked files per GPU in a folder of the user's own.
+
+Who waits holds the file of the next one. A process that is done and asks again at once waits behind it: no process with
+many jobs keeps another from its one.
+"""
 
 import asyncio
 import contextlib
@@ -22,27 +26,43 @@ async def gpu_lock(uuid: str, *, timeout: float, report: Callable[[str], None] |
 
     The system frees the lock when the process ends, however it ends. Where files cannot be locked, nothing is held.
     """
-    descriptor = _open(uuid)
-    if descriptor is None:
-        yield
-        return
+    waiting = _Waiting(asyncio.get_running_loop().time() + timeout, report)
+    following = _open(uuid, "next")
     try:
-        await _acquire(descriptor, timeout, report)
-        yield
+        await waiting.lock(following)
+        descriptor = _open(uuid, "lock")
+        try:
+            await waiting.lock(descriptor)
+            _close(following)
+            following = None
+            yield
+        finally:
+            _close(descriptor)
     finally:
+        _close(following)
+
+
+class _Waiting:
+    """One wait for two files, told once, until `end` of the loop's time."""
+
+    def __init__(self, end: float, report: Callable[[str], None] | None) -> None:
+        self._end = end
+        self._report = report
+
+    async def lock(self, descriptor: int | None) -> None:
+        """Returns once the file is locked, at once where there is none. Raises Busy."""
+        while descriptor is not None and not _try(descriptor):
+            if self._report is not None:
+                self._report(WAITING)
+                self._report = None
+            if asyncio.get_running_loop().time() >= self._end:
+                raise Busy
+            await asyncio.sleep(_POLL)
+
+
+def _close(descriptor: int | None) -> None:
+    if descriptor is not None:
         os.close(descriptor)  # the last descriptor of the open file: this also unlocks
-
-
-async def _acquire(descriptor: int, timeout: float, report: Callable[[str], None] | None) -> None:
-    end = asyncio.get_running_loop().time() + timeout
-    told = False
-    while not _try(descriptor):
-        if not told and report is not None:
-            report(WAITING)
-            told = True
-        if asyncio.get_running_loop().time() >= end:
-            raise Busy
-        await asyncio.sleep(_POLL)
 
 
 def _try(descriptor: int) -> bool:
@@ -57,7 +77,7 @@ def _try(descriptor: int) -> bool:
     return True
 
 
-def _open(uuid: str) -> int | None:
+def _open(uuid: str, kind: str) -> int | None:
     try:
         import fcntl  # noqa: F401
     except ImportError:
@@ -66,7 +86,7 @@ def _open(uuid: str) -> int | None:
     try:
         folder = lock_folder()
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        return os.open(folder / f"{name}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        return os.open(folder / f"{name}.{kind}", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     except OSError:
         return None
 
