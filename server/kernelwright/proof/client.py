@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 from kernelwright.proof import endings, gpu_lock, memory
-from kernelwright.proof.jobs import Answer, Compile, Contest, Job, Probe, Profile, Race, RaceResult, Trial
+from kernelwright.proof.jobs import Answer, Compile, Contest, Imports, Job, Probe, Profile, Race, RaceResult, Trial
 from kernelwright.proof.process import Broken, StartFailed, WorkerProcess
 from kernelwright.proof.queue import Priority, Turns
 from kernelwright.proof.station import Station
@@ -124,6 +124,8 @@ class Workers:
         device = await self._probe()
         if isinstance(device, Failure):
             return device
+        if isinstance(job, Contest) and job.compile:
+            await self._in_turn(self._running, "run", Imports(), timeout, report, priority)
         # A trial's judge is never a process that has run a candidate; both kinds of job take turns all the same.
         station = self._judging if isinstance(job, Trial) else self._running
         try:

@@ -129,6 +129,16 @@ class Contest:
 
 
 @dataclass(frozen=True)
+class Imports:
+    """Import what a Contest with `compile` needs, so that it does not hold the GPU meanwhile. Answered by Imported."""
+
+
+@dataclass(frozen=True)
+class Imported:
+    pass
+
+
+@dataclass(frozen=True)
 class ContestResult:
     """`degenerate` says in words why the task's output carries no information, empty when it does.
 
@@ -148,5 +158,5 @@ class Profile:
     limits: Limits = Limits()
 
 
-Job = Probe | Capture | Compile | Trial | Race | Contest | Profile
-Answer = Device | Graph | CompileResult | TrialResult | RaceResult | ContestResult | ProfileResult | Failure
+Job = Probe | Capture | Compile | Trial | Race | Imports | Contest | Profile
+Answer = Device | Graph | CompileResult | TrialResult | RaceResult | Imported | ContestResult | ProfileResult | Failure

@@ -1,12 +1,13 @@
 """The baseline as users run it today (eager, with TF32, compiled) beside the candidate, in one interleaved run."""
 
+import contextlib
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
 import torch
 
-from kernelwright.proof.jobs import Contest, ContestResult, Trial
+from kernelwright.proof.jobs import Contest, ContestResult, Imported, Imports, Trial
 from kernelwright.proof.worker import flags
 from kernelwright.proof.worker.arguments import make_inputs
 from kernelwright.proof.worker.bench import (
@@ -30,6 +31,14 @@ from kernelwright.proof.worker.statistics import timing_of
 from kernelwright.proof.worker.timing import Contestant, clock_for, contestants_of, interleaved
 from kernelwright.proof.worker.tolerance import reduction_length
 from kernelwright.values import Failure, FailureKind, Timing
+
+
+def import_compiler(job: Imports, report: Callable[[str], None]) -> Imported:
+    """What torch.compile and its first call import, which takes longer than the timing of most contestants."""
+    with contextlib.suppress(ImportError):  # what is missing is the contest's to tell
+        import torch._dynamo
+        import torch._inductor.compile_fx  # noqa: F401
+    return Imported()
 
 
 def run_contest(job: Contest, report: Callable[[str], None]) -> ContestResult:

@@ -10,7 +10,19 @@ import socket
 import sys
 from collections.abc import Callable
 
-from kernelwright.proof.jobs import Answer, Capture, Compile, Contest, Job, Probe, Profile, Race, Trial, TrialResult
+from kernelwright.proof.jobs import (
+    Answer,
+    Capture,
+    Compile,
+    Contest,
+    Imports,
+    Job,
+    Probe,
+    Profile,
+    Race,
+    Trial,
+    TrialResult,
+)
 from kernelwright.proof.worker import aftermath, failed, lifetime
 from kernelwright.proof.worker.frames import (
     HEADER,
@@ -37,6 +49,7 @@ HANDLERS: dict[type, tuple[str, str]] = {
     Compile: ("compile", "compile_subject"),
     Trial: ("trial", "run_trial"),
     Race: ("race", "run_race"),
+    Imports: ("contest", "import_compiler"),
     Contest: ("contest", "run_contest"),
     Profile: ("profile", "run_profile"),
 }
