@@ -30,8 +30,8 @@ docs: $(READY) node_modules/.ready
 
 bench: $(READY)
 	$(BIN)/python benchmarks/server_start.py
-	$(BIN)/python benchmarks/latency.py
 	$(BIN)/python benchmarks/incremental.py
+	$(BIN)/python benchmarks/latency.py
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
