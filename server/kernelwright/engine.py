@@ -202,6 +202,19 @@ class Engine:
         edits = transplant(difference(after, before, f"Revert {wanted.action.strategy}"), after, text)
         return edits if isinstance(edits, Refusal) else Reversal(edits, tuple(step.id for step in undone))
 
+    def script(self, path: str, step_id: str | None = None, kernel: str | None = None) -> str | Refusal:
+        """A script that compares and times a kept step, the last one unless one is named, against its baseline."""
+        from kernelwright.export import script_of
+
+        kept = [step for step in self.history(path, kernel) if step.outcome is Outcome.KEPT]
+        wanted = step_id or (kept[-1].id if kept else None)
+        step = next((step for step in self.history(path, kernel) if step.id == wanted), None)
+        if step is None:
+            said = f"has no step {step_id}" if step_id else "has no kept step"
+            return Refusal(f"The journal {said} of {Path(path).name}, so there is nothing to export.")
+        against = step.measurement.baseline_hash if step.measurement is not None else step.before_hash
+        return script_of(step, self.journal.text(against), self.journal.text(step.after_hash))
+
     def mark_reverted(self, path: str, step_ids: Iterable[str]) -> None:
         """The Steps are no longer in the file: a Reversal was applied, or the editor did not take their edits.
 

@@ -80,7 +80,7 @@ def test_one_sentence(tmp_path: Path, text: str | bytes, options: tuple[str, ...
 
 
 def test_a_path_that_is_no_file(tmp_path: Path) -> None:
-    for command in ("optimize", "verify", "measure", "revert", "history"):
+    for command in ("optimize", "verify", "measure", "revert", "export", "history"):
         ended = kernelwright(command, tmp_path / "absent.py")
         assert ended.exit_code == 2
         assert "absent.py does not exist" in ended.stderr

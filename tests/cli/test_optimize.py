@@ -1,6 +1,8 @@
 """`optimize` on the CPU with real workers: kept, written, told as JSON, listed and taken back."""
 
 import json
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -46,6 +48,16 @@ def test_a_step_is_written_listed_and_taken_back(tmp_path: Path) -> None:
     assert step["id"] in listed.stdout
     assert "No steps yet on Other" in kernelwright("history", real, "--kernel", "Other").stdout
 
+    script = tmp_path / "reproduce.py"
+    assert kernelwright("export", link, "--out", script).exit_code == 0
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("agrees with the baseline") == 3
+    assert kernelwright("export", real, step["id"]).stdout == script.read_text(encoding="utf-8")
+    again = kernelwright("export", real, "--out", script)
+    assert again.exit_code == 2
+    assert "exists already; choose another --out" in again.stderr
+
     unknown = kernelwright("revert", real, "no-such-step")
     assert unknown.exit_code == 2
     assert "has no step no-such-step" in unknown.stderr
@@ -56,6 +68,9 @@ def test_a_step_is_written_listed_and_taken_back(tmp_path: Path) -> None:
     again = kernelwright("revert", real)
     assert again.exit_code == 2
     assert "nothing to take back" in again.stderr
+    gone = kernelwright("export", real)
+    assert gone.exit_code == 2
+    assert "has no kept step of score.py, so there is nothing to export" in gone.stderr
 
 
 def test_a_file_that_changed_meanwhile_is_left_alone(tmp_path: Path) -> None:

@@ -70,6 +70,7 @@ def test_the_protocol_page_names_every_command() -> None:
         "revert",
         "resetBaseline",
         "history",
+        "export",
         "doctor",
     ]:
         assert f"`kernelwright.{command}`" in protocol_page()

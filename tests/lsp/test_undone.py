@@ -55,6 +55,8 @@ async def test_undo_in_the_editor(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     await editor.command("kernelwright.apply", reduce_online)
     assert "1 kept step since" in await editor.hover(uri, "softmax_kernel(")
     after = editor.texts[uri]
+    script = await editor.command("kernelwright.export", about)
+    assert script.startswith('"""softmax_kernel: triton.online-reduction')
     editor.type(uri, after, text)
     assert "Baseline: the file as it is" in await editor.hover(uri, "softmax_kernel(")
     editor.type(uri, text, after)
@@ -71,5 +73,7 @@ async def test_undo_in_the_editor(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert await outcomes(editor, uri) == ["reverted", "reverted"]
     answer = await editor.command("kernelwright.revert", about)
     assert answer["reason"] == "softmax_kernel has no kept step that could be taken back."
+    answer = await editor.command("kernelwright.export", about)
+    assert "no kept step of softmax.py" in answer["reason"]
     assert editor.texts[uri] == text
     await stop(editor)

@@ -147,6 +147,21 @@ def revert(
 
 
 @app.command()
+def export(
+    file: File,
+    step: Annotated[
+        str | None, typer.Argument(metavar="STEP", help="A step's id; without it, the last kept one.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="The script's file; without it, it is printed.")] = None,
+) -> None:
+    """A kept step as one script that compares and times both texts without Kernelwright."""
+    with told_in_words():
+        from kernelwright.cli.export import export_step
+
+        sys.exit(export_step(file, step, out))
+
+
+@app.command()
 def doctor(interpreter: Interpreter = None) -> None:
     """Say what is here: interpreter, torch, Triton, GPU, tools; and how to mend what is missing."""
     with told_in_words():

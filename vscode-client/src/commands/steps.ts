@@ -3,7 +3,7 @@ import * as vscode from "vscode";
 import type { App, Commands } from "../app";
 import { figures, type KernelNode, type Node, type StepNode } from "../views/kernels/model";
 import { ask } from "./ask";
-import { KERNEL_COMMANDS, type KernelCommand } from "./table";
+import { EXPORT, KERNEL_COMMANDS, type KernelCommand } from "./table";
 
 const named = (id: string): KernelCommand => KERNEL_COMMANDS.find((command) => command.id === id)!; // eslint-disable-line @typescript-eslint/no-non-null-assertion
 const REVERT = named("kernelwright.revert");
@@ -18,6 +18,7 @@ export function stepCommands(app: App): Commands {
     "kernelwright.revertToBaseline": (node) => isKernel(node) && toBaseline(app, node),
     "kernelwright.reverify": (node) => again(app, node),
     "kernelwright.copyNumbers": (node) => isStep(node) && vscode.env.clipboard.writeText(figures(node)),
+    "kernelwright.exportScript": (node) => isStep(node) && exportScript(app, node),
     "kernelwright.showReport": (node) => report(app, node),
     "kernelwright.refreshKernels": () => app.kernels.refresh(),
   };
@@ -31,6 +32,15 @@ async function showDiff(app: App, { step, number }: StepNode): Promise<void> {
   const page = (side: string, text: string): vscode.Uri => app.pages.put(`${step.id}/${side} ${step.kernel}.py`, text);
   const title = `${step.kernel}, step ${number}: ${step.action.strategy}`;
   await vscode.commands.executeCommand("vscode.diff", page("before", step.before), page("after", step.after), title);
+}
+
+/** The step as a script that runs without Kernelwright: a page that the person saves where it is wanted. */
+async function exportScript(app: App, { uri, step }: StepNode): Promise<void> {
+  await vscode.workspace.openTextDocument(vscode.Uri.parse(uri, true));
+  const script = await ask(app, EXPORT, { uri, kernel: step.kernel, step: step.id });
+  if (typeof script !== "string") return; // the server has said why
+  const page = await vscode.workspace.openTextDocument({ language: "python", content: script });
+  await vscode.window.showTextDocument(page);
 }
 
 async function revert(app: App, uri: string, kernel: string, step: string): Promise<unknown> {

@@ -19,6 +19,7 @@ export const KERNEL_COMMANDS: readonly KernelCommand[] = [
 
 export const APPLY: KernelCommand = { id: "kernelwright.apply", title: "Optimize {}", runsCode: true };
 export const PROFILE: KernelCommand = { id: "kernelwright.profile", title: "Profile {}", runsCode: true };
+export const EXPORT: KernelCommand = { id: "kernelwright.export", title: "Export {}", runsCode: false };
 
 /** The argument of the server's commands (docs/protocol.md). */
 export interface Subject {

@@ -9,8 +9,8 @@ const servers = (workspace) => processes(workspace, "kernelwright.lsp");
 scene("the server", "plain.py", {}, (step) => {
   step("a Python file without a kernel starts no server; one with a kernel does", async ({ page, me, workspace }) => {
     await me.seen(".view-line", /a file without a kernel/);
-    await me.command("Kernelwright: Open Logs"); // loads the extension, and still starts nothing
-    await page.locator(".output-view").first().waitFor();
+    const output = page.locator(".output-view").first();
+    await me.command("Kernelwright: Open Logs", (timeout) => output.waitFor({ timeout })); // loads the extension, no more
     assert.deepEqual(servers(workspace), []);
     await me.openFile("softmax.py");
     await me.lens(/Optimize kernel/);
@@ -35,7 +35,7 @@ scene("the server", "plain.py", {}, (step) => {
   });
 
   step("the doctor's page says what was found", async ({ me }) => {
-    await me.command("Kernelwright: Doctor");
+    await me.command("Kernelwright: Doctor", (soon) => me.seen(".tab.active", /Doctor/, soon));
     const text = await me.onPage("Kernelwright: Doctor", (frame) => frame.locator("body").innerText());
     assert.match(text, /Running, version/);
     assert.match(text, /Selected interpreter/);

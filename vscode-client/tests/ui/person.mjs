@@ -87,14 +87,18 @@ export function person(page) {
     click: (text) => line(text).click(),
     press: (keys) => page.keyboard.press(keys),
 
-    /** From the command palette, which closes as the quick input does. */
-    command: (title) =>
+    /**
+     * From the command palette, which closes as the quick input does, and now and then without having taken the click on
+     * a row that was just drawn anew: so it is asked again until `shown`, what comes of the command, is there.
+     */
+    command: (title, shown) =>
       until(async () => {
         await page.keyboard.press("F1");
         await page.locator(`${QUICK} input`).first().fill(`>${title}`, { timeout: SOON_MS });
         const label = page.locator(".label-name").getByText(new RegExp(`^(\\w+: )?${title}$`));
         const row = page.locator(`${QUICK} .monaco-list-row`).filter({ has: label }).first();
         await row.click({ timeout: SOON_MS });
+        await shown(SOON_MS);
         return true;
       }, `the command ${title}`),
 
@@ -102,13 +106,14 @@ export function person(page) {
 
     /**
      * Clicks the lens and waits for the notification that comes of it. VS Code forgets a lens's command when it asks for
-     * the lenses anew, a moment before it draws them anew: who clicks in between is told so, and clicks again.
+     * the lenses anew, a moment before it draws them anew: who clicks in between is told so, or, where the lens is gone
+     * before the button is up, is told nothing; and clicks again.
      */
     async clickLens(pattern, effect) {
       const forgotten = /Actual command not found/;
       await until(async () => {
-        await page.locator(LENS).filter({ hasText: pattern }).first().click();
-        const said = await seen(NOTE, new RegExp(`${effect.source}|${forgotten.source}`));
+        await page.locator(LENS).filter({ hasText: pattern }).first().click({ timeout: SOON_MS });
+        const said = await seen(NOTE, new RegExp(`${effect.source}|${forgotten.source}`), SOON_MS);
         if (!forgotten.test(said)) return true;
         await page.keyboard.press("Escape");
         await page.locator(NOTE).filter({ hasText: forgotten }).waitFor({ state: "hidden" });
@@ -155,7 +160,7 @@ export function person(page) {
       await link.click();
     },
 
-    notification: (pattern) => seen(NOTE, pattern),
+    notification: (pattern, timeout) => seen(NOTE, pattern, timeout),
     notified: (pattern) => page.locator(NOTE).filter({ hasText: pattern }),
 
     /** Presses a button of the notification that says `pattern`. */

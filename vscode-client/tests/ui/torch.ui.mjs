@@ -12,7 +12,7 @@ scene("a PyTorch file", "energy.py", {}, (step) => {
   });
 
   step("the report draws what was measured", async ({ me, picture }) => {
-    await me.command("Show Report");
+    await me.command("Show Report", (soon) => me.seen(".tab.active", /Report: Energy/, soon));
     const read = async (frame) => [await frame.locator("body").innerText(), await frame.locator("svg").count()];
     const [text, drawn] = await me.onPage(/^Energy/, read);
     const charts = /Verified: .* faster than baseline/.test(text) ? 2 : 0; // trajectory and roofline
@@ -24,8 +24,7 @@ scene("a PyTorch file", "energy.py", {}, (step) => {
   step("a kernel that cannot be worked on says why", async ({ me }) => {
     await me.openFile("uncalled.py");
     await me.lens(/Optimize kernel/);
-    await me.command("Optimize Kernel: Next Step");
-    await me.notification(/workload/);
+    await me.command("Optimize Kernel: Next Step", (soon) => me.notification(/workload/, soon));
   });
 
   // The function sleeps for ten minutes: a cancel that waited for it would not end within the suite's patience.

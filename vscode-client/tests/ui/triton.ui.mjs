@@ -59,8 +59,9 @@ scene("a Triton file", "finding.py", {}, (step) => {
     await me.seen(".action-widget .option-disabled", /Tune launch constants \(.*GPU.*\)/);
     await picture("menu");
     await me.press("Escape");
-    await me.command("Optimize Kernel: Apply Strategy…");
-    await me.seen(".quick-input-widget .monaco-list-row", /Tune launch constants.*triton\.tune-launch.*GPU/);
+    const entry = /Tune launch constants.*triton\.tune-launch.*GPU/;
+    const menu = (soon) => me.seen(".quick-input-widget .monaco-list-row", entry, soon);
+    await me.command("Optimize Kernel: Apply Strategy…", menu);
     await me.press("Escape");
   });
 
@@ -93,8 +94,7 @@ scene("a Triton file", "finding.py", {}, (step) => {
 
   // Without a GPU the speed of GPU code is not measured: the step is kept on its verdict alone, and says so.
   step("the kernels view shows the step with strategy and verdict", async ({ me }) => {
-    await me.command("Show Kernels and Steps");
-    await me.seen(ROWS, /softmax_kernel.*1 kept · not measured/);
+    await me.command("Show Kernels and Steps", (soon) => me.seen(ROWS, /softmax_kernel.*1 kept · not measured/, soon));
     await me.seen(ROWS, /1\. triton\.online-reduction.*passed \d+ checks/);
   });
 
@@ -110,6 +110,14 @@ scene("a Triton file", "finding.py", {}, (step) => {
     await page.locator(".monaco-diff-editor").waitFor({ state: "hidden" });
   });
 
+  step("the step becomes a script that runs without Kernelwright", async ({ page, me }) => {
+    await me.menu(row(page, STEP), "Export as Script");
+    await me.seen(".tab.active", /Untitled/);
+    await me.seen(".view-line", /^"""softmax_kernel: triton\.online-reduction/);
+    const script = page.locator(".tab", { hasText: "Untitled" });
+    await me.command("View: Revert and Close Editor", (timeout) => script.waitFor({ state: "hidden", timeout }));
+  });
+
   step("the report shows the checks behind the verdict", async ({ page, me }) => {
     await me.menu(row(page, /softmax_kernel/), "Show Report");
     const read = async (frame) => [await frame.locator("body").innerText(), await frame.locator("svg").count()];
@@ -122,7 +130,8 @@ scene("a Triton file", "finding.py", {}, (step) => {
   for (const [name, theme] of Object.entries(THEMES)) {
     step(`view and report can be read in ${name}`, async ({ page, me, picture }) => {
       await until(async () => {
-        await me.command("Preferences: Color Theme");
+        const asked = page.locator('.quick-input-widget input[placeholder*="Color Theme"]');
+        await me.command("Preferences: Color Theme", (timeout) => asked.waitFor({ timeout }));
         await me.pick(name, new RegExp(`^${name}`));
         return true;
       }, name);
@@ -139,12 +148,12 @@ scene("a Triton file", "finding.py", {}, (step) => {
   }
 
   step("the Test Explorer has the checks", async ({ me }) => {
-    await me.command("Testing: Focus on Test Explorer View");
-    await me.seen(".test-explorer .monaco-list-row", /softmax_kernel/);
+    const listed = (soon) => me.seen(".test-explorer .monaco-list-row", /softmax_kernel/, soon);
+    await me.command("Testing: Focus on Test Explorer View", listed);
   });
 
   step("a step is taken back from the view", async ({ page, me }) => {
-    await me.command("Show Kernels and Steps");
+    await me.command("Show Kernels and Steps", (soon) => me.seen(ROWS, /1\. triton/, soon));
     await me.menu(row(page, STEP), "Take Back This Step");
     await me.seen(ROWS, /1\. triton\.online-reduction.*reverted/);
     await me.seen(".view-line", ORIGINAL);

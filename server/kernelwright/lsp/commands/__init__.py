@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable
 
 from lsprotocol.types import ExecuteCommandParams
 
-from kernelwright.lsp.commands import autopilot, checking, optimizing, profiling, reporting, undoing
+from kernelwright.lsp.commands import autopilot, checking, exporting, optimizing, profiling, reporting, undoing
 from kernelwright.lsp.session import Session
 
 Command = Callable[[Session, ExecuteCommandParams], Awaitable[object]]
@@ -19,5 +19,6 @@ COMMANDS: dict[str, Command] = {
     "kernelwright.revert": undoing.revert,
     "kernelwright.resetBaseline": undoing.reset_baseline,
     "kernelwright.history": reporting.history,
+    "kernelwright.export": exporting.export,
     "kernelwright.doctor": reporting.doctor,
 }

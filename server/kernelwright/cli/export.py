@@ -1,0 +1,40 @@
+"""`kernelwright export`: a kept step as one script that runs without Kernelwright."""
+
+import asyncio
+from pathlib import Path
+
+from rich.markup import escape
+
+from kernelwright.cli import console, files
+from kernelwright.cli.console import OUT
+from kernelwright.cli.ending import DONE, BadInput
+from kernelwright.engine import Engine
+from kernelwright.journal import open_journal
+from kernelwright.journal.opening import is_begun
+from kernelwright.values import Refusal
+
+
+def export_step(file: Path, step_id: str | None, out: Path | None) -> int:
+    files.read(file)
+    workspace = console.workspace_of(file)
+    if not is_begun(workspace):
+        raise BadInput(f"The journal has no kept step of {file}, so there is nothing to export.")
+    journal = open_journal(workspace)
+    if isinstance(journal, Refusal):
+        raise BadInput(journal.reason)
+    engine = Engine(workspace, journal=journal)
+    try:
+        script = engine.script(str(file.resolve()), step_id)
+    finally:
+        asyncio.run(engine.close())
+    if isinstance(script, Refusal):
+        raise BadInput(script.reason)
+    if out is None:
+        print(script, end="")
+        return DONE
+    if out.exists():
+        raise BadInput(f"{out} exists already; choose another --out.")
+    files.check_result(out)
+    out.write_text(script, encoding="utf-8")
+    OUT.print(f"Wrote {escape(str(out))}; run it with a Python that has torch.")
+    return DONE

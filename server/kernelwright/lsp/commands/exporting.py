@@ -1,0 +1,21 @@
+"""`kernelwright.export`: a kept step as one script that runs without Kernelwright."""
+
+from lsprotocol.types import ExecuteCommandParams
+
+from kernelwright.lsp.commands.answers import declined
+from kernelwright.lsp.commands.arguments import arguments
+from kernelwright.lsp.session import Session
+from kernelwright.values import Refusal
+from kernelwright.wire import Json
+
+
+async def export(session: Session, params: ExecuteCommandParams) -> Json:
+    """A Python script that compares and times the step that is named, or the last kept one, against its baseline."""
+    asked = arguments(params)
+    if isinstance(asked, Refusal):
+        return declined(session, asked)
+    snapshot = session.documents.get(asked.uri)
+    if snapshot is None:
+        return declined(session, Refusal(f"{asked.uri} is not open in the editor; open it first."))
+    script = session.engine(snapshot.path).script(snapshot.path, asked.step, asked.kernel)
+    return declined(session, script) if isinstance(script, Refusal) else script

@@ -1,0 +1,163 @@
+"""Exported scripts: each is run as a person would run it."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kernelwright.export import _literal, script_of
+from kernelwright.source.workload import evaluate
+from kernelwright.values import Action, Outcome, Refusal, Region, Step, Verdict, VerdictStatus, digest
+
+MODULE = '''"""Rows, "scaled" and summed."""
+import torch
+from torch import nn
+
+
+class Scaled(nn.Module):
+    def __init__(self, size, scale=2.0):
+        super().__init__()
+        self.weight = nn.Parameter(torch.randn(size))
+        self.scale = scale
+
+    def forward(self, x, shift=0.0):
+        return (x * self.weight * self.scale + shift).sum(-1)
+
+
+# workload: Scaled(64, scale=0.5)(randn(32, 64, layout=transposed), shift=1.5)
+'''
+FASTER = MODULE.replace("(x * self.weight * self.scale + shift).sum(-1)", "x @ (self.weight * self.scale) + 64 * shift")
+WRONG = FASTER.replace("64 * shift", "63 * shift")
+BENCH = """import torch
+
+
+class Model(torch.nn.Module):
+    def forward(self, x, y):
+        return torch.relu(torch.relu(x)) + y
+
+
+def get_inputs():
+    return [torch.randn(16, 16), torch.rand(16)]
+
+
+def get_init_inputs():
+    return []
+"""
+KERNEL = """import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def double_kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + offsets, mask=offsets < n)
+    tl.store(out_ptr + offsets, x + x, mask=offsets < n)
+
+
+def double(x, out):
+    double_kernel[(triton.cdiv(x.numel(), 64),)](x, out, x.numel(), BLOCK=64)
+    return out
+
+
+# workload: double(randn(100), out(100))
+"""
+
+
+def step(kernel: str, before: str, after: str, outcome: Outcome = Outcome.KEPT) -> Step:
+    action = Action("torch.reassociate", Region(0, 1, digest(before), "the sum"))
+    verdict = Verdict(VerdictStatus.PASSED, digest(after), digest(before))
+    return Step("a1", kernel, action, None, digest(before), digest(after), outcome, "kept", verdict)
+
+
+def run(script: str | Refusal, folder: Path) -> subprocess.CompletedProcess:
+    assert isinstance(script, str), script
+    file = folder / "reproduce.py"
+    file.write_text(script, encoding="utf-8")
+    return subprocess.run([sys.executable, str(file)], capture_output=True, text=True, cwd=folder, timeout=120)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "before", "after"),
+    [("Scaled", MODULE, FASTER), ("Model", BENCH, BENCH.replace("torch.relu(torch.relu(x))", "torch.relu(x)"))],
+)
+def test_it_compares_and_times_both_texts(kernel: str, before: str, after: str, tmp_path: Path) -> None:
+    done = run(script_of(step(kernel, before, after), before, after), tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("agrees with the baseline") == 3
+    assert done.stdout.splitlines()[-1].endswith("x")
+    assert list(tmp_path.iterdir()) == [tmp_path / "reproduce.py"]
+
+
+def test_a_wrong_candidate_is_told_and_not_timed(tmp_path: Path) -> None:
+    done = run(script_of(step("Scaled", MODULE, WRONG), MODULE, WRONG), tmp_path)
+    assert done.returncode != 0
+    assert "not close" in done.stderr
+    assert done.stdout == ""
+
+
+def test_triton_code_without_a_gpu_is_compared_and_not_timed(tmp_path: Path) -> None:
+    after = KERNEL.replace("x + x", "2 * x")
+    done = run(script_of(step("double_kernel", KERNEL, after), KERNEL, after), tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "nothing is timed" in done.stdout.splitlines()[0]
+    assert done.stdout.count("agrees with the baseline") == 3
+    assert "samples" not in done.stdout
+
+
+def test_it_is_code_that_a_person_would_keep(tmp_path: Path) -> None:
+    for kernel, text in (("Scaled", MODULE), ("double_kernel", KERNEL)):
+        script = script_of(step(kernel, text, text), text, text)
+        assert isinstance(script, str)
+        (tmp_path / f"{kernel}.py").write_text(script, encoding="utf-8")
+    for check in (["format", "--diff"], ["check", "--select", "E,F,I,B,UP"]):
+        ruff = [sys.executable, "-m", "ruff", *check, "--isolated", "--line-length", "120", str(tmp_path)]
+        done = subprocess.run(ruff, capture_output=True, text=True)
+        assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_what_cannot_be_reproduced_is_refused() -> None:
+    rejected = script_of(step("Scaled", MODULE, WRONG, Outcome.REJECTED), MODULE, WRONG)
+    assert isinstance(rejected, Refusal)
+    assert "rejected, not kept" in rejected.reason
+    lost = script_of(step("Scaled", MODULE, FASTER), None, FASTER)
+    assert isinstance(lost, Refusal)
+    assert "no longer has the texts" in lost.reason
+    gone = script_of(step("Scaled", MODULE, "x = 1\n"), MODULE, "x = 1\n")
+    assert isinstance(gone, Refusal)
+    assert "no kernel Scaled" in gone.reason
+
+
+@given(st.text())
+def test_any_text_comes_back_from_its_literal(text: str) -> None:
+    assert ast.literal_eval(_literal(text)) == text
+
+
+@given(st.text(alphabet="ab'\"\\\r\n"))
+def test_quotes_and_line_ends_come_back_too(text: str) -> None:
+    assert ast.literal_eval(_literal(text)) == text
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "f(randint(0, 10, 4, dtype=int32), 3, -inf, flag=True, mode='a')",
+        "f((randn(2), [rand(3), None]), eps=1e-5)",
+        "f(full(4, value=2.0), arange(1, 9, 2), inout(randn(4)), empty(3, dtype=bool))",
+    ],
+)
+def test_arguments_are_written_as_python(line: str) -> None:
+    from kernelwright.export import _call
+
+    code = compile("\n".join(_call(evaluate(line))), "script", "exec")
+    names: dict = {"tensor": lambda *args, **kwargs: (args, kwargs)}
+    exec(code, names)
+    args, kwargs = names["arguments"](None)
+    call = evaluate(line)
+    assert len(args) == len(call.args)
+    assert kwargs.keys() == call.kwargs.keys()
+    assert names["initial"](None) is None
