@@ -2,6 +2,7 @@
 import * as vscode from "vscode";
 import type { App, Loaded } from "./app";
 import { Jobs } from "./client/jobs";
+import { LensCommands } from "./client/lenses";
 import { Supervisor } from "./client/supervisor";
 import { commandsOf } from "./commands/register";
 import { onDidSelectInterpreter } from "./environment/interpreter";
@@ -17,8 +18,9 @@ import { VerdictTests } from "./views/tests/controller";
 export function start(context: vscode.ExtensionContext): Loaded {
   const log = logChannel();
   const trace = new TraceChannel();
+  const lenses = new LensCommands(vscode.commands.registerCommand, vscode.commands.executeCommand);
   const finder = new ServerFinder(context, log);
-  const supervisor = new Supervisor(finder, { log, trace });
+  const supervisor = new Supervisor(finder, { log, trace, lenses });
   const jobs = new Jobs();
   const kernels = new KernelsTree(supervisor, jobs, log);
   const reports = new Reports(kernels);
@@ -26,6 +28,7 @@ export function start(context: vscode.ExtensionContext): Loaded {
   context.subscriptions.push(
     log,
     trace,
+    lenses,
     app.pages,
     jobs,
     supervisor,

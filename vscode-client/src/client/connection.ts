@@ -14,13 +14,16 @@ import {
 } from "vscode-languageclient/node";
 import type { Launch } from "../environment/candidates";
 import { SECTION } from "../settings";
+import type { LensCommands } from "./lenses";
 import { middleware } from "./middleware";
 
 export const SELECTOR = ["python", "cuda-cpp"].map((language) => ({ scheme: "file", language }));
 
-export interface Channels {
+/** What outlives a connection and is handed to each. */
+export interface Surroundings {
   readonly log: vscode.LogOutputChannel;
   readonly trace: vscode.LogOutputChannel;
+  readonly lenses: LensCommands;
 }
 
 /** Commands carry a progress token and a cancel here, so the library's own registration of them is left out. */
@@ -39,15 +42,15 @@ class Connection extends LanguageClient {
 export function connection(
   launch: Launch,
   interpreter: string | undefined,
-  channels: Channels,
+  around: Surroundings,
   onClosed: () => void,
 ): LanguageClient {
   const options: LanguageClientOptions = {
     documentSelector: SELECTOR,
-    outputChannel: channels.log,
-    traceOutputChannel: channels.trace,
+    outputChannel: around.log,
+    traceOutputChannel: around.trace,
     diagnosticCollectionName: SECTION,
-    middleware: middleware(launch, interpreter),
+    middleware: middleware(launch, interpreter, around.lenses),
     errorHandler: {
       error: () => ({ action: ErrorAction.Continue, handled: true }),
       closed: () => {
@@ -63,8 +66,8 @@ export function connection(
     options: { env: { ...process.env, PYTHONUTF8: "1", PYTHONUNBUFFERED: "1" } },
   };
   const client = new Connection(SECTION, "Kernelwright", { run: server, debug: server }, options);
-  client.onNotification(ShowMessageNotification.type, ({ type, message }) => show(channels.log, type, message));
-  client.onNotification(LogMessageNotification.type, ({ type, message }) => write(channels.log, type, message));
+  client.onNotification(ShowMessageNotification.type, ({ type, message }) => show(around.log, type, message));
+  client.onNotification(LogMessageNotification.type, ({ type, message }) => write(around.log, type, message));
   return client;
 }
 

@@ -3,9 +3,10 @@ import * as vscode from "vscode";
 import { ResponseError, type Middleware } from "vscode-languageclient/node";
 import type { Launch } from "../environment/candidates";
 import { isOn, pathSetting, SECTION } from "../settings";
+import type { LensCommands } from "./lenses";
 import { overridden } from "./overrides";
 
-export function middleware(launch: Launch, interpreter: string | undefined): Middleware {
+export function middleware(launch: Launch, interpreter: string | undefined, lenses: LensCommands): Middleware {
   return {
     workspace: {
       configuration: async (params, token, next) => {
@@ -28,5 +29,9 @@ export function middleware(launch: Launch, interpreter: string | undefined): Mid
       return actions;
     },
     provideCodeLenses: (document, token, next) => (isOn("codeLens", true) ? next(document, token) : []),
+    resolveCodeLens: async (lens, token, next) => {
+      const resolved = await next(lens, token);
+      return resolved && lenses.direct(resolved);
+    },
   };
 }

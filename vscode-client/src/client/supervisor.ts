@@ -4,7 +4,7 @@ import type { LanguageClient } from "vscode-languageclient/node";
 import type { Launch, Located } from "../environment/candidates";
 import type { ServerFinder } from "../environment/server";
 import { backoff } from "./backoff";
-import { connection, type Channels } from "./connection";
+import { connection, type Surroundings } from "./connection";
 import type { ServerState } from "./state";
 
 export class Supervisor implements vscode.Disposable {
@@ -19,7 +19,7 @@ export class Supervisor implements vscode.Disposable {
 
   constructor(
     private readonly finder: ServerFinder,
-    private readonly channels: Channels,
+    private readonly around: Surroundings,
   ) {}
 
   get state(): ServerState {
@@ -50,7 +50,7 @@ export class Supervisor implements vscode.Disposable {
     const { client } = this;
     this.client = undefined;
     this.set({ is: "stopped" });
-    if (client?.needsStop()) await client.stop(2000).catch((error: unknown) => this.channels.log.warn(String(error)));
+    if (client?.needsStop()) await client.stop(2000).catch((error: unknown) => this.around.log.warn(String(error)));
     await client?.dispose().catch(() => undefined);
   }
 
@@ -92,15 +92,15 @@ export class Supervisor implements vscode.Disposable {
     generation: number,
   ): Promise<LanguageClient | undefined> {
     this.set({ is: "starting" });
-    this.channels.log.info(`Starting ${launch.command} ${launch.args.join(" ")}`);
+    this.around.log.info(`Starting ${launch.command} ${launch.args.join(" ")}`);
     const onClosed = (): void => {
       if (generation === this.generation) this.ended(launch, interpreter);
     };
-    const client = connection(launch, interpreter, this.channels, onClosed);
+    const client = connection(launch, interpreter, this.around, onClosed);
     try {
       await client.start();
     } catch (error) {
-      this.channels.log.error(String(error));
+      this.around.log.error(String(error));
       if (generation === this.generation) this.failed("The server did not start; the log says why.");
       return undefined;
     }
@@ -123,7 +123,7 @@ export class Supervisor implements vscode.Disposable {
       this.failed("The server keeps ending unexpectedly; it is not started again.");
       return;
     }
-    this.channels.log.warn(`The server ended unexpectedly; starting it again in ${wait / 1000} s.`);
+    this.around.log.warn(`The server ended unexpectedly; starting it again in ${wait / 1000} s.`);
     const generation = ++this.generation;
     this.set({ is: "restarting", seconds: wait / 1000 });
     this.waiting = setTimeout(() => {
@@ -135,11 +135,11 @@ export class Supervisor implements vscode.Disposable {
   private failed(reason: string): void {
     this.client = undefined;
     this.set({ is: "failed", reason });
-    this.channels.log.error(reason);
+    this.around.log.error(reason);
     const [restart, logs, doctor] = ["Restart", "Open Logs", "Doctor"];
     void vscode.window.showErrorMessage(`Kernelwright: ${reason}`, restart, logs, doctor).then((answer) => {
       if (answer === restart) void this.restart();
-      if (answer === logs) this.channels.log.show();
+      if (answer === logs) this.around.log.show();
       if (answer === doctor) void vscode.commands.executeCommand("kernelwright.doctor");
     });
   }

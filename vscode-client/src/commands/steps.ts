@@ -18,7 +18,7 @@ export function stepCommands(app: App): Commands {
     "kernelwright.revertToBaseline": (node) => isKernel(node) && toBaseline(app, node),
     "kernelwright.reverify": (node) => again(app, node),
     "kernelwright.copyNumbers": (node) => isStep(node) && vscode.env.clipboard.writeText(figures(node)),
-    "kernelwright.exportScript": (node) => isStep(node) && exportScript(app, node),
+    "kernelwright.export": (node) => isStep(node) && exportScript(app, node),
     "kernelwright.showReport": (node) => report(app, node),
     "kernelwright.refreshKernels": () => app.kernels.refresh(),
   };
