@@ -113,18 +113,21 @@ export function person(page) {
 
     /**
      * Takes an entry of a row's context menu: by the keyboard, because a menu that has just opened takes no clicks. It
-     * closes when the focus moves, as it does a moment after an editor was closed; then it is opened again.
+     * closes when the focus moves, as it does a moment after an editor was closed; so it is opened again until `shown`,
+     * what comes of the entry, is there.
      */
-    async menu(row, title) {
-      const entry = page.locator(".context-view .action-item").filter({ hasText: title }).first();
-      await until(async () => {
+    menu: (row, title, shown) =>
+      until(async () => {
+        const entry = page.locator(".context-view .action-item").filter({ hasText: title }).first();
         await row.click({ button: "right", timeout: SOON_MS });
         await entry.hover({ timeout: 2000 });
-        return page.locator(".context-view .action-item.focused").filter({ hasText: title }).count();
-      }, `the menu's entry ${title}`);
-      await page.keyboard.press("Enter");
-      await entry.waitFor({ state: "hidden" });
-    },
+        const focused = page.locator(".context-view .action-item.focused").filter({ hasText: title });
+        if (!(await focused.count())) return false;
+        await page.keyboard.press("Enter");
+        await entry.waitFor({ state: "hidden", timeout: SOON_MS });
+        await shown(SOON_MS);
+        return true;
+      }, `the menu's entry ${title}`),
 
     /** Takes an entry of the open action menu: by the keyboard, because the menu takes no clicks before the mouse moves. */
     async choose(pattern) {

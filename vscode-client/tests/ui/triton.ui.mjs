@@ -99,8 +99,9 @@ scene("a Triton file", "finding.py", {}, (step) => {
   });
 
   step("its evidence can be copied and its diff shown", async ({ page, me }) => {
-    await me.menu(row(page, STEP), "Copy Numbers");
-    const copied = await until(() => page.evaluate(() => globalThis.navigator.clipboard.readText()), "the clipboard");
+    const clipboard = () => page.evaluate(() => globalThis.navigator.clipboard.readText());
+    await me.menu(row(page, STEP), "Copy Numbers", () => until(clipboard, "the clipboard"));
+    const copied = await clipboard();
     assert.match(copied, /^softmax_kernel: triton\.online-reduction.*\nkept, passed \d+ checks(, [a-z -]+)?\n/);
     assert.doesNotMatch(copied, /speedup/);
     await row(page, STEP).click();
@@ -111,15 +112,15 @@ scene("a Triton file", "finding.py", {}, (step) => {
   });
 
   step("the step becomes a script that runs without Kernelwright", async ({ page, me }) => {
-    await me.menu(row(page, STEP), "Export as Script");
-    await me.seen(".tab.active", /Untitled/);
-    await me.seen(".view-line", /^"""softmax_kernel: triton\.online-reduction/);
-    const script = page.locator(".tab", { hasText: "Untitled" });
+    const title = /^"""softmax_kernel: triton\.online-reduction/;
+    await me.menu(row(page, STEP), "Export as Script", (soon) => me.seen(".view-line", title, soon));
+    const script = page.locator(".view-line", { hasText: '"""softmax_kernel:' });
     await me.command("View: Revert and Close Editor", (timeout) => script.waitFor({ state: "hidden", timeout }));
   });
 
   step("the report shows the checks behind the verdict", async ({ page, me }) => {
-    await me.menu(row(page, /softmax_kernel/), "Show Report");
+    const opened = (soon) => me.seen(".tab", /Report: softmax_kernel/, soon);
+    await me.menu(row(page, /softmax_kernel/), "Show Report", opened);
     const read = async (frame) => [await frame.locator("body").innerText(), await frame.locator("svg").count()];
     const [text, drawn] = await me.onPage(/^softmax_kernel/, read);
     assert.match(text, /Checks of the last kept step/);
@@ -154,8 +155,8 @@ scene("a Triton file", "finding.py", {}, (step) => {
 
   step("a step is taken back from the view", async ({ page, me }) => {
     await me.command("Show Kernels and Steps", (soon) => me.seen(ROWS, /1\. triton/, soon));
-    await me.menu(row(page, STEP), "Take Back This Step");
-    await me.seen(ROWS, /1\. triton\.online-reduction.*reverted/);
+    const reverted = (soon) => me.seen(ROWS, /1\. triton\.online-reduction.*reverted/, soon);
+    await me.menu(row(page, STEP), "Take Back This Step", reverted);
     await me.seen(".view-line", ORIGINAL);
   });
 });

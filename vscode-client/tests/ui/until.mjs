@@ -1,6 +1,6 @@
 // Waiting for a state, never for a time.
 
-export const PATIENCE_MS = Number(process.env.PATIENCE_MS ?? 240_000); // for a worker that imports torch on a busy machine
+export const PATIENCE_MS = Number(process.env.PATIENCE_MS ?? 120_000); // for a worker that imports torch on a busy machine
 
 /** The first value of `condition` that holds. What a condition throws counts as not yet. */
 export async function until(condition, what) {
