@@ -12,6 +12,10 @@ export default ts.config(
     },
   },
   {
+    files: ["**/*.cjs"],
+    languageOptions: { sourceType: "commonjs", globals: { require: "readonly", exports: "writable" } },
+  },
+  {
     files: client,
     extends: [ts.configs.strictTypeChecked],
     languageOptions: {

@@ -83,8 +83,11 @@ export async function stop() {
   if (!process.exitCode) rmSync(running.root, { recursive: true, force: true, maxRetries: 5 });
 }
 
-/** A window on a copy of workspace/ that shows `file`; `bare` leaves out the environment that has Kernelwright. */
-export async function open(file, { settings = {}, bare = false } = {}) {
+/**
+ * A window on a copy of workspace/ that shows `file`; `bare` leaves out the environment that has Kernelwright. With `host`
+ * the extension comes from its folder, and VS Code runs a suite in its extension host.
+ */
+export async function open(file, { settings = {}, bare = false, host } = {}) {
   const { root, port, browser } = running;
   const workspace = path.join(mkdtempSync(path.join(root, "window-")), "kernels");
   cpSync(files, workspace, { recursive: true });
@@ -99,8 +102,14 @@ export async function open(file, { settings = {}, bare = false } = {}) {
   });
   const page = await context.newPage();
   page.setDefaultTimeout(PATIENCE_MS);
+  if (host) await hosting(page, host);
   const load = async (name) => {
-    const payload = JSON.stringify([["openFile", `vscode-remote://127.0.0.1:${port}${workspace}/${name}`]]);
+    const remote = (file) => `vscode-remote://127.0.0.1:${port}${file}`;
+    const suite = host && [
+      ["extensionDevelopmentPath", remote(host.development)],
+      ["extensionTestsPath", remote(host.tests)],
+    ];
+    const payload = JSON.stringify([["openFile", remote(`${workspace}/${name}`)], ...(suite ?? [])]);
     await page.goto(
       `http://127.0.0.1:${port}/?folder=${encodeURIComponent(workspace)}&payload=${encodeURIComponent(payload)}`,
     );
@@ -115,6 +124,23 @@ export async function open(file, { settings = {}, bare = false } = {}) {
   };
   const data = path.join(root, "data");
   return { page, me: person(page), picture: picture(page), workspace, data, load, close };
+}
+
+/** How a suite in the extension host speaks to us, which VS Code allows where its page says that it is driven. */
+async function hosting(page, { log, ended }) {
+  await page.exposeFunction("codeAutomationExit", ended);
+  await page.exposeFunction("codeAutomationLog", (_, words) => log(words.map(String).join(" ")));
+  await page.addInitScript(() => {
+    const { document, MutationObserver } = globalThis;
+    new MutationObserver((_, observer) => {
+      const found = document.getElementById("vscode-workbench-web-configuration");
+      if (!found) return;
+      observer.disconnect();
+      const configuration = JSON.parse(found.getAttribute("data-settings"));
+      configuration.developmentOptions = { ...configuration.developmentOptions, enableSmokeTestDriver: true };
+      found.setAttribute("data-settings", JSON.stringify(configuration));
+    }).observe(document, { childList: true, subtree: true });
+  });
 }
 
 /** The path without virtual environments: the Python that a bare window finds has no Kernelwright. */

@@ -88,26 +88,33 @@ export function person(page) {
     press: (keys) => page.keyboard.press(keys),
 
     /**
-     * From the command palette, which closes as the quick input does, and now and then without having taken the click on
-     * a row that was just drawn anew: so it is asked again until `shown`, what comes of the command, is there.
+     * From the command palette, by the keyboard, because its list may be drawn anew under a click. It closes when the focus
+     * moves, as the quick input does; so it is asked again until `shown`, what comes of the command, is there.
      */
     command: (title, shown) =>
       until(async () => {
         await page.keyboard.press("F1");
         await page.locator(`${QUICK} input`).first().fill(`>${title}`, { timeout: SOON_MS });
         const label = page.locator(".label-name").getByText(new RegExp(`^(\\w+: )?${title}$`));
-        const row = page.locator(`${QUICK} .monaco-list-row`).filter({ has: label }).first();
-        await row.click({ timeout: SOON_MS });
+        const rows = page.locator(`${QUICK} .monaco-list-row`).filter({ has: label });
+        await rows.first().waitFor({ timeout: SOON_MS });
+        const focused = page.locator(`${QUICK} .monaco-list-row.focused`).filter({ has: label });
+        for (let down = 0; down < 5 && !(await focused.count()); down += 1) await page.keyboard.press("ArrowDown");
+        if (!(await focused.count())) return false;
+        await page.keyboard.press("Enter");
         await shown(SOON_MS);
         return true;
       }, `the command ${title}`),
 
     lens: (pattern) => seen(LENS, pattern),
 
-    /** Clicks the lens and waits for the notification that comes of it; a lens that is being drawn anew takes no click. */
-    clickLens: (pattern, effect) =>
+    /** Clicks the lens and waits for the notification that comes of it; one that is being drawn anew takes no click. */
+    clickLens: (pattern, effect, before = () => {}) =>
       until(async () => {
-        await page.locator(LENS).filter({ hasText: pattern }).first().click({ timeout: SOON_MS });
+        const lens = page.locator(LENS).filter({ hasText: pattern }).first();
+        await lens.hover({ timeout: SOON_MS });
+        before();
+        await lens.click({ timeout: SOON_MS });
         return seen(NOTE, effect, SOON_MS);
       }, `a notification like ${effect}`),
 

@@ -1,0 +1,130 @@
+// Runs in VS Code's extension host: what other extensions and VS Code itself get from this one through the `vscode.*` API.
+const assert = require("node:assert/strict");
+const vscode = require("vscode");
+
+const ID = "kernelwright.kernelwright";
+const KIND = "refactor.rewrite.optimizeKernel";
+const PATIENCE_MS = 90_000; // for a worker that imports torch on a busy machine
+const run = (command, ...rest) => vscode.commands.executeCommand(command, ...rest);
+
+async function until(condition, what) {
+  for (const deadline = Date.now() + PATIENCE_MS; Date.now() < deadline;) {
+    const value = await condition();
+    if (value) return value;
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+  throw new Error(`not within ${PATIENCE_MS / 1000} s: ${what}`);
+}
+
+async function opened(name) {
+  const uri = vscode.Uri.joinPath(vscode.workspace.workspaceFolders[0].uri, name);
+  const document = await vscode.workspace.openTextDocument(uri);
+  await vscode.window.showTextDocument(document);
+  return document;
+}
+
+const lenses = (document) => run("vscode.executeCodeLensProvider", document.uri, 10);
+const ours = (document) => vscode.languages.getDiagnostics(document.uri).filter((one) => one.source === "kernelwright");
+const at = (document, words) => document.positionAt(document.getText().indexOf(words));
+const kernel = (document, name) => ({ uri: document.uri.toString(), kernel: name });
+
+const TESTS = {
+  "a file with a kernel activates the extension": async () => {
+    await opened("softmax.py");
+    await until(() => vscode.extensions.getExtension(ID)?.isActive, "the active extension");
+  },
+
+  "every contributed command is registered": async () => {
+    const known = new Set(await vscode.commands.getCommands(true));
+    const { contributes } = vscode.extensions.getExtension(ID).packageJSON;
+    assert.deepEqual(
+      contributes.commands.map(({ command }) => command).filter((command) => !known.has(command)),
+      [],
+    );
+  },
+
+  "every setting has its default": () => {
+    const { contributes } = vscode.extensions.getExtension(ID).packageJSON;
+    const properties = [contributes.configuration].flat().flatMap((one) => Object.entries(one.properties));
+    for (const [name, { default: value }] of properties) {
+      assert.deepEqual(vscode.workspace.getConfiguration().inspect(name).defaultValue, value, name);
+    }
+  },
+
+  "a finding is a diagnostic with a quick fix": async () => {
+    const document = await opened("finding.py");
+    const [finding] = await until(() => ours(document).length && ours(document), "a diagnostic");
+    assert.equal(document.getText(finding.range).startsWith("tl.load"), true);
+    const fixes = await run("vscode.executeCodeActionProvider", document.uri, finding.range, "quickfix", 10);
+    const fix = fixes.find((one) => one.edit);
+    assert.ok(await vscode.workspace.applyEdit(fix.edit));
+    await until(() => ours(document).length === 0, "no diagnostic after the fix");
+    await run("undo");
+  },
+
+  "a kernel has a hover": async () => {
+    const document = await opened("softmax.py");
+    const asked = () => run("vscode.executeHoverProvider", document.uri, at(document, "softmax_kernel("));
+    const words = (hovers) => hovers.flatMap((one) => one.contents.map((part) => part.value ?? part)).join("\n");
+    await until(async () => /softmax_kernel.*Triton kernel/s.test(words(await asked())), "the card");
+  },
+
+  "a kernel has one lens, whose command needs no arguments": async () => {
+    const document = await opened("softmax.py");
+    const [lens, ...more] = await until(async () => (await lenses(document)).length && lenses(document), "a lens");
+    assert.deepEqual(more, []);
+    assert.match(lens.command.title, /^Optimize kernel/);
+    assert.equal(lens.command.arguments, undefined);
+    assert.ok((await vscode.commands.getCommands()).includes(lens.command.command));
+  },
+
+  // This API leaves out what does not apply; that it is shown with its reason is seen in the menu itself (../ui).
+  "the strategies that apply are refactorings": async () => {
+    const document = await opened("softmax.py");
+    const where = new vscode.Range(at(document, "softmax_kernel("), at(document, "softmax_kernel("));
+    const actions = await run("vscode.executeCodeActionProvider", document.uri, where, KIND);
+    assert.ok(actions.some(({ title }) => /^Optimize kernel: Reduce rows online/.test(title)));
+    for (const { kind, title } of actions) assert.ok(kind.value.startsWith(`${KIND}.`), title);
+  },
+
+  "a strategy that is named is applied, told and taken back": async () => {
+    const document = await opened("softmax.py");
+    const before = document.getText();
+    const about = { ...kernel(document, "softmax_kernel"), strategy: "triton.online-reduction" };
+    const step = await run("kernelwright.apply", about);
+    assert.equal(step.outcome, "kept");
+    assert.equal(step.verdict.status, "passed");
+    assert.notEqual(document.getText(), before);
+    const told = (pattern) => ours(document).some((one) => pattern.test(one.message));
+    await until(() => told(/Verified: passed \d+ checks/), "the verdict at the kernel");
+    await run("kernelwright.revert", kernel(document, "softmax_kernel"));
+    assert.equal(document.getText(), before);
+  },
+
+  "a refusal is an answer in words": async () => {
+    const document = await opened("uncalled.py");
+    const answer = await run("kernelwright.verify", { uri: document.uri.toString(), line: 0 });
+    assert.equal(answer.$, "Refusal");
+    assert.ok(answer.reason.length > 10);
+  },
+
+  "a server that was told to start anew answers": async () => {
+    const document = await opened("softmax.py");
+    await run("kernelwright.restartServer");
+    await until(async () => (await lenses(document)).length === 1, "a lens of the new server");
+  },
+};
+
+exports.run = async () => {
+  const failed = [];
+  for (const [name, test] of Object.entries(TESTS)) {
+    try {
+      await test();
+      console.log(`host: passed: ${name}`);
+    } catch (error) {
+      failed.push(name);
+      console.log(`host: failed: ${name}: ${error.message}`);
+    }
+  }
+  if (failed.length) throw new Error(`failed: ${failed.join("; ")}`);
+};

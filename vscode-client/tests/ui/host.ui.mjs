@@ -1,0 +1,31 @@
+// The suite of ../host in a window's extension host, where the whole API of VS Code is.
+import assert from "node:assert/strict";
+import path from "node:path";
+import { test } from "node:test";
+import { open } from "./editor.mjs";
+import { client } from "./prepare.mjs";
+import { PATIENCE_MS } from "./until.mjs";
+
+test("what the extension gives VS Code, asked in the extension host", async () => {
+  const said = [];
+  let ended;
+  const end = new Promise((resolve) => (ended = resolve));
+  const window = await open("softmax.py", {
+    host: {
+      development: client,
+      tests: path.join(client, "tests/host/suite.cjs"),
+      log: (words) => words.startsWith("host: ") && said.push(words.slice(6)),
+      ended: (status) => ended(status),
+    },
+  });
+  try {
+    const late = new Promise((resolve) => setTimeout(resolve, PATIENCE_MS, "no answer").unref());
+    const status = await Promise.race([end, late]);
+    const failed = said.filter((words) => !words.startsWith("passed: "));
+    assert.deepEqual(failed, []);
+    assert.equal(status, 0, said.join("\n"));
+    assert.ok(said.length >= 10, said.join("\n"));
+  } finally {
+    await window.close();
+  }
+});
