@@ -115,12 +115,14 @@ def check(text: str, left: str, folder: Path, options: dict[str, bool]) -> None:
     """`text` computes what it should in a process confined with `options`, and leaves files like `left` in its caches."""
     file = folder / "kernel.py"
     file.write_text(textwrap.dedent(text))
-    before = triton_home()
+    home = folder / "home"  # of its own: whatever else runs beside this writes into the user's
+    (home / ".triton" / "cache").mkdir(parents=True)
+    before = written(home)
     # As short as the worker's own: multiprocessing makes sockets there, whose paths may have 107 characters.
     with tempfile.TemporaryDirectory(prefix="kernelwright-", ignore_cleanup_errors=True) as scratch:
         run = subprocess.run(
             [sys.executable, "-c", textwrap.dedent(PROGRAM), scratch, str(file), json.dumps(options)],
-            env=secrets.scrubbed(os.environ),
+            env=secrets.scrubbed({**os.environ, "HOME": str(home)}),
             capture_output=True,
             text=True,
             timeout=300,
@@ -130,8 +132,8 @@ def check(text: str, left: str, folder: Path, options: dict[str, bool]) -> None:
         assert right
         assert {Measure.PRIVILEGES, Measure.ENVIRONMENT, Measure.LIMITS} <= set(held)
         assert not left or list(Path(scratch).glob(left))
-    assert triton_home() == before
+    assert written(home) == before
 
 
-def triton_home() -> dict[Path, int]:
-    return {path: path.stat().st_mtime_ns for path in Path.home().glob(".triton/*")}
+def written(home: Path) -> dict[Path, int]:
+    return {path: path.stat().st_mtime_ns for path in home.rglob("*")}
