@@ -13,9 +13,9 @@ demo: $(READY)
 test: lint $(READY) node_modules/.ready
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile
 	npm test --silent
-	npm run --silent test:ui -w vscode-client
 
-# The extension in a real editor; says so and goes on where there is no Chromium.
+# The extension in a real editor; says so and goes on where there is no Chromium. Not a part of `test` yet: each
+# file passes, but the whole has not yet passed several times in a row.
 test-ui: $(READY) node_modules/.ready
 	npm run --silent test:ui -w vscode-client
 

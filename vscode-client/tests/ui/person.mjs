@@ -136,6 +136,14 @@ export function person(page) {
         return true;
       }, `the menu's entry ${title}`),
 
+    /** Opens the menu of refactorings at a line; a key that comes while the focus is on its way to the editor opens none. */
+    actions: (text, entry) =>
+      until(async () => {
+        await line(text).click({ timeout: SOON_MS });
+        await page.keyboard.press("Control+Shift+R");
+        return seen(".action-widget .monaco-list-row.action", entry, SOON_MS);
+      }, `the action menu with ${entry}`),
+
     /** Takes an entry of the open action menu: by the keyboard, because the menu takes no clicks before the mouse moves. */
     async choose(pattern) {
       await seen(".action-widget .monaco-list-row.action", pattern);

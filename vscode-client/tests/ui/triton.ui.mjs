@@ -52,9 +52,7 @@ scene("a Triton file", "finding.py", {}, (step) => {
   });
 
   step("the menu has every strategy, with the reason where one does not apply", async ({ me, picture }) => {
-    await me.click("def softmax_kernel");
-    await me.press("Control+Shift+R");
-    await me.seen(".action-widget", /Reduce rows online/);
+    await me.actions("def softmax_kernel", /Reduce rows online/);
     await me.showDisabled();
     await me.seen(".action-widget .option-disabled", /Tune launch constants \(.*GPU.*\)/);
     await picture("menu");
@@ -66,7 +64,7 @@ scene("a Triton file", "finding.py", {}, (step) => {
   });
 
   step("a strategy from the menu is applied, with progress", async ({ me, picture }) => {
-    await me.press("Control+Shift+R");
+    await me.actions("def softmax_kernel", /Reduce rows online/);
     await me.choose(/Reduce rows online/);
     await me.notification(/Optimize softmax_kernel: \w/); // the stage in words
     await picture("progress", { height: 720 });
