@@ -206,9 +206,9 @@ class Engine:
         """A script that compares and times a kept step, the last one unless one is named, against its baseline."""
         from kernelwright.export import script_of
 
-        kept = [step for step in self.history(path, kernel) if step.outcome is Outcome.KEPT]
-        wanted = step_id or (kept[-1].id if kept else None)
-        step = next((step for step in self.history(path, kernel) if step.id == wanted), None)
+        steps = self.history(path, kernel)
+        asked = [s for s in steps if (s.id == step_id if step_id else s.outcome is Outcome.KEPT)]
+        step = asked[-1] if asked else None
         if step is None:
             said = f"has no step {step_id}" if step_id else "has no kept step"
             return Refusal(f"The journal {said} of {Path(path).name}, so there is nothing to export.")

@@ -19,7 +19,7 @@ __all__ = ["Priority", "Workers"]
 Report = Callable[[str], None]
 
 _PROBE_LIMIT = 120.0  # seconds; a GPU that was asleep takes a while
-_GPU_WAIT = 300.0  # seconds for what others do on the GPU: longer than their longest job
+_GPU_WAIT = 300.0  # seconds for what others do on the GPU
 _DEFAULT_CAPABILITY = 90  # what is compiled for without a GPU
 
 

@@ -1,7 +1,6 @@
 /**
- * Lenses that always do what they say. VS Code keeps a lens's arguments in a cache, and may go on showing the lens after it
- * has dropped them, until the next change of the text; a click then ends in "Actual command not found". A command without
- * arguments is not kept there, so each lens gets one of its own that has them built in.
+ * Lenses that always do what they say. VS Code may go on showing a lens whose arguments it no longer knows: a click then ends
+ * in "Actual command not found", again and again (seen for minutes). So each lens gets a command of its own that needs none.
  */
 import type { CodeLens, Disposable } from "vscode";
 

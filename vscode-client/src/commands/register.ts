@@ -24,15 +24,9 @@ export function commandsOf(app: App): Commands {
     "kernelwright.stop": () => stop(app),
     "kernelwright.restartServer": () => app.supervisor.restart(),
     "kernelwright.installServer": async () => app.supervisor.restart(await app.finder.make()),
-    "kernelwright.openLogs": () => openLogs(app),
+    "kernelwright.openLogs": () => app.log.show(),
     "kernelwright.openTrace": () => app.trace.show(),
   };
-}
-
-/** Asked twice: VS Code drops the wish for a channel that it has not registered yet, as when this command loads us. */
-function openLogs(app: App): void {
-  app.log.show();
-  setTimeout(() => app.log.show(true), 1000);
 }
 
 async function onKernel(app: App, command: KernelCommand, argument: unknown): Promise<unknown> {
