@@ -8,12 +8,12 @@ from benchmarks.mutants.probing import probe
 
 from kernelwright.proof.jobs import Limits
 
-# (kernel, operator, the beginning of the description, the check that must end it)
+# (kernel, operator, the beginning of the description, the check that must end it, or "one or another")
 SAMPLE = (
     ("triton_reverse_add", "dropped-mask", "dropped: mask=mask", "out-of-bounds"),
     ("triton_reverse_add", "dropped-term", "dropped: + row * n", "race"),
     ("triton_reverse_add", "in-place", "the output is written over x", "inputs-unchanged"),
-    ("triton_layer_norm", "off-by-one-bound", "bound of a comparison", "values"),
+    ("triton_layer_norm", "off-by-one-bound", "bound of a comparison", "values or nan-parity"),  # what lies behind x
     ("triton_layer_norm", "wrong-stride", "stride of axis 0", "values"),
     ("torch_router", "stale-cache", "the first result for each shape", "values"),
     ("torch_router", "wrong-axis", "another axis", "values"),
@@ -45,10 +45,13 @@ async def test_the_gate_ends_each_fault_and_passes_the_original() -> None:
     device = await trials.grade(pairs, jobs=2, limits=Limits(threads=1, seeds=2), timeout=120, told=heard.append)
     assert device.kind in ("cpu", "cuda")
     ended = {(o.kernel, o.mutant): (o.ending, o.by) for o in heard}
-    expected = {
-        (subject.name, m.id): (Ending.KILLED, row[3]) for (subject, m), row in zip(pairs[1:], SAMPLE, strict=True)
+    assert ended.pop(("torch_group_norm", "control")) == (Ending.SURVIVED, "")
+    expected = {(subject.name, m.id): row[3] for (subject, m), row in zip(pairs[1:], SAMPLE, strict=True)}
+    assert ended.keys() == expected.keys()
+    wrong = {
+        key: end for key, end in ended.items() if end[0] != Ending.KILLED or end[1] not in expected[key].split(" or ")
     }
-    assert ended == {("torch_group_norm", "control"): (Ending.SURVIVED, "")} | expected
+    assert not wrong
 
 
 async def test_the_probe_sees_what_differs_and_only_that() -> None:

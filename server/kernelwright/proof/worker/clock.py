@@ -6,11 +6,11 @@ compared with the baseline's, and the candidate cannot know which.
 
 import functools
 import gc
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import torch
 
-from kernelwright.proof.jobs import Probe, Trial
+from kernelwright.proof.jobs import Probe
 from kernelwright.proof.worker import flags, judge_clock
 from kernelwright.proof.worker.arguments import make_inputs
 from kernelwright.proof.worker.bench import Bench, Rejected, Report, Targets, targets_for
@@ -25,7 +25,8 @@ from kernelwright.proof.worker.inputs import Inputs
 from kernelwright.proof.worker.observe import Observation, named_state, observe
 from kernelwright.proof.worker.probe import cpu_name, probe
 from kernelwright.proof.worker.reference import free_bytes
-from kernelwright.proof.worker.samples import TWIN, Samples, Unsteady, joined
+from kernelwright.proof.worker.rivals import Rivals, close_all, rivals
+from kernelwright.proof.worker.samples import Samples, Unsteady, joined
 from kernelwright.proof.worker.sampling import sampled
 from kernelwright.proof.worker.statistics import timing_of
 from kernelwright.values import Check, Failure, FailureKind, Measurement, digest
@@ -33,7 +34,7 @@ from kernelwright.values import Check, Failure, FailureKind, Measurement, digest
 _GIB = 1 << 30
 
 
-def measure(bench: Bench, contender: Contender, report: Report) -> Measurement:
+def measure(bench: Bench, contender: Contender, others: Rivals, report: Report) -> Measurement:
     """Time all three texts on the performance case. Raises Rejected when the candidate cheats the clock, JobFailed.
 
     A gain that is small enough to be the luck of one process, such as where its memory came to lie, is measured once more
@@ -43,7 +44,7 @@ def measure(bench: Bench, contender: Contender, report: Report) -> Measurement:
     variation = performance(bench)
     targets, inputs = targets_for(bench, variation), make_inputs(bench, variation)
     seen = observe(targets.baseline, inputs, seed=variation.seed)
-    timed = functools.partial(_timed_where_it_fits, bench, contender, targets, inputs, seen, report)
+    timed = functools.partial(_timed_where_it_fits, bench, contender, others, targets, inputs, seen, report)
     try:
         taken = [timed(new=bench.device == "cpu")]
     except Rejected as rejected:
@@ -60,6 +61,7 @@ def measure(bench: Bench, contender: Contender, report: Report) -> Measurement:
 def _timed_where_it_fits(
     bench: Bench,
     contender: Contender,
+    others: Rivals,
     targets: Targets,
     inputs: Inputs,
     seen: Observation,
@@ -74,7 +76,7 @@ def _timed_where_it_fits(
         if not strict_enough(room, room_for(inputs.tensors())):
             break
         try:
-            return _timed(bench, contender, targets, inputs, seen, report, room, new=new)
+            return _timed(bench, contender, others, targets, inputs, seen, report, room, new=new)
         except Exception as error:
             if not lacks_memory(error):
                 raise
@@ -86,14 +88,14 @@ def _timed_where_it_fits(
 
 
 def _headroom(bench: Bench, inputs: Inputs, seen: Observation) -> Headroom:
-    trial = bench.trial
-    processes = 2 if trial.previous == trial.baseline else 3
+    processes = len(rivals(bench.trial))  # the candidate's is one more, and the second of the baseline may have to go
     return headroom(room_for(inputs.tensors()), room_for(seen.tensors()), free_bytes(inputs), processes)
 
 
 def _timed(
     bench: Bench,
     contender: Contender,
+    others: Rivals,
     targets: Targets,
     inputs: Inputs,
     seen: Observation,
@@ -103,23 +105,16 @@ def _timed(
     new: bool,
 ) -> Samples:
     """Samples of the candidate, where asked in a `new` process, beside the other texts in theirs."""
-    opened: list[Contender] = []
+    opened = others.take(twin=room.twin)
     try:
         if new:
-            contender = contender.again()
-            opened.append(contender)
-        contestants = {"candidate": contender}
-        for name, text in _others(bench.trial, twin=room.twin).items():
-            opened.append(Contender(bench, text))
-            contestants[name] = opened[-1]
+            contender = opened["candidate"] = contender.again()
+        contestants = {"candidate": contender, **opened}
         for name, one in contestants.items():
             _construct(name, one, targets)
         return sampled(bench, contestants, targets, inputs, seen, report, pools=room.pools)
     finally:
-        for one in opened:
-            one.kill()
-        for one in opened:
-            one.close()
+        close_all(opened)
 
 
 def performance(bench: Bench) -> Variation:
@@ -140,17 +135,6 @@ def conditions(bench: Bench, inputs: Inputs) -> dict[str, str]:
             **gpu_conditions(str(torch.cuda.get_device_properties(torch.cuda.current_device()).uuid)),
         }
     return {**named, "threads": str(torch.get_num_threads()), "caches": "warm"}
-
-
-def _others(trial: Trial, *, twin: bool) -> Mapping[str, str]:
-    """The texts to time beside the candidate; the previous one only where it is not the baseline.
-
-    With `twin` the baseline twice: what two processes with the same text differ by is no speedup.
-    """
-    texts = {"baseline": trial.baseline}
-    if twin:
-        texts[TWIN] = trial.baseline
-    return texts if trial.previous == trial.baseline else {**texts, "previous": trial.previous}
 
 
 def _give_back_memory(bench: Bench, contender: Contender) -> None:

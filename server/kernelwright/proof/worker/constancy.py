@@ -1,4 +1,4 @@
-"""Does an answer last, and does it come again? Further calls on other data, and once more on the first."""
+"""Does an answer last, does it come again, and is it there for the next work on the stream? Further calls on other data."""
 
 import torch
 
@@ -12,6 +12,13 @@ from kernelwright.proof.worker.judge import judge
 from kernelwright.proof.worker.observe import Observation, named_state, observe
 from kernelwright.proof.worker.tolerance import reduction_length
 from kernelwright.values import Check
+
+_REPEATED = "determinism", "two calls on the same data"  # a check, and what was done
+_IN_ORDER = (
+    "stream-order",
+    "the call does not wait for what was queued on the current stream before it, or does not make that stream wait for "
+    "its own work",
+)
 
 
 def outputs_stay(bench: Bench, contender: Contender, first: Variation, second: Variation, repetitions: int = 1) -> None:
@@ -32,8 +39,14 @@ def outputs_stay(bench: Bench, contender: Contender, first: Variation, second: V
         answer = answer or [t.clone() for t in before]  # what is returned are views, until the next request
         for other in (before, again):
             if not _same(answer, other):
-                words = _not_repeated(bench, targets, a, like, first, answer, other)
+                words = _not_repeated(bench, targets, a, like, first, answer, other, *_REPEATED)
     bench.checks.append(Check("determinism", first.described, True, words))
+    if bench.device == "cuda" and [t.shape for t in a.tensors()] == [t.shape for t in b.tensors()]:
+        late = contender.call_in_order(targets, a, b, like, case=first.described, seed=first.seed)
+        if not _same(answer, late):
+            _not_repeated(bench, targets, a, like, first, answer, late, *_IN_ORDER)
+        words = "inputs that arrived 10 ms after the launch, and a result read right behind it on the same stream"
+        bench.checks.append(Check("stream-order", first.described, True, words))
 
 
 def _not_repeated(
@@ -44,15 +57,18 @@ def _not_repeated(
     first: Variation,
     before: list[torch.Tensor],
     again: list[torch.Tensor],
+    name: str,
+    what: str,
 ) -> str:
-    """How far two calls are apart, for the verdict. Raises Rejected when the baseline repeats itself and this is far."""
+    """How far two calls are apart, for the verdict. Raises Rejected when the baseline repeats itself and this is far.
+
+    `name` is the check that this fails, `what` was done.
+    """
     itself = observe(targets.baseline, inputs, seed=first.seed)
     length = reduction_length(inputs.tensors(), named_state(targets.baseline).values(), like.tensors())
     judged = judge(None, Observation(before), Observation(again), length)
     if judged.finding is not None and _same(like.tensors(), itself.tensors()):
-        raise Rejected(
-            Check("determinism", first.described, False, f"two calls on the same data: {judged.finding.detail}")
-        )
+        raise Rejected(Check(name, first.described, False, f"{what}: {judged.finding.detail}"))
     return f"two calls on the same data and seed differ: {judged.detail if judged.errors else 'like the baseline'}"
 
 

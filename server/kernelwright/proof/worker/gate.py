@@ -5,6 +5,7 @@ The baseline and its fp64 twin run here, the candidate in a process of its own.
 
 import functools
 import time
+from collections.abc import Callable
 
 import torch
 
@@ -45,8 +46,11 @@ _LOST = (
 )
 
 
-def verify(bench: Bench, contender: Contender, report: Report) -> None:
-    """Make every variation, collecting checks. Raises Rejected, Undecidable, JobFailed."""
+def verify(bench: Bench, contender: Contender, report: Report, promising: Callable[[], None] = lambda: None) -> None:
+    """Make every variation, collecting checks; `promising` is called once the first one has passed.
+
+    Raises Rejected, Undecidable, JobFailed.
+    """
     limits = bench.trial.limits
     cap = INTERPRETER_ELEMENTS if bench.interpreted else None
     scope, planned = SCOPES[limits.effort], variations(bench.trial.workload, limits, cap)
@@ -57,6 +61,8 @@ def verify(bench: Bench, contender: Contender, report: Report) -> None:
             break
         report(f"Verifying, case {number + 1} of {len(planned)}: {variation.described}")
         examine(bench, contender, variation)
+        if number == 0:
+            promising()
     if left_out:
         bench.notes.append(f"{left_out} further cases left out after {scope.budget:.0f} s")
     report("Verifying: outputs outlive the next call")

@@ -1,11 +1,15 @@
 """Calls of the text that are looked at and not timed: one, several in a row, one with gradients, one under the profiler."""
 
+import torch
+
 from kernelwright.proof.worker import flags
 from kernelwright.proof.worker.backward import BackwardFailed, NoGradient, gradients
 from kernelwright.proof.worker.hosts.messages import (
+    CallInOrder,
     CallOften,
     Differentiate,
     Gradients,
+    InOrder,
     Look,
     Looked,
     Observe,
@@ -17,11 +21,13 @@ from kernelwright.proof.worker.hosts.messages import (
 )
 from kernelwright.proof.worker.hosts.parcels import described, put
 from kernelwright.proof.worker.hosts.room import Room, arena_of, inputs_of, settle, unpacked
-from kernelwright.proof.worker.inputs import Inputs, clone, seed_everything, tensors_in
+from kernelwright.proof.worker.inputs import Inputs, clone, moved_into, seed_everything, tensors_in
 from kernelwright.proof.worker.looking import look as look_at
 from kernelwright.proof.worker.observe import observe as observed_call
 from kernelwright.proof.worker.poison import poison_freed_blocks
 from kernelwright.values import Check
+
+_DELAY = 20_000_000  # cycles of the GPU's clock, some 10 ms: longer than any host takes to launch a call
 
 
 def observe(room: Room, request: Observe) -> Reply:
@@ -60,6 +66,23 @@ def call_often(room: Room, request: CallOften) -> Reply:
     settle(room)
     count = len(kept)
     return Often(sent[:count], sent[count : 2 * count], sent[2 * count :])
+
+
+def call_in_order(room: Room, request: CallInOrder) -> Reply:
+    """A call that does not wait for the stream computes on the other data.
+
+    It is made there once before, so that nothing is left to be set up, which may wait for the device.
+    """
+    target, inputs, given = room.targets[request.key], inputs_of(room, request.inputs), inputs_of(room, request.other)
+    target(*given.args, **given.kwargs)
+    settle(room)
+    torch.cuda._sleep(_DELAY)
+    moved_into(given, inputs)
+    seed_everything(request.seed)
+    output = target(*given.args, **given.kwargs)
+    sent = put(list(tensors_in(output)), arena_of(room))  # on the same stream, without waiting for the device
+    settle(room)
+    return InOrder(sent)
 
 
 def differentiate(room: Room, request: Differentiate) -> Reply:

@@ -16,12 +16,14 @@ from kernelwright.proof.worker.compare import same_bits
 from kernelwright.proof.worker.failed import JobFailed
 from kernelwright.proof.worker.hosts.messages import (
     Arm,
+    CallInOrder,
     CallOften,
     Construct,
     Differentiate,
     Done,
     Fire,
     Gradients,
+    InOrder,
     Load,
     Loaded,
     Look,
@@ -168,6 +170,15 @@ class Contender:
         often = self._ask(CallOften(targets.number, one, two, times, case, seed), Often)
         read = self._host.read
         return read(often.before), read(often.after), read(often.again)
+
+    def call_in_order(
+        self, targets: Targets, inputs: Inputs, other: Inputs, like: Observation, *, case: str, seed: int
+    ) -> list[torch.Tensor]:
+        """The tensors of an output as work behind the call finds them, on inputs that come late where `other` were before."""
+        self.construct(targets)
+        trees = ((inputs.args, inputs.kwargs), (other.args, other.kwargs))
+        one, two = self._host.pack(*trees, room=room_for(like.tensors()))
+        return self._host.read(self._ask(CallInOrder(targets.number, one, two, case, seed), InOrder).output)
 
     def gradients(
         self,

@@ -20,6 +20,7 @@ from kernelwright.proof.worker.hosts import calls, channel, sample
 from kernelwright.proof.worker.hosts.arena import open_arena
 from kernelwright.proof.worker.hosts.messages import (
     Arm,
+    CallInOrder,
     CallOften,
     Construct,
     Differentiate,
@@ -39,7 +40,7 @@ from kernelwright.proof.worker.hosts.messages import (
     UseArena,
 )
 from kernelwright.proof.worker.hosts.parcels import DoesNotFit
-from kernelwright.proof.worker.hosts.room import Room, inputs_of, settle, unpacked
+from kernelwright.proof.worker.hosts.room import Room, inputs_of, unpacked
 from kernelwright.proof.worker.observe import named_state
 from kernelwright.proof.worker.pair import Mismatch, take_parameters, target_of
 from kernelwright.proof.worker.sandbox import fence
@@ -107,6 +108,8 @@ def _answer(room: Room, request: Request, descriptor: int | None) -> Reply:
             return calls.observe(room, request)
         case CallOften():
             return calls.call_often(room, request)
+        case CallInOrder():
+            return calls.call_in_order(room, request)
         case Differentiate():
             return calls.differentiate(room, request)
         case Arm():
@@ -132,7 +135,7 @@ def _load(room: Room, request: Load) -> Reply:
     room.module = load_candidate(request.path, request.text)
     changed = flags.differences(request.settings, flags.read())
     flags.write(request.settings)
-    settle(room)  # makes the CUDA context, while the judge does other work
+    sample.limber_up(room)  # while the judge does other work
     return Loaded(confinement, tuple(changed))
 
 

@@ -92,6 +92,20 @@ class CallOften:
 
 
 @dataclass(frozen=True)
+class CallInOrder:
+    """One call on `inputs`, which a GPU's current stream brings late into memory that held `other` data before.
+
+    Answered by InOrder, or Refused.
+    """
+
+    key: int
+    inputs: Parcel
+    other: Parcel
+    case: str
+    seed: int
+
+
+@dataclass(frozen=True)
 class Differentiate:
     """One call with gradients, back from `cotangents` (by index of output tensor) to inputs that require grad and `parameters`.
 
@@ -139,7 +153,20 @@ class Look:
     interpreted: bool
 
 
-Request = Load | UseArena | GiveBack | Construct | SetState | Observe | CallOften | Differentiate | Arm | Fire | Look
+Request = (
+    Load
+    | UseArena
+    | GiveBack
+    | Construct
+    | SetState
+    | Observe
+    | CallOften
+    | CallInOrder
+    | Differentiate
+    | Arm
+    | Fire
+    | Look
+)
 
 
 @dataclass(frozen=True)
@@ -165,7 +192,7 @@ class Returned:
 
 @dataclass(frozen=True)
 class Observed:
-    """What a call left behind. `late` tells that the output changed after the call had returned and the device was idle."""
+    """What a call left behind."""
 
     output: Returned
     inputs_after: tuple[Sent, ...] = ()
@@ -182,6 +209,13 @@ class Often:
     before: tuple[Sent, ...]
     after: tuple[Sent, ...]
     again: tuple[Sent, ...]
+
+
+@dataclass(frozen=True)
+class InOrder:
+    """The tensors of the output as the next work on the same stream finds them."""
+
+    output: tuple[Sent, ...]
 
 
 @dataclass(frozen=True)
@@ -234,4 +268,4 @@ class TooSmall:
     needed: int
 
 
-Reply = Loaded | Done | Observed | Often | Gradients | Sampled | Looked | Refused | Failed | TooSmall
+Reply = Loaded | Done | Observed | Often | InOrder | Gradients | Sampled | Looked | Refused | Failed | TooSmall

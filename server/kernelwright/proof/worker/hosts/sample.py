@@ -9,10 +9,19 @@ from kernelwright.proof.worker import flags
 from kernelwright.proof.worker.hosts.messages import Arm, Done, Observed, Reply, Returned, Sampled
 from kernelwright.proof.worker.hosts.parcels import described, put
 from kernelwright.proof.worker.hosts.room import Armed, Room, arena_of, inputs_of, settle
-from kernelwright.proof.worker.inputs import Inputs, clone, seed_everything
+from kernelwright.proof.worker.inputs import Inputs, clone, moved_into, seed_everything
 from kernelwright.proof.worker.timing import Contestant, clock_for, one_sample
 
 _SHORT_MS = 1.0
+
+
+def limber_up(room: Room) -> None:
+    """Make the CUDA context and what a sample needs of torch's own, whose code is loaded when it is first used."""
+    if room.device == "cuda":
+        room.clock = clock_for(room.device)
+        one_sample(Contestant(lambda: None), 1, room.clock)
+        seed_everything(0)
+        settle(room)
 
 
 def arm(room: Room, request: Arm) -> Reply:
@@ -27,7 +36,7 @@ def arm(room: Room, request: Arm) -> Reply:
         room.armed = None  # large inputs are not held twice
     inputs = inputs_of(room, request.inputs)
     if request.reuse and room.armed is not None:
-        inputs = _moved_into(room.armed.copies[-1], inputs)
+        inputs = moved_into(room.armed.copies[-1], inputs)
     # Nothing has run here while the others were timed: a short call would be timed on cold code.
     short = room.last_ms < _SHORT_MS and room.armed is not None and not request.reuse
     before = room.armed.copies[0] if short else None
@@ -58,13 +67,6 @@ def fire(room: Room) -> Reply:
     if room.armed.batch == len(copies):
         room.last_ms = ms
     return Sampled(ms, residual, _left(room, copies[(room.armed.batch - 1) % len(copies)]))
-
-
-def _moved_into(old: Inputs, new: Inputs) -> Inputs:
-    """The old tensors with the new contents: neither address, shape nor version tells a cache that they changed."""
-    for tensor, value in zip(old.tensors(), new.tensors(), strict=True):
-        tensor.data.copy_(value)
-    return old
 
 
 def _left(room: Room, given: Inputs) -> Observed:
