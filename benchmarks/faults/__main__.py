@@ -1,9 +1,9 @@
-"""Injects faults into a warm server: `python -m benchmarks.faults [--count N] [--seed N] [--only WORDS] [--out FILE]`.
+"""Injects faults into warm servers: `python -m benchmarks.faults [--count N] [--jobs N] [--seed N] [--out FILE]`.
 
-One after the other, in an order drawn from the seed; kinds that cost the server no worker are drawn more often. After each
-the next requests must be answered rightly within 5 s, every acknowledged entry of the journal be on disk, and no process,
-shared memory, temporary file or descriptor be left. Kinds that need a GPU, or a file system of their own, run where these
-are. The table is printed last.
+One after the other, with --jobs into several servers at a time, in an order drawn from the seed; kinds that cost the
+server no worker are drawn more often. After each the next requests must be answered rightly within 5 s, every
+acknowledged entry of the journal be on disk, and no process, shared memory, temporary file or descriptor be left. Kinds
+that need a GPU, or a file system of their own, run where these are. The table is printed last.
 """
 
 import argparse
@@ -23,7 +23,7 @@ from random import Random
 ROOT = Path(__file__).parents[2]
 sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "server")]
 
-from benchmarks.faults import report  # noqa: E402
+from benchmarks.faults import report, shares  # noqa: E402
 from benchmarks.faults.house import House, can_mount, make  # noqa: E402
 from benchmarks.faults.kinds import Kind, kinds  # noqa: E402
 from benchmarks.faults.rounds import Outcome, play, refusal_of  # noqa: E402
@@ -33,13 +33,19 @@ _EVERY = 25  # rounds after which the result is written
 
 def main() -> int:
     options = _options()
-    os.nice(options.nice)
     mounts = can_mount()
+    if options.jobs > 1 and not mounts:
+        print("Servers beside each other need file systems of their own, which cannot be had here: use --jobs 1.")
+        return 2
     here = {"", *(["mount"] if mounts else [])}
     asked = [kind for kind in kinds() if all(word in f"{kind.group} {kind.name}" for word in options.only)]
     if not asked:
         print("No kind of fault has this in its name.", file=sys.stderr)
         return 2
+    if options.jobs > 1:
+        device, outcomes, not_run = asyncio.run(shares.run(options))
+        return _told(options, device, outcomes, not_run)
+    os.nice(options.nice)
     return asyncio.run(_run(options, asked, here, mounts))
 
 
@@ -52,25 +58,33 @@ async def _run(options: argparse.Namespace, asked: list[Kind], here: set[str], m
         if device.get("is_gpu"):
             here.add("gpu")
         not_run = [kind.name for kind in asked if kind.needs not in here]
+        told = shares.Told(options.told)
+        told.begin(device, not_run)
         for number, kind in enumerate(_drawn(asked, here, options), 1):
             if options.seconds and time.monotonic() - began > options.seconds:
                 break
             outcome = await play(house, kind, Random(f"{options.seed} {number}"), refusal)
             outcomes.append(outcome)
+            told.outcome(outcome)
             _tell(number, options.count, outcome)
             if any(p.startswith(("next", "the fault", "left")) for p in outcome.problems):
                 await _renew(house)
             await house.warm()
             if options.out and number % _EVERY == 0:
                 _write(options, device, outcomes, not_run)
-        if options.out:
-            _write(options, device, outcomes, not_run)
     finally:
         with contextlib.suppress(Exception):
             await asyncio.wait_for(house.stop(), 10.0)
         house.close()
+    return _told(options, device, outcomes, not_run)
+
+
+def _told(options: argparse.Namespace, device: dict[str, object], outcomes: list[Outcome], not_run: list[str]) -> int:
+    """Write and print the whole; the exit code."""
+    if options.out:
+        _write(options, device, outcomes, not_run)
     print(report.table(outcomes, not_run))
-    return 1 if any(outcome.problems for outcome in outcomes) else 0
+    return 0 if outcomes and not any(outcome.problems for outcome in outcomes) else 1
 
 
 def _drawn(asked: list[Kind], here: set[str], options: argparse.Namespace) -> list[Kind]:
@@ -132,9 +146,15 @@ def _result(
         "date": datetime.now(UTC).date().isoformat(),
         "device": device,
         "processor": {"system": platform.platform(), "python": platform.python_version(), "cpus": os.cpu_count()},
-        "versions": {name: importlib.metadata.version(name) for name in ("kernelwright", "torch", "triton", "pygls")},
+        "versions": {name: _version(name) for name in ("kernelwright", "torch", "triton", "pygls")},
         "commit": options.commit or _commit(),
-        "settings": {"count": options.count, "seed": options.seed, "limit_s": 5.0, "only": options.only},
+        "settings": {
+            "count": options.count,
+            "seed": options.seed,
+            "servers": options.jobs,
+            "limit_s": 5.0,
+            "only": options.only,
+        },
         "all": report.summary(outcomes),
         "groups": {name: report.summary(found) for name, found in groups.items()},
         "kinds": {name: [len(found), sum(not o.problems for o in found)] for name, found in sorted(by_kind.items())},
@@ -152,6 +172,12 @@ def _result(
     }
 
 
+def _version(name: str) -> str:
+    with contextlib.suppress(importlib.metadata.PackageNotFoundError):
+        return importlib.metadata.version(name)
+    return "not installed"
+
+
 def _commit() -> str:
     done = subprocess.run(["git", "-C", str(ROOT), "rev-parse", "HEAD"], capture_output=True, text=True, check=False)
     return done.stdout.strip()
@@ -162,7 +188,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--count", type=int, default=1000, help="how many faults")
     parser.add_argument("--seed", type=int, default=0, help="of their order and of all that is random in them")
     parser.add_argument(
-        "--jobs", type=int, default=1, choices=[1], help="servers at a time: one, which sees all faults"
+        "--jobs", type=int, default=1, help="servers at a time, each of which gets a share of the faults"
     )
     parser.add_argument("--only", nargs="*", default=[], help="words that the kinds' groups and names must have")
     parser.add_argument("--limit", type=float, default=10.0, help="seconds that the server gives a job")
@@ -170,6 +196,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--seconds", type=float, default=0.0, help="inject no fault after so many; 0: no end")
     parser.add_argument("--nice", type=int, default=5, help="how much other programs go first")
     parser.add_argument("--commit", default="", help="what was tested, where this is no checkout")
+    parser.add_argument("--told", type=Path, help=argparse.SUPPRESS)  # of a share: where the whole reads the outcomes
     parser.add_argument("--out", type=Path, help="where the result goes, as JSON")
     return parser.parse_args()
 

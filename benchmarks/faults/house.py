@@ -77,7 +77,8 @@ class House:
         self.editor = Editor(client, self.workspace)
         limits = {"verifyTimeout": self.limit, "captureTimeout": self.limit}
         client.set_configuration({"threads": 1, "timingBudget": 0.05, **limits}, section="kernelwright")
-        environment = {**os.environ, MARK: self.mark, "TMPDIR": str(self.tmp), "PYTHONPATH": str(_SERVER)}
+        paths = os.pathsep.join(filter(None, [str(_SERVER), os.environ.get("PYTHONPATH")]))
+        environment = {**os.environ, MARK: self.mark, "TMPDIR": str(self.tmp), "PYTHONPATH": paths}
         log = str(self.root / "server.log")  # a pipe that nobody reads would stop the server once it is full
         script = 'exec "$0" -m kernelwright.lsp 2>>"$1"'
         await client.start_io("sh", "-c", script, sys.executable, log, cwd=str(self.workspace), env=environment)

@@ -92,6 +92,18 @@ def test_a_database_that_is_overwritten_while_it_is_closed(journal: Journal) -> 
     check_whole(journal.workspace)
 
 
+@pytest.mark.parametrize(
+    ("start", "number"), [(44, 9), (60, 0x7F010101), (60, -5)], ids=["format", "version", "negative"]
+)
+def test_a_number_of_the_header_that_nobody_writes(start: int, number: int, journal: Journal) -> None:
+    """SQLite has no code for an unknown format, and a version from nowhere is no newer Kernelwright's."""
+    journal.close()
+    with open(database(journal), "r+b") as file:
+        file.seek(start)
+        file.write(number.to_bytes(4, "big", signed=True))
+    check_whole(journal.workspace)
+
+
 def test_a_text_that_is_not_what_was_written(journal: Journal) -> None:
     journal._connection.execute("UPDATE texts SET body = zeroblob(20) WHERE hash = (SELECT text_hash FROM baselines)")
     assert journal.baseline("a.py", "softmax") == "the baseline"

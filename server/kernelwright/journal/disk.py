@@ -21,6 +21,7 @@ BUSY_SECONDS = 2.0  # that a person waits for another process's write; what take
 Write = Callable[[sqlite3.Connection], object]
 _FILES = ("", "-wal", "-shm")  # of one database in WAL mode
 _UNREADABLE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+_UNKNOWN_FORMAT = "unsupported file format"  # a header that no SQLite writes, for which there is no code of its own
 
 
 class Disk:
@@ -141,7 +142,7 @@ def in_memory(*sources: Callable[[sqlite3.Connection], object]) -> sqlite3.Conne
 
 def is_damage(error: sqlite3.Error) -> bool:
     """Whether the file does not hold what SQLite has written there. Extended codes carry the primary one in their low byte."""
-    return getattr(error, "sqlite_errorcode", -1) & 0xFF in _UNREADABLE
+    return getattr(error, "sqlite_errorcode", -1) & 0xFF in _UNREADABLE or _UNKNOWN_FORMAT in str(error)
 
 
 @contextlib.contextmanager
