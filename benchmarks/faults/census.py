@@ -9,6 +9,8 @@ from pathlib import Path
 
 from benchmarks.faults.deeds import SLEEPER
 
+from kernelwright.proof.gpu_lock import lock_folder
+
 MARK = "KERNELWRIGHT_FAULTS"  # in the server's environment, so that whatever descends from it can be told
 _CACHE = "torchinductor_"  # torch's own, one for each user, meant to stay
 _LOCK = "lock"  # by which a server's own folder is known to be in use
@@ -100,7 +102,7 @@ class Census:
             yield f"/dev/shm/{name}"
         folders = [Path(worker.folder) for worker in self.workers(living).values()]
         expected = {folder for folder in folders if folder != self.tmp}
-        expected |= {folder.parent for folder in expected}
+        expected |= {folder.parent for folder in expected} | {self.tmp / lock_folder().name}
         below = [place for folder in {folder.parent for folder in expected} for place in _list(folder)]
         found = {*_list(self.tmp), *(place for place in below if self.tmp in place.parents)} - expected
         extra = sorted(str(p.relative_to(self.tmp)) for p in found if p.name != _LOCK and not p.name.startswith(_CACHE))

@@ -168,6 +168,7 @@ class Engine:
         cancel: asyncio.Event | None = None,
     ) -> TrialResult | Nothing:
         """Verify, and when `measure` time, `text` against its baseline, on seeds counted from `first_seed`."""
+        self.workers.expect_trial()
         device = await self.device()
         if isinstance(device, Failure):
             return device

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from kernelwright.proof.client import Workers
-from kernelwright.proof.jobs import Answer, Capture, Subject
+from kernelwright.proof.jobs import Answer, Capture, Subject, Trial
 from kernelwright.values import Case, Device, Failure, FailureKind, Graph, Workload, WorkloadSource
 
 GOOD = "def f(x):\n    return x + 1\n"
@@ -145,6 +145,27 @@ async def test_cancel_answers_within_a_second_and_the_spare_takes_over() -> None
     assert cancelled < 1.3
     assert isinstance(again, Graph)
     assert "starting the worker" not in told
+
+
+async def test_no_spare_starts_beside_a_trial() -> None:
+    """Its imports would take a core from what is timed."""
+    slow = "import time\n\n\ndef f(x):\n    time.sleep(60)\n    return x + 1\n"
+    workload = Workload(WorkloadSource.LINES, "f", (Case(0, 0, "f(randn(4))"),))
+    workers, cancel = Workers(), asyncio.Event()
+    await workers.device()  # whose worker would get its spare a second later
+    trial = asyncio.create_task(
+        workers.run(Trial("/tmp/subject.py", slow, slow, slow, workload), timeout=90, cancel=cancel)
+    )
+    while len(worker_pids(workers)) < 2:
+        await asyncio.sleep(0.05)  # until the judge is there
+    await asyncio.sleep(3.0)
+    beside = len(worker_pids(workers))
+    cancel.set()
+    await trial
+    while len(worker_pids(workers)) < 2:
+        await asyncio.sleep(0.05)  # the judge is gone, the spare comes
+    await workers.close()
+    assert beside == 2
 
 
 async def test_cancelling_the_calling_task_leaves_nothing_behind() -> None:

@@ -64,6 +64,11 @@ class Workers:
         assert isinstance(answer, Device | Failure)  # the contract of Probe
         return answer
 
+    def expect_trial(self) -> None:
+        """Start the judge of a Trial that comes soon beside the first probe; later it is there, or started in its turn."""
+        if self._device is None and not self._closed:
+            self._judging.prepare()
+
     async def run(
         self,
         job: Job,
@@ -119,8 +124,8 @@ class Workers:
                 pass
         if isinstance(job, Compile):
             return await self._in_turn(self._compiling, "compile", job, timeout, report, priority)
-        if isinstance(job, Trial) and self._device is None:
-            self._judging.prepare()
+        if isinstance(job, Trial):
+            self.expect_trial()
         device = await self._probe()
         if isinstance(device, Failure):
             return device
@@ -165,10 +170,25 @@ class Workers:
             async with self._turns[role].turn(priority):
                 if device is not None and device.is_gpu:
                     station.prepare()  # while others have the GPU
-                async with _exclusive(device, report):
+                async with _exclusive(device, report), self._hushed(station):
                     return await self._ask(station, job, timeout, report, device)
         except gpu_lock.Busy:
             return endings.busy(_GPU_WAIT)
+
+    @contextlib.asynccontextmanager
+    async def _hushed(self, station: Station) -> AsyncIterator[None]:
+        """No spare of the other station starts within it: that may be timed, and imports take all of a core."""
+        others = [
+            one for one in (self._running, self._judging) if one is not station and station is not self._compiling
+        ]
+        for other in others:
+            other.hush()
+        try:
+            yield
+        finally:
+            for other in others:
+                if not self._closed:
+                    other.rest()
 
     async def _ask(
         self, station: Station, job: Job, timeout: float, report: Report, device: Device | None = None

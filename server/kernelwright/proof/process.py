@@ -25,7 +25,7 @@ _HELLO_LIMIT = 30.0  # seconds until the interpreter runs our first line
 _READY_LIMIT = 300.0  # seconds until torch is imported, from a cold network disk too
 _PONG_LIMIT = 2.0  # seconds until a worker that waits says that it takes a job
 _BODY_LIMIT = 10.0  # seconds from the start of a message to its end; a worker writes each in one go
-_TRACKERS_LIMIT = 0.5  # seconds in which trackers remove the shared memory of a family that has ended
+_TRACKERS_LIMIT = 2.0  # seconds in which trackers remove the shared memory of a family that has ended
 _WATCH = 0.2  # seconds between looks at a busy worker
 _LOG_BYTES = 64 << 10
 

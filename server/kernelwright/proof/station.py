@@ -42,9 +42,7 @@ class Station:
     async def take(self, report: Callable[[str], None]) -> WorkerProcess:
         """A process that takes jobs: the last one, the spare, or a new one. Raises StartFailed."""
         process, self._idle = self._idle, None
-        if self._spare is not None and not self._spare_began:
-            self._spare.cancel()
-            self._spare = None
+        self._call_off_spare()
         if process is not None and await self._good(process):
             self._pause_spare()
             return process
@@ -61,6 +59,15 @@ class Station:
         if self._idle is None and self._spare is None:
             self._spare_began = True
             self._spare = _unwatched(asyncio.create_task(self._start()))
+
+    def hush(self) -> None:
+        """Start no spare, and let none go on with its imports, while another station's job may be timed. See `rest`."""
+        self._call_off_spare()
+        self._pause_spare()
+
+    def rest(self) -> None:
+        """No job runs anywhere: a spare may warm up."""
+        self._warm_spare()
 
     async def give_back(self, process: WorkerProcess, healthy: bool) -> None:
         """After the job: keep a healthy process, end any other and wait for its end; warm up a spare."""
@@ -98,6 +105,11 @@ class Station:
     async def _start(self) -> WorkerProcess:
         variables = environment(self._role, self._keep)
         return await WorkerProcess.start(resolve(self._interpreter), self._role, self._cwd, variables)
+
+    def _call_off_spare(self) -> None:
+        if self._spare is not None and not self._spare_began:
+            self._spare.cancel()
+            self._spare = None
 
     def _warm_spare(self) -> None:
         if self._spare is not None and self._spare.done() and not _usable(self._spare):
