@@ -85,3 +85,14 @@ def test_what_runs_in_every_worker_is_nothing_that_is_left(before: aftermath.Bef
     torch.relu(torch.randn(64, 64) @ torch.randn(64, 64))
     torch.fx.symbolic_trace(torch.nn.Linear(2, 2))
     assert aftermath.settle(before, end_children=False) == ""
+
+
+def test_a_temporary_folder_that_is_filled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The next job would find the disk full. A few files are not worth a new process."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    (tmp_path / "old").write_bytes(bytes(20 << 20))
+    before = aftermath.note()
+    (tmp_path / "small").write_bytes(bytes(1 << 20))
+    assert aftermath.settle(before, end_children=False) == ""
+    (tmp_path / "folder").mkdir()
+    check(lambda: (tmp_path / "folder" / "filler").write_bytes(bytes(30 << 20)), "MiB of temporary files", before)

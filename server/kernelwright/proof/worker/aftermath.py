@@ -3,6 +3,7 @@
 import builtins
 import contextlib
 import gc
+import itertools
 import json
 import math
 import os
@@ -20,6 +21,8 @@ from kernelwright.proof.worker import processes
 
 _LIMITS = (resource.RLIMIT_AS, resource.RLIMIT_DATA, resource.RLIMIT_FSIZE, resource.RLIMIT_NOFILE, resource.RLIMIT_CPU)
 _MORE_FILES = 64  # open ones that libraries may keep for themselves
+_MORE_BYTES = 16 << 20  # of temporary files, likewise
+_MOST_ENTRIES = 10_000  # in the temporary folder that are looked at
 _LIBRARIES = ("kernelwright", "torch", "triton")  # whose threads, and own replacements of functions, are their business
 _COMPILERS = (b"torch/_inductor", b"torch._inductor")  # which torch.compile keeps for the next time
 
@@ -35,6 +38,7 @@ class Before:
     mask: frozenset[int]
     threads: frozenset[int]
     files: int
+    temporary: int  # bytes in the worker's own folder
     functions: Mapping[tuple[int, str], Any]
     settings: Mapping[str, Any]
     children: frozenset[int]
@@ -50,6 +54,7 @@ def note() -> Before:
         frozenset(signal.pthread_sigmask(signal.SIG_BLOCK, ())),
         frozenset(thread.ident or 0 for thread in threading.enumerate()),
         _open_files(),
+        _temporary_bytes(),
         {(id(owner), name): value for owner, name, value in _functions()},
         _settings(),
         frozenset(processes.children(os.getpid())),
@@ -126,6 +131,11 @@ def _more_files(before: Before) -> str:
     return f"it has left {more} files open" if more > _MORE_FILES else ""
 
 
+def _more_bytes(before: Before) -> str:
+    more = _temporary_bytes() - before.temporary
+    return f"it has left {more >> 20} MiB of temporary files" if more > _MORE_BYTES else ""
+
+
 def _more_children(before: Before) -> str:
     left = [pid for pid in processes.children(os.getpid()) if pid not in before.children and not _compiles(pid)]
     return f"{len(left)} of its processes still run" if left else ""
@@ -137,6 +147,7 @@ _LOOKS: tuple[Callable[[Before], str], ...] = (
     _other_streams,
     _more_threads,
     _more_files,
+    _more_bytes,
     _more_children,
 )
 
@@ -170,6 +181,17 @@ def _open_files() -> int:
         return len(os.listdir("/proc/self/fd"))
     except OSError:
         return 0
+
+
+def _temporary_bytes() -> int:
+    """What the files in this worker's folder take, as far as it is looked through; its caches are elsewhere."""
+    walked = os.walk(os.environ.get("TMPDIR", ""))  # nothing where there is no such folder
+    found = (os.path.join(folder, name) for folder, _, names in walked for name in names)
+    total = 0
+    for place in itertools.islice(found, _MOST_ENTRIES):
+        with contextlib.suppress(OSError):
+            total += os.lstat(place).st_blocks * 512
+    return total
 
 
 def _compiles(pid: int) -> bool:
