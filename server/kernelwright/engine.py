@@ -230,6 +230,10 @@ class Engine:
             if not left and baseline is not None and digest(baseline) == step.before_hash:
                 self.journal.drop_baseline(path, step.kernel)
 
+    def renamed(self, old: str, new: str) -> None:
+        """A file or a folder has another path from now on, and its history with it."""
+        self.journal.rename(old, new)
+
     def reset_baseline(self, path: str, text: str, kernel: str) -> None:
         """From now on `text` is what this kernel is judged against."""
         self.journal.set_baseline(path, kernel, text)

@@ -152,6 +152,20 @@ def test_a_database_that_another_program_holds(journal: Journal, monkeypatch: py
     check_whole(journal.workspace, ("step-98", "step-99"))
 
 
+def test_a_database_that_is_damaged_while_entries_are_in_memory(journal: Journal) -> None:
+    journal._connection.execute("PRAGMA busy_timeout = 20")
+    other = sqlite3.connect(database(journal), isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    journal.add_step("a.py", step(98), "a", "b")
+    assert not journal.persistent
+    other.close()
+    overwrite(database(journal), 0, database(journal).stat().st_size)
+    journal.add_step("a.py", step(99), "a", "b")
+    assert journal.persistent
+    assert "restored from its copy" in journal.notice
+    check_whole(journal.workspace, ("step-98", "step-99"))
+
+
 def test_a_database_that_is_removed_is_begun_anew(journal: Journal) -> None:
     for file in database(journal).parent.iterdir():
         file.unlink()

@@ -68,6 +68,28 @@ def test_baselines_are_per_file_and_kernel(journal: Journal):
     assert journal.text(digest("one")) == "one"
 
 
+def test_a_file_that_is_renamed_takes_its_history_along(journal: Journal):
+    journal.set_baseline("a.py", "softmax", "one")
+    journal.add_step("a.py", step(1), "one", "two")
+    journal.set_baseline("b.py", "softmax", "of a file that is overwritten")
+    journal.rename("a.py", "b.py")
+    assert journal.baseline("b.py", "softmax") == "one"
+    assert [s.id for s in journal.steps("b.py")] == ["step-1"]
+    assert journal.baseline("a.py", "softmax") is None
+    assert journal.steps("a.py") == ()
+
+
+def test_a_folder_that_is_renamed_takes_its_files_along(journal: Journal):
+    for path in ("old/a.py", "old/deep/a.py", "older/a.py", "old.py"):
+        journal.set_baseline(path, "softmax", path)
+    journal.rename("old", "new")
+    assert journal.baseline("new/a.py", "softmax") == "old/a.py"
+    assert journal.baseline("new/deep/a.py", "softmax") == "old/deep/a.py"
+    assert journal.baseline("older/a.py", "softmax") == "older/a.py"
+    assert journal.baseline("old.py", "softmax") == "old.py"
+    assert journal.baseline("old/a.py", "softmax") is None
+
+
 @pytest.mark.parametrize(
     "text", ["", "x = 1\r\n", "größe = '核' # \U0001f600", "\udc80 not utf-8", "x\0y", "a" * 3_000_000]
 )

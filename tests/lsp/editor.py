@@ -78,6 +78,14 @@ class Editor:
         del self.texts[uri]
         self.client.text_document_did_close(lsp.DidCloseTextDocumentParams(lsp.TextDocumentIdentifier(uri)))
 
+    def rename(self, uri: str, name: str) -> str:
+        """As editors do it: the file is closed, opened under its new name, and then told to have been renamed."""
+        text = self.texts[uri]
+        self.close(uri)
+        new = self.open(name, text)
+        self.client.workspace_did_rename_files(lsp.RenameFilesParams([lsp.FileRename(uri, new)]))
+        return new
+
     def save(self, uri: str) -> None:
         self.client.text_document_did_save(lsp.DidSaveTextDocumentParams(lsp.TextDocumentIdentifier(uri)))
 

@@ -245,6 +245,51 @@ async def test_a_file_closed_during_a_run_is_left_alone(code: Editor) -> None:
     assert not code.client.diagnostics.get(uri)
 
 
+async def test_a_file_renamed_during_a_run_is_left_alone(code: Editor) -> None:
+    uri = code.open("model.py", LINEAR_SUM)
+    about = {"uri": uri, "kernel": "Model", "strategy": "torch.reassociate"}
+    running = asyncio.create_task(code.command("kernelwright.apply", about, token="mine"))
+    await code.until(code.progress)
+    moved = code.rename(uri, "moved.py")
+    answer = await asyncio.wait_for(running, PATIENCE)
+    assert "closed meanwhile" in answer["reason"]
+    assert code.applied == []
+    again = await code.command("kernelwright.apply", {**about, "uri": moved})
+    assert again["outcome"] == "kept"
+
+
+async def test_a_file_deleted_during_a_run_is_left_alone(code: Editor) -> None:
+    uri = code.open("model.py", LINEAR_SUM)
+    about = {"uri": uri, "kernel": "Model", "strategy": "torch.reassociate"}
+    running = asyncio.create_task(code.command("kernelwright.apply", about, token="mine"))
+    await code.until(code.progress)
+    code.client.workspace_did_delete_files(lsp.DeleteFilesParams([lsp.FileDelete(uri)]))
+    answer = await asyncio.wait_for(running, PATIENCE)
+    assert "closed meanwhile" in answer["reason"]
+    assert code.applied == []
+    assert not code.client.diagnostics.get(uri)
+
+
+async def test_a_renamed_file_keeps_its_evidence_and_its_way_back(code: Editor) -> None:
+    uri = code.open("model.py", LINEAR_SUM)
+    await code.command("kernelwright.apply", {"uri": uri, "kernel": "Model", "strategy": "torch.reassociate"})
+    moved = code.rename(uri, "moved.py")
+    assert "faster than baseline" in await verified(code, moved)
+    await code.command("kernelwright.revert", {"uri": moved, "kernel": "Model"})
+    assert code.texts[moved] == LINEAR_SUM
+
+
+async def test_settings_that_change_during_a_run_hold_from_the_next_one(code: Editor) -> None:
+    uri = code.open("scaled.py", PLAIN)
+    running = asyncio.create_task(code.command("kernelwright.verify", {"uri": uri}, token="mine"))
+    await code.until(code.progress)
+    code.client.set_configuration({"threads": 1, "interpreter": "/nowhere/python"}, section="kernelwright")
+    code.client.workspace_did_change_configuration(lsp.DidChangeConfigurationParams(settings=None))
+    answer = await asyncio.wait_for(running, PATIENCE)
+    assert answer["verdict"]["status"] == "passed"
+    assert (await code.command("kernelwright.verify", {"uri": uri})).get("kind") == "no-interpreter"
+
+
 async def test_an_interpreter_that_does_not_exist(tmp_path: Path) -> None:
     editor = await start(tmp_path, interpreter="/nowhere/python")
     uri = editor.open("scaled.py", PLAIN)

@@ -136,6 +136,23 @@ class Journal:
 
         self._write(write)
 
+    def rename(self, old: str | Path, new: str | Path) -> None:
+        """What was kept for a file, or for those in a folder, is its under the new path; what was there before goes.
+
+        Steps of a file that is overwritten stay, as those of one that is deleted do.
+        """
+        before, after = self.relative(old), self.relative(new)
+        values = (after, len(before) + 1, before, before + "/", before + "0")  # "0" follows "/"
+
+        def write(connection: sqlite3.Connection) -> None:
+            for table in ("baselines", "steps"):
+                connection.execute(
+                    f"UPDATE OR REPLACE {table} SET path = ? || substr(path, ?) WHERE path = ? OR (path > ? AND path < ?)",
+                    values,
+                )
+
+        self._write(write)
+
     def recipe(self, path: str | Path, kernel: str) -> Recipe:
         kept = (step for step in self.steps(path, kernel) if step.outcome is Outcome.KEPT)
         return Recipe(kernel, tuple(step.action for step in kept))
@@ -273,22 +290,35 @@ class Journal:
         )
 
     def _return_to_disk(self, wait: float) -> None:
-        """Write what is only in memory, all or nothing, and go on with the database; where that fails, nothing changes."""
+        """Write what is only in memory, all or nothing, and go on with the database; where that fails, nothing changes.
+
+        A database that was damaged meanwhile is replaced by its copy first.
+        """
         self._last_try = time.monotonic()
         if self._disk is None:
             return
         with contextlib.suppress(OSError, sqlite3.Error, NewerSchema):
-            connection = self._disk.open(wait)
             try:
-                with transaction(connection):
-                    for write in self._unwritten:
-                        write(connection)
-            except BaseException:
-                connection.close()
-                raise
-            self._use(connection)
-            self.persistent, self._unwritten = True, []
-            self.notice = f"The journal in {self.workspace} can be written again; nothing was lost."
+                self._go_on_with(self._disk.open(wait))
+                self.notice = f"The journal in {self.workspace} can be written again; nothing was lost."
+            except sqlite3.Error as error:
+                if not is_damage(error):
+                    raise
+                connection, aside = self._disk.restored()
+                self._go_on_with(connection)
+                self.notice = restored(self.workspace, aside)
+
+    def _go_on_with(self, connection: sqlite3.Connection) -> None:
+        """Write there what is only in memory, and everything from now on. Raises sqlite3.Error, and then nothing changes."""
+        try:
+            with transaction(connection):
+                for write in self._unwritten:
+                    write(connection)
+        except BaseException:
+            connection.close()
+            raise
+        self._use(connection)
+        self.persistent, self._unwritten = True, []
 
     def _begin_anew(self) -> None:
         """The file was removed or replaced: what is in its place, or an empty one, is the journal from now on."""

@@ -18,6 +18,12 @@ from kernelwright.lsp.session import Session
 from kernelwright.lsp.sync import Sync
 
 _FILES = lsp.FileOperationRegistrationOptions([lsp.FileOperationFilter(lsp.FileOperationPattern("**/*.py"), "file")])
+_MOVES = lsp.FileOperationRegistrationOptions(
+    [
+        *_FILES.filters,
+        lsp.FileOperationFilter(lsp.FileOperationPattern("**", lsp.FileOperationPatternKind.Folder), "file"),
+    ]
+)
 _ACTIONS = lsp.CodeActionOptions(list(code_action.KINDS), resolve_provider=True)
 _LENSES = lsp.CodeLensOptions(resolve_provider=True)
 
@@ -56,7 +62,7 @@ def build() -> LanguageServer:
         (lsp.TEXT_DOCUMENT_DID_CHANGE, sync.changed, None),
         (lsp.TEXT_DOCUMENT_DID_SAVE, sync.saved, None),
         (lsp.TEXT_DOCUMENT_DID_CLOSE, sync.closed, None),
-        (lsp.WORKSPACE_DID_RENAME_FILES, sync.renamed, _FILES),
+        (lsp.WORKSPACE_DID_RENAME_FILES, sync.renamed, _MOVES),
         (lsp.WORKSPACE_DID_DELETE_FILES, sync.deleted, _FILES),
     )
     for method, handler, options in features:

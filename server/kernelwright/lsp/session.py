@@ -65,8 +65,14 @@ class Session:
             del self._results[key]
 
     def renamed(self, old: str, new: str) -> None:
-        for key in [key for key in self._results if key[0] == old]:
-            self._results[(new, key[1])] = self._results.pop(key)
+        """A file, or a folder, has moved: what is known of its kernels goes with it, in the journal too."""
+        from kernelwright.journal.opening import is_begun
+
+        for uri, kernel in [key for key in self._results if key[0] == old or key[0].startswith(f"{old}/")]:
+            self._results[(new + uri.removeprefix(old), kernel)] = self._results.pop((uri, kernel))
+        before, after = to_fs_path(old), to_fs_path(new)
+        if before and after and is_begun(self.root_of(after)) and self.root_of(before) == self.root_of(after):
+            self.engine(after).renamed(before, after)
 
     def result(self, snapshot: Snapshot, kernel: Kernel) -> tuple[Result, bool] | None:
         """What is known of a kernel, and whether it is stale: about other code than the text has now."""

@@ -36,6 +36,10 @@ class Sync:
         for file in params.files:
             self._session.renamed(file.old_uri, file.new_uri)
             diagnostics.clear(self._session, file.old_uri)
+        for snapshot in self._session.documents:
+            if any(snapshot.uri.startswith(file.new_uri) for file in params.files):
+                restoring.restore(self._session, snapshot)
+                diagnostics.publish(self._session, snapshot.uri)
 
     def deleted(self, params: lsp.DeleteFilesParams) -> None:
         for file in params.files:

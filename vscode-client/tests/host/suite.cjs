@@ -101,6 +101,33 @@ const TESTS = {
     assert.equal(document.getText(), before);
   },
 
+  "a renamed file keeps its history": async () => {
+    const folder = vscode.workspace.workspaceFolders[0].uri;
+    await vscode.workspace.fs.copy((await opened("softmax.py")).uri, vscode.Uri.joinPath(folder, "before.py"));
+    const document = await opened("before.py");
+    const original = document.getText();
+    await run("kernelwright.apply", { ...kernel(document, "softmax_kernel"), strategy: "triton.online-reduction" });
+    await document.save();
+    const move = new vscode.WorkspaceEdit();
+    move.renameFile(document.uri, vscode.Uri.joinPath(folder, "after.py"));
+    assert.ok(await vscode.workspace.applyEdit(move));
+    const moved = await opened("after.py");
+    assert.notEqual(moved.getText(), original);
+    await until(() => ours(moved).some((one) => /Verified/.test(one.message)), "the verdict under the new name");
+    await run("kernelwright.revert", kernel(moved, "softmax_kernel"));
+    assert.equal(moved.getText(), original);
+  },
+
+  "a wrong interpreter is told, and a right one is used at once": async () => {
+    const document = await opened("softmax.py");
+    const settings = () => vscode.workspace.getConfiguration("kernelwright", document.uri);
+    const verdict = () => run("kernelwright.verify", kernel(document, "softmax_kernel"));
+    await settings().update("interpreter", "/nowhere/python", vscode.ConfigurationTarget.Workspace);
+    await until(async () => (await verdict()).kind === "no-interpreter", "a failure that names the interpreter");
+    await settings().update("interpreter", undefined, vscode.ConfigurationTarget.Workspace);
+    await until(async () => (await verdict()).verdict?.status === "passed", "a verdict");
+  },
+
   "a refusal is an answer in words": async () => {
     const document = await opened("uncalled.py");
     const answer = await run("kernelwright.verify", { uri: document.uri.toString(), line: 0 });

@@ -1,6 +1,8 @@
 // PyTorch files: a step from the lens with its progress and its evidence, and a job that is cancelled.
 import assert from "node:assert/strict";
+import { processes } from "./processes.mjs";
 import { scene } from "./scene.mjs";
+import { until } from "./until.mjs";
 
 scene("a PyTorch file", "energy.py", {}, (step) => {
   // Whether a step is kept depends on measured times, and these on what else the machine does; that it ends in words does not.
@@ -33,6 +35,19 @@ scene("a PyTorch file", "energy.py", {}, (step) => {
     await me.clickLens(/Optimize kernel/, /Optimize slow/);
     await me.answer(/Optimize slow/, "Cancel");
     await me.notified(/Optimize slow/).waitFor({ state: "hidden" });
+    assert.equal(await me.changed("slow.py"), false);
+  });
+
+  step("a window that is reloaded during a run starts anew, and the run ends", async ({ me, load, workspace }) => {
+    await me.clickLens(/Optimize kernel/, /Optimize slow/);
+    const before = processes(workspace, "kernelwright");
+    assert.ok(before.length > 1, "a server and its worker");
+    await load("slow.py");
+    await me.lens(/Optimize kernel/);
+    await until(() => {
+      const living = new Set(processes(workspace, "kernelwright"));
+      return !before.some((pid) => living.has(pid));
+    }, "the end of the server before the reload, and of its worker");
     assert.equal(await me.changed("slow.py"), false);
   });
 });
