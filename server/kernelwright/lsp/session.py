@@ -68,7 +68,7 @@ class Session:
         """A file, or a folder, has moved: what is known of its kernels goes with it, in the journal too."""
         from kernelwright.journal.opening import is_begun
 
-        for uri, kernel in [key for key in self._results if key[0] == old or key[0].startswith(f"{old}/")]:
+        for uri, kernel in [key for key in self._results if is_in(key[0], old)]:
             self._results[(new + uri.removeprefix(old), kernel)] = self._results.pop((uri, kernel))
         before, after = to_fs_path(old), to_fs_path(new)
         if before and after and is_begun(self.root_of(after)) and self.root_of(before) == self.root_of(after):
@@ -182,6 +182,11 @@ class Session:
         roots = [Path(folder) for folder in (*folders, self.server.workspace.root_path) if folder]
         around = [root for root in roots if Path(path).is_relative_to(root)]
         return max(around, key=lambda root: len(root.parts), default=Path(path).parent)
+
+
+def is_in(uri: str, place: str) -> bool:
+    """Whether a file is the one at `place`, or lies in that folder."""
+    return uri == place or uri.startswith(f"{place.rstrip('/')}/")
 
 
 def _code(snapshot: Snapshot, kernel: Kernel) -> str:

@@ -4,7 +4,7 @@ from lsprotocol import types as lsp
 
 from kernelwright.lsp import diagnostics, restoring
 from kernelwright.lsp.background import Background
-from kernelwright.lsp.session import Session
+from kernelwright.lsp.session import Session, is_in
 
 
 class Sync:
@@ -37,7 +37,7 @@ class Sync:
             self._session.renamed(file.old_uri, file.new_uri)
             diagnostics.clear(self._session, file.old_uri)
         for snapshot in self._session.documents:
-            if any(snapshot.uri.startswith(file.new_uri) for file in params.files):
+            if any(is_in(snapshot.uri, file.new_uri) for file in params.files):
                 restoring.restore(self._session, snapshot)
                 diagnostics.publish(self._session, snapshot.uri)
 

@@ -116,13 +116,11 @@ class Station:
             if _started(self._spare):
                 self._end(self._spare.result())
             self._spare = None
-        if not self._wants_spare:
-            return
-        if self._spare is None:
+        if self._spare is not None and self._spare.done():
+            self._spare.result().resume()
+        elif self._spare is None and self._wants_spare:
             self._spare_began = False
             self._spare = _unwatched(asyncio.create_task(self._begin_spare()))
-        elif self._spare.done():
-            self._spare.result().resume()
 
     def _pause_spare(self) -> None:
         if self._spare is not None and _usable(self._spare):
