@@ -79,6 +79,20 @@ def test_a_file_that_is_renamed_takes_its_history_along(journal: Journal):
     assert journal.steps("a.py") == ()
 
 
+def test_what_a_renamed_file_overwrites_is_no_evidence_about_it(journal: Journal):
+    journal.set_baseline("b.py", "matmul", "of the file that is gone")
+    journal.add_step("b.py", step(2), "one", "two")
+    journal.rename("a.py", "b.py")
+    assert journal.baseline("b.py", "matmul") is None
+    assert [s.outcome for s in journal.steps("b.py")] == [Outcome.REVERTED]
+
+
+def test_a_name_that_stays_changes_nothing(journal: Journal):
+    journal.set_baseline("a.py", "softmax", "one")
+    journal.rename("a.py", "./a.py")
+    assert journal.baseline("a.py", "softmax") == "one"
+
+
 def test_a_folder_that_is_renamed_takes_its_files_along(journal: Journal):
     for path in ("old/a.py", "old/deep/a.py", "older/a.py", "old.py"):
         journal.set_baseline(path, "softmax", path)

@@ -126,28 +126,30 @@ class Journal:
         def write(connection: sqlite3.Connection) -> None:
             row = connection.execute("SELECT value FROM steps WHERE id = ?", (step_id,)).fetchone()
             step = self._step(row[0]) if row else None
-            if step is None:
-                return
-            reverted = dataclasses.replace(step, outcome=Outcome.REVERTED)
-            connection.execute(
-                "UPDATE steps SET outcome = ?, value = ? WHERE id = ?",
-                (Outcome.REVERTED.value, to_json(reverted), step_id),
-            )
+            if step is not None:
+                _set_reverted(connection, step)
 
         self._write(write)
 
     def rename(self, old: str | Path, new: str | Path) -> None:
-        """What was kept for a file, or for those in a folder, is its under the new path; what was there before goes.
+        """What was kept for a file, or for those in a folder, is its under the new path.
 
-        Steps of a file that is overwritten stay, as those of one that is deleted do.
+        A file that is overwritten has no baselines any more, and its kept Steps stay in the history as reverted.
         """
         before, after = self.relative(old), self.relative(new)
+        if before == after:
+            return
         values = (after, len(before) + 1, before, before + "/", before + "0")  # "0" follows "/"
 
         def write(connection: sqlite3.Connection) -> None:
+            connection.execute("DELETE FROM baselines WHERE path = ?", (after,))
+            kept = "SELECT value FROM steps WHERE path = ? AND outcome = ?"
+            for (value,) in connection.execute(kept, (after, Outcome.KEPT.value)).fetchall():
+                if (step := self._step(value)) is not None:
+                    _set_reverted(connection, step)
             for table in ("baselines", "steps"):
                 connection.execute(
-                    f"UPDATE OR REPLACE {table} SET path = ? || substr(path, ?) WHERE path = ? OR (path > ? AND path < ?)",
+                    f"UPDATE {table} SET path = ? || substr(path, ?) WHERE path = ? OR (path > ? AND path < ?)",
                     values,
                 )
 
@@ -349,6 +351,13 @@ def _keep(connection: sqlite3.Connection, text: str) -> str:
     hash = digest(text)
     connection.execute("INSERT OR IGNORE INTO texts (hash, body) VALUES (?, ?)", (hash, pack(text)))
     return hash
+
+
+def _set_reverted(connection: sqlite3.Connection, step: Step) -> None:
+    reverted = dataclasses.replace(step, outcome=Outcome.REVERTED)
+    connection.execute(
+        "UPDATE steps SET outcome = ?, value = ? WHERE id = ?", (Outcome.REVERTED.value, to_json(reverted), step.id)
+    )
 
 
 def _now() -> str:

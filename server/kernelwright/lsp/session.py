@@ -65,7 +65,7 @@ class Session:
             del self._results[key]
 
     def renamed(self, old: str, new: str) -> None:
-        """A file, or a folder, has moved: what is known of its kernels goes with it, in the journal too."""
+        """A file, or a folder, has moved: what is known of its kernels goes with it, within a workspace the journal's too."""
         from kernelwright.journal.opening import is_begun
 
         for uri, kernel in [key for key in self._results if is_in(key[0], old)]:

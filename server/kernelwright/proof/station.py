@@ -61,7 +61,10 @@ class Station:
             self._spare = _unwatched(asyncio.create_task(self._start()))
 
     def hush(self) -> None:
-        """Start no spare, and let none go on with its imports, while another station's job may be timed. See `rest`."""
+        """Start no spare while another station's job may be timed; one that is ready is stopped until `rest`.
+
+        One that has begun to start goes on: it is waited for where it is needed.
+        """
         self._call_off_spare()
         self._pause_spare()
 
