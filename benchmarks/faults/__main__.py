@@ -23,7 +23,7 @@ from random import Random
 ROOT = Path(__file__).parents[2]
 sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "server")]
 
-from benchmarks.faults import report, shares  # noqa: E402
+from benchmarks.faults import gpus, report, shares  # noqa: E402
 from benchmarks.faults.house import House, can_mount, make  # noqa: E402
 from benchmarks.faults.kinds import Kind, kinds  # noqa: E402
 from benchmarks.faults.rounds import Outcome, play, refusal_of  # noqa: E402
@@ -43,13 +43,13 @@ def main() -> int:
         print("No kind of fault has this in its name.", file=sys.stderr)
         return 2
     if options.jobs > 1:
-        device, outcomes, not_run = asyncio.run(shares.run(options))
-        return _told(options, device, outcomes, not_run)
+        return _told(options, asyncio.run(shares.run(options)))
     os.nice(options.nice)
     return asyncio.run(_run(options, asked, here, mounts))
 
 
 async def _run(options: argparse.Namespace, asked: list[Kind], here: set[str], mounts: bool) -> int:
+    memory = gpus.memory_used()
     house = make(mounts=mounts, limit=options.limit, patience=options.patience)
     outcomes: list[Outcome] = []
     began = time.monotonic()
@@ -71,20 +71,25 @@ async def _run(options: argparse.Namespace, asked: list[Kind], here: set[str], m
                 await _renew(house)
             await house.warm()
             if options.out and number % _EVERY == 0:
-                _write(options, device, outcomes, not_run)
+                _write(options, shares.Found(device, tuple(not_run), tuple(outcomes)))
     finally:
         with contextlib.suppress(Exception):
             await asyncio.wait_for(house.stop(), 10.0)
         house.close()
-    return _told(options, device, outcomes, not_run)
+    left = gpus.memory_left(memory) if device["is_gpu"] else None
+    told.end(left)
+    return _told(options, shares.Found(device, tuple(not_run), tuple(outcomes), () if left is None else (left,)))
 
 
-def _told(options: argparse.Namespace, device: dict[str, object], outcomes: list[Outcome], not_run: list[str]) -> int:
+def _told(options: argparse.Namespace, found: shares.Found) -> int:
     """Write and print the whole; the exit code."""
     if options.out:
-        _write(options, device, outcomes, not_run)
-    print(report.table(outcomes, not_run))
-    return 0 if outcomes and not any(outcome.problems for outcome in outcomes) else 1
+        _write(options, found)
+    print(report.table(found.outcomes, found.not_run))
+    left = [mib for mib in found.gpu_memory_left if mib > gpus.MOST_LEFT_MIB]
+    for mib in left:
+        print(f"{mib} MiB of a GPU's memory were left when its server had ended.")
+    return 0 if found.outcomes and not left and not any(outcome.problems for outcome in found.outcomes) else 1
 
 
 def _drawn(asked: list[Kind], here: set[str], options: argparse.Namespace) -> list[Kind]:
@@ -133,18 +138,17 @@ def _tell(number: int, count: int, outcome: Outcome) -> None:
     )
 
 
-def _write(options: argparse.Namespace, device: dict[str, object], outcomes: list[Outcome], not_run: list[str]) -> None:
-    options.out.write_text(json.dumps(_result(options, device, outcomes, not_run), indent=1) + "\n", encoding="utf-8")
+def _write(options: argparse.Namespace, found: shares.Found) -> None:
+    options.out.write_text(json.dumps(_result(options, found), indent=1) + "\n", encoding="utf-8")
 
 
-def _result(
-    options: argparse.Namespace, device: dict[str, object], outcomes: list[Outcome], not_run: list[str]
-) -> dict[str, object]:
+def _result(options: argparse.Namespace, found: shares.Found) -> dict[str, object]:
+    outcomes = found.outcomes
     groups, by_kind = report.grouped(outcomes, "group"), report.grouped(outcomes, "kind")
     return {
         "schema": 1,
         "date": datetime.now(UTC).date().isoformat(),
-        "device": device,
+        "device": found.device,
         "processor": {"system": platform.platform(), "python": platform.python_version(), "cpus": os.cpu_count()},
         "versions": {name: _version(name) for name in ("kernelwright", "torch", "triton", "pygls")},
         "commit": options.commit or _commit(),
@@ -152,13 +156,15 @@ def _result(
             "count": options.count,
             "seed": options.seed,
             "servers": options.jobs,
+            "gpus": options.gpus,
             "limit_s": 5.0,
             "only": options.only,
         },
         "all": report.summary(outcomes),
         "groups": {name: report.summary(found) for name, found in groups.items()},
         "kinds": {name: [len(found), sum(not o.problems for o in found)] for name, found in sorted(by_kind.items())},
-        "not_run": not_run,
+        "not_run": found.not_run,
+        "gpu_memory_left_mib": found.gpu_memory_left,
         "problems": [[o.kind, *o.problems] for o in outcomes if o.problems],
         "columns": ["kind", "answer", "fault_s", "next_s", "hover_s", "settled_s", "load"],
         "rounds": [
@@ -190,6 +196,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument(
         "--jobs", type=int, default=1, help="servers at a time, each of which gets a share of the faults"
     )
+    parser.add_argument("--gpus", type=int, default=1, help="of several servers so many have a GPU, each its own")
     parser.add_argument("--only", nargs="*", default=[], help="words that the kinds' groups and names must have")
     parser.add_argument("--limit", type=float, default=10.0, help="seconds that the server gives a job")
     parser.add_argument("--patience", type=float, default=3.0, help="seconds after which a person mostly cancels one")

@@ -6,17 +6,18 @@ import os
 import sys
 import tempfile
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from benchmarks.faults.gpus import share_of
 from benchmarks.faults.rounds import Outcome
 
 _PASSED_ON = ("limit", "patience", "seconds", "nice")  # options that each share has as the whole
 
 
 class Told:
-    """The file in which a share tells the whole what it has found: where it ran, then each outcome."""
+    """The file in which a share tells the whole what it has found: where it ran, each outcome, and what was left."""
 
     def __init__(self, file: Path | None) -> None:
         self._file = file
@@ -27,32 +28,50 @@ class Told:
     def outcome(self, outcome: Outcome) -> None:
         self._append(asdict(outcome))
 
+    def end(self, gpu_memory_left: float | None) -> None:
+        self._append({"gpu_memory_left_mib": gpu_memory_left})
+
     def _append(self, value: dict[str, Any]) -> None:
         if self._file is not None:
             with self._file.open("a", encoding="utf-8") as out:
                 out.write(json.dumps(value) + "\n")
 
 
-async def run(options: Any) -> tuple[dict[str, object], list[Outcome], list[str]]:
-    """The device, all outcomes, and the kinds that no share ran. The first share has the GPU, the others none.
+@dataclass(frozen=True)
+class Found:
+    """Where the faults were injected, with what outcome, which kinds could not be, and what was left on each GPU (MiB)."""
 
-    Two servers would wait for each other's jobs on one GPU, which is no fault.
-    """
+    device: dict[str, object]
+    not_run: tuple[str, ...]
+    outcomes: tuple[Outcome, ...]
+    gpu_memory_left: tuple[float, ...] = ()
+
+
+async def run(options: Any) -> Found:
+    """What all shares have found; kinds that any of them could inject count as run."""
     with tempfile.TemporaryDirectory(prefix="faults-told-") as folder:
         files = [Path(folder) / f"{number}.jsonl" for number in range(options.jobs)]
         await asyncio.gather(*(_share(options, number, file) for number, file in enumerate(files)))
         told = [read(file) for file in files if file.exists()]
     if not told:
-        return {"is_gpu": False, "name": "none"}, [], []
-    not_run = [kind for kind in told[0][1] if all(kind in other for _, other, _ in told)]
-    return told[0][0], [outcome for _, _, outcomes in told for outcome in outcomes], not_run
+        return Found({"is_gpu": False, "name": "none"}, (), ())
+    return Found(
+        told[0].device,
+        tuple(kind for kind in told[0].not_run if all(kind in other.not_run for other in told)),
+        tuple(outcome for found in told for outcome in found.outcomes),
+        tuple(left for found in told for left in found.gpu_memory_left),
+    )
 
 
-def read(file: Path) -> tuple[dict[str, object], list[str], list[Outcome]]:
+def read(file: Path) -> Found:
     """What one share has told; a last line that was cut off is left out."""
     lines = [line for line in file.read_text(encoding="utf-8").splitlines() if line.endswith("}")]
     head, *rest = (json.loads(line) for line in lines)
-    return head["device"], head["not_run"], [Outcome(**{**one, "problems": tuple(one["problems"])}) for one in rest]
+    left = tuple(one["gpu_memory_left_mib"] for one in rest if one.get("gpu_memory_left_mib") is not None)
+    outcomes = (
+        Outcome(**{**one, "problems": tuple(one["problems"])}) for one in rest if "gpu_memory_left_mib" not in one
+    )
+    return Found(head["device"], tuple(head["not_run"]), tuple(outcomes), left)
 
 
 def count_of(count: int, jobs: int, number: int) -> int:
@@ -67,7 +86,7 @@ async def _share(options: Any, number: int, file: Path) -> None:
         arguments += [f"--{name}", str(getattr(options, name))]
     if options.only:
         arguments += ["--only", *options.only]
-    environment = {**os.environ, **({"CUDA_VISIBLE_DEVICES": ""} if number else {})}
+    environment = {**os.environ, "CUDA_VISIBLE_DEVICES": share_of(number, options.gpus)}
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "benchmarks.faults", *arguments, stdout=asyncio.subprocess.PIPE, env=environment
     )

@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-from benchmarks.faults import shares
+import pytest
+from benchmarks.faults import gpus, shares
 from benchmarks.faults.rounds import Outcome
 from hypothesis import given
 from hypothesis import strategies as st
@@ -24,6 +25,15 @@ def test_what_was_told_is_read_back_without_a_line_that_was_cut_off(tmp_path: Pa
     told.begin({"is_gpu": False, "name": "a CPU"}, ["needs-a-gpu"])
     told.outcome(HELD)
     told.outcome(LOST)
+    told.end(None)
     with file.open("a") as out:
         out.write('{"group": "kill", "ki')
-    assert shares.read(file) == ({"is_gpu": False, "name": "a CPU"}, ["needs-a-gpu"], [HELD, LOST])
+    assert shares.read(file) == shares.Found({"is_gpu": False, "name": "a CPU"}, ("needs-a-gpu",), (HELD, LOST))
+
+
+def test_each_of_the_first_shares_has_a_gpu_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "4,GPU-5f")
+    assert [gpus.share_of(number, 3) for number in range(4)] == ["4", "GPU-5f", "", ""]
+    assert [gpus.share_of(number, 1) for number in range(3)] == ["4", "", ""]
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES")
+    assert [gpus.share_of(number, 2) for number in range(3)] == ["0", "1", ""]

@@ -1,5 +1,5 @@
 // What a person does with an editor's page, and what they see there. VS Code shows spaces as no-break spaces.
-import { until } from "./until.mjs";
+import { PATIENCE_MS, until } from "./until.mjs";
 
 const plain = (text) => text.replace(/\u00a0/g, " ");
 const QUICK = ".quick-input-widget";
@@ -37,6 +37,40 @@ export function person(page) {
     await page.keyboard.press("Enter");
   };
 
+  const written = async () => {
+    const lines = await page.locator(".editor-instance .view-lines .view-line").evaluateAll((all) =>
+      all
+        .map((one) => [parseFloat(one.style.top), one.textContent])
+        .sort(([one], [other]) => one - other)
+        .map(([, text]) => text),
+    );
+    return plain(lines.join("\n"));
+  };
+
+  const actions = (text, entry) =>
+    until(async () => {
+      await line(text).click({ timeout: SOON_MS });
+      await page.keyboard.press("Control+Shift+R");
+      return seen(".action-widget .monaco-list-row.action", entry, SOON_MS);
+    }, `the action menu with ${entry}`);
+
+  const choose = async (pattern, timeout = PATIENCE_MS) => {
+    await seen(".action-widget .monaco-list-row.action", pattern, timeout);
+    const focused = page.locator(".action-widget .monaco-list-row.focused");
+    const visited = new Set();
+    for (;;) {
+      const at = await focused.getAttribute("data-index", { timeout });
+      if (pattern.test(plain(await focused.textContent({ timeout })))) break;
+      if (visited.has(at)) throw new Error(`${pattern} cannot be chosen`);
+      visited.add(at);
+      await page.keyboard.press("ArrowDown");
+      const moved = async () => (await focused.getAttribute("data-index", { timeout: SOON_MS })) !== at;
+      await until(moved, "the next entry of the menu", timeout);
+    }
+    await page.keyboard.press("Enter");
+    await page.locator(".action-widget").waitFor({ state: "hidden", timeout });
+  };
+
   const away = () => page.mouse.move(1000, 580); // where nothing reacts to it
 
   return {
@@ -46,15 +80,7 @@ export function person(page) {
     pick,
 
     /** The lines that are shown, from top to bottom. */
-    text: async () => {
-      const lines = await page.locator(".editor-instance .view-lines .view-line").evaluateAll((all) =>
-        all
-          .map((one) => [parseFloat(one.style.top), one.textContent])
-          .sort(([one], [other]) => one - other)
-          .map(([, text]) => text),
-      );
-      return plain(lines.join("\n"));
-    },
+    text: written,
 
     /** Whether the file differs from what is saved; nothing here saves unasked. */
     changed: async (name) => (await page.locator(`.tab.dirty[data-resource-name="${name}"]`).count()) > 0,
@@ -137,29 +163,27 @@ export function person(page) {
       }, `the menu's entry ${title}`),
 
     /** Opens the menu of refactorings at a line; a key that comes while the focus is on its way to the editor opens none. */
-    actions: (text, entry) =>
-      until(async () => {
-        await line(text).click({ timeout: SOON_MS });
-        await page.keyboard.press("Control+Shift+R");
-        return seen(".action-widget .monaco-list-row.action", entry, SOON_MS);
-      }, `the action menu with ${entry}`),
+    actions,
 
     /** Takes an entry of the open action menu: by the keyboard, because the menu takes no clicks before the mouse moves. */
-    async choose(pattern) {
-      await seen(".action-widget .monaco-list-row.action", pattern);
-      const focused = page.locator(".action-widget .monaco-list-row.focused");
-      const visited = new Set();
-      for (;;) {
-        const at = await focused.getAttribute("data-index");
-        if (pattern.test(plain(await focused.textContent()))) break;
-        if (visited.has(at)) throw new Error(`${pattern} cannot be chosen`);
-        visited.add(at);
-        await page.keyboard.press("ArrowDown");
-        await until(async () => (await focused.getAttribute("data-index")) !== at, "the next entry of the menu");
-      }
-      await page.keyboard.press("Enter");
-      await page.locator(".action-widget").waitFor({ state: "hidden" });
-    },
+    choose,
+
+    /**
+     * Takes an entry of a line's menu of refactorings. The menu closes when the focus moves, and a key that comes then goes
+     * to the text; so the key is taken back and the menu opened again until `shown`, what comes of the entry, is there.
+     */
+    refactor: (text, entry, shown) =>
+      until(async () => {
+        const before = await written();
+        await actions(text, entry);
+        await choose(entry, SOON_MS);
+        try {
+          return await shown(SOON_MS);
+        } catch (error) {
+          if ((await written()) !== before) await page.keyboard.press("Control+z");
+          throw error;
+        }
+      }, `what comes of ${entry}`),
 
     /** Opens the action menu's other half: what does not apply, each with its reason. */
     async showDisabled() {

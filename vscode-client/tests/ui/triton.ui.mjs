@@ -64,9 +64,8 @@ scene("a Triton file", "finding.py", {}, (step) => {
   });
 
   step("a strategy from the menu is applied, with progress", async ({ me, picture }) => {
-    await me.actions("def softmax_kernel", /Reduce rows online/);
-    await me.choose(/Reduce rows online/);
-    await me.notification(/Optimize softmax_kernel: \w/); // the stage in words
+    const stage = /Optimize softmax_kernel: \w/; // in words
+    await me.refactor("def softmax_kernel", /Reduce rows online/, (soon) => me.notification(stage, soon));
     await picture("progress", { height: 720 });
     await me.seen(".view-line", ONLINE);
   });
