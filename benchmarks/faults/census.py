@@ -18,6 +18,7 @@ _SETTLED = 10.0  # seconds after which a process is taken to have become what it
 _strangers: set[str] = set()  # numbers of processes that were looked at and are not ours
 _SHM = Path("/dev/shm")
 _GROWTH = 12  # descriptors that a process's libraries may open for themselves while it lives
+_DRIVER = "/dev/nvidia"  # what the GPU's driver has open from the first call on, which nobody can close
 _WORKERS = {"run": 2, "judge": 2, "compile": 1}  # at most: one at work and its spare
 
 
@@ -114,7 +115,7 @@ class Census:
         if grown > 0:
             yield f"{grown} descriptors of the server"
         for worker in self.workers(living).values():
-            open_ = descriptors(worker.pid)
+            open_ = [target for target in descriptors(worker.pid) if not target.startswith(_DRIVER)]
             more = len(open_) - self._first.setdefault(worker.pid, len(open_))
             if more > _GROWTH:
                 yield f"{more} descriptors of the {worker.role} worker"

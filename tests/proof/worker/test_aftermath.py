@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -12,6 +13,15 @@ import pytest
 import torch
 
 from kernelwright.proof.worker import aftermath, processes
+
+SHARED = """
+from multiprocessing import shared_memory
+from kernelwright.proof.worker import aftermath
+before = aftermath.note()
+kept = shared_memory.SharedMemory(create=True, size=64)
+print(kept.name)
+print(aftermath.settle(before, end_children=True))
+"""
 
 
 @pytest.fixture
@@ -72,6 +82,19 @@ def test_a_process_of_a_judge_is_ended(before: aftermath.Before) -> None:
     child = subprocess.Popen(["sleep", "300"], start_new_session=True)
     assert aftermath.settle(before, end_children=True) == ""
     assert child.pid not in processes.children(os.getpid())
+
+
+def test_shared_memory_of_a_judge_is_left_to_its_tracker(tmp_path: Path) -> None:
+    """Killed, the tracker would leave it for good; so the judge is not used again, and the tracker outlives it."""
+    program = tmp_path / "judge.py"
+    program.write_text(SHARED)
+    ended = subprocess.run([sys.executable, program], capture_output=True, text=True, check=True)
+    name, left = ended.stdout.splitlines()
+    assert left == "1 of its processes still run"
+    deadline = time.monotonic() + 10.0
+    while Path("/dev/shm", name).exists():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
 
 
 def test_many_open_files(before: aftermath.Before) -> None:

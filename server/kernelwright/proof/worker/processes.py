@@ -87,17 +87,18 @@ def is_tracker(pid: int) -> bool:
 def end_children(keep: Collection[int]) -> int:
     """Kill and bury all children of this process but `keep`, and all that descends from them. How many children it were.
 
-    Trackers of shared memory come last, after a moment for their work.
+    Trackers of shared memory are waited for a moment. One that goes on then has memory of this process itself to remove,
+    which it can only once this process has ended: it is left.
     """
     own, ended = os.getpid(), 0
     deadline = time.monotonic() + _TRACKERS_LIMIT
     for _ in range(_PASSES):
         table = processes()
         mine = [p for p in table.values() if p.parent == own and p.pid not in keep]
-        if not mine:
-            break
         doomed = {p.pid for p in mine} | descendants([p.pid for p in mine], table)
-        trackers = {pid for pid in doomed if is_tracker(pid)} if time.monotonic() < deadline else set()
+        trackers = {pid for pid in doomed if is_tracker(pid)}
+        if not doomed or (trackers == doomed and time.monotonic() > deadline):
+            break
         signal_all(doomed - trackers)
         for process in mine:
             with contextlib.suppress(ChildProcessError):
