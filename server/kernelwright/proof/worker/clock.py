@@ -131,7 +131,6 @@ def conditions(bench: Bench, inputs: Inputs) -> dict[str, str]:
             **named,
             **flags.described(),
             "L2": "flushed before each sample, persisting lines too",
-            "launches": "hidden behind the flush",
             **gpu_conditions(str(torch.cuda.get_device_properties(torch.cuda.current_device()).uuid)),
         }
     return {**named, "threads": str(torch.get_num_threads()), "caches": "warm"}

@@ -16,7 +16,7 @@ from kernelwright.proof.worker.hosts.contender import Contender
 from kernelwright.proof.worker.inputs import Inputs
 from kernelwright.proof.worker.observe import Observation
 from kernelwright.proof.worker.samples import TWIN, Drift, Samples, Unsteady
-from kernelwright.proof.worker.series import Series, set_batches
+from kernelwright.proof.worker.series import Series, launches, set_batches, set_flushes
 from kernelwright.proof.worker.timing import FEWEST, MOST
 
 _STEADY, _USABLE = 1.02, 3.0  # baseline against baseline: measured again beyond the one, refused beyond the other
@@ -44,6 +44,7 @@ def sampled(
     for one in series.values():
         one.warm_up()
     set_batches(series.values(), bench.device)
+    set_flushes(series.values())
     cost = sum(one.cost() for one in series.values())
     for _ in range(2):
         _rounds(bench, series, auditor, cost, report)
@@ -69,6 +70,7 @@ def sampled(
             "processes": f"one for each text; the baseline {'in two' if TWIN in series else 'twice'}, "
             f"{drift.factor - 1:.1%} apart",
             "data": auditor.described,
+            **({"launches": launches(series)} if bench.device == "cuda" else {}),
         },
     )
 

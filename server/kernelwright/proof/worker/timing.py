@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -18,15 +18,15 @@ from kernelwright.proof.worker.inputs import Inputs
 # Taken before any user code runs: a file that replaces them later does not change what is measured.
 _now = time.perf_counter_ns
 _Event = torch.cuda.Event
-_record, _wait, _elapsed = _Event.record, _Event.synchronize, _Event.elapsed_time
+_record, _wait, _elapsed, _reached = _Event.record, _Event.synchronize, _Event.elapsed_time, _Event.query
 _device_wait = torch.cuda.synchronize
 
 FEWEST, MOST = 20, 400
 SHORTEST_SAMPLE = 50e-6  # seconds; shorter calls are batched on the CPU, where one reading of the clock costs 50 ns
 _FLUSH_AT_LEAST = 128 << 20
-_FLUSHES = (
-    4  # keep the GPU busy for some 0.2 ms while the call is launched, so that launch latency is not what is timed
-)
+# Writes over L2 before a call, which keep the GPU busy for some 0.2 ms while the call is launched, so that launch latency is
+# not what is timed; where launching takes longer, as on a busy machine, for some 0.8 ms.
+FLUSHES, MORE_FLUSHES = 4, 16
 
 
 @dataclass(frozen=True)
@@ -39,14 +39,26 @@ class Contestant:
 
 @dataclass(frozen=True)
 class Clock:
-    """How one sample is taken on a device: on CUDA after `flush`, a buffer larger than L2, has been written."""
+    """How one sample is taken on a device: on CUDA after `flush`, a buffer larger than L2, was written `flushes` times."""
 
     device: str
     flush: torch.Tensor | None = None
+    flushes: int = FLUSHES
 
     @property
     def cuda(self) -> bool:
         return self.device == "cuda"
+
+
+class Sample(NamedTuple):
+    """Milliseconds per call, and for how long the device was busy after the end of the sample.
+
+    `hidden`: the whole call was launched before the device came to it. Always so on the CPU.
+    """
+
+    ms: float
+    residual_ms: float
+    hidden: bool
 
 
 def clock_for(device: str) -> Clock:
@@ -89,7 +101,7 @@ def interleaved(
                 break  # the machine is busy with other work: the estimate of the cost was too low
             shuffle(order)
             for name in order:
-                samples[name].append(one_sample(contestants[name], batches[name], clock)[0])
+                samples[name].append(one_sample(contestants[name], batches[name], clock).ms)
             if between is not None and _now() - told > 500_000_000:
                 told = _now()
                 between(f"Measuring, round {number + 1} of {rounds}")
@@ -150,11 +162,8 @@ def _once(contestant: Contestant, clock: Clock) -> None:
         _device_wait()
 
 
-def one_sample(contestant: Contestant, batch: int, clock: Clock) -> tuple[float, float]:
-    """(milliseconds per call, milliseconds for which the device was busy after the end of the sample).
-
-    On CUDA `batch` calls, each after a flush, of which the last is timed.
-    """
+def one_sample(contestant: Contestant, batch: int, clock: Clock) -> Sample:
+    """One sample of `batch` calls; on CUDA each comes after a flush, and the last is timed."""
     if contestant.prepare is not None:
         contestant.prepare()
     call = contestant.call
@@ -162,7 +171,7 @@ def one_sample(contestant: Contestant, batch: int, clock: Clock) -> tuple[float,
         begun = _now()
         for _ in range(batch):
             call()
-        return (_now() - begun) / batch / 1e6, 0.0
+        return Sample((_now() - begun) / batch / 1e6, 0.0, hidden=True)
     start, end = _Event(enable_timing=True), _Event(enable_timing=True)
     for _ in range(batch - 1):
         _flushed(clock)
@@ -171,15 +180,16 @@ def one_sample(contestant: Contestant, batch: int, clock: Clock) -> tuple[float,
     _record(start)
     call()
     _record(end)
+    hidden = not _reached(start)
     _wait(end)
     ended = _now()
     _device_wait()
-    return float(_elapsed(start, end)), (_now() - ended) / 1e6
+    return Sample(float(_elapsed(start, end)), (_now() - ended) / 1e6, hidden)
 
 
 def _flushed(clock: Clock) -> None:
     driver().cuCtxResetPersistingL2Cache()  # lines that a call asked to persist would survive the writes below
-    for _ in range(_FLUSHES):
+    for _ in range(clock.flushes):
         clock.flush.zero_()
 
 

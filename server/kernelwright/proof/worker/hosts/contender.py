@@ -46,6 +46,7 @@ from kernelwright.proof.worker.observe import Observation
 from kernelwright.proof.worker.outside import Outside
 from kernelwright.proof.worker.pair import state_of
 from kernelwright.proof.worker.subject import scratch_folder
+from kernelwright.proof.worker.timing import FLUSHES
 from kernelwright.proof.worker.work import Work
 from kernelwright.values import Check, Failure, FailureKind
 from kernelwright.values.confinement import Confinement
@@ -212,17 +213,18 @@ class Contender:
         batch: int,
         reuse: bool = False,
         copies: int = 0,
+        flushes: int = FLUSHES,
     ) -> None:
         """Give it copies of `inputs` for the next sample: in fresh memory, or in the memory of the last sample.
 
-        `like` tells how much room the answer takes; `batch`, `copies`: see messages.Arm.
+        `like` tells how much room the answer takes; `batch`, `copies`, `flushes`: see messages.Arm.
         """
         self.construct(targets)
         room = max(room_for(like.tensors()) + room_for(inputs.tensors()), self._largest_answer)
         if room > _SMALL:
             self._leave_free(2 * room)
         (parcel,) = self._host.pack((inputs.args, inputs.kwargs), room=room)
-        self._ask(Arm(targets.number, parcel, seed, batch, reuse, copies), Done)
+        self._ask(Arm(targets.number, parcel, seed, batch, flushes, reuse, copies), Done)
 
     def fire(self) -> Sampled:
         """Take the sample that was armed."""

@@ -125,13 +125,14 @@ class Arm:
     """Copy the inputs to fresh memory for one timed sample of `batch` calls. Answered by Done.
 
     With `reuse` they are copied into the memory of the last sample instead. `copies`: of the inputs, which the calls use in
-    turn; 0 for as many as there are calls.
+    turn; 0 for as many as there are calls. `flushes`: how often L2 is written over before each call.
     """
 
     key: int
     inputs: Parcel
     seed: int
     batch: int
+    flushes: int
     reuse: bool = False
     copies: int = 0
 
@@ -229,7 +230,8 @@ class Gradients:
 
 @dataclass(frozen=True)
 class Sampled:
-    """Milliseconds per call by the host's clock, and for how long the device was still busy afterwards.
+    """Milliseconds per call by the host's clock, for how long the device was still busy afterwards, and whether the call had
+    been launched before the device came to it.
 
     `left` is what the last call left behind. It lies in the arena before this reply comes, so that whatever is computed
     while it is read is seen by the judge's clock.
@@ -237,6 +239,7 @@ class Sampled:
 
     ms: float
     residual_ms: float
+    hidden: bool
     left: Observed
 
 

@@ -15,11 +15,12 @@ from kernelwright.proof.worker.timing import Clock
 
 @dataclass(frozen=True)
 class Armed:
-    """A sample to be taken: `batch` calls of the target, on the copies of its inputs in turn."""
+    """A sample to be taken: `batch` calls of the target, each after so many flushes, on the copies of its inputs in turn."""
 
     target: Any
     copies: list[Inputs]
     batch: int
+    flushes: int
 
 
 @dataclass

@@ -2,6 +2,7 @@
 
 import gc
 import itertools
+from dataclasses import replace
 
 import torch
 
@@ -43,7 +44,7 @@ def arm(room: Room, request: Arm) -> Reply:
     more = (request.copies or request.batch) - 1
     copies = [inputs] + [Inputs(clone(inputs.args), clone(inputs.kwargs)) for _ in range(more)]
     target = room.targets[request.key]
-    room.armed, room.returned = Armed(target, copies, request.batch), None
+    room.armed, room.returned = Armed(target, copies, request.batch, request.flushes), None
     if room.clock is None:
         room.clock = clock_for(room.device)
     if before is not None:
@@ -63,10 +64,11 @@ def fire(room: Room) -> Reply:
         given = next(todo)
         room.returned = target(*given.args, **given.kwargs)
 
-    ms, residual = one_sample(Contestant(call), room.armed.batch, room.clock)
+    clock = replace(room.clock, flushes=room.armed.flushes)
+    ms, residual, hidden = one_sample(Contestant(call), room.armed.batch, clock)
     if room.armed.batch == len(copies):
         room.last_ms = ms
-    return Sampled(ms, residual, _left(room, copies[(room.armed.batch - 1) % len(copies)]))
+    return Sampled(ms, residual, hidden, _left(room, copies[(room.armed.batch - 1) % len(copies)]))
 
 
 def _left(room: Room, given: Inputs) -> Observed:

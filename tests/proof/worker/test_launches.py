@@ -1,0 +1,56 @@
+"""Whether launch latency was hidden is seen, said, and where it was not, longer flushes are asked for."""
+
+from types import SimpleNamespace
+
+import pytest
+import torch
+
+from kernelwright.proof.worker.series import Series, launches, set_flushes
+from kernelwright.proof.worker.timing import FLUSHES, MORE_FLUSHES, Clock, Contestant, clock_for, one_sample
+
+
+def series(*hidden: bool) -> Series:
+    nobody = SimpleNamespace()
+    return Series(nobody, nobody, nobody, hidden=[*hidden])  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("candidate", "said"),
+    [
+        ([True] * 20, "hidden behind the flush"),
+        ([True] * 19 + [False], "hidden behind the flush"),
+        (
+            [True] * 15 + [False] * 5,
+            "not hidden behind the flush in 25% of the samples (candidate): the times include launching",
+        ),
+        (
+            [False] * 20,
+            "not hidden behind the flush in 100% of the samples (candidate): the times include launching",
+        ),
+    ],
+)
+def test_what_is_said_of_the_least_hidden(candidate: list[bool], said: str) -> None:
+    assert launches({"baseline": series(*[True] * 20), "candidate": series(*candidate)}) == said
+
+
+def test_flushes_are_longer_for_all_where_one_was_not_hidden_when_warm() -> None:
+    warm = [series(False, True), series(True, True)]
+    set_flushes(warm)
+    assert {one.flushes for one in warm} == {FLUSHES}
+    slow = [series(True, True), series(True, False)]
+    set_flushes(slow)
+    assert {one.flushes for one in slow} == {MORE_FLUSHES}
+
+
+def test_on_a_cpu_nothing_is_launched() -> None:
+    assert one_sample(Contestant(lambda: None), 3, Clock("cpu")).hidden
+
+
+@pytest.mark.gpu
+def test_a_call_of_many_launches_outlasts_the_flush_and_one_of_few_does_not() -> None:
+    x = torch.zeros(1, device="cuda")
+    clock = clock_for("cuda")
+    few, many = Contestant(lambda: x.add_(1)), Contestant(lambda: [x.add_(1) for _ in range(2000)])
+    samples = {one: [one_sample(one, 1, clock).hidden for _ in range(9)][4:] for one in (few, many)}
+    assert all(samples[few])
+    assert not any(samples[many])
