@@ -103,7 +103,7 @@ class Series:
 
 def set_flushes(series: Collection[Series]) -> None:
     """Longer ones for all where one contestant, warmed up, was still being launched when the device came to it."""
-    if not all(one.hidden[-1] for one in series):
+    if not all(all(one.hidden[-2:]) for one in series):
         for one in series:
             one.flushes = MORE_FLUSHES
 
