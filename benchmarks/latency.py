@@ -1,11 +1,11 @@
-"""Hover and code-action latency of the running server, as an editor sees it: in a small file, and right after each key
-typed into a file of 5,000 lines.
+"""Hover and code-action latency of the running server, as an editor sees it, in a small file and in one of 5,000 lines.
 
 In the small file, with kernels of both kinds, it is asked again on the same text, and each time after a kernel was
-changed and a person's pause. In the long one, where every kernel has a workload line, the clock starts with the key:
-one that mostly breaks the syntax, inside the kernel that the question is about. Each figure is the median of several
+changed and a person's pause. In the long one, where every kernel has a workload line, a key is typed inside the kernel
+that the question is about, and mostly breaks the syntax: it is asked after a person's pause, within 10 ms, and with the
+key, when the clock starts with it and what fresh findings may take is the limit. Each figure is the median of several
 rounds; beside the time on the clock stands the server's time on the processor, which other programs change less.
-Writes `results/latency.json`.
+Writes `results/latency.json`; ends with 1 beyond a limit.
 """
 
 import argparse
@@ -43,7 +43,9 @@ WORKLOADS = (
     (r"^def (launch_matmul_\d+)", r"# workload: \1(randn(512, 512), randn(512, 512))\n\g<0>"),
     (r"^class (Block_\d+)", r"# workload: \1(64)(randn(8, 16, 64))\n\g<0>"),
 )
-LIMIT = 10.0  # ms
+LIMIT, LIMIT_WITH_A_KEY = 10.0, 50.0  # ms
+WITH_A_KEY = "right after a key in 5,000 lines"
+PERSONS_PAUSE = 0.15  # seconds before a person looks at something
 PAUSE = 0.25  # seconds, in which what the server does unasked after a change to the long file comes to an end
 
 Ask = Callable[[], Awaitable[object]]
@@ -76,7 +78,7 @@ async def measure_small(editor: Editor, uri: str, runs: int) -> dict[str, Sample
         """A small change inside a kernel, and the pause that a person leaves before looking at something."""
         old, new = f"# note {next(notes)}\n", f"# note {next(later)}\n"
         editor.type(uri, old, new)
-        await asyncio.sleep(0.15)
+        await asyncio.sleep(PERSONS_PAUSE)
 
     found: dict[str, Samples] = {}
     for name, before in (("same text", nothing), ("after typing", typing)):
@@ -100,21 +102,25 @@ async def measure_long(editor: Editor, uri: str, runs: int, random_: random.Rand
         changes = [lsp.TextDocumentContentChangePartial(range=where, text=new)]
         editor.client.text_document_did_change(lsp.DidChangeTextDocumentParams(identifier, changes))
 
-    async def after(key: str, place: lsp.Position, ask: Ask) -> tuple[float, float]:
-        """From the key to the answer; the key is taken back afterwards."""
+    async def after(key: str, place: lsp.Position, ask: Ask, pause: float) -> tuple[float, float]:
+        """From the key to the answer, or with a pause from the question; the key is taken back afterwards."""
 
         async def both() -> None:
             change(lsp.Range(place, place), key)
             await ask()
 
-        took = await timed(both)
+        if pause:
+            change(lsp.Range(place, place), key)
+            await asyncio.sleep(pause)
+        took = await timed(ask if pause else both)
         end = lsp.Position(place.line + 1, 0) if key == "\n" else lsp.Position(place.line, place.character + 1)
         change(lsp.Range(place, end), "")
         await asyncio.sleep(PAUSE)
         return took
 
     found: dict[str, Samples] = {}
-    for what in ("hover", "code action"):
+    whens = (("after typing in 5,000 lines", PERSONS_PAUSE), (WITH_A_KEY, 0.0))
+    for what, (when, pause) in itertools.product(("hover", "code action"), whens):
         for _ in range(runs):
             kernel, key = random_.choice(kernels), random_.choice(KEYS)
             offset = random_.randrange(index.starts[kernel.start_line], index.starts[kernel.end_line] - 1)
@@ -127,8 +133,8 @@ async def measure_long(editor: Editor, uri: str, runs: int, random_: random.Rand
                 if what == "hover"
                 else (lambda p=action: editor.client.text_document_code_action_async(p))
             )
-            times = found.setdefault(f"{what}, right after a key in 5,000 lines", [])
-            times.append(await after(key, place, ask))
+            times = found.setdefault(f"{what}, {when}", [])
+            times.append(await after(key, place, ask, pause))
     editor.versions[uri] = next(versions_)
     return found
 
@@ -174,6 +180,10 @@ def figure(rounds: list[Samples]) -> dict[str, float]:
     }
 
 
+def limit_of(name: str) -> float:
+    return LIMIT_WITH_A_KEY if name.endswith(WITH_A_KEY) else LIMIT
+
+
 def p95(times: list[float]) -> float:
     return statistics.quantiles(times, n=20)[18]
 
@@ -192,7 +202,7 @@ def main() -> int:
         "runs": options.runs,
         "rounds": options.rounds,
         "seed": options.seed,
-        "limit_ms": LIMIT,
+        "limits_ms": {name: limit_of(name) for name in figures},
         "long_file": {"lines": text.count("\n"), "kernels": len(find_kernels(parse(text)))},
         **figures,
         "machine": machine(),
@@ -201,7 +211,7 @@ def main() -> int:
     options.out.parent.mkdir(exist_ok=True)
     options.out.write_text(json.dumps(result, indent=2) + "\n")
     print(json.dumps(result, indent=2))
-    return int(any(figure["p95_ms"] > LIMIT for figure in figures.values()))
+    return int(any(figure["p95_ms"] > limit_of(name) for name, figure in figures.items()))
 
 
 if __name__ == "__main__":

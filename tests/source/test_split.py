@@ -2,6 +2,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from kernelwright.source import split as module
 from kernelwright.source.split import split
 
 FILE = '''\
@@ -70,3 +71,40 @@ def test_every_line_of_a_file_is_in_the_piece_that_says_so(text: str) -> None:
     for piece, end in zip(pieces, begins[1:], strict=True):
         assert source[piece.start : end].rstrip() == piece.source
         assert piece.line == source.count(b"\n", 0, piece.start)
+
+
+LINES = (
+    "a = 1\n",
+    "def f(x):\n",
+    "    pass\n",
+    "@a\n",
+    "@b(\n",
+    "class C:\n",
+    "else:\n",
+    "async def g():\n",
+    "é = 2\n",
+)
+PARTS = ("(", ")", "[", "]", '"""', "'''", '"', "'", "\\\n", "# c\n", "\n", "\r\n", " ", "x")
+TOKENS = st.sampled_from((*LINES, *PARTS))
+
+
+@settings(deadline=None)
+@given(st.lists(TOKENS, max_size=60), st.lists(st.tuples(st.integers(0), st.integers(0, 12), TOKENS), max_size=8))
+def test_after_a_change_the_pieces_are_those_of_a_text_never_seen(
+    tokens: list[str], changes: list[tuple[int, int, str]]
+) -> None:
+    source = "".join(tokens).encode()
+    before = module.EMPTY
+    for at, removed, token in changes:
+        before = module.again(source, before)
+        assert before == module.again(source, module.EMPTY)
+        at %= len(source) + 1
+        source = source[:at] + token.encode() + source[at + removed :]
+    assert module.again(source, before) == module.again(source, module.EMPTY)
+
+
+def test_unchanged_pieces_are_the_same_objects() -> None:
+    text = "".join(f"def f{i}(x):\n    return x\n" for i in range(50))
+    before, after = split(text.encode()), split(text.replace("def f20(x)", "def f20(x, y").encode())
+    assert all(one is other for one, other in zip(before[:19], after[:19], strict=True))
+    assert all(one.source is other.source for one, other in zip(before[21:], after[-29:], strict=True))

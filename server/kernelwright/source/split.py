@@ -5,9 +5,10 @@ Cut from the text alone: a syntax tree of the whole file may change everywhere w
 
 import bisect
 import functools
-import itertools
 import re
 from typing import NamedTuple
+
+from kernelwright.values import unchanged
 
 # What begins something at top level. The line break in front, and not `^`, lets `re` look for it as fast as for a text.
 _BEGINS = re.compile(rb"\n(?!(?:else|elif|except|finally)\b)[@A-Za-z_\x80-\xff]")
@@ -32,52 +33,106 @@ class Piece(NamedTuple):
         return self.source.decode("utf-8", "surrogatepass")
 
 
-@functools.lru_cache(maxsize=16)
+class _Split(NamedTuple):
+    """A text as pieces. `reaches`: the offset up to which each piece follows from the text."""
+
+    source: bytes
+    pieces: tuple[Piece, ...]
+    reaches: tuple[int, ...]
+    starts: tuple[int, ...]
+
+
+EMPTY = _Split(b"", (), (), ())
+_latest = EMPTY  # only ever makes the next split quicker
+
+
 def split(source: bytes) -> tuple[Piece, ...]:
     """The top-level statements in order. What begins with a quote or bracket, or is a comment, goes to the one before.
 
-    A bracket that nothing closes ends where the next definition begins.
+    A bracket that nothing closes ends where the next definition begins. Of a text that is much like the one before, only
+    the pieces around the change are looked for; the others are the same objects.
     """
-    starts = _starts(source)
-    pieces: list[Piece] = []
-    line = counted = 0
-    for start, end in itertools.pairwise((*starts, len(source))):
-        line += source.count(b"\n", counted, start)
-        counted = start
+    global _latest
+    _latest = _known(source)
+    return _latest.pieces
+
+
+@functools.lru_cache(maxsize=16)
+def _known(source: bytes) -> _Split:
+    return again(source, _latest)
+
+
+def again(source: bytes, before: _Split) -> _Split:
+    """The pieces of a text, with those of an earlier one where nothing that they follow from has changed."""
+    ahead, behind = unchanged(before.source, source)
+    if _finished(source) != _finished(before.source):
+        ahead = behind = 0
+    delta = len(source) - len(before.source)
+    kept = next((i for i, reach in enumerate(before.reaches) if reach > ahead), len(before.pieces))
+    pieces, reaches = [*before.pieces[:kept]], [*before.reaches[:kept]]
+    start = before.starts[kept] if kept < len(before.starts) else 0
+    line = before.pieces[kept].line if kept < len(before.pieces) else 0
+    while start < len(source):
+        old = bisect.bisect_left(before.starts, start - delta)
+        if old < len(before.starts) and before.starts[old] == start - delta >= len(before.source) - behind:
+            shift = line - before.pieces[old].line
+            pieces += _moved(before.pieces[old:], delta, shift)
+            reaches += [reach + delta for reach in before.reaches[old:]] if delta else before.reaches[old:]
+            break
+        end, reach = _piece(source, start)
         pieces.append(Piece(source[start:end].rstrip(), start, line))
-    return tuple(pieces)
+        reaches.append(reach)
+        line += source.count(b"\n", start, end)
+        start = end
+    return _Split(source, tuple(pieces), tuple(reaches), tuple(piece.start for piece in pieces))
 
 
-def _starts(source: bytes) -> list[int]:
-    lines = sorted({0, *(match.start() for match in _BEGINS.finditer(b"\n" + source)), len(source)})
-    starts: list[int] = []
-    index, decorated = 0, False
-    while index < len(lines) - 1:
-        if not decorated:
-            starts.append(lines[index])
-        decorated = _DECORATOR.match(source, lines[index]) is not None
-        index = _after(source, lines, index)
-    return starts
+def _moved(pieces: tuple[Piece, ...], delta: int, lines: int) -> tuple[Piece, ...]:
+    if not delta and not lines:
+        return pieces
+    return tuple(Piece(source, start + delta, line + lines) for source, start, line in pieces)
 
 
-def _after(source: bytes, lines: list[int], index: int) -> int:
-    """Which of `lines` is the first after the statement that begins on line `index`: in no bracket or string of it."""
-    start, end, depth = lines[index], index + 1, 0
-    least, most = end, end + _MOST_JOINED
+def _piece(source: bytes, start: int) -> tuple[int, int]:
+    """Where the piece that begins at `start` ends, and how far that follows from the text."""
+    reach, decorated = start, True
+    while decorated and start < len(source):
+        decorated = _DECORATOR.match(source, start) is not None
+        start, looked = _after(source, start)
+        reach = max(reach, looked)
+    return start, reach
+
+
+def _following(source: bytes, offset: int) -> int:
+    """The first place after `offset` at which something begins at top level; the end of the text for none."""
+    found = _BEGINS.search(source, offset)
+    return found.start() + 1 if found else len(source)
+
+
+def _after(source: bytes, start: int) -> tuple[int, int]:
+    """Where the statement that begins at `start` ends, in no bracket or string of it, and up to where the text was read."""
+    end, depth, joined = _following(source, start), 0, 0
+    least = end
     while True:
-        quotes, brackets = _left_open(source[start : lines[end]])
-        continued = source.endswith(b"\\\n", 0, lines[end])
-        if quotes and _finished(source) and (closed := source.find(quotes, lines[end])) >= 0:
-            start, end, depth = closed + len(quotes), bisect.bisect_right(lines, closed), depth + brackets
-            least, most = end, end + _MOST_JOINED
+        quotes, brackets = _left_open(source[start:end])
+        continued = source.endswith(b"\\\n", 0, end)
+        if quotes and _finished(source) and (closed := source.find(quotes, end)) >= 0:
+            start, end, depth = closed + len(quotes), _following(source, closed), depth + brackets
+            least, joined = end, 0
         elif depth + brackets <= 0 and not continued:
-            return end
-        elif end == len(lines) - 1 or end >= most or _DEFINITION.match(source, lines[end]):
-            return least
+            return end, len(source) + 1 if quotes else _read(source, end)
+        elif end == len(source) or joined >= _MOST_JOINED or _DEFINITION.match(source, end):
+            return least, len(source) + 1 if quotes else _read(source, end)
         elif continued:
-            end += 1
+            end, joined = _following(source, end), joined + 1
         else:
-            start, end, depth = lines[end], end + 1, depth + brackets
+            start, end, depth, joined = end, _following(source, end), depth + brackets, joined + 1
+
+
+def _read(source: bytes, begin: int) -> int:
+    """Up to where a text was read to know that something begins there, and what: to the end of the line."""
+    end = source.find(b"\n", begin)
+    return end + 1 if end >= 0 else len(source) + 1
 
 
 @functools.lru_cache(maxsize=4)
