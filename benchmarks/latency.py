@@ -123,7 +123,8 @@ async def measure_long(editor: Editor, uri: str, runs: int, random_: random.Rand
     for what, (when, pause) in itertools.product(("hover", "code action"), whens):
         for _ in range(runs):
             kernel, key = random_.choice(kernels), random_.choice(KEYS)
-            offset = random_.randrange(index.starts[kernel.start_line], index.starts[kernel.end_line] - 1)
+            end = index.starts[kernel.end_line] if kernel.end_line < len(index.starts) else len(text)
+            offset = random_.randrange(index.starts[kernel.start_line], end - 1)
             place = index.position(offset, editor.encoding)
             name = lsp.Position(kernel.name_line + (key == "\n" and place.line < kernel.name_line), kernel.name_column)
             hover = lsp.HoverParams(document, name)

@@ -8,7 +8,7 @@ import dataclasses
 from collections.abc import AsyncIterator, Iterable
 from pathlib import Path
 
-from kernelwright.journal import Journal, open_in_memory, open_journal
+from kernelwright.journal import Journal, open_in_memory, open_when_begun
 from kernelwright.macro.policy import Offer, Policy, candidates, menu, rivals
 from kernelwright.macro.policy.expected_gain import expected_gain, tried
 from kernelwright.macro.strategies import registry
@@ -340,7 +340,7 @@ class Engine:
 
 
 def _journal_of(workspace: Path) -> Journal:
-    opened = open_journal(workspace)
+    opened = open_when_begun(workspace)
     return open_in_memory(workspace, opened.reason) if isinstance(opened, Refusal) else opened
 
 

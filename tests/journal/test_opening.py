@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from journal.steps import step
-from kernelwright.journal import open_journal
+from kernelwright.journal import open_journal, open_when_begun
 from kernelwright.journal.schema import MIGRATIONS, NewerSchema, migrate, version
 from kernelwright.values import Refusal, digest
 
@@ -172,3 +172,36 @@ def test_a_migration_that_fails_leaves_the_old_schema():
     assert connection.execute("SELECT name FROM sqlite_master WHERE name = 'extra'").fetchone() is None
     with pytest.raises(NewerSchema):
         migrate(connection, MIGRATIONS[:1])
+
+
+def test_a_workspace_in_which_nothing_was_kept_is_left_as_it_is(tmp_path: Path) -> None:
+    with open_when_begun(tmp_path) as journal:
+        assert journal.steps("a.py") == ()
+        assert not (tmp_path / ".kernelwright").exists()
+        journal.set_baseline("a.py", "k", "text")
+        assert journal.persistent
+        assert journal.notice == ""
+    with open_when_begun(tmp_path) as again:
+        assert again.persistent
+        assert again.baseline("a.py", "k") == "text"
+
+
+def test_what_another_process_begins_is_seen(tmp_path: Path) -> None:
+    with open_when_begun(tmp_path) as journal, open_journal(tmp_path) as other:
+        other.set_baseline("a.py", "k", "text")
+        assert journal.baseline("a.py", "k") == "text"
+        assert journal.persistent
+
+
+def test_a_journal_that_cannot_be_begun_says_so_with_its_first_entry(tmp_path: Path) -> None:
+    with open_when_begun(tmp_path) as journal:
+        (tmp_path / ".kernelwright").write_text("in the way")
+        journal.set_baseline("a.py", "k", "text")
+        assert not journal.persistent
+        assert journal.notice.startswith(f"The journal cannot be written to {tmp_path}")
+        assert journal.baseline("a.py", "k") == "text"
+        (tmp_path / ".kernelwright").unlink()
+        journal.set_baseline("a.py", "j", "text")
+        assert journal.persistent
+    with open_journal(tmp_path) as again:
+        assert again.baseline("a.py", "k") == "text"

@@ -26,7 +26,7 @@ async def test_a_workspace_that_cannot_be_written_is_told_of_once(tmp_path: Path
 
 async def test_a_disk_that_fills_up_is_told_of_once_and_nothing_is_lost(code: Editor) -> None:
     uri = code.open("scaled.py", PLAIN)
-    assert await code.command("kernelwright.history", {"uri": uri, "quiet": True}) == []
+    assert await code.command("kernelwright.resetBaseline", {"uri": uri}) is True
     server = psutil.Process(code.client._server.pid)
     before = server.rlimit(psutil.RLIMIT_FSIZE)
     server.rlimit(psutil.RLIMIT_FSIZE, (0, before[1]))

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from kernelwright.journal.disk import DATABASE, FOLDER, Disk, in_memory, is_damage
 from kernelwright.journal.schema import NewerSchema, migrate
-from kernelwright.journal.store import Journal, restored, why
+from kernelwright.journal.store import Journal, restored, unwritable
 from kernelwright.values import Refusal
 
 
@@ -35,13 +35,20 @@ def open_journal(workspace: Path) -> Journal | Refusal:
             "Until then steps are kept in memory only.",
         )
     except OSError as error:
-        return _in_memory(workspace, _notice(database, error.strerror or str(error)), disk)
+        return _in_memory(workspace, unwritable(database, error), disk)
     except sqlite3.DatabaseError as error:
         if is_damage(error):
             with contextlib.suppress(OSError, sqlite3.Error, NewerSchema):
                 connection, aside = disk.restored()
                 return Journal(workspace, connection, disk=disk, notice=restored(workspace, aside))
-        return _in_memory(workspace, _notice(database, why(error)), disk)
+        return _in_memory(workspace, unwritable(database, error), disk)
+
+
+def open_when_begun(workspace: Path) -> Journal | Refusal:
+    """As `open_journal`, but a workspace in which nothing was kept yet is left as it is until the first entry."""
+    if not workspace.is_dir() or is_begun(workspace):
+        return open_journal(workspace)
+    return _in_memory(workspace, "", Disk(workspace))
 
 
 def is_begun(workspace: Path) -> bool:
@@ -53,13 +60,6 @@ def open_in_memory(workspace: Path, notice: str = "Steps are kept in memory and 
     """A journal that leaves nothing on disk, knowing what the workspace's own one holds."""
     database = workspace / FOLDER / DATABASE
     return Journal(workspace, in_memory(partial(_read_old, database)), persistent=False, notice=notice)
-
-
-def _notice(database: Path, reason: str) -> str:
-    return (
-        f"The journal cannot be written to {database} ({reason}); steps are kept in memory until it can be, and end with "
-        "the server."
-    )
 
 
 def _in_memory(workspace: Path, notice: str, disk: Disk | None = None) -> Journal:

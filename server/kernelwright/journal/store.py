@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar
 
-from kernelwright.journal.disk import Disk, Write, in_memory, is_damage, transaction
+from kernelwright.journal.disk import BUSY_SECONDS, Disk, Write, in_memory, is_damage, transaction
 from kernelwright.journal.schema import NewerSchema
 from kernelwright.journal.texts import from_json, pack, to_json, unpack
 from kernelwright.values import Graph, Outcome, Recipe, Step, digest
@@ -26,8 +26,9 @@ _AGAIN = 1.0  # seconds between such tries while nothing is written
 class Journal:
     """One workspace's journal; safe to call from several threads, and beside other processes.
 
-    `persistent` is False while entries are kept in memory only; `notice` then says why, in one sentence. Paths may be
-    absolute or relative to the workspace; they are stored relative to it.
+    `persistent` is False while entries are kept in memory only; `notice` then says why, in one sentence, but where nothing
+    was kept yet: the first entry begins the database. Paths may be absolute or relative to the workspace; they are stored
+    relative to it.
     """
 
     def __init__(
@@ -216,6 +217,8 @@ class Journal:
         with self._lock:
             if self._unwritten and time.monotonic() - self._last_try > _AGAIN:
                 self._return_to_disk(0.0)
+            elif self._is_unbegun and self._disk is not None and self._disk.database.exists():
+                self._return_to_disk(_SHORT)  # another process has begun it
             return self._tried(lambda connection: connection.execute(query, values).fetchall())
 
     def _row(self, query: str, values: tuple[object, ...]) -> tuple | None:
@@ -291,24 +294,34 @@ class Journal:
             "new steps are kept in memory until it can be written again, and end with the server."
         )
 
+    @property
+    def _is_unbegun(self) -> bool:
+        """Whether it waits for its first entry, and nothing has gone wrong."""
+        return not self.persistent and not self.notice
+
     def _return_to_disk(self, wait: float) -> None:
-        """Write what is only in memory, all or nothing, and go on with the database; where that fails, nothing changes.
+        """Write what is only in memory, all or nothing, and go on with the database; where that fails, so it stays.
 
         A database that was damaged meanwhile is replaced by its copy first.
         """
         self._last_try = time.monotonic()
         if self._disk is None:
             return
-        with contextlib.suppress(OSError, sqlite3.Error, NewerSchema):
+        begins = self._is_unbegun
+        try:
             try:
-                self._go_on_with(self._disk.open(wait))
-                self.notice = f"The journal in {self.workspace} can be written again; nothing was lost."
+                self._go_on_with(self._disk.open(BUSY_SECONDS if begins else wait))
+                again = f"The journal in {self.workspace} can be written again; nothing was lost."
+                self.notice = "" if begins else again
             except sqlite3.Error as error:
                 if not is_damage(error):
                     raise
                 connection, aside = self._disk.restored()
                 self._go_on_with(connection)
                 self.notice = restored(self.workspace, aside)
+        except (OSError, sqlite3.Error, NewerSchema) as error:
+            if begins:
+                self.notice = unwritable(self._disk.database, error)
 
     def _go_on_with(self, connection: sqlite3.Connection) -> None:
         """Write there what is only in memory, and everything from now on. Raises sqlite3.Error, and then nothing changes."""
@@ -332,6 +345,15 @@ class Journal:
         with contextlib.suppress(sqlite3.Error):
             self._connection.close()
         self._connection = connection
+
+
+def unwritable(database: Path, error: Exception) -> str:
+    """What is said when a journal cannot be begun or opened."""
+    reason = why(error) if isinstance(error, sqlite3.Error) else getattr(error, "strerror", None) or str(error)
+    return (
+        f"The journal cannot be written to {database} ({reason}); steps are kept in memory until it can be, and end with "
+        "the server."
+    )
 
 
 def restored(workspace: Path, aside: Path) -> str:

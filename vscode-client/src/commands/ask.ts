@@ -1,8 +1,13 @@
 /** Asks the server to carry out a command, with everything that may stand in the way said in words. */
 import * as vscode from "vscode";
+import { ErrorCodes, ResponseError } from "vscode-languageclient/node";
 import type { App } from "../app";
 import { isDeclined } from "../client/answers";
 import { titled, type KernelCommand, type Subject } from "./table";
+
+function serverEnded(error: unknown): boolean {
+  return error instanceof ResponseError && error.code === ErrorCodes.PendingResponseRejected;
+}
 
 /** The server's answer; undefined when there is none, which was then said. */
 export async function ask(app: App, command: KernelCommand, subject: Subject): Promise<unknown> {
@@ -24,7 +29,10 @@ export async function ask(app: App, command: KernelCommand, subject: Subject): P
   } catch (error) {
     app.log.error(`${command.id}: ${String(error)}`);
     const logs = "Open Logs";
-    const shown = vscode.window.showErrorMessage(`Kernelwright: ${title} was interrupted: ${String(error)}`, logs);
+    const why = serverEnded(error)
+      ? "its server ended. Nothing was changed; the server starts again by itself."
+      : String(error);
+    const shown = vscode.window.showErrorMessage(`Kernelwright: ${title} was interrupted: ${why}`, logs);
     void shown.then((answer) => answer === logs && app.log.show());
     return undefined;
   }

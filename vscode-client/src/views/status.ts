@@ -1,17 +1,19 @@
-/** The language status items: the server with its jobs, and the device. */
+/** The language status items: the server with its jobs, the device, and the model in use. */
 import * as vscode from "vscode";
 import type { App } from "../app";
 import type { DoctorLine } from "../client/answers";
 import { toolchain } from "../commands/doctor";
-import { deviceWords, serverWords, type Words } from "./statusText";
+import { deviceWords, modelWords, serverWords, type Words } from "./statusText";
 
 const SELECTOR = [{ language: "python" }, { language: "cuda-cpp" }];
 
 export function statusItems(app: App): vscode.Disposable[] {
   const server = vscode.languages.createLanguageStatusItem("kernelwright.server", SELECTOR);
   const device = vscode.languages.createLanguageStatusItem("kernelwright.device", SELECTOR);
+  const model = vscode.languages.createLanguageStatusItem("kernelwright.model", SELECTOR);
   server.name = "Kernelwright";
   device.name = "Kernelwright device";
+  model.name = "Kernelwright language model";
   device.command = { command: "kernelwright.doctor", title: "Doctor" };
   let gpu: DoctorLine | undefined;
   let asking = false;
@@ -34,7 +36,8 @@ export function statusItems(app: App): vscode.Disposable[] {
     show();
   };
   show();
-  return [server, device, app.supervisor.onDidChange(show), app.jobs.onDidChange(() => void jobEnded())];
+  say(model, modelWords);
+  return [server, device, model, app.supervisor.onDidChange(show), app.jobs.onDidChange(() => void jobEnded())];
 }
 
 function say(item: vscode.LanguageStatusItem, words: Words): void {

@@ -21,6 +21,14 @@ export function serverWords(
   return { text: "Kernelwright", detail, severity: wrong, busy };
 }
 
+/** No strategy asks a model yet; where one does, the person sees which. */
+export const modelWords: Words = {
+  text: "No model: edits are deterministic",
+  detail: "Language model",
+  severity: "information",
+  busy: false,
+};
+
 /** The device as the doctor named it; "" before it was asked. */
 export function deviceWords(gpu: { readonly found: boolean; readonly detail: string } | undefined): Words {
   const quiet = { detail: "Device of kernels", severity: "information", busy: false } as const;

@@ -92,8 +92,15 @@ export async function open(file, { settings = {}, bare = false, host } = {}) {
   const workspace = path.join(mkdtempSync(path.join(root, "window-")), "kernels");
   cpSync(files, workspace, { recursive: true });
   if (!bare) symlinkSync(path.join(repository, ".venv"), path.join(workspace, ".venv"));
-  mkdirSync(path.join(root, "data/User"), { recursive: true });
-  writeFileSync(path.join(root, "data/User/settings.json"), JSON.stringify({ ...SETTINGS, ...LOOKS, ...settings }));
+  // Paths belong to the machine that the server runs on: among a person's own settings they do not hold in a remote window.
+  const ours = Object.entries(settings).filter(([name]) => name.startsWith("kernelwright."));
+  for (const [folder, content] of [
+    ["User", { ...SETTINGS, ...LOOKS, ...settings }],
+    ["Machine", Object.fromEntries(ours)],
+  ]) {
+    mkdirSync(path.join(root, "data", folder), { recursive: true });
+    writeFileSync(path.join(root, "data", folder, "settings.json"), JSON.stringify(content));
+  }
   const context = await browser.newContext({
     viewport: { width: 1280, height: 720 },
     deviceScaleFactor: taking ? 1.6 : 1,

@@ -1,5 +1,6 @@
 // A workspace that is not trusted: it can be read with findings and cards, and nothing of it is run.
 import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
 import path from "node:path";
 import { repository } from "./prepare.mjs";
 import { processes } from "./processes.mjs";
@@ -27,6 +28,7 @@ scene("a workspace that is not trusted", "finding.py", { settings }, (step) => {
     assert.equal(await me.changed("softmax.py"), false);
     assert.deepEqual(processes(path.join(workspace, ".venv")), []);
     assert.deepEqual(processes(workspace, "kernelwright.proof"), []);
+    assert.equal(existsSync(path.join(workspace, ".kernelwright")), false);
   });
 
   step("once it is trusted, the same lens starts the job", async ({ page, me }) => {

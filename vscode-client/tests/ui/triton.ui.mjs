@@ -145,9 +145,10 @@ scene("a Triton file", "finding.py", {}, (step) => {
     });
   }
 
-  step("the Test Explorer has the checks", async ({ me }) => {
+  step("the Test Explorer has the checks", async ({ me, picture }) => {
     const listed = (soon) => me.seen(".test-explorer .monaco-list-row", /softmax_kernel/, soon);
     await me.command("Testing: Focus on Test Explorer View", listed);
+    await picture("tests", { whole: true });
   });
 
   step("a step is taken back from the view", async ({ page, me }) => {

@@ -1,6 +1,6 @@
 // package.json contributes exactly the settings that the server has, and what it contributes fits together.
 import assert from "node:assert/strict";
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import test from "node:test";
 import { merged, read } from "../../scripts/configuration.mjs";
 
@@ -53,12 +53,27 @@ test("every command that is contributed is carried out", () => {
 });
 
 test("files that the manifest names are there", () => {
-  const steps = walkthroughs.flatMap((one) => one.steps.map((step) => step.media.markdown));
+  const steps = walkthroughs.flatMap((one) => one.steps.map((step) => step.media.svg));
   const icons = manifest.contributes.viewsContainers.activitybar.map(({ icon }) => icon);
   for (const name of [manifest.icon, ...icons, ...steps, ...grammars.map(({ path }) => path)]) {
     assert.ok(existsSync(new URL(`../../${name}`, import.meta.url)), name);
   }
   assert.ok(Object.values(views).flat().length > 0);
+});
+
+test("the walkthrough's pictures have words and take their colours from the theme", () => {
+  const steps = walkthroughs.flatMap((one) => one.steps);
+  assert.equal(steps.length, 5);
+  for (const { id, media } of steps) {
+    const picture = readFileSync(new URL(`../../${media.svg}`, import.meta.url), "utf8");
+    assert.ok(media.altText.length > 20, id);
+    const colours = [...picture.matchAll(/(?:fill|stroke)="([^"]+)"/g)].map(([, colour]) => colour);
+    assert.deepEqual(
+      colours.filter((colour) => colour !== "none" && !colour.startsWith("var(--vscode-")),
+      [],
+      id,
+    );
+  }
 });
 
 test("a workspace that is not trusted cannot choose what is run", () => {
