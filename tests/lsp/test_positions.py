@@ -59,3 +59,10 @@ def test_lines_add_up_to_the_text(text: str, encoding: PositionEncodingKind) -> 
     ends = (*index.starts[1:], len(text))
     assert "".join(text[start:end] for start, end in zip(index.starts, ends, strict=True)) == text
     assert all("\n" not in index.line(number) for number in range(len(index.starts)))
+
+
+@given(text=TEXTS, new=TEXTS, data=st.data())
+def test_a_changed_text_has_the_lines_of_one_never_seen(text: str, new: str, data: st.DataObject) -> None:
+    start = data.draw(st.integers(0, len(text)))
+    end = data.draw(st.integers(start, len(text)))
+    assert lines(text).replaced(start, end, new) == lines(text[:start] + new + text[end:])

@@ -108,3 +108,14 @@ def test_unchanged_pieces_are_the_same_objects() -> None:
     before, after = split(text.encode()), split(text.replace("def f20(x)", "def f20(x, y").encode())
     assert all(one is other for one, other in zip(before[:19], after[:19], strict=True))
     assert all(one.source is other.source for one, other in zip(before[21:], after[-29:], strict=True))
+
+
+@given(st.text("ab", max_size=40), st.text("ab", max_size=40))
+def test_what_two_texts_share(before: str, after: str) -> None:
+    old, new = before.encode(), after.encode()
+    ahead, behind = module.unchanged(old, new)
+    assert old[:ahead] == new[:ahead]
+    assert old[len(old) - behind :] == new[len(new) - behind :]
+    assert ahead + behind <= min(len(old), len(new))
+    middle = old[ahead : len(old) - behind], new[ahead : len(new) - behind]
+    assert not all(middle) or (middle[0][0] != middle[1][0] and middle[0][-1] != middle[1][-1])

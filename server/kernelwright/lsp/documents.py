@@ -71,7 +71,7 @@ def _changed(
         return positions.lines(_lf(change.text))
     start = lines.offset(change.range.start, encoding)
     end = max(start, lines.offset(change.range.end, encoding))
-    return positions.lines(lines.text[:start] + _lf(change.text) + lines.text[end:])
+    return lines.replaced(start, end, _lf(change.text))
 
 
 def _lf(text: str) -> str:

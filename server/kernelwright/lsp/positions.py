@@ -43,6 +43,16 @@ class Lines:
         before = line[: max(column, 0)]
         return Position(number, len(before) if self.ascii else units(before, encoding))
 
+    def replaced(self, start: int, end: int, new: str) -> "Lines":
+        """The text with `new` between two offsets; only what is new is read for its lines."""
+        text = self.text[:start] + new + self.text[end:]
+        if "\r" in text:
+            return lines(text)
+        before, after = (bisect.bisect_right(self.starts, offset) for offset in (start, end))
+        moved = [offset + len(new) - (end - start) for offset in self.starts[after:]]
+        fresh = [start + offset for offset in line_starts(new)[1:]]
+        return Lines(text, (*self.starts[:before], *fresh, *moved), text.isascii())
+
     def range(self, start: int, end: int, encoding: PositionEncodingKind | str) -> Range:
         return Range(self.position(start, encoding), self.position(end, encoding))
 

@@ -6,9 +6,8 @@ Cut from the text alone: a syntax tree of the whole file may change everywhere w
 import bisect
 import functools
 import re
+from collections.abc import Callable
 from typing import NamedTuple
-
-from kernelwright.values import unchanged
 
 # What begins something at top level. The line break in front, and not `^`, lets `re` look for it as fast as for a text.
 _BEGINS = re.compile(rb"\n(?!(?:else|elif|except|finally)\b)[@A-Za-z_\x80-\xff]")
@@ -85,6 +84,26 @@ def again(source: bytes, before: _Split) -> _Split:
         line += source.count(b"\n", start, end)
         start = end
     return _Split(source, tuple(pieces), tuple(reaches), tuple(piece.start for piece in pieces))
+
+
+def unchanged(old: bytes, new: bytes) -> tuple[int, int]:
+    """How many bytes two texts share at the beginning, and how many of the others at the end."""
+    most = min(len(old), len(new))
+    ahead = _longest(most, lambda low, high: old[low:high] == new[low:high])
+    most, a, b = most - ahead, len(old), len(new)
+    return ahead, _longest(most, lambda low, high: old[a - high : a - low] == new[b - high : b - low])
+
+
+def _longest(most: int, same: Callable[[int, int], bool]) -> int:
+    """How long the part is that is the same: halved each time, since comparing text costs less than counting."""
+    low, high = 0, most
+    while low < high:
+        middle = (low + high + 1) // 2
+        if same(low, middle):
+            low = middle
+        else:
+            high = middle - 1
+    return low
 
 
 def _moved(pieces: tuple[Piece, ...], delta: int, lines: int) -> tuple[Piece, ...]:

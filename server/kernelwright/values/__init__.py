@@ -19,7 +19,7 @@ from kernelwright.values.proof import (
 from kernelwright.values.refusal import Refusal
 from kernelwright.values.share import KernelShare
 from kernelwright.values.step import STOP, Action, Outcome, Recipe, Step
-from kernelwright.values.text import Edits, Region, StaleEdits, TextEdit, apply, digest, line_starts, unchanged
+from kernelwright.values.text import Edits, Region, StaleEdits, TextEdit, apply, digest, line_starts
 from kernelwright.values.workload import Call, Case, TensorSpec, Workload, WorkloadSource
 
 __all__ = [
@@ -74,5 +74,4 @@ __all__ = [
     "apply",
     "digest",
     "line_starts",
-    "unchanged",
 ]

@@ -1,12 +1,9 @@
 """Places in a text and edits against one version of it. Offsets and columns count code points, lines count from 0."""
 
-import bisect
 import functools
 import hashlib
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import AnyStr
 
 _BREAK = re.compile(r"\r\n|\r|\n")
 _LF = re.compile(r"\n")
@@ -18,50 +15,14 @@ def digest(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
-def unchanged(old: AnyStr, new: AnyStr) -> tuple[int, int]:
-    """How many characters two texts share at the beginning, and how many of the others at the end."""
-    most = min(len(old), len(new))
-    ahead = _longest(most, lambda low, high: old[low:high] == new[low:high])
-    most, a, b = most - ahead, len(old), len(new)
-    return ahead, _longest(most, lambda low, high: old[a - high : a - low] == new[b - high : b - low])
-
-
-def _longest(most: int, same: Callable[[int, int], bool]) -> int:
-    """How long the part is that is the same: halved each time, since comparing text costs less than counting."""
-    low, high = 0, most
-    while low < high:
-        middle = (low + high + 1) // 2
-        if same(low, middle):
-            low = middle
-        else:
-            high = middle - 1
-    return low
-
-
-_latest: tuple[str, tuple[int, ...]] = ("", (0,))  # only ever makes the next answer quicker
-
-
+@functools.lru_cache(maxsize=16)
 def line_starts(text: str) -> tuple[int, ...]:
     """The offset of every line. LF, CRLF and CR end one, as for Python and the language server protocol.
 
-    Form feeds and Unicode separators, on which `str.splitlines` splits, do not. Of a text that is much like the one before,
-    only the change is read.
+    Form feeds and Unicode separators, on which `str.splitlines` splits, do not.
     """
-    global _latest
-    _latest = text, _known_starts(text)
-    return _latest[1]
-
-
-@functools.lru_cache(maxsize=16)
-def _known_starts(text: str) -> tuple[int, ...]:
-    old, known = _latest
-    if "\r" in text or "\r" in old:
-        return (0, *(match.end() for match in _BREAK.finditer(text)))
-    ahead, behind = unchanged(old, text)
-    delta = len(text) - len(old)
-    fresh = (match.end() for match in _LF.finditer(text, ahead, len(text) - behind))
-    after = known[bisect.bisect_right(known, len(old) - behind) :]
-    return (*known[: bisect.bisect_right(known, ahead)], *fresh, *([s + delta for s in after] if delta else after))
+    breaks = _BREAK if "\r" in text else _LF  # one character is looked for as fast as the text can be read
+    return (0, *[match.end() for match in breaks.finditer(text)])
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ _MOST_BATCH = 32
 _LONG_MS, _MOST_CALLS = 5.0, 1000  # of a sample in which what surrounds the calls is a small share of each
 _COPIES, _COPIED_BYTES = 32, 32 << 20  # of the inputs of such a sample, at most
 _LONG_FIRST_MS = 1000.0  # a first sample that says enough about how long one takes
-_MOSTLY = 0.9  # the median is that of hidden launches, and nearly all of what surrounds it
+_MOSTLY = 0.9  # of the samples: their median and quantiles are then those of hidden launches
 _LONGEST_BATCH = 5.0  # milliseconds that a batch for the sake of a faster contestant may take
 
 
