@@ -49,6 +49,8 @@ def test_an_interrupt_is_quiet_and_leaves_no_worker(tmp_path: Path, stage: str) 
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
+        # The background jobs of a shell ignore interrupts, and so would what they start.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     assert command.stderr is not None
     if stage == "Verifying":

@@ -34,7 +34,7 @@ def test_what_is_said_of_the_least_hidden(candidate: list[bool], said: str) -> N
 
 
 def test_flushes_are_longer_for_all_where_one_was_not_hidden_when_warm() -> None:
-    warm = [series(False, True), series(True, True)]
+    warm = [series(False, True, True), series(True, True, True)]
     set_flushes(warm)
     assert {one.flushes for one in warm} == {FLUSHES}
     slow = [series(True, True), series(True, False)]
