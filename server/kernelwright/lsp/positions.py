@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from lsprotocol.types import Position, PositionEncodingKind, Range
 
-from kernelwright.values import line_starts
+from kernelwright.values import know_lines, line_starts
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,9 @@ class Lines:
         before, after = (bisect.bisect_right(self.starts, offset) for offset in (start, end))
         moved = [offset + len(new) - (end - start) for offset in self.starts[after:]]
         fresh = [start + offset for offset in line_starts(new)[1:]]
-        return Lines(text, (*self.starts[:before], *fresh, *moved), text.isascii())
+        starts = (*self.starts[:before], *fresh, *moved)
+        know_lines(text, starts)
+        return Lines(text, starts, text.isascii())
 
     def range(self, start: int, end: int, encoding: PositionEncodingKind | str) -> Range:
         return Range(self.position(start, encoding), self.position(end, encoding))

@@ -43,6 +43,20 @@ class Snapshot:
 
         return find_kernels(self.document)
 
+    def kernels_near(self, lines: range) -> tuple[Kernel, ...]:
+        """All kernels that stand on these lines or are launched there, and some more: sooner known than all of the file."""
+        from kernelwright.source.kernels import find_kernels
+
+        if "kernels" in self.__dict__:
+            return self.kernels
+        if lines not in self._near:
+            self._near[lines] = find_kernels(self.document, lines)
+        return self._near[lines]
+
+    @cached_property
+    def _near(self) -> dict[range, tuple[Kernel, ...]]:
+        return {}
+
     @cached_property
     def findings(self) -> "tuple[Finding, ...]":
         from kernelwright.source.findings import find_findings
@@ -58,7 +72,7 @@ class Snapshot:
         if "findings" in self.__dict__:
             return self.findings
         lines = range(where.start.line, where.end.line + 1)
-        return find_findings(self.document, self.kernels, performance_calls(self.text), lines)
+        return find_findings(self.document, self.kernels_near(lines), performance_calls(self.text), lines)
 
     def replaced(self, text: str) -> "Snapshot":
         """The same document with another text, as it will be once the editor has made an edit."""
@@ -69,10 +83,11 @@ class Snapshot:
 
     def kernel_at(self, line: int) -> Kernel | None:
         """The innermost kernel around a line; a launching function belongs to the kernel that it launches."""
-        around = [kernel for kernel in self.kernels if kernel.start_line <= line < kernel.end_line]
+        kernels = self.kernels_near(range(line, line + 1))
+        around = [kernel for kernel in kernels if kernel.start_line <= line < kernel.end_line]
         if around:
             return max(around, key=lambda kernel: kernel.start_line)
-        launching = (k for k in self.kernels if k.entry_start_line is not None and k.entry_end_line is not None)
+        launching = (k for k in kernels if k.entry_start_line is not None and k.entry_end_line is not None)
         return next((k for k in launching if k.entry_start_line <= line < k.entry_end_line), None)  # type: ignore[operator]
 
     def workload(self, kernel: Kernel) -> Workload | Refusal:

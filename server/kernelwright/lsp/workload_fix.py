@@ -21,8 +21,9 @@ def fixes(snapshot: Snapshot, where: lsp.Range) -> Iterator[tuple[str, lsp.Range
     """Lines taken over from calls in the file, and a line guessed from the signature, for kernels named in `where`."""
     from kernelwright.source.workload import from_benchmark, suggest_line
 
-    for kernel in snapshot.kernels:
-        if not where.start.line <= kernel.name_line <= where.end.line or _lacks(snapshot, kernel) is None:
+    lines = range(where.start.line, where.end.line + 1)
+    for kernel in snapshot.kernels_near(lines):
+        if kernel.name_line not in lines or _lacks(snapshot, kernel) is None:
             continue
         place = snapshot.name_range(kernel)
         taken = from_benchmark(snapshot.text, kernel)

@@ -1,16 +1,14 @@
 """What a body does that matters to its kernels: the names it mentions, what it assigns, launches and calls in loops."""
 
-import re
 from dataclasses import dataclass, field
 
 from tree_sitter import Node
 
-from kernelwright.source.definitions import RawLaunch
+from kernelwright.source.definitions import NAME, RawLaunch
 from kernelwright.source.document import Document
 from kernelwright.source.imports import Aliases
 from kernelwright.source.syntax import called, walk
 
-NAME = re.compile(r"[^\W\d]\w*")
 _DEFINITIONS = ("function_definition", "class_definition")
 _LOOPS = ("for_statement", "while_statement")
 

@@ -3,9 +3,13 @@
 They are compared by identity: the outline of an unchanged piece is the same object, which makes its parts cheap keys.
 """
 
+import functools
+import re
 from dataclasses import dataclass
 
 from kernelwright.values import Facts
+
+NAME = re.compile(r"[^\W\d]\w*")
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,3 +71,29 @@ class Outline:
     def names(self) -> tuple[str, ...]:
         """What the piece defines or assigns."""
         return (*(function.name for function in self.functions), *(name for name, _ in self.assigned))
+
+    @functools.cached_property
+    def defines(self) -> frozenset[str]:
+        """The names by which this piece can change what the kernels of another one are: most methods' do not."""
+        if self.configs:
+            return frozenset((*self.names, *(found.name for found in self.classes)))
+        called = (
+            f.name for f in self.functions if f.uses_triton or f.launches or (f.owner is None and f.outer is None)
+        )
+        return frozenset((*called, *(found.name for found in self.classes)))
+
+    @functools.cached_property
+    def aliases(self) -> tuple[tuple[str, frozenset[str]], ...]:
+        """The top-level names that may stand for a definition of the file, with what their values mention."""
+        return tuple((name, mentions) for name, mentions in self.assigned if mentions)
+
+    @functools.cached_property
+    def touches(self) -> frozenset[str]:
+        """Every name by which the piece can belong to another: used, defined, or in a string that is assigned."""
+        return self.defines.union(
+            *(function.mentions for function in self.functions),
+            *(NAME.findall(value) for function in self.functions for _, value in function.assignments),
+            *({name, *mentions} for name, mentions in self.assigned),
+            *(launch.callees for launch in self.launches),
+            *(found.bases for found in self.classes),
+        )

@@ -8,7 +8,7 @@ import tree_sitter_python
 from tree_sitter import Language as Grammar
 from tree_sitter import Node, Parser, Tree
 
-from kernelwright.source.split import Piece, split
+from kernelwright.source.split import Piece, encoded, split
 from kernelwright.values import digest
 
 
@@ -48,4 +48,4 @@ class Document:
 
 
 def parse(text: str) -> Document:
-    return Document(text, text.encode("utf-8", "surrogatepass"))
+    return Document(text, encoded(text))

@@ -6,8 +6,7 @@ import operator
 import re
 from collections.abc import Callable, Mapping
 
-from kernelwright.source.bodies import NAME
-from kernelwright.source.definitions import Function, RawLaunch
+from kernelwright.source.definitions import NAME, Function, RawLaunch
 from kernelwright.values import Estimate, Facts, TensorSpec
 
 _LARGEST = 2**80  # bytes and operations of one launch are fewer

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from tree_sitter import Node
 
 from kernelwright.source.document import Document
+from kernelwright.source.memory import PerPiece
 from kernelwright.source.split import split
 
 _IMPORT = re.compile(
@@ -61,18 +62,20 @@ def aliases_of(document: Document) -> Aliases:
 @functools.lru_cache(maxsize=16)
 def aliases_in(source: bytes) -> Aliases:
     """As `aliases_of`, from the text alone in utf-8."""
-    found = [_written(piece.source) for piece in split(source)]
+    found = _written_in(split(source))
     imports = tuple(statement for statements, _ in found for statement in statements)
     return _aliases(imports, tuple(pair for _, pairs in found for pair in pairs))
 
 
-@functools.lru_cache(maxsize=8192)
 def _written(piece: bytes) -> tuple[tuple[bytes, ...], tuple[tuple[bytes, bytes], ...]]:
     """The import statements of a piece, and its plain rebindings at top level."""
     return (
         tuple(match.group() for match in _IMPORT.finditer(piece)),
         tuple(match.groups() for match in _REBINDING.finditer(piece)),
     )
+
+
+_written_in = PerPiece(_written)
 
 
 def dotted(document: Document, node: Node, aliases: Aliases) -> str | None:

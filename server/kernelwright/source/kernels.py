@@ -1,23 +1,29 @@
 """The Kernels of a file: its pieces' outlines, linked by name."""
 
+from kernelwright.source.connected import connected
 from kernelwright.source.document import Document
 from kernelwright.source.imports import aliases_of
 from kernelwright.source.linked import File, Part
-from kernelwright.source.outline import outline
+from kernelwright.source.outline import outlines
+from kernelwright.source.split import around
 from kernelwright.source.torch_kernels import torch_functions, torch_modules
 from kernelwright.source.triton_kernels import triton_kernels
 from kernelwright.source.workload.find import lines_by_entry
 from kernelwright.values import Kernel
 
 
-def find_kernels(document: Document) -> tuple[Kernel, ...]:
+def find_kernels(document: Document, lines: range | None = None) -> tuple[Kernel, ...]:
     """Every optimisable unit of a file, in order: Triton kernels, nn.Module classes, functions with tensor maths.
 
-    Pure, and quick after a small change: only the changed top-level definition is analysed again. Never raises for
-    code that does not parse.
+    With `lines` (from 0) those that stand on them or are called from there, as they are in the whole file, and some
+    more: right after typing sooner known than all. Pure, and quick after a small change: only the changed top-level
+    definition is analysed again. Never raises for code that does not parse.
     """
-    aliases = aliases_of(document)
-    parts = [Part(piece.line, outline(piece.source, aliases)) for piece in document.pieces]
+    pieces = document.pieces
+    found = outlines(pieces, aliases_of(document))
+    parts = [Part(piece.line, outline) for piece, outline in zip(pieces, found, strict=True)]
+    if lines is not None:
+        parts = connected(parts, around(pieces, lines))
     file = File.of(parts, frozenset(lines_by_entry(document.text)))
-    found = [*triton_kernels(file), *torch_modules(file), *torch_functions(file)]
-    return tuple(sorted(found, key=lambda kernel: kernel.start_line))
+    kernels = [*triton_kernels(file), *torch_modules(file), *torch_functions(file)]
+    return tuple(sorted(kernels, key=lambda kernel: kernel.start_line))

@@ -1,14 +1,13 @@
 """The outline of one top-level piece of a file: its definitions, and what it assigns and launches beside them."""
 
-import functools
-
 from tree_sitter import Node
 
-from kernelwright.source.bodies import NAME, Body, read_body
-from kernelwright.source.definitions import Class, Function, Outline, RawLaunch
+from kernelwright.source.bodies import Body, read_body
+from kernelwright.source.definitions import NAME, Class, Function, Outline, RawLaunch
 from kernelwright.source.document import Document, parse
 from kernelwright.source.facts import torch_facts, triton_facts
 from kernelwright.source.imports import Aliases, dotted
+from kernelwright.source.memory import PerPiece
 from kernelwright.source.syntax import called, parameters_of, walk
 from kernelwright.source.tensors import has_tensor_maths
 from kernelwright.values import Facts
@@ -18,8 +17,7 @@ _DEEPEST = 20  # definitions inside more definitions than this are not looked fo
 _MARKS_OF_TRITON = frozenset(f"triton.language.{name}" for name in ("load", "store", "program_id"))
 
 
-@functools.lru_cache(maxsize=8192)
-def outline(source: bytes, aliases: Aliases) -> Outline:
+def _outline(source: bytes, aliases: Aliases) -> Outline:
     """The outline of one piece. Never raises for broken code: what the parser could make out counts."""
     document = parse(source.decode("utf-8", "replace"))
     root = document.tree.root_node
@@ -32,6 +30,9 @@ def outline(source: bytes, aliases: Aliases) -> Outline:
     return Outline(
         tuple(reader.functions), tuple(reader.classes), tuple(reader.assigned), tuple(reader.launches), configs
     )
+
+
+outlines = PerPiece(_outline)
 
 
 class _Reader:

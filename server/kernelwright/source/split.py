@@ -45,6 +45,12 @@ EMPTY = _Split(b"", (), (), ())
 _latest = EMPTY  # only ever makes the next split quicker
 
 
+@functools.lru_cache(maxsize=16)
+def encoded(text: str) -> bytes:
+    """A text as `split` takes it; the same object for the same text, whose hash is then known."""
+    return text.encode("utf-8", "surrogatepass")
+
+
 def split(source: bytes) -> tuple[Piece, ...]:
     """The top-level statements in order. What begins with a quote or bracket, or is a comment, goes to the one before.
 
@@ -64,7 +70,8 @@ def _known(source: bytes) -> _Split:
 def again(source: bytes, before: _Split) -> _Split:
     """The pieces of a text, with those of an earlier one where nothing that they follow from has changed."""
     ahead, behind = unchanged(before.source, source)
-    if _finished(source) != _finished(before.source):
+    quoted = _quoted(before.source, ahead, behind) or _quoted(source, ahead, behind)
+    if quoted and _finished(source) != _finished(before.source):
         ahead = behind = 0
     delta = len(source) - len(before.source)
     kept = next((i for i, reach in enumerate(before.reaches) if reach > ahead), len(before.pieces))
@@ -86,12 +93,24 @@ def again(source: bytes, before: _Split) -> _Split:
     return _Split(source, tuple(pieces), tuple(reaches), tuple(piece.start for piece in pieces))
 
 
+def around(pieces: tuple[Piece, ...], lines: range) -> range:
+    """Which pieces the lines are in. Between two of them the one before counts too: it may reach that far."""
+    begins = [piece.line for piece in pieces]
+    return range(max(bisect.bisect_right(begins, lines.start) - 1, 0), bisect.bisect_left(begins, lines.stop))
+
+
 def unchanged(old: bytes, new: bytes) -> tuple[int, int]:
     """How many bytes two texts share at the beginning, and how many of the others at the end."""
     most = min(len(old), len(new))
     ahead = _longest(most, lambda low, high: old[low:high] == new[low:high])
     most, a, b = most - ahead, len(old), len(new)
     return ahead, _longest(most, lambda low, high: old[a - high : a - low] == new[b - high : b - low])
+
+
+def _quoted(source: bytes, ahead: int, behind: int) -> bool:
+    """Whether a quote stands in what is not shared, or so near that the change can make another string of it."""
+    changed = source[max(0, ahead - 2) : len(source) - behind + 2]
+    return b'"' in changed or b"'" in changed
 
 
 def _longest(most: int, same: Callable[[int, int], bool]) -> int:

@@ -5,8 +5,7 @@ import functools
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from kernelwright.source.bodies import NAME
-from kernelwright.source.definitions import Function, RawLaunch
+from kernelwright.source.definitions import NAME, Function, RawLaunch
 from kernelwright.source.estimate import estimate_triton
 from kernelwright.source.linked import Entry, File, Placed, function_entry, is_support, kernel_of, shifted
 from kernelwright.values import Estimate, Facts, Kernel, Language, Launch

@@ -19,7 +19,7 @@ from kernelwright.values.proof import (
 from kernelwright.values.refusal import Refusal
 from kernelwright.values.share import KernelShare
 from kernelwright.values.step import STOP, Action, Outcome, Recipe, Step
-from kernelwright.values.text import Edits, Region, StaleEdits, TextEdit, apply, digest, line_starts
+from kernelwright.values.text import Edits, Region, StaleEdits, TextEdit, apply, digest, know_lines, line_starts
 from kernelwright.values.workload import Call, Case, TensorSpec, Workload, WorkloadSource
 
 __all__ = [
@@ -73,5 +73,6 @@ __all__ = [
     "WorkloadSource",
     "apply",
     "digest",
+    "know_lines",
     "line_starts",
 ]

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 
 _BREAK = re.compile(r"\r\n|\r|\n")
 _LF = re.compile(r"\n")
+_MOST_TEXTS = 64  # definitions that are looked at on their own count too
+
+_starts: dict[str, tuple[int, ...]] = {}
 
 
 @functools.lru_cache(maxsize=16)
@@ -15,14 +18,24 @@ def digest(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
-@functools.lru_cache(maxsize=16)
 def line_starts(text: str) -> tuple[int, ...]:
     """The offset of every line. LF, CRLF and CR end one, as for Python and the language server protocol.
 
     Form feeds and Unicode separators, on which `str.splitlines` splits, do not.
     """
-    breaks = _BREAK if "\r" in text else _LF  # one character is looked for as fast as the text can be read
-    return (0, *[match.end() for match in breaks.finditer(text)])
+    known = _starts.get(text)
+    if known is None:
+        breaks = _BREAK if "\r" in text else _LF  # one character is looked for as fast as the text can be read
+        known = (0, *[match.end() for match in breaks.finditer(text)])
+        know_lines(text, known)
+    return known
+
+
+def know_lines(text: str, starts: tuple[int, ...]) -> None:
+    """Remembers what `line_starts` is to say of a text, for one who knows it from the text before a change."""
+    _starts[text] = starts
+    while len(_starts) > _MOST_TEXTS:
+        del _starts[next(iter(_starts))]
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from kernelwright.micro.rewrite.source_map import (
     source_map,
 )
 from kernelwright.micro.rewrite.torch_region import RegionPlan, plan_region, region_inputs
+from kernelwright.source.trees import walk
 from kernelwright.values import Edits, Graph, Node, Refusal, TensorRef, TextEdit, digest
 
 VIEWS = frozenset(
@@ -75,7 +76,7 @@ class Spelling:
         text = self.plan.scalars.get((node.id, parameter))
         if text is None:
             return repr(node.args[position] if position < len(node.args) else node.kwargs[parameter])
-        names = {n.id for n in ast.walk(ast.parse(text, mode="eval")) if isinstance(n, ast.Name)}
+        names = {n.id for n in walk(ast.parse(text, mode="eval")) if isinstance(n, ast.Name)}
         if names & self.gone:
             raise Unwritable(f"`{text}` needs a tensor that would no longer be computed.")
         return atom(text)
@@ -112,7 +113,7 @@ class Spelling:
         """What the class assigns to `self.<path>`, if it does so once."""
         assigned = [
             statement.value
-            for statement in ast.walk(self.source.tree)
+            for statement in walk(self.source.tree)
             if isinstance(statement, ast.Assign) and any(attribute_path(t) == path for t in statement.targets)
         ]
         return assigned[0] if len(assigned) == 1 else None
@@ -128,8 +129,8 @@ class Spelling:
 
     def fresh(self, name: str) -> str:
         """`name`, or one like it that the file does not use yet."""
-        used = {n.id for n in ast.walk(self.plan.function) if isinstance(n, ast.Name)} | self._taken
-        used |= {a.arg for a in ast.walk(self.plan.function) if isinstance(a, ast.arg)}
+        used = {n.id for n in walk(self.plan.function) if isinstance(n, ast.Name)} | self._taken
+        used |= {a.arg for a in walk(self.plan.function) if isinstance(a, ast.arg)}
         while name in used or keyword.iskeyword(name):
             name += "_"
         self._taken.add(name)
@@ -286,7 +287,7 @@ def _is_assigned_to(statement: ast.stmt, sink: ast.AST, expression: str) -> bool
 
 def _bound_by_removed(plan: RegionPlan) -> frozenset[str]:
     spans = [(e.start, e.end) for e in plan.edits]
-    statements = [n for n in ast.walk(plan.function) if isinstance(n, ast.stmt) and n is not plan.function]
+    statements = [n for n in walk(plan.function) if isinstance(n, ast.stmt) and n is not plan.function]
     removed = [
         s
         for s in statements

@@ -19,6 +19,7 @@ from kernelwright.micro.rewrite.layout_copy import copy_kernel, is_large
 from kernelwright.micro.rewrite.source_map import SourceMap, attribute_path, operands, references
 from kernelwright.micro.rewrite.tensor_layout import is_channels_last
 from kernelwright.micro.rewrite.triton_printer import Printed
+from kernelwright.source.trees import walk
 from kernelwright.values import CodeSpan, Edits, Graph, Node, Refusal, TensorRef, TensorType, TextEdit, digest
 
 _LAYERS = frozenset({"Conv2d", "Conv3d", "ConvTranspose2d", "ConvTranspose3d"})
@@ -223,7 +224,7 @@ def _results(source: SourceMap, function: ast.FunctionDef, after: Layouts) -> tu
     ]
     if not any(changed):
         return ()
-    returns = [n for n in ast.walk(function) if isinstance(n, ast.Return) and source.function(n) is function]
+    returns = [n for n in walk(function) if isinstance(n, ast.Return) and source.function(n) is function]
     if len(returns) != 1 or returns[0].value is None:
         return Refusal("The call has several return statements; its result must become contiguous again at one.",
                        function.lineno - 1)  # fmt: skip
@@ -279,7 +280,7 @@ def _construction(source: SourceMap, node: Node) -> ast.Assign | None:
     if path is None or owner is None:
         return None
     assigned = [
-        s for s in ast.walk(owner) if isinstance(s, ast.Assign) and any(attribute_path(t) == path for t in s.targets)
+        s for s in walk(owner) if isinstance(s, ast.Assign) and any(attribute_path(t) == path for t in s.targets)
     ]
     if len(assigned) != 1 or len(assigned[0].targets) != 1 or not isinstance(assigned[0].value, ast.Call):
         return None

@@ -5,6 +5,7 @@ import sys
 from collections.abc import Sequence
 
 from kernelwright.micro.rewrite.source_map import SourceMap
+from kernelwright.source.trees import walk
 from kernelwright.values import Refusal, TextEdit
 
 WIDTH = 88  # of generated lines, where formatters agree
@@ -54,7 +55,7 @@ def import_conflict(tree: ast.Module) -> Refusal | None:
     for name, wanted in meaning.items():
         if imported.get(name, wanted) != wanted:
             return Refusal(f"`{name}` names {imported[name]} in this file; generated code needs it for {wanted}.")
-    for item in ast.walk(tree):
+    for item in walk(tree):
         if isinstance(item, ast.FunctionDef | ast.ClassDef) and item.name in meaning:
             return Refusal(f"`{item.name}` is defined in this file; generated code needs the name.", item.lineno - 1)
     return None
@@ -62,8 +63,8 @@ def import_conflict(tree: ast.Module) -> Refusal | None:
 
 def free_names(source: SourceMap, wanted: tuple[str, ...]) -> tuple[str, ...]:
     """The wanted names, all with the same number behind them where one of them is taken."""
-    taken = {n.id for n in ast.walk(source.tree) if isinstance(n, ast.Name)}
-    taken |= {n.name for n in ast.walk(source.tree) if isinstance(n, ast.FunctionDef | ast.ClassDef)}
+    taken = {n.id for n in walk(source.tree) if isinstance(n, ast.Name)}
+    taken |= {n.name for n in walk(source.tree) if isinstance(n, ast.FunctionDef | ast.ClassDef)}
     for suffix in ("", *(f"_{i}" for i in range(2, 1000))):
         names = tuple(name + suffix for name in wanted)
         if not taken & set(names):

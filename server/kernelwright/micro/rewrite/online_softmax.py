@@ -15,6 +15,7 @@ from kernelwright.micro.rewrite.triton_passes import (
     where_zero,
 )
 from kernelwright.micro.rewrite.triton_source import Fragment, names_read
+from kernelwright.source.trees import walk
 from kernelwright.values import Refusal
 
 _EXPONENTIALS = ("exp", "exp2", "extra.libdevice.exp", "extra.libdevice.exp2", "extra.cuda.libdevice.exp")
@@ -115,10 +116,8 @@ def _exponential(fragment: Fragment, terms: ast.expr, peak: str) -> tuple[ast.Ca
             node = holds[0]
         else:
             return None
-    found = [
-        n for n in ast.walk(node) if isinstance(n, ast.BinOp) and isinstance(n.op, ast.Sub) and is_name(n.right, peak)
-    ]
-    reads = sum(isinstance(n, ast.Name) and n.id == peak for n in ast.walk(terms))
+    found = [n for n in walk(node) if isinstance(n, ast.BinOp) and isinstance(n.op, ast.Sub) and is_name(n.right, peak)]
+    reads = sum(isinstance(n, ast.Name) and n.id == peak for n in walk(terms))
     return (node, found[0]) if len(found) == 1 and reads == 1 else None
 
 

@@ -15,6 +15,7 @@ from kernelwright.micro.rewrite.triton_passes import (
     where_zero,
 )
 from kernelwright.micro.rewrite.triton_source import Fragment, names_read
+from kernelwright.source.trees import walk
 from kernelwright.values import Refusal
 
 
@@ -118,7 +119,7 @@ def _mean(fragment: Fragment, run: Run, total: str, length: str, lanes: bool) ->
 
 def _reduced_later(fragment: Fragment, run: Run, name: str) -> ast.Call | None:
     """The one `tl.sum(name, axis=0)` after the second loop, when `name` is read nowhere else there."""
-    after = [node for statement in run.block[run.index(1) + 1 :] for node in ast.walk(statement)]
+    after = [node for statement in run.block[run.index(1) + 1 :] for node in walk(statement)]
     reads = [n for n in after if isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Load)]
     calls = [n for n in after if isinstance(n, ast.Call) and fragment.called(n) == TL + "sum" and n.args]
     own = [call for call in calls if reads and call.args[0] is reads[0]]

@@ -4,6 +4,7 @@ import ast
 from collections.abc import Iterator
 
 from kernelwright.micro.rewrite.source_map import Env, SourceMap, bound_names
+from kernelwright.source.trees import walk
 from kernelwright.values import Node, TensorRef
 
 
@@ -32,7 +33,7 @@ def _run(source: SourceMap, body: list[ast.stmt], env: Env, gone: set[ast.stmt],
             continue
         if isinstance(statement, ast.With | ast.If | ast.Try):
             for branch in _branches(statement):
-                if stop in ast.walk(ast.Module(branch, [])) or isinstance(statement, ast.With):
+                if stop in walk(ast.Module(branch, [])) or isinstance(statement, ast.With):
                     if _run(source, branch, env, gone, stop):
                         return True
                 else:
@@ -72,7 +73,7 @@ def _bind_parts(source: SourceMap, target: ast.Tuple, value: ast.expr, env: Env)
 
 
 def nodes_in(source: SourceMap, tree: ast.AST) -> Iterator[Node]:
-    for item in ast.walk(tree):
+    for item in walk(tree):
         if isinstance(item, ast.expr | ast.AugAssign):
             yield from source.nodes_at.get(source.span(item), ())
 

@@ -4,6 +4,7 @@ import ast
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from kernelwright.source.trees import children, walk
 from kernelwright.values import CodeSpan, Graph, Node, Refusal, TensorRef, digest
 from kernelwright.values.torch_calls import KEYWORDS, signature
 
@@ -95,8 +96,8 @@ class SourceMap:
     def _returned(self, call: ast.Call) -> int | None:
         """The one tensor that leaves a function of this file, where the call is its only one."""
         name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", None)
-        owners = [f for f in ast.walk(self.tree) if isinstance(f, ast.FunctionDef) and f.name == name]
-        calls = [c for c in ast.walk(self.tree) if isinstance(c, ast.Call) and _called(c) == name]
+        owners = [f for f in walk(self.tree) if isinstance(f, ast.FunctionDef) and f.name == name]
+        calls = [c for c in walk(self.tree) if isinstance(c, ast.Call) and _called(c) == name]
         if len(owners) != 1 or len(calls) != 1:
             return None
         lines = range(owners[0].lineno - 1, owners[0].end_lineno or owners[0].lineno)
@@ -131,10 +132,10 @@ def source_map(text: str, graph: Graph) -> SourceMap | Refusal:
     starts = [0]
     for line in lines:
         starts.append(starts[-1] + len(line))
-    parents = {child: parent for parent in ast.walk(tree) for child in ast.iter_child_nodes(parent)}
+    parents = {child: parent for parent in walk(tree) for child in children(parent)}
     empty = SourceMap(text, graph, tree, tuple(starts), lines, parents, {}, {}, {}, {}, _attributes(graph))
     expressions: dict[CodeSpan, ast.AST] = {}
-    for item in ast.walk(tree):
+    for item in walk(tree):
         if isinstance(item, ast.expr | ast.AugAssign):
             expressions.setdefault(empty.span(item), item)
     graph = _located(graph, empty, expressions)
@@ -251,9 +252,9 @@ def _called(call: ast.Call) -> str | None:
 
 
 def loaded_names(tree: ast.AST) -> set[str]:
-    return {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
+    return {n.id for n in walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
 
 
 def bound_names(tree: ast.AST) -> set[str]:
     """Names that executing `tree` may bind or delete."""
-    return {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
+    return {n.id for n in walk(tree) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}

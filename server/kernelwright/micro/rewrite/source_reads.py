@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from kernelwright.micro.rewrite.source_env import NotEditable, environment, simple_targets
 from kernelwright.micro.rewrite.source_map import SourceMap
+from kernelwright.source.trees import walk
 
 _TYPE_QUESTIONS = frozenset({"shape", "size", "dtype", "device", "ndim", "dim", "numel"})
 
@@ -28,15 +29,15 @@ def check_reads(
     for statement in block[min(block.index(s) for s in (*dirty, sink)) :]:
         changed = sink_tree if statement is sink else statement
         ours = statement is sink or statement in dirty
-        kept = {n for e in kept_expressions(changed) for n in ast.walk(e)} if ours else set()
+        kept = {n for e in kept_expressions(changed) for n in walk(e)} if ours else set()
         if statement in dirty:
             _refuse_stale(stale & {n.id for n in kept if isinstance(n, ast.Name)}, statement)
             stale |= dirty[statement]
             continue
-        replaced = set(ast.walk(sink_tree)) - kept if statement is sink else set()
+        replaced = set(walk(sink_tree)) - kept if statement is sink else set()
         reads = {
             n.id
-            for n in ast.walk(statement)
+            for n in walk(statement)
             if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load) and n not in replaced
             if not _same_shape(source, n, function, gone, statement)
         }
@@ -45,7 +46,7 @@ def check_reads(
     if not stale:
         return
     last = block[-1].end_lineno or block[-1].lineno
-    for name in ast.walk(function):
+    for name in walk(function):
         if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Load) and name.lineno > last:
             _refuse_stale(stale & {name.id}, name)
 

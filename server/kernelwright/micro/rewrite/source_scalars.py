@@ -13,6 +13,7 @@ from kernelwright.micro.rewrite.source_map import (
     loaded_names,
     operands,
 )
+from kernelwright.source.trees import walk
 from kernelwright.values import Node, TextEdit
 from kernelwright.values.torch_calls import signature
 
@@ -39,7 +40,7 @@ def collect_scalars(
     scalars: dict[tuple[int, str], str] = {}
     start = min(source.statement(tree).lineno for tree in trees.values())
     assigned: dict[str, list[int]] = {}
-    for n in ast.walk(function):
+    for n in walk(function):
         if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load):
             assigned.setdefault(n.id, []).append(n.lineno)
     for node in inside:

@@ -21,6 +21,7 @@ from kernelwright.micro.rewrite.source_map import (
 )
 from kernelwright.micro.rewrite.source_reads import check_reads
 from kernelwright.micro.rewrite.source_scalars import collect_scalars, evaluation_asserts
+from kernelwright.source.trees import children, walk
 from kernelwright.values import Edits, Graph, Node, Refusal, TextEdit, digest
 
 _LOOPS = (ast.For, ast.AsyncFor, ast.While, ast.comprehension, ast.Lambda, ast.GeneratorExp, ast.ListComp)
@@ -208,7 +209,7 @@ class _Planner:
         self, gone: list[ast.stmt], sink_tree: ast.AST, block: list[ast.stmt]
     ) -> dict[ast.stmt, set[str]]:
         """Write the new calls in statements that stay; the names that each then binds to something else."""
-        replaced = {n for tree in (*gone, sink_tree) for n in ast.walk(tree)}
+        replaced = {n for tree in (*gone, sink_tree) for n in walk(tree)}
         dirty: dict[ast.stmt, set[str]] = {}
         for call in self.calls.values():
             if call.tree in replaced:
@@ -227,7 +228,7 @@ class _Planner:
         if isinstance(tree, ast.Call) and not made and made_by(self.source, tree) is not None:
             yield tree  # of a function in this file
             return
-        for child in ast.iter_child_nodes(tree):
+        for child in children(tree):
             for kept in self._kept_expressions(child) if isinstance(child, ast.expr | ast.keyword) else ():
                 if isinstance(tree, _CONDITIONAL):
                     raise NotEditable("A call stands in a conditional expression.", kept.lineno - 1)
@@ -270,7 +271,7 @@ class _Planner:
         node = self.source.producers[made]
         base = (node.module.rsplit(".", 1)[-1] if node.module else node.op).strip("_")
         base = f"{node.op}_{base}" if base.isdecimal() else base
-        taken = {n.id for n in ast.walk(self.source.tree) if isinstance(n, ast.Name)} | set(self.names.values())
+        taken = {n.id for n in walk(self.source.tree) if isinstance(n, ast.Name)} | set(self.names.values())
         return next(n for n in (f"{base}_out{i}" for i in ("", *range(2, 99))) if n not in taken)
 
     def _movable(self, expression: ast.expr, sink: ast.stmt) -> bool:

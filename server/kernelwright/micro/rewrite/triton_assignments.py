@@ -4,6 +4,7 @@ import ast
 from collections.abc import Iterator
 
 from kernelwright.micro.rewrite.triton_source import statements
+from kernelwright.source.trees import walk
 
 
 def parameters(definition: ast.FunctionDef) -> tuple[ast.arg, ...]:
@@ -19,7 +20,7 @@ def assignments(function: ast.FunctionDef) -> Iterator[tuple[str, ast.expr]]:
         elif isinstance(statement, ast.AnnAssign | ast.AugAssign) and isinstance(statement.target, ast.Name):
             yield statement.target.id, statement.value or ast.Constant(None)
         elif isinstance(statement, ast.For):
-            yield from ((n.id, statement.iter) for n in ast.walk(statement.target) if isinstance(n, ast.Name))
+            yield from ((n.id, statement.iter) for n in walk(statement.target) if isinstance(n, ast.Name))
 
 
 def _split(target: ast.expr, value: ast.expr) -> Iterator[tuple[str, ast.expr]]:
@@ -29,7 +30,7 @@ def _split(target: ast.expr, value: ast.expr) -> Iterator[tuple[str, ast.expr]]:
         for one, part in zip(target.elts, value.elts, strict=True):
             yield from _split(one, part)
     else:
-        yield from ((n.id, value) for n in ast.walk(target) if isinstance(n, ast.Name))
+        yield from ((n.id, value) for n in walk(target) if isinstance(n, ast.Name))
 
 
 def arguments(function: ast.FunctionDef) -> set[str]:

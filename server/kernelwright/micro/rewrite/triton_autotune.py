@@ -10,6 +10,7 @@ from kernelwright.micro.rewrite.triton_memory import size_parameters
 from kernelwright.micro.rewrite.triton_protection import Protection, protection_of
 from kernelwright.micro.rewrite.triton_source import line_offset, statements
 from kernelwright.micro.rewrite.triton_space import Choice
+from kernelwright.source.trees import walk
 from kernelwright.values import Refusal, TextEdit
 
 
@@ -90,8 +91,8 @@ def _other_use(site: Site, constant: Constant) -> ast.Name | None:
     """A read of the constant's variable outside of the grid and the launch."""
     if not constant.variable:
         return None
-    own = {id(node) for part in (site.grid, site.call) for node in ast.walk(part)}
-    for node in ast.walk(site.function):
+    own = {id(node) for part in (site.grid, site.call) for node in walk(part)}
+    for node in walk(site.function):
         if (
             isinstance(node, ast.Name)
             and isinstance(node.ctx, ast.Load)
@@ -106,9 +107,7 @@ def _grid_uses(site: Site) -> int:
     assert isinstance(site.call.func, ast.Subscript)
     name = site.call.func.slice
     assert isinstance(name, ast.Name)
-    return sum(
-        isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load) and n.id == name.id for n in ast.walk(site.function)
-    )
+    return sum(isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load) and n.id == name.id for n in walk(site.function))
 
 
 def _tuned(site: Site) -> set[str]:
@@ -142,7 +141,7 @@ def _statement_obstacle(site: Site) -> Refusal | None:
 
 def _targets(statement: ast.stmt) -> set[str]:
     if isinstance(statement, ast.Assign):
-        return {n.id for target in statement.targets for n in ast.walk(target) if isinstance(n, ast.Name)}
+        return {n.id for target in statement.targets for n in walk(target) if isinstance(n, ast.Name)}
     if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
         return {statement.target.id}
     return set()
@@ -196,7 +195,7 @@ def _grid_replacements(site: Site, meta: str) -> list[TextEdit]:
     for tile in site.tiles:
         new = f'{meta}["{tile.name}"]'
         edits += [TextEdit(s, e, new) for s, e in tile.spans if grid_start <= s and e <= grid_end]
-        for node in ast.walk(site.grid):
+        for node in walk(site.grid):
             if isinstance(node, ast.Name) and tile.variable and node.id == tile.variable:
                 edits.append(TextEdit(*site.launcher.span(node), new))
     return edits
@@ -231,7 +230,7 @@ def _grid_edits(site: Site) -> list[TextEdit]:
 
 
 def _names(function: ast.FunctionDef) -> set[str]:
-    return {n.id for n in ast.walk(function) if isinstance(n, ast.Name)} | {p.arg for p in parameters(function)}
+    return {n.id for n in walk(function) if isinstance(n, ast.Name)} | {p.arg for p in parameters(function)}
 
 
 def _after_edits(text: str, start: int, end: int, edits: list[TextEdit]) -> str:

@@ -5,6 +5,7 @@ import functools
 
 from kernelwright.micro.rewrite.triton_assignments import parameters
 from kernelwright.micro.rewrite.triton_source import Fragment
+from kernelwright.source.trees import walk
 
 
 def constexprs(fragment: Fragment) -> tuple[str, ...]:
@@ -47,5 +48,5 @@ def stepped(fragment: Fragment) -> frozenset[str]:
         for bound in bounds:
             if fragment.called(bound) in ("triton.language.cdiv", "triton.cdiv"):
                 assert isinstance(bound, ast.Call)
-                found |= {n.id for n in ast.walk(bound.args[-1]) if isinstance(n, ast.Name)}
+                found |= {n.id for n in walk(bound.args[-1]) if isinstance(n, ast.Name)}
     return frozenset(found)

@@ -16,6 +16,7 @@ from kernelwright.micro.rewrite.triton_source import (
     line_offset,
     statements,
 )
+from kernelwright.source.trees import walk
 from kernelwright.values import Kernel, Refusal
 
 OPTIONS = {"num_warps": 4, "num_stages": 3}
@@ -89,7 +90,7 @@ def _site(text: str, kernel: str, definition: Fragment, launcher: Fragment) -> S
 
 
 def _launch_call(root: ast.AST, kernel: str) -> ast.Call | None:
-    for node in ast.walk(root):
+    for node in walk(root):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Subscript):
             target = node.func.value
             if isinstance(target, ast.Name) and target.id == kernel:
@@ -100,7 +101,7 @@ def _launch_call(root: ast.AST, kernel: str) -> ast.Call | None:
 def _innermost_function(root: ast.AST, call: ast.Call) -> ast.FunctionDef | None:
     around = [
         node
-        for node in ast.walk(root)
+        for node in walk(root)
         if isinstance(node, ast.FunctionDef) and node.lineno <= call.lineno <= (node.end_lineno or 0)
     ]
     return max(around, key=lambda node: node.lineno, default=None)
@@ -235,7 +236,7 @@ class _Reader:
         return None
 
     def _grid_mentions(self, constant: Constant) -> bool:
-        for node in ast.walk(self.grid):
+        for node in walk(self.grid):
             if isinstance(node, ast.Name) and constant.variable and node.id == constant.variable:
                 return True
             if (
@@ -252,10 +253,10 @@ class _Reader:
             return ()
         divisors = [
             node.args[1]
-            for node in ast.walk(self.grid)
+            for node in walk(self.grid)
             if isinstance(node, ast.Call) and self.launcher.called(node) == "triton.cdiv" and len(node.args) == 2
         ]
-        literals = [node for node in ast.walk(self.grid) if isinstance(node, ast.Constant)]
+        literals = [node for node in walk(self.grid) if isinstance(node, ast.Constant)]
         copies = [node for node in literals if integer(node) in (constant.value, constant.value - 1)]
         if not copies:
             return ()

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from kernelwright.micro.rewrite.triton_assignments import assignments, parameters
 from kernelwright.micro.rewrite.triton_source import Fragment, names_read, statements
+from kernelwright.source.trees import walk
 
 _TL = "triton.language."
 _POINTER_MAKERS = (_TL + "make_block_ptr", _TL + "make_tensor_descriptor", _TL + "advance", _TL + "multiple_of")
@@ -62,7 +63,7 @@ def _index_names(fragment: Fragment) -> set[str]:
             found.add(statement.target.id)
     kinds = {call: name for name, call in fragment.calls}
     for name, value in assignments(definition):
-        called = {kinds[node] for node in ast.walk(value) if node in kinds}
+        called = {kinds[node] for node in walk(value) if node in kinds}
         if _TL + "load" in called:
             continue
         if called & {_TL + "arange", _TL + "program_id"} or names_read(value) & found:

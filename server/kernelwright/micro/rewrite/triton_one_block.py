@@ -21,6 +21,7 @@ from kernelwright.micro.rewrite.triton_passes import (
     where_zero,
 )
 from kernelwright.micro.rewrite.triton_source import Fragment, assigned_names, line_offset, names_read, statements
+from kernelwright.source.trees import walk
 from kernelwright.values import Refusal, TextEdit
 
 WARPS = ("min(max({block} // 1024, 4), 16)", "min(max({block} // 256, 4), 32)")
@@ -87,7 +88,7 @@ def _uncounted(fragment: Fragment) -> list[TextEdit]:
     assert node.end_lineno is not None
     docstring = node.body[0] if ast.get_docstring(node) is not None else None
     edits: list[TextEdit] = []
-    loops = [s for s in ast.walk(node) if isinstance(s, ast.For)]
+    loops = [s for s in walk(node) if isinstance(s, ast.For)]
     for number, line in enumerate(text.splitlines(keepends=True)):
         in_docstring = docstring is not None and docstring.lineno <= number + 1 <= (docstring.end_lineno or 0)
         in_comment = node.lineno <= number < node.end_lineno and line.lstrip().startswith("#")
@@ -217,7 +218,7 @@ def _launch_edits(site: Site, run: Run, wanted: str) -> list[TextEdit] | Refusal
         return Refusal("The launch does not set the block size and the row length plainly.", line=line)
     if tile.home not in ("launch", "local") or len(tile.spans) != 1:
         return Refusal(f"{tile.name} is set outside of the launcher's body.", line=tile.line)
-    if tile.variable and any(isinstance(n, ast.Name) and n.id == tile.variable for n in ast.walk(site.grid)):
+    if tile.variable and any(isinstance(n, ast.Name) and n.id == tile.variable for n in walk(site.grid)):
         return Refusal(f"The grid follows {tile.name}, so a program has more than one row's share.", line=line)
     size = f"{_triton(site)}.next_power_of_2({written(length)})"
     block = _block_name(site, tile, length)
@@ -239,7 +240,7 @@ def _launch_edits(site: Site, run: Run, wanted: str) -> list[TextEdit] | Refusal
 
 
 def _used(site: Site) -> set[str]:
-    names = {n.id for n in ast.walk(site.function) if isinstance(n, ast.Name)}
+    names = {n.id for n in walk(site.function) if isinstance(n, ast.Name)}
     return names | {p.arg for p in parameters(site.function)}
 
 

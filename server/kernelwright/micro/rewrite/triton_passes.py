@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from kernelwright.micro.rewrite.syntax import expanded, same, written
 from kernelwright.micro.rewrite.triton_source import Fragment, names_read
+from kernelwright.source.trees import walk
 from kernelwright.values import Refusal
 
 TL = "triton.language."
@@ -156,7 +157,7 @@ def _update(fragment: Fragment, statement: ast.stmt, target: str, values: Mappin
 
 def _checked(fragment: Fragment, update: Update) -> Update | None:
     """An accumulator gathers loaded values; what advances a pointer or a counter does not count."""
-    return update if any(fragment.called(n) == TL + "load" for n in ast.walk(update.value)) else None
+    return update if any(fragment.called(n) == TL + "load" for n in walk(update.value)) else None
 
 
 def _is_maximum(fragment: Fragment, call: ast.Call) -> bool:
@@ -184,7 +185,7 @@ def where_zero(fragment: Fragment, node: ast.expr) -> tuple[ast.expr, ast.expr] 
 
 
 def loads(fragment: Fragment, node: ast.expr) -> list[ast.Call]:
-    return [n for n in ast.walk(node) if isinstance(n, ast.Call) and fragment.called(n) == TL + "load"]
+    return [n for n in walk(node) if isinstance(n, ast.Call) and fragment.called(n) == TL + "load"]
 
 
 def keyword(call: ast.Call, name: str) -> ast.expr | None:

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from kernelwright.source.imports import Aliases, aliases_in
+from kernelwright.source.split import encoded
+from kernelwright.source.trees import walk
 from kernelwright.values import Kernel, Refusal, line_starts
 
 
@@ -21,8 +23,8 @@ class Fragment:
 
     @functools.cached_property
     def nodes(self) -> tuple[ast.AST, ...]:
-        """Every node of the definition, as ast.walk gives them."""
-        return tuple(ast.walk(self.node))
+        """Every node of the definition, as walk gives them."""
+        return tuple(walk(self.node))
 
     @functools.cached_property
     def calls(self) -> tuple[tuple[str | None, ast.Call], ...]:
@@ -99,7 +101,7 @@ def _fragment(text: str, start_line: int, end_line: int) -> Fragment | Refusal:
     node = _definition(piece, start_line)
     if isinstance(node, Refusal):
         return node
-    return Fragment(node, text, aliases_in(text.encode("utf-8", "surrogatepass")))
+    return Fragment(node, text, aliases_in(encoded(text)))
 
 
 @functools.lru_cache(maxsize=64)
@@ -116,7 +118,10 @@ def _definition(piece: str, start_line: int) -> ast.FunctionDef | ast.ClassDef |
     found = next((node for node in body if isinstance(node, ast.FunctionDef | ast.ClassDef)), None)
     if found is None:
         return Refusal("The definition does not parse; mend it first.", line=start_line)
-    ast.increment_lineno(module, start_line - indented)
+    for node in walk(module):
+        if isinstance(node, ast.stmt | ast.expr | ast.keyword | ast.arg | ast.alias | ast.excepthandler | ast.pattern):
+            node.lineno += start_line - indented
+            node.end_lineno += start_line - indented
     return found
 
 
@@ -157,12 +162,12 @@ def statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
 
 @functools.lru_cache(maxsize=4096)
 def names_read(node: ast.AST) -> frozenset[str]:
-    return frozenset(n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load))
+    return frozenset(n.id for n in walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load))
 
 
 @functools.lru_cache(maxsize=4096)
 def assigned_names(node: ast.AST) -> frozenset[str]:
-    return frozenset(n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
+    return frozenset(n.id for n in walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
 
 
 def integer(node: ast.AST | None) -> int | None:

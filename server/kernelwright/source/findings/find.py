@@ -1,7 +1,6 @@
 """All findings of a document. What one definition gives is remembered by its text, so that typing costs one definition."""
 
 import ast
-import bisect
 import functools
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -12,9 +11,9 @@ from kernelwright.source.findings.rule import Change, Finding, Fix, Problem, Rul
 from kernelwright.source.findings.rules import for_language
 from kernelwright.source.findings.scope import TooMuchWork
 from kernelwright.source.findings.sizes import Shapes, Sizes, shapes_of
-from kernelwright.source.findings.units import summary, torch_unit, triton_unit
+from kernelwright.source.findings.units import summaries_of, torch_unit, triton_unit
 from kernelwright.source.imports import Aliases, aliases_of
-from kernelwright.source.split import Piece
+from kernelwright.source.split import around
 from kernelwright.values import Edits, Kernel, Language, TextEdit, line_starts
 
 Point = tuple[int, int]  # line from 0, column in utf-8 bytes
@@ -54,13 +53,13 @@ def find_findings(
     """
     segments = document.pieces
     aliases = aliases_of(document)
-    summaries = [summary(segment.source, aliases) for segment in segments]
+    summaries = summaries_of(segments, aliases)
     constants = dict(constant for found in summaries for constant in found.constants)
     launchers: dict[str, list[int]] = {}
     for index, found in enumerate(summaries):
         for name in found.launched:
             launchers.setdefault(name, []).append(index)
-    near = range(len(segments)) if lines is None else _around(segments, lines)
+    near = range(len(segments)) if lines is None else around(segments, lines)
     launched_near = frozenset(name for i in near for name in summaries[i].launched)
     hot = frozenset(k.name for k in kernels if k.language is Language.TORCH)
     eval_only = _runs_in_eval_only(document)
@@ -79,12 +78,6 @@ def find_findings(
             local = _torch(text, name, line, name in hot, eval_only, aliases, _used(constants, (text,)))
             findings += _placed(document, (index,), local, name)
     return tuple(sorted({_key(f): f for f in findings}.values(), key=lambda f: (f.start, f.end, f.code)))
-
-
-def _around(segments: tuple[Piece, ...], lines: range) -> range:
-    """Which segments the lines are in. Between two of them the one before counts too: it may reach that far."""
-    begins = [segment.line for segment in segments]
-    return range(max(bisect.bisect_right(begins, lines.start) - 1, 0), bisect.bisect_left(begins, lines.stop))
 
 
 def _key(finding: Finding) -> tuple[object, ...]:

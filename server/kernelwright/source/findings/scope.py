@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from kernelwright.source.imports import Aliases
+from kernelwright.source.trees import children
 
 _DEPTH = 24
 _LARGEST = 2**63  # sizes are no larger, and powers of powers would fill the memory
@@ -191,18 +192,6 @@ def scope_of(
         if isinstance(node, ast.For) and isinstance(node.target, ast.Name):
             loops[node.target.id] = LoopVariable(node, _range(node.iter))
     return Scope(function, aliases, constants, {k: tuple(v) for k, v in values.items()}, loops)
-
-
-def children(node: ast.AST) -> list[ast.AST]:
-    """As ast.iter_child_nodes, in half the time: every rule goes through every node."""
-    found: list[ast.AST] = []
-    for name in node._fields:
-        part = getattr(node, name, None)
-        if isinstance(part, list):
-            found += [item for item in part if isinstance(item, ast.AST)]
-        elif isinstance(part, ast.AST):
-            found.append(part)
-    return found
 
 
 def statements(body: list[ast.stmt]) -> Iterator[ast.AST]:

@@ -4,6 +4,8 @@ import ast
 import functools
 import warnings
 
+from kernelwright.source.trees import children
+
 _TRIES = 8
 _DEEPEST = 150  # deeper code is generated, and the rules walk it recursively
 
@@ -32,7 +34,7 @@ def _depth(tree: ast.AST) -> int:
     depth, level = 0, [tree]
     while level:
         depth += 1
-        level = [child for node in level for child in ast.iter_child_nodes(node)]
+        level = [child for node in level for child in children(node)]
     return depth
 
 

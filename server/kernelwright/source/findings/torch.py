@@ -14,6 +14,7 @@ from kernelwright.source.findings.tensor_names import (
     TENSOR_TYPES,
     TENSOR_USES,
 )
+from kernelwright.source.trees import walk
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,7 @@ class Hot:
         """The names whose assigned values contain a node, or a name."""
         fed: dict[ast.AST | str, set[str]] = {}
         for name, values in self.scope.values.items():
-            for part in (part for value in values for part in ast.walk(value)):
+            for part in (part for value in values for part in walk(value)):
                 fed.setdefault(part.id if isinstance(part, ast.Name) else part, set()).add(name)
         return fed
 
@@ -197,13 +198,13 @@ def assigned(statement: ast.AST) -> Iterator[str]:
     match statement:
         case ast.Assign(targets=targets):
             for target in targets:
-                for part in ast.walk(target):
+                for part in walk(target):
                     if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store):
                         yield part.id
         case ast.AnnAssign(target=ast.Name(id=name)) | ast.AugAssign(target=ast.Name(id=name)):
             yield name
         case ast.For(target=target):
-            yield from (part.id for part in ast.walk(target) if isinstance(part, ast.Name))
+            yield from (part.id for part in walk(target) if isinstance(part, ast.Name))
 
 
 __all__ = ["Hot", "TorchUnit", "assigned", "dotted", "method", "on_self"]

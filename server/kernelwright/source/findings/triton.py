@@ -5,8 +5,9 @@ import functools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from kernelwright.source.findings.scope import Scope, Steps, children, dotted, range_step, source, statements
+from kernelwright.source.findings.scope import Scope, Steps, dotted, range_step, source, statements
 from kernelwright.source.findings.sizes import Size
+from kernelwright.source.trees import children, walk
 
 OPTIONS = frozenset(("num_warps", "num_stages", "num_ctas", "maxnreg", "grid", "warmup", "stream"))
 
@@ -261,8 +262,8 @@ def grid_axis(site: LaunchSite, axis: int) -> ast.expr | None:
     """The grid's expression for one axis, through a name, a lambda or a nested function."""
     grid = site.scope.single(site.grid)
     if isinstance(grid, ast.Name) and site.scope.function is not None:
-        nested = [n for n in ast.walk(site.scope.function) if isinstance(n, ast.FunctionDef) and n.name == grid.id]
-        returns = [n.value for f in nested for n in ast.walk(f) if isinstance(n, ast.Return) and n.value is not None]
+        nested = [n for n in walk(site.scope.function) if isinstance(n, ast.FunctionDef) and n.name == grid.id]
+        returns = [n.value for f in nested for n in walk(f) if isinstance(n, ast.Return) and n.value is not None]
         if len(returns) != 1:
             return None
         grid = returns[0]

@@ -1,7 +1,6 @@
 """From segments to units: which functions are Triton kernels, who launches them, which PyTorch code is hot."""
 
 import ast
-import functools
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -12,6 +11,8 @@ from kernelwright.source.findings.sizes import Size
 from kernelwright.source.findings.torch import TorchUnit, method
 from kernelwright.source.findings.triton import OPTIONS, LaunchSite, TritonUnit
 from kernelwright.source.imports import Aliases
+from kernelwright.source.memory import PerPiece
+from kernelwright.source.trees import walk
 
 _SUPPORT = re.compile(
     r"(?:^|_)(?:tests?|tested|bench|benchmark|check|train|main|profile|verify|validate|ref|reference|demo|compare)(?:_|$)"
@@ -33,8 +34,7 @@ class Summary:
     constants: tuple[tuple[str, int], ...] = ()
 
 
-@functools.lru_cache(maxsize=8192)
-def summary(source: bytes, aliases: Aliases) -> Summary:
+def _summary(source: bytes, aliases: Aliases) -> Summary:
     text = source.decode("utf-8", "surrogatepass")
     if match := _CONSTANT.match(text):
         return Summary(constants=((match[1], _integer(match[2])),))
@@ -45,7 +45,7 @@ def summary(source: bytes, aliases: Aliases) -> Summary:
     torch: list[tuple[str, int]] = []
     launched: set[str] = set()
     functions: set[str] = set()
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if isinstance(node, ast.FunctionDef):
             functions.add(node.name)
             if is_jit(node, aliases):
@@ -58,6 +58,9 @@ def summary(source: bytes, aliases: Aliases) -> Summary:
         ):
             torch.append((node.name, node.lineno))
     return Summary(tuple(kernels), frozenset(launched - {""}), tuple(torch), frozenset(functions))
+
+
+summaries_of = PerPiece(_summary)
 
 
 def _integer(text: str) -> int:
@@ -87,7 +90,7 @@ def triton_unit(
     if trees[0] is None:
         return None
     function = next(
-        (n for n in ast.walk(trees[0]) if isinstance(n, ast.FunctionDef) and (n.name, n.lineno) == (name, line)), None
+        (n for n in walk(trees[0]) if isinstance(n, ast.FunctionDef) and (n.name, n.lineno) == (name, line)), None
     )
     if function is None:
         return None
@@ -173,7 +176,7 @@ def _is_support(function: ast.FunctionDef) -> bool:
     """Code around kernels (tests, benchmarks, training loops): what it waits for or prints, it does so on purpose."""
     if _SUPPORT.search(function.name):
         return True
-    return any(method(node) in ("backward", "step", "assert_close", "synchronize") for node in ast.walk(function))
+    return any(method(node) in ("backward", "step", "assert_close", "synchronize") for node in walk(function))
 
 
 def _hot_methods(node: ast.ClassDef) -> list[ast.FunctionDef]:
@@ -183,7 +186,7 @@ def _hot_methods(node: ast.ClassDef) -> list[ast.FunctionDef]:
         return []
     hot, waiting = {"forward"}, ["forward"]
     while waiting:
-        for call in ast.walk(methods[waiting.pop()]):
+        for call in walk(methods[waiting.pop()]):
             match call:
                 case ast.Call(func=ast.Attribute(value=ast.Name(id="self"), attr=called)):
                     if called in methods and called not in hot:

@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Iterator
 
+from kernelwright.source.trees import children, walk
 from kernelwright.source.workload.arguments import UNKNOWN, Names, Tensor, value_of
 from kernelwright.source.workload.evaluate import WorkloadError, evaluate
 from kernelwright.source.workload.find import code
@@ -36,7 +37,7 @@ def from_benchmark(text: str, kernel: Kernel | str) -> tuple[str, ...] | Refusal
     for function in _functions(tree):
         if function.name == entry:
             continue
-        calls = [n for n in ast.walk(function) if isinstance(n, ast.Call) and _called(n) == entry]
+        calls = [n for n in walk(function) if isinstance(n, ast.Call) and _called(n) == entry]
         for call, names in itertools.product(calls, _variants(function, module) if calls else ()):
             line = _line(entry, call, names)
             if line is not None:
@@ -61,7 +62,7 @@ def _calls(text: str, entry: str) -> bool:
 
 def _functions(tree: ast.AST) -> Iterator[ast.FunctionDef]:
     """Functions that are not inside another one; a class's methods count."""
-    for node in ast.iter_child_nodes(tree):
+    for node in children(tree):
         if isinstance(node, ast.FunctionDef):
             yield node
         elif not isinstance(node, ast.Lambda):
@@ -109,7 +110,7 @@ def _variants(function: ast.FunctionDef, module: Names) -> Iterator[Names]:
     choices: list[list[Names]] = []
     for decorator in function.decorator_list:
         choices += _decorated(decorator, module)
-    for node in ast.walk(function):
+    for node in walk(function):
         if isinstance(node, ast.For) and (values := _listed(node.iter, fixed)):
             choices.append([chosen for v in values if (chosen := _bind(node.target, v))])
     combinations = itertools.islice(itertools.product(*(c for c in choices if c)), _MOST_VARIANTS)
@@ -122,7 +123,7 @@ def _assigned(body: list[ast.stmt]) -> dict[str, ast.expr]:
     """Names that a body assigns, also inside its blocks; `a, b = 1, 2` too."""
     found: dict[str, ast.expr] = {}
     for statement in body:
-        for node in ast.walk(statement):
+        for node in walk(statement):
             if isinstance(node, ast.FunctionDef | ast.ClassDef | ast.Lambda):
                 continue
             if isinstance(node, ast.Assign):
@@ -134,7 +135,7 @@ def _assigned(body: list[ast.stmt]) -> dict[str, ast.expr]:
 def _bind(target: ast.expr, value: ast.expr) -> dict[str, ast.expr]:
     if isinstance(target, ast.Name):
         # `x = x.contiguous()` would stand for itself.
-        return {} if any(isinstance(n, ast.Name) and n.id == target.id for n in ast.walk(value)) else {target.id: value}
+        return {} if any(isinstance(n, ast.Name) and n.id == target.id for n in walk(value)) else {target.id: value}
     if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple | ast.List):
         pairs = zip(target.elts, value.elts, strict=False)
         return {name: bound for t, v in pairs for name, bound in _bind(t, v).items()}

@@ -4,7 +4,8 @@ import contextlib
 import functools
 import re
 
-from kernelwright.source.split import split
+from kernelwright.source.memory import PerPiece
+from kernelwright.source.split import encoded, split
 from kernelwright.source.workload.evaluate import WorkloadError, evaluate
 from kernelwright.values import Call, Case, Refusal, Workload, WorkloadSource
 
@@ -82,17 +83,18 @@ def workload_lines(text: str) -> tuple[Case, ...]:
     """Every `# workload:` (or `// workload:`) comment that stands on a line of its own, right or wrong, in order."""
     if "workload" not in text:
         return ()
+    pieces = split(encoded(text))
     return tuple(
         Case(case.line + piece.line, case.column, case.text)
-        for piece in split(text.encode("utf-8", "surrogatepass"))
-        if b"workload" in piece.source
-        for case in _lines_of(piece.source)
+        for piece, cases in zip(pieces, _cases(pieces), strict=True)
+        for case in cases
     )
 
 
-@functools.lru_cache(maxsize=2048)
 def _lines_of(piece: bytes) -> tuple[Case, ...]:
     """The workload lines of a top-level piece of a file; lines count from its first one."""
+    if b"workload" not in piece:
+        return ()
     text = piece.decode("utf-8", "surrogatepass")
     cases: list[Case] = []
     line, counted = 0, 0
@@ -110,6 +112,9 @@ def _lines_of(piece: bytes) -> tuple[Case, ...]:
             call = call.partition("#")[0].rstrip()
         cases.append(Case(line, token.start() - start + match.start(1), call))
     return tuple(cases)
+
+
+_cases = PerPiece(_lines_of)
 
 
 def _of_lines(entry: str, cases: tuple[Case, ...]) -> Workload | Refusal:

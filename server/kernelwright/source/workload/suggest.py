@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from kernelwright.source.trees import walk
 from kernelwright.source.workload.evaluate import WorkloadError, evaluate
 from kernelwright.source.workload.signature import Parameters, signature_of
 from kernelwright.values import Kernel, Refusal
@@ -175,7 +176,7 @@ def _scalar(parameter: ast.arg) -> str | None:
 def _tensors(parameters: Parameters) -> dict[str, _Tensor]:
     """The parameters that are tensors, in order."""
     found = {parameter.arg: _Tensor() for parameter, _ in parameters.all()}
-    for node in ast.walk(parameters.tree):
+    for node in walk(parameters.tree):
         _read(node, found)
     kept: dict[str, _Tensor] = {}
     for parameter, default in parameters.all():
@@ -244,7 +245,7 @@ def _multiplied(found: dict[str, _Tensor], *operands: ast.expr) -> None:
 
 
 def _names(node: ast.AST) -> set[str]:
-    return {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
+    return {n.id for n in walk(node) if isinstance(n, ast.Name)}
 
 
 def _rank(axis: ast.expr) -> int:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from kernelwright.source.findings.rule import Change, Problem, Rule, Severity
 from kernelwright.source.findings.torch import Hot, TorchUnit, method
+from kernelwright.source.trees import walk
 from kernelwright.values import Language
 
 _DOUBLE = ("torch.float64", "torch.double", "numpy.float64", "numpy.double")
@@ -71,7 +72,7 @@ def _is_numpy_double(view: Hot, node: ast.expr) -> bool:
         return False
     if view.scope.canonical(value) != "numpy.array":
         return True
-    numbers = [n.value for n in ast.walk(value) if isinstance(n, ast.Constant)]
+    numbers = [n.value for n in walk(value) if isinstance(n, ast.Constant)]
     return any(isinstance(n, float) for n in numbers)
 
 
@@ -80,7 +81,7 @@ def _is_narrowed(view: Hot, node: ast.Call) -> bool:
     holders = view.names_fed_by(node)
     return any(
         _narrows(view, call)
-        and any(part is node or (isinstance(part, ast.Name) and part.id in holders) for part in ast.walk(call.func))
+        and any(part is node or (isinstance(part, ast.Name) and part.id in holders) for part in walk(call.func))
         for call in view.nodes
         if isinstance(call, ast.Call) and call is not node
     )

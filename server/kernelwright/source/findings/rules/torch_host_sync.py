@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from kernelwright.source.findings.rule import Problem, Rule, Severity
 from kernelwright.source.findings.torch import Hot, TorchUnit, method
+from kernelwright.source.trees import walk
 from kernelwright.values import Language
 
 _METHODS = ("item", "cpu", "tolist", "numpy")
@@ -13,7 +14,7 @@ _CONVERSIONS = ("bool", "int", "float")
 
 def check(unit: TorchUnit) -> Iterator[Problem]:
     for view in unit.views:
-        failing = {part for node in view.nodes if isinstance(node, ast.Raise) for part in ast.walk(node)}
+        failing = {part for node in view.nodes if isinstance(node, ast.Raise) for part in walk(node)}
         for node in view.nodes:
             what = _waits(view, node)
             if what is not None and node not in failing:  # an error message may take its time

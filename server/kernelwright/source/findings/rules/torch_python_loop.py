@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from kernelwright.source.findings.rule import Problem, Rule, Severity
 from kernelwright.source.findings.scope import statements
 from kernelwright.source.findings.torch import Hot, TorchUnit, assigned
+from kernelwright.source.trees import walk
 from kernelwright.values import Language
 
 
@@ -51,7 +52,7 @@ def _indexes(view: Hot, loop: ast.For) -> bool:
     return any(
         isinstance(node, ast.Subscript)
         and isinstance(node.value, ast.Name)
-        and any(isinstance(part, ast.Name) and part.id == loop.target.id for part in ast.walk(node.slice))
+        and any(isinstance(part, ast.Name) and part.id == loop.target.id for part in walk(node.slice))
         and view.is_tensor(node.value)
         for node in statements(loop.body)
     )
@@ -68,9 +69,7 @@ def _carries_state(loop: ast.For) -> bool:
     written: set[str] = set()
     for statement in loop.body:
         value = getattr(statement, "value", statement)
-        parts = ast.walk(
-            value if isinstance(statement, ast.Assign | ast.AnnAssign) and value is not None else statement
-        )
+        parts = walk(value if isinstance(statement, ast.Assign | ast.AnnAssign) and value is not None else statement)
         reads = {n.id for n in parts if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
         if reads & (bound - written):
             return True

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from kernelwright.source.findings.rule import Change, Problem, Rule, Severity
 from kernelwright.source.findings.triton import OPTIONS, TritonUnit, argument
+from kernelwright.source.trees import walk
 from kernelwright.values import Language
 
 
@@ -78,7 +79,7 @@ def _sizes(unit: TritonUnit) -> tuple[str, ...]:
         for node in unit.nodes
         if isinstance(node, ast.Compare)
         or (isinstance(node, ast.Call) and ast.unparse(node.func) in ("range", "tl.cdiv", "tl.range"))
-        for name in ast.walk(node)
+        for name in walk(node)
         if isinstance(name, ast.Name)
     }
     return tuple(p for p in unit.scope.parameters if p in compared and p not in unit.constexprs)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from kernelwright.source.findings.rule import Change, Problem, Rule, Severity
 from kernelwright.source.findings.scope import Scope, Steps, source
 from kernelwright.source.findings.triton import LaunchSite, TritonUnit, grid_axis
+from kernelwright.source.trees import operator, walk
 from kernelwright.values import Language
 
 
@@ -133,8 +134,8 @@ def _is_divisible(unit: TritonUnit, site: LaunchSite, division: _Division) -> bo
     if any(scope.canonical(p) == "math.gcd" for p in scope.walk(division.divisor) if isinstance(p, ast.Call)):
         return True
     return scope.function is not None and any(
-        isinstance(node, ast.Assert | ast.If) and any(isinstance(n, ast.Mod) for n in ast.walk(node.test))
-        for node in ast.walk(scope.function)
+        isinstance(node, ast.Assert | ast.If) and any(isinstance(operator(n), ast.Mod) for n in walk(node.test))
+        for node in walk(scope.function)
     )
 
 

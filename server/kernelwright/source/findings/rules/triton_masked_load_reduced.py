@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from kernelwright.source.findings.rule import Change, Problem, Rule, Severity
 from kernelwright.source.findings.triton import TritonUnit, argument, is_absent
+from kernelwright.source.trees import children
 from kernelwright.values import Language
 
 # What a masked lane must hold so that it does not count.
@@ -221,8 +222,7 @@ def _axes(flow: _Flow, mask: ast.expr) -> frozenset[int]:
         case ast.Call():
             return frozenset()
         case ast.BinOp() | ast.Compare() | ast.BoolOp() | ast.UnaryOp():
-            children = [n for n in ast.iter_child_nodes(mask) if isinstance(n, ast.expr)]
-            return frozenset().union(*(_axes(flow, child) for child in children))
+            return frozenset().union(*(_axes(flow, part) for part in children(mask) if isinstance(part, ast.expr)))
     return frozenset()
 
 

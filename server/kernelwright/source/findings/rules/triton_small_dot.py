@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from kernelwright.source.findings.rule import Change, Problem, Rule, Severity
 from kernelwright.source.findings.scope import source
 from kernelwright.source.findings.triton import TritonUnit, argument
+from kernelwright.source.trees import walk
 from kernelwright.values import Language
 
 _LEAST = 16
@@ -85,7 +86,7 @@ class _Shapes:
         values = scope.values.get(name)
         if values is None:
             return () if name in scope.parameters or name in scope.loops else None
-        fresh = [v for v in values if not any(isinstance(n, ast.Name) and n.id == name for n in ast.walk(v))]
+        fresh = [v for v in values if not any(isinstance(n, ast.Name) and n.id == name for n in walk(v))]
         shapes = [self.of(value, depth) for value in fresh]
         if not shapes or None in shapes or len({tuple(map(source, shape)) for shape in shapes}) > 1:
             return None

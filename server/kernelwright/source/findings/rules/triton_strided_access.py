@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from kernelwright.source.findings.rule import Problem, Rule, Severity
 from kernelwright.source.findings.scope import Scope, Steps, is_extent, source
 from kernelwright.source.findings.triton import TritonUnit
+from kernelwright.source.trees import walk
 from kernelwright.values import Language
 
 _NEAR = 4  # a stride of 2 or 3, as in interleaved pairs, still uses most of each sector together with its neighbours
@@ -94,7 +95,7 @@ def _is_far(unit: TritonUnit, scope: Scope, value: ast.expr) -> bool:
 
 def _has_later_stride(scope: Scope, tensor: ast.expr, dimension: int) -> bool:
     """Whether the launcher also asks for the stride of a later dimension of the same tensor."""
-    for node in ast.walk(scope.function) if scope.function else ():
+    for node in walk(scope.function) if scope.function else ():
         match node:
             case ast.Call(func=ast.Attribute(value=other, attr="stride"), args=[later]):
                 at = scope.number(later)

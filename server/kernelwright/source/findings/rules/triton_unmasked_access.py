@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from kernelwright.source.findings.rule import Change, Problem, Rule, Severity
 from kernelwright.source.findings.scope import is_extent, source
 from kernelwright.source.findings.triton import Tile, TritonUnit, argument, is_absent
+from kernelwright.source.trees import operator, walk
 from kernelwright.values import Language
 
 _LIMITS = ("where", "minimum", "clamp", "load", "make_block_ptr", "make_tensor_descriptor", "advance")
@@ -115,7 +116,7 @@ def _grid_drops_the_tail(unit: TritonUnit, tile: Tile) -> bool:
         divides = any(
             isinstance(p, ast.BinOp)
             and isinstance(p.op, ast.FloorDiv)
-            and not any(isinstance(n, ast.Add | ast.USub) for n in ast.walk(p))
+            and not any(isinstance(operator(n), ast.Add | ast.USub) for n in walk(p))
             for p in parts
         )
         if divides and not rounds_up:
@@ -139,10 +140,7 @@ def _promised(unit: TritonUnit) -> bool:
     if unit.autotune is not None and not is_absent(argument(unit.autotune, 2, "prune_configs_by")):
         return True
     return any(
-        _states(site.scope, node)
-        for site in unit.launches
-        if site.scope.function
-        for node in ast.walk(site.scope.function)
+        _states(site.scope, node) for site in unit.launches if site.scope.function for node in walk(site.scope.function)
     )
 
 
@@ -162,7 +160,7 @@ def _states(scope, node: ast.AST) -> bool:
 
 
 def _has_modulo(test: ast.expr) -> bool:
-    return any(isinstance(n, ast.Mod) for n in ast.walk(test))
+    return any(isinstance(operator(n), ast.Mod) for n in walk(test))
 
 
 RULE = Rule(

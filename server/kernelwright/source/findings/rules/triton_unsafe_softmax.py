@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from kernelwright.source.findings.rule import Problem, Rule, Severity
 from kernelwright.source.findings.scope import Scope
 from kernelwright.source.findings.triton import TritonUnit
+from kernelwright.source.trees import operator
 from kernelwright.values import Language
 
 _EXPONENTIALS = ("exp", "exp2")
@@ -59,7 +60,7 @@ class _Softmax:
         scope = self._scope
         if argument not in self._bounded:
             self._bounded[argument] = any(
-                isinstance(part, ast.Sub | ast.USub)
+                isinstance(operator(part), ast.Sub | ast.USub)
                 or scope.tl(part) in ("minimum", "clamp", "where", "max", "log", "log2")
                 for part in scope.walk(argument, lambda n: scope.tl(n) != "load")
             )
