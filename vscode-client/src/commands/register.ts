@@ -3,6 +3,7 @@ import * as vscode from "vscode";
 import type { App, Commands } from "../app";
 import type { ProfileResult } from "../client/answers";
 import { isDeclined } from "../client/answers";
+import { showLog } from "../logging/channels";
 import { profilePage } from "../views/profilePage";
 import { ask } from "./ask";
 import { doctor } from "./doctor";
@@ -24,7 +25,7 @@ export function commandsOf(app: App): Commands {
     "kernelwright.stop": () => stop(app),
     "kernelwright.restartServer": () => app.supervisor.restart(),
     "kernelwright.installServer": async () => app.supervisor.restart(await app.finder.make()),
-    "kernelwright.openLogs": () => app.log.show(),
+    "kernelwright.openLogs": () => showLog(app.log),
     "kernelwright.openTrace": () => app.trace.show(),
   };
 }

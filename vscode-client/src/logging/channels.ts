@@ -1,9 +1,19 @@
 /** The log, and a channel for the protocol's trace that exists only once something is traced. */
 import * as vscode from "vscode";
 import { SECTION } from "../settings";
+import { insisted } from "./insisted";
 
 export function logChannel(): vscode.LogOutputChannel {
   return vscode.window.createOutputChannel("Kernelwright", { log: true });
+}
+
+/** VS Code knows a log once its file is there: asked before, as where a command loads the extension, it shows nothing. */
+export async function showLog(log: vscode.LogOutputChannel): Promise<void> {
+  const shown = (): boolean =>
+    vscode.window.visibleTextEditors.some(
+      ({ document: { uri } }) => uri.scheme === "output" && uri.path.endsWith(`.${log.name}`),
+    );
+  await insisted((before) => log.show(before > 0), shown);
 }
 
 export class TraceChannel implements vscode.LogOutputChannel {

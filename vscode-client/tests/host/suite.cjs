@@ -43,6 +43,13 @@ const TESTS = {
     );
   },
 
+  "the log is on the screen when the command to open it has ended": async () => {
+    await run("kernelwright.openLogs");
+    const seen = vscode.window.visibleTextEditors.map(({ document }) => document.uri.toString());
+    assert.ok(seen.includes("output:kernelwright.kernelwright.Kernelwright"), seen.join(", "));
+    await run("workbench.action.closePanel");
+  },
+
   "every setting has its default": () => {
     const { contributes } = vscode.extensions.getExtension(ID).packageJSON;
     const properties = [contributes.configuration].flat().flatMap((one) => Object.entries(one.properties));
