@@ -54,19 +54,19 @@ def find_findings(
     segments = document.pieces
     aliases = aliases_of(document)
     summaries = summaries_of(segments, aliases)
-    constants = dict(constant for found in summaries for constant in found.constants)
+    constants = dict(constant for found in summaries if found.constants for constant in found.constants)
+    near = range(len(segments)) if lines is None else around(segments, lines)
+    kernels_near = frozenset(name for i in near for name in (*summaries[i].launched, *dict(summaries[i].kernels)))
     launchers: dict[str, list[int]] = {}
     for index, found in enumerate(summaries):
-        for name in found.launched:
+        for name in kernels_near & found.launched if found.launched else ():
             launchers.setdefault(name, []).append(index)
-    near = range(len(segments)) if lines is None else around(segments, lines)
-    launched_near = frozenset(name for i in near for name in summaries[i].launched)
     hot = frozenset(k.name for k in kernels if k.language is Language.TORCH)
     eval_only = _runs_in_eval_only(document)
     findings: list[Finding] = []
     for index, found in enumerate(summaries):
         for name, line in found.kernels:
-            if index not in near and name not in launched_near:
+            if name not in kernels_near:
                 continue
             where = (index, *(i for i in launchers.get(name, ()) if i != index))
             texts = tuple(segments[i].text for i in where)
