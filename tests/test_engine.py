@@ -10,9 +10,11 @@ import pytest
 
 from kernelwright.engine import Engine, Request, Reversal
 from kernelwright.journal import open_in_memory
+from kernelwright.macro.strategy import Observation
+from kernelwright.observer import silent
 from kernelwright.proof.jobs import TrialResult
 from kernelwright.settings import Settings
-from kernelwright.steps import decide
+from kernelwright.steps import decide, under_roof
 from kernelwright.values import (
     Accuracy,
     Check,
@@ -137,6 +139,10 @@ def test_a_step_is_kept_journalled_and_taken_back(bench: Bench) -> None:
         assert step.verdict.passed
         assert step.measurement is not None
         assert step.measurement.speedup_low > 1.0
+        assert step.measurement.roof is not None
+        assert step.measurement.roof.flops >= 2 * 512 * 1024 * 8192, "those of the file as it was"
+        assert step.measurement.roof.bytes == 4 * (512 * 1024 + 8192 * 1024 + 8192 + 512)
+        assert step.measurement.roof.least_ms is None, "the ceilings of a CPU are not known"
         assert "Verifying" in " ".join(stages)
         assert isinstance(step.edits, Edits)
         after = apply(step.edits, LINEAR_SUM)
@@ -152,6 +158,27 @@ def test_a_step_is_kept_journalled_and_taken_back(bench: Bench) -> None:
         engine.mark_reverted(path, back.step_ids)
         assert engine.history(path)[0].outcome is Outcome.REVERTED
         assert engine.baseline(path, edited, "Score") == edited, "with no step left the file is its own baseline"
+
+    bench.run(body())
+
+
+def test_all_texts_of_a_kernel_are_told_by_the_work_of_its_baseline(bench: Bench) -> None:
+    path = bench.path("twice.py")
+
+    async def body() -> None:
+        first = await bench.engine.optimize(Request(path, LINEAR_SUM, "Score"))
+        assert isinstance(first, Step), first
+        assert isinstance(first.edits, Edits)
+        text = apply(first.edits, LINEAR_SUM)
+        later = Engine(bench.workspace, bench.engine.settings, bench.engine.workers, bench.engine.journal)
+        observation = await later.observe_fully(path, text, "Score")
+        assert isinstance(observation, Observation), observation
+        original = await later._original(observation, LINEAR_SUM, silent, None)
+        assert original is not None
+        assert original.graph is not None, "captured by an engine that has not seen it before"
+        assert first.measurement is not None
+        assert under_roof(first.measurement, original, observation.device) == first.measurement
+        assert under_roof(first.measurement, observation, observation.device) != first.measurement
 
     bench.run(body())
 

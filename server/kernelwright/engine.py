@@ -22,13 +22,15 @@ from kernelwright.proof.jobs import (
     TrialResult,
 )
 from kernelwright.settings import DEFAULTS, Settings
-from kernelwright.steps import decide, failed_step, new_id, now, syntax_failure
+from kernelwright.steps import decide, failed_step, new_id, now, syntax_failure, under_roof
 from kernelwright.values import (
     Action,
     Device,
     Edits,
     Effort,
     Failure,
+    Graph,
+    Language,
     Outcome,
     Refusal,
     Step,
@@ -182,7 +184,11 @@ class Engine:
         job = Trial(
             path, against, text, text, workload, measure, dataclasses.replace(self.limits, first_seed=first_seed)
         )
-        return await self._run_trial(job, report, cancel, priority)
+        answer = await self._run_trial(job, report, cancel, priority)
+        if isinstance(answer, Failure) or answer.measurement is None:
+            return answer
+        original = self.observer.called_as(workload, path, against, kernel)
+        return dataclasses.replace(answer, measurement=under_roof(answer.measurement, original, device))
 
     def revert(self, path: str, text: str, step_id: str) -> Reversal | Refusal:
         """How `text` goes back to before a kept step, keeping what a person changed elsewhere since.
@@ -286,6 +292,10 @@ class Engine:
             return self._remember(observation, failed_step(observation, action, answer), candidate)
         lacking = answer.unsteady or strategy.needs_gpu
         outcome, reason = decide(answer, self.settings.min_gain, needs_number=lacking and not request.by_name)
+        measurement = answer.measurement
+        if measurement is not None:
+            original = await self._original(observation, baseline, report, cancel)
+            measurement = under_roof(measurement, original, observation.device)
         step = Step(
             id=new_id(),
             kernel=kernel,
@@ -296,10 +306,24 @@ class Engine:
             outcome=outcome,
             reason=reason,
             verdict=answer.verdict,
-            measurement=answer.measurement,
+            measurement=measurement,
             created=now(),
         )
         return self._remember(observation, step, candidate)
+
+    async def _original(
+        self, observation: Observation, baseline: str, report: Report, cancel: asyncio.Event | None
+    ) -> Observation | None:
+        """The kernel as its baseline is written, called as it was measured; captured where that has not been done yet."""
+        if baseline == observation.text:
+            return observation
+        workload = observation.workload
+        assert workload is not None
+        original = self.observer.called_as(workload, observation.path, baseline, observation.kernel.name)
+        if original is None or original.graph is not None or original.kernel.language is not Language.TORCH:
+            return original
+        graph = await self.observer.capture(original, report, cancel)
+        return dataclasses.replace(original, graph=graph) if isinstance(graph, Graph) else None
 
     async def _run_trial(
         self, job: Trial, report: Report, cancel: asyncio.Event | None, priority: Priority = Priority.REQUEST

@@ -1,6 +1,6 @@
 """What is known of a kernel: read from its text and the journal, then completed by a worker (device, op graph, resources).
 
-Graphs are remembered by text and workload, the device until a worker has failed.
+Graphs are remembered by text and performance case, the device until a worker has failed.
 """
 
 import asyncio
@@ -62,6 +62,14 @@ class Observer:
             graph=known if isinstance(known, Graph) else None,
             history=self.journal.steps(path, kernel_name),
         )
+
+    def called_as(self, workload: Workload, path: str, text: str, kernel_name: str) -> Observation | None:
+        """Another version of a kernel, called as `workload` says; None where it has no such kernel."""
+        found = self.observe(path, text, kernel_name)
+        if isinstance(found, Refusal):
+            return None
+        known = self._graphs.get(_graph_key(text, workload))
+        return dataclasses.replace(found, workload=workload, graph=known if isinstance(known, Graph) else None)
 
     async def device(self) -> Device | Failure:
         """What the worker's interpreter sees."""
@@ -145,4 +153,4 @@ def _no_such_kernel(name: str, kernels: tuple[Kernel, ...]) -> str:
 
 
 def _graph_key(text: str, workload: Workload) -> tuple[str, str]:
-    return digest(text), workload.entry
+    return digest(text), workload.described

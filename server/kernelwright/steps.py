@@ -1,12 +1,26 @@
 """What becomes of an Action: kept or rejected, and in which words."""
 
 import ast
+import dataclasses
 import datetime
 import uuid
 
 from kernelwright.macro.strategy import Observation
 from kernelwright.proof.jobs import TrialResult
-from kernelwright.values import Accuracy, Action, Failure, FailureKind, Measurement, Outcome, Step, Verdict, digest
+from kernelwright.source.roofline import known_work, roof_of
+from kernelwright.values import (
+    CPU,
+    Accuracy,
+    Action,
+    Device,
+    Failure,
+    FailureKind,
+    Measurement,
+    Outcome,
+    Step,
+    Verdict,
+    digest,
+)
 
 
 def decide(result: TrialResult, min_gain: float, *, needs_number: bool = False) -> tuple[Outcome, str]:
@@ -35,6 +49,15 @@ def decide(result: TrialResult, min_gain: float, *, needs_number: bool = False) 
 def gained(measurement: Measurement, min_gain: float) -> bool:
     """Faster than the previous text: the interval excludes 1 and the gain is at least `min_gain`."""
     return measurement.step_speedup_low > 1.0 and measurement.step_speedup >= 1.0 + min_gain
+
+
+def under_roof(measurement: Measurement, original: Observation | None, device: Device) -> Measurement:
+    """With the roof over it: the work of `original`, the kernel as its baseline is written, on the `device` that measured."""
+    work = known_work(original.kernel, original.workload, original.graph) if original is not None else None
+    if work is None:
+        return measurement
+    measured_on = device if device.name == measurement.device else CPU
+    return dataclasses.replace(measurement, roof=roof_of(work, measured_on))
 
 
 def _first_failed(verdict: Verdict) -> str:

@@ -1,6 +1,8 @@
 import math
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -45,6 +47,17 @@ def test_a_step_comes_back_as_it_went_in(tmp_path: Path):
     assert math.isnan(found.verdict.baseline_error)
     assert math.isinf(found.measurement.speedup_high)
     assert repr(found) == repr(step(1))  # nan is not equal to itself
+
+
+def test_a_step_of_a_version_without_roofs_is_read(tmp_path: Path):
+    with open_journal(tmp_path) as journal:
+        journal.add_step("a.py", step(1), "a", "b")
+    with closing(sqlite3.connect(tmp_path / ".kernelwright" / "journal.db")) as database, database:
+        database.execute("UPDATE steps SET value = json_remove(value, '$.measurement.roof')")
+    with open_journal(tmp_path) as again:
+        (found,) = again.steps("a.py")
+    assert found.measurement.roof is None
+    assert found.measurement.speedup == 2.3
 
 
 def test_a_graph_comes_back_as_it_went_in(journal: Journal):

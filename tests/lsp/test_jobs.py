@@ -53,6 +53,9 @@ async def test_a_step_from_the_menu_to_the_evidence(editor: Editor) -> None:
     (kept,) = await editor.command("kernelwright.history", {"uri": uri, "texts": True})
     assert (kept["outcome"], kept["before"], kept["after"]) == ("kept", LINEAR_SUM, editor.texts[uri])
     assert kept["measured"]
+    roof = kept["measurement"]["roof"]
+    assert roof["flops"] > roof["bytes"] > 0
+    assert (roof["bandwidth"], roof["peak_flops"]) == (0.0, 0.0), "the ceilings of a CPU are not known"
 
     editor.type(uri, "def forward(self, x):\n", "def forward(self, x):\n        x = x * 1.0\n")
     found = await editor.diagnostics(uri, lambda shown: any("Stale" in d.message for d in shown))

@@ -4,10 +4,10 @@ import pytest
 
 from kernelwright.source.document import parse
 from kernelwright.source.kernels import find_kernels
-from kernelwright.source.roofline import Bound, Work, bound, work_of, work_of_graph
+from kernelwright.source.roofline import Bound, Work, bound, roof_of, work_of, work_of_graph
 from kernelwright.source.targets import TARGET_NAMES, target
 from kernelwright.source.workload import find_workload
-from kernelwright.values import CPU, Device, Graph, Node, TensorRef, TensorType, Value, Workload
+from kernelwright.values import CPU, Device, Graph, Node, Roof, TensorRef, TensorType, Value, Workload
 
 HEAD = "import torch, triton\nimport triton.language as tl\n"
 
@@ -78,6 +78,10 @@ def test_a_matrix_product() -> None:
     check(MATMUL, Work(2 * (64 * 32 + 32 * 16 + 64 * 16), 2 * 64 * 32 * 16, "float16"))
 
 
+def test_matrix_products_that_cannot_be_counted_are_not_called_none() -> None:
+    check(MATMUL.replace("range(0, tl.cdiv(K, BLOCK))", "range(0, 2)"), None)
+
+
 def test_pytorch_has_no_work_without_a_graph() -> None:
     check("# workload: kernel(randn(8))\ndef kernel(x):\n    return torch.sum(x)\n", None)
 
@@ -98,6 +102,21 @@ DEVICE = Device("cuda", "a GPU", bandwidth=1e12, peak_flops={"float32": 1e13, "t
 )
 def test_bound(work: Work, device: Device, expected: Bound) -> None:
     assert bound(work, device) == expected
+
+
+@pytest.mark.parametrize(
+    ("work", "device", "roof", "least_ms"),
+    [
+        (Work(10**9, 10**9), DEVICE, Roof(10**9, 10**9, "float32", 1e12, 1e13), 1.0),
+        (Work(10**6, 10**11, "tf32"), DEVICE, Roof(10**6, 10**11, "tf32", 1e12, 1e14), 1.0),
+        (Work(10**9, 0, "int32"), DEVICE, Roof(10**9, 0, "int32", 1e12, 0.0), 1.0),
+        (Work(10**9, 10**9, "float16"), DEVICE, Roof(10**9, 10**9, "float16", 1e12, 0.0), None),
+        (Work(10**9, 10**9), CPU, Roof(10**9, 10**9, "float32", 0.0, 0.0), None),
+    ],
+)
+def test_a_roof_and_the_least_time_under_it(work: Work, device: Device, roof: Roof, least_ms: float | None) -> None:
+    assert roof_of(work, device) == roof
+    assert roof.least_ms == least_ms
 
 
 def tensor(id: int, shape: tuple[int, ...], origin: str, stride: tuple[int, ...] | None = None) -> Value:

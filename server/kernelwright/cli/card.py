@@ -8,7 +8,7 @@ from kernelwright.cli.console import OUT
 from kernelwright.macro.strategies import registry
 from kernelwright.macro.strategy import Observation
 from kernelwright.proof.jobs import CompileResult
-from kernelwright.source.roofline import bound, work_of, work_of_graph
+from kernelwright.source.roofline import bound, known_work
 from kernelwright.values import Device, Measurement, Outcome, Step, Verdict, apply
 
 _MOST_NAMES = 8  # of kernels and operators, in the line below the checks
@@ -22,7 +22,7 @@ def show_card(observation: Observation, roof: Device) -> None:
     if workload:
         OUT.print(f"  workload   {escape(workload.described)}  [dim]({workload.source.value})[/]")
     OUT.print(f"  device     {escape(describe(observation.device))}")
-    work = work_of_graph(observation.graph) if observation.graph else workload and work_of(kernel, workload)
+    work = known_work(kernel, workload, observation.graph)
     if work and roof.bandwidth:
         side = bound(work, roof)
         OUT.print(

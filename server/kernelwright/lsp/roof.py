@@ -42,11 +42,9 @@ def short(observation: "Observation", settings: Settings, measured: Measurement 
 
 
 def _work(observation: "Observation"):
-    from kernelwright.source.roofline import work_of, work_of_graph
+    from kernelwright.source.roofline import known_work
 
-    if observation.graph is not None:
-        return work_of_graph(observation.graph)
-    return work_of(observation.kernel, observation.workload) if observation.workload is not None else None
+    return known_work(observation.kernel, observation.workload, observation.graph)
 
 
 def _device(observation: "Observation", settings: Settings) -> tuple[Device, bool]:
@@ -59,7 +57,12 @@ def _device(observation: "Observation", settings: Settings) -> tuple[Device, boo
 
 
 def _share(measured: Measurement | None) -> str:
-    """Least time over measured time, both of the measurement: they are of the same device."""
-    if measured is None or not measured.floor_ms or not measured.candidate.median_ms:
+    """Least time over measured time, both of the measurement: they are of the same device.
+
+    A step that saves operations can be faster than the roof over its baseline: then there is no share to tell.
+    """
+    if measured is None or not measured.candidate.median_ms:
         return ""
-    return f"{measured.floor_ms / measured.candidate.median_ms:.0%}".replace("%", " %")
+    least = measured.roof.least_ms if measured.roof is not None else measured.floor_ms
+    share = (least or 0.0) / measured.candidate.median_ms
+    return words.percent(share) if 0.0 < share <= 1.0 else ""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from kernelwright.source.estimate import itemsize, value_of
 from kernelwright.source.tensors import MATMULS, words
 from kernelwright.source.workload.evaluate import WorkloadError, evaluate
-from kernelwright.values import Device, Graph, Kernel, Node, TensorRef, TensorSpec, TensorType, Workload
+from kernelwright.values import Device, Graph, Kernel, Node, Roof, TensorRef, TensorSpec, TensorType, Workload
 
 # Operations that read only a part of what they are given.
 _PARTIAL = words(
@@ -54,6 +54,18 @@ def bound(work: Work, device: Device) -> Bound:
     )
 
 
+def roof_of(work: Work, device: Device) -> Roof:
+    """What measurements of this work on `device` are told by."""
+    return Roof(work.bytes, work.flops, work.dtype, device.bandwidth, _peak(device.peak_flops, work.dtype))
+
+
+def known_work(kernel: Kernel, workload: Workload | None, graph: Graph | None) -> Work | None:
+    """The work as the captured graph tells it, without one as the source does; None where neither does."""
+    if graph is not None:
+        return work_of_graph(graph)
+    return work_of(kernel, workload) if workload is not None else None
+
+
 def work_of(kernel: Kernel, workload: Workload) -> Work | None:
     """The work of a Triton kernel on the performance case; None when the source does not tell.
 
@@ -71,6 +83,8 @@ def work_of(kernel: Kernel, workload: Workload) -> Work | None:
     if moved is None:
         return None
     flops = value_of(estimate.flops, estimate, given) if estimate.flops else None
+    if flops is None and kernel.facts.dots:
+        return None
     typed_by = given.get(estimate.typed_by or "")
     dtype = typed_by.dtype if isinstance(typed_by, TensorSpec) else "float32"
     return Work(moved, flops or 0, _arithmetic(dtype, bool(kernel.facts.dots)))

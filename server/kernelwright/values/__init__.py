@@ -17,6 +17,7 @@ from kernelwright.values.proof import (
     VerdictStatus,
 )
 from kernelwright.values.refusal import Refusal
+from kernelwright.values.roof import Roof
 from kernelwright.values.share import KernelShare
 from kernelwright.values.step import STOP, Action, Outcome, Recipe, Step
 from kernelwright.values.text import Edits, Region, StaleEdits, TextEdit, apply, digest, know_lines, line_starts
@@ -59,6 +60,7 @@ __all__ = [
     "Refusal",
     "Region",
     "Resources",
+    "Roof",
     "StaleEdits",
     "Step",
     "TensorRef",

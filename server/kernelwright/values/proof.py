@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from kernelwright.values.effort import Effort
+from kernelwright.values.roof import Roof
 from kernelwright.values.share import KernelShare
 
 
@@ -124,8 +125,9 @@ class Measurement:
     step_speedup_low: float
     step_speedup_high: float
     conditions: Mapping[str, str] = field(default_factory=dict)
-    floor_ms: float | None = None  # the roofline's least time
+    floor_ms: float | None = None  # the least time that the bytes of the call need, of any text
     impossible: bool = False  # candidate below the floor: not a success
+    roof: Roof | None = None  # None where the work is not known
 
 
 @dataclass(frozen=True)

@@ -37,6 +37,15 @@ export interface Timing {
   readonly samples: number;
 }
 
+/** A kernel's work and the ceilings over it: bytes and FLOP of one call, bytes/s and FLOP/s of the device; 0: not known. */
+export interface Roof {
+  readonly bytes: number;
+  readonly flops: number;
+  readonly dtype: string;
+  readonly bandwidth: number;
+  readonly peak_flops: number;
+}
+
 export interface Measurement {
   readonly text_hash: string;
   readonly baseline_hash: string;
@@ -51,6 +60,8 @@ export interface Measurement {
   readonly conditions: Readonly<Record<string, string>>;
   readonly floor_ms: number | null;
   readonly impossible: boolean;
+  /** Absent in steps of earlier versions, null where the work is not known. */
+  readonly roof?: Roof | null;
 }
 
 export interface Step {

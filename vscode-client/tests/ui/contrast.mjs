@@ -23,7 +23,7 @@ export function illegible(frame, selector) {
       .flatMap((element) => {
         const style = getComputedStyle(element);
         const background = behind(element);
-        const text = colour(style.color);
+        const text = colour(element.namespaceURI.endsWith("/svg") ? style.fill : style.color);
         const [low, high] = [over({ ...text, alpha: text.alpha * Number(style.opacity) }, background), background]
           .map(luminance)
           .sort((one, other) => one - other);

@@ -14,6 +14,8 @@ import { PATIENCE_MS, until } from "./until.mjs";
 
 const entry = path.join(home, "node_modules/code-server/out/node/entry.js");
 const files = fileURLToPath(new URL("workspace", import.meta.url));
+const recordings = fileURLToPath(new URL("recorded", import.meta.url));
+const remember = fileURLToPath(new URL("remember.py", import.meta.url));
 
 const SETTINGS = {
   "workbench.startupEditor": "none",
@@ -84,14 +86,20 @@ export async function stop() {
 }
 
 /**
- * A window on a copy of workspace/ that shows `file`; `bare` leaves out the environment that has Kernelwright. With `host`
- * the extension comes from its folder, and VS Code runs a suite in its extension host.
+ * A window on a copy of workspace/ that shows `file`; `bare` leaves out the environment that has Kernelwright. With `recorded`
+ * the folder has the file and the steps of that record. With `host` the extension comes from its folder, and VS Code runs a
+ * suite in its extension host.
  */
-export async function open(file, { settings = {}, bare = false, host } = {}) {
+export async function open(file, { settings = {}, bare = false, recorded, host } = {}) {
   const { root, port, browser } = running;
   const workspace = path.join(mkdtempSync(path.join(root, "window-")), "kernels");
   cpSync(files, workspace, { recursive: true });
   if (!bare) symlinkSync(path.join(repository, ".venv"), path.join(workspace, ".venv"));
+  if (recorded) {
+    const python = path.join(repository, ".venv/bin/python");
+    const { status, stderr } = spawnSync(python, [remember, path.join(recordings, recorded), workspace]);
+    if (status !== 0) throw new Error(`${stderr}`);
+  }
   // Paths belong to the machine that the server runs on: among a person's own settings they do not hold in a remote window.
   const ours = Object.entries(settings).filter(([name]) => name.startsWith("kernelwright."));
   for (const [folder, content] of [

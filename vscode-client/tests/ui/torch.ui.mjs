@@ -13,14 +13,14 @@ scene("a PyTorch file", "energy.py", {}, (step) => {
     await me.press("Escape");
   });
 
-  step("the report draws what was measured", async ({ me, picture }) => {
+  step("the report draws what was measured", async ({ me }) => {
     await me.command("Show Report", (soon) => me.seen(".tab.active", /Report: Energy/, soon));
     const read = async (frame) => [await frame.locator("body").innerText(), await frame.locator("svg").count()];
     const [text, drawn] = await me.onPage(/^Energy/, read);
-    const charts = /Verified: .* faster than baseline/.test(text) ? 2 : 0; // trajectory and roofline
-    assert.equal(drawn, charts);
-    await me.away();
-    await picture("report");
+    const measured = /Verified: .* faster than baseline/.test(text);
+    assert.equal(drawn, measured ? 1 : 0); // the trajectory; the ceilings of a CPU are not known
+    if (measured)
+      assert.match(text, /There is no roofline: the memory bandwidth and the TF32 peak of .* are not known\./);
   });
 
   step("a kernel that cannot be worked on says why", async ({ me }) => {

@@ -4,25 +4,13 @@ import { readFileSync } from "node:fs";
 import path from "node:path";
 import { illegible } from "./contrast.mjs";
 import { scene } from "./scene.mjs";
+import { inEachTheme } from "./themes.mjs";
 import { until } from "./until.mjs";
 
 const ORIGINAL = /denominator \+= tl\.sum\(tl\.exp\(x - row_max\), axis=0\)/;
 const ONLINE = /tl\.exp\(row_max - /;
 const STEP = /1\. triton\.online-reduction/;
 const ROWS = ".pane-body .monaco-list-row";
-const THEMES = {
-  "Light Modern": "vs",
-  "Dark High Contrast": "hc-black",
-  "Light High Contrast": "hc-light",
-  "Dark Modern": "vs-dark",
-};
-/** How a webview names the kinds of theme. */
-const FRAMES = {
-  vs: "vscode-light",
-  "hc-black": "vscode-high-contrast",
-  "hc-light": "vscode-high-contrast-light",
-  "vs-dark": "vscode-dark",
-};
 const row = (page, pattern) => page.locator(ROWS).filter({ hasText: pattern }).first();
 
 scene("a Triton file", "finding.py", {}, (step) => {
@@ -125,25 +113,16 @@ scene("a Triton file", "finding.py", {}, (step) => {
     assert.equal(drawn, 0); // nothing was measured, so nothing is drawn
   });
 
-  for (const [name, theme] of Object.entries(THEMES)) {
-    step(`view and report can be read in ${name}`, async ({ page, me, picture }) => {
-      await until(async () => {
-        const asked = page.locator('.quick-input-widget input[placeholder*="Color Theme"]');
-        await me.command("Preferences: Color Theme", (timeout) => asked.waitFor({ timeout }));
-        await me.pick(name, new RegExp(`^${name}`));
-        return true;
-      }, name);
-      await page.locator(`.monaco-workbench.${theme}`).waitFor();
-      const weak = await me.onPage(/^softmax_kernel/, async (report) => {
-        await report.locator(`body.${FRAMES[theme]}`).waitFor({ timeout: 5000 });
-        return illegible(report, "h1, h1 span, h2, p, th, td");
-      });
-      weak.push(...(await illegible(page, `${ROWS} .label-name, ${ROWS} .label-description`)));
-      assert.deepEqual(weak, []);
-      await me.away();
-      await picture(`kernels-${theme}`, { whole: true });
+  inEachTheme(step, "view and report can be read", async ({ page, me, picture }, { kind }, drawn) => {
+    const weak = await me.onPage(/^softmax_kernel/, async (report) => {
+      await drawn(report);
+      return illegible(report, "h1, h1 span, h2, p, th, td");
     });
-  }
+    weak.push(...(await illegible(page, `${ROWS} .label-name, ${ROWS} .label-description`)));
+    assert.deepEqual(weak, []);
+    await me.away();
+    await picture(`kernels-${kind}`, { whole: true });
+  });
 
   step("the Test Explorer has the checks", async ({ me, picture }) => {
     const listed = (soon) => me.seen(".test-explorer .monaco-list-row", /softmax_kernel/, soon);

@@ -2,9 +2,10 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import type { Step } from "../../src/client/answers";
 import type { KernelNode } from "../../src/views/kernels/model";
-import { escaped, roofline, trajectory } from "../../src/views/report/charts";
 import { reportPage } from "../../src/views/report/page";
-import { measurement, step, verdict } from "./steps";
+import { escaped } from "../../src/views/report/text";
+import { trajectory } from "../../src/views/report/trajectory";
+import { measurement, roof, step, verdict } from "./steps";
 
 function page(...steps: Step[]): string {
   const kernel: KernelNode = { is: "kernel", uri: "file:///a.py", name: "softmax", line: 0, steps };
@@ -18,19 +19,26 @@ test("the page admits its own style and nothing else", () => {
 });
 
 test("what comes from files is shown as text", () => {
-  const html = page(step({ sentence: "<img src=x onerror=1>", edits: { summary: "</td><b>" } }));
-  assert.doesNotMatch(html, /<img|<\/td><b>/);
+  const named = { strategy: "<i>", region: { label: "" } };
+  const hostile = measurement({ device: "<u>", roof: roof({ dtype: "<s>" }), conditions: { dtype: "<em>" } });
+  const html = page(
+    step({ sentence: "<img src=x onerror=1>", edits: { summary: "</td><b>" }, action: named, measurement: hostile }),
+  );
+  assert.doesNotMatch(html, /<img|<\/td><b>|<i>|<u>|<s>|<em>/);
+  assert.match(html, /aria-label="Roofline of &lt;u&gt;/);
   assert.equal(escaped(`<a href="x">&'`), "&lt;a href=&quot;x&quot;&gt;&amp;&#39;");
 });
 
 test("trajectory, roofline, steps and checks of a kernel", () => {
-  const html = page(step(), step({ id: "s2", measurement: measurement({ speedup: 3, floor_ms: 0.05 }) }));
+  const html = page(step(), step({ id: "s2", measurement: measurement({ speedup: 3, roof: roof() }) }));
   for (const part of [
     "Trajectory",
-    "Time and roofline",
+    "Roofline",
     "2.33x",
     "3.00x",
-    "0.05 ms",
+    "0.18 ms",
+    "2.22\u00a0TFLOP/s",
+    "46\u00a0%",
     "NVIDIA H200",
     "max |err| 2.4e-7",
   ]) {
@@ -53,12 +61,22 @@ test("a kernel without steps says so", () => {
 test("steps without a measurement keep their place on the trajectory", () => {
   const points = [undefined, measurement()].map((measured, at) => ({ number: at + 1, label: "s", measured }));
   const drawn = trajectory(points);
-  assert.equal(drawn.match(/<circle/g)?.length, 1);
-  assert.match(drawn, /not measured/);
+  assert.equal(drawn.match(/class="mark kept"/g)?.length, 1);
+  assert.match(drawn, /<text[^>]*>1<\/text>/);
   assert.equal(trajectory([{ number: 1, label: "s", measured: undefined }]), "");
 });
 
-test("the roofline is drawn where it is known", () => {
-  assert.doesNotMatch(roofline(measurement()), /Roofline/);
-  assert.match(roofline(measurement({ floor_ms: 0.1 })), /Roofline.*0\.1 ms/);
+test("the speedups are drawn with their intervals, and told to who does not see them", () => {
+  const drawn = trajectory([{ number: 2, label: "s", measured: measurement() }]);
+  assert.match(drawn, /aria-label="Speedup over the baseline after each kept step: step 2 2\.33x"/);
+  assert.match(drawn, />2\.28\u20132\.39</);
+  assert.equal(drawn.match(/class="interval"/g)?.length, 3); // the interval and its two ends
+});
+
+test("numbers of many steps are left out where they would touch", () => {
+  const steps = Array.from({ length: 12 }, (_, at) => {
+    return { number: at + 1, label: "s", measured: measurement({ speedup: 1 + at / 10 }) };
+  });
+  const told = [...trajectory(steps).matchAll(/>(\d\.\d\dx)<\/text>/g)].map(([, text]) => text);
+  assert.deepEqual(told, ["2.10x"]);
 });

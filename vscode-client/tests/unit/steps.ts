@@ -1,5 +1,5 @@
 /** Steps as the server sends them, for tests. */
-import type { Measurement, Step, Verdict } from "../../src/client/answers";
+import type { Measurement, Roof, Step, Verdict } from "../../src/client/answers";
 
 export function verdict(changed: Partial<Verdict> = {}): Verdict {
   const check = { name: "values", case: "seed 0", passed: true, detail: "max |err| 2.4e-7" };
@@ -12,6 +12,11 @@ export function verdict(changed: Partial<Verdict> = {}): Verdict {
     how: "on NVIDIA H200",
     ...changed,
   };
+}
+
+/** On an H200 in float32: 1 FLOP/byte, under a roof of 4.8 TFLOP/s, with the ridge at 14. */
+export function roof(changed: Partial<Roof> = {}): Roof {
+  return { bytes: 4e8, flops: 4e8, dtype: "float32", bandwidth: 4.8e12, peak_flops: 6.7e13, ...changed };
 }
 
 export function measurement(changed: Partial<Measurement> = {}): Measurement {

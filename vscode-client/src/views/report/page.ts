@@ -1,21 +1,13 @@
-/** The report of one kernel as a page without scripts: trajectory, roofline, the checks behind the last number. */
-import { measured, type Step } from "../../client/answers";
+/** The report of one kernel as a page without scripts: trajectory, roofline, steps, the checks behind the last number. */
+import { measured, milliseconds, type Step } from "../../client/answers";
 import { speedup, verdict, type KernelNode } from "../kernels/model";
-import { escaped, roofline, trajectory } from "./charts";
-
-const STYLE = `
-  body { color: var(--vscode-foreground); background: var(--vscode-editor-background); font: 13px var(--vscode-font-family); max-width: 60em; padding: 0 1.5em 2em; }
-  h1 { font-size: 1.5em; font-weight: 500; } h2 { font-size: 1.1em; margin-top: 2em; }
-  table { border-collapse: collapse; } th, td { text-align: left; vertical-align: top; padding: 0.25em 1.2em 0.25em 0; border-bottom: 1px solid var(--vscode-widget-border, var(--vscode-contrastBorder, #8884)); }
-  .quiet { color: var(--vscode-descriptionForeground); }
-  .passed, .failed { white-space: nowrap; }
-  .passed::before { content: "✓ " / ""; color: var(--vscode-charts-green); } .failed { font-weight: bold; } .failed::before { content: "✗ " / ""; color: var(--vscode-errorForeground); }
-  svg { max-width: 560px; width: 100%; } svg text { fill: var(--vscode-foreground); font-size: 11px; }
-  .axis { stroke: var(--vscode-descriptionForeground); stroke-dasharray: 4 3; } .interval { stroke: var(--vscode-charts-green); stroke-width: 2; }
-  .path { fill: none; stroke: var(--vscode-charts-green); } .point { fill: var(--vscode-charts-green); }
-  .bar { fill: var(--vscode-charts-green); } .before { fill: var(--vscode-charts-blue); } .roof { fill: var(--vscode-charts-orange); }
-  @media (forced-colors: active) { svg { forced-color-adjust: none; } }
-`;
+import { bandwidthBars } from "./bars";
+import { performancePlot } from "./plot";
+import { described, points, type Point } from "./points";
+import { roofline, type NoRoofline, type Roofline } from "./roofline";
+import { STYLE } from "./style";
+import { escaped, percent, si } from "./text";
+import { trajectory } from "./trajectory";
 
 /** `nonce` admits the page's own style and nothing else; there are no scripts, images, fonts or connections. */
 export function reportPage(kernel: KernelNode, file: string, nonce: string): string {
@@ -29,27 +21,77 @@ export function reportPage(kernel: KernelNode, file: string, nonce: string): str
     `<title>${escaped(kernel.name)}</title><style nonce="${nonce}">${STYLE}</style></head><body>`,
     `<h1>${escaped(kernel.name)} <span class="quiet">${escaped(file)}</span></h1>`,
     `<p>${escaped(last?.sentence ?? "No step was kept yet.")}</p>`,
-    ...charts(kernel.steps),
+    ...path(kernel.steps),
+    ...times(points(kernel.steps)),
     ...steps(kernel.steps),
     ...(last ? checks(last) : []),
     "</body></html>",
   ].join("\n");
 }
 
-function charts(all: readonly Step[]): string[] {
-  const points = all.flatMap((step, at) =>
+function path(all: readonly Step[]): string[] {
+  const kept = all.flatMap((step, at) =>
     step.outcome === "kept" ? [{ number: at + 1, label: step.action.strategy, measured: measured(step) }] : [],
   );
-  const last = points.at(-1)?.measured;
-  const path = trajectory(points);
-  const conditions = last
-    ? [last.device, ...Object.entries(last.conditions).map(([name, value]) => `${name}: ${value}`)]
-    : [];
+  const drawn = trajectory(kept);
+  return drawn ? ["<h2>Trajectory</h2>", drawn] : [];
+}
+
+/** The time of every point, and where it lies under the roof as far as that is known. */
+function times(all: readonly Point[]): string[] {
+  const told = (all.find(({ current }) => current) ?? all.at(-1))?.measured;
+  if (told === undefined) return [];
+  const found = roofline(all);
+  const drawn =
+    found.is === "none"
+      ? `<p>${escaped(found.why)}</p>`
+      : found.is === "performance"
+        ? performancePlot(found)
+        : bandwidthBars(found);
+  const conditions = [told.device, ...Object.entries(told.conditions).map(([name, value]) => `${name}: ${value}`)];
   return [
-    ...(path ? ["<h2>Trajectory</h2>", path] : []),
-    ...(last ? ["<h2>Time and roofline</h2>", roofline(last)] : []),
-    ...(conditions.length ? [`<p class="quiet">${escaped(conditions.join(" · "))}</p>`] : []),
+    "<h2>Roofline</h2>",
+    drawn,
+    ...remarks(found).map((remark) => `<p>${escaped(remark)}</p>`),
+    reached(all, found),
+    `<p class="quiet">${escaped(conditions.join(" · "))}</p>`,
   ];
+}
+
+function remarks(found: Roofline | NoRoofline): string[] {
+  if (found.is === "none") return [];
+  const { leftOut, placed } = found;
+  return [
+    ...(found.is === "bandwidth"
+      ? ["The kernel moves data and computes nothing: its roof is the memory's bandwidth."]
+      : []),
+    ...(placed.some(({ share }) => share > 1)
+      ? ["Above the roof: the step computes or moves less than its baseline as written, whose work is what is counted."]
+      : []),
+    ...(leftOut.length
+      ? [
+          `Not under this roof, measured on another device or data, or by an earlier version: ${leftOut.map(described).join("; ")}.`,
+        ]
+      : []),
+  ];
+}
+
+/** The numbers of the plot as a table. */
+function reached(all: readonly Point[], found: Roofline | NoRoofline): string {
+  const known = found.is === "none" ? undefined : found;
+  const rows = all.map((point) => {
+    const one = known?.placed.find((placed) => placed.point === point);
+    const values = [
+      `${milliseconds(point.ms)} ms`,
+      ...(known ? [one ? si(one.rate, known.unit) : "", one ? percent(one.share) : ""] : []),
+    ];
+    const named = [described(point), point.number === 0 ? "" : point.name];
+    return `<tr${point.current ? ` class="now"` : ""}>${named.map(name).join("")}${values.map(number).join("")}</tr>`;
+  });
+  const rates = known ? [known.is === "performance" ? "Performance" : "Bandwidth", "Share of the roof"] : [];
+  const head = ["Measured", "Strategy"].map((name) => `<th>${name}</th>`);
+  const numbers = ["Time of one call", ...rates].map((name) => `<th class="number">${name}</th>`);
+  return table([...head, ...numbers], rows);
 }
 
 function steps(all: readonly Step[]): string[] {
@@ -65,7 +107,7 @@ function steps(all: readonly Step[]): string[] {
     ];
     return row(cells);
   });
-  return ["<h2>Steps</h2>", table(["", "Strategy", "Outcome", "Speedup", "Verdict", "Chosen"], rows)];
+  return ["<h2>Steps</h2>", table(heads(["", "Strategy", "Outcome", "Speedup", "Verdict", "Chosen"]), rows)];
 }
 
 function checks(step: Step): string[] {
@@ -75,12 +117,15 @@ function checks(step: Step): string[] {
     return `<tr><td class="${kind}">${kind}</td>${[check.name, check.case, check.detail].map(cell).join("")}</tr>`;
   });
   const how = step.verdict.how ? ` <span class="quiet">${escaped(step.verdict.how)}</span>` : "";
-  return [`<h2>Checks of the last kept step${how}</h2>`, table(["", "Check", "Case", "Evidence"], rows)];
+  return [`<h2>Checks of the last kept step${how}</h2>`, table(heads(["", "Check", "Case", "Evidence"]), rows)];
+}
+
+function heads(names: readonly string[]): string[] {
+  return names.map((name) => `<th>${name}</th>`);
 }
 
 function table(head: readonly string[], rows: readonly string[]): string {
-  const names = head.map((name) => `<th>${name}</th>`).join("");
-  return `<table><thead><tr>${names}</tr></thead><tbody>${rows.join("")}</tbody></table>`;
+  return `<table><thead><tr>${head.join("")}</tr></thead><tbody>${rows.join("")}</tbody></table>`;
 }
 
 function row(cells: readonly string[]): string {
@@ -89,4 +134,12 @@ function row(cells: readonly string[]): string {
 
 function cell(text: string): string {
   return `<td>${escaped(text)}</td>`;
+}
+
+function name(text: string): string {
+  return `<td class="name">${escaped(text)}</td>`;
+}
+
+function number(text: string): string {
+  return `<td class="number">${escaped(text)}</td>`;
 }

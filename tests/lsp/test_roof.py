@@ -1,0 +1,47 @@
+"""The share of the roof that a measurement reaches, as the lens and the hover say it."""
+
+import dataclasses
+
+import pytest
+
+from kernelwright.lsp.roof import short
+from kernelwright.macro.strategy import Observation
+from kernelwright.settings import DEFAULTS
+from kernelwright.source.document import parse
+from kernelwright.source.kernels import find_kernels
+from kernelwright.source.workload import find_workload
+from kernelwright.values import Device, Measurement, Roof, Timing, Workload
+
+TEXT = """\
+import torch, triton
+import triton.language as tl
+@triton.jit
+def kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(y_ptr + offs, tl.load(x_ptr + offs, mask=offs < n) * 2, mask=offs < n)
+# workload: run(randn(1024))
+def run(x):
+    y = torch.empty_like(x)
+    kernel[(1,)](x, y, x.numel(), BLOCK=1024)
+    return y
+"""
+DEVICE = Device("cuda", "a GPU", bandwidth=1e12, peak_flops={"float32": 1e13})
+TIMING = Timing(2.0, 2.0, 2.0, 9)
+MEASURED = Measurement("new", "old", "a GPU", TIMING, TIMING, TIMING, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, floor_ms=0.5)
+
+
+@pytest.mark.parametrize(
+    ("roof", "said"),
+    [
+        (None, "memory-bound, 25 % of roof"),
+        (Roof(10**9, 10**9, "float32", 1e12, 1e13), "memory-bound, 50 % of roof"),
+        (Roof(10**9, 10**11, "float32", 1e12, 1e13), "memory-bound"),
+        (Roof(10**9, 10**9, "float32", 0.0, 0.0), "memory-bound"),
+    ],
+)
+def test_the_share_of_the_roof(roof: Roof | None, said: str) -> None:
+    (kernel,) = (found for found in find_kernels(parse(TEXT)) if found.name == "kernel")
+    workload = find_workload(TEXT, kernel.entry)
+    assert isinstance(workload, Workload)
+    observation = Observation("k.py", TEXT, kernel, workload, DEVICE)
+    assert short(observation, DEFAULTS, dataclasses.replace(MEASURED, roof=roof)) == said
