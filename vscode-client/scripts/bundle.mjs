@@ -1,7 +1,8 @@
 // Bundles the extension into dist/, and with --tests the unit tests into dist/tests/. `vscode` comes from the editor.
-import { readdirSync, rmSync } from "node:fs";
+import { readdirSync, rmSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { build, context } from "esbuild";
+import { notices } from "./notices.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const minify = process.argv.includes("--minify");
@@ -17,6 +18,7 @@ export const extension = {
   supported: { "dynamic-import": false }, // the other file is CommonJS: it is required, not imported
   minify,
   sourcemap: minify ? false : "linked",
+  metafile: true,
 };
 
 // What a unit test reaches may not need the editor, so `vscode` is not external here: importing it fails the build.
@@ -35,7 +37,10 @@ function tests() {
 
 async function main() {
   if (process.argv.includes("--watch")) return (await context(extension)).watch();
-  if (!process.argv.includes("--tests")) return build(extension);
+  if (!process.argv.includes("--tests")) {
+    const { metafile } = await build(extension);
+    return writeFileSync(`${root}/dist/NOTICES.txt`, notices(metafile, root));
+  }
   rmSync(`${root}/dist/tests`, { recursive: true, force: true });
   return build(tests());
 }
