@@ -35,9 +35,7 @@ class Settings:
     capture_timeout: float = setting(60.0, "Seconds that capturing the op graph of a module may take.", minimum=1.0)
     timing_budget: float = setting(1.0, "Seconds of repeated runs that one measurement may use.", minimum=0.05)
     threads: int = setting(
-        0,
-        "CPU threads that a measurement without a GPU uses, pinned to as many cores; 0: one for each physical core.",
-        minimum=0,
+        0, "CPU threads that a measurement without a GPU uses; 0: as many as physical cores.", minimum=0
     )
     max_steps: int = setting(6, "Most steps that one autopilot run may take.", minimum=1)
     autopilot_budget: float = setting(

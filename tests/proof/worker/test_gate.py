@@ -59,7 +59,6 @@ def test_an_honest_rewrite_passes(candidate: str) -> None:
         ("def f(x:\n", "runs"),
         (SOFTMAX + "torch.set_default_dtype(torch.float64)\n", "settings"),
         (SOFTMAX + "torch.backends.cuda.matmul.allow_tf32 = True\n", "settings"),
-        (SOFTMAX + "import os\nos.sched_setaffinity(0, {max(os.sched_getaffinity(0)) ^ 1})\n", "settings"),
     ],
 )
 def test_a_wrong_rewrite_is_ended_by(candidate: str, check: str) -> None:

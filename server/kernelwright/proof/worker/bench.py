@@ -1,9 +1,8 @@
 """The bench of one trial: the baseline loaded, the settings that it asks for, callables made of it, and the evidence."""
 
-import contextlib
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Any
@@ -11,13 +10,14 @@ from typing import Any
 import torch
 
 from kernelwright.proof.jobs import Limits, Trial
-from kernelwright.proof.worker import cores, flags
+from kernelwright.proof.worker import flags
 from kernelwright.proof.worker.cases import Variation
 from kernelwright.proof.worker.failed import JobFailed, is_out_of_memory
 from kernelwright.proof.worker.inputs import Inputs
 from kernelwright.proof.worker.judge import Judged
 from kernelwright.proof.worker.pair import Mismatch, constructor_arguments, give_parameters, in_double, target_of
 from kernelwright.proof.worker.subject import describe, forget_neighbours, line_of, load_module, unload
+from kernelwright.proof.worker.timing import cpu_threads
 from kernelwright.values import Check, FailureKind, KernelShare
 
 Report = Callable[[str], None]
@@ -89,15 +89,9 @@ def uses_triton(*texts: str) -> bool:
     return any(re.search(r"^\s*(import|from)\s+triton\b", text, re.MULTILINE) for text in texts)
 
 
-@contextlib.contextmanager
-def threads(limits: Limits) -> Iterator[None]:
-    """As many CPU threads for every text, pinned to cores where they are what is timed; free again afterwards.
-
-    To be entered before anything is loaded that could start some.
-    """
-    torch.set_num_threads(cores.cpu_threads(limits.threads))
-    with cores.pinned(torch.get_num_threads()) if device_here() == "cpu" else contextlib.nullcontext():
-        yield
+def set_threads(limits: Limits) -> None:
+    """As many of torch's CPU threads for every text, set before anything is loaded; bound to no cores (docs/trust.md)."""
+    torch.set_num_threads(cpu_threads(limits.threads))
 
 
 def open_bench(trial: Trial) -> Bench:

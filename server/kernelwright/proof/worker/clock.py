@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import torch
 
 from kernelwright.proof.jobs import Probe
-from kernelwright.proof.worker import cores, flags, judge_clock
+from kernelwright.proof.worker import flags, judge_clock
 from kernelwright.proof.worker.arguments import make_inputs
 from kernelwright.proof.worker.bench import Bench, Rejected, Report, Targets, targets_for
 from kernelwright.proof.worker.cases import Variation, plan
@@ -133,7 +133,7 @@ def conditions(bench: Bench, inputs: Inputs) -> dict[str, str]:
             "L2": "flushed before each sample, persisting lines too",
             **gpu_conditions(str(torch.cuda.get_device_properties(torch.cuda.current_device()).uuid)),
         }
-    return {**named, "threads": cores.described(torch.get_num_threads()), "caches": "warm"}
+    return {**named, "threads": str(torch.get_num_threads()), "caches": "warm"}
 
 
 def _give_back_memory(bench: Bench, contender: Contender) -> None:

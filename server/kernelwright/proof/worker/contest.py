@@ -18,8 +18,8 @@ from kernelwright.proof.worker.bench import (
     close_bench,
     load_candidate,
     open_bench,
+    set_threads,
     targets_for,
-    threads,
 )
 from kernelwright.proof.worker.clock import performance
 from kernelwright.proof.worker.failed import failure_of
@@ -44,14 +44,14 @@ def import_compiler(job: Imports, report: Callable[[str], None]) -> Imported:
 def run_contest(job: Contest, report: Callable[[str], None]) -> ContestResult:
     """Time all contestants; one that fails has a Failure in its place. Raises JobFailed for the baseline's own faults."""
     trial = Trial(job.path, job.baseline, job.baseline, job.candidate, job.workload, limits=job.limits)
-    with threads(job.limits):
-        bench = open_bench(trial)
-        try:
-            return _contest(job, bench, report)
-        except Rejected as rejected:
-            return ContestResult({"candidate": Failure(FailureKind.WORKLOAD_FAILED, rejected.check.detail)})
-        finally:
-            close_bench(bench)
+    set_threads(job.limits)
+    bench = open_bench(trial)
+    try:
+        return _contest(job, bench, report)
+    except Rejected as rejected:
+        return ContestResult({"candidate": Failure(FailureKind.WORKLOAD_FAILED, rejected.check.detail)})
+    finally:
+        close_bench(bench)
 
 
 def _contest(job: Contest, bench: Bench, report: Callable[[str], None]) -> ContestResult:

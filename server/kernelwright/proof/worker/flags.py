@@ -6,8 +6,6 @@ from typing import Any
 
 import torch
 
-from kernelwright.proof.worker import cores
-
 _CLOCKS: tuple[tuple[Any, str], ...] = (
     (time, "perf_counter"),
     (time, "perf_counter_ns"),
@@ -42,7 +40,6 @@ def read() -> dict[str, Any]:
         ),
         "torch.get_default_dtype()": torch.get_default_dtype(),
         "torch.get_num_threads()": torch.get_num_threads(),
-        "os.sched_getaffinity(0)": cores.bound(),
         "torch.are_deterministic_algorithms_enabled()": torch.are_deterministic_algorithms_enabled(),
     }
 
@@ -59,15 +56,8 @@ def write(settings: Mapping[str, Any]) -> None:
                 owner = getattr(owner, part)
             setattr(owner, attribute, value)
     torch.set_default_dtype(settings["torch.get_default_dtype()"])
-    use_threads(settings)
-    torch.use_deterministic_algorithms(settings["torch.are_deterministic_algorithms_enabled()"])
-
-
-def use_threads(settings: Mapping[str, Any]) -> None:
-    """As many CPU threads as `read` returned, on the same cores."""
     torch.set_num_threads(settings["torch.get_num_threads()"])
-    if settings["os.sched_getaffinity(0)"] != cores.bound():
-        cores.bind(settings["os.sched_getaffinity(0)"])
+    torch.use_deterministic_algorithms(settings["torch.are_deterministic_algorithms_enabled()"])
 
 
 def differences(expected: Mapping[str, Any], got: Mapping[str, Any]) -> list[str]:

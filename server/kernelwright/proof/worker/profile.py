@@ -18,7 +18,7 @@ from kernelwright.proof.worker.bench import (
     close_bench,
     interpreting,
     open_bench,
-    threads,
+    set_threads,
     uses_triton,
 )
 from kernelwright.proof.worker.cases import INTERPRETER_ELEMENTS, plan
@@ -46,15 +46,15 @@ def run_profile(job: Profile, report: Report) -> ProfileResult:
     """Profile the text as it stands. Raises JobFailed: what loading and calling it can fail with, and NOT_PROFILED."""
     given = job.subject
     report("Loading the file")
+    set_threads(job.limits)
+    settings = flags.read()
     trial = Trial(given.path, given.text, given.text, given.text, given.workload, measure=False, limits=job.limits)
-    with threads(job.limits):
-        settings = flags.read()
-        bench = open_bench(trial)
-        try:
-            return _profiled(job, bench, report)
-        finally:
-            close_bench(bench)
-            flags.write(settings)
+    bench = open_bench(trial)
+    try:
+        return _profiled(job, bench, report)
+    finally:
+        close_bench(bench)
+        flags.write(settings)
 
 
 def _profiled(job: Profile, bench: Bench, report: Report) -> ProfileResult:

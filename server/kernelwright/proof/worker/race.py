@@ -15,8 +15,8 @@ from kernelwright.proof.worker.bench import (
     load_candidate,
     open_bench,
     rejection,
+    set_threads,
     targets_for,
-    threads,
     uses_triton,
 )
 from kernelwright.proof.worker.clock import performance
@@ -42,12 +42,12 @@ def run_race(job: Race, report: Callable[[str], None]) -> RaceResult:
     if interpreting() and uses_triton(job.baseline, *job.variants):
         reason = "Variants cannot be raced in Triton's interpreter: no GPU here."
         return RaceResult(tuple(Failure(FailureKind.WORKLOAD_FAILED, reason) for _ in job.variants))
-    with threads(job.limits):
-        bench = open_bench(trial)
-        try:
-            return RaceResult(tuple(_raced(job, bench, report)))
-        finally:
-            close_bench(bench)
+    set_threads(job.limits)
+    bench = open_bench(trial)
+    try:
+        return RaceResult(tuple(_raced(job, bench, report)))
+    finally:
+        close_bench(bench)
 
 
 def _raced(job: Race, bench: Bench, report: Callable[[str], None]) -> list[Timing | Failure]:

@@ -1,9 +1,10 @@
 """The clock: samples of several calls, interleaved in random order, on a cold L2 and a quiet interpreter."""
 
 import gc
+import os
 import random
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -130,6 +131,12 @@ def contestants_of(
     return {name: Contestant(bound(target), prepare) for name, target in targets.items()}
 
 
+def cpu_threads(asked: int) -> int:
+    """The threads that torch gets on the CPU: as asked, else one per physical core that this process may use."""
+    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(asked, usable) if asked > 0 else min(_physical_cores() or usable, usable)
+
+
 def _warmed(contestant: Contestant, clock: Clock) -> tuple[int, float]:
     """(calls per sample, seconds per sample with what surrounds it), after compiling and warming up."""
     begun = _now()
@@ -197,3 +204,20 @@ def _quiet() -> Iterator[None]:
     finally:
         if was:
             gc.enable()
+
+
+def _physical_cores() -> int:
+    """Cores without their hyper-threads; 0 where the system does not say."""
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as file:
+            lines: Sequence[str] = file.read().splitlines()
+    except OSError:
+        return 0
+    pairs, package = set(), "0"
+    for line in lines:
+        key, _, value = line.partition(":")
+        if key.strip() == "physical id":
+            package = value.strip()
+        if key.strip() == "core id":
+            pairs.add((package, value.strip()))
+    return len(pairs)

@@ -4,7 +4,7 @@ import contextlib
 from collections.abc import Callable
 
 from kernelwright.proof.jobs import Trial, TrialResult
-from kernelwright.proof.worker.bench import Bench, Rejected, Undecidable, close_bench, open_bench, threads
+from kernelwright.proof.worker.bench import Bench, Rejected, Undecidable, close_bench, open_bench, set_threads
 from kernelwright.proof.worker.gate import verify, verify_backward
 from kernelwright.proof.worker.hosts.contender import Contender
 from kernelwright.proof.worker.kernel_share import examine
@@ -17,7 +17,8 @@ def run_trial(job: Trial, report: Callable[[str], None]) -> TrialResult:
     """Verify, and where asked and possible measure. Raises JobFailed when the baseline or the workload is at fault."""
     bench: Bench | None = None
     report("Loading baseline and candidate")
-    with threads(job.limits), contextlib.ExitStack() as opened:
+    set_threads(job.limits)
+    with contextlib.ExitStack() as opened:
         try:
             bench = open_bench(job)
             opened.callback(close_bench, bench)

@@ -130,7 +130,7 @@ def _load(room: Room, request: Load) -> Reply:
         ipc=request.device == "cuda",
     )
     # Under the default settings, like the baseline: a text that asks for others itself, or no longer does, is found out.
-    flags.use_threads(request.settings)
+    torch.set_num_threads(request.settings["torch.get_num_threads()"])
     room.device, room.settings = request.device, dict(request.settings)
     room.module = load_candidate(request.path, request.text)
     changed = flags.differences(request.settings, flags.read())
