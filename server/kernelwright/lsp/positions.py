@@ -49,7 +49,7 @@ class Lines:
         if "\r" in text:
             return lines(text)
         before, after = (bisect.bisect_right(self.starts, offset) for offset in (start, end))
-        moved = [offset + len(new) - (end - start) for offset in self.starts[after:]]
+        moved = map((len(new) - (end - start)).__add__, self.starts[after:])
         fresh = [start + offset for offset in line_starts(new)[1:]]
         starts = (*self.starts[:before], *fresh, *moved)
         know_lines(text, starts)

@@ -2,6 +2,7 @@
 
 import contextlib
 import functools
+import itertools
 import re
 
 from kernelwright.source.memory import PerPiece
@@ -73,9 +74,15 @@ def lines_by_entry(text: str) -> dict[str, tuple[Case, ...]]:
     """The workload lines by the name that they call, both in order; what does not read as a call is left out."""
     found: dict[str, tuple[Case, ...]] = {}
     for case in workload_lines(text):
-        if match := _ENTRY.match(case.text):
-            found[match[1]] = (*found.get(match[1], ()), case)
+        if entry := _entry(case.text):
+            found[entry] = (*found[entry], case) if entry in found else (case,)
     return found
+
+
+@functools.lru_cache(maxsize=8192)
+def _entry(line: str) -> str:
+    match = _ENTRY.match(line)
+    return match[1] if match else ""
 
 
 @functools.lru_cache(maxsize=8)
@@ -84,11 +91,14 @@ def workload_lines(text: str) -> tuple[Case, ...]:
     if "workload" not in text:
         return ()
     pieces = split(encoded(text))
-    return tuple(
-        Case(case.line + piece.line, case.column, case.text)
-        for piece, cases in zip(pieces, _cases(pieces), strict=True)
-        for case in cases
-    )
+    placed = (_placed(cases, piece.line) for piece, cases in zip(pieces, _cases(pieces), strict=True) if cases)
+    return tuple(itertools.chain.from_iterable(placed))
+
+
+@functools.lru_cache(maxsize=8192)
+def _placed(cases: tuple[Case, ...], line: int) -> tuple[Case, ...]:
+    """The cases of a piece that begins on that line, as lines of the file."""
+    return tuple(Case(case.line + line, case.column, case.text) for case in cases)
 
 
 def _lines_of(piece: bytes) -> tuple[Case, ...]:
