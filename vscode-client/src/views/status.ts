@@ -17,8 +17,13 @@ export function statusItems(app: App): vscode.Disposable[] {
   device.command = { command: "kernelwright.doctor", title: "Doctor" };
   let gpu: DoctorLine | undefined;
   let asking = false;
+  let running = false;
   const show = (): void => {
     const { state } = app.supervisor;
+    if (app.jobs.running.length > 0 !== running) {
+      running = !running;
+      void vscode.commands.executeCommand("setContext", "kernelwright.running", running); // for the button that stops them
+    }
     say(server, serverWords(state, app.jobs.running));
     say(device, deviceWords(gpu));
     const missing = state.is === "missing";

@@ -108,6 +108,18 @@ const TESTS = {
     assert.equal(document.getText(), before);
   },
 
+  "a key bound to a strategy's kind applies it": async () => {
+    const document = await opened("softmax.py");
+    const before = document.getText();
+    const place = at(document, "softmax_kernel(");
+    vscode.window.activeTextEditor.selection = new vscode.Selection(place, place);
+    await run("editor.action.codeAction", { kind: `${KIND}.triton.online-reduction`, apply: "first" });
+    await until(() => document.getText() !== before, "the step in the text");
+    await until(() => ours(document).some((one) => /Verified/.test(one.message)), "the verdict at the kernel");
+    await run("kernelwright.revert", kernel(document, "softmax_kernel"));
+    assert.equal(document.getText(), before);
+  },
+
   "a renamed file keeps its history": async () => {
     const folder = vscode.workspace.workspaceFolders[0].uri;
     await vscode.workspace.fs.copy((await opened("softmax.py")).uri, vscode.Uri.joinPath(folder, "before.py"));
