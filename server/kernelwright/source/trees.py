@@ -1,4 +1,4 @@
-"""Walking Python's own syntax trees in a third of the time that `ast.walk` takes: rules and rewrites do little else."""
+"""Walking Python's own syntax trees in less than half the time that `ast.walk` takes: rules and rewrites do little else."""
 
 import ast
 
@@ -9,7 +9,7 @@ _parts: dict[type[ast.AST], tuple[str, ...]] = {ast.Constant: ()}
 def walk(node: ast.AST) -> list[ast.AST]:
     """The nodes of a tree in the order of `ast.walk`, without operators and contexts, which their parents tell."""
     found = [node]
-    for current in found:  # as `children`, written out: a call for each node would take as long again
+    for current in found:  # as `children`, written out: a call for each node takes a fifth longer
         kind = current.__class__
         for name in _parts.get(kind) or _parts_of(kind):
             part = getattr(current, name, None)

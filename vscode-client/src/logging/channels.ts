@@ -7,7 +7,7 @@ export function logChannel(): vscode.LogOutputChannel {
   return vscode.window.createOutputChannel("Kernelwright", { log: true });
 }
 
-/** VS Code knows a log once its file is there: asked before, as where a command loads the extension, it shows nothing. */
+/** VS Code shows nothing of a log that it has not registered yet, which can be so where a command loads the extension. */
 export async function showLog(log: vscode.LogOutputChannel): Promise<void> {
   const shown = (): boolean =>
     vscode.window.visibleTextEditors.some(

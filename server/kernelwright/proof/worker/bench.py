@@ -90,7 +90,7 @@ def uses_triton(*texts: str) -> bool:
 
 
 def set_threads(limits: Limits) -> None:
-    """As many of torch's CPU threads for every text, set before anything is loaded; bound to no cores (docs/trust.md)."""
+    """As many of torch's CPU threads for every text, set before anything is loaded; not bound to cores (docs/trust.md)."""
     torch.set_num_threads(cpu_threads(limits.threads))
 
 
