@@ -186,10 +186,10 @@ class Journal:
     def relative(self, path: str | Path) -> str:
         """`path` as stored: relative to the workspace with forward slashes; as it is when it lies elsewhere."""
         for resolve in (os.path.abspath, os.path.realpath):
-            root = os.path.join(resolve(self.workspace), "")
-            absolute = resolve(os.path.join(root, path))
-            if absolute.startswith(root):
-                return absolute.removeprefix(root).replace(os.sep, "/")
+            root = Path(resolve(self.workspace))
+            absolute = Path(resolve(root / path))
+            if absolute.is_relative_to(root):
+                return absolute.relative_to(root).as_posix()
         return Path(path).as_posix()
 
     def close(self) -> None:
