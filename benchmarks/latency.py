@@ -128,7 +128,8 @@ async def measure_long(editor: Editor, uri: str, runs: int, random_: random.Rand
             place = index.position(offset, editor.encoding)
             name = lsp.Position(kernel.name_line + (key == "\n" and place.line < kernel.name_line), kernel.name_column)
             hover = lsp.HoverParams(document, name)
-            action = lsp.CodeActionParams(document, lsp.Range(place, place), lsp.CodeActionContext([]))
+            shown = [d for d in editor.client.diagnostics.get(uri, ()) if d.range.start <= place <= d.range.end]
+            action = lsp.CodeActionParams(document, lsp.Range(place, place), lsp.CodeActionContext(shown))
             ask: Ask = (
                 (lambda p=hover: editor.client.text_document_hover_async(p))
                 if what == "hover"

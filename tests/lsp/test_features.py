@@ -79,6 +79,18 @@ async def test_the_quick_fix_writes_a_workload_line(editor: Editor) -> None:
     await editor.diagnostics(uri, lambda shown: not any(d.code == "no-workload" for d in shown))
 
 
+async def test_a_finding_is_fixed(editor: Editor) -> None:
+    uri = editor.open("softmax.py", SOFTMAX.replace(', other=-float("inf")', ""))
+    first = await editor.actions(uri, "tl.load", "quickfix")  # asked for, so not only once it is shown
+    await editor.diagnostics(uri, lambda shown: any("other" in d.message for d in shown))
+    shown = [a for a in await editor.actions(uri, "tl.load") if a.kind == lsp.CodeActionKind.QuickFix]
+    assert [action.title for action in shown] == [action.title for action in first] != []
+    assert all(action.diagnostics for action in shown)
+    fix = shown[0] if shown[0].edit else await editor.client.code_action_resolve_async(shown[0])
+    assert editor.make(fix.edit)
+    assert "other=" in editor.texts[uri]
+
+
 async def test_a_lens_above_each_kernel(code: Editor) -> None:
     uri = code.open("both.py", LINEAR_SUM + "\n\n" + PLAIN)
     lenses = await code.lenses(uri)

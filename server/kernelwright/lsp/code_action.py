@@ -27,7 +27,7 @@ def code_action(session: Session, params: lsp.CodeActionParams) -> list[lsp.Code
         return []
     actions: list[lsp.CodeAction] = []
     if _asked(params, lsp.CodeActionKind.QuickFix):
-        actions += quick_fix.quick_fixes(session, snapshot, params.range, params.context.diagnostics)
+        actions += quick_fix.quick_fixes(session, snapshot, params.range, params.context)
     kernel = snapshot.kernel_at(params.range.start.line)
     if kernel is not None and _asked(params, OPTIMIZE, narrower=True):
         actions += [action for action in _menu(session, snapshot, kernel) if _asked(params, str(action.kind))]

@@ -10,7 +10,7 @@ from lsprotocol import types as lsp
 from pygls.lsp.server import LanguageServer
 
 from kernelwright import __version__
-from kernelwright.lsp import code_action, code_lens, hover, inlay_hint, lifecycle
+from kernelwright.lsp import code_action, code_lens, hover, inlay_hint, lifecycle, stdio
 from kernelwright.lsp.commands import COMMANDS, Command
 from kernelwright.lsp.commands.arguments import is_detached
 from kernelwright.lsp.protocol import Protocol
@@ -49,7 +49,7 @@ def serve() -> None:
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(name)s: %(message)s")
     logging.getLogger("pygls.protocol.json_rpc").setLevel(logging.ERROR)
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))  # so that what is temporary is removed
-    build().start_io()
+    stdio.serve(build())
 
 
 def build() -> LanguageServer:

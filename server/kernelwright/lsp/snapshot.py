@@ -64,6 +64,11 @@ class Snapshot:
 
         return find_findings(self.document, self.kernels, performance_calls(self.text))
 
+    @property
+    def known_findings(self) -> "tuple[Finding, ...]":
+        """The findings if they have been worked out already, otherwise none."""
+        return self.__dict__.get("findings", ())
+
     def findings_near(self, where: Range) -> "tuple[Finding, ...]":
         """All findings on the lines of a range, and some more: right after typing sooner known than all of the file."""
         from kernelwright.source.findings import find_findings

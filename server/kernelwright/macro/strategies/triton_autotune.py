@@ -2,33 +2,38 @@
 
 from kernelwright.macro.strategy import Example, Family, Observation, Strategy
 from kernelwright.micro.edits import difference
-from kernelwright.micro.rewrite.triton_autotune import autotuned
+from kernelwright.micro.rewrite.triton_autotune import Terms, autotuned, terms_of
 from kernelwright.micro.rewrite.triton_blocks import is_autotuned
-from kernelwright.micro.rewrite.triton_launch import launch_site
-from kernelwright.micro.rewrite.triton_space import choices, current, diverse
+from kernelwright.micro.rewrite.triton_launch import Site, launch_site
+from kernelwright.micro.rewrite.triton_space import Choice, choices, current, diverse
 from kernelwright.values import Action, Edits, Language, Refusal, Region, digest
 
 MOST_CONFIGS = 8
 
 
 def applies(observation: Observation) -> tuple[Action, ...] | Refusal:
-    written = _written(observation)
-    if isinstance(written, Refusal):
-        return written
+    asked = _asked(observation)
+    if isinstance(asked, Refusal):
+        return asked
     kernel = observation.kernel
     region = Region(kernel.start_line, kernel.end_line, digest(observation.text), f"launch constants of {kernel.name}")
     return (Action("triton.autotune", region, {"expected_gain": 0.08}),)
 
 
 def rewrite(observation: Observation, action: Action) -> tuple[Edits, ...] | Refusal:
-    written = _written(observation)
-    if isinstance(written, Refusal):
-        return written
-    text, count = written
-    return (difference(observation.text, text, f"autotuned over {count} configurations"),)
+    asked = _asked(observation)
+    if isinstance(asked, Refusal):
+        return asked
+    site, others, terms = asked
+    configs = (current(site), *diverse(site, others, MOST_CONFIGS - 1))
+    text = autotuned(site, configs, terms)
+    return (difference(observation.text, text, f"autotuned over {len(configs)} configurations"),)
 
 
-def _written(observation: Observation) -> tuple[str, int] | Refusal:
+def _asked(observation: Observation) -> tuple[Site, tuple[Choice, ...], Terms] | Refusal:
+    """The launch, the values beside the present ones and what the decorator needs to say: enough to know that it can be
+    written, for less than writing it costs.
+    """
     site = launch_site(observation.text, observation.kernel)
     if isinstance(site, Refusal):
         return site
@@ -38,9 +43,8 @@ def _written(observation: Observation) -> tuple[str, int] | Refusal:
     if not others:
         why = "; ".join(site.fixed.values()) or "it has no block size, num_warps or num_stages"
         return Refusal(f"No constant of this launch is free: {why}.", line=site.call.lineno - 1)
-    configs = (current(site), *diverse(site, others, MOST_CONFIGS - 1))
-    text = autotuned(site, configs)
-    return text if isinstance(text, Refusal) else (text, len(configs))
+    terms = terms_of(site)
+    return terms if isinstance(terms, Refusal) else (site, others, terms)
 
 
 _HEAD = """\

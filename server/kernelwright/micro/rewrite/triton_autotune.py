@@ -1,6 +1,7 @@
 """Turns the hand-set constants of a Triton launch into `@triton.autotune`: the decorator, the grid, and what goes."""
 
 import ast
+from dataclasses import dataclass
 
 from kernelwright.micro.rewrite.triton_assignments import parameters
 from kernelwright.micro.rewrite.triton_blocks import constexprs
@@ -14,8 +15,16 @@ from kernelwright.source.trees import walk
 from kernelwright.values import Refusal, TextEdit
 
 
-def autotuned(site: Site, configs: tuple[Choice, ...]) -> str | Refusal:
-    """The text with the launch autotuned over `configs`, or why that cannot be done."""
+@dataclass(frozen=True)
+class Terms:
+    """What the decorator says beside its configurations: the parameters to choose by, and those a repeated run spoils."""
+
+    key: tuple[str, ...]
+    protection: Protection
+
+
+def terms_of(site: Site) -> Terms | Refusal:
+    """What autotuning this launch takes, or why that cannot be done: all that is asked before anything is written."""
     obstacle = _obstacle(site)
     if obstacle is not None:
         return obstacle
@@ -23,12 +32,15 @@ def autotuned(site: Site, configs: tuple[Choice, ...]) -> str | Refusal:
     if isinstance(key, Refusal):
         return key
     protection = protection_of(site)
-    if isinstance(protection, Refusal):
-        return protection
+    return protection if isinstance(protection, Refusal) else Terms(key, protection)
+
+
+def autotuned(site: Site, configs: tuple[Choice, ...], terms: Terms) -> str:
+    """The text with the launch autotuned over `configs`."""
     first = min(decorator.lineno for decorator in site.definition.decorator_list)
     at = line_offset(site.text, first - 1)
     indent = " " * site.definition.col_offset
-    decorator = _decorator(site, configs, key, protection)
+    decorator = _decorator(site, configs, terms)
     edits = [TextEdit(at, at, "".join(f"{indent}{line}\n" for line in decorator))]
     edits += _without_arguments(site)
     edits += _grid_edits(site)
@@ -36,7 +48,7 @@ def autotuned(site: Site, configs: tuple[Choice, ...]) -> str | Refusal:
     return replaced(site.text, edits)
 
 
-def _decorator(site: Site, configs: tuple[Choice, ...], key: tuple[str, ...], protection: Protection) -> list[str]:
+def _decorator(site: Site, configs: tuple[Choice, ...], terms: Terms) -> list[str]:
     triton = _triton(site)
     staged = any(config.get("num_stages", OPTIONS["num_stages"]) != OPTIONS["num_stages"] for config in configs)
     lines = [f"@{triton}.autotune(", "    configs=["]
@@ -45,7 +57,8 @@ def _decorator(site: Site, configs: tuple[Choice, ...], key: tuple[str, ...], pr
         options = [f"num_warps={config['num_warps']}"] if "num_warps" in config else []
         options += [f"num_stages={config['num_stages']}"] if staged and "num_stages" in config else []
         lines.append(f"        {triton}.Config({', '.join(['{' + blocks + '}', *options])}),")
-    lines += ["    ],", f"    key={_listed(key)},"]
+    lines += ["    ],", f"    key={_listed(terms.key)},"]
+    protection = terms.protection
     if protection.reset_to_zero:
         lines.append(f"    reset_to_zero={_listed(protection.reset_to_zero)},")
     if protection.restore_value:
