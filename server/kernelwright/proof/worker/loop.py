@@ -92,6 +92,7 @@ def main(descriptor: int, role: str, server: int) -> None:
     _send(pipe, Ready(gpu))
     if not select.select([pipe], [], [], _QUIET)[0]:
         _import_ahead(role)
+    gc.freeze()  # what imports have made is there to stay: else each collection before a timing takes 50 ms
     while (request := _receive(pipe)) is not None:
         if isinstance(request, Ping):
             if not _can_fork():

@@ -31,10 +31,10 @@ class Process:
 def processes() -> dict[int, Process]:
     """All of them; empty without /proc."""
     found: dict[int, Process] = {}
-    for place in Path("/proc").glob("[0-9]*/stat"):
-        process = _parsed(place)
-        if process is not None:
-            found[process.pid] = process
+    with contextlib.suppress(OSError):
+        for name in os.listdir("/proc"):
+            if name.isdecimal() and (process := _process(int(name))) is not None:
+                found[process.pid] = process
     return found
 
 
@@ -124,10 +124,11 @@ def signal_all(pids: Iterable[int]) -> None:
             os.kill(pid, signal.SIGKILL)
 
 
-def _parsed(place: Path) -> Process | None:
+def _process(pid: int) -> Process | None:
     try:
-        name, _, rest = place.read_text(errors="replace").rpartition(")")
+        with open(f"/proc/{pid}/stat", "rb", buffering=0) as file:  # read for each of hundreds: pathlib takes twice as long
+            _, _, rest = file.read().rpartition(b")")
     except OSError:
         return None  # ended meanwhile
-    state, parent, group, session = rest.split()[:4]
-    return Process(int(name.split()[0]), state, int(parent), int(group), int(session))
+    state, parent, group, session = rest.split(None, 4)[:4]
+    return Process(pid, state.decode(), int(parent), int(group), int(session))
