@@ -51,6 +51,8 @@ async def play(house: House, kind: Kind, random: Random, refusal: str) -> Outcom
         answered = _said(answer)
     except Exception as error:  # noqa: BLE001  (an error of the protocol is what is looked for)
         problems.append(f"the fault's own request: {type(error).__name__}: {error}"[:300])
+        if not house.server.is_running() or house.editor.client.stopped:  # nothing more can be asked
+            return Outcome(kind.group, kind.name, answered, 0.0, 0.0, 0.0, 0.0, os.getloadavg()[0], tuple(problems))
     fault_s = time.monotonic() - began
     _type_on(house)
     wrong = house.round % 2 == 0

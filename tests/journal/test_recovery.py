@@ -110,6 +110,24 @@ def test_a_text_that_is_not_what_was_written(journal: Journal) -> None:
     assert "restored from its copy" in journal.notice
 
 
+def test_damage_that_sqlite_does_not_notice_does_not_reach_the_copy(journal: Journal) -> None:
+    journal.close()
+    with contextlib.closing(sqlite3.connect(database(journal), isolation_level=None)) as other:
+        other.execute("UPDATE texts SET body = zeroblob(20)")
+    with open_journal(journal.workspace) as again:  # whose first entry makes the copy anew
+        assert "restored from its copy" in again.notice
+        again.set_baseline("b.py", "softmax", "another one")
+    check_whole(journal.workspace)
+
+
+def test_damage_between_opening_and_the_first_entry_does_not_reach_the_copy(journal: Journal) -> None:
+    journal.close()
+    with open_journal(journal.workspace) as again:
+        again._connection.execute("UPDATE texts SET body = 0.5")  # not even bytes
+        again.set_baseline("b.py", "softmax", "another one")
+    check_whole(journal.workspace)
+
+
 def test_a_log_that_is_cut_off(tmp_path: Path) -> None:
     with open_journal(tmp_path) as journal:
         journal.set_baseline("a.py", "softmax", "old")

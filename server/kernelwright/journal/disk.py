@@ -4,14 +4,19 @@ SQLite guards a database against crashes, not against what overwrites its file: 
 """
 
 import contextlib
+import errno
 import itertools
 import os
+import shutil
 import sqlite3
+import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from kernelwright.journal.schema import NewerSchema, migrate
+from kernelwright.journal.texts import NOT_A_TEXT, unpack
+from kernelwright.values import digest
 
 FOLDER = ".kernelwright"
 DATABASE = "journal.db"
@@ -21,7 +26,10 @@ BUSY_SECONDS = 2.0  # that a person waits for another process's write; what take
 Write = Callable[[sqlite3.Connection], object]
 _FILES = ("", "-wal", "-shm")  # of one database in WAL mode
 _UNREADABLE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
-_UNKNOWN_FORMAT = "unsupported file format"  # a header that no SQLite writes, for which there is no code of its own
+_NO_CODE = (  # damage that has no code of its own: a header that no SQLite writes, a name whose letters are none
+    "unsupported file format",
+    "Could not decode to UTF-8",
+)
 
 
 class Disk:
@@ -40,6 +48,12 @@ class Disk:
         """
         _make_folder(self.database.parent)
         connection = connect(self.database, wait)
+        try:
+            if not _is_sound(connection):
+                raise damaged()
+        except BaseException:
+            connection.close()
+            raise
         self._file, self._size = _identity(self.database), 0
         self._close_copy()
         with contextlib.suppress(OSError, sqlite3.Error, NewerSchema):
@@ -91,10 +105,20 @@ class Disk:
         self._file, self._size = _identity(self.database), 0
         return connection, aside
 
+    def read(self, target: sqlite3.Connection) -> None:
+        """Fill an empty database with what is on disk, as it lies there; where the copy has more, with that too.
+
+        Raises OSError, sqlite3.Error and NewerSchema.
+        """
+        with _away(self.database, self._copy_path) as (database, copy), _opened(database) as source:
+            with contextlib.suppress(OSError, sqlite3.Error, NewerSchema):
+                _take_over(source, copy)
+            source.backup(target)
+
     def read_copy(self, target: sqlite3.Connection) -> None:
-        """Fill an empty database with what the copy holds. Raises sqlite3.Error and NewerSchema."""
-        with contextlib.closing(connect(self._copy_path, BUSY_SECONDS, new=False)) as copy:
-            copy.backup(target)
+        """Fill an empty database with what the copy holds. Raises as `read`."""
+        with _away(self._copy_path) as (copy,), _opened(copy) as source:
+            source.backup(target)
 
     def close(self) -> None:
         self._close_copy()
@@ -114,6 +138,8 @@ class Disk:
             copy = connect(self._copy_path, BUSY_SECONDS)
         try:
             copy.execute("PRAGMA synchronous = NORMAL")  # the database itself outlives a loss of power
+            if not _is_sound(source):  # else what has befallen it since it was opened would befall its copy
+                raise damaged()
             source.backup(copy)
         except BaseException:
             copy.close()
@@ -128,21 +154,79 @@ class Disk:
 
 
 def in_memory(*sources: Callable[[sqlite3.Connection], object]) -> sqlite3.Connection:
-    """A database in memory, filled by the first of the sources that can be read and brings no damage; else empty."""
-    for fill in (*sources, lambda empty: None):
-        memory = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+    """A database in memory, filled by the first of the sources that is undamaged, else by one that can be read at all, else
+    empty.
+    """
+    found = _memory()
+    for fill in sources:
+        tried = _memory()
         with contextlib.suppress(OSError, sqlite3.Error, NewerSchema):
-            fill(memory)
-            if memory.execute("PRAGMA quick_check").fetchone() == ("ok",):
-                migrate(memory)
-                return memory
-        memory.close()
-    raise AssertionError("an empty database in memory has no damage")
+            fill(tried)
+            if tried.execute("PRAGMA quick_check").fetchone() == ("ok",):
+                found, tried = tried, found
+                if _is_sound(found):
+                    break
+        tried.close()
+    migrate(found)
+    return found
+
+
+def _memory() -> sqlite3.Connection:
+    return sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+
+
+def _is_sound(connection: sqlite3.Connection) -> bool:
+    """Whether nothing has overwritten it. SQLite finds damage to its own pages, and not to the texts that lie in them."""
+    try:
+        texts = connection.execute("SELECT hash, body FROM texts")
+        whole = all(digest(unpack(body)) == hash for hash, body in texts)
+    except NOT_A_TEXT:
+        return False
+    except sqlite3.DatabaseError as error:
+        if is_damage(error):
+            return False
+        raise
+    return whole and connection.execute("PRAGMA quick_check").fetchone() == ("ok",)
+
+
+@contextlib.contextmanager
+def _away(*databases: Path) -> Iterator[list[Path]]:
+    """Copies of databases in a temporary folder, with what is in the logs beside them. Raises OSError where one is missing.
+
+    In a read-only folder SQLite opens a database in WAL mode only if nobody was killed while writing there; else it tries
+    for 10 s.
+    """
+    with tempfile.TemporaryDirectory(prefix="kernelwright-", ignore_cleanup_errors=True) as folder:
+        copies = [Path(folder) / database.name for database in databases]
+        for database, copy in zip(databases, copies, strict=True):
+            shutil.copyfile(database, copy)
+            with contextlib.suppress(FileNotFoundError):
+                shutil.copyfile(f"{database}-wal", f"{copy}-wal")
+        yield copies
+
+
+@contextlib.contextmanager
+def _opened(database: Path) -> Iterator[sqlite3.Connection]:
+    with contextlib.closing(sqlite3.connect(database, isolation_level=None)) as connection:
+        migrate(connection)
+        yield connection
+
+
+def can_write(folder: Path) -> bool:
+    """Whether files can be made there; False on a read-only file system for the administrator, too."""
+    return os.access(folder, os.W_OK)
+
+
+def damaged() -> sqlite3.DatabaseError:
+    """What SQLite would raise, had it found the damage."""
+    error = sqlite3.DatabaseError("it does not hold what was written")
+    error.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
+    return error
 
 
 def is_damage(error: sqlite3.Error) -> bool:
     """Whether the file does not hold what SQLite has written there. Extended codes carry the primary one in their low byte."""
-    return getattr(error, "sqlite_errorcode", -1) & 0xFF in _UNREADABLE or _UNKNOWN_FORMAT in str(error)
+    return getattr(error, "sqlite_errorcode", -1) & 0xFF in _UNREADABLE or str(error).startswith(_NO_CODE)
 
 
 @contextlib.contextmanager
@@ -161,6 +245,8 @@ def transaction(connection: sqlite3.Connection):
 
 def connect(database: Path, wait: float, *, new: bool = True) -> sqlite3.Connection:
     """A database in WAL mode with our tables; with `new` made where there is none. Raises as `Disk.open`."""
+    if not can_write(database.parent):  # where SQLite may try for 10 s, whatever it is told to wait: see `_away`
+        raise OSError(errno.EROFS, "it is read-only")
     address = f"{database.absolute().as_uri()}?mode={'rwc' if new else 'rw'}"
     connection = sqlite3.connect(
         address, uri=True, timeout=wait, isolation_level=None, check_same_thread=False, cached_statements=64

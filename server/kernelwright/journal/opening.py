@@ -1,15 +1,11 @@
 """Opens the journal of a workspace; what cannot be kept on disk is kept in memory, and says so in one sentence."""
 
 import contextlib
-import os
-import shutil
 import sqlite3
-import tempfile
-from functools import partial
 from pathlib import Path
 
 from kernelwright.journal.disk import DATABASE, FOLDER, Disk, in_memory, is_damage
-from kernelwright.journal.schema import NewerSchema, migrate
+from kernelwright.journal.schema import NewerSchema
 from kernelwright.journal.store import Journal, restored, unwritable
 from kernelwright.values import Refusal
 
@@ -58,25 +54,9 @@ def is_begun(workspace: Path) -> bool:
 
 def open_in_memory(workspace: Path, notice: str = "Steps are kept in memory and end with this run.") -> Journal:
     """A journal that leaves nothing on disk, knowing what the workspace's own one holds."""
-    database = workspace / FOLDER / DATABASE
-    return Journal(workspace, in_memory(partial(_read_old, database)), persistent=False, notice=notice)
+    return Journal(workspace, in_memory(Disk(workspace).read), persistent=False, notice=notice)
 
 
 def _in_memory(workspace: Path, notice: str, disk: Disk | None = None) -> Journal:
-    connection = in_memory(*([partial(_read_old, disk.database), disk.read_copy] if disk else []))
+    connection = in_memory(*([disk.read, disk.read_copy] if disk else []))
     return Journal(workspace, connection, persistent=False, notice=notice, disk=disk)
-
-
-def _read_old(database: Path, target: sqlite3.Connection) -> None:
-    """Copy what can be read into `target`. Raises OSError, sqlite3.Error and NewerSchema.
-
-    A WAL database in a read-only folder cannot be opened in place, so its files are copied away first.
-    """
-    with tempfile.TemporaryDirectory(prefix="kernelwright-", ignore_cleanup_errors=True) as folder:
-        copy = Path(folder) / DATABASE
-        shutil.copyfile(database, copy)
-        if os.path.exists(f"{database}-wal"):
-            shutil.copyfile(f"{database}-wal", f"{copy}-wal")
-        with contextlib.closing(sqlite3.connect(copy, isolation_level=None)) as source:
-            migrate(source)
-            source.backup(target)

@@ -6,15 +6,14 @@ import os
 import sqlite3
 import threading
 import time
-import zlib
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar
 
-from kernelwright.journal.disk import BUSY_SECONDS, Disk, Write, in_memory, is_damage, transaction
+from kernelwright.journal.disk import BUSY_SECONDS, Disk, Write, damaged, in_memory, is_damage, transaction
 from kernelwright.journal.schema import NewerSchema
-from kernelwright.journal.texts import from_json, pack, to_json, unpack
+from kernelwright.journal.texts import NOT_A_TEXT, from_json, pack, to_json, unpack
 from kernelwright.values import Graph, Outcome, Recipe, Step, digest
 
 T = TypeVar("T")
@@ -231,10 +230,10 @@ class Journal:
             row = self._row(query, values)
             if row is None:
                 return None
-            with contextlib.suppress(zlib.error, UnicodeDecodeError):
+            with contextlib.suppress(*NOT_A_TEXT):
                 if digest(text := unpack(row[1])) == row[0]:
                     return text
-            if last or not self._got_over(_damaged()):
+            if last or not self._got_over(damaged()):
                 break
         self.notice = f"The journal in {self.workspace} holds a text that is damaged, and leaves it out."
         return None
@@ -250,7 +249,7 @@ class Journal:
             elif self._disk is not None and self._disk.is_other():
                 self._begin_anew()
             elif self._disk is not None and self._disk.is_cut_off():
-                self._got_over(_damaged())
+                self._got_over(damaged())
 
             def written(connection: sqlite3.Connection) -> None:
                 with transaction(connection):
@@ -361,12 +360,6 @@ def restored(workspace: Path, aside: Path) -> str:
     return (
         f"The journal in {workspace} was damaged and was restored from its copy; the damaged one is now {aside.name}."
     )
-
-
-def _damaged() -> sqlite3.DatabaseError:
-    error = sqlite3.DatabaseError("a text is not what was written")
-    error.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
-    return error
 
 
 def _keep(connection: sqlite3.Connection, text: str) -> str:

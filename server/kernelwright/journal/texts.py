@@ -6,6 +6,8 @@ import zlib
 
 from kernelwright import wire
 
+NOT_A_TEXT = (zlib.error, TypeError, UnicodeDecodeError)  # what `unpack` raises for anything that `pack` has not made
+
 
 def pack(text: str) -> bytes:
     """Surrogates pass, as in `values.digest`: a file that is not UTF-8 must not cost its history."""

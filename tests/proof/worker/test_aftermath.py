@@ -97,9 +97,10 @@ def test_shared_memory_of_a_judge_is_left_to_its_tracker(tmp_path: Path) -> None
         time.sleep(0.01)
 
 
-def test_many_open_files(before: aftermath.Before) -> None:
+@pytest.mark.parametrize(("place", "count", "words"), [(os.devnull, 100, "100 descriptors"), (__file__, 9, "9 files")])
+def test_what_is_left_open(place: str, count: int, words: str, before: aftermath.Before) -> None:
     kept: list[int] = []
-    check(lambda: kept.extend(os.open(os.devnull, os.O_RDONLY) for _ in range(100)), "100 files open", before)
+    check(lambda: kept.extend(os.open(place, os.O_RDONLY) for _ in range(count)), f"{words} open", before)
     for descriptor in kept:
         os.close(descriptor)
 

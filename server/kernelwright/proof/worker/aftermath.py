@@ -20,7 +20,9 @@ from typing import Any
 from kernelwright.proof.worker import processes
 
 _LIMITS = (resource.RLIMIT_AS, resource.RLIMIT_DATA, resource.RLIMIT_FSIZE, resource.RLIMIT_NOFILE, resource.RLIMIT_CPU)
-_MORE_FILES = 64  # open ones that libraries may keep for themselves
+_MORE_DESCRIPTORS = 64  # open ones that libraries and the GPU's driver may keep for themselves
+_MORE_FILES = 8  # of these with a place on a disk
+_NO_DISK = ("/dev/", "/proc/", "/sys/", "/memfd:")
 _MORE_BYTES = 16 << 20  # of temporary files, likewise
 _MOST_ENTRIES = 10_000  # in the temporary folder that are looked at
 _LIBRARIES = ("kernelwright", "torch", "triton")  # whose threads, and own replacements of functions, are their business
@@ -37,6 +39,7 @@ class Before:
     recursion: int
     mask: frozenset[int]
     threads: frozenset[int]
+    descriptors: int
     files: int
     temporary: int  # bytes in the worker's own folder
     functions: Mapping[tuple[int, str], Any]
@@ -53,7 +56,7 @@ def note() -> Before:
         sys.getrecursionlimit(),
         frozenset(signal.pthread_sigmask(signal.SIG_BLOCK, ())),
         frozenset(thread.ident or 0 for thread in threading.enumerate()),
-        _open_files(),
+        *_open(),
         _temporary_bytes(),
         {(id(owner), name): value for owner, name, value in _functions()},
         _settings(),
@@ -127,8 +130,11 @@ def _more_threads(before: Before) -> str:
 
 
 def _more_files(before: Before) -> str:
-    more = _open_files() - before.files
-    return f"it has left {more} files open" if more > _MORE_FILES else ""
+    descriptors, files = _open()
+    if files - before.files > _MORE_FILES:
+        return f"it has left {files - before.files} files open"
+    more = descriptors - before.descriptors
+    return f"it has left {more} descriptors open" if more > _MORE_DESCRIPTORS else ""
 
 
 def _more_bytes(before: Before) -> str:
@@ -176,11 +182,14 @@ def _of_a_library(module: str | None) -> bool:
     return isinstance(module, str) and module.split(".")[0] in _LIBRARIES
 
 
-def _open_files() -> int:
-    try:
-        return len(os.listdir("/proc/self/fd"))
-    except OSError:
-        return 0
+def _open() -> tuple[int, int]:
+    """This process's open descriptors, and how many of them are files on a disk; 0 of each without /proc."""
+    targets: list[str] = []
+    with contextlib.suppress(OSError):
+        for number in os.listdir("/proc/self/fd"):
+            with contextlib.suppress(OSError):
+                targets.append(os.readlink(f"/proc/self/fd/{number}"))
+    return len(targets), sum(target.startswith("/") and not target.startswith(_NO_DISK) for target in targets)
 
 
 def _temporary_bytes() -> int:
