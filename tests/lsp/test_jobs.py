@@ -1,6 +1,7 @@
 """Jobs from the editor, with the real engine and a real worker on the CPU."""
 
 import asyncio
+import re
 import time
 from pathlib import Path
 
@@ -8,7 +9,8 @@ import psutil
 import pytest
 from lsprotocol import types as lsp
 
-from lsp.editor import PATIENCE, Editor, start, stop
+from kernelwright.values import digest
+from lsp.editor import PATIENCE, ROOT, Editor, start, stop
 from lsp.examples import LINEAR_SUM, PLAIN, SLOW, SOFTMAX
 
 INFORMATION, ERROR, WARNING = (
@@ -88,6 +90,19 @@ async def test_the_preview_asks_before_the_edit_is_made(code: Editor) -> None:
     await code.command(preview.command.command, *preview.command.arguments, token="preview")
     (applied,) = code.applied
     assert [annotation.needs_confirmation for annotation in applied.edit.change_annotations.values()] == [True]
+
+
+async def test_a_preview_cannot_be_taken_in_part(code: Editor) -> None:
+    text = (ROOT / "examples" / "triton_softmax.py").read_text(encoding="utf-8")
+    text = re.sub(r"(^# workload: .*\n)+", "# workload: softmax(randn(2, 40))\n", text, flags=re.MULTILINE)
+    uri = code.open("softmax.py", text)
+    about = {"uri": uri, "kernel": "softmax_kernel", "strategy": "triton.online-reduction"}
+    answer = await code.command("kernelwright.apply", {**about, "preview": True})
+    assert len(answer["edits"]["edits"]) > 1, "a step of one place shows nothing here"
+    (applied,) = code.applied
+    (document,) = applied.edit.document_changes
+    assert len(document.edits) == 1
+    assert digest(code.texts[uri]) == answer["after_hash"]
 
 
 async def test_a_preview_that_is_dismissed_leaves_nothing_behind(code: Editor) -> None:

@@ -3,10 +3,11 @@
 from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcException
 
+from kernelwright import values
 from kernelwright.lsp.client import Client
 from kernelwright.lsp.session import Session
 from kernelwright.lsp.snapshot import Snapshot
-from kernelwright.values import Edits, Refusal
+from kernelwright.values import Edits, Refusal, TextEdit
 
 _ANNOTATION = "kernelwright"
 
@@ -16,9 +17,11 @@ def workspace_edit(
 ) -> lsp.WorkspaceEdit:
     """A versioned edit, annotated with `label`, as far as the client knows versions and annotations.
 
-    With `preview` a client that knows annotations shows the edit and asks before it makes it.
+    With `preview` a client that knows annotations shows the edit and asks before it makes it: as one place, because in a
+    list of places some could be left out, and a part of a step has never been verified.
     """
-    changes = [(snapshot.range(edit.start, edit.end), _endings(snapshot, edit.new_text)) for edit in edits.edits]
+    made = _as_one(edits, snapshot.text) if preview else edits.edits
+    changes = [(snapshot.range(edit.start, edit.end), _endings(snapshot, edit.new_text)) for edit in made]
     if not client.can("workspace.workspace_edit.document_changes"):
         return lsp.WorkspaceEdit(changes={snapshot.uri: [lsp.TextEdit(range, text) for range, text in changes]})
     document = lsp.OptionalVersionedTextDocumentIdentifier(snapshot.uri, snapshot.version)
@@ -56,6 +59,12 @@ async def apply(session: Session, uri: str, edits: Edits, label: str, *, preview
         why = f": {answer.failure_reason}" if answer.failure_reason else ""
         return Refusal(f"The editor did not take the edit, so nothing was changed{why}.")
     return None
+
+
+def _as_one(edits: Edits, text: str) -> tuple[TextEdit]:
+    start, end = min(edit.start for edit in edits.edits), max(edit.end for edit in edits.edits)
+    after = values.apply(edits, text)
+    return (TextEdit(start, end, after[start : len(after) - (len(text) - end)]),)
 
 
 def _endings(snapshot: Snapshot, text: str) -> str:
