@@ -171,7 +171,7 @@ async def test_an_edit_during_a_run_is_not_overwritten(code: Editor) -> None:
     await code.until(code.progress)
     code.type(uri, "import torch\n", "import torch\n\nMINE = 1\n")
     answer = await asyncio.wait_for(running, PATIENCE)
-    assert answer["$"] == "Refusal"
+    assert answer["kind"] == "cancelled", "the person was asked, and is not told again"
     assert code.applied == []
     assert code.texts[uri] == LINEAR_SUM.replace("import torch\n", "import torch\n\nMINE = 1\n", 1)
     (asked,) = code.asked
@@ -192,6 +192,10 @@ async def test_the_offered_run_is_made_on_the_new_text(code: Editor) -> None:
     answer = await asyncio.wait_for(running, PATIENCE)
     assert answer["outcome"] == "kept", answer
     assert "MINE = 1" in code.texts[uri]
+    kinds = [type(shown) for shown in code.progress()]
+    assert kinds.count(lsp.WorkDoneProgressBegin) == kinds.count(lsp.WorkDoneProgressEnd) == 2, (
+        "it can be cancelled too"
+    )
 
 
 async def test_an_editor_that_refuses_the_edit_is_told_of_nothing_applied(code: Editor) -> None:
@@ -258,7 +262,8 @@ async def test_a_file_closed_during_a_run_is_left_alone(code: Editor) -> None:
     await code.until(code.progress)
     code.close(uri)
     answer = await asyncio.wait_for(running, PATIENCE)
-    assert "closed meanwhile" in answer["reason"]
+    assert "closed, renamed or deleted meanwhile" in answer["reason"]
+    assert code.asked == [], "there is nothing to run again"
     assert code.applied == []
     assert not code.client.diagnostics.get(uri)
 
@@ -270,7 +275,8 @@ async def test_a_file_renamed_during_a_run_is_left_alone(code: Editor) -> None:
     await code.until(code.progress)
     moved = code.rename(uri, "moved.py")
     answer = await asyncio.wait_for(running, PATIENCE)
-    assert "closed meanwhile" in answer["reason"]
+    assert "closed, renamed or deleted meanwhile" in answer["reason"]
+    assert code.asked == [], "there is nothing to run again"
     assert code.applied == []
     again = await code.command("kernelwright.apply", {**about, "uri": moved})
     assert again["outcome"] == "kept"
@@ -283,7 +289,8 @@ async def test_a_file_deleted_during_a_run_is_left_alone(code: Editor) -> None:
     await code.until(code.progress)
     code.client.workspace_did_delete_files(lsp.DeleteFilesParams([lsp.FileDelete(uri)]))
     answer = await asyncio.wait_for(running, PATIENCE)
-    assert "closed meanwhile" in answer["reason"]
+    assert "closed, renamed or deleted meanwhile" in answer["reason"]
+    assert code.asked == [], "there is nothing to run again"
     assert code.applied == []
     assert not code.client.diagnostics.get(uri)
 

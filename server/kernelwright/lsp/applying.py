@@ -45,7 +45,7 @@ async def apply(session: Session, uri: str, edits: Edits, label: str, *, preview
     """None once the editor has made the edit; otherwise why nothing was changed."""
     snapshot = session.documents.get(uri)
     if snapshot is None:
-        return Refusal("The file was closed meanwhile, so nothing was changed.")
+        return Refusal("The file was closed, renamed or deleted meanwhile, so nothing was changed.")
     if snapshot.hash != edits.text_hash:
         return Refusal("The file was edited meanwhile, so nothing was changed.")
     params = lsp.ApplyWorkspaceEditParams(

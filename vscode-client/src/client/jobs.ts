@@ -37,34 +37,41 @@ export class Jobs implements vscode.Disposable {
     for (const job of this.jobs.values()) job.cancel();
   }
 
-  /** The server's answer. Rejects when the server ends meanwhile. */
+  /**
+   * The server's answer. Rejects when the server ends meanwhile. The job ends with its progress: what comes between that and
+   * the answer, such as a preview or a question, waits for the person; if they want the step again, it begins anew.
+   */
   async run(client: LanguageClient, command: string, argument: Partial<Subject>, title: string): Promise<unknown> {
     const token = randomUUID();
     const cancel = (): void => {
       void client.sendNotification(WorkDoneProgressCancelNotification.type, { token });
     };
     const stages = new vscode.EventEmitter<string>();
+    let hide: (() => void) | undefined;
     const put = (stage: string): void => {
+      hide ??= this.show(title, token, stages.event, cancel);
       this.jobs.set(token, { title, stage, cancel });
+      this.changed.fire();
+      if (stage) stages.fire(stage);
+    };
+    const end = (): void => {
+      hide?.();
+      hide = undefined;
+      this.jobs.delete(token);
       this.changed.fire();
     };
     const progress = client.onProgress(WorkDoneProgress.type, token, (value) => {
-      if (value.kind === "end" || !value.message) return;
-      put(value.message);
-      stages.fire(value.message);
+      if (value.kind === "end") end();
+      else if (value.message || hide === undefined) put(value.message ?? "");
     });
     put("");
     const params = { command, arguments: [argument], workDoneToken: token };
-    const answer = client.sendRequest(ExecuteCommandRequest.type, params);
-    const shown = setTimeout(() => this.show(title, token, stages.event, cancel, answer), PATIENCE_MS);
     try {
-      return await answer;
+      return await client.sendRequest(ExecuteCommandRequest.type, params);
     } finally {
-      clearTimeout(shown);
       progress.dispose();
+      end();
       stages.dispose();
-      this.jobs.delete(token);
-      this.changed.fire();
       this.finished.fire({ command, uri: argument.uri });
     }
   }
@@ -74,23 +81,27 @@ export class Jobs implements vscode.Disposable {
     this.finished.dispose();
   }
 
-  private show(
-    title: string,
-    token: string,
-    stages: vscode.Event<string>,
-    cancel: () => void,
-    answer: Promise<unknown>,
-  ): void {
+  /** The progress of a job that lasts; the answer hides it. */
+  private show(title: string, token: string, stages: vscode.Event<string>, cancel: () => void): () => void {
+    let ended = (): void => undefined;
+    const end = new Promise<void>((resolve) => (ended = resolve));
     const location = vscode.ProgressLocation.Notification;
-    void vscode.window.withProgress({ location, title, cancellable: true }, async (progress, cancelled) => {
-      const stage = this.jobs.get(token)?.stage;
-      if (stage) progress.report({ message: stage });
-      stages((message) => progress.report({ message }));
-      cancelled.onCancellationRequested(() => {
-        progress.report({ message: "Cancelling" });
-        cancel();
+    const later = setTimeout(() => {
+      void vscode.window.withProgress({ location, title, cancellable: true }, async (progress, cancelled) => {
+        const stage = this.jobs.get(token)?.stage;
+        if (stage) progress.report({ message: stage });
+        const listening = stages((message) => progress.report({ message }));
+        cancelled.onCancellationRequested(() => {
+          progress.report({ message: "Cancelling" });
+          cancel();
+        });
+        await end;
+        listening.dispose();
       });
-      await answer.catch(() => undefined);
-    });
+    }, PATIENCE_MS);
+    return () => {
+      clearTimeout(later);
+      ended();
+    };
   }
 }

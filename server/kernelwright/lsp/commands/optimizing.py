@@ -56,11 +56,11 @@ async def _step(session: Session, asked: Arguments, token: ProgressToken | None)
     refused = await show(session, snapshot, answer, preview=asked.preview)
     if refused is None:
         return encode(answer)
-    if asked.preview:
+    if asked.preview or session.documents.get(snapshot.uri) is None:
         return declined(session, refused)
     if await session.client.ask(f"{refused.reason} Run the step again on the text as it is now?", _AGAIN) == _AGAIN:
-        return await _step(session, asked, None)
-    return encode(refused)
+        return await _step(session, asked, token)
+    return encode(Failure(FailureKind.CANCELLED, refused.reason))  # the person has been told, and does not want it
 
 
 async def show(session: Session, made_for: Snapshot, step: Step, *, preview: bool = False) -> Refusal | None:
