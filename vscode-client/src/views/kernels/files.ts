@@ -2,11 +2,12 @@
 import * as vscode from "vscode";
 import { hasKernels } from "../../relevance";
 
+export const FILES = "**/*.{py,cu,cuh}";
 const MOST_FILES = 2000; // looked at; a larger workspace shows the files that are open
 const EXCLUDED = "**/{node_modules,site-packages,.venv,venv,build,dist,__pycache__,.git}/**";
 
 export async function kernelFiles(token?: vscode.CancellationToken): Promise<readonly vscode.Uri[]> {
-  const found = await vscode.workspace.findFiles("**/*.{py,cu,cuh}", EXCLUDED, MOST_FILES, token);
+  const found = await vscode.workspace.findFiles(FILES, EXCLUDED, MOST_FILES, token);
   const looked = await Promise.all(found.map(async (uri) => ((await readsAsKernels(uri)) ? uri : undefined)));
   return looked.filter((uri) => uri !== undefined);
 }

@@ -6,7 +6,7 @@ import type { Jobs } from "../../client/jobs";
 import type { Supervisor } from "../../client/supervisor";
 import { SELECTOR } from "../../client/connection";
 import { isRelevant } from "../../relevance";
-import { kernelFiles } from "./files";
+import { FILES, kernelFiles } from "./files";
 import { kernelLook, kernelNodes, stepLook, stepNodes, type KernelNode, type Look, type Node } from "./model";
 
 const PAUSE_MS = 150; // several things happen at the end of a job; the view is drawn once for them
@@ -24,8 +24,16 @@ export class KernelsTree implements vscode.TreeDataProvider<Node>, vscode.Dispos
     private readonly log: vscode.LogOutputChannel,
   ) {
     const soon = (): void => this.soon();
+    const lookAgain = (): void => {
+      this.files = undefined;
+      soon();
+    };
+    const watcher = vscode.workspace.createFileSystemWatcher(FILES, false, true, false);
     this.listeners = [
       this.changed,
+      watcher,
+      watcher.onDidCreate(lookAgain),
+      watcher.onDidDelete(lookAgain), // a file that is renamed is deleted and created
       supervisor.onDidChange(soon),
       jobs.onDidChange(() => jobs.running.length === 0 && soon()),
       vscode.workspace.onDidSaveTextDocument(soon),
