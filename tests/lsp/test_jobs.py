@@ -295,6 +295,23 @@ async def test_a_file_deleted_during_a_run_is_left_alone(code: Editor) -> None:
     assert not code.client.diagnostics.get(uri)
 
 
+@pytest.mark.parametrize("gone", ["renamed", "deleted"])
+async def test_a_document_that_outlives_its_file_is_left_alone(code: Editor, gone: str) -> None:
+    uri = code.open("models/model.py", LINEAR_SUM)
+    about = {"uri": uri, "kernel": "Model", "strategy": "torch.reassociate"}
+    running = asyncio.create_task(code.command("kernelwright.apply", about, token="mine"))
+    await code.until(code.progress)
+    folder = (code.workspace / "models").as_uri()
+    if gone == "renamed":
+        moved = lsp.FileRename(folder, (code.workspace / "old").as_uri())
+        code.client.workspace_did_rename_files(lsp.RenameFilesParams([moved]))
+    else:
+        code.client.workspace_did_delete_files(lsp.DeleteFilesParams([lsp.FileDelete(folder)]))
+    answer = await asyncio.wait_for(running, PATIENCE)
+    assert "closed, renamed or deleted meanwhile" in answer["reason"]
+    assert code.applied == []
+
+
 async def test_a_renamed_file_keeps_its_evidence_and_its_way_back(code: Editor) -> None:
     uri = code.open("model.py", LINEAR_SUM)
     await code.command("kernelwright.apply", {"uri": uri, "kernel": "Model", "strategy": "torch.reassociate"})

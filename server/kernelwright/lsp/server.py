@@ -17,10 +17,9 @@ from kernelwright.lsp.protocol import Protocol
 from kernelwright.lsp.session import Session
 from kernelwright.lsp.sync import Sync
 
-_FILES = lsp.FileOperationRegistrationOptions([lsp.FileOperationFilter(lsp.FileOperationPattern("**/*.py"), "file")])
-_MOVES = lsp.FileOperationRegistrationOptions(
+_FILES = lsp.FileOperationRegistrationOptions(
     [
-        *_FILES.filters,
+        lsp.FileOperationFilter(lsp.FileOperationPattern("**/*.py"), "file"),
         lsp.FileOperationFilter(lsp.FileOperationPattern("**", lsp.FileOperationPatternKind.Folder), "file"),
     ]
 )
@@ -62,7 +61,7 @@ def build() -> LanguageServer:
         (lsp.TEXT_DOCUMENT_DID_CHANGE, sync.changed, None),
         (lsp.TEXT_DOCUMENT_DID_SAVE, sync.saved, None),
         (lsp.TEXT_DOCUMENT_DID_CLOSE, sync.closed, None),
-        (lsp.WORKSPACE_DID_RENAME_FILES, sync.renamed, _MOVES),
+        (lsp.WORKSPACE_DID_RENAME_FILES, sync.renamed, _FILES),
         (lsp.WORKSPACE_DID_DELETE_FILES, sync.deleted, _FILES),
     )
     for method, handler, options in features:

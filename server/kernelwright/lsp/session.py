@@ -60,8 +60,8 @@ class Session:
         self._results[(uri, result.kernel)] = [*kept, result][-_REMEMBERED:]
 
     def forget(self, uri: str, kernel: str | None = None) -> None:
-        """Drops the results of a kernel, or of a whole file that is gone."""
-        for key in [key for key in self._results if key[0] == uri and kernel in (None, key[1])]:
+        """Drops the results of a kernel, or of a whole file or folder that is gone."""
+        for key in [key for key in self._results if is_in(key[0], uri) and kernel in (None, key[1])]:
             del self._results[key]
 
     def renamed(self, old: str, new: str) -> None:

@@ -27,15 +27,12 @@ class Sync:
 
     def closed(self, params: lsp.DidCloseTextDocumentParams) -> None:
         """Results stay: the file may be opened again unchanged."""
-        uri = params.text_document.uri
-        self._session.documents.close(uri)
-        self._background.drop(uri)
-        diagnostics.clear(self._session, uri)
+        self._close(params.text_document.uri)
 
     def renamed(self, params: lsp.RenameFilesParams) -> None:
         for file in params.files:
             self._session.renamed(file.old_uri, file.new_uri)
-            diagnostics.clear(self._session, file.old_uri)
+            self._gone(file.old_uri)
         for snapshot in self._session.documents:
             if any(is_in(snapshot.uri, file.new_uri) for file in params.files):
                 restoring.restore(self._session, snapshot)
@@ -44,6 +41,16 @@ class Sync:
     def deleted(self, params: lsp.DeleteFilesParams) -> None:
         for file in params.files:
             self._session.forget(file.uri)
-            self._session.documents.close(file.uri)
-            self._background.drop(file.uri)
-            diagnostics.clear(self._session, file.uri)
+            self._gone(file.uri)
+
+    def _gone(self, place: str) -> None:
+        """An editor may keep a document open whose file is no longer there: nothing is to be applied to it."""
+        for snapshot in self._session.documents:
+            if is_in(snapshot.uri, place):
+                self._close(snapshot.uri)
+        diagnostics.clear(self._session, place)
+
+    def _close(self, uri: str) -> None:
+        self._session.documents.close(uri)
+        self._background.drop(uri)
+        diagnostics.clear(self._session, uri)
