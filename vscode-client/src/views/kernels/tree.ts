@@ -72,6 +72,7 @@ export class KernelsTree implements vscode.TreeDataProvider<Node>, vscode.Dispos
       const document = await vscode.workspace.openTextDocument(vscode.Uri.parse(uri, true));
       if (!vscode.languages.match(SELECTOR, document)) return [];
       const lenses = (await client.sendRequest(CodeLensRequest.type, { textDocument: { uri } })) ?? [];
+      if (lenses.length === 0) return [];
       const kernels = lenses.map((lens) => {
         const { kernel } = lens.data as { kernel: string };
         return { name: kernel, line: lens.range.start.line };
@@ -91,9 +92,11 @@ export class KernelsTree implements vscode.TreeDataProvider<Node>, vscode.Dispos
   }
 
   private async roots(): Promise<Node[]> {
+    const tabs = openTabs(); // a document may outlive its tab, and its file
     const open = vscode.workspace.textDocuments
       .filter((document) => document.uri.scheme === "file" && isRelevant(document.languageId, document.getText()))
-      .map((document) => document.uri);
+      .map((document) => document.uri)
+      .filter((uri) => tabs.has(uri.toString()));
     const found = await (this.files ??= kernelFiles());
     const uris = new Set([...open, ...found].map((uri) => uri.toString()));
     const paths = [...uris].sort((one, other) => one.localeCompare(other));
@@ -104,6 +107,11 @@ export class KernelsTree implements vscode.TreeDataProvider<Node>, vscode.Dispos
     clearTimeout(this.timer);
     this.timer = setTimeout(() => this.changed.fire(undefined), PAUSE_MS);
   }
+}
+
+function openTabs(): ReadonlySet<string> {
+  const inputs = vscode.window.tabGroups.all.flatMap((group) => group.tabs.map((tab) => tab.input));
+  return new Set(inputs.flatMap((input) => (input instanceof vscode.TabInputText ? [input.uri.toString()] : [])));
 }
 
 function fileItem(text: string): vscode.TreeItem {
