@@ -45,6 +45,7 @@ class Session:
         self.settings: Settings = DEFAULTS
         self.configured = asyncio.Event()  # set once the client's settings, if it has any, are known
         self.running: dict[tuple[str, str], Running] = {}
+        self.offered: set[str] = set()  # ids of steps whose edits the editor has not made, or refused, yet
         self._results: dict[tuple[str, str], list[Result]] = {}
         self._resources: dict[tuple[str, str], tuple[str, tuple[Resources, ...]]] = {}
         self._engines: dict[Path, Engine] = {}

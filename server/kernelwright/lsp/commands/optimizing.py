@@ -74,7 +74,11 @@ async def show(session: Session, made_for: Snapshot, step: Step, *, preview: boo
             session.client.log(step.failure.detail)
         return None
     label = f"Kernelwright: {title(step)}"
-    refused = await applying.apply(session, made_for.uri, step.edits, label, preview=preview)
+    session.offered.add(step.id)
+    try:
+        refused = await applying.apply(session, made_for.uri, step.edits, label, preview=preview)
+    finally:
+        session.offered.discard(step.id)
     if refused is not None:  # the step is not in the file, so the journal must not say so
         session.engine(made_for.path).mark_reverted(made_for.path, (step.id,))
         session.learned()

@@ -30,7 +30,7 @@ async def history(session: Session, params: ExecuteCommandParams) -> Json:
     if snapshot is None:
         return declined(session, Refusal(f"{asked.uri} is not open in the editor; open it first."))
     engine = session.engine(snapshot.path)
-    steps = engine.history(snapshot.path, asked.kernel)
+    steps = [step for step in engine.history(snapshot.path, asked.kernel) if step.id not in session.offered]
     if not asked.quiet:
         lines = [f"{number}. {step.kernel}: {told(step)}" for number, step in enumerate(steps, 1)]
         session.client.tell("\n".join(lines) or "Nothing has been tried on this file yet.")

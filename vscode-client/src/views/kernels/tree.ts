@@ -35,7 +35,7 @@ export class KernelsTree implements vscode.TreeDataProvider<Node>, vscode.Dispos
       watcher.onDidCreate(lookAgain),
       watcher.onDidDelete(lookAgain), // a file that is renamed is deleted and created
       supervisor.onDidChange(soon),
-      jobs.onDidChange(() => jobs.running.length === 0 && soon()),
+      jobs.onDidFinish(soon),
       vscode.workspace.onDidSaveTextDocument(soon),
       vscode.window.onDidChangeVisibleTextEditors(soon),
     ];
