@@ -59,6 +59,11 @@ export function expanded(path: string, places: Places): string {
   });
 }
 
+/** A path as a person would write it. */
+export function shortened(path: string, home: string): string {
+  return path.startsWith(`${home}/`) || path.startsWith(`${home}\\`) ? `~${path.slice(home.length)}` : path;
+}
+
 /** Where a virtual environment keeps its interpreter. */
 export function pythonIn(environment: string, platform: NodeJS.Platform): string {
   return platform === "win32" ? `${environment}\\Scripts\\python.exe` : `${environment}/bin/python`;

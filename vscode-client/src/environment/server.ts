@@ -1,8 +1,9 @@
 /** The server for this window: found, or made once the person has agreed. */
+import os from "node:os";
 import path from "node:path";
 import * as vscode from "vscode";
 import { pathSetting } from "../settings";
-import type { Located } from "./candidates";
+import { shortened, type Located } from "./candidates";
 import { selectedInterpreter, systemInterpreter } from "./interpreter";
 import { locate } from "./locate";
 import { bundledWheel, makeManaged, managedPython, type Managed } from "./managed";
@@ -92,7 +93,7 @@ export class ServerFinder {
   private async agreed(): Promise<boolean> {
     if (this.declined) return false;
     this.declined = true;
-    const python = this.located.interpreter;
+    const python = this.located.interpreter && shortened(this.located.interpreter, os.homedir());
     const lacking = python ? `Kernelwright is not installed in ${python}.` : "No Python interpreter is selected.";
     const question = `${lacking} Create an environment of its own for its server? It is made from the wheel in this extension; its dependencies are downloaded from your package index.`;
     const answer = await vscode.window.showInformationMessage(question, MAKE, CHOOSE, "Not Now");

@@ -3,7 +3,7 @@ import { chmod, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
 import test from "node:test";
-import { expanded, isPython, pythonIn } from "../../src/environment/candidates";
+import { expanded, isPython, pythonIn, shortened } from "../../src/environment/candidates";
 import { locate, wheelVersion } from "../../src/environment/locate";
 import { bundledWheel, makeManaged, managedPython } from "../../src/environment/managed";
 import { refusal } from "../../src/environment/probe";
@@ -36,6 +36,12 @@ test("paths in settings are expanded", () => {
   check("${env:NONE}x", "x");
   check("/usr/bin/python~1", "/usr/bin/python~1");
   assert.equal(expanded("${workspaceFolder}/x", { ...places, folder: undefined }), "${workspaceFolder}/x");
+});
+
+test("a path at home is told as a person writes it", () => {
+  assert.equal(shortened("/home/me/venv/bin/python", "/home/me"), "~/venv/bin/python");
+  assert.equal(shortened("C:\\Users\\me\\python.exe", "C:\\Users\\me"), "~\\python.exe");
+  assert.equal(shortened("/home/melissa/bin/python", "/home/me"), "/home/melissa/bin/python");
 });
 
 test("a python is told from the executable", () => {
