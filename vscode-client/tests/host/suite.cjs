@@ -1,5 +1,6 @@
 // Runs in VS Code's extension host: what other extensions and VS Code itself get from this one through the `vscode.*` API.
 const assert = require("node:assert/strict");
+const { Buffer } = require("node:buffer");
 const vscode = require("vscode");
 
 const ID = "kernelwright.kernelwright";
@@ -27,6 +28,23 @@ const lenses = (document) => run("vscode.executeCodeLensProvider", document.uri,
 const ours = (document) => vscode.languages.getDiagnostics(document.uri).filter((one) => one.source === "kernelwright");
 const at = (document, words) => document.positionAt(document.getText().indexOf(words));
 const kernel = (document, name) => ({ uri: document.uri.toString(), kernel: name });
+
+/** A kernel whose call says that it has begun, and waits for the file `go`. */
+const HELD = `import pathlib
+import time
+
+import torch
+
+
+def held(x):
+    pathlib.Path("begun").touch()
+    while not pathlib.Path("go").exists():
+        time.sleep(0.05)
+    return torch.relu(x) * 2.0
+
+
+# workload: held(randn(8))
+`;
 
 const TESTS = {
   "a file with a kernel activates the extension": async () => {
@@ -137,14 +155,26 @@ const TESTS = {
     assert.equal(moved.getText(), original);
   },
 
-  "a wrong interpreter is told, and a right one is used at once": async () => {
-    const document = await opened("softmax.py");
+  "settings changed during a run hold from the next one, and a wrong interpreter is told": async () => {
+    const beside = (name) => vscode.Uri.joinPath(vscode.workspace.workspaceFolders[0].uri, name);
+    const write = (name, text) => vscode.workspace.fs.writeFile(beside(name), Buffer.from(text));
+    const there = (name) => vscode.workspace.fs.stat(beside(name)).then(Boolean, () => false);
+    await write("held.py", HELD);
+    const document = await opened("held.py");
     const settings = () => vscode.workspace.getConfiguration("kernelwright", document.uri);
-    const verdict = () => run("kernelwright.verify", kernel(document, "softmax_kernel"));
-    await settings().update("interpreter", "/nowhere/python", vscode.ConfigurationTarget.Workspace);
+    const set = (name, value) => settings().update(name, value, vscode.ConfigurationTarget.Workspace);
+    const verdict = () => run("kernelwright.verify", kernel(document, "held"));
+    const running = verdict();
+    await until(() => there("begun"), "the kernel's call");
+    await set("effort", "quick");
+    await set("interpreter", "/nowhere/python");
+    await write("go", "");
+    const { status, effort } = (await running).verdict;
+    assert.deepEqual({ status, effort }, { status: "passed", effort: "standard" });
     await until(async () => (await verdict()).kind === "no-interpreter", "a failure that names the interpreter");
-    await settings().update("interpreter", undefined, vscode.ConfigurationTarget.Workspace);
-    await until(async () => (await verdict()).verdict?.status === "passed", "a verdict");
+    await set("interpreter", undefined);
+    await until(async () => (await verdict()).verdict?.effort === "quick", "a verdict of the effort that was set");
+    await set("effort", undefined);
   },
 
   "a refusal is an answer in words": async () => {
