@@ -7,8 +7,9 @@ import { scene } from "./scene.mjs";
 const managed = (data) => path.join(data, "User/globalStorage/kernelwright.kernelwright/server");
 
 scene("a Python without Kernelwright", "softmax.py", { bare: true }, (step) => {
-  step("nothing is made before the person agrees", async ({ me, data }) => {
+  step("nothing is made before the person agrees", async ({ me, data, picture }) => {
     await me.notification(/Kernelwright is not installed in .*Create an environment/);
+    await picture("consent", { whole: true });
     assert.equal(existsSync(managed(data)), false);
   });
 

@@ -13,7 +13,6 @@ import { processes } from "./processes.mjs";
 import { PATIENCE_MS, until } from "./until.mjs";
 
 const entry = path.join(home, "node_modules/code-server/out/node/entry.js");
-const files = fileURLToPath(new URL("workspace", import.meta.url));
 const recordings = fileURLToPath(new URL("recorded", import.meta.url));
 const remember = fileURLToPath(new URL("remember.py", import.meta.url));
 
@@ -86,14 +85,14 @@ export async function stop() {
 }
 
 /**
- * A window on a copy of workspace/ that shows `file`; `bare` leaves out the environment that has Kernelwright. With `recorded`
- * the folder has the file and the steps of that record. With `host` the extension comes from its folder, and VS Code runs a
- * suite in its extension host.
+ * A window on a copy of the folder `files` that shows `file`; `bare` leaves out the environment that has Kernelwright. With
+ * `recorded` the folder has the file and the steps of that record. With `host` the extension comes from its folder, and
+ * VS Code runs a suite in its extension host. `another` opens one more window on the same copy.
  */
-export async function open(file, { settings = {}, bare = false, recorded, host } = {}) {
-  const { root, port, browser } = running;
+export async function open(file, { settings = {}, files = "workspace", bare = false, recorded, host } = {}) {
+  const { root } = running;
   const workspace = path.join(mkdtempSync(path.join(root, "window-")), "kernels");
-  cpSync(files, workspace, { recursive: true });
+  cpSync(fileURLToPath(new URL(files, import.meta.url)), workspace, { recursive: true });
   if (!bare) symlinkSync(path.join(repository, ".venv"), path.join(workspace, ".venv"));
   if (recorded) {
     const python = path.join(repository, ".venv/bin/python");
@@ -109,6 +108,21 @@ export async function open(file, { settings = {}, bare = false, recorded, host }
     mkdirSync(path.join(root, "data", folder), { recursive: true });
     writeFileSync(path.join(root, "data", folder, "settings.json"), JSON.stringify(content));
   }
+  const shown = [await show(workspace, file, host)];
+  const another = async (name) => {
+    shown.push(await show(workspace, name));
+    return shown.at(-1);
+  };
+  const close = async () => {
+    for (const one of shown) await one.close();
+    await until(() => processes(workspace).length === 0, "the end of a closed window's processes");
+  };
+  return { ...shown[0], workspace, data: path.join(root, "data"), another, close };
+}
+
+/** One window of a folder, with a browser's storage of its own. */
+async function show(workspace, file, host) {
+  const { port, browser } = running;
   const context = await browser.newContext({
     viewport: { width: 1280, height: 720 },
     deviceScaleFactor: taking ? 1.6 : 1,
@@ -135,10 +149,8 @@ export async function open(file, { settings = {}, bare = false, recorded, host }
   const close = async () => {
     await page.goto("about:blank"); // a person's window says good-bye; one whose context is closed does not
     await context.close();
-    await until(() => processes(workspace).length === 0, "the end of a closed window's processes");
   };
-  const data = path.join(root, "data");
-  return { page, me: person(page), picture: picture(page), workspace, data, load, close };
+  return { page, me: person(page), picture: picture(page), load, close };
 }
 
 /** How a suite in the extension host speaks to us, which VS Code allows where its page says that it is driven. */

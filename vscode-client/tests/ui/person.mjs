@@ -5,6 +5,7 @@ const plain = (text) => text.replace(/\u00a0/g, " ");
 const QUICK = ".quick-input-widget";
 const SOON_MS = 15_000; // for what can be tried again without harm
 const LENS = ".codelens-decoration a";
+const FILE = ".explorer-folders-view .monaco-list-row";
 const NOTE = ".notifications-toasts .notification-list-item";
 
 export function person(page) {
@@ -13,6 +14,9 @@ export function person(page) {
       .locator(".editor-instance .view-line")
       .filter({ hasText: new RegExp(text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&").replace(/ /g, "[ \\u00a0]")) })
       .first();
+
+  /** Also where the caret is right under the mouse and would take the click for itself. */
+  const clickLine = (text, timeout = PATIENCE_MS) => line(text).click({ force: true, timeout });
 
   /** The text of the first element that matches both, once there is one. */
   const seen = (selector, pattern, timeout) =>
@@ -49,7 +53,7 @@ export function person(page) {
 
   const actions = (text, entry) =>
     until(async () => {
-      await line(text).click({ timeout: SOON_MS });
+      await clickLine(text, SOON_MS);
       await page.keyboard.press("Control+Shift+R");
       return seen(".action-widget .monaco-list-row.action", entry, SOON_MS);
     }, `the action menu with ${entry}`);
@@ -95,6 +99,15 @@ export function person(page) {
         return true;
       }, `${name} in the editor`),
 
+    /** In the explorer, where a key that comes before the row has the focus does nothing; then it comes again. */
+    inExplorer: (name, key, shown) =>
+      until(async () => {
+        await page.keyboard.press("Control+Shift+e");
+        await page.locator(`${FILE}[aria-label^="${name}"]`).click({ timeout: SOON_MS });
+        await page.keyboard.press(key);
+        return shown(SOON_MS);
+      }, `${key} on ${name} in the explorer`),
+
     /** The card at `word` of the first line that has `around`; asked for again while lenses still move the lines. */
     async hover(around, pattern, word = around.split(" ").pop()) {
       return until(async () => {
@@ -110,7 +123,7 @@ export function person(page) {
       }, `a card like ${pattern}`);
     },
 
-    click: (text) => line(text).click(),
+    click: clickLine,
     press: (keys) => page.keyboard.press(keys),
 
     /**
@@ -194,6 +207,9 @@ export function person(page) {
 
     notification: (pattern, timeout) => seen(NOTE, pattern, timeout),
     notified: (pattern) => page.locator(NOTE).filter({ hasText: pattern }),
+
+    /** Until the bell has no dot: no notification waits for the person, on the screen or hidden again, and no progress. */
+    atPeace: () => page.locator('[id="status.notifications"] .codicon-bell').waitFor(),
 
     /** Presses a button of the notification that says `pattern`. */
     answer: (pattern, button) =>

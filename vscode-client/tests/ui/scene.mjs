@@ -20,11 +20,16 @@ export function scene(title, file, options, body) {
           await run(window);
         } catch (error) {
           failed = name;
-          throw brief(`${error.stack}\n${await told(window, name)}`);
+          throw brief(`${reasons(error)}\n${await told(window, name)}`);
         }
       }),
     );
   });
+}
+
+/** What went wrong, and what was behind it. */
+function reasons(error) {
+  return error.cause instanceof Error ? `${error.stack}\nbecause: ${reasons(error.cause)}` : error.stack;
 }
 
 /** An error whose words are all that is shown of it. */

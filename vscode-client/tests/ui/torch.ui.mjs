@@ -11,6 +11,7 @@ scene("a PyTorch file", "energy.py", {}, (step) => {
     await page.waitForSelector(".squiggly-info, .squiggly-warning");
     await me.hover("class Energy", /Last result: (Verified: .* faster than baseline|Reassociate was not kept)/);
     await me.press("Escape");
+    await me.atPeace(); // kept or not: what came of a step is said at the kernel
   });
 
   step("the report draws what was measured", async ({ me }) => {

@@ -4,13 +4,11 @@ import { readFileSync } from "node:fs";
 import path from "node:path";
 import { illegible } from "./contrast.mjs";
 import { scene } from "./scene.mjs";
+import { ONLINE, ORIGINAL, ROWS } from "./softmax.mjs";
 import { inEachTheme } from "./themes.mjs";
 import { until } from "./until.mjs";
 
-const ORIGINAL = /denominator \+= tl\.sum\(tl\.exp\(x - row_max\), axis=0\)/;
-const ONLINE = /tl\.exp\(row_max - /;
 const STEP = /1\. triton\.online-reduction/;
-const ROWS = ".pane-body .monaco-list-row";
 const row = (page, pattern) => page.locator(ROWS).filter({ hasText: pattern }).first();
 
 scene("a Triton file", "finding.py", {}, (step) => {
@@ -56,6 +54,7 @@ scene("a Triton file", "finding.py", {}, (step) => {
     await me.refactor("def softmax_kernel", /Reduce rows online/, (soon) => me.notification(stage, soon));
     await picture("progress", { height: 720 });
     await me.seen(".view-line", ONLINE);
+    await me.atPeace();
   });
 
   step("the checks are told at the kernel", async ({ page, me, picture }) => {
