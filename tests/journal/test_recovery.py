@@ -86,6 +86,14 @@ def test_a_database_that_is_cut_off_while_it_is_open(size: int, journal: Journal
     check_whole(journal.workspace, ("step-99",))
 
 
+def test_a_database_that_is_cut_off_right_after_it_was_opened(journal: Journal) -> None:
+    journal.close()
+    with open_journal(journal.workspace) as again:
+        os.truncate(database(journal), 0)
+        again.add_step("a.py", step(99), "a", "b")
+        check_whole(journal.workspace, ("step-99",))
+
+
 def test_a_database_that_is_overwritten_while_it_is_closed(journal: Journal) -> None:
     journal.close()
     overwrite(database(journal), 0, 4096)

@@ -54,11 +54,16 @@ class Disk:
         except BaseException:
             connection.close()
             raise
-        self._file, self._size = _identity(self.database), 0
+        self._note()
         self._close_copy()
         with contextlib.suppress(OSError, sqlite3.Error, NewerSchema):
             _take_over(connection, self._copy_path)
         return connection
+
+    def _note(self) -> None:
+        """Which file was opened, and how large it is."""
+        self._file, self._size = _identity(self.database), 0
+        self.is_cut_off()
 
     def is_other(self) -> bool:
         """Whether the database's file is no longer the one that was opened: somebody removed or replaced it."""
@@ -102,7 +107,7 @@ class Disk:
             copy.backup(connection)
         with contextlib.suppress(OSError, sqlite3.Error, NewerSchema):  # as far as it can still be read
             _take_over(connection, aside)
-        self._file, self._size = _identity(self.database), 0
+        self._note()
         return connection, aside
 
     def read(self, target: sqlite3.Connection) -> None:
