@@ -1,5 +1,7 @@
 """The outline of one top-level piece of a file: its definitions, and what it assigns and launches beside them."""
 
+import re
+
 from tree_sitter import Node
 
 from kernelwright.source.bodies import Body, read_body
@@ -13,6 +15,9 @@ from kernelwright.source.tensors import has_tensor_maths
 from kernelwright.values import Facts
 
 _DEFINITIONS = ("function_definition", "class_definition", "decorated_definition")
+_DEFINES = re.compile(
+    rb"\b(?:def|class)\b"
+)  # looked for first: most bodies hold none, and to walk through one costs more
 _DEEPEST = 20  # definitions inside more definitions than this are not looked for
 _MARKS_OF_TRITON = frozenset(f"triton.language.{name}" for name in ("load", "store", "program_id"))
 
@@ -52,7 +57,7 @@ class _Reader:
 
     def definitions(self, node: Node, owner: str | None, outer: str | None, depth: int) -> None:
         """Every function and class in `node`, with those inside them."""
-        if depth > _DEEPEST:
+        if depth > _DEEPEST or not _DEFINES.search(self.document.source, node.start_byte, node.end_byte):
             return
         for whole in walk(node, into=lambda part: part.type not in _DEFINITIONS):
             if whole.type not in _DEFINITIONS:

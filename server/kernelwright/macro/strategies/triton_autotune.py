@@ -5,14 +5,14 @@ from kernelwright.micro.edits import difference
 from kernelwright.micro.rewrite.triton_autotune import Terms, autotuned, terms_of
 from kernelwright.micro.rewrite.triton_blocks import is_autotuned
 from kernelwright.micro.rewrite.triton_launch import Site, launch_site
-from kernelwright.micro.rewrite.triton_space import Choice, choices, current, diverse
+from kernelwright.micro.rewrite.triton_space import MOST_VARIANTS, Choice, choices, current, diverse
 from kernelwright.values import Action, Edits, Language, Refusal, Region, digest
 
 MOST_CONFIGS = 8
 
 
 def applies(observation: Observation) -> tuple[Action, ...] | Refusal:
-    asked = _asked(observation)
+    asked = _asked(observation, most=1)
     if isinstance(asked, Refusal):
         return asked
     kernel = observation.kernel
@@ -30,8 +30,8 @@ def rewrite(observation: Observation, action: Action) -> tuple[Edits, ...] | Ref
     return (difference(observation.text, text, f"autotuned over {len(configs)} configurations"),)
 
 
-def _asked(observation: Observation) -> tuple[Site, tuple[Choice, ...], Terms] | Refusal:
-    """The launch, the values beside the present ones and what the decorator needs to say: enough to know that it can be
+def _asked(observation: Observation, most: int = MOST_VARIANTS) -> tuple[Site, tuple[Choice, ...], Terms] | Refusal:
+    """The launch, `most` values beside the present ones and what the decorator needs to say: enough to know that it can be
     written, for less than writing it costs.
     """
     site = launch_site(observation.text, observation.kernel)
@@ -39,7 +39,7 @@ def _asked(observation: Observation) -> tuple[Site, tuple[Choice, ...], Terms] |
         return site
     if is_autotuned(site.kernel):
         return Refusal("The kernel is already autotuned.", line=site.definition.lineno - 1)
-    others = choices(site, observation.workload, observation.device.compute_capability)
+    others = choices(site, observation.workload, observation.device.compute_capability, most)
     if not others:
         why = "; ".join(site.fixed.values()) or "it has no block size, num_warps or num_stages"
         return Refusal(f"No constant of this launch is free: {why}.", line=site.call.lineno - 1)

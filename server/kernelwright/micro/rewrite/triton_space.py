@@ -71,8 +71,10 @@ _AMPERE_MATMUL = (
 )
 
 
-def choices(site: Site, workload: Workload | None, compute_capability: int | None) -> tuple[Choice, ...]:
-    """Up to 24 sets of values that differ from the present one; empty when nothing is free."""
+def choices(
+    site: Site, workload: Workload | None, compute_capability: int | None, most: int = MOST_VARIANTS
+) -> tuple[Choice, ...]:
+    """Up to `most` sets of values that differ from the present one; empty when nothing is free."""
     item = item_bytes(workload)
     shared = shared_limit(compute_capability)
     warps_free = any(option.name == "num_warps" for option in site.options)
@@ -92,7 +94,9 @@ def choices(site: Site, workload: Workload | None, compute_capability: int | Non
         full = {**present, **kept}
         if full != present and full not in found:
             found.append(full)
-    return tuple(found[:MOST_VARIANTS])
+            if len(found) == most:
+                break
+    return tuple(found)
 
 
 def diverse(site: Site, found: tuple[Choice, ...], most: int) -> tuple[Choice, ...]:
