@@ -81,6 +81,14 @@ def test_a_read_only_workspace_with_a_history_shows_it(tmp_path: Path):
     assert read_only(tmp_path) == "step-1 step-8"
 
 
+def test_a_read_only_workspace_without_a_copy_of_its_history_shows_it(tmp_path: Path):
+    with open_journal(tmp_path) as journal:
+        journal.add_step("a.py", step(1), "a", "b")
+    for copy in (tmp_path / ".kernelwright").glob("journal.copy.db*"):
+        copy.unlink()
+    assert read_only(tmp_path) == "step-1 step-8"
+
+
 def test_a_damaged_database_in_a_read_only_workspace_is_read_from_its_copy_at_once(tmp_path: Path):
     writer = [sys.executable, str(Path(__file__).parent / "writer.py"), str(tmp_path), "1", "100"]
     with subprocess.Popen(writer, stdout=subprocess.PIPE, text=True) as process:

@@ -116,6 +116,7 @@ class Disk:
         Raises OSError, sqlite3.Error and NewerSchema.
         """
         with _away(self.database, self._copy_path) as (database, copy), _opened(database) as source:
+            # A copy there need not be: the first entry makes it.
             with contextlib.suppress(OSError, sqlite3.Error, NewerSchema):
                 _take_over(source, copy)
             source.backup(target)
@@ -196,17 +197,19 @@ def _is_sound(connection: sqlite3.Connection) -> bool:
 
 @contextlib.contextmanager
 def _away(*databases: Path) -> Iterator[list[Path]]:
-    """Copies of databases in a temporary folder, with what is in the logs beside them. Raises OSError where one is missing.
+    """Copies of databases in a temporary folder, with what is in the logs beside them. Raises OSError where the first is
+    missing.
 
     In a read-only folder SQLite opens a database in WAL mode only if nobody was killed while writing there; else it tries
     for 10 s.
     """
     with tempfile.TemporaryDirectory(prefix="kernelwright-", ignore_cleanup_errors=True) as folder:
         copies = [Path(folder) / database.name for database in databases]
+        databases[0].stat()
         for database, copy in zip(databases, copies, strict=True):
-            shutil.copyfile(database, copy)
-            with contextlib.suppress(FileNotFoundError):
-                shutil.copyfile(f"{database}-wal", f"{copy}-wal")
+            for suffix in ("", "-wal"):
+                with contextlib.suppress(FileNotFoundError):
+                    shutil.copyfile(f"{database}{suffix}", f"{copy}{suffix}")
         yield copies
 
 
