@@ -15,9 +15,8 @@ from kernelwright.source.tensors import has_tensor_maths
 from kernelwright.values import Facts
 
 _DEFINITIONS = ("function_definition", "class_definition", "decorated_definition")
-_DEFINES = re.compile(
-    rb"\b(?:def|class)\b"
-)  # looked for first: most bodies hold none, and to walk through one costs more
+# Looked for first: most bodies hold no definition, and to walk through one costs more.
+_DEFINES = re.compile(rb"\b(?:def|class)\b")
 _DEEPEST = 20  # definitions inside more definitions than this are not looked for
 _MARKS_OF_TRITON = frozenset(f"triton.language.{name}" for name in ("load", "store", "program_id"))
 
