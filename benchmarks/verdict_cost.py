@@ -5,6 +5,7 @@ before does not count. The goal is 1.5 s for kernels under 1 ms. The tables are 
 """
 
 import argparse
+import gc
 import json
 import statistics
 import sys
@@ -54,6 +55,7 @@ def cost(kernel: Subject, number: int, limits: Limits) -> Cost:
         (Contender, "_wait_for_load", "load"),
         (Contender, "end_fire", "fire"),
         (Host, "ask", ""),
+        (Host, "kill", "kill"),
         (Host, "close", "close"),
         (Auditor, "audit", "audit"),
     )
@@ -100,6 +102,7 @@ def main() -> int:
 
     loop.prepare("judge")
     fork_zygote()  # before CUDA is touched, as a judge does
+    gc.freeze()  # likewise
     from kernelwright.proof.worker.probe import probe
 
     device = probe(Probe())

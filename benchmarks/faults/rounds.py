@@ -77,6 +77,7 @@ async def play(house: House, kind: Kind, random: Random, refusal: str) -> Outcom
 
 async def refusal_of(house: House) -> str:
     """What is said of the good kernel before any fault."""
+    house.captured = True
     answer = await house.editor.command("kernelwright.optimize", {"uri": house.good, **_CAPTURE})
     return str(answer.get("reason"))
 
@@ -97,6 +98,7 @@ async def _trial(house: House, wrong: bool, refusal: str) -> list[str]:
 
 async def _capture(house: House, wrong: bool, refusal: str) -> list[str]:
     """The graph of a text that was not seen before."""
+    house.captured = True
     answer = await asyncio.wait_for(
         house.editor.command("kernelwright.optimize", {"uri": house.good, **_CAPTURE}), _PATIENCE
     )

@@ -26,11 +26,11 @@ def encode(value: object) -> Json:
         return {_FLOAT: repr(value)}
     if value is None or isinstance(value, bool | int | float | str):
         return value
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        fields = {f.name: encode(getattr(value, f.name)) for f in dataclasses.fields(value)}
-        return {_KIND: type(value).__name__, **fields}
     if isinstance(value, tuple | list | frozenset):
         return [encode(item) for item in value]
+    names = _names(type(value))
+    if names is not None:
+        return {_KIND: type(value).__name__, **{name: encode(getattr(value, name)) for name in names}}
     if isinstance(value, Mapping):
         return {str(key): encode(item) for key, item in value.items()}
     raise TypeError(f"cannot send a {type(value).__name__} between processes")
@@ -44,35 +44,64 @@ def decode(expected: typing.Any, data: Json) -> typing.Any:
     """
     if isinstance(data, dict) and _FLOAT in data:
         return float(typing.cast(str, data[_FLOAT]))
+    return _decoder(expected)(data)
+
+
+Decoder = typing.Callable[[Json], typing.Any]
+
+
+@functools.cache
+def _names(kind: type) -> tuple[str, ...] | None:
+    """The fields of a dataclass, None for any other class."""
+    return tuple(f.name for f in dataclasses.fields(kind)) if dataclasses.is_dataclass(kind) else None
+
+
+@functools.cache
+def _decoder(expected: typing.Any) -> Decoder:
+    """What `decode` does for one type, looked up once: the parts of a type that names itself are looked up when met."""
     if isinstance(expected, typing.TypeAliasType if hasattr(typing, "TypeAliasType") else ()):
-        return decode(expected.__value__, data)
-    origin = typing.get_origin(expected)
+        return _decoder(expected.__value__)
+    origin, arguments = typing.get_origin(expected), typing.get_args(expected)
     if expected is typing.Any or expected is object:
-        return tuple(decode(object, item) for item in data) if isinstance(data, list) else data
+        return _anything
     if origin in (typing.Union, types.UnionType):
-        return _decode_union(typing.get_args(expected), data)
+        return functools.partial(_decode_union, arguments, _by_name(arguments))
     if origin is tuple:
-        return _decode_tuple(typing.get_args(expected), data)
+        return functools.partial(_decode_tuple, arguments)
     if origin is not None and issubclass(origin, Mapping):
-        if not isinstance(data, dict):
-            raise NotDecodable(f"expected a mapping, got {data!r}")
-        value_type = typing.get_args(expected)[1]
-        return {key: decode(value_type, item) for key, item in data.items()}
+        return functools.partial(_decode_mapping, arguments[1])
     if isinstance(expected, type) and issubclass(expected, Enum):
-        return expected(data)
+        return expected
     if dataclasses.is_dataclass(expected):
-        return _decode_dataclass(expected, data)
+        return functools.partial(_decode_dataclass, expected)
+    if expected is type(None) or expected is None:
+        return _null
+    return functools.partial(_decode_scalar, expected)
+
+
+def _anything(data: Json) -> object:
+    return tuple(decode(object, item) for item in data) if isinstance(data, list) else data
+
+
+def _null(data: Json) -> None:
+    if data is not None:
+        raise NotDecodable(f"expected null, got {data!r}")
+
+
+def _decode_scalar(expected: typing.Any, data: Json) -> object:
     if expected is float and isinstance(data, int) and not isinstance(data, bool):
         return float(data)
-    if expected is type(None) or expected is None:
-        if data is None:
-            return None
-        raise NotDecodable(f"expected null, got {data!r}")
     if isinstance(expected, type) and isinstance(data, expected):
         if isinstance(data, bool) and expected is not bool:
             raise NotDecodable(f"expected {expected.__name__}, got {data!r}")
         return data
     raise NotDecodable(f"expected {expected!r}, got {data!r}")
+
+
+def _decode_mapping(value_type: typing.Any, data: Json) -> dict[str, object]:
+    if not isinstance(data, dict):
+        raise NotDecodable(f"expected a mapping, got {data!r}")
+    return {key: decode(value_type, item) for key, item in data.items()}
 
 
 def _decode_dataclass(expected: type, data: Json) -> object:
@@ -92,8 +121,14 @@ def _hints(expected: type) -> dict[str, typing.Any]:
     return {f.name: hints[f.name] for f in dataclasses.fields(expected)}
 
 
-def _decode_union(members: tuple[typing.Any, ...], data: Json) -> object:
-    for member in members:
+def _by_name(members: tuple[typing.Any, ...]) -> Mapping[str, typing.Any]:
+    """The dataclasses among the members of a union: what data that name their class can be."""
+    return {member.__name__: member for member in members if isinstance(member, type) and _names(member) is not None}
+
+
+def _decode_union(members: tuple[typing.Any, ...], named: Mapping[str, typing.Any], data: Json) -> object:
+    kind = named.get(str(data.get(_KIND))) if isinstance(data, dict) else None
+    for member in members if kind is None else (kind,):
         try:
             return decode(_resolve(member), data)
         except (NotDecodable, ValueError):
@@ -105,7 +140,8 @@ def _decode_tuple(arguments: tuple[typing.Any, ...], data: Json) -> tuple[object
     if not isinstance(data, list):
         raise NotDecodable(f"expected a list, got {data!r}")
     if len(arguments) == 2 and arguments[1] is Ellipsis:
-        return tuple(decode(_resolve(arguments[0]), item) for item in data)
+        kind = _resolve(arguments[0])
+        return tuple(decode(kind, item) for item in data)
     if len(arguments) != len(data):
         raise NotDecodable(f"expected {len(arguments)} items, got {len(data)}")
     return tuple(decode(_resolve(kind), item) for kind, item in zip(arguments, data, strict=True))

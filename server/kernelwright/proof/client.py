@@ -65,7 +65,7 @@ class Workers:
         return answer
 
     def expect_trial(self) -> None:
-        """Start the judge of a Trial that comes soon beside the first probe; later it is there, or started in its turn."""
+        """Start the judge of a Trial that comes soon, for the first probe too; later it is there, or started in its turn."""
         if self._device is None and not self._closed:
             self._judging.prepare()
 
@@ -147,7 +147,10 @@ class Workers:
             if self._device is not None and (self._device.is_gpu or not self._lost):
                 return self._device
             quiet: Report = lambda words: None
-            answer = await self._in_turn(self._running, "run", Probe(), _PROBE_LIMIT, quiet, Priority.REQUEST)
+            # A judge that is there, or starting, is asked where no other is: of two, each would import torch at half the speed.
+            judged = self._judging.at_hand and not self._running.at_hand
+            station = self._judging if judged else self._running
+            answer = await self._in_turn(station, "run", Probe(), _PROBE_LIMIT, quiet, Priority.REQUEST)
             if isinstance(answer, Device):
                 self._device, self._lost = answer, self._lost and not answer.is_gpu
                 return answer

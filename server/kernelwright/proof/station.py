@@ -39,6 +39,11 @@ class Station:
         self._spare_began = False
         self._endings: set[asyncio.Task[int | None]] = set()
 
+    @property
+    def at_hand(self) -> bool:
+        """Whether a process waits here, or is being started."""
+        return self._idle is not None or (self._spare is not None and self._spare_began)
+
     async def take(self, report: Callable[[str], None]) -> WorkerProcess:
         """A process that takes jobs: the last one, the spare, or a new one. Raises StartFailed."""
         process, self._idle = self._idle, None

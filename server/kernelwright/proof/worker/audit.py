@@ -2,7 +2,7 @@
 
 import random
 
-from kernelwright.proof.worker.bench import Bench, Rejected, Report, Targets
+from kernelwright.proof.worker.bench import Bench, Rejected, Targets
 from kernelwright.proof.worker.fresh import FreshData
 from kernelwright.proof.worker.hosts.contender import Contender
 from kernelwright.proof.worker.hosts.messages import Sampled
@@ -13,7 +13,8 @@ from kernelwright.proof.worker.reference import in_fp64
 from kernelwright.proof.worker.tolerance import reduction_length
 from kernelwright.values import Check
 
-AUDITS = 3
+AUDITS = 3  # at least, of the timed rounds
+_STRETCH, _MOST_AUDITS = 13, 8  # rounds of which one is audited, or more where there would be too many audits
 
 
 class Auditor:
@@ -45,11 +46,18 @@ class Auditor:
         return self._fresh.draw()
 
     def choose(self, rounds: int, generator: random.Random) -> None:
-        """Draw the rounds that are audited, the last of which nobody can know to be the last."""
-        self._wanted = frozenset(generator.sample(range(rounds), min(AUDITS, rounds)))
+        """Draw the rounds that are audited: one of each stretch, so that a run that ends early has had enough of them."""
+        stretch = min(max(_STRETCH, -(-rounds // _MOST_AUDITS)), -(-rounds // AUDITS))
+        self._wanted = frozenset(
+            start + generator.randrange(min(stretch, rounds - start)) for start in range(0, rounds, stretch)
+        )
 
     def wants(self, number: int) -> bool:
         return number in self._wanted
+
+    def enough(self, rounds: int) -> bool:
+        """Whether as many of the first `rounds` are audited as must be."""
+        return sum(number < rounds for number in self._wanted) >= AUDITS
 
     def audit(self, contender: Contender, sampled: Sampled, case: str, *, batch: int = 1, fp64: bool = False) -> None:
         """Compare what the last of a sample's calls returned; with `fp64` against a reference of its own. Raises Rejected."""
@@ -62,12 +70,8 @@ class Auditor:
             raise Rejected(Check("recheck-after-timing", case, False, f"a timed call: {judged.finding.detail}"))
         self._judged.append(judged)
 
-    def check_last(self, contender: Contender, report: Report, *, calls: int, copies: int) -> None:
-        """After the clock has stopped: the last of many `calls`, a call on new data, and one in that call's very memory."""
-        report("Checking the timed results")
-        if not self.seen.changed_inputs:  # else the second call on a copy would begin with what the first has left
-            contender.arm(self._targets, self.next_inputs(), self.seen, seed=self.seed, batch=calls, copies=copies)
-            self.audit(contender, contender.fire(), f"after {calls} calls in a row", batch=calls)
+    def check_last(self, contender: Contender) -> None:
+        """After the clock has stopped: a call on new data, and one in that call's very memory."""
         for case, reuse in (("after timing", False), ("after timing, in the same memory", True)):
             contender.arm(self._targets, self.next_inputs(), self.seen, seed=self.seed, batch=1, reuse=reuse)
             self.audit(contender, contender.fire(), case, fp64=reuse)

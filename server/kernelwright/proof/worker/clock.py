@@ -12,20 +12,18 @@ import torch
 
 from kernelwright.proof.jobs import Probe
 from kernelwright.proof.worker import flags, judge_clock
-from kernelwright.proof.worker.arguments import make_inputs
-from kernelwright.proof.worker.bench import Bench, Rejected, Report, Targets, targets_for
-from kernelwright.proof.worker.cases import Variation, plan
+from kernelwright.proof.worker.bench import Bench, Rejected, Report, Targets
 from kernelwright.proof.worker.failed import JobFailed
 from kernelwright.proof.worker.floor import compulsory, floor_ms, impossible
 from kernelwright.proof.worker.gpu_state import gpu_conditions
 from kernelwright.proof.worker.headroom import LEAST, Headroom, headroom, lacks_memory, strict_enough
 from kernelwright.proof.worker.hosts.contender import Contender
-from kernelwright.proof.worker.hosts.parcels import room_for
 from kernelwright.proof.worker.inputs import Inputs
-from kernelwright.proof.worker.observe import Observation, named_state, observe
+from kernelwright.proof.worker.observe import named_state
+from kernelwright.proof.worker.performance import Performance, performed
 from kernelwright.proof.worker.probe import cpu_name, probe
 from kernelwright.proof.worker.reference import free_bytes
-from kernelwright.proof.worker.rivals import Rivals, close_all, rivals
+from kernelwright.proof.worker.rivals import Rivals, rivals
 from kernelwright.proof.worker.samples import Samples, Unsteady, joined
 from kernelwright.proof.worker.sampling import sampled
 from kernelwright.proof.worker.statistics import timing_of
@@ -41,10 +39,8 @@ def measure(bench: Bench, contender: Contender, others: Rivals, report: Report) 
     in new processes, and so is a candidate that the judge's clock would refuse. On the CPU the candidate is always timed in
     a new one: memory that the gate's calls have left to their process costs no page faults there.
     """
-    variation = performance(bench)
-    targets, inputs = targets_for(bench, variation), make_inputs(bench, variation)
-    seen = observe(targets.baseline, inputs, seed=variation.seed)
-    timed = functools.partial(_timed_where_it_fits, bench, contender, others, targets, inputs, seen, report)
+    case = others.case or performed(bench)
+    timed = functools.partial(_timed_where_it_fits, bench, contender, others, case, report)
     try:
         taken = [timed(new=bench.device == "cpu")]
     except Rejected as rejected:
@@ -55,50 +51,47 @@ def measure(bench: Bench, contender: Contender, others: Rivals, report: Report) 
     if taken[0].small_gain:
         report("Measuring a small gain again, in new processes")
         taken.append(timed(new=True))
-    return _measurement(bench, taken, targets, inputs, seen)
+    return _measurement(bench, taken, case)
 
 
 def _timed_where_it_fits(
     bench: Bench,
     contender: Contender,
     others: Rivals,
-    targets: Targets,
-    inputs: Inputs,
-    seen: Observation,
+    case: Performance,
     report: Report,
     *,
     new: bool,
 ) -> Samples:
     """`_timed`, with as little memory as it can do with where that runs out. Raises Unsteady when this is too much as well."""
     for least in (False, True):
+        others.settle()
         _give_back_memory(bench, contender)
-        room = LEAST if least else _headroom(bench, inputs, seen)
-        if not strict_enough(room, room_for(inputs.tensors())):
+        room = LEAST if least else _headroom(bench, case)
+        if not strict_enough(room, case.given_bytes):
             break
         try:
-            return _timed(bench, contender, others, targets, inputs, seen, report, room, new=new)
+            return _timed(bench, contender, others, case, report, room, new=new)
         except Exception as error:
             if not lacks_memory(error):
                 raise
-    gib = (room_for(inputs.tensors()) + room_for(seen.tensors())) / _GIB
+    gib = (case.given_bytes + case.answered_bytes) / _GIB
     raise Unsteady(
         f"Speed not measured: a call takes and returns {gib:.2g} GiB, and there is not enough memory to time two processes "
         "beside each other; try a smaller workload, or end what else uses the memory."
     )
 
 
-def _headroom(bench: Bench, inputs: Inputs, seen: Observation) -> Headroom:
+def _headroom(bench: Bench, case: Performance) -> Headroom:
     processes = len(rivals(bench.trial))  # the candidate's is one more, and the second of the baseline may have to go
-    return headroom(room_for(inputs.tensors()), room_for(seen.tensors()), free_bytes(inputs), processes)
+    return headroom(case.given_bytes, case.answered_bytes, free_bytes(case.inputs), processes)
 
 
 def _timed(
     bench: Bench,
     contender: Contender,
     others: Rivals,
-    targets: Targets,
-    inputs: Inputs,
-    seen: Observation,
+    case: Performance,
     report: Report,
     room: Headroom,
     *,
@@ -111,15 +104,10 @@ def _timed(
             contender = opened["candidate"] = contender.again()
         contestants = {"candidate": contender, **opened}
         for name, one in contestants.items():
-            _construct(name, one, targets)
-        return sampled(bench, contestants, targets, inputs, seen, report, pools=room.pools)
+            _construct(name, one, case.targets)
+        return sampled(bench, contestants, case, report, pools=room.pools)
     finally:
-        close_all(opened)
-
-
-def performance(bench: Bench) -> Variation:
-    """The performance case as it is written, on the first seed."""
-    return plan(bench.trial.workload, seeds=1, first_seed=bench.trial.limits.first_seed)[0]
+        others.end(opened)
 
 
 def conditions(bench: Bench, inputs: Inputs) -> dict[str, str]:
@@ -159,10 +147,9 @@ def _no_longer_runs(name: str, rejected: Rejected) -> Failure:
     return Failure(FailureKind.WORKLOAD_FAILED, words)
 
 
-def _measurement(
-    bench: Bench, taken: Sequence[Samples], targets: Targets, inputs: Inputs, seen: Observation
-) -> Measurement:
+def _measurement(bench: Bench, taken: Sequence[Samples], case: Performance) -> Measurement:
     trial, samples = bench.trial, joined(taken)
+    targets, inputs, seen = case.targets, case.inputs, case.seen
     previous = "previous" if "previous" in samples.ms else "baseline"
     baseline, candidate, before = (samples.ms[name] for name in ("baseline", "candidate", previous))
     speedup, step = (

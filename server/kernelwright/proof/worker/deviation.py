@@ -49,8 +49,13 @@ def typical_size(tensor: torch.Tensor, dtype: torch.dtype) -> float:
     if magnitude.numel() == 0:
         return info.tiny / info.eps
     rank = min(int(0.999 * magnitude.numel()) + 1, magnitude.numel())
-    largest = 10 * float(magnitude.kthvalue(rank).values) or float(magnitude.max())
+    largest = 10 * _of_rank(magnitude, rank) or float(magnitude.max())
     return max(float(magnitude.clamp(max=largest).square().mean().sqrt()), info.tiny / info.eps)
+
+
+def _of_rank(flat: torch.Tensor, rank: int) -> float:
+    """The element that `rank` elements are not larger than; on a GPU kthvalue has one block at work, sorting has all."""
+    return float(flat.sort().values[rank - 1] if flat.is_cuda else flat.kthvalue(rank).values)
 
 
 def deviation(reference: torch.Tensor, got: torch.Tensor, baseline: torch.Tensor, scale: float) -> Deviation:

@@ -46,8 +46,8 @@ _LOST = (
 )
 
 
-def verify(bench: Bench, contender: Contender, report: Report, promising: Callable[[], None] = lambda: None) -> None:
-    """Make every variation, collecting checks; `promising` is called once the first one has passed.
+def verify(bench: Bench, contender: Contender, report: Report, between: Callable[[], None] = lambda: None) -> None:
+    """Make every variation, collecting checks; `between` is called after each one that has passed.
 
     Raises Rejected, Undecidable, JobFailed.
     """
@@ -61,8 +61,7 @@ def verify(bench: Bench, contender: Contender, report: Report, promising: Callab
             break
         report(f"Verifying, case {number + 1} of {len(planned)}: {variation.described}")
         examine(bench, contender, variation)
-        if number == 0:
-            promising()
+        between()
     if left_out:
         bench.notes.append(f"{left_out} further cases left out after {scope.budget:.0f} s")
     report("Verifying: outputs outlive the next call")

@@ -65,7 +65,13 @@ def seed_everything(seed: int) -> None:
 
     import numpy
 
-    torch.manual_seed(seed)
+    # torch.manual_seed formats the stack for each kind of device that is there but not in use, which takes 0.4 ms.
+    torch.default_generator.manual_seed(seed)
+    if torch.cuda.is_initialized():
+        for generator in torch.cuda.default_generators:
+            generator.manual_seed(seed)
+    elif torch.backends.cuda.is_built():
+        torch.cuda.manual_seed_all(seed)  # once it is in use
     random.seed(seed)
     numpy.random.seed(seed % 2**32)
 

@@ -46,30 +46,34 @@ def nothing_hidden(series: Mapping[str, Series], device: str) -> None:
     _refuse_alone(series, hidden_beside)
 
 
-def short_calls_agree(series: Mapping[str, Series], device: str) -> None:
+def short_calls_agree(series: Mapping[str, Series], device: str, known_ms: float = math.inf) -> None:
     """Calls too short for the judge to see one: many of them in a sample, measured from outside. Raises Rejected, Unsteady.
 
     What many of the candidate's calls should take follows from what it reported of one, and from how the baseline's many
     compare with one of its own: on the CPU by a factor, since a busy neighbour slows both alike, on a GPU by a difference,
-    the flushes.
+    the flushes. `known_ms`: what one of many of the candidate's calls took from outside, where that is known already.
     """
+    candidate = series["candidate"]
 
     def hidden_beside(own: Series, base: Series) -> float:
         reported, of_base = own.typical_ms, base.typical_ms
         calls, copies = own.many
         allowed = _tolerated(base, device) / calls + _SHARE * reported
         allowed += _HIDDEN_SHARE * abs(reported - of_base) if device == "cuda" else 0.0
-        outside = outside_base = math.inf
+
+        def per_call(one: Series) -> float:
+            return one.timed(calls, copies)[1] / calls
+
+        outside = known_ms if own is candidate and known_ms < math.inf else per_call(own)
+        outside_base = per_call(base)
         for _ in range(_ASKED):
-            outside = min(outside, own.timed(calls, copies)[1] / calls)
-            outside_base = min(outside_base, base.timed(calls, copies)[1] / calls)
             more = outside_base - of_base if device == "cuda" else reported * max(outside_base / of_base - 1, 0)
             hidden = outside - reported - more
             if hidden <= allowed:
                 return 0.0
+            outside, outside_base = min(outside, per_call(own)), min(outside_base, per_call(base))
         return hidden
 
-    candidate = series["candidate"]
     if candidate.typical_ms * candidate.batch * _HIDDEN_SHARE <= _tolerated(series["baseline"], device):
         _refuse_alone(series, hidden_beside)
 

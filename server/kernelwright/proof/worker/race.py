@@ -19,12 +19,12 @@ from kernelwright.proof.worker.bench import (
     targets_for,
     uses_triton,
 )
-from kernelwright.proof.worker.clock import performance
 from kernelwright.proof.worker.failed import failure_of
 from kernelwright.proof.worker.form import Finding
 from kernelwright.proof.worker.inputs import Inputs
 from kernelwright.proof.worker.judge import judge
 from kernelwright.proof.worker.observe import Observation, named_state, observe
+from kernelwright.proof.worker.performance import performance
 from kernelwright.proof.worker.reference import in_fp64
 from kernelwright.proof.worker.statistics import timing_of
 from kernelwright.proof.worker.subject import unload

@@ -3,6 +3,7 @@
 The clock of each process gives the number; the judge's own (see judge_clock) tells whether that clock saw all the work.
 """
 
+import math
 import random
 import time
 from collections.abc import Mapping
@@ -11,23 +12,22 @@ import numpy as np
 
 from kernelwright.proof.worker import judge_clock
 from kernelwright.proof.worker.audit import Auditor
-from kernelwright.proof.worker.bench import Bench, Report, Targets
+from kernelwright.proof.worker.bench import Bench, Report
 from kernelwright.proof.worker.hosts.contender import Contender
-from kernelwright.proof.worker.inputs import Inputs
-from kernelwright.proof.worker.observe import Observation
+from kernelwright.proof.worker.performance import Performance
 from kernelwright.proof.worker.samples import TWIN, Drift, Samples, Unsteady
-from kernelwright.proof.worker.series import Series, launches, set_batches, set_flushes
+from kernelwright.proof.worker.series import MOSTLY, Series, launches, set_batches, set_flushes
+from kernelwright.proof.worker.statistics import width_of_median
 from kernelwright.proof.worker.timing import FEWEST, MOST
 
+_FEWEST_KNOWN, _LOOK, _NARROW = 40, 10, 0.005  # rounds before, and between, looks at how wide the intervals are
 _STEADY, _USABLE = 1.02, 3.0  # baseline against baseline: measured again beyond the one, refused beyond the other
 
 
 def sampled(
     bench: Bench,
     contestants: Mapping[str, Contender],
-    targets: Targets,
-    inputs: Inputs,
-    seen: Observation,
+    case: Performance,
     report: Report,
     *,
     pools: bool = True,
@@ -36,8 +36,8 @@ def sampled(
 
     Raises Rejected, JobFailed, and Unsteady when the baseline is not as fast as itself.
     """
-    auditor = Auditor(bench, targets, inputs, seen, pools=pools)
-    series = {name: Series(contender, targets, auditor) for name, contender in contestants.items()}
+    auditor = Auditor(bench, case.targets, case.inputs, case.seen, pools=pools)
+    series = {name: Series(contender, case.targets, auditor) for name, contender in contestants.items()}
     report("Measuring: warming up")
     for one in series.values():
         one.begin()  # several compile at a time
@@ -49,7 +49,7 @@ def sampled(
     for _ in range(2):
         _rounds(bench, series, auditor, cost, report)
         drift = _drift(series["baseline"].ms, series.get(TWIN))
-        if drift.factor <= _STEADY:
+        if drift.factor <= _STEADY and not set_flushes(series.values(), least=MOSTLY):
             break
     if drift.factor > _USABLE:
         raise Unsteady(
@@ -57,11 +57,15 @@ def sampled(
             "in another, twice over; this machine is too busy to time on."
         )
     candidate = series["candidate"]
+    report("Checking the timed results")
     calls, copies = candidate.many
-    auditor.check_last(candidate.contender, report, calls=calls, copies=copies)
+    last_of_many, outside = candidate.timed(calls, copies)
+    if not case.seen.changed_inputs:  # else the second call on a copy would begin with what the first has left
+        auditor.audit(candidate.contender, last_of_many, f"after {calls} calls in a row", batch=calls)
+    auditor.check_last(candidate.contender)
     judge_clock.complete(candidate)
     judge_clock.nothing_hidden(series, bench.device)
-    judge_clock.short_calls_agree(series, bench.device)
+    judge_clock.short_calls_agree(series, bench.device, outside / calls)
     bench.checks += auditor.checks()
     return Samples(
         {name: np.array(one.ms) for name, one in series.items()},
@@ -82,30 +86,43 @@ def _rounds(
     cost: float,
     report: Report,
 ) -> None:
-    """As many rounds as fit into the budget, at least FEWEST unless those would take four budgets, and never below 5."""
+    """As many rounds as fit into the budget, at least FEWEST unless those would take four budgets, and never below 5.
+
+    Fewer where the medians are known well enough before. That is decided by how wide their intervals are alone, not by what
+    they say (Chow and Robbins, On the asymptotic theory of fixed-width sequential confidence intervals for the mean, 1965).
+    """
     limits = bench.trial.limits
     budget = limits.timing_budget
     rounds = int(budget / max(cost, 1e-9))
     floor = FEWEST if cost * FEWEST <= 4 * budget else max(5, int(4 * budget / cost))
-    rounds = min(max(rounds, floor), MOST)
+    rounds = min(max(rounds, floor), MOST[bench.device])
     generator = random.SystemRandom()
     order = list(series)
     auditor.choose(rounds, generator)
     for one in series.values():
         one.forget()
-    told = started = time.monotonic()
+    started = time.monotonic()
+    told = -1.0
     for number in range(rounds):
+        if time.monotonic() - told > 0.5:
+            told = time.monotonic()
+            report(f"Measuring, round {number + 1} of {rounds}")
         if number >= floor and time.monotonic() - started > 2 * budget:
             break  # the machine is busy with other work: the estimate of the cost was too low
+        if number >= _FEWEST_KNOWN and number % _LOOK == 0 and auditor.enough(number) and _well_known(series):
+            break
         generator.shuffle(order)
         for name in order:
             one = series[name]
             taken = one.sample()
             if name == "candidate" and auditor.wants(number):
                 auditor.audit(one.contender, taken, f"timed round {number + 1}", batch=one.batch)
-        if time.monotonic() - told > 0.5:
-            told = time.monotonic()
-            report(f"Measuring, round {number + 1} of {rounds}")
+
+
+def _well_known(series: Mapping[str, Series]) -> bool:
+    """Whether the ratio of any two contestants' medians lies in an interval narrower than _NARROW."""
+    widths = sorted(width_of_median(one.ms) for one in series.values())
+    return math.hypot(*widths[-2:]) < _NARROW
 
 
 def _drift(ms: list[float], twin: Series | None) -> Drift:

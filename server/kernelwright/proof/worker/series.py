@@ -17,7 +17,7 @@ _MOST_BATCH = 32
 _LONG_MS, _MOST_CALLS = 5.0, 1000  # of a sample in which what surrounds the calls is a small share of each
 _COPIES, _COPIED_BYTES = 32, 32 << 20  # of the inputs of such a sample, at most
 _LONG_FIRST_MS = 1000.0  # a first sample that says enough about how long one takes
-_MOSTLY = 0.9  # of the samples: their median and quantiles are then those of hidden launches
+MOSTLY = 0.9  # of the samples: their median and quantiles are then those of hidden launches
 _LONGEST_BATCH = 5.0  # milliseconds that a batch for the sake of a faster contestant may take
 
 
@@ -101,18 +101,22 @@ class Series:
         self.hidden.clear()
 
 
-def set_flushes(series: Collection[Series]) -> None:
-    """Longer ones for all where one contestant, warmed up, was still being launched when the device came to it."""
-    if not all(all(one.hidden[-2:]) for one in series):
-        for one in series:
-            one.flushes = MORE_FLUSHES
+def set_flushes(series: Collection[Series], *, least: float = 0.6) -> bool:
+    """Longer ones for all where one contestant's launches were hidden in a smaller share of its samples than `least`.
+
+    Returns whether they have become longer.
+    """
+    longer = any(np.mean(one.hidden) < least and one.flushes < MORE_FLUSHES for one in series)
+    for one in series if longer else ():
+        one.flushes = MORE_FLUSHES
+    return longer
 
 
 def launches(series: Mapping[str, Series]) -> str:
     """Whether launch latency was hidden behind the flush; where it mostly was not for a contestant, for which."""
     shown = {name: float(np.mean(one.hidden)) for name, one in series.items()}
     worst = min(shown, key=lambda name: shown[name])
-    if shown[worst] >= _MOSTLY:
+    if shown[worst] >= MOSTLY:
         return "hidden behind the flush"
     return (
         f"not hidden behind the flush in {1 - shown[worst]:.0%} of the samples ({worst}): the times include launching"

@@ -1,5 +1,7 @@
 """Medians, quantiles and the interval of a ratio of medians, from interleaved samples."""
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,6 +33,19 @@ def timing_of(samples: np.ndarray) -> Timing:
     """Median and the 10 % and 90 % quantiles of samples in milliseconds."""
     low, median, high = np.quantile(samples, (0.1, 0.5, 0.9))
     return Timing(float(median), float(low), float(high), len(samples))
+
+
+def width_of_median(samples: Sequence[float]) -> float:
+    """The width of a 95 % interval of the median, as a share of the median; infinite for fewer than 6 positive samples.
+
+    From the order of the samples alone, whatever their distribution (David and Nagaraja, Order Statistics, 2003, chapter 7).
+    """
+    ordered, count = np.sort(samples), len(samples)
+    reach = 0.98 * math.sqrt(count)
+    low, high = math.floor(count / 2 - reach) - 1, math.ceil(count / 2 + reach)
+    if low < 0 or high >= count:
+        return math.inf
+    return float((ordered[high] - ordered[low]) / ordered[count // 2])
 
 
 def ratio_of_medians(numerator: np.ndarray, denominator: np.ndarray, *, seed: int = 0) -> Ratio:

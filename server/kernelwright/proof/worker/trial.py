@@ -37,8 +37,10 @@ def _tried(
     unmeasured = _unmeasured(bench)
     if unmeasured is None:
         rivals = opened.enter_context(contextlib.closing(Rivals(bench)))
-        verify(bench, contender, report, rivals.start)
+        opened.callback(contender.kill)  # before the others are waited for
+        verify(bench, contender, report, rivals.advance)
         measurement, unmeasured, unsteady = _measured(bench, contender, rivals, report)
+        rivals.make_way()
     else:
         verify(bench, contender, report)
         measurement, unsteady = None, False

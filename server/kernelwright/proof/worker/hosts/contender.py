@@ -112,6 +112,10 @@ class Contender:
         self._host.close()
         shutil.rmtree(self._scratch, ignore_errors=True)
 
+    def has_answered(self) -> bool:
+        """Whether the answer to what was asked last is there, or the text is loaded, without waiting."""
+        return self._host.has_answered()
+
     def construct(self, targets: Targets) -> str:
         """Make the target that answers to `targets`, once, with the baseline's parameters; what was found in words."""
         self._wait_for_load()

@@ -1,6 +1,7 @@
 """The judge's side of one host: typed requests, and replies that are checked before anything is made of them."""
 
 import contextlib
+import select
 import threading
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -39,6 +40,7 @@ class Host:
         self._birth = zygote().spawn()
         self._arena: Arena | None = None
         self._log = bytearray()
+        self._killed = False
         self._reading = threading.Thread(target=self._keep_prints, daemon=True)
         self._reading.start()
 
@@ -66,6 +68,10 @@ class Host:
             case Failed(failure=failure):
                 raise JobFailed(failure)
         return reply
+
+    def has_answered(self) -> bool:
+        """Whether `hear` would not wait."""
+        return bool(select.select([self._birth.channel], [], [], 0)[0])
 
     @contextlib.contextmanager
     def _typed_failures(self) -> Iterator[None]:
@@ -129,6 +135,9 @@ class Host:
 
     def kill(self) -> None:
         """End the process and all that it started in its group, without waiting until it is gone."""
+        if self._killed:
+            return  # its number may be another's by now
+        self._killed = True
         self._birth.channel.close()
         processes.kill_group(self.pid)
 

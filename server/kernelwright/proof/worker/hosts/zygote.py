@@ -120,6 +120,7 @@ _here: Zygote | None = None
 def fork_zygote(close: tuple[int, ...] = ()) -> None:
     """Fork this process's zygote off now, while it is clean. `close`: descriptors that no host may hold."""
     global _here
+    _import_for_hosts()
     ours, theirs = socket.socketpair()
     parent = os.getpid()
     pid = os.fork()
@@ -153,6 +154,7 @@ def is_there() -> bool:
 def serve(control: socket.socket, parent: int) -> None:
     """Fork a host for every request until the judge closes; tell how each ended."""
     lifetime.die_with(parent)
+    _import_for_hosts()
     gc.collect()
     gc.freeze()  # what torch and triton have made is not looked through again in every host
     reading, waking = os.pipe()
@@ -175,6 +177,11 @@ def serve(control: socket.socket, parent: int) -> None:
                 control.sendall(_STATUS.pack(0, _PONG))
                 continue
             _fork_host(control, descriptors[0], descriptors[1], (reading, waking))
+
+
+def _import_for_hosts() -> None:
+    """What every host runs, which takes each of them 0.1 s to import for itself. Makes no CUDA context."""
+    from kernelwright.proof.worker.hosts import host  # noqa: F401
 
 
 def _fork_host(control: socket.socket, channel: int, printing: int, ours: tuple[int, int]) -> None:
