@@ -1,7 +1,7 @@
 """Process-wide settings and clocks that a file can change: compared, put back, and never part of a speedup."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
@@ -23,6 +23,11 @@ _CLOCKS: tuple[tuple[Any, str], ...] = (
     (torch.cuda.Event, "synchronize"),
 )
 _ORIGINALS = tuple(getattr(owner, name) for owner, name in _CLOCKS)
+_SETTERS: Mapping[str, Callable[[Any], None]] = {
+    "torch.get_default_dtype()": torch.set_default_dtype,
+    "torch.get_num_threads()": torch.set_num_threads,
+    "torch.are_deterministic_algorithms_enabled()": torch.use_deterministic_algorithms,
+}
 
 
 def read() -> dict[str, Any]:
@@ -45,19 +50,19 @@ def read() -> dict[str, Any]:
 
 
 def write(settings: Mapping[str, Any]) -> None:
-    """Put the settings back to what `read` returned."""
-    if settings == read():
-        return
+    """Put the settings back to what `read` returned; only those that differ, since setting some imports a compiler."""
+    now = read()
     for name, value in settings.items():
-        if name.startswith("torch.backends."):
-            owner = torch.backends
+        if value == now[name]:
+            continue
+        if name in _SETTERS:
+            _SETTERS[name](value)
+        else:
+            owner: Any = torch.backends
             *path, attribute = name.removeprefix("torch.backends.").split(".")
             for part in path:
                 owner = getattr(owner, part)
             setattr(owner, attribute, value)
-    torch.set_default_dtype(settings["torch.get_default_dtype()"])
-    torch.set_num_threads(settings["torch.get_num_threads()"])
-    torch.use_deterministic_algorithms(settings["torch.are_deterministic_algorithms_enabled()"])
 
 
 def differences(expected: Mapping[str, Any], got: Mapping[str, Any]) -> list[str]:

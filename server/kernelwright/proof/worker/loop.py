@@ -81,6 +81,7 @@ def main(descriptor: int, role: str, server: int) -> None:
     _owner = os.getpid()
     pipe = socket.socket(fileno=descriptor)
     _send(pipe, Hello(python=sys.version.split()[0]))
+    gc.disable()  # what imports make is there to stay: looking through it again and again takes a tenth of their time
     gpu = prepare(role)
     if role == "judge":
         from kernelwright.proof.worker.hosts.zygote import fork_zygote
@@ -92,7 +93,8 @@ def main(descriptor: int, role: str, server: int) -> None:
     _send(pipe, Ready(gpu))
     if not select.select([pipe], [], [], _QUIET)[0]:
         _import_ahead(role)
-    gc.freeze()  # what imports have made is there to stay: else each collection before a timing takes 50 ms
+    gc.freeze()  # else each collection before a timing looks through it, for 50 ms
+    gc.enable()
     while (request := _receive(pipe)) is not None:
         if isinstance(request, Ping):
             if not _can_fork():
@@ -121,6 +123,7 @@ def zygote_main(descriptor: int, parent: int) -> None:
     """Be the zygote of a process that did not fork its own at the start."""
     from kernelwright.proof.worker.hosts.zygote import serve
 
+    gc.disable()
     prepare("zygote")
     serve(socket.socket(fileno=descriptor), parent)
 

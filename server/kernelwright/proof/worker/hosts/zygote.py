@@ -155,8 +155,8 @@ def serve(control: socket.socket, parent: int) -> None:
     """Fork a host for every request until the judge closes; tell how each ended."""
     lifetime.die_with(parent)
     _import_for_hosts()
-    gc.collect()
     gc.freeze()  # what torch and triton have made is not looked through again in every host
+    gc.enable()
     reading, waking = os.pipe()
     os.set_blocking(waking, False)
     signal.set_wakeup_fd(waking, warn_on_full_buffer=False)
