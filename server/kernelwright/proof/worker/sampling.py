@@ -21,6 +21,7 @@ from kernelwright.proof.worker.statistics import width_of_median
 from kernelwright.proof.worker.timing import FEWEST, MOST
 
 _FEWEST_KNOWN, _LOOK, _NARROW = 40, 10, 0.005  # rounds before, and between, looks at how wide the intervals are
+_HIDDEN_BY = 19  # rounds after which most launches must have been hidden: fewer than FEWEST
 _STEADY, _USABLE = 1.02, 3.0  # baseline against baseline: measured again beyond the one, refused beyond the other
 
 
@@ -47,9 +48,10 @@ def sampled(
     set_flushes(series.values())
     cost = sum(one.cost() for one in series.values())
     for _ in range(2):
-        _rounds(bench, series, auditor, cost, report)
+        while not _rounds(bench, series, auditor, cost, report):
+            pass  # with longer flushes, which there is one of
         drift = _drift(series["baseline"].ms, series.get(TWIN))
-        if drift.factor <= _STEADY and not set_flushes(series.values(), least=MOSTLY):
+        if drift.factor <= _STEADY:
             break
     if drift.factor > _USABLE:
         raise Unsteady(
@@ -85,11 +87,12 @@ def _rounds(
     auditor: Auditor,
     cost: float,
     report: Report,
-) -> None:
+) -> bool:
     """As many rounds as fit into the budget, at least FEWEST unless those would take four budgets, and never below 5.
 
     Fewer where the medians are known well enough before. That is decided by how wide their intervals are alone, not by what
     they say (Chow and Robbins, On the asymptotic theory of fixed-width sequential confidence intervals for the mean, 1965).
+    False where launches were not hidden, and the flushes are longer now: these samples are worth nothing.
     """
     limits = bench.trial.limits
     budget = limits.timing_budget
@@ -107,6 +110,8 @@ def _rounds(
         if time.monotonic() - told > 0.5:
             told = time.monotonic()
             report(f"Measuring, round {number + 1} of {rounds}")
+        if number == _HIDDEN_BY and set_flushes(series.values(), least=MOSTLY):
+            return False
         if number >= floor and time.monotonic() - started > 2 * budget:
             break  # the machine is busy with other work: the estimate of the cost was too low
         if number >= _FEWEST_KNOWN and number % _LOOK == 0 and auditor.enough(number) and _well_known(series):
@@ -117,6 +122,7 @@ def _rounds(
             taken = one.sample()
             if name == "candidate" and auditor.wants(number):
                 auditor.audit(one.contender, taken, f"timed round {number + 1}", batch=one.batch)
+    return True
 
 
 def _well_known(series: Mapping[str, Series]) -> bool:

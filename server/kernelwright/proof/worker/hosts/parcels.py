@@ -73,35 +73,53 @@ def filled(tree: Any, tensors: Sequence[Any]) -> Any:
 
 def room_for(tensors: Iterable[torch.Tensor]) -> int:
     """Bytes that `put` takes for these tensors."""
-    return sum(_aligned(_span(t.shape, _sent_stride(t)) * t.element_size()) for t in tensors if _unusual(t) == "")
+    return sum(_Layout.of(tensor).room for tensor in tensors)
+
+
+@dataclass(frozen=True)
+class _Layout:
+    """How a tensor lies in an arena: its strides there, the bytes that it takes, or what makes it `unusual`."""
+
+    stride: tuple[int, ...]
+    room: int
+    unusual: str
+
+    @classmethod
+    def of(cls, tensor: torch.Tensor) -> "_Layout":
+        unusual = _unusual(tensor)
+        if unusual:
+            return cls((), 0, unusual)
+        stride = _packed(tensor.shape, tensor.stride())
+        return cls(stride, _aligned(_span(tensor.shape, stride) * tensor.element_size()), "")
 
 
 def put(tensors: Sequence[torch.Tensor], arena: torch.Tensor) -> tuple[Sent, ...]:
     """Copy tensors into the arena, in memory order. Raises DoesNotFit, having copied nothing."""
-    needed = room_for(tensors)
+    layouts = [_Layout.of(tensor) for tensor in tensors]
+    needed = sum(layout.room for layout in layouts)
     if needed > arena.numel():
         raise DoesNotFit(needed)
     sent: list[Sent] = []
     offset = 0
-    for tensor in tensors:
-        unusual = _unusual(tensor)
-        stride = _sent_stride(tensor)
+    for tensor, layout in zip(tensors, layouts, strict=True):
+        plain = layout.unusual == ""
         one = Sent(
             str(tensor.dtype).removeprefix("torch."),
             tuple(tensor.shape),
-            tuple(tensor.stride()) if unusual == "" else (),
+            tuple(tensor.stride()) if plain else (),
             str(tensor.device),
-            offset if unusual == "" else -1,
+            offset if plain else -1,
             tensor.requires_grad,
-            unusual,
+            layout.unusual,
         )
-        if unusual == "" and tensor.numel():
-            source = tensor.detach().resolve_conj().resolve_neg()
-            sizes = tuple(1 if s == 0 else n for n, s in zip(tensor.shape, stride, strict=True))
-            # An expanded dimension has one element behind it, which is all that is copied.
-            narrowed = source[tuple(slice(0, n) for n in sizes)] if tensor.dim() else source
-            _region(arena, offset, tensor.dtype, _span(sizes, stride)).as_strided(sizes, stride).copy_(narrowed)
-            offset += _aligned(_span(tensor.shape, stride) * tensor.element_size())
+        if plain and tensor.numel():
+            source, sizes = tensor.detach().resolve_conj().resolve_neg(), tuple(tensor.shape)
+            if 0 in layout.stride:  # an expanded dimension has one element behind it, which is all that is copied
+                sizes = tuple(1 if s == 0 else n for n, s in zip(sizes, layout.stride, strict=True))
+                source = source[tuple(slice(0, n) for n in sizes)]
+            region = _region(arena, offset, tensor.dtype, _span(sizes, layout.stride))
+            region.as_strided(sizes, layout.stride).copy_(source)
+            offset += layout.room
         sent.append(one)
     return tuple(sent)
 
@@ -219,10 +237,6 @@ def _nbytes(tensor: torch.Tensor) -> int:
 
 def _bytes_reached(tensor: torch.Tensor) -> int:
     return (_span(tensor.shape, tensor.stride()) + tensor.storage_offset()) * tensor.element_size()
-
-
-def _sent_stride(tensor: torch.Tensor) -> tuple[int, ...]:
-    return _packed(tensor.shape, tensor.stride()) if tensor.layout is torch.strided else ()
 
 
 def _packed(shape: Sequence[int], stride: Sequence[int]) -> tuple[int, ...]:
