@@ -17,6 +17,12 @@ AUDITS = 3  # at least, of the timed rounds
 _STRETCH, _MOST_AUDITS = 13, 8  # rounds of which one is audited, or more where there would be too many audits
 
 
+def audited(rounds: int, generator: random.Random) -> frozenset[int]:
+    """One round of each stretch of them, drawn by chance, so that a run that ends early has had enough of them."""
+    stretch = min(max(_STRETCH, -(-rounds // _MOST_AUDITS)), -(-rounds // AUDITS))
+    return frozenset(start + generator.randrange(min(stretch, rounds - start)) for start in range(0, rounds, stretch))
+
+
 class Auditor:
     """The data of the timed calls, and the comparisons of their outputs."""
 
@@ -46,11 +52,8 @@ class Auditor:
         return self._fresh.draw()
 
     def choose(self, rounds: int, generator: random.Random) -> None:
-        """Draw the rounds that are audited: one of each stretch, so that a run that ends early has had enough of them."""
-        stretch = min(max(_STRETCH, -(-rounds // _MOST_AUDITS)), -(-rounds // AUDITS))
-        self._wanted = frozenset(
-            start + generator.randrange(min(stretch, rounds - start)) for start in range(0, rounds, stretch)
-        )
+        """Draw the rounds that are audited."""
+        self._wanted = audited(rounds, generator)
 
     def wants(self, number: int) -> bool:
         return number in self._wanted

@@ -9,6 +9,7 @@ import numpy as np
 from kernelwright.proof.worker.statistics import Ratio, ratio_of_medians
 
 TWIN = "baseline again"
+_ALWAYS_APART = 1.002  # two such processes, of the many that there could be, even where this run's two agree better
 _SMALL_GAIN = 1.25  # two processes with the same text have been seen 10 % apart on a busy machine
 
 
@@ -37,7 +38,7 @@ class Samples:
         """The candidate's speedup over a contestant; what two processes with the same text differ by is uncertain."""
         if name not in self._ratios:
             ratio = ratio_of_medians(self.ms[name], self.ms["candidate"])
-            self._ratios[name] = ratio.widened(self.drift.factor)
+            self._ratios[name] = ratio.widened(max(self.drift.factor, _ALWAYS_APART))
         return self._ratios[name]
 
     @functools.cached_property

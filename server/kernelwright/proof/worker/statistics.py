@@ -36,7 +36,7 @@ def timing_of(samples: np.ndarray) -> Timing:
 
 
 def width_of_median(samples: Sequence[float]) -> float:
-    """The width of a 95 % interval of the median, as a share of the median; infinite for fewer than 6 positive samples.
+    """The width of a 95 % interval of the median, as a share of the median; infinite for fewer than 8 samples.
 
     From the order of the samples alone, whatever their distribution (David and Nagaraja, Order Statistics, 2003, chapter 7).
     """
