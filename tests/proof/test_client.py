@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from kernelwright.proof.client import Workers
-from kernelwright.proof.jobs import Answer, Capture, Subject, Trial
+from kernelwright.proof.jobs import Answer, Capture, Subject, Trial, TrialResult
 from kernelwright.values import Case, Device, Failure, FailureKind, Graph, Workload, WorkloadSource
 
 GOOD = "def f(x):\n    return x + 1\n"
@@ -166,6 +166,23 @@ async def test_no_spare_starts_beside_a_trial() -> None:
         await asyncio.sleep(0.05)  # the judge is gone, the spare comes
     await workers.close()
     assert beside == 2
+
+
+async def test_for_a_first_verdict_one_process_is_started() -> None:
+    """Two that import torch beside each other take nearly twice as long."""
+    workload = Workload(WorkloadSource.LINES, "f", (Case(0, 0, "f(randn(4))"),))
+    workers = Workers()
+    workers.expect_trial()
+    device = await workers.device()
+    started = worker_pids(workers)
+    answer = await workers.run(Trial("/tmp/subject.py", GOOD, GOOD, GOOD, workload), timeout=90)
+    judged = worker_pids(workers)
+    await workers.close()
+    assert isinstance(device, Device)
+    assert isinstance(answer, TrialResult)
+    assert answer.verdict.passed
+    assert started == judged
+    assert len(judged) == 1
 
 
 async def test_cancelling_the_calling_task_leaves_nothing_behind() -> None:

@@ -1,0 +1,90 @@
+"""The texts beside the candidate load and make their first call while the gate is at work, and none of them stays."""
+
+import time
+from collections.abc import Iterator
+
+import psutil
+import pytest
+
+from kernelwright.proof.jobs import Trial
+from kernelwright.proof.worker.bench import Bench, close_bench, open_bench
+from kernelwright.proof.worker.hosts.contender import Contender
+from kernelwright.proof.worker.rivals import Rivals
+from kernelwright.proof.worker.samples import TWIN
+from proof.worker.trials import QUICK, workload
+
+TEXT = "import torch\n\n\ndef f(x):\n    return x + 1\n"
+CASE = "f(randn(48, 65))"
+
+
+@pytest.fixture
+def bench() -> Iterator[Bench]:
+    opened = open_bench(Trial("/nowhere/kernel.py", TEXT, TEXT, TEXT, workload(CASE), limits=QUICK))
+    yield opened
+    close_bench(opened)
+
+
+def advanced(rivals: Rivals) -> Rivals:
+    """As far as the gate's cases would take it."""
+    for _ in range(400):
+        rivals.advance()
+        if rivals._ready and all(early.stage.name == "WARM" for early in rivals._ready.values()):
+            break
+        time.sleep(0.01)
+    return rivals
+
+
+def test_they_are_warm_when_they_are_taken(bench: Bench) -> None:
+    rivals = advanced(Rivals(bench))
+    pids = {name: early.contender.pid for name, early in rivals._ready.items()}
+    taken = rivals.take(twin=True)
+    assert {name: one.pid for name, one in taken.items()} == pids
+    assert rivals.case is not None
+    rivals.end(taken)
+    rivals.close()
+    assert not any(psutil.pid_exists(pid) for pid in pids.values())
+
+
+def test_one_that_is_still_calling_is_waited_for(bench: Bench) -> None:
+    rivals = Rivals(bench)
+    rivals.advance()
+    while not all(early.stage.name == "CALLING" for early in rivals._ready.values()):
+        rivals.advance()
+    taken = rivals.take(twin=True)
+    for one in taken.values():
+        one.construct(rivals.case.targets)  # type: ignore[union-attr]  (answers: nothing is left unheard)
+    rivals.end(taken)
+    rivals.close()
+
+
+def test_one_that_has_died_is_replaced_when_it_is_asked_for(bench: Bench) -> None:
+    rivals = Rivals(bench)
+    rivals.advance()
+    dead = rivals._ready[TWIN].contender
+    psutil.Process(dead.pid).kill()
+    advanced(rivals)
+    assert TWIN not in rivals._ready
+    taken = rivals.take(twin=True)
+    assert taken[TWIN].pid != dead.pid
+    assert isinstance(taken[TWIN], Contender)
+    rivals.end(taken)
+    rivals.close()
+
+
+def test_without_room_for_a_second_baseline_the_one_that_is_ready_ends(bench: Bench) -> None:
+    rivals = advanced(Rivals(bench))
+    twin = rivals._ready[TWIN].contender.pid
+    taken = rivals.take(twin=False)
+    assert taken.keys() == {"baseline"}
+    rivals.end(taken)
+    rivals.close()
+    assert not psutil.pid_exists(twin)
+
+
+def test_nobody_is_opened_before_the_gate_has_passed_a_case(bench: Bench) -> None:
+    rivals = Rivals(bench)
+    taken = rivals.take(twin=True)  # as where the gate made one case only
+    assert taken.keys() == {"baseline", TWIN}
+    rivals.end(taken)
+    rivals.settle()
+    assert not any(psutil.pid_exists(one.pid) for one in taken.values())

@@ -1,0 +1,116 @@
+"""How long the clock goes on: audits in every stretch, an early end once medians are known, no samples of late launches."""
+
+import random
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kernelwright.proof.jobs import Limits
+from kernelwright.proof.worker.audit import AUDITS, audited
+from kernelwright.proof.worker.sampling import _rounds
+from kernelwright.proof.worker.series import Series
+from kernelwright.proof.worker.statistics import width_of_median
+from kernelwright.proof.worker.timing import FLUSHES, MORE_FLUSHES, MOST
+
+
+@given(st.integers(1, 400), st.randoms(use_true_random=False))
+def test_audits_are_spread_over_all_rounds(rounds: int, generator: random.Random) -> None:
+    chosen = audited(rounds, generator)
+    assert all(0 <= number < rounds for number in chosen)
+    assert len(chosen) >= min(AUDITS, rounds) - 1
+    assert len(chosen) <= 9
+    if 40 <= rounds <= 104:
+        assert sum(number < 40 for number in chosen) >= AUDITS
+
+
+@pytest.mark.parametrize("rounds", [3, 4, 5, 19, 20, 39, 40, 120, 400])
+def test_every_round_may_be_audited(rounds: int) -> None:
+    generator = random.Random(3)
+    assert frozenset().union(*(audited(rounds, generator) for _ in range(4000))) == set(range(rounds))
+
+
+@pytest.mark.parametrize("count", [8, 12, 40, 120])
+def test_the_interval_of_a_median_covers_it(count: int) -> None:
+    generator = np.random.default_rng(count)
+    covered = 0
+    for _ in range(1000):
+        samples = np.sort(generator.lognormal(0.0, 0.5, count))
+        width, middle = width_of_median(list(samples)), samples[count // 2]
+        reach = 0.98 * np.sqrt(count)
+        low, high = int(np.floor(count / 2 - reach)) - 1, int(np.ceil(count / 2 + reach))
+        assert width == pytest.approx((samples[high] - samples[low]) / middle)
+        covered += samples[low] <= 1.0 <= samples[high]
+    assert covered >= 950
+
+
+def test_of_too_few_samples_nothing_is_known() -> None:
+    assert width_of_median([1.0] * 7) == np.inf
+    assert width_of_median([1.0] * 8) == 0.0
+
+
+class Made(Series):
+    """A contestant whose samples are made up."""
+
+    def sample(self):  # type: ignore[no-untyped-def]
+        self.ms.append(self.times(len(self.ms)))
+        self.hidden.append(self.late is False or self.flushes > FLUSHES)
+
+
+def made(times, late: bool = False) -> Made:  # type: ignore[no-untyped-def]
+    one = Made(SimpleNamespace(), SimpleNamespace(), SimpleNamespace())  # type: ignore[arg-type]
+    one.times, one.late = times, late  # type: ignore[attr-defined]
+    return one
+
+
+class Listener:
+    """An auditor that wants what a real one would, and hears of it."""
+
+    def __init__(self) -> None:
+        self.heard: list[str] = []
+        self._wanted: frozenset[int] = frozenset()
+
+    def choose(self, rounds: int, generator: random.Random) -> None:
+        self._wanted = audited(rounds, generator)
+
+    def wants(self, number: int) -> bool:
+        return number in self._wanted
+
+    def enough(self, rounds: int) -> bool:
+        return sum(number < rounds for number in self._wanted) >= AUDITS
+
+    def audit(self, contender: object, sampled: object, case: str, *, batch: int) -> None:
+        self.heard.append(case)
+
+
+def run(device: str = "cuda", **contestants: Made) -> tuple[bool, Listener]:
+    auditor, told = Listener(), []
+    bench = SimpleNamespace(trial=SimpleNamespace(limits=Limits(timing_budget=1.0)), device=device)
+    finished = _rounds(bench, contestants, auditor, 1e-3, told.append)  # type: ignore[arg-type]
+    assert told[0].startswith("Measuring, round 1 of ")
+    return finished, auditor
+
+
+def test_steady_times_need_few_rounds_and_have_been_audited_as_often() -> None:
+    steady = made(lambda number: 1.0 + 1e-4 * (number % 3))
+    finished, auditor = run(baseline=steady, candidate=made(lambda number: 0.5))
+    assert finished
+    assert 40 <= len(steady.ms) <= 60
+    assert len(auditor.heard) >= AUDITS
+
+
+def test_uneven_times_take_all_rounds() -> None:
+    uneven = made(lambda number: 1.0 + 0.1 * (number % 7))
+    assert run(baseline=uneven, candidate=made(lambda number: 0.5))[0]
+    assert len(uneven.ms) == MOST["cuda"]
+
+
+def test_samples_of_late_launches_are_thrown_away() -> None:
+    late, other = made(lambda number: 1.0, late=True), made(lambda number: 1.0)
+    assert not run(baseline=other, candidate=late)[0]
+    assert len(late.ms) < 20
+    assert {late.flushes, other.flushes} == {MORE_FLUSHES}
+    assert run(baseline=other, candidate=late)[0]
+    assert len(late.ms) >= 40
