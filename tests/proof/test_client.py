@@ -258,6 +258,17 @@ async def test_an_interpreter_that_is_a_text_file(mode: int, words: str, tmp_pat
     failure(device, FailureKind.NO_INTERPRETER, words)
 
 
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+async def test_an_interpreter_that_somebody_kills_is_not_called_a_bad_one(number: int, tmp_path: Path) -> None:
+    file = tmp_path / "python"
+    file.write_text(f"#!/bin/sh\nkill -{number:d} $$\n")
+    file.chmod(0o755)
+    workers = Workers(str(file))
+    device = await workers.device()
+    await workers.close()
+    failure(device, FailureKind.CRASHED, f"was killed while it started (it ended with signal {number:d}): free memory")
+
+
 async def test_an_interpreter_that_is_too_old(tmp_path: Path) -> None:
     old = tmp_path / "python"
     program = "import sys, runpy; sys.version_info = (3, 9, 1); sys.version = '3.9.1 (old)'; sys.argv = sys.argv[1:]"

@@ -1,5 +1,6 @@
 """The ways in which a worker process can end or fail to start, as Failures with a sentence for the user."""
 
+import signal
 import tempfile
 
 from kernelwright.proof.worker.ended import ended, line_in_dump
@@ -82,8 +83,11 @@ def start_timed_out(interpreter: str, seconds: float, log: str) -> Failure:
 
 
 def start_broken(interpreter: str, kind: FailureKind, code: int | None, log: str) -> Failure:
-    """Ended before it took jobs: not a Python at all, or torch crashes while it is imported."""
+    """Ended before it took jobs: not a Python at all, torch crashes while it is imported, or somebody has killed it."""
     how = "" if code is None else f" (it ended with {'signal' if code < 0 else 'exit code'} {abs(code)})"
+    if code in (-signal.SIGKILL, -signal.SIGTERM):  # neither an interpreter nor torch does that to itself
+        message = f"{interpreter} was killed while it started{how}: free memory if the system is short of it, and try again."
+        return Failure(FailureKind.CRASHED, message, log)
     if kind is FailureKind.CRASHED:
         message = f"Importing torch ended {interpreter}{how}: reinstall torch there, or choose another interpreter."
     else:
