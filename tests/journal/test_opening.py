@@ -106,8 +106,8 @@ def test_a_damaged_database_in_a_read_only_workspace_is_read_from_its_copy_at_on
 def test_a_full_disk_loses_nothing(tmp_path: Path):
     """A limit of the connection stands for the disk: a new connection finds room again."""
     journal = open_journal(tmp_path)
-    pages = journal._row("PRAGMA page_count", ())[0]
-    journal._connection.execute(f"PRAGMA max_page_count = {pages + 8}")
+    pages = journal._keeper.row("PRAGMA page_count", ())[0]
+    journal._keeper.connection.execute(f"PRAGMA max_page_count = {pages + 8}")
     said = set()
     for number in range(20):
         text = os.urandom(2000).hex()
@@ -165,7 +165,7 @@ def test_an_old_schema_is_migrated_with_its_contents(tmp_path: Path, schema: int
     old_database(tmp_path, schema)
     with open_journal(tmp_path) as journal:
         assert journal.persistent
-        assert version(journal._connection) == len(MIGRATIONS)
+        assert version(journal._keeper.connection) == len(MIGRATIONS)
         assert journal.baseline("a.py", "softmax") == ("old" if schema else None)
         journal.add_step("a.py", step(1), "a", "b")
         assert len(journal.steps("a.py")) == 1

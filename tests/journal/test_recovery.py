@@ -22,7 +22,7 @@ def journal(tmp_path: Path) -> Iterator[Journal]:
         for number in range(COUNT):
             opened.add_step("a.py", step(number), "a", f"after {number}")
         opened.set_baseline("a.py", "softmax", "the baseline")
-        opened._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        opened._keeper.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         yield opened
 
 
@@ -46,7 +46,7 @@ def check_whole(workspace: Path, more: tuple[str, ...] = ()) -> None:
 
 def test_a_database_that_is_overwritten_while_it_is_open(journal: Journal) -> None:
     overwrite(database(journal), 0, database(journal).stat().st_size)
-    journal._connection.execute("PRAGMA shrink_memory")  # what is still in memory would hide it
+    journal._keeper.connection.execute("PRAGMA shrink_memory")  # what is still in memory would hide it
     journal.add_step("a.py", step(99), "a", "b")
     assert "restored from its copy" in journal.notice
     assert journal.persistent
@@ -58,8 +58,8 @@ def test_a_database_and_a_copy_that_are_both_overwritten(journal: Journal) -> No
     for path in (database(journal), database(journal).with_name("journal.copy.db")):
         overwrite(path, 0, path.stat().st_size)
         Path(f"{path}-wal").write_bytes(b"")
-    journal._disk.close()
-    journal._connection.execute("PRAGMA shrink_memory")
+    journal._keeper.disk.close()
+    journal._keeper.connection.execute("PRAGMA shrink_memory")
     journal.add_step("a.py", step(99), "a", "b")
     assert [s.id for s in journal.steps("a.py")][-1] == "step-99"
     assert not journal.persistent
@@ -113,7 +113,9 @@ def test_a_number_of_the_header_that_nobody_writes(start: int, number: int, jour
 
 
 def test_a_text_that_is_not_what_was_written(journal: Journal) -> None:
-    journal._connection.execute("UPDATE texts SET body = zeroblob(20) WHERE hash = (SELECT text_hash FROM baselines)")
+    journal._keeper.connection.execute(
+        "UPDATE texts SET body = zeroblob(20) WHERE hash = (SELECT text_hash FROM baselines)"
+    )
     assert journal.baseline("a.py", "softmax") == "the baseline"
     assert "restored from its copy" in journal.notice
 
@@ -131,7 +133,7 @@ def test_damage_that_sqlite_does_not_notice_does_not_reach_the_copy(journal: Jou
 def test_damage_between_opening_and_the_first_entry_does_not_reach_the_copy(journal: Journal) -> None:
     journal.close()
     with open_journal(journal.workspace) as again:
-        again._connection.execute("UPDATE texts SET body = 0.5")  # not even bytes
+        again._keeper.connection.execute("UPDATE texts SET body = 0.5")  # not even bytes
         again.set_baseline("b.py", "softmax", "another one")
     check_whole(journal.workspace)
 
@@ -139,7 +141,7 @@ def test_damage_between_opening_and_the_first_entry_does_not_reach_the_copy(jour
 def test_a_log_that_is_cut_off(tmp_path: Path) -> None:
     with open_journal(tmp_path) as journal:
         journal.set_baseline("a.py", "softmax", "old")
-        journal._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        journal._keeper.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         journal.set_baseline("a.py", "other", "in the log only")
         journal.add_step("a.py", step(1), "a", "b")
         folder = journal.workspace / ".kernelwright"
@@ -165,7 +167,7 @@ def test_a_copy_that_is_damaged_is_made_anew(journal: Journal) -> None:
 
 
 def test_a_database_that_another_program_holds(journal: Journal, monkeypatch: pytest.MonkeyPatch) -> None:
-    journal._connection.execute("PRAGMA busy_timeout = 20")
+    journal._keeper.connection.execute("PRAGMA busy_timeout = 20")
     other = sqlite3.connect(database(journal), isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     journal.add_step("a.py", step(98), "a", "b")
@@ -179,7 +181,7 @@ def test_a_database_that_another_program_holds(journal: Journal, monkeypatch: py
 
 
 def test_a_database_that_is_damaged_while_entries_are_in_memory(journal: Journal) -> None:
-    journal._connection.execute("PRAGMA busy_timeout = 20")
+    journal._keeper.connection.execute("PRAGMA busy_timeout = 20")
     other = sqlite3.connect(database(journal), isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     journal.add_step("a.py", step(98), "a", "b")

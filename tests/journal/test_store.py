@@ -187,7 +187,7 @@ def test_a_step_of_a_later_version_is_left_out_with_a_notice(journal: Journal):
     journal.add_step("a.py", step(1), "a", "b")
     journal.add_step("a.py", step(2), "a", "b")
     value = 'replace(value, \'"outcome":"kept"\', \'"outcome":"sideways"\')'
-    journal._connection.execute(f"UPDATE steps SET value = {value} WHERE id = 'step-1'")
+    journal._keeper.connection.execute(f"UPDATE steps SET value = {value} WHERE id = 'step-1'")
     assert [s.id for s in journal.steps("a.py")] == ["step-2"]
     assert "cannot read" in journal.notice
 
@@ -203,7 +203,7 @@ def write_in_a_process(workspace: Path, name: int, count: int) -> subprocess.Pop
 
 def check_whole(workspace: Path, acknowledged: set[int]) -> None:
     with open_journal(workspace) as journal:
-        assert journal._row("PRAGMA integrity_check", ()) == ("ok",)
+        assert journal._keeper.row("PRAGMA integrity_check", ()) == ("ok",)
         found = {int(s.id.removeprefix("step-")): s for s in journal.steps("a.py")}
         assert acknowledged <= found.keys()
         assert all(digest(journal.text(s.after_hash)) == s.after_hash for s in found.values())

@@ -5,8 +5,10 @@ import sqlite3
 from pathlib import Path
 
 from kernelwright.journal.disk import DATABASE, FOLDER, Disk, in_memory, is_damage
+from kernelwright.journal.keeper import Keeper
 from kernelwright.journal.schema import NewerSchema
-from kernelwright.journal.store import Journal, restored, unwritable
+from kernelwright.journal.store import Journal
+from kernelwright.journal.words import restored, unwritable
 from kernelwright.values import Refusal
 
 
@@ -23,7 +25,7 @@ def open_journal(workspace: Path) -> Journal | Refusal:
     disk = Disk(workspace)
     database = disk.database
     try:
-        return Journal(workspace, disk.open(), disk=disk)
+        return Journal(Keeper(workspace, disk.open(), disk=disk))
     except NewerSchema as error:
         return _in_memory(
             workspace,
@@ -36,7 +38,7 @@ def open_journal(workspace: Path) -> Journal | Refusal:
         if is_damage(error):
             with contextlib.suppress(OSError, sqlite3.Error, NewerSchema):
                 connection, aside = disk.restored()
-                return Journal(workspace, connection, disk=disk, notice=restored(workspace, aside))
+                return Journal(Keeper(workspace, connection, disk=disk, notice=restored(workspace, aside)))
         return _in_memory(workspace, unwritable(database, error), disk)
 
 
@@ -54,9 +56,9 @@ def is_begun(workspace: Path) -> bool:
 
 def open_in_memory(workspace: Path, notice: str = "Steps are kept in memory and end with this run.") -> Journal:
     """A journal that leaves nothing on disk, knowing what the workspace's own one holds."""
-    return Journal(workspace, in_memory(Disk(workspace).read), persistent=False, notice=notice)
+    return Journal(Keeper(workspace, in_memory(Disk(workspace).read), persistent=False, notice=notice))
 
 
 def _in_memory(workspace: Path, notice: str, disk: Disk | None = None) -> Journal:
     connection = in_memory(*([disk.read, disk.read_copy] if disk else []))
-    return Journal(workspace, connection, persistent=False, notice=notice, disk=disk)
+    return Journal(Keeper(workspace, connection, persistent=False, notice=notice, disk=disk))

@@ -86,7 +86,9 @@ def start_broken(interpreter: str, kind: FailureKind, code: int | None, log: str
     """Ended before it took jobs: not a Python at all, torch crashes while it is imported, or somebody has killed it."""
     how = "" if code is None else f" (it ended with {'signal' if code < 0 else 'exit code'} {abs(code)})"
     if code in (-signal.SIGKILL, -signal.SIGTERM):  # neither an interpreter nor torch does that to itself
-        message = f"{interpreter} was killed while it started{how}: free memory if the system is short of it, and try again."
+        message = (
+            f"{interpreter} was killed while it started{how}: free memory if the system is short of it, and try again."
+        )
         return Failure(FailureKind.CRASHED, message, log)
     if kind is FailureKind.CRASHED:
         message = f"Importing torch ended {interpreter}{how}: reinstall torch there, or choose another interpreter."
