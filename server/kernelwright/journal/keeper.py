@@ -44,6 +44,7 @@ class Keeper:
         self._last_try = 0.0
 
     def rows(self, query: str, values: tuple[object, ...]) -> list[tuple]:
+        """What a query finds; what is only in memory may go to disk before."""
         with self._lock:
             if self._unwritten and time.monotonic() - self._last_try > _AGAIN:
                 self._return_to_disk(0.0)
@@ -52,6 +53,7 @@ class Keeper:
             return self._tried(lambda connection: connection.execute(query, values).fetchall())
 
     def row(self, query: str, values: tuple[object, ...]) -> tuple | None:
+        """The first of what a query finds."""
         rows = self.rows(query, values)
         return rows[0] if rows else None
 
@@ -159,6 +161,7 @@ class Keeper:
         self.connection = connection
 
     def close(self) -> None:
+        """Write what is only in memory, if that can be, and let go of the files."""
         with self._lock:
             if self._unwritten:
                 self._return_to_disk(_SHORT)
