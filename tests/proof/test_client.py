@@ -22,6 +22,9 @@ def job(text: str, path: str = "/tmp/subject.py") -> Capture:
     return Capture(Subject(path, textwrap.dedent(text), workload))
 
 
+TRIAL = Trial("/tmp/subject.py", GOOD, GOOD, GOOD, Workload(WorkloadSource.LINES, "f", (Case(0, 0, "f(randn(4))"),)))
+
+
 def failure(answer: Answer, kind: FailureKind, words: str) -> Failure:
     assert isinstance(answer, Failure), answer
     assert answer.kind is kind, answer
@@ -170,12 +173,11 @@ async def test_no_spare_starts_beside_a_trial() -> None:
 
 async def test_for_a_first_verdict_one_process_is_started() -> None:
     """Two that import torch beside each other take nearly twice as long."""
-    workload = Workload(WorkloadSource.LINES, "f", (Case(0, 0, "f(randn(4))"),))
     workers = Workers()
     workers.expect_trial()
     device = await workers.device()
     started = worker_pids(workers)
-    answer = await workers.run(Trial("/tmp/subject.py", GOOD, GOOD, GOOD, workload), timeout=90)
+    answer = await workers.run(TRIAL, timeout=90)
     judged = worker_pids(workers)
     await workers.close()
     assert isinstance(device, Device)
@@ -282,13 +284,16 @@ async def test_an_interpreter_that_is_too_old(tmp_path: Path) -> None:
     failure(device, FailureKind.NO_INTERPRETER, "is Python 3.9.1, which is too old")
 
 
-async def test_an_interpreter_without_torch(tmp_path: Path) -> None:
+@pytest.mark.parametrize("asked", [job(GOOD), TRIAL], ids=["capture", "trial"])
+async def test_an_interpreter_without_torch(asked: Capture | Trial, tmp_path: Path) -> None:
     bare = tmp_path / "python"
     bare.write_text(f'#!/bin/sh\nexec {sys.executable} -S "$@"\n')  # no site-packages
     bare.chmod(0o755)
     workers = Workers(str(bare))
+    if isinstance(asked, Trial):
+        workers.expect_trial()
     device = await workers.device()
-    answer = await workers.run(job(GOOD), timeout=5)
+    answer = await workers.run(asked, timeout=5)
     await workers.close()
     assert isinstance(device, Device), device
     assert device.torch is None
