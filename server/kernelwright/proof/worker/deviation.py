@@ -64,11 +64,13 @@ def deviation(reference: torch.Tensor, got: torch.Tensor, baseline: torch.Tensor
     for r, difference in _differences(reference, got, baseline):
         relative = difference.abs() / (r.abs() + scale).clamp(min=torch.finfo(torch.float64).tiny)
         relative = torch.where(difference == 0, 0.0, relative)
-        peak = int(relative.argmax())
-        if float(relative[peak]) > worst or start == 0:
-            worst, at = float(relative[peak]), start + peak
-        squares += float(relative.square().sum())
-        absolute = max(absolute, float(difference.abs().max()))
+        peak, place = relative.max(dim=0)
+        # One answer of the device, where each number asked for by itself would wait for it.
+        found = torch.stack([peak, place.to(torch.float64), relative.square().sum(), difference.abs().max()]).tolist()
+        if found[0] > worst or start == 0:
+            worst, at = found[0], start + int(found[1])
+        squares += found[2]
+        absolute = max(absolute, found[3])
         start += r.numel()
     return Deviation(worst, at, math.sqrt(squares / max(start, 1)), absolute)
 
