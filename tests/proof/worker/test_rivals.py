@@ -48,7 +48,7 @@ def test_they_are_warm_when_they_are_taken(bench: Bench) -> None:
 def test_one_that_is_still_calling_is_waited_for(bench: Bench) -> None:
     rivals = Rivals(bench)
     rivals.advance()
-    while not all(early.stage.name == "CALLING" for early in rivals._ready.values()):
+    while not any(early.stage.name == "CALLING" for early in rivals._ready.values()):
         rivals.advance()
     taken = rivals.take(twin=True)
     for one in taken.values():
