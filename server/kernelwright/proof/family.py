@@ -18,7 +18,7 @@ def kill(leader: int, tag: str = "") -> None:
     """
     for _ in range(_PASSES):
         members = {leader: leader, **family(leader, tag)}
-        trackers = {pid for pid in members if processes.is_tracker(pid)}
+        trackers = processes.trackers_among(members)
         if trackers:
             processes.signal_all(members.keys() - trackers)
         else:

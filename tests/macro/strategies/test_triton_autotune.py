@@ -80,6 +80,8 @@ def test_decorator_grid_and_protection(source: str, expected: list[str], absent:
         ),
         (text("tl.store(tl.where(i < n, y_ptr + i, x_ptr + i), x)"), "cannot be told"),
         (text().replace("mask=i < n", "mask=None"), "no size to choose a config by"),
+        (text(launch=LAUNCH.replace("(x, y, n,", "(x, y, n, n, n,")), "passes 5 arguments, and the kernel takes 4"),
+        (text(launch=LAUNCH.replace("(x, y, n,", "(x, y, n, n,")), "passes BLOCK by position and by name"),
         (STRATEGY.example.after, "already autotuned"),
         (
             text(launch=LAUNCH.replace("BLOCK=BLOCK)", "BLOCK=BLOCK, num_warps=4 if n > 9 else 8)")),

@@ -97,6 +97,15 @@ def test_shared_memory_of_a_judge_is_left_to_its_tracker(tmp_path: Path) -> None
         time.sleep(0.01)
 
 
+@pytest.mark.parametrize(("blank", "found"), [(0, {7}), (3, {7}), (10_000, set())], ids=["there", "loading", "never"])
+def test_a_tracker_whose_program_is_being_loaded_is_waited_for(
+    blank: int, found: set[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers = iter([b""] * blank + [b"python\0-c\0from multiprocessing.resource_tracker import main"] * 2)
+    monkeypatch.setattr(processes, "_command", lambda pid: next(answers) if pid == 7 else None)
+    assert processes.trackers_among({6, 7}) == found
+
+
 @pytest.mark.parametrize(("place", "count", "words"), [(os.devnull, 100, "100 descriptors"), (__file__, 9, "9 files")])
 def test_what_is_left_open(place: str, count: int, words: str, before: aftermath.Before) -> None:
     kept: list[int] = []

@@ -80,6 +80,9 @@ def _site(text: str, kernel: str, definition: Fragment, launcher: Fragment) -> S
         return Refusal("The launch of this kernel could not be read.", line=launcher.node.lineno - 1)
     if any(isinstance(arg, ast.Starred) for arg in call.args) or any(k.arg is None for k in call.keywords):
         return Refusal("The launch passes arguments by * or **, so its constants cannot be told.", line=call.lineno - 1)
+    misfit = _misfit(definition.node, call)
+    if misfit:
+        return Refusal(misfit, line=call.lineno - 1)
     function = _innermost_function(launcher.node, call)
     if function is None:
         return Refusal("The kernel is launched outside of any function.", line=call.lineno - 1)
@@ -87,6 +90,17 @@ def _site(text: str, kernel: str, definition: Fragment, launcher: Fragment) -> S
     grid, grid_statement = _resolve_grid(function, call.func.slice)
     reader = _Reader(text, definition, launcher, function, call, grid)
     return reader.site(grid_statement)
+
+
+def _misfit(definition: ast.FunctionDef, call: ast.Call) -> str:
+    """Why no call can bind these arguments, as in a file that is being typed; empty where one can."""
+    names = [p.arg for p in parameters(definition)]
+    if len(call.args) > len(names):
+        return (
+            f"The launch passes {len(call.args)} arguments, and the kernel takes {len(names)}: make them agree first."
+        )
+    twice = {keyword.arg for keyword in call.keywords}.intersection(names[: len(call.args)])
+    return f"The launch passes {min(twice)} by position and by name: pass it once." if twice else ""
 
 
 def _launch_call(root: ast.AST, kernel: str) -> ast.Call | None:

@@ -12,6 +12,7 @@ TAG = "KERNELWRIGHT_WORKER"  # names, in the environment of a worker and all tha
 OVER_OR_STOPPED = ("Z", "X", "T", "t")
 _TRACKER = b"multiprocessing.resource_tracker"
 _PASSES = 20  # what is forked while others are killed is found by the next one
+_STARTING_LIMIT = 0.02  # seconds in which a program that was started is loaded
 _TRACKERS_LIMIT = 0.5  # seconds in which they remove the shared memory of those who have ended
 
 
@@ -79,9 +80,25 @@ def started(pid: int) -> str:
 
 def is_tracker(pid: int) -> bool:
     """Whether it removes, once all who used it have ended, the shared memory that they have left."""
-    with contextlib.suppress(OSError):
-        return _TRACKER in Path(f"/proc/{pid}/cmdline").read_bytes()
-    return False
+    return _TRACKER in (_command(pid) or b"")
+
+
+def trackers_among(pids: Collection[int]) -> set[int]:
+    """Those that are trackers. One that is just being started has no command yet, and is waited for."""
+    deadline = time.monotonic() + _STARTING_LIMIT
+    while True:
+        commands = {pid: _command(pid) for pid in pids}
+        if b"" not in commands.values() or time.monotonic() > deadline:
+            return {pid for pid, command in commands.items() if _TRACKER in (command or b"")}
+        time.sleep(0.001)
+
+
+def _command(pid: int) -> bytes | None:
+    """What the process was started with, empty while its program is being loaded; None when it is over."""
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes() or (None if state(pid) in ("Z", "X") else b"")
+    except OSError:
+        return None
 
 
 def end_children(keep: Collection[int]) -> int:
@@ -96,7 +113,7 @@ def end_children(keep: Collection[int]) -> int:
         table = processes()
         mine = [p for p in table.values() if p.parent == own and p.pid not in keep]
         doomed = {p.pid for p in mine} | descendants([p.pid for p in mine], table)
-        trackers = {pid for pid in doomed if is_tracker(pid)}
+        trackers = trackers_among(doomed)
         if not doomed or (trackers == doomed and time.monotonic() > deadline):
             break
         signal_all(doomed - trackers)
@@ -110,7 +127,7 @@ def end_children(keep: Collection[int]) -> int:
 def kill_group(leader: int) -> None:
     """Kill the process `leader` and its group; trackers of shared memory end by themselves once the others have."""
     members = {p.pid for p in processes().values() if p.group == leader}
-    trackers = {pid for pid in members if is_tracker(pid)}
+    trackers = trackers_among(members)
     if not trackers:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(leader, signal.SIGKILL)
