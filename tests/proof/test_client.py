@@ -172,7 +172,7 @@ async def test_no_spare_starts_beside_a_trial() -> None:
 
 
 async def test_for_a_first_verdict_one_process_is_started() -> None:
-    """Two that import torch beside each other take nearly twice as long."""
+    """Two that import torch beside each other take longer."""
     workers = Workers()
     workers.expect_trial()
     device = await workers.device()

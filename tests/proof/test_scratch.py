@@ -14,7 +14,7 @@ from kernelwright.proof import family, process, scratch
 from kernelwright.proof.jobs import Probe
 from kernelwright.proof.process import StartFailed, WorkerProcess
 from kernelwright.proof.station import Station, environment
-from kernelwright.proof.worker.processes import TAG, is_tracker
+from kernelwright.proof.worker.processes import TAG, trackers_among
 from kernelwright.values import Device, FailureKind
 
 SERVER = """
@@ -155,7 +155,7 @@ time.sleep(300)
 
 
 async def test_an_orphan_is_found_by_its_tag_and_shared_memory_is_removed_by_its_tracker() -> None:
-    tag = f"{os.getpid()}-0-1"
+    tag = scratch.tag()  # one that is made up would be swept by any worker that starts meanwhile
     leader = subprocess.Popen(
         [sys.executable, "-c", ESCAPING],
         env={**os.environ, TAG: tag},
@@ -165,7 +165,7 @@ async def test_an_orphan_is_found_by_its_tag_and_shared_memory_is_removed_by_its
     )
     assert leader.stdout is not None
     pid, name = leader.stdout.readline().split()
-    assert any(map(is_tracker, family.family(leader.pid, tag)))
+    assert trackers_among(family.family(leader.pid, tag))
     leader.kill()
     leader.wait()
     assert int(pid) in family.family(leader.pid, tag)

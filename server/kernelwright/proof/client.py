@@ -147,7 +147,7 @@ class Workers:
             if self._device is not None and (self._device.is_gpu or not self._lost):
                 return self._device
             quiet: Report = lambda words: None
-            # A judge that is there, or starting, is asked where no other is: of two, each would import torch at half the speed.
+            # A judge that is there, or starting, is asked where no other is: two would slow each other's imports of torch.
             judged = self._judging.at_hand and not self._running.at_hand
             station = self._judging if judged else self._running
             answer = await self._in_turn(station, "run", Probe(), _PROBE_LIMIT, quiet, Priority.REQUEST)

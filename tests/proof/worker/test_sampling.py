@@ -20,7 +20,7 @@ from kernelwright.proof.worker.timing import FLUSHES, MORE_FLUSHES, MOST
 def test_audits_are_spread_over_all_rounds(rounds: int, generator: random.Random) -> None:
     chosen = audited(rounds, generator)
     assert all(0 <= number < rounds for number in chosen)
-    assert len(chosen) >= min(AUDITS, rounds) - 1
+    assert len(chosen) >= (AUDITS if rounds >= 5 else 1)  # fewer rounds are never measured
     assert len(chosen) <= 9
     if 40 <= rounds <= 104:
         assert sum(number < 40 for number in chosen) >= AUDITS

@@ -14,7 +14,7 @@ from kernelwright.proof.worker.tolerance import reduction_length
 from kernelwright.values import Check
 
 AUDITS = 3  # at least, of the timed rounds
-_STRETCH, _MOST_AUDITS = 13, 8  # rounds of which one is audited, or more where there would be too many audits
+_STRETCH, _MOST_AUDITS = 13, 8  # rounds of which one is audited; more rounds, so that there are not too many audits
 
 
 def audited(rounds: int, generator: random.Random) -> frozenset[int]:

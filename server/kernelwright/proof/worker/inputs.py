@@ -60,7 +60,7 @@ def from_functions(module: ModuleType, *, device: str, seed: int, scale: float =
 
 
 def seed_everything(seed: int) -> None:
-    """The same random numbers for whoever runs next: torch's generators, on every device, and numpy's and Python's."""
+    """The same random numbers for whoever runs next: torch's generators, on the CPU and every GPU, numpy's and Python's."""
     import random
 
     import numpy

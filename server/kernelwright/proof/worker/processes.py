@@ -78,13 +78,11 @@ def started(pid: int) -> str:
     return fields[19] if fields[0] not in "ZX" else ""
 
 
-def is_tracker(pid: int) -> bool:
-    """Whether it removes, once all who used it have ended, the shared memory that they have left."""
-    return _TRACKER in (_command(pid) or b"")
-
-
 def trackers_among(pids: Collection[int]) -> set[int]:
-    """Those that are trackers. One that is just being started has no command yet, and is waited for."""
+    """Those that remove, once all who used it have ended, the shared memory that these have left.
+
+    One that is just being started has no command yet, and is waited for.
+    """
     deadline = time.monotonic() + _STARTING_LIMIT
     while True:
         commands = {pid: _command(pid) for pid in pids}

@@ -22,7 +22,7 @@ _record, _wait, _elapsed, _reached = _Event.record, _Event.synchronize, _Event.e
 _device_wait = torch.cuda.synchronize
 
 FEWEST = 20
-MOST = {"cuda": 120, "cpu": 400}  # rounds; on a GPU more of them would not narrow what two processes differ by
+MOST = {"cuda": 120, "cpu": 400}  # rounds; on a GPU a verdict on a short kernel would wait for more
 SHORTEST_SAMPLE = 50e-6  # seconds; shorter calls are batched on the CPU, where one reading of the clock costs 50 ns
 _FLUSH_AT_LEAST = 128 << 20
 # Writes over L2 before a call, which keep the GPU busy for some 0.2 ms while the call is launched, so that launch latency is
