@@ -20,7 +20,7 @@ from kernelwright.proof.worker.series import MOSTLY, Series, launches, set_batch
 from kernelwright.proof.worker.statistics import width_of_median
 from kernelwright.proof.worker.timing import FEWEST, MOST
 
-_FEWEST_KNOWN, _LOOK, _NARROW = 40, 10, 0.005  # rounds before, and between, looks at how wide the intervals are
+_FEWEST_KNOWN, _LOOK, _NARROW = 40, 10, 0.01  # rounds before, and between, looks at how wide the intervals are
 _HIDDEN_BY = 19  # rounds after which most launches must have been hidden: fewer than FEWEST
 _STEADY, _USABLE = 1.02, 3.0  # baseline against baseline: measured again beyond the one, refused beyond the other
 
