@@ -67,18 +67,11 @@ def test_inputs_that_the_baseline_changes_are_restored_before_each_sample() -> N
     assert result.measurement is not None or result.unsteady
 
 
-@pytest.mark.parametrize(
-    "candidate",
-    [
-        # right for as long as the gate looks
+def test_what_only_the_gate_saw_right_is_caught_after_timing() -> None:
+    candidate = (
         "import torch\ncalls = 0\ndef f(x):\n    global calls\n    calls += 1\n"
-        "    return torch.sin(x) if calls < 90 else torch.zeros_like(x)\n",
-        # keeps answers by address, shape and version
-        "import torch\nkept = {}\ndef f(x):\n    key = (x.data_ptr(), x.shape, x._version)\n"
-        "    if key not in kept: kept[key] = (x, torch.sin(x))\n    return kept[key][1].clone()\n",
-    ],
-)
-def test_what_only_the_gate_saw_right_is_caught_after_timing(candidate: str) -> None:
+        "    return torch.sin(x) if calls < 90 else torch.zeros_like(x)\n"
+    )
     assert ended_by(ONCE, candidate, CASE, measure=True) == "recheck-after-timing"
 
 

@@ -18,6 +18,7 @@ from kernelwright.proof.worker.judge import Judged
 from kernelwright.proof.worker.pair import Mismatch, constructor_arguments, give_parameters, in_double, target_of
 from kernelwright.proof.worker.subject import describe, forget_neighbours, line_of, load_module, unload
 from kernelwright.proof.worker.timing import cpu_threads
+from kernelwright.proof.worker.widened import widened
 from kernelwright.values import Check, FailureKind, KernelShare
 
 Report = Callable[[str], None]
@@ -58,13 +59,15 @@ class Targets:
 class Bench:
     """What one trial works with: the baseline's module, the targets made so far, and the evidence collected.
 
-    `settings` are those that the baseline leaves, `defaults` those that it found. `reduced`: what is of
-    reduced accuracy among the compared runs and gradients, with its case.
+    `settings` are those that the baseline leaves, `defaults` those that it found. `wide`: the baseline's text with float64
+    for float32, None where it has none. `reduced`: what is of reduced accuracy among the compared runs and gradients, with
+    its case.
     """
 
     trial: Trial
     device: str
     baseline: ModuleType
+    wide: ModuleType | None
     settings: dict[str, Any]
     defaults: dict[str, Any]
     interpreted: bool
@@ -108,13 +111,26 @@ def open_bench(trial: Trial) -> Bench:
     except JobFailed:
         flags.write(defaults)
         raise
-    return Bench(trial, device_here(), baseline, flags.read(), defaults, interpreted)
+    settings = flags.read()
+    wide = _wide(trial)
+    flags.write(settings)
+    return Bench(trial, device_here(), baseline, wide, settings, defaults, interpreted)
+
+
+def _wide(trial: Trial) -> ModuleType | None:
+    try:
+        text = widened(trial.baseline)
+        return load_module(trial.path, text, "wide") if text is not None else None
+    except (JobFailed, SyntaxError, RecursionError):
+        return None
 
 
 def close_bench(bench: Bench) -> None:
     """Forget the baseline, and the settings that it asked for: the next job's are not judged by them."""
     flags.write(bench.defaults)
     unload(bench.baseline)
+    if bench.wide is not None:
+        unload(bench.wide)
 
 
 def load_candidate(path: str, text: str) -> ModuleType:
@@ -142,12 +158,27 @@ def targets_for(bench: Bench, variation: Variation) -> Targets:
             raise NotAccepted from failed
         raise
     try:
-        double = in_double(baseline)
+        wide = _wide_target(bench, init, baseline)
+        double = in_double(baseline) if wide is None else wide
     except Exception as error:  # noqa: BLE001  (copying runs the user's own code)
         bench.notes.append(f"no fp64 copy of the module ({type(error).__name__})")
         double = None
     bench.made[key] = Targets(len(bench.made), init, baseline, double)
     return bench.made[key]
+
+
+def _wide_target(bench: Bench, init: Inputs, baseline: Any) -> Any:
+    """The fp64 twin of a text that casts to float32; None where it has none, or is another module then."""
+    if bench.wide is None:
+        return None
+    seed = bench.trial.limits.first_seed
+    try:
+        made = target_of(bench.wide, bench.trial.workload, init, device=bench.device, seed=seed)
+    except JobFailed:
+        return None
+    if isinstance(give_parameters(baseline, made), Mismatch):
+        return None
+    return made.double() if isinstance(made, torch.nn.Module) else made
 
 
 def candidate_here(bench: Bench, module: ModuleType, targets: Targets) -> Any:

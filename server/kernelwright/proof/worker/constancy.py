@@ -1,4 +1,7 @@
-"""Does an answer last, does it come again, and is it there for the next work on the stream? Further calls on other data."""
+"""Does an answer last, does it come again, is it that of the data, and is it there for the next work on the stream?
+
+Further calls on other data, one of them in the memory of the first, of which no address or version tells.
+"""
 
 import torch
 
@@ -13,6 +16,7 @@ from kernelwright.proof.worker.observe import Observation, named_state, observe
 from kernelwright.proof.worker.tolerance import reduction_length
 from kernelwright.values import Check
 
+_MOST_MOVED = 1 << 30  # bytes of an answer beyond which the memory for one more may be missing
 _REPEATED = "determinism", "two calls on the same data"  # a check, and what was done
 _IN_ORDER = (
     "stream-order",
@@ -30,9 +34,12 @@ def outputs_stay(bench: Bench, contender: Contender, first: Variation, second: V
     like = observe(targets.baseline, a, seed=first.seed)
     aliasing = any(owner for _, owner in like.aliases)
     answer: list[torch.Tensor] = []
+    moved_like = observe(targets.baseline, b, seed=first.seed) if _can_move(a, b, like) else None
     words = f"{'two' if repetitions == 1 else 2 * repetitions} calls on the same data and seed agree bit for bit"
     for _ in range(repetitions):
-        before, after, again = contender.call_often(targets, a, b, like, case=first.described, seed=first.seed)
+        before, after, again, moved = contender.call_often(
+            targets, a, b, like, moving=moved_like is not None, case=first.described, seed=first.seed
+        )
         if not aliasing and not _same(before, after):
             detail = "a later call overwrites what the call before returned: the output is a buffer kept between calls"
             raise Rejected(Check("alias", first.described, False, detail))
@@ -40,6 +47,8 @@ def outputs_stay(bench: Bench, contender: Contender, first: Variation, second: V
         for other in (before, again):
             if not _same(answer, other):
                 words = _not_repeated(bench, targets, a, like, first, answer, other, *_REPEATED)
+        if moved_like is not None:
+            _of_its_data(bench, targets, b, first, moved_like, moved)
     bench.checks.append(Check("determinism", first.described, True, words))
     if bench.device == "cuda" and [t.shape for t in a.tensors()] == [t.shape for t in b.tensors()]:
         late = contender.call_in_order(targets, a, b, like, case=first.described, seed=first.seed)
@@ -47,6 +56,26 @@ def outputs_stay(bench: Bench, contender: Contender, first: Variation, second: V
             _not_repeated(bench, targets, a, like, first, answer, late, *_IN_ORDER)
         words = "inputs that arrived 10 ms after the launch, and a result read right behind it on the same stream"
         bench.checks.append(Check("stream-order", first.described, True, words))
+
+
+def _can_move(first: Inputs, second: Inputs, like: Observation) -> bool:
+    """Whether the second data fit into the first one's memory, no element of which is another's too."""
+    forms = [[(t.shape, t.dtype) for t in inputs.tensors()] for inputs in (first, second)]
+    overlapping = any(0 in t.stride() for t in first.tensors())
+    small = sum(t.numel() * t.element_size() for t in like.tensors()) <= _MOST_MOVED
+    return bool(forms[0]) and forms[0] == forms[1] and not overlapping and small
+
+
+def _of_its_data(
+    bench: Bench, targets: Targets, inputs: Inputs, first: Variation, expected: Observation, moved: list[torch.Tensor]
+) -> None:
+    """Raises Rejected where an answer is not that of the data which were put into an earlier call's memory."""
+    length = reduction_length(inputs.tensors(), named_state(targets.baseline).values(), expected.tensors())
+    known = max((j.own for j in bench.judged if j.own is not None), default=0.0)
+    judged = judge(None, Observation(expected.tensors()), Observation(moved), length, known=known)
+    if judged.finding is not None and not judged.reduced:
+        detail = f"on other data in the memory of an earlier call's: {judged.finding.detail}"
+        raise Rejected(Check("values", first.described, False, detail))
 
 
 def _not_repeated(

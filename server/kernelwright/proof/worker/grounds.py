@@ -12,7 +12,7 @@ from kernelwright.proof.worker.inputs import Inputs, map_leaves
 from kernelwright.proof.worker.judge import judge
 from kernelwright.proof.worker.nonfinite import agree
 from kernelwright.proof.worker.observe import Observation, observe
-from kernelwright.proof.worker.properties import LARGE, NON_FINITE, SLOPES
+from kernelwright.proof.worker.properties import LARGE, NON_FINITE, SLOPES, VIEWS
 from kernelwright.proof.worker.subject import failure_of
 from kernelwright.values import FailureKind
 
@@ -51,8 +51,8 @@ def baseline_run(bench: Bench, variation: Variation, target: Any, inputs: Inputs
 def tells_nothing(variation: Variation, reference: Observation | None, baseline: Observation, length: int) -> bool:
     """Whether derived data make the baseline return little more than rounding errors, as a norm of equal values does.
 
-    Without an fp64 run nobody knows, apart from slopes, which do not cancel. Where NaN or infinities were planted, the
-    fp64 run must have those of the output at the same places.
+    Without an fp64 run nobody knows, apart from slopes, which do not cancel, and views of random numbers. Where NaN or
+    infinities were planted, the fp64 run must have those of the output at the same places.
     """
     if variation.data in NON_FINITE and (reference is None or not agree(reference, baseline)):
         return True
@@ -60,7 +60,7 @@ def tells_nothing(variation: Variation, reference: Observation | None, baseline:
     if not variation.derived or not floats or any(t.dtype == torch.float64 for t in floats):
         return False
     if reference is None:
-        return variation.data not in ("", SLOPES)
+        return variation.data not in ("", SLOPES, *VIEWS)
     owns = [errors.own for errors in judge(reference, baseline, baseline, length).errors]
     if None in owns or all(not bool(t.any()) for t in reference.tensors()):
         return True

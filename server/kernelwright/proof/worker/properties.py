@@ -18,6 +18,7 @@ _SUMMIT = -200.0  # e to it is nothing
 _HEIGHT = {torch.float16: 256.0, torch.bfloat16: 256.0}  # so that e to the difference of two blocks overflows
 _USUAL_HEIGHT = 1000.0
 SLOPES = "slopes"
+_FAR, _STEP = 20480.0, 1024.0
 _PROBE = 100.0
 
 
@@ -65,6 +66,14 @@ def _slopes(x: torch.Tensor) -> torch.Tensor:
 
 def _negative(x: torch.Tensor) -> torch.Tensor:
     return -x.abs()
+
+
+def _far_below(x: torch.Tensor) -> torch.Tensor:
+    """Below every number that kernels begin a maximum with in the place of -inf.
+
+    In steps that 16 bits resolve: what is not equal is so far apart that no rounding of the exponents shows.
+    """
+    return -_FAR - _STEP * x.abs().round()
 
 
 def _mixed(x: torch.Tensor) -> torch.Tensor:
@@ -115,6 +124,14 @@ def _sliced(x: torch.Tensor) -> torch.Tensor:
     return view
 
 
+def _padded(x: torch.Tensor) -> torch.Tensor:
+    """The same values as the beginnings of longer rows, an odd number of elements apart where theirs is even."""
+    wide = torch.full((*x.shape[:-1], x.shape[-1] + 3), float("nan"), dtype=x.dtype, device=x.device)
+    view = wide[..., : x.shape[-1]]
+    view.copy_(x)
+    return view
+
+
 def _transposed(x: torch.Tensor) -> torch.Tensor:
     """The same values, with the last two dimensions exchanged in memory."""
     return x.transpose(-1, -2).contiguous().transpose(-1, -2) if x.dim() >= 2 else x
@@ -123,6 +140,7 @@ def _transposed(x: torch.Tensor) -> torch.Tensor:
 PROPERTIES: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "constants varied": _varied,
     "negative": _negative,
+    "far below zero": _far_below,
     "alternating signs": _alternating,
     "all equal": _all_equal,
     "one hot": _one_hot,
@@ -137,17 +155,20 @@ PROPERTIES: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "inf planted": _planting(math.inf),
     "-inf planted": _planting(-math.inf),
     "sliced views": _sliced,
+    "padded rows": _padded,
+    "padded rows in other inputs": _padded,
     "transposed views": _transposed,
 }
-VIEWS = frozenset({"sliced views", "transposed views"})
+VIEWS = frozenset({"sliced views", "padded rows", "padded rows in other inputs", "transposed views"})
 INFINITE = frozenset({"inf planted", "-inf planted"})
 NON_FINITE = INFINITE | {"NaN planted", "NaN planted in other inputs"}
-LARGE = frozenset({"large values planted", "large offset", "mixed magnitudes", SLOPES})
+LARGE = frozenset({"large values planted", "large offset", "far below zero", "mixed magnitudes", SLOPES})
 _IN_THE_FIRST = INFINITE | {
     "NaN planted",
     "large values planted",
-}  # of the tensors: the rest of the output stays as it was
-_IN_THE_OTHERS = frozenset({"NaN planted in other inputs"})
+    "padded rows",
+}  # of the tensors: the rest of the output stays as it was, and strides may be read of some inputs only
+_IN_THE_OTHERS = frozenset({"NaN planted in other inputs", "padded rows in other inputs"})
 
 
 def with_property(inputs: Inputs, name: str) -> Inputs | None:

@@ -61,12 +61,17 @@ def call_often(room: Room, request: CallOften) -> Reply:
         target(*clone(second.args), **clone(second.kwargs))
     after = [t.clone() for t in tensors_in(output)]  # the call below may put back what these calls have overwritten
     seed_everything(request.seed)
-    again = target(*same.args, **same.kwargs)
+    again = [t.clone() for t in tensors_in(target(*same.args, **same.kwargs))]
+    moved: list[torch.Tensor] = []
+    if request.moving:
+        moved_into(first, second)
+        seed_everything(request.seed)
+        moved += tensors_in(target(*first.args, **first.kwargs))
     settle(room)
-    sent = put([*kept, *after, *tensors_in(again)], arena_of(room))
+    sent = put([*kept, *after, *again, *moved], arena_of(room))
     settle(room)
-    count = len(kept)
-    return Often(sent[:count], sent[count : 2 * count], sent[2 * count :])
+    count, known = len(kept), 2 * len(kept) + len(again)
+    return Often(sent[:count], sent[count : 2 * count], sent[2 * count : known], sent[known:])
 
 
 def call_in_order(room: Room, request: CallInOrder) -> Reply:

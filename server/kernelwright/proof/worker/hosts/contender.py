@@ -165,17 +165,18 @@ class Contender:
         return self._observation(observed, inputs, like)
 
     def call_often(
-        self, targets: Targets, first: Inputs, second: Inputs, like: Observation, *, case: str, seed: int
-    ) -> tuple[list[torch.Tensor], list[torch.Tensor], list[torch.Tensor]]:
-        """The tensors of a first output as they were, as they are after calls on other data, and the same call's again."""
+        self, targets: Targets, first: Inputs, second: Inputs, like: Observation, *, moving: bool, case: str, seed: int
+    ) -> tuple[list[torch.Tensor], ...]:
+        """The tensors of a first output as they were, as they are after calls on other data, of the same call again, and
+        with `moving` of one on the second data in the memory of the first."""
         self.construct(targets)
         trees = ((first.args, first.kwargs), (second.args, second.kwargs))
         size = room_for(like.tensors())
-        one, two = self._host.pack(*trees, room=3 * size)
+        one, two = self._host.pack(*trees, room=(4 if moving else 3) * size)
         times = _MANY_CALLS if size <= _SMALL else 1
-        often = self._ask(CallOften(targets.number, one, two, times, case, seed), Often)
+        often = self._ask(CallOften(targets.number, one, two, times, moving, case, seed), Often)
         read = self._host.read
-        return read(often.before), read(often.after), read(often.again)
+        return read(often.before), read(often.after), read(often.again), read(often.moved)
 
     def call_in_order(
         self, targets: Targets, inputs: Inputs, other: Inputs, like: Observation, *, case: str, seed: int

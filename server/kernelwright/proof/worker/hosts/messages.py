@@ -81,12 +81,16 @@ class Observe:
 
 @dataclass(frozen=True)
 class CallOften:
-    """Call on `first`, `times` on `second`, and on `first` again. Answered by Often, or Refused."""
+    """Call on `first`, `times` on `second`, on `first` again, and with `moving` on `second` in the memory of `first`.
+
+    Answered by Often, or Refused.
+    """
 
     key: int
     first: Parcel
     second: Parcel
     times: int
+    moving: bool
     case: str
     seed: int
 
@@ -205,11 +209,13 @@ class Observed:
 
 @dataclass(frozen=True)
 class Often:
-    """The tensors of the first output as they were, as they are after the further calls, and those of the last output."""
+    """The tensors of the first output as they were and as they are after the further calls, of the same call made again,
+    and of the one on moved data."""
 
     before: tuple[Sent, ...]
     after: tuple[Sent, ...]
     again: tuple[Sent, ...]
+    moved: tuple[Sent, ...]
 
 
 @dataclass(frozen=True)

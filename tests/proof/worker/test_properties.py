@@ -1,0 +1,56 @@
+"""What special data are, and which faults only they show."""
+
+import pytest
+import torch
+
+from kernelwright.proof.worker.inputs import Inputs
+from kernelwright.proof.worker.properties import PROPERTIES, VIEWS, with_property
+from proof.worker.trials import ended_by
+
+BEGUN_TOO_HIGH = """
+import torch
+
+
+def f(x):
+    largest = x.amax(1, keepdim=True).clamp(min=-1e4)
+    e = torch.exp(x - largest)
+    return e / e.sum(1, keepdim=True)
+"""
+SOFTMAX = BEGUN_TOO_HIGH.replace(".clamp(min=-1e4)", "")
+# A kernel that reads rows one after another, whatever lies between them.
+STRIDES = """
+import torch
+
+
+def f(x, y):
+    return torch.as_strided(x, x.shape, (x.stride(0), 1)) * torch.as_strided(y, y.shape, (y.stride(0), 1))
+"""
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])
+def test_far_below_zero_is_below_what_maxima_begin_with_in_exact_steps(dtype: torch.dtype) -> None:
+    made = PROPERTIES["far below zero"](torch.randn(64, 65).to(dtype)).double()
+    assert float(made.max()) == -20480.0
+    assert bool(made.isfinite().all())
+    assert bool((made % 1024 == 0).all())
+
+
+def test_a_maximum_that_does_not_begin_at_minus_infinity_is_found() -> None:
+    assert ended_by(SOFTMAX, SOFTMAX, "f(randn(48, 65))") == "passed"
+    assert ended_by(SOFTMAX, BEGUN_TOO_HIGH, "f(randn(48, 65))") == "nan-parity"
+
+
+@pytest.mark.parametrize("name", sorted(VIEWS))
+def test_views_hold_the_same_values(name: str) -> None:
+    given = torch.randn(6, 8), torch.randn(6, 8)
+    made = with_property(Inputs(given), name)
+    assert made is not None
+    assert all(torch.equal(t, x) for t, x in zip(made.tensors(), given, strict=True))
+    assert any(t.stride() != x.stride() for t, x in zip(made.tensors(), given, strict=True))
+
+
+@pytest.mark.parametrize("name", ["x", "y"])
+def test_a_contiguous_tensor_that_is_taken_for_granted_is_found(name: str) -> None:
+    wrong = STRIDES.replace(f"({name}.stride(0), 1)", f"({name}.shape[1], 1)")
+    assert ended_by(STRIDES, STRIDES, "f(randn(48, 65), randn(48, 65))") == "passed"
+    assert ended_by(STRIDES, wrong, "f(randn(48, 65), randn(48, 65))") in ("values", "nan-parity")
