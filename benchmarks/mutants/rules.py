@@ -158,6 +158,7 @@ RULES: tuple[Rule, ...] = (
         (Kind.OUTSIDE,),
         "Places up to 2048 are numbers that float16 holds exactly, and no line of the workload has longer rows.",
         _in_kernel("triton_argmax", ("lower-precision",), "place.to(tl.float16)"),
+        lambda case: any(int(size) > 2048 for size in re.findall(r"\d+", case)),
     ),
     Rule(
         (Kind.EQUIVALENT,),

@@ -54,6 +54,7 @@ def test_on_a_gpu_the_lines_stay_as_they_are() -> None:
         (("Norm(8, 32)(randn(8, 32, 28, 28))",), "Norm(8, 32)(randn(1, 32, 28, 28))"),
         (("f(randn(2, 8, 64, 16), randn(2, 8, 64, 16))",), "f(randn(1, 8, 64, 16), randn(1, 8, 64, 16))"),
         (("f(randn(512, 512), randn(512, 512))",), "f(randn(1, 512), randn(512, 512))"),
+        (("f(randn(512, 64), randint(0, 512, 9))",), None),  # rows that are looked up
         (("f(randint(0, 9, 8, 2), rand(9, 64))", "f(randint(0, 9, 3, 7), rand(9, 4))"), "f(randint(0, 9, 1, 2), rand(9, 64))"),
         # What may be the taps of a filter is left alone, as is what is no size of its own.
         (("filter(randn(3, 3), randn(512, 512))", "filter(randn(3, 3), randn(77, 19))"), None),
@@ -65,6 +66,33 @@ def test_on_a_gpu_the_lines_stay_as_they_are() -> None:
 )  # fmt: skip
 def test_one_row(lines: tuple[str, ...], expected: str | None) -> None:
     assert one_row(lines) == expected
+
+
+@pytest.mark.parametrize(
+    ("line", "kept", "left_out"),
+    [
+        (
+            "f(randn(512, 1000), randint(0, 1000, 512))",
+            ["f(randn(512, 7), randint(0, 7, 512))", "f(randn(7, 1000), randint(0, 1000, 7))"],
+            ["f(randn(512, 7), randint(0, 1000, 512))"],
+        ),
+        (
+            "Embedding(5000, 64)(randint(0, 5000, 8))",
+            ["Embedding(7, 64)(randint(0, 7, 8))"],
+            ["Embedding(7, 64)(randint(0, 5000, 8))"],
+        ),
+        (
+            "f(randn(1000, 64), randint(0, 999, 32))",
+            ["f(randn(1001, 64), randint(0, 999, 32))"],
+            ["f(randn(7, 64), randint(0, 999, 32))"],
+        ),
+        ("f(randint(-128, 128, 512, 300))", ["f(randint(-128, 128, 7, 300))"], []),
+    ],
+)  # fmt: skip
+def test_an_index_stays_within_what_it_points_into(line: str, kept: list[str], left_out: list[str]) -> None:
+    found = texts(line, most_elements=None)
+    assert set(kept) <= set(found)
+    assert not set(left_out) & set(found)
 
 
 @pytest.mark.parametrize(

@@ -3,10 +3,12 @@
 import pytest
 import torch
 
-from kernelwright.proof.jobs import Trial
+from kernelwright.proof.client import Workers
+from kernelwright.proof.jobs import Compile, CompileResult, Subject, Trial
 from kernelwright.proof.worker import flags
 from kernelwright.proof.worker.bench import close_bench, open_bench
 from kernelwright.proof.worker.widened import widened
+from kernelwright.values import Failure
 from proof.worker.trials import ended_by, trial, workload
 
 RMS_NORM = """
@@ -29,6 +31,32 @@ class Loss(torch.nn.Module):
     def forward(self, x):
         return torch.logsumexp((x * self.scale).float(), 1)
 """
+ONLINE = """
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    scale = 0.5
+    largest = -float("inf")
+    total = 0.0
+    for start in range(0, n, BLOCK):
+        cols = start + tl.arange(0, BLOCK)
+        x = tl.load(x_ptr + row * n + cols, mask=cols < n, other=-float("inf")) * scale
+        new = tl.maximum(largest, tl.max(x, axis=0))
+        total = total * tl.exp(largest - new) + tl.sum(tl.exp(x - new), axis=0)
+        largest = new
+    tl.store(y_ptr + row, largest + tl.log(total))
+
+
+def f(x):
+    y = torch.empty(x.shape[0], device=x.device, dtype=x.dtype)
+    kernel[(x.shape[0],)](x, y, x.shape[1], BLOCK=512)
+    return y
+"""
 ROWS = "f(randn(48, 65))"
 
 
@@ -47,6 +75,24 @@ ROWS = "f(randn(48, 65))"
 )  # fmt: skip
 def test_casts_are_widened_and_what_must_not_run_twice_is_left(text: str, expected: str | None) -> None:
     assert widened(text) == expected
+
+
+async def test_a_loop_that_adds_in_a_triton_kernel_compiles_for_fp64_data_once_it_is_widened() -> None:
+    made = widened(ONLINE)
+    assert made is not None
+    assert "scale = 0.5\n" in made  # no loop gives it a value
+    assert "total = tl.cast(0.0, tl.float64)" in made
+    case = "f(randn(64, 3000, dtype=float64))"
+    workers = Workers()
+    try:
+        plain, wide = [
+            await workers.run(Compile(Subject("/nowhere/kernel.py", text, workload(case)), 90), timeout=60)
+            for text in (ONLINE, made)
+        ]
+    finally:
+        await workers.close()
+    assert isinstance(plain, Failure)
+    assert isinstance(wide, CompileResult), wide
 
 
 def test_a_kernel_that_casts_up_is_held_against_fp64() -> None:

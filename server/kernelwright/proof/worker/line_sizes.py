@@ -107,7 +107,7 @@ def at_boundaries(
     found = 0
     for variant in dict.fromkeys(wanted):
         call = _evaluated(variant)
-        if call is None or not 0 < elements(call) <= most:
+        if call is None or not 0 < elements(call) <= most or not _indices_fit(text, variant):
             continue
         yield variant, call
         found += 1
@@ -148,7 +148,24 @@ def _with_rows(text: str, rows: int) -> str | None:
     made = _put(text, leading if len(leading) == len(same) else leading[:1], rows)
     changed = _evaluated(made)
     found = _matrix(changed) if changed is not None else None
-    return made if found is not None and found.shape[0] == rows else None
+    return made if found is not None and found.shape[0] == rows and _indices_fit(text, made) else None
+
+
+def _indices_fit(text: str, changed: str) -> bool:
+    """Whether no number that was the range of a randint, or one more, is below that range now: what is drawn may be an index.
+
+    On a CPU an operator raises for one that is out of range. On a GPU it ends the context of its process.
+    """
+    numbers = [[int(match.group()) for match in _INTEGER.finditer(line)] for line in (text, changed)]
+    ranges = zip(_ranges(text), _ranges(changed), strict=False)
+    return all(b >= now for was, now in ranges for a, b in zip(*numbers, strict=False) if a in (was, was + 1))
+
+
+def _ranges(text: str) -> list[int]:
+    """The upper bounds of all randint in the line."""
+    call = _evaluated(text)
+    specs = _specs((call.args, call.kwargs, call.init_args, call.init_kwargs)) if call is not None else ()
+    return [int(spec.parameters[1]) for spec in specs if spec.generator == "randint"]
 
 
 def _put(text: str, spans: Sequence[tuple[int, int]], number: int) -> str:

@@ -6,24 +6,48 @@ import re
 _WIDER = {"float32": "float64", "complex64": "complex128"}
 # Run twice, these would build the same extension again, or put the second text's operators in the place of the first one's.
 _ONCE = re.compile(r"\b(cpp_extension|load_inline|custom_op|triton_op|torch\.library|torch\.ops)\b")
+_LOOPS = (ast.For, ast.While)
 
 
 def widened(text: str) -> str | None:
     """The text with float64 for float32, however written: `tl.float32`, `torch.float`, `x.float()`. Comments are lost.
 
-    None where there is nothing to widen, or where the text must not be run twice. 16-bit types stay: what rounds to them
-    means to. Raises SyntaxError.
+    A number that a loop of a Triton kernel adds to begins as float64 too, since Triton lets no loop change its type. None where
+    there is nothing to widen, or where the text must not be run twice. 16-bit types stay: what rounds to them means to.
+    Raises SyntaxError.
     """
     if _ONCE.search(text):
         return None
     tree = ast.parse(text)
-    widening = _Widening()
+    widening = _Widening(_language(tree))
     widening.visit(tree)
-    return ast.unparse(tree) if widening.found else None
+    return ast.unparse(ast.fix_missing_locations(tree)) if widening.found else None
 
 
 class _Widening(ast.NodeTransformer):
-    found = False
+    """`found`: whether anything was. `language`: the text's name of triton.language."""
+
+    def __init__(self, language: str | None) -> None:
+        self.found = False
+        self._language = language
+        self._carried: frozenset[str] = frozenset()
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        outer = self._carried
+        if self._language and any(_is_jit(decorator) for decorator in node.decorator_list):
+            self._carried = _given_in_loops(node)
+        self.generic_visit(node)
+        self._carried = outer
+        return node
+
+    def visit_Assign(self, node: ast.Assign) -> ast.AST:
+        self.generic_visit(node)
+        target = node.targets[0]
+        if isinstance(target, ast.Name) and target.id in self._carried and _is_float(node.value):
+            made = f"{self._language}.cast({ast.unparse(node.value)}, {self._language}.float64)"
+            node.value = ast.parse(made, mode="eval").body
+            self.found = True
+        return node
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
         self.generic_visit(node)
@@ -42,3 +66,38 @@ class _Widening(ast.NodeTransformer):
         if name is not None:
             node.attr, self.found = name, True
         return node
+
+
+def _language(tree: ast.Module) -> str | None:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found = next((a.asname or a.name for a in node.names if a.name == "triton.language"), None)
+        elif isinstance(node, ast.ImportFrom) and node.module == "triton":
+            found = next((a.asname or a.name for a in node.names if a.name == "language"), None)
+        else:
+            continue
+        if found is not None:
+            return found
+    return None
+
+
+def _is_jit(decorator: ast.expr) -> bool:
+    called = decorator.func if isinstance(decorator, ast.Call) else decorator
+    return (called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "")) == "jit"
+
+
+def _given_in_loops(function: ast.FunctionDef) -> frozenset[str]:
+    """The names that loops of the function give values to."""
+    inside = [node for loop in ast.walk(function) if isinstance(loop, _LOOPS) for node in ast.walk(loop)]
+    given = [target for node in inside if isinstance(node, ast.Assign) for target in node.targets]
+    given += [node.target for node in inside if isinstance(node, ast.AugAssign)]
+    return frozenset(target.id for target in given if isinstance(target, ast.Name))
+
+
+def _is_float(value: ast.expr) -> bool:
+    """A float as it is written: 0.0, -1.0, float("inf"), -float("inf")."""
+    if isinstance(value, ast.UnaryOp):
+        return _is_float(value.operand)
+    if isinstance(value, ast.Call):
+        return isinstance(value.func, ast.Name) and value.func.id == "float"
+    return isinstance(value, ast.Constant) and isinstance(value.value, float)

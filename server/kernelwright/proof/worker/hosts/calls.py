@@ -61,7 +61,9 @@ def call_often(room: Room, request: CallOften) -> Reply:
         target(*clone(second.args), **clone(second.kwargs))
     after = [t.clone() for t in tensors_in(output)]  # the call below may put back what these calls have overwritten
     seed_everything(request.seed)
-    again = [t.clone() for t in tensors_in(target(*same.args, **same.kwargs))]
+    returned = target(*same.args, **same.kwargs)
+    settle(room)
+    again = [t.clone() for t in tensors_in(returned)]
     moved: list[torch.Tensor] = []
     if request.moving:
         moved_into(first, second)
