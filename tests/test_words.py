@@ -86,6 +86,20 @@ def test_slower_and_the_same() -> None:
 
 
 @pytest.mark.parametrize(
+    ("speedup", "said"),
+    [
+        (0.9974, "as fast as baseline, 1.00x"),
+        (1.004, "as fast as baseline, 1.00x"),
+        (0.99, "1.01x slower"),
+        (1.006, "1.01x faster"),
+    ],
+)
+def test_a_difference_that_two_digits_do_not_show_is_none(speedup: float, said: str) -> None:
+    close = dataclasses.replace(MEASURED, speedup=speedup, speedup_low=speedup * 0.9999, speedup_high=speedup * 1.0001)
+    assert said in words.result(PASSED, close)
+
+
+@pytest.mark.parametrize(
     ("verdict", "measurement"),
     [
         (FAILED, MEASURED),

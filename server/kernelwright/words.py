@@ -104,12 +104,14 @@ def _reduced(verdict: Verdict) -> str:
 
 
 def compared(measurement: Measurement) -> str:
-    """ "2.31x faster than baseline", "1.40x slower than baseline" or, when the interval holds 1, "as fast as baseline"."""
-    if measurement.speedup_low <= 1.0 <= measurement.speedup_high:
+    """ "2.31x faster than baseline", "1.40x slower than baseline" or, when the interval holds 1, "as fast as baseline".
+
+    So, too, where two digits show no difference, however certain it is.
+    """
+    factor = max(measurement.speedup, 1 / measurement.speedup)
+    if measurement.speedup_low <= 1.0 <= measurement.speedup_high or f"{factor:.2f}" == "1.00":
         return f"as fast as baseline, {measurement.speedup:.2f}x"
-    if measurement.speedup > 1.0:
-        return f"{measurement.speedup:.2f}x faster than baseline"
-    return f"{1 / measurement.speedup:.2f}x slower than baseline"
+    return f"{factor:.2f}x {'faster' if measurement.speedup > 1.0 else 'slower'} than baseline"
 
 
 def interval(measurement: Measurement) -> str:

@@ -68,6 +68,7 @@ ROWS = "f(randn(48, 65))"
         ("y = x.float() + float(z)", "y = x.double() + float(z)"),
         ("y = x.real.to(torch.complex64)", "y = x.real.to(torch.complex128)"),
         ("y = x.half().to(torch.bfloat16)", None),
+        ("y = x / (x.norm() + torch.finfo(torch.float32).eps)", None),
         ("y = triton.language.zeros(4, np.float32)", "y = triton.language.zeros(4, np.float64)"),
         ("op = torch.library.custom_op('a::b')(lambda x: x.float())", None),
         ("m = load_inline('m', source); y = x.float()", None),

@@ -13,8 +13,8 @@ def widened(text: str) -> str | None:
     """The text with float64 for float32, however written: `tl.float32`, `torch.float`, `x.float()`. Comments are lost.
 
     A number that a loop of a Triton kernel adds to begins as float64 too, since Triton lets no loop change its type. None where
-    there is nothing to widen, or where the text must not be run twice. 16-bit types stay: what rounds to them means to.
-    Raises SyntaxError.
+    there is nothing to widen, or where the text must not be run twice. 16-bit types stay, since what rounds to them means to,
+    and so does what the text asks finfo() of float32, which is a number of its own. Raises SyntaxError.
     """
     if _ONCE.search(text):
         return None
@@ -57,6 +57,8 @@ class _Widening(ast.NodeTransformer):
         return self._renamed(node, wider)
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
+        if isinstance(node.func, ast.Attribute) and node.func.attr == "finfo":
+            return node
         self.generic_visit(node)
         if isinstance(node.func, ast.Attribute) and node.func.attr == "float" and not node.args and not node.keywords:
             self._renamed(node.func, "double")
