@@ -27,9 +27,10 @@ class Loss(torch.nn.Module):
     def __init__(self):
         super().__init__()
         self.scale = torch.nn.Parameter(torch.randn(65, dtype=torch.float32))
+        self.register_buffer("shift", torch.randn(65, dtype=torch.float32), persistent=False)
 
     def forward(self, x):
-        return torch.logsumexp((x * self.scale).float(), 1)
+        return torch.logsumexp((x * self.scale + self.shift).float(), 1)
 """
 ONLINE = """
 import torch
@@ -116,6 +117,12 @@ def test_a_kernel_that_casts_up_is_held_against_fp64() -> None:
 def test_special_data_end_what_is_wrong_on_them_alone(baseline: str, right: str, wrong: str, case: str) -> None:
     assert ended_by(baseline, baseline, case) == "passed"
     assert ended_by(baseline, baseline.replace(right, wrong), case) == "values"
+
+
+def test_the_fp64_run_of_a_module_has_its_buffers_too() -> None:
+    verdict = trial(LOSS, LOSS + "\n", "Loss()(randn(48, 65))").verdict
+    assert verdict.passed, verdict.reason
+    assert not any("no fp64 reference" in check.detail for check in verdict.checks)
 
 
 def test_a_text_that_does_not_load_widened_is_judged_without_an_fp64_run() -> None:

@@ -15,6 +15,7 @@ from kernelwright.proof.worker.cases import Variation
 from kernelwright.proof.worker.failed import JobFailed, is_out_of_memory
 from kernelwright.proof.worker.inputs import Inputs
 from kernelwright.proof.worker.judge import Judged
+from kernelwright.proof.worker.observe import named_state
 from kernelwright.proof.worker.pair import Mismatch, constructor_arguments, give_parameters, in_double, target_of
 from kernelwright.proof.worker.subject import describe, forget_neighbours, line_of, load_module, unload
 from kernelwright.proof.worker.timing import cpu_threads
@@ -178,7 +179,14 @@ def _wide_target(bench: Bench, init: Inputs, baseline: Any) -> Any:
         return None
     if isinstance(give_parameters(baseline, made), Mismatch):
         return None
-    return made.double() if isinstance(made, torch.nn.Module) else made
+    if not isinstance(made, torch.nn.Module):
+        return made
+    state = named_state(made.double())
+    with torch.no_grad():  # buffers that no checkpoint holds as well: random numbers are others in another dtype
+        for name, tensor in named_state(baseline).items():
+            if name in state and state[name].shape == tensor.shape:
+                state[name].copy_(tensor)
+    return made
 
 
 def candidate_here(bench: Bench, module: ModuleType, targets: Targets) -> Any:
