@@ -1,6 +1,6 @@
 """Are the candidate's numbers the baseline's, and how accurate? Pure functions on two tensors of equal form."""
 
-import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import torch
@@ -18,6 +18,7 @@ from kernelwright.proof.worker.tolerance import (
     rounding_floor,
     untrusted,
 )
+from kernelwright.proof.worker.trivial import Trivial, trivial_numbers, trivial_values
 from kernelwright.values import Accuracy
 
 
@@ -27,13 +28,14 @@ class Errors:
 
     `own` is the baseline's largest relative error, None like `baseline`. `ratio`: the candidate's root mean square over the
     baseline's, over enough elements of ordinary data to mean something. `by_length`: as accurate only if that many terms
-    are summed. `few`: of reduced accuracy, on too few elements to tell rounding from a wrong constant.
+    are summed. `trivial`: what would pass as well. `few`: of reduced accuracy, on too few elements to tell rounding from a
+    wrong constant.
     """
 
     candidate: float
     baseline: float | None
     detail: str
-    weak: str = ""
+    trivial: frozenset[Trivial] = frozenset()
     own: float | None = None
     ratio: float | None = None
     accuracy: Accuracy = Accuracy.AS_BASELINE
@@ -60,13 +62,14 @@ def values(
     known: float = 0.0,
     slack: float = 1.0,
     special: bool = False,
+    given: Sequence[torch.Tensor] = (),
 ) -> Errors | Finding:
     """Compare one output tensor of equal form. `reference` is the fp64 run's tensor, None when there is none.
 
     `length`: terms summed per element. Floating values within kernelwright.proof.worker.tolerance, all others exactly;
     NaN and infinities where the baseline has them and nowhere else. `known`: the baseline's largest relative error on
     other data of this size, which counts where there is no reference. `slack` multiplies what is allowed. On `special` data
-    an error that is alike in all elements says nothing.
+    an error that is alike in all elements says nothing. `given`: the inputs, a copy of which might pass as well.
     """
     if baseline.numel() == 0:
         return Errors(0.0, None, "empty", own=0.0, accuracy=Accuracy.BIT_EXACT)
@@ -74,7 +77,7 @@ def values(
         baseline, candidate = torch.view_as_real(baseline), torch.view_as_real(candidate)
         reference = torch.view_as_real(reference) if reference is not None and reference.is_complex() else None
     if not baseline.is_floating_point():
-        return _exact(baseline, candidate)
+        return _exact(baseline, candidate, given)
     if reference is not None and (reference.dtype != torch.float64 or baseline.dtype == torch.float64):
         reference = None
     scale = typical_size(baseline if reference is None else reference, baseline.dtype)
@@ -82,8 +85,8 @@ def values(
     if (
         reference is None or own is None or own.worst > untrusted(baseline.dtype)
     ):  # random numbers or a cast inside the fp64 run
-        return _judged(baseline, baseline, candidate, scale, length, None, known, slack, special)
-    return _judged(reference, baseline, candidate, scale, length, own, 0.0, slack, special)
+        return _judged(baseline, baseline, candidate, scale, length, None, known, slack, special, given)
+    return _judged(reference, baseline, candidate, scale, length, own, 0.0, slack, special, given)
 
 
 def same_bits(a: torch.Tensor, b: torch.Tensor) -> bool:
@@ -109,6 +112,7 @@ def _judged(
     known: float,
     slack: float,
     special: bool,
+    given: Sequence[torch.Tensor],
 ) -> Errors | Finding:
     parity = _parity(reference, baseline, candidate)
     if parity is not None:
@@ -120,7 +124,7 @@ def _judged(
         found.absolute,
         None if own is None else own.absolute,
         summary,
-        _weakness(reference, scale, limits.worst),
+        trivial_numbers(reference, baseline, scale, limits.worst, given),
         None if own is None else own.worst,
         None if own is None or not own.rms or special or baseline.numel() < ENOUGH else found.rms / own.rms,
     )
@@ -191,24 +195,7 @@ def _parity(reference: torch.Tensor, baseline: torch.Tensor, candidate: torch.Te
     return None
 
 
-def _weakness(reference: torch.Tensor, scale: float, limit: float) -> str:
-    """Which trivial answer would pass as well: zeros, or one constant everywhere."""
-    low, high = math.inf, -math.inf
-    for chunk in chunks(reference):
-        finite = torch.isfinite(chunk)
-        least, most = torch.where(finite, chunk, math.inf).min(), torch.where(finite, chunk, -math.inf).max()
-        low, high = min(low, float(least)), max(high, float(most))
-    largest = max(abs(low), abs(high))
-    if low > high:
-        return "the baseline's output has no finite value"
-    if largest <= limit * (largest + scale):
-        return "a zero output would pass"
-    if reference.numel() > 1 and high - low <= limit * (largest + scale):
-        return "a constant output would pass"
-    return ""
-
-
-def _exact(baseline: torch.Tensor, candidate: torch.Tensor) -> Errors | Finding:
+def _exact(baseline: torch.Tensor, candidate: torch.Tensor, given: Sequence[torch.Tensor]) -> Errors | Finding:
     start = 0
     for base, cand in zip(chunks(baseline), chunks(candidate), strict=True):
         wrong = base != cand
@@ -217,9 +204,7 @@ def _exact(baseline: torch.Tensor, candidate: torch.Tensor) -> Errors | Finding:
             place = _index(start + at, baseline.shape)
             return Finding("values", f"{cand[at].item()} at {place} instead of {base[at].item()}, compared exactly")
         start += base.numel()
-    constant = baseline.numel() > 1 and bool((baseline == baseline.reshape(-1)[0]).all())
-    weak = "a constant output would pass" if constant else ""
-    return Errors(0.0, None, "equal", weak, own=0.0, accuracy=Accuracy.BIT_EXACT)
+    return Errors(0.0, None, "equal", trivial_values(baseline, given), own=0.0, accuracy=Accuracy.BIT_EXACT)
 
 
 def _index(flat: int, shape: torch.Size) -> tuple[int, ...]:

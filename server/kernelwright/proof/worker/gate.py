@@ -136,7 +136,8 @@ def _compare_once(bench: Bench, contender: Contender, variation: Variation, targ
     special = bool(variation.data) or variation.finite
     slack = _SPECIAL_SLACK if special else 1.0
     terms = functools.cache(lambda: fan_in(targets.baseline, inputs, baseline, seed=variation.seed, estimate=length))
-    loosely = functools.partial(judge, any_layout=variation.data in VIEWS, slack=slack, special=special)
+    givens = {"any_layout": variation.data in VIEWS, "slack": slack, "special": special, "given": inputs.tensors()}
+    loosely = functools.partial(judge, **givens)
     for poisoned in (False, True) if variation.poisoned else (False,):
         if poisoned and compiles(bench.trial.candidate):
             continue  # torch.compile steps aside under a dispatch mode: another path would be checked

@@ -4,7 +4,7 @@ Works on Observations alone, so that the judge may live in a process where the c
 """
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +13,7 @@ import torch
 from kernelwright.proof.worker.compare import Errors, values
 from kernelwright.proof.worker.form import Finding, same_form, structure
 from kernelwright.proof.worker.observe import Observation
+from kernelwright.proof.worker.trivial import Trivial, told
 from kernelwright.values import Accuracy
 
 ACCURACY = "accuracy"  # the check that reduced accuracy fails; the only one that a setting may overrule
@@ -64,13 +65,17 @@ class Judged:
         return all(e.few for e in self.errors if e.accuracy is Accuracy.REDUCED)
 
     @property
+    def trivial(self) -> frozenset[Trivial]:
+        """What would pass as well, in the place of every output."""
+        return frozenset(Trivial).intersection(*(e.trivial for e in self.errors)) if self.errors else frozenset()
+
+    @property
     def detail(self) -> str:
         """The evidence of the output with the largest error, with the note on what the data cannot show."""
         if not self.errors:
             return "no tensors to compare"
         worst = max(self.errors, key=lambda e: e.candidate)
-        weak = next((e.weak for e in self.errors), "") if all(e.weak for e in self.errors) else ""
-        return worst.detail + (f"; weak here: {weak}" if weak else "")
+        return worst.detail + (f"; weak here: {told(self.trivial)}" if self.trivial else "")
 
 
 def worst_of(accuracies: Iterable[Accuracy]) -> Accuracy:
@@ -88,11 +93,12 @@ def judge(
     known: float = 0.0,
     slack: float = 1.0,
     special: bool = False,
+    given: Sequence[torch.Tensor] = (),
 ) -> Judged:
     """Compare structure, form, values, changes to inputs and state, and sharing of memory, in that order; accuracy last.
 
-    `any_layout`: on inputs that are views nothing is asked of the strides of the outputs. `known`, `slack`, `special`: see
-    compare.values.
+    `any_layout`: on inputs that are views nothing is asked of the strides of the outputs. `known`, `slack`, `special`,
+    `given`: see compare.values.
     """
     found = structure(baseline.output, candidate.output)
     if found is not None:
@@ -113,7 +119,7 @@ def judge(
         found = same_form(base, cand, where)
         if found is not None and not (any_layout and found.name == "layout"):
             return Judged(found)
-        outcome = values(ref, base, cand, length, known, slack, special)
+        outcome = values(ref, base, cand, length, known, slack, special, given)
         if isinstance(outcome, Finding):
             return Judged(Finding(outcome.name, f"{where}: {outcome.detail}"))
         errors.append(outcome)

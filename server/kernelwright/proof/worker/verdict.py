@@ -8,6 +8,7 @@ from kernelwright.proof.worker.bench import Bench
 from kernelwright.proof.worker.judge import ACCURACY
 from kernelwright.proof.worker.line_sizes import elements
 from kernelwright.proof.worker.subject import case_call
+from kernelwright.proof.worker.trivial import Trivial, told
 from kernelwright.values import Check, Verdict, VerdictStatus, digest
 
 
@@ -32,7 +33,7 @@ def verdict_of(bench: Bench | None, trial: Trial, *, failed: Check | None = None
         accuracy=accuracy_of(bench) if bench and judged else None,
         max_error=max((j.max_error for j in judged), default=None),
         baseline_error=max(own, default=None),
-        how=how(bench) if bench else "",
+        how=how(bench, passed=status is VerdictStatus.PASSED) if bench else "",
         share=bench.share if bench else None,
         effort=trial.limits.effort,
     )
@@ -53,8 +54,8 @@ def _ended_by(bench: Bench | None, failed: Check | None) -> tuple[Check, ...]:
     return (said, failed) if failed.name == "nan-parity" else (failed, said)
 
 
-def how(bench: Bench) -> str:
-    """Where and on what the checks were made."""
+def how(bench: Bench, *, passed: bool) -> str:
+    """Where and on what the checks were made, and what is weak about them where they have all `passed`."""
     if bench.interpreted:
         place = "in Triton's interpreter on the CPU"
         if bench.trial.workload.cases:
@@ -65,13 +66,15 @@ def how(bench: Bench) -> str:
         place = f"on {torch.cuda.get_device_name()}"
     else:
         place = "on the CPU"
-    return ", ".join([place, *bench.notes])
+    weak = f"weak for this kernel: {weak_for(bench)}" if passed and weak_for(bench) else ""
+    return ", ".join(note for note in (place, *bench.notes, weak) if note)
 
 
 def summaries(bench: Bench) -> list[Check]:
     """The comparisons made in every run besides values, one line each."""
     runs = f"all {len(bench.judged)} runs"
     lines = (
+        ("values", _of_trivial_answers(bench)),
         ("structure", "types, nesting, None and real memory as the baseline's"),
         ("shape", "as the baseline's"),
         ("dtype", "as the baseline's"),
@@ -83,3 +86,14 @@ def summaries(bench: Bench) -> list[Check]:
         ("settings", "numerical settings, clocks and comparison functions of the process are untouched"),
     )
     return [Check(name, runs, True, detail) for name, detail in lines]
+
+
+def weak_for(bench: Bench) -> str:
+    """What would have passed every comparison as well, in words; "" where nothing would."""
+    return told(frozenset(Trivial).intersection(*(judged.trivial for judged in bench.judged)) if bench.judged else ())
+
+
+def _of_trivial_answers(bench: Bench) -> str:
+    """How many comparisons each would fail."""
+    failing = {answer: sum(answer not in judged.trivial for judged in bench.judged) for answer in Trivial}
+    return "runs that would end " + ", ".join(f"{answer}: {count}" for answer, count in failing.items())
