@@ -118,7 +118,7 @@ RULES: tuple[Rule, ...] = (
         "A query sees keys up to its own place only, and queries beyond the end are not stored: this condition follows.",
         lambda s: (
             s.kernel == "triton_attention"
-            and s.operator in ("dropped-mask", "wrong-comparison", "off-by-one-bound")
+            and s.operator in ("dropped-mask", "wrong-comparison", "wrong-broadcast", "off-by-one-bound")
             and s.came.startswith("scores = ")
             and "keys[None, :] <= rows[:, None])" in s.came
             and "length - 1" not in s.came
@@ -197,9 +197,45 @@ RULES: tuple[Rule, ...] = (
         lambda s: s.operator == "missing-barrier",
     ),
     Rule(
+        (Kind.EQUIVALENT,),
+        "The result is contiguous, as the function has allocated it: this stride is 1.",
+        lambda s: s.kernel == "triton_matmul" and s.description == "dropped: * stride_cn",
+    ),
+    Rule(
+        (Kind.EQUIVALENT,),
+        "In the first block it is multiplied by exp(-inf) = 0.",
+        _in_kernel("triton_cross_entropy", ("wrong-constant",), "total = 0.01"),
+    ),
+    Rule(
+        (Kind.EQUIVALENT,),
+        "Programs beyond the end load and store nothing.",
+        _in_kernel("triton_dequantise", ("wrong-constant",), "triton.cdiv(n_words * 9, 256)"),
+    ),
+    Rule(
+        (Kind.MISSED,),
+        "Positions up to 256 are numbers that bfloat16 holds exactly, and lines that are reduced for a CPU have no more.",
+        _in_kernel("torch_rotary", ("lower-precision",), "torch.arange(length, device=x.device, dtype=torch.bfloat16)"),
+    ),
+    Rule(
+        (Kind.MISSED,),
+        "Shows in rows of more than one block of 256, which lines that are reduced for the interpreter do not have.",
+        lambda s: (
+            s.kernel == "triton_embedding"
+            and s.description in ("dropped: tl.program_id(1) * BLOCK", "dropped: * BLOCK")
+        ),
+    ),
+    Rule(
+        (Kind.MISSED,),
+        "Kept by the address of what the function computes on the way: shows where later calls get that memory again.",
+        lambda s: s.operator == "stale-cache" and s.kernel == "bias_gelu_dropout_residual",
+    ),
+    Rule(
         (Kind.MISSED,),
         "Shows where a row's class is to be ignored, one in 101: in the 64 rows of that line, called once, there was none.",
-        _in_kernel("triton_cross_entropy", ("wrong-constant",), "tl.where(kept, loss, 0.01)"),
+        lambda s: (
+            s.kernel == "triton_cross_entropy"
+            and ("tl.where(kept, loss, 0.01)" in s.came or s.description == "dropped: mask=kept")
+        ),
     ),
     Rule(
         (Kind.MISSED,),
