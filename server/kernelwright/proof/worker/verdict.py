@@ -74,7 +74,7 @@ def summaries(bench: Bench) -> list[Check]:
     """The comparisons made in every run besides values, one line each."""
     runs = f"all {len(bench.judged)} runs"
     lines = (
-        ("values", _of_trivial_answers(bench)),
+        ("trivial-answers", _of_trivial_answers(bench)),
         ("structure", "types, nesting, None and real memory as the baseline's"),
         ("shape", "as the baseline's"),
         ("dtype", "as the baseline's"),
@@ -94,6 +94,6 @@ def weak_for(bench: Bench) -> str:
 
 
 def _of_trivial_answers(bench: Bench) -> str:
-    """How many comparisons each would fail."""
+    """In how many comparisons each would fail in the candidate's place."""
     failing = {answer: sum(answer not in judged.trivial for judged in bench.judged) for answer in Trivial}
-    return "runs that would end " + ", ".join(f"{answer}: {count}" for answer, count in failing.items())
+    return ", ".join(f"{answer} would fail {count}" for answer, count in failing.items())
