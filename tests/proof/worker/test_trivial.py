@@ -74,6 +74,7 @@ def test_nothing_is_said_of_a_verdict_that_failed() -> None:
         (torch.arange(35.0), [torch.ones(35), torch.arange(35.0)], {COPY}),
         (torch.arange(35.0), [torch.arange(35.0).reshape(5, 7)], set()),
         (torch.arange(35.0), [torch.arange(35.0, dtype=torch.float64)], set()),
+        (torch.arange(35.0), [torch.arange(35.0, device="meta"), torch.arange(35.0).to_sparse()], set()),
         (torch.arange(9000.0), [torch.arange(9000.0).clamp(max=8000)], set()),  # alike at its beginning only
     ],
 )

@@ -33,7 +33,13 @@ class Systematic:
 
 
 def chunks(tensor: torch.Tensor) -> list[torch.Tensor]:
-    return list(tensor.detach().reshape(-1).split(_CHUNK))
+    """The tensor's elements in parts that fit; those of 8 floating-point bits as float32, since little is computed in them."""
+    eight_bits = tensor.is_floating_point() and tensor.dtype.itemsize == 1
+    return [part.float() if eight_bits else part for part in tensor.detach().reshape(-1).split(_CHUNK)]
+
+
+def all_finite(tensor: torch.Tensor) -> bool:
+    return all(bool(torch.isfinite(part).all()) for part in chunks(tensor))
 
 
 def typical_size(tensor: torch.Tensor, dtype: torch.dtype) -> float:

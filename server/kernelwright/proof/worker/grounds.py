@@ -7,6 +7,7 @@ import torch
 
 from kernelwright.proof.worker.bench import Bench, NotAccepted, Undecidable
 from kernelwright.proof.worker.cases import Variation
+from kernelwright.proof.worker.deviation import all_finite
 from kernelwright.proof.worker.failed import JobFailed
 from kernelwright.proof.worker.inputs import Inputs, map_leaves
 from kernelwright.proof.worker.judge import judge
@@ -34,18 +35,33 @@ def stops_the_gpu(variation: Variation, text: str) -> bool:
 
 
 def baseline_run(bench: Bench, variation: Variation, target: Any, inputs: Inputs) -> Observation:
-    """The baseline's call. Raises JobFailed, and NotAccepted where a derived case tells nothing."""
+    """The baseline's call. Raises JobFailed, Undecidable, and NotAccepted where a derived case tells nothing."""
     try:
         observed = observe(target, inputs, seed=variation.seed)
     except Exception as error:
         if variation.derived:
             raise NotAccepted from error
         raise JobFailed(failure_of(error, "The baseline fails on its own workload:", _WORKLOAD)) from error
+    for tensor in observed.tensors():
+        _comparable(tensor)
     empty = not any(t.numel() for t in observed.tensors()) and not observed.changed_inputs
-    infinite = variation.finite and not all(bool(torch.isfinite(t).all()) for t in observed.tensors())
+    infinite = variation.finite and not all(all_finite(t) for t in observed.tensors())
     if variation.derived and (empty or infinite):
         raise NotAccepted
     return observed
+
+
+def _comparable(tensor: torch.Tensor) -> None:
+    """Raises Undecidable for an output that no comparison here could tell from a wrong one."""
+    if tensor.layout is not torch.strided:
+        name = str(tensor.layout).removeprefix("torch.")
+        raise Undecidable(f"The baseline returns a tensor of layout {name}, which is not compared: return a dense one.")
+    if tensor.is_floating_point() and tensor.dtype.itemsize == 1:
+        name = str(tensor.dtype).removeprefix("torch.")
+        raise Undecidable(
+            f"The baseline returns {name}, in which a result that is wrong by a tenth looks like rounding: return float16 or "
+            "wider where it is to be verified."
+        )
 
 
 def tells_nothing(variation: Variation, reference: Observation | None, baseline: Observation, length: int) -> bool:

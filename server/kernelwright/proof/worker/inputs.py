@@ -53,7 +53,7 @@ def from_functions(module: ModuleType, *, device: str, seed: int, scale: float =
         if not isinstance(value, torch.Tensor):
             return value
         moved = value.detach().to(device)
-        moved = moved * scale if scale != 1.0 and moved.is_floating_point() else moved
+        moved = _scaled(moved, scale) if scale != 1.0 and moved.is_floating_point() else moved
         return moved.requires_grad_() if value.requires_grad else moved
 
     return Inputs(map_leaves(leaf, made.args), map_leaves(leaf, made.kwargs))
@@ -150,8 +150,14 @@ def _tensor(spec: TensorSpec, device: str, generator: torch.Generator, scale: fl
     tensor = finish(_generated(spec, shape, dtype, device, generator))
     if spec.role == "out":
         return poison_(tensor)
-    tensor = tensor.mul_(scale) if scale != 1.0 and tensor.is_floating_point() else tensor
+    if scale != 1.0 and tensor.is_floating_point():
+        tensor = tensor.mul_(scale) if tensor.dtype.itemsize > 1 else _scaled(tensor, scale)
     return tensor.requires_grad_() if spec.requires_grad else tensor
+
+
+def _scaled(tensor: torch.Tensor, scale: float) -> torch.Tensor:
+    """By way of float32 in 8 bits, in which nothing is multiplied."""
+    return tensor * scale if tensor.dtype.itemsize > 1 else (tensor.float() * scale).to(tensor.dtype)
 
 
 def _memory_shape(spec: TensorSpec) -> tuple[tuple[int, ...], Callable[[torch.Tensor], torch.Tensor]]:

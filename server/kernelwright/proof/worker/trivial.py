@@ -80,9 +80,11 @@ def _copies(
 
 
 def _near(reference: torch.Tensor, one: torch.Tensor, baseline: torch.Tensor, scale: float, limit: float) -> bool:
-    same = torch.isfinite(one) == torch.isfinite(baseline)
-    return bool(same.all()) and deviation(reference, one, baseline, scale).worst <= limit
+    pairs = zip(chunks(one), chunks(baseline), strict=True)
+    same = all(bool((torch.isfinite(x) == torch.isfinite(y)).all()) for x, y in pairs)
+    return same and deviation(reference, one, baseline, scale).worst <= limit
 
 
 def _alike(output: torch.Tensor, given: Sequence[torch.Tensor]) -> list[torch.Tensor]:
-    return [one for one in given if one.shape == output.shape and one.dtype == output.dtype]
+    form = output.shape, output.dtype, output.device, output.layout
+    return [one for one in given if (one.shape, one.dtype, one.device, one.layout) == form]
