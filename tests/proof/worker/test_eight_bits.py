@@ -22,8 +22,8 @@ def test_they_are_inputs_like_others(dtype: str) -> None:
 @pytest.mark.parametrize(
     ("returned", "said"),
     [
-        ("x.to(torch.float8_e4m3fn)", "returns float8_e4m3fn"),
-        ("(x, x.to(torch.float8_e5m2))", "returns float8_e5m2"),
+        ("x.to(torch.float8_e4m3fn)", "result is float8_e4m3fn"),
+        ("(x, x.to(torch.float8_e5m2))", "result is float8_e5m2"),
         ("x.to_sparse()", "layout sparse_coo"),
     ],
 )
@@ -32,3 +32,10 @@ def test_an_output_that_cannot_be_told_from_a_wrong_one_says_so(returned: str, s
     verdict = trial(text, text + "\n", "f(randn(48, 65))").verdict
     assert verdict.status is VerdictStatus.NOT_CHECKABLE
     assert said in verdict.reason
+
+
+def test_nor_can_one_that_is_written_over_an_input() -> None:
+    text = HEAD + "def f(x):\n    x.copy_(x.float() * 2)\n"
+    verdict = trial(text, text.replace("2)", "2.2)"), ROWS.replace("{dtype}", "float8_e4m3fn")).verdict
+    assert verdict.status is VerdictStatus.NOT_CHECKABLE
+    assert "result is float8_e4m3fn" in verdict.reason

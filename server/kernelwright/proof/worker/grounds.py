@@ -42,7 +42,7 @@ def baseline_run(bench: Bench, variation: Variation, target: Any, inputs: Inputs
         if variation.derived:
             raise NotAccepted from error
         raise JobFailed(failure_of(error, "The baseline fails on its own workload:", _WORKLOAD)) from error
-    for tensor in observed.tensors():
+    for tensor in (*observed.tensors(), *observed.changed_inputs.values(), *observed.changed_state.values()):
         _comparable(tensor)
     empty = not any(t.numel() for t in observed.tensors()) and not observed.changed_inputs
     infinite = variation.finite and not all(all_finite(t) for t in observed.tensors())
@@ -52,15 +52,15 @@ def baseline_run(bench: Bench, variation: Variation, target: Any, inputs: Inputs
 
 
 def _comparable(tensor: torch.Tensor) -> None:
-    """Raises Undecidable for an output that no comparison here could tell from a wrong one."""
+    """Raises Undecidable for a result that no comparison here could tell from a wrong one."""
     if tensor.layout is not torch.strided:
         name = str(tensor.layout).removeprefix("torch.")
-        raise Undecidable(f"The baseline returns a tensor of layout {name}, which is not compared: return a dense one.")
+        raise Undecidable(f"The baseline's result has the layout {name}, which is not compared: make it a dense one.")
     if tensor.is_floating_point() and tensor.dtype.itemsize == 1:
         name = str(tensor.dtype).removeprefix("torch.")
         raise Undecidable(
-            f"The baseline returns {name}, in which a result that is wrong by a tenth looks like rounding: return float16 or "
-            "wider where it is to be verified."
+            f"The baseline's result is {name}, in which what is wrong by a tenth looks like rounding: make it float16 or wider "
+            "where it is to be verified."
         )
 
 
