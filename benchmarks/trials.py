@@ -3,7 +3,6 @@
 import argparse
 import asyncio
 import collections
-import importlib.metadata
 import itertools
 import json
 import platform
@@ -17,6 +16,7 @@ from typing import TypeVar
 from benchmarks.mutants.store import gate_digest
 from benchmarks.records import Pair, Run, alike, append, pair_of, plants, read, result
 from benchmarks.subjects import Subject, Wanted, kinds_on, log_spaced, subjects
+from benchmarks.versions import versions
 
 from kernelwright.proof.client import Workers
 from kernelwright.proof.jobs import Limits
@@ -151,10 +151,9 @@ def in_time(pending: Iterator[T], seconds: float, now: Callable[[], float] = tim
 
 def run_of(device: Device, options: argparse.Namespace) -> Run:
     """The conditions of this run."""
-    names = ("kernelwright", "torch", "triton", "numpy")
-    versions = {name: _version(name) for name in names} | {"python": platform.python_version()}
+    known = versions("torch", "triton", "numpy") | {"python": platform.python_version()}
     settings = {name: float(getattr(options, name)) for name in _SETTINGS if hasattr(options, name)}
-    return Run(datetime.now(UTC).isoformat(timespec="seconds"), device, versions, gate_digest(), settings)
+    return Run(datetime.now(UTC).isoformat(timespec="seconds"), device, known, gate_digest(), settings)
 
 
 def limits_of(options: argparse.Namespace) -> Limits:
@@ -180,10 +179,3 @@ def options_of(name: str, words: str | None, *, pairs: int, sizes: int, longest:
     add("--seeds", type=int, default=Limits().seeds, help="seeds of the gate")
     add("--timeout", type=float, default=120.0, help="seconds for one trial")
     return parser
-
-
-def _version(name: str) -> str:
-    try:
-        return importlib.metadata.version(name)
-    except importlib.metadata.PackageNotFoundError:
-        return "not installed"

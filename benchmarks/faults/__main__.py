@@ -9,7 +9,6 @@ that need a GPU, or a file system of their own, run where these are. The table i
 import argparse
 import asyncio
 import contextlib
-import importlib.metadata
 import json
 import os
 import platform
@@ -27,6 +26,7 @@ from benchmarks.faults import gpus, report, shares  # noqa: E402
 from benchmarks.faults.house import House, can_mount, make  # noqa: E402
 from benchmarks.faults.kinds import Kind, kinds  # noqa: E402
 from benchmarks.faults.rounds import Outcome, play, refusal_of  # noqa: E402
+from benchmarks.versions import versions  # noqa: E402
 
 _EVERY = 25  # rounds after which the result is written
 
@@ -150,7 +150,7 @@ def _result(options: argparse.Namespace, found: shares.Found) -> dict[str, objec
         "date": datetime.now(UTC).date().isoformat(),
         "device": found.device,
         "processor": {"system": platform.platform(), "python": platform.python_version(), "cpus": os.cpu_count()},
-        "versions": {name: _version(name) for name in ("kernelwright", "torch", "triton", "pygls")},
+        "versions": versions("torch", "triton", "pygls"),
         "commit": options.commit or _commit(),
         "settings": {
             "count": options.count,
@@ -176,12 +176,6 @@ def _result(options: argparse.Namespace, found: shares.Found) -> dict[str, objec
             for o in outcomes
         ],
     }
-
-
-def _version(name: str) -> str:
-    with contextlib.suppress(importlib.metadata.PackageNotFoundError):
-        return importlib.metadata.version(name)
-    return "not installed"
 
 
 def _commit() -> str:

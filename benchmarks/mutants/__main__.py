@@ -6,7 +6,6 @@ ended goes on where it was as long as the gate's source is the same. The table i
 
 import argparse
 import asyncio
-import importlib.metadata
 import json
 import platform
 import sys
@@ -19,6 +18,7 @@ from benchmarks.mutants.grading import Ending, Outcome
 from benchmarks.mutants.mutant import Mutant
 from benchmarks.mutants.originals import ROOT, Original, Unusable, mutants_of, originals, smaller
 from benchmarks.mutants.probing import Probed, probe
+from benchmarks.versions import versions
 
 from kernelwright import wire
 from kernelwright.proof.jobs import Limits
@@ -127,13 +127,12 @@ def _result(
 ) -> dict[str, object]:
     graded = [o for o in outcomes if o.operator != trials.CONTROL.operator]
     whole, hard = report.tally(graded, survivors), report.tally(report.running(graded), survivors)
-    names = ("kernelwright", "torch", "triton", "numpy")
     return {
         "schema": 1,
         "date": datetime.now(UTC).date().isoformat(),
         "device": wire.encode(device),
         "processor": {"system": platform.platform(), "python": platform.python_version()},
-        "versions": {name: importlib.metadata.version(name) for name in names},
+        "versions": versions("torch", "triton", "numpy"),
         "gate": store.gate_digest(),
         "settings": {
             "most": options.most,

@@ -17,7 +17,7 @@ import traceback
 from dataclasses import dataclass
 from pathlib import Path
 
-from kernelwright.proof.worker import lifetime, processes
+from kernelwright.proof.worker import lifetime, processes, triton_ahead
 from kernelwright.proof.worker.ended import OWN_FAULT
 
 _ASK = struct.Struct(">c")
@@ -186,6 +186,8 @@ def _import_for_hosts() -> None:
     """
     with contextlib.suppress(ImportError, OSError):
         from kernelwright.proof.worker.hosts import host  # noqa: F401
+    if os.environ.get("TRITON_INTERPRET") != "1":
+        triton_ahead.get_ready()
 
 
 def _fork_host(control: socket.socket, channel: int, printing: int, ours: tuple[int, int]) -> None:
