@@ -62,7 +62,7 @@ class Bench:
 
     `settings` are those that the baseline leaves, `defaults` those that it found. `wide`: the baseline's text with float64
     for float32, None where it has none. `reduced`: what is of reduced accuracy among the compared runs and gradients, with
-    its case.
+    its case. `bounded`: calls in which accesses out of bounds were looked for; `unbounded`: they are not any more.
     """
 
     trial: Trial
@@ -78,6 +78,8 @@ class Bench:
     notes: list[str] = field(default_factory=list)
     made: dict[Any, Targets] = field(default_factory=dict)
     share: KernelShare | None = None
+    bounded: int = 0
+    unbounded: bool = False
 
 
 def device_here() -> str:

@@ -26,6 +26,7 @@ from kernelwright.proof.worker.grounds import (
     tells_nothing,
 )
 from kernelwright.proof.worker.hosts.contender import Contender
+from kernelwright.proof.worker.in_bounds import bounds_kept, observe_in_bounds
 from kernelwright.proof.worker.inputs import Inputs
 from kernelwright.proof.worker.judge import judge
 from kernelwright.proof.worker.large import compare_large
@@ -71,7 +72,7 @@ def verify(bench: Bench, contender: Contender, report: Report, between: Callable
     settle(bench)
     assert contender.confinement is not None  # known since it was first called
     bench.checks.append(Check("sandbox", "the candidate's process", True, contender.confinement.sentence))
-    bench.checks += summaries(bench)
+    bench.checks += bounds_kept(bench) + summaries(bench)
 
 
 def verify_backward(bench: Bench, contender: Contender, report: Report) -> None:
@@ -141,7 +142,7 @@ def _compare_once(bench: Bench, contender: Contender, variation: Variation, targ
     for poisoned in (False, True) if variation.poisoned else (False,):
         if poisoned and compiles(bench.trial.candidate):
             continue  # torch.compile steps aside under a dispatch mode: another path would be checked
-        observed = contender.observe(targets, inputs, baseline, case=case, seed=variation.seed, poisoned=poisoned)
+        observed = observe_in_bounds(bench, contender, variation, targets, inputs, baseline, poisoned=poisoned)
         observed, accepted = excused(bench, variation, targets.baseline, baseline, observed)
         judged = judged_closely(functools.partial(loosely, reference, baseline, observed), length, terms)
         del observed

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import torch
 
-from kernelwright.proof.worker.driver import driver
+from kernelwright.proof.worker.driver import as_tensor, driver
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ def open_arena(handle: Handle, descriptor: int | None) -> OpenedArena:
         torch.cuda.synchronize()  # makes the context that the driver's calls below work in
         opened = ctypes.c_uint64()
         _check(driver().cuIpcOpenMemHandle_v2(ctypes.byref(opened), _IpcHandle.from_buffer_copy(handle.ipc), 1))
-        return OpenedArena(_as_tensor(opened.value, handle.size), opened.value)
+        return OpenedArena(as_tensor(opened.value, handle.size), opened.value)
     assert descriptor is not None
     mapped = _mapped(descriptor, handle.size)
     os.close(descriptor)
@@ -91,18 +91,6 @@ class _IpcHandle(ctypes.Structure):
     _fields_ = (("reserved", ctypes.c_ubyte * 64),)
 
 
-class _Memory:
-    """Device memory as torch.as_tensor takes it, without a copy."""
-
-    def __init__(self, address: int, size: int) -> None:
-        self.__cuda_array_interface__ = {
-            "shape": (size,),
-            "typestr": "|u1",
-            "data": (address, False),
-            "version": 3,
-        }
-
-
 def _cuda_arena(size: int) -> Arena:
     torch.cuda.synchronize()
     cuda, address, shared = driver(), ctypes.c_uint64(), _IpcHandle()
@@ -113,11 +101,7 @@ def _cuda_arena(size: int) -> Arena:
     if cuda.cuIpcGetMemHandle(ctypes.byref(shared), address) != 0:
         cuda.cuMemFree_v2(address)
         raise _NoIpc
-    return Arena(_as_tensor(address.value, size), Handle(size, bytes(shared.reserved)), None, address.value)
-
-
-def _as_tensor(address: int, size: int) -> torch.Tensor:
-    return torch.as_tensor(_Memory(address, size), device="cuda")
+    return Arena(as_tensor(address.value, size), Handle(size, bytes(shared.reserved)), None, address.value)
 
 
 def _check(code: int) -> None:

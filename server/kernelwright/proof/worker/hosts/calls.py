@@ -1,9 +1,12 @@
 """Calls of the text that are looked at and not timed: one, several in a row, one with gradients, one under the profiler."""
 
+from dataclasses import replace
+
 import torch
 
 from kernelwright.proof.worker import flags
 from kernelwright.proof.worker.backward import BackwardFailed, NoGradient, gradients
+from kernelwright.proof.worker.hosts import bounds
 from kernelwright.proof.worker.hosts.messages import (
     CallInOrder,
     CallOften,
@@ -40,7 +43,7 @@ def observe(room: Room, request: Observe) -> Reply:
     sent = put([*outputs, *after, *(seen.changed_state[name] for name in names)], arena_of(room))
     settle(room)
     first, last = len(outputs), len(outputs) + len(after)
-    return Observed(
+    observed = Observed(
         Returned(tree, sent[:first]),
         sent[first:last],
         dict(zip(names, sent[last:], strict=True)),
@@ -48,6 +51,11 @@ def observe(room: Room, request: Observe) -> Reply:
         tuple(flags.differences(room.settings, flags.read())),
         tuple(flags.replaced_functions()),
     )
+    if not request.bounded:
+        return observed
+    del seen, after
+    why = bounds.look(room.targets[request.key], inputs, case=request.case, seed=request.seed)
+    return replace(observed, unbounded=why)
 
 
 def call_often(room: Room, request: CallOften) -> Reply:

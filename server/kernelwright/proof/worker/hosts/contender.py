@@ -66,13 +66,19 @@ class Contender:
     """
 
     confinement: Confinement | None = None
+    unbounded = ""
 
     def __init__(self, bench: Bench, text: str) -> None:
         self._bench = bench
         self._text = text
+        self._largest_answer = 0  # bytes that an answer has taken where the baseline's would have taken less
+        self._start()
+
+    def _start(self) -> None:
+        bench, text = self._bench, self._text
+        self.confinement = None
         self._constructed: dict[int, str] = {}
         self._most_armed = 0  # bytes for which memory was left free
-        self._largest_answer = 0  # bytes that an answer has taken where the baseline's would have taken less
         self._scratch = tempfile.mkdtemp(prefix="kernelwright-host-")
         self._host = Host(bench.trial.path, bench.device)
         request = Load(
@@ -95,6 +101,11 @@ class Contender:
         made = Contender(self._bench, self._text)
         made._largest_answer = self._largest_answer
         return made
+
+    def start_again(self) -> None:
+        """Go on in a new process, where this one's CUDA context is gone."""
+        self.close()
+        self._start()
 
     @property
     def pid(self) -> int:
@@ -142,9 +153,20 @@ class Contender:
             self._ask(SetState(targets.number, parcel), Done)
 
     def observe(
-        self, targets: Targets, inputs: Inputs, like: Observation, *, case: str, seed: int, poisoned: bool = False
+        self,
+        targets: Targets,
+        inputs: Inputs,
+        like: Observation,
+        *,
+        case: str,
+        seed: int,
+        poisoned: bool = False,
+        bounded: bool = False,
     ) -> Observation:
-        """One call on copies of `inputs`. The tensors of the answer are views, valid until the next request."""
+        """One call on copies of `inputs`. The tensors of the answer are views, valid until the next request.
+
+        With `bounded` another one between unmapped addresses: `unbounded` tells why that could not be, "" where it was.
+        """
         self.construct(targets)
         expected = room_for(like.tensors()) + room_for(inputs.tensors()) + room_for(like.changed_state.values())
         sizes = tuple(t.numel() * t.element_size() for t in like.tensors())
@@ -152,7 +174,7 @@ class Contender:
         room = expected
         while True:
             (parcel,) = self._host.pack((inputs.args, inputs.kwargs), room=room)
-            reply = self._host.ask(Observe(targets.number, parcel, case, seed, poisoned, sizes))
+            reply = self._host.ask(Observe(targets.number, parcel, case, seed, poisoned, sizes, bounded))
             if not isinstance(reply, TooSmall):
                 break
             if reply.needed > _MUCH_MORE * expected + (1 << 20):
@@ -160,6 +182,7 @@ class Contender:
                 raise Rejected(Check("shape", case, False, detail))
             room = self._largest_answer = reply.needed
         observed = _typed(reply, Observed)
+        self.unbounded = observed.unbounded
         self._same_settings(observed.settings, "when called")
         self._clean(observed)
         return self._observation(observed, inputs, like)

@@ -69,7 +69,10 @@ class SetState:
 
 @dataclass(frozen=True)
 class Observe:
-    """One call. `poison_sizes`: bytes of freed blocks to leave full of NaN first. Answered by Observed, or Refused."""
+    """One call. `poison_sizes`: bytes of freed blocks to leave full of NaN first. Answered by Observed, or Refused.
+
+    With `bounded` it is made again between unmapped addresses (see bounds.look).
+    """
 
     key: int
     inputs: Parcel
@@ -77,6 +80,7 @@ class Observe:
     seed: int
     poisoned: bool = False
     poison_sizes: tuple[int, ...] = ()
+    bounded: bool = False
 
 
 @dataclass(frozen=True)
@@ -205,6 +209,7 @@ class Observed:
     aliases: tuple[tuple[int, str], ...] = ()
     settings: tuple[str, ...] = ()  # settings that differ, and clocks or comparisons that were replaced
     replaced: tuple[str, ...] = ()
+    unbounded: str = ""  # why it was not called between unmapped addresses although that was asked for
 
 
 @dataclass(frozen=True)

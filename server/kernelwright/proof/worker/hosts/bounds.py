@@ -1,0 +1,233 @@
+"""Calls on tensors of which each lies against unmapped memory: what a kernel reads or writes beyond one is seen.
+
+The method is that of Electric Fence (Bruce Perens, 1987), on a GPU. Memory that a text asks torch for during such a call lies
+so as well; what a library allocates inside of an operator does not.
+"""
+
+import contextlib
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from kernelwright.proof.worker.bench import Rejected, rejection
+from kernelwright.proof.worker.driver import as_tensor
+from kernelwright.proof.worker.hosts.pages import NoPages, Pages, mapped, page_size, unmap
+from kernelwright.proof.worker.inputs import Inputs, clone_tensor, map_leaves, seed_everything
+from kernelwright.proof.worker.observe import named_state
+from kernelwright.proof.worker.subject import describe, line_of
+from kernelwright.values import Check
+
+NAME, ALIGNMENT = "out-of-bounds", "alignment"
+# Bytes that a tensor's address is a multiple of: what the widest loads and TMA ask for, and Triton takes for granted. Blocks
+# end at larger powers of two, so that with torch's own 512 most of what they read beyond would still be mapped.
+_ALIGNED = 16
+_SMALL = 64 << 20  # bytes of tensors up to which both ends are looked at
+_MOST_BLOCKS = 256  # in one call: a loop that allocates more has shown what it does
+_STOPPED = re.compile(r"illegal memory access|illegal_?address", re.IGNORECASE)
+_MISALIGNED = re.compile(r"misaligned[ _]?address", re.IGNORECASE)
+_UNTOUCHED = 255
+_UNWRITTEN = frozenset(
+    getattr(torch.ops.aten, name) for name in ("empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided")
+)
+_WRITTEN = frozenset(
+    getattr(torch.ops.aten, name)
+    for name in (
+        *("zeros", "zeros_like", "new_zeros", "ones", "ones_like", "new_ones", "full", "full_like", "new_full"),
+        *("clone", "_to_copy"),
+    )
+)
+
+
+class Side(Enum):
+    """Which end of a tensor lies against unmapped memory."""
+
+    END = "end"
+    START = "start"
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a tensor lies in whole pages of `whole` bytes: from byte `start` up to byte `end`."""
+
+    whole: int
+    start: int
+    end: int
+
+
+def placed(size: int, page: int, side: Side) -> Place:
+    """A tensor of `size` bytes against one side of its pages, as near as its alignment allows."""
+    whole = -(-size // page) * page
+    start = 0 if side is Side.START else (whole - size) // _ALIGNED * _ALIGNED
+    return Place(whole, start, start + size)
+
+
+@dataclass
+class _Guard:
+    """The blocks of one call. `room`: bytes that may still be mapped."""
+
+    side: Side
+    room: int
+    blocks: list[tuple[Pages, Place]] = field(default_factory=list)
+
+    def copied(self, tensor: torch.Tensor, *, written: bool = True) -> torch.Tensor:
+        """The tensor in pages of its own, NaN unless it was `written`; as it is where that cannot be."""
+        span = 1 + sum((size - 1) * stride for size, stride in zip(tensor.shape, tensor.stride(), strict=True))
+        place = placed(span * tensor.element_size(), page_size(), self.side)
+        if span > 2 * tensor.numel() or place.whole > self.room or len(self.blocks) == _MOST_BLOCKS:
+            return tensor
+        pages = mapped(place.whole)
+        self.room -= place.whole
+        self.blocks.append((pages, place))
+        as_tensor(pages.address, pages.size).fill_(_UNTOUCHED)
+        own = as_tensor(pages.address + place.start, place.end - place.start, _Block(pages))
+        made = torch.empty(0, dtype=tensor.dtype, device=tensor.device)
+        made.set_(own.untyped_storage(), 0, tensor.shape, tensor.stride())
+        return made.copy_(tensor) if written else made
+
+    def overwritten(self) -> int:
+        """How many bytes around the tensors are not as they were."""
+        around = [
+            as_tensor(pages.address + begin, end - begin)
+            for pages, place in self.blocks
+            for begin, end in ((0, place.start), (place.end, place.whole))
+            if end > begin
+        ]
+        return int(torch.stack([(one != _UNTOUCHED).sum() for one in around]).sum()) if around else 0
+
+
+@dataclass
+class _Block:
+    """What a tensor's storage has as its owner: its end is that of the last tensor there, one that the text keeps as well."""
+
+    pages: Pages
+
+    def __del__(self) -> None:
+        _unused.append(self.pages)
+
+
+_unused: list[Pages] = []  # not unmapped at once: the GPU may still be at work on them
+
+
+def _give_back() -> None:
+    """Unmap what nothing refers to any more; what the text has kept stays. Nothing may be at work on the GPU."""
+    while _unused:
+        unmap(_unused.pop())
+
+
+class _GuardedAllocation(TorchDispatchMode):
+    """Within it torch.empty and its relatives return memory of the guard."""
+
+    def __init__(self, guard: _Guard) -> None:
+        super().__init__()
+        self._guard = guard
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        return False  # see PoisonedAllocation
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        made = func(*args, **(kwargs or {}))
+        packet = getattr(func, "overloadpacket", None)
+        if packet not in _UNWRITTEN and packet not in _WRITTEN:
+            return made
+        return self._guard.copied(made, written=packet in _WRITTEN) if _can_move(made) else made
+
+
+def look(target: Any, inputs: Inputs, *, case: str, seed: int) -> str:
+    """Call with every tensor against unmapped memory behind it, and in small calls also before it.
+
+    Returns why that could not be, "" where nothing was touched. Raises Rejected; the CUDA context may be gone then.
+    """
+    size = sum(t.numel() * t.element_size() for t in (*inputs.tensors(), *named_state(target).values()))
+    sides = (Side.END, Side.START) if size <= _SMALL else (Side.END,)
+    for side in sides:
+        try:
+            _called(target, inputs, side, seed)
+        except NoPages as none:
+            return str(none)
+        except _Touched as touched:
+            raise Rejected(Check(NAME, case, False, str(touched))) from touched
+        except Exception as error:
+            if _STOPPED.search(str(error)):
+                raise Rejected(Check(NAME, case, False, _words(side, error))) from error
+            if _works():
+                return f"a call on memory that is not torch's own raises {type(error).__name__}"
+            if _MISALIGNED.search(str(error)):
+                raise Rejected(Check(ALIGNMENT, case, False, describe(error))) from error
+            raise rejection(error, case) from error
+    return ""
+
+
+class _Touched(Exception):
+    """Bytes around a tensor were written."""
+
+
+def _words(side: Side, error: BaseException) -> str:
+    where, line = "behind the end" if side is Side.END else "before the start", line_of(error)
+    at = f" at line {line + 1}" if line is not None else ""
+    return f"reads or writes memory {where} of a tensor{at}: {describe(error)}"
+
+
+def _works() -> bool:
+    """Whether the CUDA context is still there."""
+    try:
+        torch.cuda.synchronize()
+    except RuntimeError:
+        return False
+    return True
+
+
+def _called(target: Any, inputs: Inputs, side: Side, seed: int) -> None:
+    guard = _Guard(side, torch.cuda.mem_get_info()[0] // 2)
+    page_size()
+    given = [map_leaves(lambda leaf: _guarded(guard, leaf), part) for part in (inputs.args, inputs.kwargs)]
+    seed_everything(seed)
+    with _moved_state(guard, target), torch.no_grad(), _GuardedAllocation(guard):
+        output = target(*given[0], **given[1])
+        torch.cuda.synchronize()
+    written = guard.overwritten()
+    del output, given
+    _give_back()
+    if written:
+        raise _Touched(f"writes memory around a tensor: {written} bytes there are not what they were")
+
+
+def _guarded(guard: _Guard, leaf: Any) -> Any:
+    if not isinstance(leaf, torch.Tensor):
+        return leaf
+    plain = leaf.detach()
+    moved = guard.copied(plain) if _can_move(plain) else plain
+    return clone_tensor(leaf) if moved is plain else moved.requires_grad_(leaf.requires_grad)
+
+
+@contextlib.contextmanager
+def _moved_state(guard: _Guard, target: Any) -> Iterator[None]:
+    """The module's parameters and buffers in guarded memory, and afterwards again where and what they were."""
+    state = [tensor for tensor in named_state(target).values() if _can_move(tensor.detach())]
+    kept = [tensor.data for tensor in state]
+    try:
+        for tensor, data in zip(state, kept, strict=True):
+            tensor.data = guard.copied(data)
+        yield
+    finally:
+        for tensor, data in zip(state, kept, strict=True):
+            tensor.data = data
+
+
+def _can_move(made: Any) -> bool:
+    return is_plain(made) and made.is_cuda and not torch.cuda.is_current_stream_capturing()
+
+
+def is_plain(made: Any) -> bool:
+    """Whether it is a tensor with memory of its own for each element."""
+    return (
+        type(made) in (torch.Tensor, torch.nn.Parameter)
+        and made.layout is torch.strided
+        and made.numel() > 0
+        and all(stride > 0 or size == 1 for size, stride in zip(made.shape, made.stride(), strict=True))
+    )

@@ -1,0 +1,239 @@
+"""Accesses out of bounds: where a tensor is put so that they end, and what follows from one that does."""
+
+from dataclasses import dataclass, field
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kernelwright.proof.worker.bench import Rejected
+from kernelwright.proof.worker.hosts.bounds import ALIGNMENT, NAME, Side, placed
+from kernelwright.proof.worker.in_bounds import bounds_kept, observe_in_bounds
+from kernelwright.values import Check
+from proof.worker.trials import trial
+
+PAGE = 2 << 20
+
+
+@given(size=st.integers(1, 5 * PAGE), side=st.sampled_from(Side))
+def test_a_tensor_lies_against_one_end_of_its_pages(size: int, side: Side) -> None:
+    place = placed(size, PAGE, side)
+    assert place.whole % PAGE == 0
+    assert 0 <= place.start < place.end <= place.whole < size + PAGE
+    assert place.end - place.start == size
+    assert place.start % 16 == 0
+    assert place.start == 0 if side is Side.START else place.whole - place.end < 16
+
+
+# --- what follows, with processes that only say what they would ---------------------------------------
+
+
+@dataclass
+class Bench:
+    device: str = "cuda"
+    bounded: int = 0
+    unbounded: bool = False
+    notes: list[str] = field(default_factory=list)
+
+
+@dataclass
+class Contender:
+    """Runs out of bounds or not; `asked` are the calls, True where they were to be between unmapped addresses."""
+
+    strays: bool = False
+    check: str = NAME
+    unbounded: str = ""
+    asked: list[bool] = field(default_factory=list)
+    starts: int = 1
+
+    def observe(self, *_: object, bounded: bool = False, **__: object) -> str:
+        self.asked.append(bounded)
+        if bounded and self.strays:
+            raise Rejected(Check(self.check, "a case", False, "stopped"))
+        return "observed"
+
+    def start_again(self) -> None:
+        self.starts += 1
+
+    def close(self) -> None:
+        pass
+
+
+@dataclass(frozen=True)
+class Variation:
+    described: str = "a case"
+    seed: int = 0
+
+
+@pytest.fixture
+def original(monkeypatch: pytest.MonkeyPatch) -> Contender:
+    """The process of the original, which is asked only when a candidate has strayed."""
+    made = Contender()
+    monkeypatch.setattr("kernelwright.proof.worker.in_bounds.Contender", lambda bench, text: made)
+    monkeypatch.setattr(Bench, "trial", type("Trial", (), {"baseline": ""})(), raising=False)
+    return made
+
+
+def observed(bench: Bench, contender: Contender, *, poisoned: bool = True) -> object:
+    return observe_in_bounds(bench, contender, Variation(), None, None, None, poisoned=poisoned)
+
+
+def test_each_poisoned_call_on_a_gpu_is_made_between_unmapped_addresses(original: Contender) -> None:
+    bench, contender = Bench(), Contender()
+    for poisoned in (False, True, True):
+        assert observed(bench, contender, poisoned=poisoned) == "observed"
+    assert contender.asked == [False, True, True]
+    assert [check.case for check in bounds_kept(bench)] == ["2 calls"]
+    assert not original.asked
+
+
+def test_no_call_on_a_cpu_is() -> None:
+    bench, contender = Bench(device="cpu"), Contender(strays=True)
+    assert observed(bench, contender) == "observed"
+    assert contender.asked == [False]
+    assert not bounds_kept(bench)
+
+
+def test_what_the_original_does_not_do_ends_the_trial(original: Contender) -> None:
+    with pytest.raises(Rejected) as refused:
+        observed(Bench(), Contender(strays=True))
+    assert refused.value.check.name == NAME
+    assert original.asked == [True]
+
+
+def test_what_the_original_does_as_well_is_no_longer_looked_for(original: Contender) -> None:
+    original.strays = True
+    bench, contender = Bench(), Contender(strays=True)
+    assert observed(bench, contender) == observed(bench, contender) == "observed"
+    assert contender.asked == [True, False, False]
+    assert contender.starts == 2, "the context of the first process is gone"
+    assert bench.notes == ["accesses out of bounds are not looked for: the original makes them as well"]
+    assert not bounds_kept(bench)
+
+
+def test_what_asks_for_wider_alignment_is_left_alone(original: Contender) -> None:
+    bench, contender = Bench(), Contender(strays=True, check=ALIGNMENT)
+    assert observed(bench, contender) == "observed"
+    assert (contender.starts, original.asked) == (2, [])
+    assert bench.notes == [
+        "accesses out of bounds are not looked for: it asks for tensors at multiples of more than 16 bytes"
+    ]
+
+
+def test_what_else_ends_the_candidate_ends_the_trial(original: Contender) -> None:
+    with pytest.raises(Rejected):
+        observed(Bench(), Contender(strays=True, check="runs"))
+    assert not original.asked
+
+
+def test_why_it_could_not_be_looked_for_is_said_once(original: Contender) -> None:
+    bench, contender = Bench(), Contender(unbounded="the driver gives no pages")
+    observed(bench, contender)
+    observed(bench, contender)
+    assert bench.notes == ["accesses out of bounds are not looked for everywhere: the driver gives no pages"]
+    assert not bounds_kept(bench)
+
+
+# --- on a GPU ------------------------------------------------------------------------------------------
+
+SCALE = """import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def scale(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = i < n
+    x = tl.load(x_ptr + i, mask=mask)
+    tl.store(y_ptr + i, 2 * x, mask=mask)
+
+
+def f(x):
+    y = torch.empty_like(x)
+    scale[(triton.cdiv(x.numel(), 1024),)](x, y, x.numel(), BLOCK=1024)
+    return y
+"""
+LINE = "f(randn(4096))"
+STRAYING = {
+    "a load": SCALE.replace("tl.load(x_ptr + i, mask=mask)", "tl.load(x_ptr + i)"),
+    "a load before the start": SCALE.replace("2 * x, mask", "tl.where(mask, 2 * x, tl.load(x_ptr + i - 64)), mask"),
+    "a store": SCALE.replace("2 * x, mask=mask", "2 * x"),
+    "a store to zeros": SCALE.replace("2 * x, mask=mask", "2 * x").replace("empty_like", "zeros_like"),
+    "an atomic addition": SCALE.replace(
+        "tl.store(y_ptr + i, 2 * x, mask=mask)", "tl.atomic_add(y_ptr + i, 2 * x)"
+    ).replace("empty_like", "zeros_like"),
+}
+KEPT = (
+    SCALE.replace("torch.empty_like(x)", "room(x)").replace("return y", "return y.clone()")
+    + '''
+
+kept = {}
+
+
+def room(x):
+    """What was asked for in the call before: memory that a call between unmapped addresses was given is used after it."""
+    before = kept.get(x.shape)
+    kept[x.shape] = torch.empty_like(x)
+    return kept[x.shape] if before is None else before
+'''
+)
+
+MODULE = """import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def scale(x_ptr, w_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    w = tl.load(w_ptr + i, mask=i < n)
+    x = tl.load(x_ptr + tl.program_id(0) * n + i, mask=i < n)
+    tl.store(y_ptr + tl.program_id(0) * n + i, w * x, mask=i < n)
+
+
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.randn(200))
+
+    def forward(self, x):
+        y = torch.empty_like(x)
+        scale[(x.shape[0],)](x, self.weight, y, x.shape[1], BLOCK=256)
+        return y
+
+
+def get_inputs():
+    return [torch.randn(64, 200)]
+"""
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("what", STRAYING)
+def test_an_access_out_of_bounds_that_changes_no_answer_is_found(what: str) -> None:
+    verdict = trial(SCALE, STRAYING[what], LINE).verdict
+    assert [check.name for check in verdict.failed_checks] == [NAME], verdict.reason
+
+
+@pytest.mark.gpu
+def test_an_access_beyond_a_parameter_is_found_and_an_honest_module_passes() -> None:
+    straying = MODULE.replace("tl.load(w_ptr + i, mask=i < n)", "tl.load(w_ptr + i)")
+    verdict = trial(MODULE, straying).verdict
+    assert [check.name for check in verdict.failed_checks] == [NAME], verdict.reason
+    assert trial(MODULE, MODULE + "\n# The same.\n").verdict.passed
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("candidate", [SCALE + "\n# The same.\n", KEPT], ids=["as it is", "memory kept between calls"])
+def test_what_stays_within_its_tensors_passes(candidate: str) -> None:
+    verdict = trial(SCALE, candidate, LINE, measure=True).verdict
+    assert verdict.passed, verdict.reason
+    assert NAME in {check.name for check in verdict.checks}
+
+
+@pytest.mark.gpu
+def test_what_the_original_reads_as_well_is_not_held_against_a_candidate() -> None:
+    straying = STRAYING["a load"]
+    verdict = trial(straying, straying + "\n# The same.\n", LINE).verdict
+    assert verdict.passed, verdict.reason
+    assert "the original makes them as well" in verdict.how
