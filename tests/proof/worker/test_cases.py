@@ -3,7 +3,7 @@
 import pytest
 
 from kernelwright.proof.worker.cases import INTERPRETER_ELEMENTS, plan
-from kernelwright.proof.worker.line_sizes import elements, one_row, stretched
+from kernelwright.proof.worker.line_sizes import elements, one_row, shrunk, stretched
 from kernelwright.proof.worker.properties import SLOPES
 from kernelwright.proof.worker.subject import case_call
 from kernelwright.values import Case, Workload, WorkloadSource
@@ -43,6 +43,17 @@ def test_on_a_gpu_the_lines_stay_as_they_are() -> None:
     found = texts("f(randn(8192, 8192))", "f(randn(127, 781))", most_elements=None)
     assert found[:3] == ["f(randn(8192, 8192))", "f(randn(8192, 8192))", "f(randn(127, 781))"]
     assert "f(randn(2, 8192))" not in found
+
+
+@pytest.mark.parametrize("most_elements", [INTERPRETER_ELEMENTS, None])
+def test_one_call_sums_up_next_to_nothing(most_elements: int | None) -> None:
+    lines = ("f(randn(2048, 3000), randint(0, 3000, 2048))", "f(randn(64, 100), 3)")
+    assert texts(*lines, most_elements=most_elements).count("f(randn(1, 46), randint(0, 46, 1))") == 1
+    assert texts("f(randn(3000), 2)", most_elements=most_elements).count("f(randn(46), 2)") == 1
+
+
+def test_a_line_of_few_elements_is_not_called_once_more() -> None:
+    assert texts("f(randn(16, 16))").count("f(randn(16, 16))") == texts("f(randn(4, 4))").count("f(randn(4, 4))")
 
 
 @pytest.mark.parametrize(
@@ -104,7 +115,8 @@ def test_an_index_stays_within_what_it_points_into(line: str, kept: list[str], l
     ],
 )
 def test_one_row_is_called_once(lines: tuple[str, ...], singles: list[str]) -> None:
-    assert [text for text in texts(*lines, most_elements=None) if "(randn(1, " in text] == singles
+    few = {shrunk(text, 1) for text in singles}
+    assert [text for text in texts(*lines, most_elements=None) if "(randn(1, " in text and text not in few] == singles
 
 
 @pytest.mark.parametrize(

@@ -148,6 +148,19 @@ def test_half_precision_is_judged_by_its_own_rounding() -> None:
     assert ended_by(baseline, narrow, case) == "values"
 
 
+def test_roundings_that_cancel_in_a_mean_over_many_rows_are_seen_where_few_terms_are_summed() -> None:
+    loss = HEAD + (
+        "def f(x, t):\n    m = x.max(1, keepdim=True).values\n    e = torch.exp(x - m)\n"
+        "    return (m[:, 0] + torch.log(e.sum(1)) - x.gather(1, t[:, None])[:, 0]).mean()\n"
+    )
+    coarse = loss.replace("torch.exp(x - m)", "torch.exp(x - m).bfloat16().float()")
+    verdict = trial(loss, coarse, "f(randn(1024, 2000), randint(0, 2000, 1024))").verdict
+    assert [(c.name, c.case) for c in verdict.failed_checks] == [
+        ("values", "f(randn(1, 62), randint(0, 62, 1)), seed 2")
+    ]
+    assert "so in 1 runs" in verdict.reason, "in all others it is as accurate"
+
+
 def test_only_the_sizes_of_the_workload() -> None:
     block = returning("torch.softmax(x[:, :64], 1) if x.shape[1] == 64 else torch.softmax(x, 1)[:, :64]")
     assert ended_by(SOFTMAX, block, "f(randn(32, 64))") == "shape"

@@ -17,6 +17,7 @@ from kernelwright.proof.worker.subject import case_call
 from kernelwright.values import Call, Workload
 
 _PROPERTY_ELEMENTS = 1 << 18
+_FEW_ELEMENTS = 1 << 6  # of all tensors of a call in which next to nothing is summed up
 INTERPRETER_ELEMENTS = 1 << 13  # of one call's tensors in Triton's interpreter, where a program takes milliseconds
 
 
@@ -98,6 +99,10 @@ def plan(
         given = next((v for v in boundaries if has_one_row(v.label)), None)
         long.append(given or Variation(single, case_call(single), first_seed + 2, derived=True, poisoned=True))
         boundaries = [v for v in boundaries if v is not given]
+    # Roundings that differ from element to element cancel in sums and means: with few terms they show.
+    few = shrunk(single or texts[0], _FEW_ELEMENTS)
+    if few not in {v.label for v in (first, *others, *long, *boundaries)}:
+        boundaries.append(Variation(few, case_call(few), first_seed + 2, derived=True))
     around = _around(first, seeds)
     small = shrunk(texts[0], most_special)
     special = _properties(Variation(small, case_call(small), first_seed + 3, derived=True), slopes)
