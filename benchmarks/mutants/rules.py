@@ -213,7 +213,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         (Kind.MISSED,),
-        "Positions up to 256 are numbers that bfloat16 holds exactly, and lines that are reduced for a CPU have no more.",
+        "Positions up to 256 are numbers that bfloat16 holds exactly, and no line of the workload has more.",
         _in_kernel("torch_rotary", ("lower-precision",), "torch.arange(length, device=x.device, dtype=torch.bfloat16)"),
     ),
     Rule(

@@ -30,6 +30,7 @@ _SMALL = 64 << 20  # bytes of tensors up to which both ends are looked at
 _MOST_BLOCKS = 256  # in one call: a loop that allocates more has shown what it does
 _STOPPED = re.compile(r"illegal memory access|illegal_?address", re.IGNORECASE)
 _MISALIGNED = re.compile(r"misaligned[ _]?address", re.IGNORECASE)
+_CROWDED = f"half of the free memory, or {_MOST_BLOCKS} tensors, do not hold all that a call makes"
 _UNTOUCHED = 255
 _UNWRITTEN = frozenset(
     getattr(torch.ops.aten, name) for name in ("empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided")
@@ -68,17 +69,21 @@ def placed(size: int, page: int, side: Side) -> Place:
 
 @dataclass
 class _Guard:
-    """The blocks of one call. `room`: bytes that may still be mapped."""
+    """The blocks of one call. `room`: bytes that may still be mapped; `crowded`: some tensor did not fit, or came too late."""
 
     side: Side
     room: int
     blocks: list[tuple[Pages, Place]] = field(default_factory=list)
+    crowded: bool = False
 
     def copied(self, tensor: torch.Tensor, *, written: bool = True) -> torch.Tensor:
         """The tensor in pages of its own, NaN unless it was `written`; as it is where that cannot be."""
         span = 1 + sum((size - 1) * stride for size, stride in zip(tensor.shape, tensor.stride(), strict=True))
         place = placed(span * tensor.element_size(), page_size(), self.side)
-        if span > 2 * tensor.numel() or place.whole > self.room or len(self.blocks) == _MOST_BLOCKS:
+        if span > 2 * tensor.numel():
+            return tensor  # a sparse view of a large buffer
+        if place.whole > self.room or len(self.blocks) == _MOST_BLOCKS:
+            self.crowded = True
             return tensor
         pages = mapped(place.whole)
         self.room -= place.whole
@@ -145,9 +150,10 @@ def look(target: Any, inputs: Inputs, *, case: str, seed: int) -> str:
     """
     size = sum(t.numel() * t.element_size() for t in (*inputs.tensors(), *named_state(target).values()))
     sides = (Side.END, Side.START) if size <= _SMALL else (Side.END,)
+    why = ""
     for side in sides:
         try:
-            _called(target, inputs, side, seed)
+            why = _called(target, inputs, side, seed) or why
         except NoPages as none:
             return str(none)
         except _Touched as touched:
@@ -160,7 +166,7 @@ def look(target: Any, inputs: Inputs, *, case: str, seed: int) -> str:
             if _MISALIGNED.search(str(error)):
                 raise Rejected(Check(ALIGNMENT, case, False, describe(error))) from error
             raise rejection(error, case) from error
-    return ""
+    return why
 
 
 class _Touched(Exception):
@@ -182,7 +188,8 @@ def _works() -> bool:
     return True
 
 
-def _called(target: Any, inputs: Inputs, side: Side, seed: int) -> None:
+def _called(target: Any, inputs: Inputs, side: Side, seed: int) -> str:
+    """One call; why not all of its tensors were guarded, "" where they were. Raises _Touched, NoPages, what the text raises."""
     guard = _Guard(side, torch.cuda.mem_get_info()[0] // 2)
     page_size()
     given = [map_leaves(lambda leaf: _guarded(guard, leaf), part) for part in (inputs.args, inputs.kwargs)]
@@ -195,6 +202,7 @@ def _called(target: Any, inputs: Inputs, side: Side, seed: int) -> None:
     _give_back()
     if written:
         raise _Touched(f"writes memory around a tensor: {written} bytes there are not what they were")
+    return _CROWDED if guard.crowded else ""
 
 
 def _guarded(guard: _Guard, leaf: Any) -> Any:
@@ -220,7 +228,9 @@ def _moved_state(guard: _Guard, target: Any) -> Iterator[None]:
 
 
 def _can_move(made: Any) -> bool:
-    return is_plain(made) and made.is_cuda and not torch.cuda.is_current_stream_capturing()
+    if not is_plain(made) or made.device != torch.device("cuda", torch.cuda.current_device()):
+        return False
+    return not torch.cuda.is_current_stream_capturing()
 
 
 def is_plain(made: Any) -> bool:
