@@ -185,6 +185,9 @@ def _generated(
             made = torch.rand(shape, dtype=made_as, device=device, generator=generator)
         case "randint", (low, high):
             made = torch.randint(int(low), int(high), shape, device=device, generator=generator)
+            if made.numel() > 1:  # a branch for one number of many would be taken in few calls, or in none
+                made.view(-1)[0].fill_(int(low))
+                made.view(-1)[-1].fill_(int(high) - 1)
         case "zeros" | "empty", _:
             made = torch.zeros(shape, dtype=made_as, device=device)
         case "ones", _:
