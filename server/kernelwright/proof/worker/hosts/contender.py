@@ -55,6 +55,7 @@ T = TypeVar("T", bound=Reply)
 
 _MANY_CALLS, _SMALL = 12, 64 << 20  # further calls before an output is looked at again, up to so many bytes of it
 _TIGHT = 6  # times the bytes of one call: less free memory than that is given back first
+_LONGEST_WORDS = 200  # characters of a reason that comes from the text's own process
 _MUCH_MORE = 4  # an answer of more than so many times the baseline's bytes is not one
 
 
@@ -182,7 +183,7 @@ class Contender:
                 raise Rejected(Check("shape", case, False, detail))
             room = self._largest_answer = reply.needed
         observed = _typed(reply, Observed)
-        self.unbounded = observed.unbounded
+        self.unbounded = " ".join(observed.unbounded.split())[:_LONGEST_WORDS]
         self._same_settings(observed.settings, "when called")
         self._clean(observed)
         return self._observation(observed, inputs, like)
