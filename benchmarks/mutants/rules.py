@@ -186,7 +186,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         (Kind.EQUIVALENT, Kind.MISSED),
-        "A quotient by a 127th of the largest is at most 127, unless that is among the smallest denormal numbers, which no data of the gate are.",
+        "A quotient by a 127th of the largest is at most 127, unless that is all but zero, as no data of the gate are.",
         lambda s: (
             s.kernel == "torch_quantise" and (s.description.startswith("skipped: clamp") or "clamp(-12" in s.came)
         ),
