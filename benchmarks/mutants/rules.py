@@ -231,14 +231,6 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         (Kind.MISSED,),
-        "Shows where a row's class is to be ignored, one in 101: in the 64 rows of that line, called once, there was none.",
-        lambda s: (
-            s.kernel == "triton_cross_entropy"
-            and ("tl.where(kept, loss, 0.01)" in s.came or s.description == "dropped: mask=kept")
-        ),
-    ),
-    Rule(
-        (Kind.MISSED,),
         "In the mean over the rows these roundings nearly cancel: less is left than the allowance of a sum of that length.",
         _in_kernel("triton_cross_entropy", ("lower-precision",), "(largest - new).to(tl.bfloat16)"),
     ),

@@ -93,7 +93,7 @@ def test_a_byte_that_is_written_around_a_tensor_is_found(memory: Memory, of: str
     with pytest.raises(Rejected) as refused:
         look(target, torch.randn(1000))
     assert (refused.value.check.name, refused.value.check.case) == (bounds.NAME, "a case")
-    assert "1 bytes there are not what they were" in refused.value.check.detail
+    assert refused.value.check.detail == "writes memory around a tensor (1 byte): mask the access or fix the index"
 
 
 def test_what_the_text_keeps_is_not_unmapped_before_it_lets_go(memory: Memory) -> None:
@@ -151,7 +151,8 @@ def test_a_stop_by_the_gpu_is_told_with_the_side(memory: Memory) -> None:
     with pytest.raises(Rejected) as refused:
         look(stopped, torch.randn(9))
     assert refused.value.check.detail == (
-        "reads or writes memory before the start of a tensor: RuntimeError: CUDA error: an illegal memory access"
+        "reads or writes memory before the start of a tensor: mask the access or fix the index "
+        "(RuntimeError: CUDA error: an illegal memory access)"
     )
 
 

@@ -31,6 +31,7 @@ _MOST_BLOCKS = 256  # in one call: a loop that allocates more has shown what it 
 _STOPPED = re.compile(r"illegal memory access|illegal_?address", re.IGNORECASE)
 _MISALIGNED = re.compile(r"misaligned[ _]?address", re.IGNORECASE)
 _CROWDED = f"half of the free memory, or {_MOST_BLOCKS} tensors, do not hold all that a call makes"
+_WHAT_TO_DO = "mask the access or fix the index"
 _UNTOUCHED = 255
 _UNWRITTEN = frozenset(
     getattr(torch.ops.aten, name) for name in ("empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided")
@@ -176,7 +177,7 @@ class _Touched(Exception):
 def _words(side: Side, error: BaseException) -> str:
     where, line = "behind the end" if side is Side.END else "before the start", line_of(error)
     at = f" at line {line + 1}" if line is not None else ""
-    return f"reads or writes memory {where} of a tensor{at}: {describe(error)}"
+    return f"reads or writes memory {where} of a tensor{at}: {_WHAT_TO_DO} ({describe(error)})"
 
 
 def _works() -> bool:
@@ -201,7 +202,8 @@ def _called(target: Any, inputs: Inputs, side: Side, seed: int) -> str:
     del output, given
     _give_back()
     if written:
-        raise _Touched(f"writes memory around a tensor: {written} bytes there are not what they were")
+        count = f"{written} byte{'s' if written > 1 else ''}"
+        raise _Touched(f"writes memory around a tensor ({count}): {_WHAT_TO_DO}")
     return _CROWDED if guard.crowded else ""
 
 

@@ -53,7 +53,7 @@ def observe(room: Room, request: Observe) -> Reply:
     )
     if not request.bounded:
         return observed
-    del seen, after
+    del seen, outputs, after
     why = bounds.look(room.targets[request.key], inputs, case=request.case, seed=request.seed)
     return replace(observed, unbounded=why)
 
