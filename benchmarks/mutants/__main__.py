@@ -22,6 +22,7 @@ from benchmarks.versions import versions
 
 from kernelwright import wire
 from kernelwright.proof.jobs import Limits
+from kernelwright.proof.worker.effort import variations
 from kernelwright.values import Device
 
 PROBE_LIMIT = 300.0  # seconds
@@ -40,14 +41,16 @@ def main() -> int:
         subjects = tuple(smaller(subject, options.elements) for subject in subjects)
     planted = [(o, m) for o in subjects for m in (trials.CONTROL, *mutants_of(o, options.most, options.seed))]
     limits = Limits(threads=options.threads, seeds=options.seeds)
-    key = f"{store.gate_digest()} {json.dumps(wire.encode(limits))} {options.elements}"
-    known = store.Store(options.store, key)
+    trial = f"{json.dumps(wire.encode(limits))} {options.elements}"
+    known = store.Store(options.store, f"{store.gate_digest()} {trial}")
+    before = store.Store(options.store, f"{options.earlier} {trial}").read(Outcome)
+    earlier = _still_ended(planted, before, limits, options.elements or None)
     try:
-        device = asyncio.run(_grade(planted, known, limits, options))
+        device = asyncio.run(_grade(planted, known, earlier, limits, options))
     except trials.NoDevice as none:
         print(none, file=sys.stderr)
         return 2
-    outcomes = _wanted(planted, known.read(Outcome))
+    outcomes = _wanted(planted, [*earlier, *known.read(Outcome)])
     refused = [o for o in outcomes if o.operator == trials.CONTROL.operator and o.ending is not Ending.SURVIVED]
     graded = [o for o in outcomes if o.operator != trials.CONTROL.operator]
     seen = store.Store(options.store, f"probe {store.probe_digest()}")
@@ -58,6 +61,8 @@ def main() -> int:
     left = len(planted) - len(outcomes)
     if options.out:
         whole = _result(device, options, limits, subjects, outcomes, survivors) | {"not_tried": left}
+        if earlier:
+            whole["earlier_gate"] = {"gate": options.earlier, "mutants": sum(o in earlier for o in graded)}
         options.out.write_text(json.dumps(whole, indent=1) + "\n", encoding="utf-8")
     print(report.table(graded, survivors))
     for control in refused:
@@ -67,8 +72,16 @@ def main() -> int:
     return 1 if refused or left else 0
 
 
-async def _grade(planted: list[Pair], known: store.Store, limits: Limits, options: argparse.Namespace) -> Device:
-    done = {(o.kernel, o.mutant) for o in known.read(Outcome)}
+def _still_ended(planted: list[Pair], before: list[Outcome], limits: Limits, most: int | None) -> list[Outcome]:
+    """What an earlier gate ended by a call that the gate makes now as well."""
+    calls = {o.name: {v.described for v in variations(o.workload, limits, most)} for o, _ in planted}
+    return [o for o in before if o.ending is Ending.KILLED and o.case in calls.get(o.kernel, ())]
+
+
+async def _grade(
+    planted: list[Pair], known: store.Store, earlier: list[Outcome], limits: Limits, options: argparse.Namespace
+) -> Device:
+    done = {(o.kernel, o.mutant) for o in [*earlier, *known.read(Outcome)]}
     pending = [(o, m) for o, m in planted if (o.name, m.id) not in done]
     start, count = time.monotonic(), 0
 
@@ -167,6 +180,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--elements", type=int, default=0, help="most elements of a call, for a CPU; 0: as written")
     parser.add_argument("--interpreter", help="Python that runs the kernels; this one by default")
     parser.add_argument("--store", type=Path, default=ROOT / ".bench" / "mutants.jsonl", help="what is already graded")
+    parser.add_argument("--earlier", default="", help="an earlier gate: what it ended by a call still made")
     parser.add_argument("--no-probe", dest="probe", action="store_false", help="do not look into the survivors")
     parser.add_argument("--out", type=Path, help="where the result goes, as JSON")
     return parser.parse_args()

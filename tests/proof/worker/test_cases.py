@@ -106,6 +106,21 @@ def test_an_index_stays_within_what_it_points_into(line: str, kept: list[str], l
     assert not set(left_out) & set(found)
 
 
+def test_every_size_is_tried_one_more() -> None:
+    line = "f(randn(16, 512, 64), randn(16, 512, 64))"
+    more = {line.replace(old, new) for old, new in (("16", "17"), ("512", "513"), ("64", "65"))}
+    assert more <= set(texts(line, most_elements=None))
+
+
+@pytest.mark.parametrize("most_elements", [INTERPRETER_ELEMENTS, None])
+def test_each_line_that_draws_integers_is_called_with_their_ends(most_elements: int | None) -> None:
+    lines = ("f(randn(4, 9), randint(0, 9, 4))", "f(randn(8, 9))", "f(randn(3, 9), randint(-1, 9, 3))")
+    workload = Workload(WorkloadSource.LINES, "f", tuple(Case(0, 0, line) for line in lines))
+    planned = plan(workload, seeds=2, first_seed=0, most_elements=most_elements)
+    assert [v.label for v in planned if v.ends] == [lines[0], lines[2]]
+    assert all(v.derived and "ends of their range" in v.described for v in planned if v.ends)
+
+
 @pytest.mark.parametrize(
     ("lines", "singles"),
     [

@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 
 from kernelwright.proof.worker.inputs import from_call
 from kernelwright.proof.worker.subject import case_call
+from proof.worker.trials import ended_by
 
 
 @given(
@@ -23,3 +24,33 @@ def test_whole_numbers_take_both_ends_of_their_range(
     assert low <= int(made.min()) <= int(made.max()) < low + range_
     if made.numel() > 1:
         assert (int(made.min()), int(made.max())) == (low, low + range_ - 1)
+
+
+@given(low=st.integers(-300, 300), range_=st.integers(1, 400), seed=st.integers(0, 9))
+def test_half_of_the_whole_numbers_are_ends_where_asked_for(low: int, range_: int, seed: int) -> None:
+    call = case_call(f"f(randn(5), randint({low}, {low + range_}, 2000))")
+    plain, ends = (from_call(call, device="cpu", seed=seed, ends=ends).tensors() for ends in (False, True))
+    assert plain[0].equal(ends[0])  # what is no whole number stays as it was
+    assert low <= int(ends[1].min()) <= int(ends[1].max()) < low + range_
+    for end in (low, low + range_ - 1):
+        assert (ends[1] == end).sum() > 400
+    if range_ > 20:
+        assert len(ends[1].unique()) > 10
+
+
+LOSS = """import torch
+
+
+def f(x, y):
+    kept = y >= 0
+    loss = torch.logsumexp(x, 1) - x.gather(1, y.clamp(min=0)[:, None])[:, 0]
+    return torch.where(kept, loss, 0.0).sum() / kept.sum()
+"""
+
+
+def test_a_branch_for_one_number_of_many_shows() -> None:
+    wrong = LOSS.replace("loss, 0.0)", "loss, 0.002)")
+    assert wrong != LOSS
+    lines = ("f(randn(64, 300), randint(0, 300, 64))", "f(randn(512, 100), randint(-1, 100, 512))")
+    assert ended_by(LOSS, LOSS + "\n# The same again.\n", *lines) == "passed"
+    assert ended_by(LOSS, wrong, *lines) == "values"

@@ -71,6 +71,8 @@ def test_a_constant_task_is_told_by_its_nan_alone() -> None:
         ("F.binary_cross_entropy_with_logits(x, y)", "negative", 1.0, False),
         ("table[(x * 8).long()]", "NaN planted", 1.0, True),
         ("table[x.to(torch.int64)]", "large offset", 1.0, True),
+        ("table[x.to(torch.int32)]", "large offset", 1.0, True),
+        ("x.to(torch.int8)", "mixed magnitudes", 1.0, False),  # nothing takes 8 bits as an index
         ("table[(x * 8).long()]", "sorted", 1.0, False),
         ("torch.relu(x)", "NaN planted", 1.0, False),
     ],

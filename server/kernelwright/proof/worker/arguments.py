@@ -27,7 +27,8 @@ def make_inputs(bench: Bench, variation: Variation) -> Inputs:
 def _random_inputs(bench: Bench, variation: Variation) -> Inputs:
     try:
         if variation.call is not None:
-            return from_call(variation.call, device=bench.device, seed=variation.seed, scale=variation.scale)
+            how = {"seed": variation.seed, "scale": variation.scale, "ends": variation.ends}
+            return from_call(variation.call, device=bench.device, **how)
         made = from_functions(bench.baseline, device=bench.device, seed=variation.seed, scale=variation.scale)
     except JobFailed as failed:
         raise (NotAccepted() if variation.derived else failed) from failed

@@ -6,6 +6,7 @@ from kernelwright.proof.worker.line_sizes import (
     MOST_DERIVED,
     SHIFT,
     at_boundaries,
+    draws_integers,
     has_one_row,
     one_row,
     shrunk,
@@ -29,7 +30,8 @@ class Variation:
     `perturbed`: parameters that are all alike (a bias of zeros) are given other values in baseline and candidate.
     `poisoned`: the candidate runs once more on allocations full of NaN. `finite`: counts only where the baseline's
     output is finite. `data`: the property of the inputs (see properties), random where empty. `reweighted`: all floating
-    parameters are given other values. `whole`: where there are fewer rows than asked for, all of them are taken.
+    parameters are given other values. `whole`: where there are fewer rows than asked for, all of them are taken. `ends`: half
+    of what a randint draws are the ends of its range.
     """
 
     label: str
@@ -44,6 +46,7 @@ class Variation:
     data: str = ""
     reweighted: bool = False
     whole: bool = False
+    ends: bool = False
 
     @property
     def described(self) -> str:
@@ -51,7 +54,8 @@ class Variation:
         changed = ", constant parameters changed" if self.perturbed else ""
         changed = ", all parameters changed" if self.reweighted else changed
         data = f", {self.data}" if self.data else ""
-        return f"{self.label}, seed {self.seed}{scaled}{data}{changed}"
+        ends = ", integers at the ends of their range" if self.ends else ""
+        return f"{self.label}, seed {self.seed}{scaled}{data}{ends}{changed}"
 
 
 def plan(
@@ -103,12 +107,15 @@ def plan(
     few = shrunk(single or texts[0], _FEW_ELEMENTS)
     if few not in {v.label for v in (first, *others, *long, *boundaries)}:
         boundaries.append(Variation(few, case_call(few), first_seed + 2, derived=True))
+    # A branch for one number (a class that is ignored, a token that pads) hides in a mean until many ask for it.
+    asking = dict.fromkeys(shrunk(text, most_special) for text in texts if draws_integers(text))
+    ends = [Variation(text, case_call(text), first_seed + 3, derived=True, ends=True) for text in asking]
     around = _around(first, seeds)
     small = shrunk(texts[0], most_special)
     special = _properties(Variation(small, case_call(small), first_seed + 3, derived=True), slopes)
     long += [one for one in special if one.data == SLOPES]
     special = [one for one in special if one.data != SLOPES]
-    return [*around[:2], *others, *long, *around[2:], *boundaries, *special]
+    return [*around[:2], *others, *long, *around[2:], *boundaries, *ends, *special]
 
 
 def for_gradients(

@@ -19,7 +19,7 @@ from kernelwright.values import FailureKind
 
 _WORKLOAD = FailureKind.WORKLOAD_FAILED
 _PROBABILITIES = re.compile(r"\b(multinomial|bernoulli|poisson|BCELoss|binary_cross_entropy(?!_with_logits))\b")
-_INDICES = re.compile(r"\.(long|int)\(|\b(to|type)\([^)]*torch\.(long|int)")
+_INDICES = re.compile(r"\.(long|int)\(|\b(to|type)\([^)]*torch\.(long|int|int32|int64)\b")  # int8 is no index
 _ILL_CONDITIONED = 0.004  # relative error of the baseline itself; TF32 has half of it
 
 

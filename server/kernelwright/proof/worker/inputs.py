@@ -23,12 +23,15 @@ class Inputs:
         return list(tensors_in((self.args, self.kwargs)))
 
 
-def from_call(call: Call, *, device: str, seed: int, scale: float = 1.0) -> Inputs:
-    """The arguments of an evaluated workload line. Floating inputs are multiplied by `scale`; outputs are poisoned."""
+def from_call(call: Call, *, device: str, seed: int, scale: float = 1.0, ends: bool = False) -> Inputs:
+    """The arguments of an evaluated workload line. Floating inputs are multiplied by `scale`; outputs are poisoned.
+
+    `ends`: about half of the numbers that a randint draws are replaced, by the first or the last one of its range.
+    """
     generator = torch.Generator(device=device).manual_seed(seed)
 
     def leaf(value: Any) -> Any:
-        return _tensor(value, device, generator, scale) if isinstance(value, TensorSpec) else value
+        return _tensor(value, device, generator, scale, ends) if isinstance(value, TensorSpec) else value
 
     return Inputs(map_leaves(leaf, call.args), map_leaves(leaf, dict(call.kwargs)))
 
@@ -144,10 +147,10 @@ def workload_failed(message: str, detail: str = "", line: int | None = None) -> 
     return JobFailed(Failure(FailureKind.WORKLOAD_FAILED, message, detail, line))
 
 
-def _tensor(spec: TensorSpec, device: str, generator: torch.Generator, scale: float) -> torch.Tensor:
+def _tensor(spec: TensorSpec, device: str, generator: torch.Generator, scale: float, ends: bool) -> torch.Tensor:
     dtype = dtype_named(spec.dtype)
     shape, finish = _memory_shape(spec)
-    tensor = finish(_generated(spec, shape, dtype, device, generator))
+    tensor = finish(_generated(spec, shape, dtype, device, generator, ends))
     if spec.role == "out":
         return poison_(tensor)
     if scale != 1.0 and tensor.is_floating_point():
@@ -175,7 +178,7 @@ def _memory_shape(spec: TensorSpec) -> tuple[tuple[int, ...], Callable[[torch.Te
 
 
 def _generated(
-    spec: TensorSpec, shape: tuple[int, ...], dtype: torch.dtype, device: str, generator: torch.Generator
+    spec: TensorSpec, shape: tuple[int, ...], dtype: torch.dtype, device: str, generator: torch.Generator, ends: bool
 ) -> torch.Tensor:
     made_as = dtype if dtype.itemsize > 1 or not dtype.is_floating_point else torch.float32  # float8 has no generators
     match spec.generator, spec.parameters:
@@ -185,6 +188,9 @@ def _generated(
             made = torch.rand(shape, dtype=made_as, device=device, generator=generator)
         case "randint", (low, high):
             made = torch.randint(int(low), int(high), shape, device=device, generator=generator)
+            if ends:
+                way = torch.rand(shape, device=device, generator=generator)
+                made = made.masked_fill_(way < 0.25, int(low)).masked_fill_(way > 0.75, int(high) - 1)
             if made.numel() > 1:  # a branch for one number of many would be taken in few calls, or in none
                 made.view(-1)[0].fill_(int(low))
                 made.view(-1)[-1].fill_(int(high) - 1)

@@ -13,7 +13,7 @@ from kernelwright.values import Call, TensorSpec
 _INTEGER = re.compile(r"(?<![\w.])\d+(?![\w.])")
 SHIFT = re.compile(r"(?<![\w.])(\d+)\s*<<\s*(\d{1,2})(?![\w.])")
 _SMALLEST_SIZE = 16  # smaller literals are dims, kernel sizes and flags rather than sizes
-MOST_DERIVED = 7
+MOST_DERIVED = 8
 _OFFSETS_OF_32_BITS = 1 << 31
 
 
@@ -95,13 +95,16 @@ def stretched(texts: Sequence[str], most_elements: int) -> str | None:
 def at_boundaries(
     text: str, most_elements: int | None, most_derived: int | None = MOST_DERIVED
 ) -> Iterator[tuple[str, Call]]:
-    """The line with one of its sizes at a boundary: 1, a small odd number, one less, one more."""
+    """The line with one of its sizes at a boundary: a small odd number, 1, one more, one less.
+
+    A size that occurs several times is changed everywhere; where it is changed in one place only, most originals refuse it.
+    """
     sizes = list(dict.fromkeys(int(m.group()) for m in _INTEGER.finditer(text)))
     sizes = [size for size in sizes if size >= _SMALLEST_SIZE]
     wanted = [_with_size(text, size, 7) for size in sizes]
     wanted += [_with_size(text, sizes[0], 1)] if sizes else []
-    wanted += [_with_first(text, size, 7) for size in sizes if len(re.findall(rf"(?<![\w.]){size}(?![\w.])", text)) > 1]
     wanted += [_with_size(text, size, size + 1) for size in reversed(sizes)]
+    wanted += [_with_first(text, size, 7) for size in sizes if len(re.findall(rf"(?<![\w.]){size}(?![\w.])", text)) > 1]
     wanted += [_with_size(text, size, size - 1) for size in reversed(sizes)]
     most = elements(case_call(text)) * 2 if most_elements is None else most_elements * 2
     found = 0
@@ -132,6 +135,11 @@ def beyond_32_bits(text: str) -> tuple[str, Call, int] | None:
                 sizes = [math.prod(spec.shape) * _itemsize(spec.dtype) for spec in _specs((call.args, call.kwargs))]
                 return made, call, sum(sizes) + max(sizes)
     return None
+
+
+def draws_integers(text: str) -> bool:
+    """Whether the numbers of a tensor in the line are those of a randint."""
+    return bool(_ranges(text))
 
 
 def _with_rows(text: str, rows: int) -> str | None:
