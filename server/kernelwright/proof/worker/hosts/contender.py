@@ -11,9 +11,10 @@ import torch
 
 from kernelwright.proof.worker import outside
 from kernelwright.proof.worker.backward import Flow
-from kernelwright.proof.worker.bench import Bench, Rejected, Targets
+from kernelwright.proof.worker.bench import Bench, Rejected, Targets, uses_triton
 from kernelwright.proof.worker.compare import same_bits
 from kernelwright.proof.worker.failed import JobFailed
+from kernelwright.proof.worker.grounds import compiles
 from kernelwright.proof.worker.hosts.messages import (
     Arm,
     CallInOrder,
@@ -81,7 +82,8 @@ class Contender:
         self._constructed: dict[int, str] = {}
         self._most_armed = 0  # bytes for which memory was left free
         self._scratch = tempfile.mkdtemp(prefix="kernelwright-host-")
-        self._host = Host(bench.trial.path, bench.device)
+        triton = bench.device == "cuda" and (uses_triton(text) or compiles(text))
+        self._host = Host(bench.trial.path, bench.device, triton=triton)
         request = Load(
             bench.trial.path,
             text,

@@ -32,12 +32,15 @@ _LOG = 64 << 10  # bytes of what a host printed that are kept
 
 
 class Host:
-    """One process for one text. `close` it, whatever happens; one request at a time."""
+    """One process for one text. `close` it, whatever happens; one request at a time.
 
-    def __init__(self, path: str, device: str) -> None:
+    `triton`: the text launches Triton's kernels on a GPU, perhaps by way of torch.compile.
+    """
+
+    def __init__(self, path: str, device: str, *, triton: bool = False) -> None:
         self.path = path
         self.device = device
-        self._birth = zygote().spawn()
+        self._birth = zygote().spawn(triton=triton)
         self._arena: Arena | None = None
         self._log = bytearray()
         self._killed = False

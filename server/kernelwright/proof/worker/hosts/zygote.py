@@ -21,8 +21,10 @@ from kernelwright.proof.worker import lifetime, processes, triton_ahead
 from kernelwright.proof.worker.ended import OWN_FAULT
 
 _ASK = struct.Struct(">c")
-_PING, _PONG = b"p", -2
+_FORK, _FORK_FOR_TRITON, _AHEAD, _PING = b"f", b"t", b"a", b"p"
+_PONG = -2
 _FORK_LIMIT = 20.0  # seconds
+_PONG_LIMIT = 1.8  # seconds: of what it does ahead the longest part takes 0.3, and a judge has two to answer itself
 _STATUS = struct.Struct(">ii")  # pid, wait status
 
 
@@ -47,12 +49,18 @@ class Zygote:
     def pid(self) -> int:
         return self._pid
 
-    def spawn(self) -> Birth:
-        """A fresh host. Raises OSError when the zygote is gone, or does not answer."""
+    def spawn(self, *, triton: bool = False) -> Birth:
+        """A fresh host; with `triton` one that knows what Triton finds out, as this process does then as well.
+
+        Raises OSError when the zygote is gone, or does not answer.
+        """
         ours, theirs = socket.socketpair()
         prints, printing = os.pipe()
         try:
-            socket.send_fds(self._control, [_ASK.pack(b"f")], [theirs.fileno(), printing])
+            ask = _FORK_FOR_TRITON if triton else _FORK
+            socket.send_fds(self._control, [_ASK.pack(ask)], [theirs.fileno(), printing])
+            if triton:
+                triton_ahead.get_ready()  # while the zygote does: what is launched here will ask for it
             while True:
                 if not select.select([self._control], [], [], _FORK_LIMIT)[0]:
                     raise OSError("the process that hosts are forked from does not answer")
@@ -68,6 +76,11 @@ class Zygote:
             theirs.close()
             os.close(printing)
 
+    def think_ahead(self) -> None:
+        """Have it find out for Triton what it can while nobody asks for a host."""
+        with contextlib.suppress(OSError):
+            self._control.sendall(_ASK.pack(_AHEAD))
+
     def exit_code(self, pid: int, seconds: float = 2.0) -> int | None:
         """How a host ended: its exit code, negative for a signal; None when it still lives after `seconds`."""
         while pid not in self._ended:
@@ -81,12 +94,12 @@ class Zygote:
             self._ended[number] = status
         return os.waitstatus_to_exitcode(self._ended.pop(pid))
 
-    def answers(self, seconds: float = 1.0) -> bool:
+    def answers(self, seconds: float = _PONG_LIMIT) -> bool:
         """Whether it lives and listens: one that was just killed looks alive for a moment."""
         if processes.state(self._pid) in processes.OVER_OR_STOPPED:
             return False
         try:
-            self._control.sendall(_PING)
+            self._control.sendall(_ASK.pack(_PING))
             while select.select([self._control], [], [], seconds)[0]:
                 number, status = self._next()
                 if status == _PONG:
@@ -153,6 +166,8 @@ def is_there() -> bool:
 
 def serve(control: socket.socket, parent: int) -> None:
     """Fork a host for every request until the judge closes; tell how each ended."""
+    ahead = list(triton_ahead.STEPS)
+    thinking = False
     lifetime.die_with(parent)
     _import_for_hosts()
     gc.freeze()  # what torch and triton have made is not looked through again in every host
@@ -162,7 +177,7 @@ def serve(control: socket.socket, parent: int) -> None:
     signal.set_wakeup_fd(waking, warn_on_full_buffer=False)
     signal.signal(signal.SIGCHLD, lambda number, frame: None)
     while True:
-        ready, _, _ = select.select([control, reading], [], [])
+        ready, _, _ = select.select([control, reading], [], [], 0.0 if thinking and ahead else None)
         if reading in ready:
             os.read(reading, 4096)
             _tell_the_ended(control)
@@ -176,18 +191,24 @@ def serve(control: socket.socket, parent: int) -> None:
             if asked == _PING:
                 control.sendall(_STATUS.pack(0, _PONG))
                 continue
+            if asked == _AHEAD:
+                thinking = True
+                continue
+            while asked == _FORK_FOR_TRITON and ahead:
+                ahead.pop(0)()
             _fork_host(control, descriptors[0], descriptors[1], (reading, waking))
+        elif not ready:
+            ahead.pop(0)()
 
 
 def _import_for_hosts() -> None:
     """What every host runs, which takes each of them 0.1 s to import for itself. Makes no CUDA context.
 
-    What is missing, torch itself perhaps, is the job's to tell.
+    What is missing, torch itself perhaps, is the job's to tell. What Triton finds out once in a process is left for later:
+    it takes half a second, for which the first job of a new judge would wait.
     """
     with contextlib.suppress(ImportError, OSError):
         from kernelwright.proof.worker.hosts import host  # noqa: F401
-    if os.environ.get("TRITON_INTERPRET") != "1":
-        triton_ahead.get_ready()
 
 
 def _fork_host(control: socket.socket, channel: int, printing: int, ours: tuple[int, int]) -> None:
