@@ -82,6 +82,17 @@ RULES: tuple[Rule, ...] = (
         _dropout,
     ),
     Rule(
+        (*_SAME, Kind.OUTSIDE),
+        "Another block size; in float32, for which no line asks, a GPU multiplies rounded numbers (TF32) in another order.",
+        lambda s: s.kernel == "triton_attention" and _block_size(s),
+        _in_float32,
+    ),
+    Rule(
+        (Kind.MISSED,),
+        "Reads one element behind the last row, where no call of the gate has an end at a multiple of 16 bytes.",
+        _in_kernel("triton_matmul", ("wrong-comparison",), "(offs_n[None, :] <= N), other"),
+    ),
+    Rule(
         _SAME,
         "Another block size, and what depends on it follows: the same elements, at most summed in another order.",
         _block_size,

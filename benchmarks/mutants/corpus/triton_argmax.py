@@ -12,7 +12,8 @@ def argmax_kernel(x_ptr, place_ptr, stride, n, BLOCK: tl.constexpr):
     place = 0
     for start in range(0, n, BLOCK):
         cols = start + tl.arange(0, BLOCK)
-        x = tl.load(x_ptr + row * stride + cols, mask=cols < n, other=-float("inf")).to(tl.float32)
+        x = tl.load(x_ptr + row * stride + cols, mask=cols < n, other=0).to(tl.float32)
+        x = tl.where(cols < n, x, -float("inf"))
         largest = tl.max(x, axis=0)
         first = tl.min(tl.where(x == largest, cols, n), axis=0)
         place = tl.where(largest > best, first, place)
