@@ -3,7 +3,7 @@
 import pytest
 
 from kernelwright.proof.worker.cases import INTERPRETER_ELEMENTS, plan
-from kernelwright.proof.worker.line_sizes import elements, one_row, shrunk, stretched
+from kernelwright.proof.worker.line_sizes import elements, one_row, shrunk, stretched, with_aligned_ends
 from kernelwright.proof.worker.properties import SLOPES
 from kernelwright.proof.worker.subject import case_call
 from kernelwright.values import Case, Workload, WorkloadSource
@@ -104,6 +104,36 @@ def test_an_index_stays_within_what_it_points_into(line: str, kept: list[str], l
     found = texts(line, most_elements=None)
     assert set(kept) <= set(found)
     assert not set(left_out) & set(found)
+
+
+@pytest.mark.parametrize(
+    ("line", "longest", "expected"),
+    [
+        ("f(randn(512, 1000))", False, "f(randn(528, 1008))"),
+        ("f(randn(512, 1000))", True, "f(randn(512, 1008))"),
+        ("f(randn(2, 8192), randn(8192), 3)", False, "f(randn(2, 8208), randn(8208), 3)"),
+        ("Norm(64)(randn(128, 64))", False, "Norm(80)(randn(144, 80))"),
+        ("f(randn(512, 64), n=300)", False, "f(randn(528, 80), n=300)"),  # no size of a tensor
+        ("f(randint(0, 128, 64, dtype=int8))", False, "f(randint(0, 128, 80, dtype=int8))"),
+        ("f(randn(60, 64), randint(0, 60, 64))", False, "f(randn(48, 80), randint(0, 48, 80))"),
+        ("f(randn(60, 64), randint(0, 59, 64))", False, None),  # would point behind the end
+        ("f(randn(16, 48))", False, None),
+        ("f(randn(7, 3))", True, None),
+    ],
+)
+def test_tensors_end_within_a_block_where_an_address_is_aligned(line: str, longest: bool, expected: str | None) -> None:
+    assert with_aligned_ends(line, longest=longest) == expected
+
+
+def test_aligned_ends_are_for_machines_that_align() -> None:
+    line = "f(randn(4096, 8192))"
+    assert {"f(randn(48, 8208))", "f(randn(2, 8208))"} <= set(texts(line, most_elements=None))
+    assert not any("8208" in text for text in texts(line))
+
+
+def test_a_range_beyond_32_bits_is_no_size() -> None:
+    line = "f(randint(0, 2147483648, 64, 48, dtype=int32))"
+    assert all("2147483648" in text for text in texts(line, most_elements=None) if "randint(0, 3" not in text)
 
 
 def test_every_size_is_tried_one_more() -> None:

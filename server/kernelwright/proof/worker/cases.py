@@ -1,5 +1,6 @@
 """Which calls the gate makes: the workload's own cases, other seeds and scales, and sizes at the boundaries."""
 
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 
 from kernelwright.proof.worker.line_sizes import (
@@ -11,6 +12,7 @@ from kernelwright.proof.worker.line_sizes import (
     one_row,
     shrunk,
     stretched,
+    with_aligned_ends,
     with_long_rows,
 )
 from kernelwright.proof.worker.properties import NON_FINITE, PROPERTIES, SLOPES
@@ -80,28 +82,24 @@ def plan(
         return few + batches + _properties(small)
     texts[0] = SHIFT.sub(lambda m: str(int(m.group(1)) << int(m.group(2))), texts[0])  # so that it has boundaries, too
     most_special = min(_PROPERTY_ELEMENTS, most_elements or _PROPERTY_ELEMENTS)
-    single, long_rows = one_row(texts), with_long_rows(texts[0], most_special)
+    small, single, long_rows = shrunk(texts[0], most_special), one_row(texts), with_long_rows(texts[0], most_special)
+    ending = [with_aligned_ends(small), *(with_aligned_ends(text, longest=True) for text in long_rows)]
     slopes = stretched([*long_rows, *(shrunk(text, most_special) for text in texts)], 2 * most_special)
     if most_elements is None:
         long_rows = ()
     else:
+        ending = []  # the interpreter sees accesses as they are
         single = single and shrunk(single, most_elements)
         texts = list(dict.fromkeys(shrunk(text, most_elements) for text in texts))
     first = Variation(texts[0], case_call(texts[0]), first_seed)
     others = [Variation(text, case_call(text), first_seed + 1, poisoned=True) for text in texts[1:]]
-    boundaries = [
-        Variation(text, call, first_seed + 2, derived=True, poisoned=True)
-        for text, call in at_boundaries(texts[0], most_elements, most_derived)
-        if text not in (*texts, *long_rows)
-    ]
-    long = [
-        Variation(text, case_call(text), first_seed + 2, derived=True, poisoned=True)
-        for text in long_rows
-        if text not in texts
-    ]  # and what else is cheap and shows what nothing else does, before time may run out
+    sizes = [text for text, _ in at_boundaries(texts[0], most_elements, most_derived)]
+    boundaries = _of_sizes([*sizes, *ending], first_seed + 2, (*texts, *long_rows))
+    # And what else is cheap and shows what nothing else does, before time may run out.
+    long = _of_sizes(long_rows, first_seed + 2, texts)
     if single is not None and not any(has_one_row(v.label) for v in others):
         given = next((v for v in boundaries if has_one_row(v.label)), None)
-        long.append(given or Variation(single, case_call(single), first_seed + 2, derived=True, poisoned=True))
+        long += [given] if given else _of_sizes([single], first_seed + 2, ())
         boundaries = [v for v in boundaries if v is not given]
     # Roundings that differ from element to element cancel in sums and means: with few terms they show.
     few = shrunk(single or texts[0], _FEW_ELEMENTS)
@@ -111,7 +109,6 @@ def plan(
     asking = dict.fromkeys(shrunk(text, most_special) for text in texts if draws_integers(text))
     ends = [Variation(text, case_call(text), first_seed + 3, derived=True, ends=True) for text in asking]
     around = _around(first, seeds)
-    small = shrunk(texts[0], most_special)
     special = _properties(Variation(small, case_call(small), first_seed + 3, derived=True), slopes)
     long += [one for one in special if one.data == SLOPES]
     special = [one for one in special if one.data != SLOPES]
@@ -132,6 +129,12 @@ def for_gradients(
     boundaries = [text for text, _ in at_boundaries(small, most) if text != small]
     texts = [small, *(boundaries if every else boundaries[:1])]
     return [Variation(text, case_call(text), first_seed + 4, derived=text != small) for text in texts]
+
+
+def _of_sizes(texts: Iterable[str | None], seed: int, known: Collection[str]) -> list[Variation]:
+    """Lines of sizes that nobody asked for, but for those that are `known`."""
+    new = [text for text in dict.fromkeys(texts) if text is not None and text not in known]
+    return [Variation(text, case_call(text), seed, derived=True, poisoned=True) for text in new]
 
 
 def _around(first: Variation, seeds: int) -> list[Variation]:

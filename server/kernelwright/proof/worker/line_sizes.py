@@ -19,7 +19,7 @@ _OFFSETS_OF_32_BITS = 1 << 31
 
 def elements(call: Call) -> int:
     """How many elements all tensors of the call have."""
-    return sum(math.prod(spec.shape) for spec in _specs((call.args, call.kwargs, call.init_args, call.init_kwargs)))
+    return sum(math.prod(spec.shape) for spec in _specs(_trees(call)))
 
 
 def shrunk(text: str, most_elements: int) -> str:
@@ -100,7 +100,7 @@ def at_boundaries(
     A size that occurs several times is changed everywhere; where it is changed in one place only, most originals refuse it.
     """
     sizes = list(dict.fromkeys(int(m.group()) for m in _INTEGER.finditer(text)))
-    sizes = [size for size in sizes if size >= _SMALLEST_SIZE]
+    sizes = [size for size in sizes if _SMALLEST_SIZE <= size < _OFFSETS_OF_32_BITS]  # beyond it is a range of integers
     wanted = [_with_size(text, size, 7) for size in sizes]
     wanted += [_with_size(text, sizes[0], 1)] if sizes else []
     wanted += [_with_size(text, size, size + 1) for size in reversed(sizes)]
@@ -116,6 +116,19 @@ def at_boundaries(
         found += 1
         if found == most_derived:
             return
+
+
+def with_aligned_ends(text: str, *, longest: bool = False) -> str | None:
+    """The line with the sizes of its tensors, or the `longest` one alone, multiples of 16 and of no larger power of two.
+
+    So tensors end at multiples of 16 bytes, where one element beyond is seen on a GPU, and within a block. None where no
+    size changes.
+    """
+    written = {int(m.group()) for m in _INTEGER.finditer(text) if int(m.group()) >= _SMALLEST_SIZE}
+    sizes = {size for spec in _specs(_trees(case_call(text))) for size in spec.shape} & written
+    chosen = {max(sizes)} if sizes and longest else sizes
+    made = _INTEGER.sub(lambda m: str(_aligned(int(m.group()))) if int(m.group()) in chosen else m.group(), text)
+    return made if made != text and _evaluated(made) is not None and _indices_fit(text, made) else None
 
 
 def beyond_32_bits(text: str) -> tuple[str, Call, int] | None:
@@ -172,7 +185,7 @@ def _indices_fit(text: str, changed: str) -> bool:
 def _ranges(text: str) -> list[int]:
     """The upper bounds of all randint in the line."""
     call = _evaluated(text)
-    specs = _specs((call.args, call.kwargs, call.init_args, call.init_kwargs)) if call is not None else ()
+    specs = _specs(_trees(call)) if call is not None else ()
     return [int(spec.parameters[1]) for spec in specs if spec.generator == "randint"]
 
 
@@ -215,6 +228,10 @@ def _itemsize(dtype: str) -> int:
     return max(int(digits.group()) // 8, 1) if digits else 1
 
 
+def _aligned(size: int) -> int:
+    return size // 32 * 32 + 16
+
+
 def _with_size(text: str, old: int, new: int) -> str:
     return _INTEGER.sub(lambda m: str(new) if int(m.group()) == old else m.group(), text)
 
@@ -228,6 +245,10 @@ def _evaluated(text: str) -> Call | None:
         return case_call(text)
     except JobFailed:
         return None
+
+
+def _trees(call: Call) -> tuple[object, ...]:
+    return call.args, call.kwargs, call.init_args, call.init_kwargs
 
 
 def _specs(tree: object) -> Iterator[TensorSpec]:
