@@ -119,6 +119,11 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         (Kind.EQUIVALENT,),
+        "What is loaded beyond the end is replaced by -inf.",
+        _in_kernel("triton_argmax", _FILLING, "x = tl.load("),
+    ),
+    Rule(
+        (Kind.EQUIVALENT,),
         "Keys beyond the end have the weight exp(-inf) = 0, and queries beyond it are not stored.",
         lambda s: (
             s.kernel == "triton_attention" and s.operator in _FILLING and bool(re.match(r"[qkv] = tl\.load\(", s.came))
@@ -226,14 +231,6 @@ RULES: tuple[Rule, ...] = (
         (Kind.MISSED,),
         "Positions up to 256 are numbers that bfloat16 holds exactly, and no line of the workload has more.",
         _in_kernel("torch_rotary", ("lower-precision",), "torch.arange(length, device=x.device, dtype=torch.bfloat16)"),
-    ),
-    Rule(
-        (Kind.MISSED,),
-        "Shows in rows of more than one block of 256, which lines that are reduced for the interpreter do not have.",
-        lambda s: (
-            s.kernel == "triton_embedding"
-            and s.description in ("dropped: tl.program_id(1) * BLOCK", "dropped: * BLOCK")
-        ),
     ),
     Rule(
         (Kind.MISSED,),

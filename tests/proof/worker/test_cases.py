@@ -3,7 +3,14 @@
 import pytest
 
 from kernelwright.proof.worker.cases import INTERPRETER_ELEMENTS, plan
-from kernelwright.proof.worker.line_sizes import elements, one_row, shrunk, stretched, with_aligned_ends
+from kernelwright.proof.worker.line_sizes import (
+    elements,
+    one_row,
+    shrunk,
+    stretched,
+    with_aligned_ends,
+    with_long_rows,
+)
 from kernelwright.proof.worker.properties import SLOPES
 from kernelwright.proof.worker.subject import case_call
 from kernelwright.values import Case, Workload, WorkloadSource
@@ -32,6 +39,19 @@ def test_in_the_interpreter(line: str, first: str, long: str | None) -> None:
     assert (long is None) or (long in found)
     assert all(elements(case_call(text)) <= 2 * INTERPRETER_ELEMENTS for text in found)
     assert len([text for text in found if text.startswith("f(randn(2, ")]) == (long is not None)
+
+
+@pytest.mark.parametrize(
+    ("line", "long"),
+    [
+        ("f(randint(0, 500, 8, 256), randn(500, 512))", "f(randint(0, 4, 8, 4), randn(4, 512))"),
+        ("f(randn(2, 2, 512, 64), randn(2, 2, 512, 64))", "f(randn(2, 2, 512, 4), randn(2, 2, 512, 4))"),
+        ("f(randn(8, 64, 64, 64))", None),  # there is nothing but the longest
+        ("f(randint(0, 31, 8, 256), randn(32, 512))", None),  # would point behind the end
+    ],
+)
+def test_the_longest_rows_of_what_begins_otherwise(line: str, long: str | None) -> None:
+    assert with_long_rows(line, INTERPRETER_ELEMENTS) == ((long,) if long else ())
 
 
 def test_every_line_is_made_small_and_none_is_left_out() -> None:

@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 
 from kernelwright.proof.worker.failed import JobFailed
@@ -13,6 +13,7 @@ from kernelwright.values import Call, TensorSpec
 _INTEGER = re.compile(r"(?<![\w.])\d+(?![\w.])")
 SHIFT = re.compile(r"(?<![\w.])(\d+)\s*<<\s*(\d{1,2})(?![\w.])")
 _SMALLEST_SIZE = 16  # smaller literals are dims, kernel sizes and flags rather than sizes
+_FEW = 4  # rows, where their number is not what is looked at
 MOST_DERIVED = 8
 _OFFSETS_OF_32_BITS = 1 << 31
 
@@ -41,13 +42,16 @@ def shrunk(text: str, most_elements: int) -> str:
 
 
 def with_long_rows(text: str, most_elements: int) -> tuple[str, ...]:
-    """The line with two rows, which leaves their length as it is where that fits; () when it does not begin with a matrix.
+    """The line with two rows, which leaves their length as it is where that fits.
 
-    A size that is shrunk everywhere may end below a kernel's block size, and then nothing runs the block loop twice.
+    Where it does not begin with a matrix of many rows, the longest rows of any tensor are left as they are, and there are
+    few of all else; () where that does not fit. A size that is shrunk everywhere may end below a kernel's block size, and
+    then nothing runs the block loop twice.
     """
     first = next(_specs(case_call(text).args), None)
     if first is None or len(first.shape) < 2 or first.shape[0] < _SMALLEST_SIZE:
-        return ()
+        few = _with_few_but_the_longest(text)
+        return (few,) if few is not None and elements(case_call(few)) <= 2 * most_elements else ()
     long = _with_rows(text, 2)
     return () if long is None else (shrunk(long, 2 * most_elements),)
 
@@ -124,11 +128,8 @@ def with_aligned_ends(text: str, *, longest: bool = False) -> str | None:
     So tensors end at multiples of 16 bytes, where one element beyond is seen on a GPU, and within a block. None where no
     size changes.
     """
-    written = {int(m.group()) for m in _INTEGER.finditer(text) if int(m.group()) >= _SMALLEST_SIZE}
-    sizes = {size for spec in _specs(_trees(case_call(text))) for size in spec.shape} & written
-    chosen = {max(sizes)} if sizes and longest else sizes
-    made = _INTEGER.sub(lambda m: str(_aligned(int(m.group()))) if int(m.group()) in chosen else m.group(), text)
-    return made if made != text and _evaluated(made) is not None and _indices_fit(text, made) else None
+    sizes = _sizes(text)
+    return _changed(text, {max(sizes)} if sizes and longest else sizes, lambda size: size // 32 * 32 + 16)
 
 
 def beyond_32_bits(text: str) -> tuple[str, Call, int] | None:
@@ -153,6 +154,24 @@ def beyond_32_bits(text: str) -> tuple[str, Call, int] | None:
 def draws_integers(text: str) -> bool:
     """Whether the numbers of a tensor in the line are those of a randint."""
     return bool(_ranges(text))
+
+
+def _with_few_but_the_longest(text: str) -> str | None:
+    longest = _longest(text)
+    return _changed(text, _sizes(text) - {longest}, lambda size: _FEW) if longest else None
+
+
+def _sizes(text: str) -> set[int]:
+    """The sizes of tensors that are written in the line and not small."""
+    written = {int(match.group()) for match in _INTEGER.finditer(text)}
+    sizes = {size for spec in _specs(_trees(case_call(text))) for size in spec.shape}
+    return {size for size in sizes & written if size >= _SMALLEST_SIZE}
+
+
+def _changed(text: str, sizes: Collection[int], change: Callable[[int], int]) -> str | None:
+    """The line with each of these sizes changed everywhere; None where nothing changes, or it no longer fits together."""
+    made = _INTEGER.sub(lambda m: str(change(int(m.group()))) if int(m.group()) in sizes else m.group(), text)
+    return made if made != text and _evaluated(made) is not None and _indices_fit(text, made) else None
 
 
 def _with_rows(text: str, rows: int) -> str | None:
@@ -226,10 +245,6 @@ def _largest(call: Call | None) -> int:
 def _itemsize(dtype: str) -> int:
     digits = re.search(r"\d+", dtype)
     return max(int(digits.group()) // 8, 1) if digits else 1
-
-
-def _aligned(size: int) -> int:
-    return size // 32 * 32 + 16
 
 
 def _with_size(text: str, old: int, new: int) -> str:
