@@ -22,6 +22,7 @@ from benchmarks.versions import versions
 
 from kernelwright import wire
 from kernelwright.proof.jobs import Limits
+from kernelwright.proof.worker.cases import INTERPRETER_ELEMENTS
 from kernelwright.proof.worker.effort import variations
 from kernelwright.values import Device
 
@@ -44,7 +45,7 @@ def main() -> int:
     trial = f"{json.dumps(wire.encode(limits))} {options.elements}"
     known = store.Store(options.store, f"{store.gate_digest()} {trial}")
     before = store.Store(options.store, f"{options.earlier} {trial}").read(Outcome)
-    earlier = _still_ended(planted, before, limits, options.elements or None)
+    earlier = _still_ended(planted, before, limits) if before else []
     try:
         device = asyncio.run(_grade(planted, known, earlier, limits, options))
     except trials.NoDevice as none:
@@ -72,9 +73,13 @@ def main() -> int:
     return 1 if refused or left else 0
 
 
-def _still_ended(planted: list[Pair], before: list[Outcome], limits: Limits, most: int | None) -> list[Outcome]:
-    """What an earlier gate ended by a call that the gate makes now as well."""
-    calls = {o.name: {v.described for v in variations(o.workload, limits, most)} for o, _ in planted}
+def _still_ended(planted: list[Pair], before: list[Outcome], limits: Limits) -> list[Outcome]:
+    """What an earlier gate ended by a call that the gate makes now as well, on the device at hand."""
+    import torch
+
+    interpreted = None if torch.cuda.is_available() else INTERPRETER_ELEMENTS
+    most = {o.name: interpreted if o.language == "Triton" else None for o, _ in planted}
+    calls = {o.name: {v.described for v in variations(o.workload, limits, most[o.name])} for o, _ in planted}
     return [o for o in before if o.ending is Ending.KILLED and o.case in calls.get(o.kernel, ())]
 
 
