@@ -21,6 +21,7 @@ from benchmarks.rewrites import Family, Run
 from kernelwright import __version__
 from kernelwright.proof.worker.compare import values
 from kernelwright.proof.worker.deviation import Deviation, deviation, typical_size
+from kernelwright.proof.worker.expected import Expected
 from kernelwright.proof.worker.form import Finding
 from kernelwright.proof.worker.tolerance import RMS_SHARE, allowed, rounding_floor
 from kernelwright.values import Accuracy
@@ -102,7 +103,7 @@ def samples(family: Family, dtype: torch.dtype, device: str, seeds: int) -> Iter
             own = deviation(reference, baseline, baseline, size)
             for name, kind, run in rewrites(family, dtype):
                 got = run(*given)
-                found = values(reference, baseline, got, family.terms(shapes))
+                found = values(Expected(reference, baseline), got, family.terms(shapes))
                 error = deviation(reference, got, baseline, size)
                 yield Sample(
                     SHORT[dtype],

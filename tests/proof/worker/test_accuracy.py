@@ -8,6 +8,7 @@ import torch
 
 from kernelwright.proof.jobs import Trial
 from kernelwright.proof.worker.compare import Errors, values
+from kernelwright.proof.worker.expected import Expected
 from kernelwright.proof.worker.fan_in import fan_in
 from kernelwright.proof.worker.form import Finding
 from kernelwright.proof.worker.inputs import Inputs
@@ -39,7 +40,7 @@ def error_corrected(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
 def of_product(product: Product, depth: int = 256) -> str:
     generator = torch.Generator().manual_seed(1)
     a, b = torch.randn(64, depth, generator=generator), torch.randn(depth, 48, generator=generator)
-    return named(values(a.double() @ b.double(), a @ b, product(a, b), depth))
+    return named(values(Expected(a.double() @ b.double(), a @ b), product(a, b), depth))
 
 
 def named(found: Errors | Finding) -> str:
@@ -78,14 +79,14 @@ def test_a_matrix_product(product: Product, expected: str) -> None:
 )
 def test_an_elementwise_function(exponential: Callable[[torch.Tensor], torch.Tensor], expected: str) -> None:
     x = torch.rand(4096, generator=torch.Generator().manual_seed(0)) * 0.69 - 0.345
-    assert named(values(torch.exp(x.double()), torch.exp(x), exponential(x), 1)) == expected
+    assert named(values(Expected(torch.exp(x.double()), torch.exp(x)), exponential(x), 1)) == expected
 
 
 def test_signs_of_zero_are_bits() -> None:
     zeros = torch.zeros(8)
-    assert named(values(zeros.double(), zeros, -zeros, 1)) == "as accurate as the baseline"
+    assert named(values(Expected(zeros.double(), zeros), -zeros, 1)) == "as accurate as the baseline"
     holes = torch.full((8,), float("nan"))
-    assert named(values(holes.double(), holes, holes.clone(), 1)) == "bit-exact"
+    assert named(values(Expected(holes.double(), holes), holes.clone(), 1)) == "bit-exact"
 
 
 def test_accurate_by_length_only() -> None:
@@ -93,7 +94,7 @@ def test_accurate_by_length_only() -> None:
     once = torch.zeros(1024)
     for row in x:
         once += row
-    found = values(x.double().sum(0), x.double().sum(0).float(), once, 4096)
+    found = values(Expected(x.double().sum(0), x.double().sum(0).float()), once, 4096)
     assert isinstance(found, Errors)
     assert found.accuracy is Accuracy.AS_BASELINE
     assert found.by_length

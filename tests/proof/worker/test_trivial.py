@@ -3,6 +3,7 @@
 import pytest
 import torch
 
+from kernelwright.proof.worker.expected import Expected
 from kernelwright.proof.worker.trivial import Trivial, told, trivial_numbers, trivial_values
 from kernelwright.values import Verdict
 from proof.worker.trials import trial
@@ -79,7 +80,7 @@ def test_nothing_is_said_of_a_verdict_that_failed() -> None:
     ],
 )
 def test_numbers(output: torch.Tensor, given: list[torch.Tensor], expected: set[Trivial]) -> None:
-    assert trivial_numbers(output, output, 1.0, 1e-5, given) == expected
+    assert trivial_numbers(Expected(None, output), 1e-5, given) == expected
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from kernelwright.proof.worker.hosts.messages import Sampled
 from kernelwright.proof.worker.inputs import Inputs
 from kernelwright.proof.worker.judge import Judged, judge
 from kernelwright.proof.worker.observe import Observation, named_state, observe
+from kernelwright.proof.worker.oracle import Oracle
 from kernelwright.proof.worker.reference import in_fp64
 from kernelwright.proof.worker.tolerance import reduction_length
 from kernelwright.values import Check
@@ -68,7 +69,7 @@ class Auditor:
         expected = observe(self._targets.baseline, self.inputs, seed=self.seed, calls=batch)
         outputs = Observation(expected.output, expected.changed_inputs)
         reference = self._reference(expected) if fp64 or not self._known else None
-        judged = judge(reference, outputs, observed, self._length, known=self._known)
+        judged = judge(Oracle(reference, outputs), observed, self._length, known=self._known)
         if judged.finding is not None and not (judged.reduced and self._bench.trial.limits.accept_reduced):
             raise Rejected(Check("recheck-after-timing", case, False, f"a timed call: {judged.finding.detail}"))
         self._judged.append(judged)

@@ -5,7 +5,8 @@ from dataclasses import dataclass, replace
 
 import torch
 
-from kernelwright.proof.worker.deviation import Deviation, chunks, deviation, systematic, typical_size
+from kernelwright.proof.worker.deviation import Deviation, all_finite, chunks, deviation, systematic
+from kernelwright.proof.worker.expected import Expected, real
 from kernelwright.proof.worker.form import Finding
 from kernelwright.proof.worker.tolerance import (
     ENOUGH,
@@ -16,7 +17,6 @@ from kernelwright.proof.worker.tolerance import (
     USUAL,
     allowed,
     rounding_floor,
-    untrusted,
 )
 from kernelwright.proof.worker.trivial import Trivial, trivial_numbers, trivial_values
 from kernelwright.values import Accuracy
@@ -55,8 +55,7 @@ class _Limits:
 
 
 def values(
-    reference: torch.Tensor | None,
-    baseline: torch.Tensor,
+    expected: Expected,
     candidate: torch.Tensor,
     length: int,
     known: float = 0.0,
@@ -64,29 +63,19 @@ def values(
     special: bool = False,
     given: Sequence[torch.Tensor] = (),
 ) -> Errors | Finding:
-    """Compare one output tensor of equal form. `reference` is the fp64 run's tensor, None when there is none.
+    """Compare one output tensor of equal form.
 
     `length`: terms summed per element. Floating values within kernelwright.proof.worker.tolerance, all others exactly;
     NaN and infinities where the baseline has them and nowhere else. `known`: the baseline's largest relative error on
     other data of this size, which counts where there is no reference. `slack` multiplies what is allowed. On `special` data
     an error that is alike in all elements says nothing. `given`: the inputs, a copy of which might pass as well.
     """
+    baseline, candidate = expected.baseline, real(candidate)
     if baseline.numel() == 0:
         return Errors(0.0, None, "empty", own=0.0, accuracy=Accuracy.BIT_EXACT)
-    if baseline.is_complex():
-        baseline, candidate = torch.view_as_real(baseline), torch.view_as_real(candidate)
-        reference = torch.view_as_real(reference) if reference is not None and reference.is_complex() else None
     if not baseline.is_floating_point():
         return _exact(baseline, candidate, given)
-    if reference is not None and (reference.dtype != torch.float64 or baseline.dtype == torch.float64):
-        reference = None
-    scale = typical_size(baseline if reference is None else reference, baseline.dtype)
-    own = None if reference is None else deviation(reference, baseline, baseline, scale)
-    if (
-        reference is None or own is None or own.worst > untrusted(baseline.dtype)
-    ):  # random numbers or a cast inside the fp64 run
-        return _judged(baseline, baseline, candidate, scale, length, None, known, slack, special, given)
-    return _judged(reference, baseline, candidate, scale, length, own, 0.0, slack, special, given)
+    return _judged(expected, candidate, length, known if expected.own is None else 0.0, slack, special, given)
 
 
 def same_bits(a: torch.Tensor, b: torch.Tensor) -> bool:
@@ -103,28 +92,26 @@ def same_bits(a: torch.Tensor, b: torch.Tensor) -> bool:
 
 
 def _judged(
-    reference: torch.Tensor,
-    baseline: torch.Tensor,
+    expected: Expected,
     candidate: torch.Tensor,
-    scale: float,
     length: int,
-    own: Deviation | None,
     known: float,
     slack: float,
     special: bool,
     given: Sequence[torch.Tensor],
 ) -> Errors | Finding:
-    parity = _parity(reference, baseline, candidate)
+    parity = None if expected.finite and all_finite(candidate) else _parity(expected, candidate)
     if parity is not None:
         return parity
-    found = deviation(reference, candidate, baseline, scale)
+    reference, baseline, own = expected.reference, expected.baseline, expected.own
+    found = deviation(reference, candidate, baseline, expected.scale)
     limits = _limits(baseline, length, own, known, slack)
     summary = f"{_against(found, own)}, {limits.worst:.2g} allowed"
     errors = Errors(
         found.absolute,
         None if own is None else own.absolute,
         summary,
-        trivial_numbers(reference, baseline, scale, limits.worst, given),
+        trivial_numbers(expected, limits.worst, given),
         None if own is None else own.worst,
         None if own is None or not own.rms or special or baseline.numel() < ENOUGH else found.rms / own.rms,
     )
@@ -176,10 +163,10 @@ def _identical(baseline: torch.Tensor, candidate: torch.Tensor) -> bool:
     )
 
 
-def _parity(reference: torch.Tensor, baseline: torch.Tensor, candidate: torch.Tensor) -> Finding | None:
+def _parity(expected: Expected, candidate: torch.Tensor) -> Finding | None:
     """Non-finite values must stand where the baseline's do; a candidate may be finite where the fp64 run is, too."""
-    start = 0
-    for ref, base, cand in zip(chunks(reference), chunks(baseline), chunks(candidate), strict=True):
+    baseline, start = expected.baseline, 0
+    for ref, base, cand in zip(chunks(expected.reference), chunks(baseline), chunks(candidate), strict=True):
         same = (base == cand) | ((base != base) & (cand != cand))
         both_finite = torch.isfinite(base) & torch.isfinite(cand)
         # The baseline overflowed or divided zero by zero; the candidate did not, and the fp64 run agrees with it.

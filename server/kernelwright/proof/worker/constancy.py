@@ -13,6 +13,7 @@ from kernelwright.proof.worker.hosts.contender import Contender
 from kernelwright.proof.worker.inputs import Inputs
 from kernelwright.proof.worker.judge import judge
 from kernelwright.proof.worker.observe import Observation, named_state, observe
+from kernelwright.proof.worker.oracle import Oracle
 from kernelwright.proof.worker.tolerance import reduction_length
 from kernelwright.values import Check
 
@@ -72,7 +73,7 @@ def _of_its_data(
     """Raises Rejected where an answer is not that of the data which were put into an earlier call's memory."""
     length = reduction_length(inputs.tensors(), named_state(targets.baseline).values(), expected.tensors())
     known = max((j.own for j in bench.judged if j.own is not None), default=0.0)
-    judged = judge(None, Observation(expected.tensors()), Observation(moved), length, known=known)
+    judged = judge(Oracle(None, Observation(expected.tensors())), Observation(moved), length, known=known)
     if judged.finding is not None and not judged.reduced:
         detail = f"on other data in the memory of an earlier call's: {judged.finding.detail}"
         raise Rejected(Check("values", first.described, False, detail))
@@ -95,7 +96,7 @@ def _not_repeated(
     """
     itself = observe(targets.baseline, inputs, seed=first.seed)
     length = reduction_length(inputs.tensors(), named_state(targets.baseline).values(), like.tensors())
-    judged = judge(None, Observation(before), Observation(again), length)
+    judged = judge(Oracle(None, Observation(before)), Observation(again), length)
     if judged.finding is not None and _same(like.tensors(), itself.tensors()):
         raise Rejected(Check(name, first.described, False, f"{what}: {judged.finding.detail}"))
     return f"two calls on the same data and seed differ: {judged.detail if judged.errors else 'like the baseline'}"

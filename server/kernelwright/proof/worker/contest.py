@@ -25,6 +25,7 @@ from kernelwright.proof.worker.failed import failure_of
 from kernelwright.proof.worker.inputs import Inputs
 from kernelwright.proof.worker.judge import judge
 from kernelwright.proof.worker.observe import Observation, named_state, observe
+from kernelwright.proof.worker.oracle import Oracle
 from kernelwright.proof.worker.performance import performance
 from kernelwright.proof.worker.reference import in_fp64
 from kernelwright.proof.worker.statistics import timing_of
@@ -62,7 +63,7 @@ def _contest(job: Contest, bench: Bench, report: Callable[[str], None]) -> Conte
     flags.write(bench.settings)
     candidate = candidate_here(bench, module, targets)
     seen = observe(targets.baseline, inputs, seed=variation.seed)
-    weak = told(judge(None, seen, seen, 1, given=inputs.tensors()).trivial)
+    weak = told(judge(Oracle(None, seen), seen, 1, given=inputs.tensors()).trivial)
     named: dict[str, Any] = {"eager": targets.baseline, "eager-tf32": targets.baseline, "candidate": candidate}
     if job.compile:
         named["torch.compile"] = torch.compile(targets.baseline)
@@ -102,7 +103,7 @@ def _inaccurate(
             continue
         flags.write(_tf32(bench.settings) if name == "eager-tf32" else bench.settings)
         output = Observation(observe(target, inputs, seed=seed).output)  # a compiled module names its buffers otherwise
-        finding = judge(reference, Observation(seen.output), output, length).finding
+        finding = judge(Oracle(reference, Observation(seen.output)), output, length).finding
         if finding is not None:
             found[name] = f"{finding.name}: {finding.detail}"
     flags.write(bench.settings)

@@ -42,6 +42,17 @@ def all_finite(tensor: torch.Tensor) -> bool:
     return all(bool(torch.isfinite(part).all()) for part in chunks(tensor))
 
 
+def extent(tensor: torch.Tensor) -> tuple[float, float]:
+    """The least and the largest finite value; the least is the larger one where there is none."""
+    low, high = torch.inf, -torch.inf
+    for chunk in chunks(tensor):
+        finite = torch.isfinite(chunk)
+        least, most = torch.where(finite, chunk, torch.inf).min(), torch.where(finite, chunk, -torch.inf).max()
+        here = torch.stack([least, most]).tolist()  # one answer of the device for both
+        low, high = min(low, here[0]), max(high, here[1])
+    return low, high
+
+
 def typical_size(tensor: torch.Tensor, dtype: torch.dtype) -> float:
     """Root mean square of the finite values, those beyond 10 times the 99.9 % quantile counted as that much.
 

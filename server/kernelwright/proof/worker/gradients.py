@@ -16,6 +16,7 @@ from kernelwright.proof.worker.inputs import Inputs, map_leaves
 from kernelwright.proof.worker.judge import ACCURACY, Judged, judge
 from kernelwright.proof.worker.nonfinite import agree
 from kernelwright.proof.worker.observe import Observation
+from kernelwright.proof.worker.oracle import Oracle
 from kernelwright.proof.worker.reference import free_bytes
 from kernelwright.proof.worker.tolerance import reduction_length
 from kernelwright.values import Check
@@ -113,7 +114,7 @@ def _judged(
         reduction_length(inputs.tensors(), [], expected.tensors),
         max(c.numel() for c in cotangents.values()) // max(min(g.numel() for g in expected.tensors), 1),
     )
-    judged = judge(reference, baseline, candidate, length, any_layout=True, slack=_SLACK)
+    judged = judge(Oracle(reference, baseline), candidate, length, any_layout=True, slack=_SLACK)
     wrong = judged.finding is not None and judged.finding.name in ("values", ACCURACY)
     if wrong and _as_close(reference, baseline, candidate):
         return Judged(None, judged.errors)

@@ -10,9 +10,10 @@ from kernelwright.proof.worker.cases import Variation
 from kernelwright.proof.worker.deviation import all_finite
 from kernelwright.proof.worker.failed import JobFailed
 from kernelwright.proof.worker.inputs import Inputs, map_leaves
-from kernelwright.proof.worker.judge import judge
+from kernelwright.proof.worker.judge import judge, repeated
 from kernelwright.proof.worker.nonfinite import agree
 from kernelwright.proof.worker.observe import Observation, observe
+from kernelwright.proof.worker.oracle import Oracle
 from kernelwright.proof.worker.properties import LARGE, NON_FINITE, SLOPES, VIEWS
 from kernelwright.proof.worker.subject import failure_of
 from kernelwright.values import FailureKind
@@ -64,12 +65,13 @@ def _comparable(tensor: torch.Tensor) -> None:
         )
 
 
-def tells_nothing(variation: Variation, reference: Observation | None, baseline: Observation, length: int) -> bool:
+def tells_nothing(variation: Variation, oracle: Oracle) -> bool:
     """Whether derived data make the baseline return little more than rounding errors, as a norm of equal values does.
 
     Without an fp64 run nobody knows, apart from slopes, which do not cancel, and views of random numbers. Where NaN or
     infinities were planted, the fp64 run must have those of the output at the same places.
     """
+    reference, baseline = oracle.reference, oracle.baseline
     if variation.data in NON_FINITE and (reference is None or not agree(reference, baseline)):
         return True
     floats = [t for t in baseline.tensors() if t.is_floating_point()]
@@ -77,8 +79,8 @@ def tells_nothing(variation: Variation, reference: Observation | None, baseline:
         return False
     if reference is None:
         return variation.data not in ("", SLOPES, *VIEWS)
-    owns = [errors.own for errors in judge(reference, baseline, baseline, length).errors]
-    if None in owns or all(not bool(t.any()) for t in reference.tensors()):
+    owns = [own for own in oracle.own_errors if own is not None]
+    if len(owns) < len(oracle.own_errors) or all(not bool(t.any()) for t in reference.tensors()):
         return True
     return bool(variation.data) and max(owns, default=0.0) > _ILL_CONDITIONED
 
@@ -94,19 +96,11 @@ def takes_views(variation: Variation, target: Any, views: Inputs, seen: Observat
         expected = observe(target, Inputs(*plain), seed=variation.seed)
     except Exception as error:
         raise NotAccepted from error
-    if judge(None, expected, seen, length, any_layout=True).finding is not None:
+    if judge(Oracle(None, expected), seen, length, any_layout=True).finding is not None:
         raise NotAccepted
 
 
-def repeats(
-    bench: Bench,
-    variation: Variation,
-    target: Any,
-    inputs: Inputs,
-    baseline: Observation,
-    reference: Observation | None,
-    length: int,
-) -> None:
+def repeats(bench: Bench, variation: Variation, target: Any, inputs: Inputs, oracle: Oracle, length: int) -> None:
     """The baseline must agree with itself, on poisoned allocations too; else there is nothing to compare with."""
     try:
         again = observe(target, inputs, seed=variation.seed, poisoned=not compiles(bench.trial.baseline))
@@ -114,7 +108,9 @@ def repeats(
         if variation.derived:
             raise NotAccepted from error
         raise JobFailed(failure_of(error, "The baseline fails when it is called again:", _WORKLOAD)) from error
-    judged = judge(reference, baseline, again, length)
+    if repeated(oracle, again):
+        return
+    judged = judge(oracle, again, length)
     if judged.finding is None:
         return
     if variation.derived:

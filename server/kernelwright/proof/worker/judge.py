@@ -4,15 +4,17 @@ Works on Observations alone, so that the judge may live in a process where the c
 """
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 
-from kernelwright.proof.worker.compare import Errors, values
+from kernelwright.proof.worker.compare import Errors, same_bits, values
+from kernelwright.proof.worker.expected import Expected
 from kernelwright.proof.worker.form import Finding, same_form, structure
 from kernelwright.proof.worker.observe import Observation
+from kernelwright.proof.worker.oracle import Oracle
 from kernelwright.proof.worker.trivial import Trivial, told
 from kernelwright.values import Accuracy
 
@@ -84,8 +86,7 @@ def worst_of(accuracies: Iterable[Accuracy]) -> Accuracy:
 
 
 def judge(
-    reference: Observation | None,
-    baseline: Observation,
+    oracle: Oracle,
     candidate: Observation,
     length: int,
     *,
@@ -100,26 +101,23 @@ def judge(
     `any_layout`: on inputs that are views nothing is asked of the strides of the outputs. `known`, `slack`, `special`,
     `given`: see compare.values.
     """
-    found = structure(baseline.output, candidate.output)
-    if found is not None:
-        return Judged(found)
-    found = _changes(baseline, candidate) or _sharing(baseline, candidate)
+    found = _otherwise_made(oracle.baseline, candidate)
     if found is not None:
         return Judged(found)
     errors: list[Errors] = []
     lost: Finding | None = None
-    for where, ref, base, cand in _compared(reference, baseline, candidate):
-        if not isinstance(base, torch.Tensor):
-            found = _scalars(where, base, cand, length)
+    for (where, part), got in zip(oracle.parts, oracle.answers(candidate), strict=True):
+        if not isinstance(part, Expected):
+            found = _scalars(where, part, got)
             if found is not None:
                 return Judged(found)
-            if base != cand and isinstance(base, float) and not math.isnan(base):
-                errors.append(Errors(abs(base - cand), None, "a number"))
+            if part != got and isinstance(part, float) and not math.isnan(part):
+                errors.append(Errors(abs(part - got), None, "a number"))
             continue
-        found = same_form(base, cand, where)
+        found = same_form(part.given, got, where)
         if found is not None and not (any_layout and found.name == "layout"):
             return Judged(found)
-        outcome = values(ref, base, cand, length, known, slack, special, given)
+        outcome = values(part, got, length, known, slack, special, given)
         if isinstance(outcome, Finding):
             return Judged(Finding(outcome.name, f"{where}: {outcome.detail}"))
         errors.append(outcome)
@@ -128,23 +126,22 @@ def judge(
     return Judged(lost, tuple(errors))
 
 
-def _compared(
-    reference: Observation | None, baseline: Observation, candidate: Observation
-) -> Iterator[tuple[str, torch.Tensor | None, Any, Any]]:
-    """(name, fp64 tensor or None, baseline's, candidate's) for every output, changed input and changed buffer."""
-    bases, candidates = list(_leaves(baseline.output, "the output")), list(_leaves(candidate.output, "the output"))
-    references = [leaf for _, leaf in _leaves(reference.output, "")] if reference is not None else []
-    if len(references) != len(bases):
-        references = [None] * len(bases)
-    for (where, base), (_, cand), ref in zip(bases, candidates, references, strict=True):
-        fits = isinstance(ref, torch.Tensor) and isinstance(base, torch.Tensor) and ref.shape == base.shape
-        yield where, ref if fits else None, base, cand
-    for index, base in baseline.changed_inputs.items():
-        ref = reference.changed_inputs.get(index) if reference is not None else None
-        yield f"input {index} after the call", ref, base, candidate.changed_inputs[index]
-    for name, base in baseline.changed_state.items():
-        ref = reference.changed_state.get(name) if reference is not None else None
-        yield f"self.{name} after the call", ref, base, candidate.changed_state[name]
+def repeated(oracle: Oracle, again: Observation) -> bool:
+    """Whether another call of the baseline's answered bit for bit as the first: then nothing is to be judged."""
+    if _otherwise_made(oracle.baseline, again) is not None:
+        return False
+    for (where, part), got in zip(oracle.parts, oracle.answers(again), strict=True):
+        if not isinstance(part, Expected):
+            if _scalars(where, part, got) is not None:
+                return False
+        elif same_form(part.given, got, where) is not None or not same_bits(part.given, got):
+            return False
+    return True
+
+
+def _otherwise_made(baseline: Observation, candidate: Observation) -> Finding | None:
+    found = structure(baseline.output, candidate.output)
+    return found or _changes(baseline, candidate) or _sharing(baseline, candidate)
 
 
 def _changes(baseline: Observation, candidate: Observation) -> Finding | None:
@@ -168,7 +165,7 @@ def _sharing(baseline: Observation, candidate: Observation) -> Finding | None:
     return Finding("alias", f"output {index} shares its memory with {owner}, the baseline's does not")
 
 
-def _scalars(where: str, base: Any, cand: Any, length: int) -> Finding | None:
+def _scalars(where: str, base: Any, cand: Any) -> Finding | None:
     """Numbers: floats within 1e-6 relative, everything else equal. None and strings are compared as they are."""
     if isinstance(base, float) and isinstance(cand, float):
         same = (math.isnan(base) and math.isnan(cand)) or math.isclose(base, cand, rel_tol=1e-6, abs_tol=1e-12)
@@ -177,14 +174,3 @@ def _scalars(where: str, base: Any, cand: Any, length: int) -> Finding | None:
     if same or not isinstance(base, bool | int | float | str | bytes | complex | None):
         return None
     return Finding("values", f"{where} is {cand!r} instead of {base!r}")
-
-
-def _leaves(tree: Any, where: str) -> Iterator[tuple[str, Any]]:
-    if isinstance(tree, dict):
-        for key, value in tree.items():
-            yield from _leaves(value, f"{where}[{key!r}]")
-    elif isinstance(tree, list | tuple):
-        for index, value in enumerate(tree):
-            yield from _leaves(value, f"{where}[{index}]")
-    else:
-        yield where, tree

@@ -10,6 +10,7 @@ from kernelwright.proof.worker.grounds import baseline_run
 from kernelwright.proof.worker.hosts.contender import Contender
 from kernelwright.proof.worker.judge import judge
 from kernelwright.proof.worker.line_sizes import beyond_32_bits
+from kernelwright.proof.worker.oracle import Oracle
 from kernelwright.proof.worker.tolerance import reduction_length
 from kernelwright.values import Check, FailureKind
 
@@ -69,7 +70,7 @@ def _compare(bench: Bench, variation: Variation) -> None:
         baseline = baseline_run(bench, variation, targets.baseline, inputs)
         length = reduction_length(inputs.tensors(), [], baseline.tensors())
         observed = contender.observe(targets, inputs, baseline, case=variation.described, seed=variation.seed)
-        judged = judge(None, baseline, observed, length)
+        judged = judge(Oracle(None, baseline), observed, length)
         if judged.finding is not None and judged.finding.name != "accuracy":
             raise Rejected(Check(judged.finding.name, variation.described, False, judged.finding.detail))
         bench.checks.append(Check("values", variation.described, True, judged.detail))

@@ -16,6 +16,7 @@ from kernelwright.proof.worker.cases import Variation
 from kernelwright.proof.worker.inputs import map_leaves
 from kernelwright.proof.worker.judge import judge
 from kernelwright.proof.worker.observe import Observation, observe
+from kernelwright.proof.worker.oracle import Oracle
 from kernelwright.proof.worker.properties import INFINITE, NON_FINITE, probes
 
 _CLOSE = 1e-3  # relative: of a number where the original has NaN, beside what it has without the NaN
@@ -71,7 +72,7 @@ def products_with_zero_apart(
     with them does not depend on the elements. Where not even `plain` tells one output from another (a constant), the NaN
     is all the evidence there is, and nothing is excused.
     """
-    if judge(None, plain, plain, 1).trivial:
+    if judge(Oracle(None, plain), plain, 1).trivial:
         return candidate, ""
     numbers = [list(_tensors(one, baseline)) for one in (plain, *probed)]
 

@@ -24,6 +24,7 @@ from kernelwright.proof.worker.form import Finding
 from kernelwright.proof.worker.inputs import Inputs
 from kernelwright.proof.worker.judge import judge
 from kernelwright.proof.worker.observe import Observation, named_state, observe
+from kernelwright.proof.worker.oracle import Oracle
 from kernelwright.proof.worker.performance import performance
 from kernelwright.proof.worker.reference import in_fp64
 from kernelwright.proof.worker.statistics import timing_of
@@ -100,7 +101,7 @@ def _first_round(
     try:
         observed = observe(target, inputs, seed=bench.trial.limits.first_seed)
         # Without an fp64 reference: loose by the baseline's unknown error, yet far below any real mistake.
-        judged = judge(reference, expected, observed, length if reference else 64 * length)
+        judged = judge(Oracle(reference, expected), observed, length if reference else 64 * length)
         if judged.finding is not None and not (judged.reduced and bench.trial.limits.accept_reduced):
             raise Rejected(_check(judged.finding, case))
         del observed

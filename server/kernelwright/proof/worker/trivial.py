@@ -9,6 +9,7 @@ from enum import StrEnum
 import torch
 
 from kernelwright.proof.worker.deviation import chunks, deviation
+from kernelwright.proof.worker.expected import Expected
 
 _FIRST = 4096  # elements that are looked at before all are: nearly every output differs from the inputs there
 
@@ -27,16 +28,15 @@ def told(answers: Collection[Trivial]) -> str:
     return f"{' or '.join(named)} would pass" if named else ""
 
 
-def trivial_numbers(
-    reference: torch.Tensor, baseline: torch.Tensor, scale: float, limit: float, given: Sequence[torch.Tensor]
-) -> frozenset[Trivial]:
-    """For floating-point outputs: what is within `limit` of the `reference`. `given`: the inputs of the call.
+def trivial_numbers(expected: Expected, limit: float, given: Sequence[torch.Tensor]) -> frozenset[Trivial]:
+    """For floating-point outputs: what is within `limit` of the reference. `given`: the inputs of the call.
 
     Zeros and a constant may have NaN and infinities where the output has them.
     """
-    low, high = _range(reference)
+    reference, scale = expected.reference, expected.scale
+    low, high = expected.extent
     largest = max(abs(low), abs(high))
-    found = set(_copies(reference, baseline, scale, limit, given))
+    found = set(_copies(reference, expected.baseline, scale, limit, given))
     if low > high:
         found.add(Trivial.CONSTANT)
     elif largest <= limit * (largest + scale):
@@ -56,17 +56,6 @@ def trivial_values(baseline: torch.Tensor, given: Sequence[torch.Tensor]) -> fro
     if any(torch.equal(one, baseline) for one in _alike(baseline, given)):
         found.add(Trivial.COPY)
     return frozenset(found)
-
-
-def _range(tensor: torch.Tensor) -> tuple[float, float]:
-    """The least and the largest finite value; the least is the larger one where there is none."""
-    low, high = torch.inf, -torch.inf
-    for chunk in chunks(tensor):
-        finite = torch.isfinite(chunk)
-        least, most = torch.where(finite, chunk, torch.inf).min(), torch.where(finite, chunk, -torch.inf).max()
-        here = torch.stack([least, most]).tolist()  # one answer of the device for both
-        low, high = min(low, here[0]), max(high, here[1])
-    return low, high
 
 
 def _copies(
