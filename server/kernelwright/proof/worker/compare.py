@@ -104,7 +104,7 @@ def _judged(
     if parity is not None:
         return parity
     reference, baseline, own = expected.reference, expected.baseline, expected.own
-    found = deviation(reference, candidate, baseline, expected.scale)
+    found = deviation(reference, candidate, baseline, expected.scale, finite=expected.finite)
     limits = _limits(baseline, length, own, known, slack)
     summary = f"{_against(found, own)}, {limits.worst:.2g} allowed"
     errors = Errors(

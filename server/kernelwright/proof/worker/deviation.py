@@ -1,7 +1,7 @@
 """How far one tensor is from another, as a few numbers; computed in fp64 and in chunks, so that large tensors fit."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import torch
@@ -75,15 +75,28 @@ def _of_rank(flat: torch.Tensor, rank: int) -> float:
     return float(flat.sort().values[rank - 1] if flat.is_cuda else flat.kthvalue(rank).values)
 
 
-def deviation(reference: torch.Tensor, got: torch.Tensor, baseline: torch.Tensor, scale: float) -> Deviation:
-    """Of `got` from `reference`, where that and `baseline` are finite; all three of the same shape."""
+def deviation(
+    reference: torch.Tensor, got: torch.Tensor, baseline: torch.Tensor, scale: float, *, finite: bool = False
+) -> Deviation:
+    """Of `got` from `reference`, where that and `baseline` are finite; all three of the same shape, `scale` above 0.
+
+    `finite`: the baseline is known to be. Then nothing is looked for before the result tells of it, which is less work.
+    """
+    if finite:
+        found = _summed(_plain_differences(reference, got), scale)
+        if math.isfinite(found.rms):
+            return found
+    return _summed(_differences(reference, got, baseline), scale)
+
+
+def _summed(differences: Iterable[tuple[torch.Tensor, torch.Tensor]], scale: float) -> Deviation:
     worst, at, squares, absolute, start = 0.0, 0, 0.0, 0.0, 0
-    for r, difference in _differences(reference, got, baseline):
-        relative = difference.abs() / (r.abs() + scale).clamp(min=torch.finfo(torch.float64).tiny)
-        relative = torch.where(difference == 0, 0.0, relative)
+    for r, difference in differences:
+        size = difference.abs()
+        relative = size / (r.abs() + scale)
         peak, place = relative.max(dim=0)
         # One answer of the device, where each number asked for by itself would wait for it.
-        found = torch.stack([peak, place.to(torch.float64), relative.square().sum(), difference.abs().max()]).tolist()
+        found = torch.stack([peak, place.to(torch.float64), relative.square().sum(), size.max()]).tolist()
         if found[0] > worst or start == 0:
             worst, at = found[0], start + int(found[1])
         squares += found[2]
@@ -96,7 +109,6 @@ def systematic(reference: torch.Tensor, got: torch.Tensor, baseline: torch.Tenso
     """The least squares fit `got = factor * reference + offset`, over the elements that deviation() looks at."""
     n, sums = 0, torch.zeros(5, dtype=torch.float64)
     for r, d in _differences(reference, got, baseline):
-        r = torch.where(torch.isfinite(r), r, 0.0)
         sums += torch.stack([r.sum(), d.sum(), (r * r).sum(), (r * d).sum(), (d * d).sum()]).cpu()
         n += r.numel()
     sr, sd, srr, srd, sdd = (sums / max(n, 1)).tolist()
@@ -109,7 +121,13 @@ def systematic(reference: torch.Tensor, got: torch.Tensor, baseline: torch.Tenso
 def _differences(
     reference: torch.Tensor, got: torch.Tensor, baseline: torch.Tensor
 ) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
-    """(reference, got - reference) in fp64, chunk by chunk; the difference is 0 where reference or baseline is not finite."""
-    for ref, val, base in zip(chunks(reference), chunks(got), chunks(baseline), strict=True):
-        r, v, finite = ref.to(torch.float64), val.to(torch.float64), torch.isfinite(base)
-        yield r, torch.where(finite & torch.isfinite(r), v - r, 0.0)
+    """(reference, got - reference) in fp64, chunk by chunk; 0 and 0 where the reference, 0 where the baseline is not finite."""
+    for (r, difference), base in zip(_plain_differences(reference, got), chunks(baseline), strict=True):
+        finite = torch.isfinite(r)
+        yield torch.where(finite, r, 0.0), torch.where(finite & torch.isfinite(base), difference, 0.0)
+
+
+def _plain_differences(reference: torch.Tensor, got: torch.Tensor) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
+    for ref, val in zip(chunks(reference), chunks(got), strict=True):
+        r = ref.to(torch.float64)
+        yield r, val.to(torch.float64) - r

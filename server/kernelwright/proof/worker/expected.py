@@ -36,7 +36,7 @@ class Expected:
         """The baseline's errors; None where no fp64 run tells them: it draws other random numbers, or casts inside."""
         if self._double is None:
             return None
-        found = deviation(self._double, self.baseline, self.baseline, self.scale)
+        found = deviation(self._double, self.baseline, self.baseline, self.scale, finite=self.finite)
         return None if found.worst > untrusted(self.baseline.dtype) else found
 
     @property
