@@ -1,0 +1,77 @@
+"""What answers are held against: the same errors whether or not the original is known to be finite, each worked out once."""
+
+import math
+from unittest import mock
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kernelwright.proof.worker import deviation as module
+from kernelwright.proof.worker import expected as expected_module
+from kernelwright.proof.worker.compare import values
+from kernelwright.proof.worker.deviation import deviation
+from kernelwright.proof.worker.expected import Expected
+from kernelwright.proof.worker.judge import judge, repeated
+from kernelwright.proof.worker.observe import Observation
+from kernelwright.proof.worker.oracle import Oracle
+
+NUMBERS = st.floats(-1e30, 1e30, allow_subnormal=False)
+ANY = st.one_of(NUMBERS, st.sampled_from([math.inf, -math.inf, math.nan]))
+
+
+@given(rows=st.lists(st.tuples(ANY, ANY, NUMBERS), min_size=1, max_size=9), scale=st.floats(1e-30, 1e3))
+def test_a_finite_original_changes_no_error(rows: list[tuple[float, float, float]], scale: float) -> None:
+    reference, got, baseline = torch.tensor(rows, dtype=torch.float64).T
+    with mock.patch.object(module, "_CHUNK", 4):
+        plain = deviation(reference, got, baseline, scale)
+        known = deviation(reference, got, baseline, scale, finite=True)
+    assert repr(plain) == repr(known)  # NaN included
+
+
+def test_each_is_worked_out_once() -> None:
+    x = torch.randn(50, 60)
+    expected = Expected(x.double().exp(), x.exp())
+    with mock.patch.object(expected_module, "deviation", wraps=deviation) as worked:
+        found = [values(expected, x.exp() * factor, 1) for factor in (1.0, 1 + 1e-6, 1.5)]
+    assert worked.call_count == 1
+    assert found == [
+        values(Expected(x.double().exp(), x.exp()), x.exp() * factor, 1) for factor in (1.0, 1 + 1e-6, 1.5)
+    ]
+
+
+def test_an_fp64_run_that_is_far_off_is_not_trusted() -> None:
+    x = torch.randn(50, 60)
+    far = Expected(x.double() + 1, x)
+    assert far.own is None
+    assert far.reference is x
+    assert Oracle(Observation(x.double() + 1), Observation(x)).own_errors == [None]
+
+
+def test_the_originals_errors_by_part() -> None:
+    x = torch.randn(9)
+    baseline = Observation((x.exp(), torch.arange(3), torch.empty(0), 2.0), {1: x.sin()}, {"mean": x.cos()})
+    wide = x.double()
+    reference = Observation((wide.exp(), torch.arange(3), torch.empty(0), 2.0), {1: wide.sin()}, {})
+    errors = Oracle(reference, baseline).own_errors
+    assert errors[1:3] == [0.0, 0.0]  # whole numbers, and none
+    assert errors[4] is None  # no fp64 run of the buffer
+    assert all(error is not None and 0 < error < 1e-6 for error in (errors[0], errors[3]))
+
+
+@pytest.mark.parametrize(
+    ("again", "expected"),
+    [
+        (Observation([torch.tensor([1.0, math.nan]), 3]), True),
+        (Observation([torch.tensor([1.0, 2.0]), 3]), False),
+        (Observation([torch.tensor([1.0, math.nan]), 4]), False),
+        (Observation([torch.tensor([1.0, math.nan])]), False),
+        (Observation([torch.tensor([1.0, math.nan], dtype=torch.float64), 3]), False),
+        (Observation([torch.tensor([1.0, math.nan]), 3], {0: torch.zeros(2)}), False),
+    ],
+)
+def test_what_repeats_itself_need_not_be_judged(again: Observation, expected: bool) -> None:
+    oracle = Oracle(None, Observation([torch.tensor([1.0, math.nan]), 3]))
+    assert repeated(oracle, again) is expected
+    assert (judge(oracle, again, 1).finding is None) is expected
