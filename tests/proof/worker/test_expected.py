@@ -11,11 +11,12 @@ from hypothesis import strategies as st
 from kernelwright.proof.worker import deviation as module
 from kernelwright.proof.worker import expected as expected_module
 from kernelwright.proof.worker.compare import values
-from kernelwright.proof.worker.deviation import deviation
+from kernelwright.proof.worker.deviation import all_finite, deviation, extent
 from kernelwright.proof.worker.expected import Expected
 from kernelwright.proof.worker.judge import judge, repeated
 from kernelwright.proof.worker.observe import Observation
 from kernelwright.proof.worker.oracle import Oracle
+from kernelwright.values import Accuracy
 
 NUMBERS = st.floats(-1e30, 1e30, allow_subnormal=False)
 ANY = st.one_of(NUMBERS, st.sampled_from([math.inf, -math.inf, math.nan]))
@@ -75,3 +76,26 @@ def test_what_repeats_itself_need_not_be_judged(again: Observation, expected: bo
     oracle = Oracle(None, Observation([torch.tensor([1.0, math.nan]), 3]))
     assert repeated(oracle, again) is expected
     assert (judge(oracle, again, 1).finding is None) is expected
+
+
+@given(
+    numbers=st.lists(ANY, max_size=9),
+    dtype=st.sampled_from([torch.float16, torch.bfloat16, torch.float32, torch.float64]),
+)
+def test_the_finite_values_of_a_tensor(numbers: list[float], dtype: torch.dtype) -> None:
+    made = torch.tensor(numbers, dtype=dtype)
+    kept = [number for number in made.tolist() if math.isfinite(number)]
+    with mock.patch.object(module, "_CHUNK", 4):
+        assert all_finite(made) is (len(kept) == len(numbers))
+        assert extent(made) == (min(kept, default=math.inf), max(kept, default=-math.inf))
+        assert all_finite(torch.complex(made.double(), torch.zeros(len(numbers)).double())) is all_finite(made)
+    assert all_finite(torch.tensor([1, 2]))
+
+
+@given(pairs=st.lists(st.tuples(ANY, ANY), min_size=1, max_size=4), same=st.booleans())
+def test_bits_are_told_apart_but_for_those_of_nan(pairs: list[tuple[float, float]], same: bool) -> None:
+    one, other = torch.tensor(pairs, dtype=torch.float32).T.contiguous()
+    other = one.clone() if same else other
+    found = values(Expected(None, one), other, 1)
+    equal = all(repr(a) == repr(b) for a, b in zip(one.tolist(), other.tolist(), strict=True))
+    assert (getattr(found, "accuracy", None) is Accuracy.BIT_EXACT) is equal

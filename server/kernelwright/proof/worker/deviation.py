@@ -39,18 +39,32 @@ def chunks(tensor: torch.Tensor) -> list[torch.Tensor]:
 
 
 def all_finite(tensor: torch.Tensor) -> bool:
-    return all(bool(torch.isfinite(part).all()) for part in chunks(tensor))
+    """Whether there is neither NaN nor an infinity; a complex number has them where one of its parts does."""
+    if tensor.is_complex():
+        tensor = torch.view_as_real(tensor)
+    return not tensor.is_floating_point() or all(_finite(_ends(part)) for part in chunks(tensor) if part.numel())
 
 
 def extent(tensor: torch.Tensor) -> tuple[float, float]:
-    """The least and the largest finite value; the least is the larger one where there is none."""
+    """The least and the largest finite value of floating ones; the least is the larger one where there is none."""
     low, high = torch.inf, -torch.inf
-    for chunk in chunks(tensor):
-        finite = torch.isfinite(chunk)
-        least, most = torch.where(finite, chunk, torch.inf).min(), torch.where(finite, chunk, -torch.inf).max()
-        here = torch.stack([least, most]).tolist()  # one answer of the device for both
+    for chunk in chunks(tensor) if tensor.numel() else ():
+        here = _ends(chunk)
+        if not _finite(here):
+            finite = torch.isfinite(chunk)
+            least, most = torch.where(finite, chunk, torch.inf).min(), torch.where(finite, chunk, -torch.inf).max()
+            here = torch.stack([least, most]).tolist()
         low, high = min(low, here[0]), max(high, here[1])
     return low, high
+
+
+def _ends(chunk: torch.Tensor) -> list[float]:
+    """The least and the largest value, NaN where there is one: one answer of the device for both."""
+    return torch.stack(torch.aminmax(chunk)).tolist()
+
+
+def _finite(numbers: list[float]) -> bool:
+    return all(map(math.isfinite, numbers))
 
 
 def typical_size(tensor: torch.Tensor, dtype: torch.dtype) -> float:
