@@ -3,8 +3,7 @@
 import os
 import signal
 import socket
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,38 +13,30 @@ from kernelwright.proof.worker.hosts import zygote as module
 from kernelwright.proof.worker.hosts.zygote import Birth, Zygote
 
 
-class Steps:
-    """Three steps in the place of Triton's, each of which waits until it is allowed."""
+class Deeds:
+    """What is found out for Triton here: a file is made in the folder, each time."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._waiting, self._allowing = os.pipe()
 
-    def make(self, number: int) -> Callable[[], None]:
-        def done() -> None:
-            os.read(self._waiting, 1)
-            (self._folder / str(number)).touch()
-
-        return done
-
-    def allow(self, count: int) -> None:
-        os.write(self._allowing, b"." * count)
+    def do(self) -> None:
+        (self._folder / str(os.getpid())).touch()
 
     @property
-    def done(self) -> int:
-        return len(list(self._folder.iterdir()))
+    def of(self) -> set[int]:
+        """The processes that did it."""
+        return {int(file.name) for file in self._folder.iterdir()}
 
 
 @pytest.fixture
-def steps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Steps:
-    made = Steps(tmp_path)
-    monkeypatch.setattr(triton_ahead, "STEPS", tuple(made.make(number) for number in range(3)))
-    monkeypatch.setattr(triton_ahead, "get_ready", lambda: None)  # what this process would find out for itself
+def deeds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Deeds:
+    made = Deeds(tmp_path)
+    monkeypatch.setattr(triton_ahead, "get_ready", made.do)
     return made
 
 
 @pytest.fixture
-def zygote(steps: Steps) -> Iterator[Zygote]:
+def zygote(deeds: Deeds) -> Iterator[Zygote]:
     ours, theirs = socket.socketpair()
     parent = os.getpid()
     pid = os.fork()
@@ -65,30 +56,15 @@ def _end(birth: Birth) -> None:
     os.close(birth.prints)
 
 
-def test_a_host_that_needs_none_of_it_does_not_wait(zygote: Zygote, steps: Steps) -> None:
+def test_a_host_that_needs_none_of_it_does_not_wait(zygote: Zygote, deeds: Deeds) -> None:
     _end(zygote.spawn())
-    assert steps.done == 0
-
-
-def test_a_host_for_triton_comes_once_it_is_known(zygote: Zygote, steps: Steps) -> None:
-    steps.allow(3)
-    _end(zygote.spawn(triton=True))
-    assert steps.done == 3
-    _end(zygote.spawn(triton=True))  # would wait for ever if anything were done again
-
-
-def test_what_is_done_ahead_gives_way_to_requests(zygote: Zygote, steps: Steps) -> None:
-    zygote.think_ahead()
-    steps.allow(1)
-    _end(zygote.spawn())
-    assert steps.done <= 1
-    steps.allow(2)
-    until = time.monotonic() + 20
-    while steps.done < 3 and time.monotonic() < until:
-        time.sleep(0.01)
-    assert steps.done == 3
-    zygote.think_ahead()
     assert zygote.answers()
+    assert deeds.of == set()
+
+
+def test_before_a_host_for_triton_zygote_and_judge_find_it_out(zygote: Zygote, deeds: Deeds) -> None:
+    _end(zygote.spawn(triton=True))
+    assert deeds.of == {zygote.pid, os.getpid()}
 
 
 def test_one_that_is_stopped_does_not_answer(zygote: Zygote) -> None:

@@ -1,7 +1,6 @@
 """The worker's loop: take a job from the private pipe, let its handler answer, send the answer."""
 
 import contextlib
-import functools
 import gc
 import importlib
 import importlib.util
@@ -9,7 +8,7 @@ import os
 import select
 import socket
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 from kernelwright.proof.jobs import (
     Answer,
@@ -24,7 +23,7 @@ from kernelwright.proof.jobs import (
     Trial,
     TrialResult,
 )
-from kernelwright.proof.worker import aftermath, failed, lifetime, triton_ahead
+from kernelwright.proof.worker import aftermath, failed, lifetime
 from kernelwright.proof.worker.frames import (
     HEADER,
     Hello,
@@ -92,12 +91,8 @@ def main(descriptor: int, role: str, server: int) -> None:
         limits.keep_private()
     before = aftermath.note()
     _send(pipe, Ready(gpu))
-    quiet = _QUIET
-    for step in _ahead(role, gpu):
-        if select.select([pipe], [], [], quiet)[0]:
-            break  # the first job is there: it does what it needs itself
-        step()
-        quiet = 0.0
+    if not select.select([pipe], [], [], _QUIET)[0]:
+        _import_ahead(role)
     gc.freeze()  # else each collection before a timing looks through it, for 50 ms
     gc.enable()
     while (request := _receive(pipe)) is not None:
@@ -117,23 +112,11 @@ def main(descriptor: int, role: str, server: int) -> None:
         _send(pipe, Reply(request.id, answer, spent or bool(left)))
 
 
-def _ahead(role: str, gpu: bool) -> Iterator[Callable[[], None]]:
-    """What the first job would do, for which a spare has the time."""
-    judge_of_a_gpu = role == "judge" and gpu
-    if judge_of_a_gpu:
-        from kernelwright.proof.worker.hosts.zygote import zygote
-
-        yield zygote().think_ahead
+def _import_ahead(role: str) -> None:
+    """What the first job would import, for which a spare has the time. What is missing is the job's to tell."""
     for name in _AHEAD.get(role, ()):
-        yield functools.partial(_import, name)
-    if judge_of_a_gpu:
-        yield from triton_ahead.STEPS
-
-
-def _import(name: str) -> None:
-    """What is missing is the job's to tell."""
-    with contextlib.suppress(Exception):
-        importlib.import_module(name)
+        with contextlib.suppress(Exception):
+            importlib.import_module(name)
 
 
 def zygote_main(descriptor: int, parent: int) -> None:

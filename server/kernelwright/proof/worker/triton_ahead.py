@@ -7,7 +7,6 @@ is built with a C compiler where the folder for compiled kernels is new, as each
 import contextlib
 import functools
 import importlib
-from collections.abc import Callable
 
 
 @functools.cache
@@ -16,22 +15,22 @@ def get_ready() -> None:
 
     What is missing (Triton, a C compiler, a GPU) is the job's to tell; another version may keep things elsewhere.
     """
-    for step in STEPS:
-        step()
-
-
-def _step(deed: Callable[[], object]) -> Callable[[], None]:
-    def done() -> None:
+    for deed in (_hash, _load_driver, _find_assembler, _import_what_launches_ask_for):
         with contextlib.suppress(Exception):
             deed()
 
-    return done
+
+def _hash() -> None:
+    importlib.import_module("triton.runtime.cache").triton_key()
 
 
-# Each takes a few tenths of a second, between which a process that has the time can see whether it is wanted.
-STEPS: tuple[Callable[[], None], ...] = (
-    _step(lambda: importlib.import_module("triton.runtime.cache").triton_key()),
-    _step(lambda: importlib.import_module("triton.runtime.driver").driver.active),  # asking for it builds and loads it
-    _step(lambda: importlib.import_module("triton.knobs").nvidia.ptxas),  # asking for it runs it, for its version
-    _step(lambda: importlib.import_module("triton.experimental.gluon.nvidia.hopper")),  # which launches ask for
-)
+def _load_driver() -> None:
+    importlib.import_module("triton.runtime.driver").driver.active  # noqa: B018  (asking for it builds and loads it)
+
+
+def _find_assembler() -> None:
+    importlib.import_module("triton.knobs").nvidia.ptxas  # noqa: B018  (asking for it runs it, for its version)
+
+
+def _import_what_launches_ask_for() -> None:
+    importlib.import_module("triton.experimental.gluon.nvidia.hopper")

@@ -21,10 +21,9 @@ from kernelwright.proof.worker import lifetime, processes, triton_ahead
 from kernelwright.proof.worker.ended import OWN_FAULT
 
 _ASK = struct.Struct(">c")
-_FORK, _FORK_FOR_TRITON, _AHEAD, _PING = b"f", b"t", b"a", b"p"
+_FORK, _FORK_FOR_TRITON, _PING = b"f", b"t", b"p"
 _PONG = -2
 _FORK_LIMIT = 20.0  # seconds
-_PONG_LIMIT = 1.8  # seconds: of what it does ahead the longest part takes 0.3, and a judge has two to answer itself
 _STATUS = struct.Struct(">ii")  # pid, wait status
 
 
@@ -76,11 +75,6 @@ class Zygote:
             theirs.close()
             os.close(printing)
 
-    def think_ahead(self) -> None:
-        """Have it find out for Triton what it can while nobody asks for a host."""
-        with contextlib.suppress(OSError):
-            self._control.sendall(_ASK.pack(_AHEAD))
-
     def exit_code(self, pid: int, seconds: float = 2.0) -> int | None:
         """How a host ended: its exit code, negative for a signal; None when it still lives after `seconds`."""
         while pid not in self._ended:
@@ -94,7 +88,7 @@ class Zygote:
             self._ended[number] = status
         return os.waitstatus_to_exitcode(self._ended.pop(pid))
 
-    def answers(self, seconds: float = _PONG_LIMIT) -> bool:
+    def answers(self, seconds: float = 1.0) -> bool:
         """Whether it lives and listens: one that was just killed looks alive for a moment."""
         if processes.state(self._pid) in processes.OVER_OR_STOPPED:
             return False
@@ -166,8 +160,6 @@ def is_there() -> bool:
 
 def serve(control: socket.socket, parent: int) -> None:
     """Fork a host for every request until the judge closes; tell how each ended."""
-    ahead = list(triton_ahead.STEPS)
-    thinking = False
     lifetime.die_with(parent)
     _import_for_hosts()
     gc.freeze()  # what torch and triton have made is not looked through again in every host
@@ -177,7 +169,7 @@ def serve(control: socket.socket, parent: int) -> None:
     signal.set_wakeup_fd(waking, warn_on_full_buffer=False)
     signal.signal(signal.SIGCHLD, lambda number, frame: None)
     while True:
-        ready, _, _ = select.select([control, reading], [], [], 0.0 if thinking and ahead else None)
+        ready, _, _ = select.select([control, reading], [], [])
         if reading in ready:
             os.read(reading, 4096)
             _tell_the_ended(control)
@@ -191,21 +183,16 @@ def serve(control: socket.socket, parent: int) -> None:
             if asked == _PING:
                 control.sendall(_STATUS.pack(0, _PONG))
                 continue
-            if asked == _AHEAD:
-                thinking = True
-                continue
-            while asked == _FORK_FOR_TRITON and ahead:
-                ahead.pop(0)()
+            if asked == _FORK_FOR_TRITON:
+                triton_ahead.get_ready()  # once: the hosts that come later know it as well
             _fork_host(control, descriptors[0], descriptors[1], (reading, waking))
-        elif not ready:
-            ahead.pop(0)()
 
 
 def _import_for_hosts() -> None:
     """What every host runs, which takes each of them 0.1 s to import for itself. Makes no CUDA context.
 
-    What is missing, torch itself perhaps, is the job's to tell. What Triton finds out once in a process is left for later:
-    it takes half a second, for which the first job of a new judge would wait.
+    What is missing, torch itself perhaps, is the job's to tell. What Triton finds out once in a process waits for
+    the first text that uses it: it takes half a second, for which every first job of a new judge would wait.
     """
     with contextlib.suppress(ImportError, OSError):
         from kernelwright.proof.worker.hosts import host  # noqa: F401
