@@ -13,7 +13,7 @@ import time
 from datetime import UTC, datetime
 from pathlib import Path
 
-from benchmarks.mutants import report, store, trials
+from benchmarks.mutants import earlier, report, store, trials
 from benchmarks.mutants.grading import Ending, Outcome
 from benchmarks.mutants.mutant import Mutant
 from benchmarks.mutants.originals import ROOT, Original, Unusable, mutants_of, originals, smaller
@@ -42,16 +42,14 @@ def main() -> int:
         subjects = tuple(smaller(subject, options.elements) for subject in subjects)
     planted = [(o, m) for o in subjects for m in (trials.CONTROL, *mutants_of(o, options.most, options.seed))]
     limits = Limits(threads=options.threads, seeds=options.seeds)
-    trial = f"{json.dumps(wire.encode(limits))} {options.elements}"
-    known = store.Store(options.store, f"{store.gate_digest()} {trial}")
-    before = store.Store(options.store, f"{options.earlier} {trial}").read(Outcome)
-    earlier = _still_ended(planted, before, limits) if before else []
+    known = store.Store(options.store, f"{store.gate_digest()} {json.dumps(wire.encode(limits))} {options.elements}")
     try:
-        device = asyncio.run(_grade(planted, known, earlier, limits, options))
-    except trials.NoDevice as none:
-        print(none, file=sys.stderr)
+        before = _still_ended(planted, limits, options)
+        device = asyncio.run(_grade(planted, known, before, limits, options))
+    except (trials.NoDevice, earlier.Unlike) as reason:
+        print(reason, file=sys.stderr)
         return 2
-    outcomes = _wanted(planted, [*earlier, *known.read(Outcome)])
+    outcomes = _wanted(planted, [*before.outcomes, *known.read(Outcome)])
     refused = [o for o in outcomes if o.operator == trials.CONTROL.operator and o.ending is not Ending.SURVIVED]
     graded = [o for o in outcomes if o.operator != trials.CONTROL.operator]
     seen = store.Store(options.store, f"probe {store.probe_digest()}")
@@ -62,8 +60,8 @@ def main() -> int:
     left = len(planted) - len(outcomes)
     if options.out:
         whole = _result(device, options, limits, subjects, outcomes, survivors) | {"not_tried": left}
-        if earlier:
-            whole["earlier_gate"] = {"gate": options.earlier, "mutants": sum(o in earlier for o in graded)}
+        if before.gate:
+            whole["earlier_gate"] = {"gate": before.gate, "mutants": sum(o in before.outcomes for o in graded)}
         options.out.write_text(json.dumps(whole, indent=1) + "\n", encoding="utf-8")
     print(report.table(graded, survivors))
     for control in refused:
@@ -73,21 +71,24 @@ def main() -> int:
     return 1 if refused or left else 0
 
 
-def _still_ended(planted: list[Pair], before: list[Outcome], limits: Limits) -> list[Outcome]:
-    """What an earlier gate ended by a call that the gate makes now as well, on the device at hand."""
+def _still_ended(planted: list[Pair], limits: Limits, options: argparse.Namespace) -> earlier.Earlier:
+    """What the result that is named as an earlier one says of this gate. Raises Unlike."""
+    if options.earlier is None:
+        return earlier.Earlier()
     import torch
 
-    interpreted = None if torch.cuda.is_available() else INTERPRETER_ELEMENTS
-    most = {o.name: interpreted if o.language == "Triton" else None for o, _ in planted}
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    most = {o.name: INTERPRETER_ELEMENTS if device == "cpu" and o.language == "Triton" else None for o, _ in planted}
     calls = {o.name: {v.described for v in variations(o.workload, limits, most[o.name])} for o, _ in planted}
-    return [o for o in before if o.ending is Ending.KILLED and o.case in calls.get(o.kernel, ())]
+    return earlier.read(options.earlier, planted, calls, device, _settings(options, limits))
 
 
 async def _grade(
-    planted: list[Pair], known: store.Store, earlier: list[Outcome], limits: Limits, options: argparse.Namespace
+    planted: list[Pair], known: store.Store, before: earlier.Earlier, limits: Limits, options: argparse.Namespace
 ) -> Device:
-    done = {(o.kernel, o.mutant) for o in [*earlier, *known.read(Outcome)]}
-    pending = [(o, m) for o, m in planted if (o.name, m.id) not in done]
+    done = {(o.kernel, o.mutant) for o in [*before.outcomes, *known.read(Outcome)]}
+    number, count_of_shards = options.shard
+    pending = [(o, m) for o, m in planted[number::count_of_shards] if (o.name, m.id) not in done]
     start, count = time.monotonic(), 0
 
     def in_time():
@@ -152,13 +153,7 @@ def _result(
         "processor": {"system": platform.platform(), "python": platform.python_version()},
         "versions": versions("torch", "triton", "numpy"),
         "gate": store.gate_digest(),
-        "settings": {
-            "most": options.most,
-            "seed": options.seed,
-            "timeout": options.timeout,
-            "elements": options.elements,
-            "limits": wire.encode(limits),
-        },
+        "settings": {"most": options.most, "seed": options.seed, **_settings(options, limits)},
         "controls": {o.kernel: str(o.ending is Ending.SURVIVED) for o in outcomes if o.mutant == trials.CONTROL.id},
         "kernels": {o.name: o.language for o in subjects},
         "all": wire.encode(whole) | {"share": whole.share},
@@ -170,6 +165,19 @@ def _result(
         "survivors": [wire.encode(found) for found in survivors],
         "mutants": [[o.kernel, o.mutant, str(o.ending), o.by, o.case, o.seconds] for o in graded],
     }
+
+
+def _settings(options: argparse.Namespace, limits: Limits) -> dict[str, object]:
+    """What the verdict on a mutant depends on."""
+    return {"timeout": options.timeout, "elements": options.elements, "limits": wire.encode(limits)}
+
+
+def _shard(words: str) -> tuple[int, int]:
+    """ "2/8" as (2, 8). Raises ArgumentTypeError."""
+    number, _, count = words.partition("/")
+    if not (number.isdecimal() and count.isdecimal() and int(number) < int(count)):
+        raise argparse.ArgumentTypeError(f"{words!r} is not K/N with K from 0 to N - 1, such as 0/8")
+    return int(number), int(count)
 
 
 def _options() -> argparse.Namespace:
@@ -185,7 +193,8 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--elements", type=int, default=0, help="most elements of a call, for a CPU; 0: as written")
     parser.add_argument("--interpreter", help="Python that runs the kernels; this one by default")
     parser.add_argument("--store", type=Path, default=ROOT / ".bench" / "mutants.jsonl", help="what is already graded")
-    parser.add_argument("--earlier", default="", help="an earlier gate: what it ended by a call still made")
+    parser.add_argument("--earlier", type=Path, help="an earlier result: what it shows as ended by a call still made")
+    parser.add_argument("--shard", type=_shard, default=(0, 1), help="K/N: only every Nth mutant from the Kth on")
     parser.add_argument("--no-probe", dest="probe", action="store_false", help="do not look into the survivors")
     parser.add_argument("--out", type=Path, help="where the result goes, as JSON")
     return parser.parse_args()
