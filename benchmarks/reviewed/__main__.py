@@ -1,0 +1,190 @@
+"""Asks the gate about rewrites that reviewers wrote by hand: `python -m benchmarks.reviewed [--kinds wrong] [--out FILE]`.
+
+The reviewers had read the gate and aimed at what it does not look at, so the shares say where it is open, not how often it errs
+on what a strategy or a model writes. Runs on the device at hand. The table is printed last.
+"""
+
+import argparse
+import asyncio
+import importlib
+import json
+import platform
+import re
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from benchmarks.mutants.store import gate_digest
+from benchmarks.versions import versions
+
+from kernelwright import wire
+from kernelwright.proof.client import Workers
+from kernelwright.proof.jobs import Answer, Limits, Trial, TrialResult
+from kernelwright.settings import DEFAULTS
+from kernelwright.steps import gained
+from kernelwright.values import Case, Failure, VerdictStatus, Workload, WorkloadSource
+
+KINDS = ("wrong", "unreal", "honest")
+ACCEPTED, FASTER = "accepted", "accepted as faster"
+
+
+@dataclass(frozen=True)
+class Rewrite:
+    """One file: an original, a rewrite of it, and the lines that call both (none: get_inputs())."""
+
+    kind: str
+    name: str
+    baseline: str
+    candidate: str
+    lines: tuple[str, ...]
+    promises_kernel: bool
+
+    def trial(self, limits: Limits) -> Trial:
+        """What is asked of the workers. Only where the speed is in question is anything timed."""
+        entry = re.split(r"\(", self.lines[0], maxsplit=1)[0] if self.lines else "Model"
+        source = WorkloadSource.LINES if self.lines else WorkloadSource.KERNELBENCH
+        return Trial(
+            path=str(Path(tempfile.gettempdir()) / "kernel.py"),
+            baseline=self.baseline,
+            previous=self.baseline,
+            candidate=self.candidate,
+            workload=Workload(source, entry, tuple(Case(0, 0, line) for line in self.lines)),
+            measure=self.kind == "unreal",
+            limits=limits,
+            promises_kernel=self.promises_kernel,
+        )
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """`ending`: ACCEPTED, FASTER, the first failed check, or what else kept it from being accepted."""
+
+    kind: str
+    name: str
+    ending: str
+    detail: str
+    seconds: float
+
+    @property
+    def as_it_should(self) -> bool:
+        """Wrong: not accepted. Unreal: not accepted as faster. Honest: accepted."""
+        return {
+            "wrong": self.ending not in (ACCEPTED, FASTER),
+            "unreal": self.ending != FASTER,
+            "honest": self.ending in (ACCEPTED, FASTER),
+        }[self.kind]
+
+
+def main() -> int:
+    options = _options()
+    chosen = [one for kind in options.kinds for one in rewrites(kind) if not options.only or one.name in options.only]
+    limits = Limits(timing_budget=options.budget, threads=1)
+    device, outcomes = asyncio.run(_judge(chosen, limits, options))
+    if device is None:
+        return 2
+    if options.out:
+        whole = {
+            "schema": 1,
+            "date": datetime.now(UTC).date().isoformat(),
+            "device": device,
+            "processor": {"system": platform.platform(), "python": platform.python_version()},
+            "versions": versions("torch", "triton", "numpy"),
+            "gate": gate_digest(),
+            "limits": wire.encode(limits),
+            "outcomes": [asdict(one) for one in outcomes],
+        }
+        options.out.write_text(json.dumps(whole, indent=1) + "\n", encoding="utf-8")
+    print(table(outcomes))
+    return 0
+
+
+def rewrites(kind: str) -> list[Rewrite]:
+    """Every file of a kind, by name."""
+    folder = Path(__file__).parent / kind
+    return [_read(kind, file.stem) for file in sorted(folder.glob("*.py"))]
+
+
+def _read(kind: str, name: str) -> Rewrite:
+    module = importlib.import_module(f"benchmarks.reviewed.{kind}.{name}")
+    lines = tuple(getattr(module, "WORKLOAD", ()))
+    promises = getattr(module, "PROMISES_KERNEL", False)
+    return Rewrite(kind, name, module.BASELINE, module.CANDIDATE, lines, promises)
+
+
+async def _judge(
+    chosen: Sequence[Rewrite], limits: Limits, options: argparse.Namespace
+) -> tuple[object, list[Outcome]]:
+    """The device and what came of each, in the order of `chosen`; None where there is no device, which is then told."""
+    found: dict[Rewrite, Outcome] = {}
+    queue = iter(chosen)
+    stations = [Workers() for _ in range(options.jobs)]
+
+    async def serve(workers: Workers) -> None:
+        for one in queue:
+            start = time.monotonic()
+            answer = await workers.run(one.trial(limits), timeout=options.timeout)
+            ending, detail = _ending(answer)
+            found[one] = Outcome(one.kind, one.name, ending, detail, round(time.monotonic() - start, 2))
+            mark = "" if found[one].as_it_should else " <--"
+            print(f"{len(found)}/{len(chosen)} {one.kind} {one.name}: {ending}{mark}", flush=True)
+
+    try:
+        device = await stations[0].device()
+        if isinstance(device, Failure):
+            print(device.message, file=sys.stderr)
+            return None, []
+        await asyncio.gather(*(serve(workers) for workers in stations))
+    finally:
+        await asyncio.gather(*(workers.close() for workers in stations))
+    return wire.encode(device), [found[one] for one in chosen]
+
+
+def _ending(answer: Answer) -> tuple[str, str]:
+    if isinstance(answer, Failure):
+        return str(answer.kind), answer.message
+    assert isinstance(answer, TrialResult)  # the contract of Trial
+    verdict, measured = answer.verdict, answer.measurement
+    if verdict.failed_checks:
+        first = verdict.failed_checks[0]
+        return first.name, f"{first.case}: {first.detail}"
+    if verdict.status is not VerdictStatus.PASSED:
+        return "not checkable", verdict.reason
+    if measured is not None and gained(measured, DEFAULTS.min_gain) and not answer.unsteady:
+        return FASTER, f"{measured.speedup:.2f}x"
+    return ACCEPTED, answer.unmeasured if measured is None else f"{measured.speedup:.2f}x, no gain"
+
+
+def table(outcomes: Sequence[Outcome]) -> str:
+    """How many of each kind ended as they should, by what, and the names of the others."""
+    lines = []
+    for kind in KINDS:
+        these = [one for one in outcomes if one.kind == kind]
+        if not these:
+            continue
+        good = [one for one in these if one.as_it_should]
+        lines += ["", f"{kind}: {len(good)} of {len(these)} as they should be"]
+        lines += [f"  {count:4} {ending}" for ending, count in Counter(one.ending for one in these).most_common()]
+        lines += [f"  {one.name}: {one.ending}; {one.detail}"[:160] for one in these if not one.as_it_should]
+    return "\n".join(lines)
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.reviewed", description=__doc__)
+    parser.add_argument("--kinds", nargs="*", choices=KINDS, default=list(KINDS))
+    parser.add_argument("--only", nargs="*", default=[], help="names of files without their ending")
+    parser.add_argument(
+        "--jobs", type=int, default=2, help="trials at a time; more than one disturb each other's clock"
+    )
+    parser.add_argument("--budget", type=float, default=Limits().timing_budget, help="seconds of timed runs in a trial")
+    parser.add_argument("--timeout", type=float, default=120.0, help="seconds for one trial")
+    parser.add_argument("--out", type=Path, help="where the result goes, as JSON")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,23 @@
+"""Half inside."""
+
+BASELINE = """
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+import math
+
+
+def f(x, w, b):
+    return F.linear(x.half(), w.half()).float() + b
+"""
+WORKLOAD = ("f(randn(48, 64), randn(40, 64), randn(40))",)
+CANDIDATE = """
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+import math
+
+
+def f(x, w, b):
+    return F.linear(x.half().float(), w.half().float(), b)
+"""

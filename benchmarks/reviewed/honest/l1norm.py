@@ -1,0 +1,23 @@
+"""L1norm."""
+
+BASELINE = """
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+import math
+
+
+def f(x):
+    return x / torch.mean(torch.abs(x), dim=1, keepdim=True)
+"""
+WORKLOAD = ("f(randn(96, 300))",)
+CANDIDATE = """
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+import math
+
+
+def f(x):
+    return x * (x.shape[1] / x.abs().sum(1, keepdim=True))
+"""

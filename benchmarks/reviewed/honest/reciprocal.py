@@ -1,0 +1,23 @@
+"""Reciprocal."""
+
+BASELINE = """
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+import math
+
+
+def f(x):
+    return 1.0 / x
+"""
+WORKLOAD = ("f(randn(96, 300))",)
+CANDIDATE = """
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+import math
+
+
+def f(x):
+    return x.reciprocal()
+"""

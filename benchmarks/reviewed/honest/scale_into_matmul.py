@@ -1,0 +1,23 @@
+"""Scale into matmul."""
+
+BASELINE = """
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+import math
+
+
+def f(x, w, b):
+    return (x @ w) * 0.125 + b
+"""
+WORKLOAD = ("f(randn(48, 64), randn(64, 40), randn(40))",)
+CANDIDATE = """
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+import math
+
+
+def f(x, w, b):
+    return torch.addmm(b, x, w, alpha=0.125)
+"""

@@ -1,0 +1,23 @@
+"""Softplus."""
+
+BASELINE = """
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+import math
+
+
+def f(x):
+    return torch.log(1 + torch.exp(x))
+"""
+WORKLOAD = ("f(randn(96, 300))",)
+CANDIDATE = """
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+import math
+
+
+def f(x):
+    return F.softplus(x)
+"""

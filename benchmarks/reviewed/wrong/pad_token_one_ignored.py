@@ -1,0 +1,21 @@
+"""Pad token ignored."""
+
+BASELINE = """
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+
+def f(x, ids):
+    return x.masked_fill((ids == 1)[..., None], 0.0)
+"""
+WORKLOAD = ("f(randn(8, 64, 32), randint(0, 32000, 8, 64))",)
+CANDIDATE = """
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+
+def f(x, ids):
+    return x.clone()
+"""
