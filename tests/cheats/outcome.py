@@ -90,8 +90,8 @@ def ended_by(answer: Answer) -> frozenset[str]:
     """The names of all that speaks against a speedup: the failed checks, the kind of a Failure, or what was reported.
 
     "passed" is among them when the gate let the candidate through; then also "no-gain" when the clock found none that
-    would be kept, or the machine too busy to look ("unsteady"), "impossible" below the roofline's floor, and the check
-    that calls it forward only, a library call, or not repeatable.
+    would be kept, or the machine too busy to look ("unsteady"), "not-timed" where nothing can be timed, "impossible" below
+    the roofline's floor, and the check that calls it forward only, a library call, or not repeatable.
     """
     if isinstance(answer, Failure) and answer.kind in NOBODYS_FAULT:
         raise RuntimeError(reason_of(answer))
@@ -106,6 +106,8 @@ def ended_by(answer: Answer) -> frozenset[str]:
     told = {check.name for check in verdict.checks if check.detail.startswith(REPORTS)}
     if answer.unsteady:
         told |= {"unsteady", "no-gain"}
+    if answer.unmeasured and not answer.unsteady:
+        told.add("not-timed")
     if measured is not None and measured.impossible:
         told.add("impossible")
     if measured is not None and not gained(measured, DEFAULTS.min_gain):

@@ -10,6 +10,7 @@ from kernelwright.proof.worker.line_sizes import (
     stretched,
     with_aligned_ends,
     with_long_rows,
+    with_more_of_few,
 )
 from kernelwright.proof.worker.properties import SLOPES
 from kernelwright.proof.worker.subject import case_call
@@ -143,6 +144,27 @@ def test_an_index_stays_within_what_it_points_into(line: str, kept: list[str], l
 )
 def test_tensors_end_within_a_block_where_an_address_is_aligned(line: str, longest: bool, expected: str | None) -> None:
     assert with_aligned_ends(line, longest=longest) == expected
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("f(randn(1, 8, 64), randn(1, 8, 64))", ["f(randn(2, 8, 64), randn(2, 8, 64))", "f(randn(1, 9, 64), randn(1, 9, 64))"]),
+        ("f(randn(2, 4, 64), randn(2, 1, 64))", ["f(randn(3, 4, 64), randn(3, 1, 64))"]),
+        ("f(randn(2, 4, 64), randn(2, 1, 64))", ["f(randn(2, 4, 64), randn(2, 2, 64))"]),
+        ("f(randn(8, 32, 14, 14))", ["f(randn(8, 32, 15, 14))", "f(randn(8, 32, 14, 15))"]),
+        ("f(zeros(1), 1)", ["f(zeros(2), 1)"]),
+    ],
+)  # fmt: skip
+def test_a_small_size_is_one_more(line: str, expected: list[str]) -> None:
+    assert set(expected) <= set(with_more_of_few(line))
+
+
+@pytest.mark.parametrize(
+    "line", ["f(randn(64, 64))", "f(randint(0, 2, 64), 3)", "f(randn(64, 32), randn(32, 16, 3, 3))"]
+)
+def test_neither_a_window_nor_a_number_is_one_more(line: str) -> None:
+    assert not list(with_more_of_few(line))
 
 
 def test_aligned_ends_are_for_machines_that_align() -> None:

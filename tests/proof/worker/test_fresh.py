@@ -44,14 +44,39 @@ def test_most_elements_are_new_in_every_row_of_every_draw(dtype: torch.dtype) ->
         torch.full((5,), float("nan")),
         torch.randn(1),
         torch.randn(1, 4).expand(3, 4),
-        torch.tensor([True, False]),
+        torch.tensor([True, True]),
+        torch.tensor([0, 3, 3, 9]),
     ],
-    ids=["integers", "all alike", "an output to fill", "one element", "expanded", "booleans"],
+    ids=["a numbering", "all alike", "an output to fill", "one element", "expanded", "a full mask", "offsets"],
 )
 def test_what_cannot_vary_stays(tensor: torch.Tensor) -> None:
     made = data(tensor)
     assert torch.equal(made.draw().tensors()[0].nan_to_num(7.0), tensor.nan_to_num(7.0))
     assert "nothing to vary" in made.described
+
+
+@pytest.mark.parametrize(
+    "tensor",
+    [torch.arange(100).flip(0), torch.rand(100) < 0.5, torch.randn(100, dtype=torch.complex64)],
+    ids=["whole numbers", "truth values", "complex numbers"],
+)
+def test_what_is_no_floating_point_number_varies_too(tensor: torch.Tensor) -> None:
+    made = data(tensor)
+    (drawn,) = made.draw().tensors()
+    assert not torch.equal(drawn, tensor)
+    assert set(drawn.tolist()) <= set(tensor.tolist())
+
+
+def test_whole_numbers_may_be_kept_alone() -> None:
+    order, x = torch.arange(100).flip(0), torch.randn(100)
+    given = Inputs((order, x))
+    made = FreshData(given, random.Random(1))
+    made.draw()
+    assert made.keep_whole_numbers(given)
+    kept, drawn = made.draw().tensors()
+    assert torch.equal(kept, order)
+    assert not torch.equal(drawn, x)
+    assert not made.keep_whole_numbers(given)
 
 
 def test_the_inputs_given_are_left_alone() -> None:

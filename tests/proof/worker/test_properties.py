@@ -2,9 +2,11 @@
 
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
 from kernelwright.proof.worker.inputs import Inputs
-from kernelwright.proof.worker.properties import PROPERTIES, VIEWS, with_property
+from kernelwright.proof.worker.properties import PROPERTIES, VIEWS, WHOLE_NUMBERS, with_property
 from proof.worker.trials import ended_by
 
 BEGUN_TOO_HIGH = """
@@ -54,3 +56,31 @@ def test_a_contiguous_tensor_that_is_taken_for_granted_is_found(name: str) -> No
     wrong = STRIDES.replace(f"({name}.stride(0), 1)", f"({name}.shape[1], 1)")
     assert ended_by(STRIDES, STRIDES, "f(randn(48, 65), randn(48, 65))") == "passed"
     assert ended_by(STRIDES, wrong, "f(randn(48, 65), randn(48, 65))") in ("values", "nan-parity")
+
+
+@given(st.lists(st.integers(-9, 9), min_size=2, max_size=40), st.booleans())
+def test_other_whole_numbers_are_the_tensors_own(numbers: list[int], rising: bool) -> None:
+    x = torch.tensor(sorted(numbers) if rising else numbers)
+    made = PROPERTIES[WHOLE_NUMBERS](x)
+    assert made.dtype == x.dtype
+    assert set(made.tolist()) <= set(numbers)
+    if rising:
+        assert made.tolist() == sorted(made.tolist())
+        assert (made[0], made[-1]) == (x[0], x[-1])
+
+
+def test_neither_a_full_mask_nor_a_numbering_stays() -> None:
+    plain = Inputs((torch.randn(48), torch.ones(48, dtype=torch.bool), torch.arange(48)))
+    made = with_property(plain, WHOLE_NUMBERS)
+    assert made is not None
+    x, mask, order = made.args
+    assert torch.equal(x, plain.args[0])
+    assert 0 < int(mask.sum()) < 48
+    assert len(set(order.tolist())) < 48
+
+
+def test_a_constant_of_one_element_is_varied() -> None:
+    made = with_property(Inputs((torch.randn(4), torch.zeros(1), torch.tensor(2.0))), "constants varied")
+    assert made is not None
+    assert float(made.args[1]) != 0.0
+    assert float(made.args[2]) != 2.0

@@ -38,9 +38,10 @@ class Auditor:
         # What the gate has seen of the baseline's rounding saves an fp64 run, which may take seconds, for each audit.
         self._known = max((j.own for j in bench.judged if j.own is not None), default=0.0)
         self.seen = seen
-        self.seed = bench.trial.limits.first_seed
         # Nobody can know these numbers beforehand, not even from the texts of this package.
-        self._fresh = FreshData(inputs, random.SystemRandom(), pools=pools)
+        self._random = random.SystemRandom()
+        self._fresh = FreshData(inputs, self._random, pools=pools)
+        self._draw_seed()
         self._try_fresh_data(inputs)
 
     @property
@@ -49,7 +50,8 @@ class Auditor:
         return self._fresh.inputs
 
     def next_inputs(self) -> Inputs:
-        """The inputs of the next sample; the same tensors, changed in place."""
+        """The inputs of the next sample, and its seed; the same tensors, changed in place."""
+        self._draw_seed()
         return self._fresh.draw()
 
     def choose(self, rounds: int, generator: random.Random) -> None:
@@ -92,9 +94,18 @@ class Auditor:
         double = in_fp64(self._targets.double, self.inputs, expected, seed=self.seed)
         return Observation(double.output, double.changed_inputs) if isinstance(double, Observation) else None
 
+    def _draw_seed(self) -> None:
+        """Random numbers that an earlier call has drawn are of no use in the next."""
+        self.seed = self._random.getrandbits(31)
+
     def _try_fresh_data(self, inputs: Inputs) -> None:
         """A baseline that does not run on changed values, as on a matrix that must be symmetric, keeps its own."""
-        try:
-            observe(self._targets.baseline, self._fresh.draw(), seed=self.seed)
-        except Exception:  # noqa: BLE001  (user code on changed data raises anything)
+        if not (self._takes_fresh_data() or (self._fresh.keep_whole_numbers(inputs) and self._takes_fresh_data())):
             self._fresh.freeze(inputs)
+
+    def _takes_fresh_data(self) -> bool:
+        try:
+            found = observe(self._targets.baseline, self._fresh.draw(), seed=self.seed)
+        except Exception:  # noqa: BLE001  (user code on changed data raises anything)
+            return False
+        return [t.shape for t in found.tensors()] == [t.shape for t in self.seen.tensors()]

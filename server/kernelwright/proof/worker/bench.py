@@ -62,7 +62,8 @@ class Bench:
 
     `settings` are those that the baseline leaves, `defaults` those that it found. `wide`: the baseline's text with float64
     for float32, None where it has none. `reduced`: what is of reduced accuracy among the compared runs and gradients, with
-    its case. `bounded`: calls in which accesses out of bounds were looked for; `unbounded`: they are not any more.
+    its case. `launched`: what this process had launched in the interpreter before. `bounded`: calls in which accesses out of
+    bounds were looked for; `unbounded`: they are not any more.
     """
 
     trial: Trial
@@ -80,6 +81,7 @@ class Bench:
     share: KernelShare | None = None
     bounded: int = 0
     unbounded: bool = False
+    launched: int = 0
 
 
 def device_here() -> str:
@@ -89,6 +91,15 @@ def device_here() -> str:
 
 def interpreting() -> bool:
     return os.environ.get("TRITON_INTERPRET") == "1"
+
+
+def was_interpreted(bench: Bench) -> bool:
+    """Whether the baseline's kernels ran in the interpreter, be it those of a file that its text imports."""
+    if not interpreting():
+        return False
+    from kernelwright.proof.worker import interpreter
+
+    return interpreter.launched > bench.launched
 
 
 def uses_triton(*texts: str) -> bool:
@@ -102,11 +113,12 @@ def set_threads(limits: Limits) -> None:
 
 def open_bench(trial: Trial) -> Bench:
     """Load the baseline, and note the settings that it leaves. Raises JobFailed."""
-    interpreted = interpreting() and uses_triton(trial.baseline, trial.candidate)
+    interpreted, launched = interpreting() and uses_triton(trial.baseline, trial.candidate), 0
     if interpreting():
         from kernelwright.proof.worker import interpreter
 
         interpreter.install()
+        launched = interpreter.launched
     forget_neighbours(trial.path)
     defaults = flags.read()
     try:
@@ -117,7 +129,7 @@ def open_bench(trial: Trial) -> Bench:
     settings = flags.read()
     wide = _wide(trial)
     flags.write(settings)
-    return Bench(trial, device_here(), baseline, wide, settings, defaults, interpreted)
+    return Bench(trial, device_here(), baseline, wide, settings, defaults, interpreted, launched=launched)
 
 
 def _wide(trial: Trial) -> ModuleType | None:

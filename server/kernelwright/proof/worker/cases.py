@@ -14,6 +14,7 @@ from kernelwright.proof.worker.line_sizes import (
     stretched,
     with_aligned_ends,
     with_long_rows,
+    with_more_of_few,
 )
 from kernelwright.proof.worker.properties import NON_FINITE, PROPERTIES, SLOPES
 from kernelwright.proof.worker.subject import case_call
@@ -94,7 +95,8 @@ def plan(
     first = Variation(texts[0], case_call(texts[0]), first_seed)
     others = [Variation(text, case_call(text), first_seed + 1, poisoned=True) for text in texts[1:]]
     sizes = [text for text, _ in at_boundaries(texts[0], most_elements, most_derived)]
-    boundaries = _of_sizes([*sizes, *ending], first_seed + 2, (*texts, *long_rows))
+    of_few = with_more_of_few(small)
+    boundaries = _of_sizes([*sizes, *ending, *of_few], first_seed + 2, (*texts, *long_rows))
     # And what else is cheap and shows what nothing else does, before time may run out.
     long = _of_sizes(long_rows, first_seed + 2, texts)
     if single is not None and not any(has_one_row(v.label) for v in others):

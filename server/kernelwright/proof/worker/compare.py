@@ -76,7 +76,7 @@ def values(
     if baseline.numel() == 0:
         return Errors(0.0, None, "empty", own=0.0, accuracy=Accuracy.BIT_EXACT)
     if not baseline.is_floating_point():
-        return _exact(baseline, candidate, given)
+        return _exact(baseline, baseline if expected.as_well is None else expected.as_well, candidate, given)
     return _judged(expected, candidate, length, known if expected.own is None else 0.0, slack, special, given)
 
 
@@ -190,10 +190,13 @@ def _parity(expected: Expected, candidate: torch.Tensor) -> Finding | None:
     return None
 
 
-def _exact(baseline: torch.Tensor, candidate: torch.Tensor, given: Sequence[torch.Tensor]) -> Errors | Finding:
+def _exact(
+    baseline: torch.Tensor, other: torch.Tensor, candidate: torch.Tensor, given: Sequence[torch.Tensor]
+) -> Errors | Finding:
+    """Each element is the baseline's, or that of `other`, which is right as well."""
     start = 0
-    for base, cand in zip(chunks(baseline), chunks(candidate), strict=True):
-        wrong = base != cand
+    for base, also, cand in zip(chunks(baseline), chunks(other), chunks(candidate), strict=True):
+        wrong = (base != cand) & (also != cand)
         if bool(wrong.any()):
             at = int(wrong.to(torch.uint8).argmax())
             place = _index(start + at, baseline.shape)

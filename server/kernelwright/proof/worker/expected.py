@@ -14,7 +14,8 @@ from kernelwright.proof.worker.tolerance import untrusted
 class Expected:
     """`double`: the fp64 run's tensor, None when there is none.
 
-    `given` is the baseline's as it is, `baseline` the same as real numbers.
+    `given` is the baseline's as it is, `baseline` the same as real numbers; `as_well`, of whole numbers, the fp64 run's: which
+    is the largest, or above a threshold, may hang on a rounding.
     """
 
     def __init__(self, double: torch.Tensor | None, baseline: torch.Tensor) -> None:
@@ -25,6 +26,8 @@ class Expected:
         # Of fp64 the fp64 run knows no more than the baseline.
         fits = double is not None and double.dtype == torch.float64 and self.baseline.dtype != torch.float64
         self._double = double if fits else None
+        whole = double is not None and not fits and double.dtype == baseline.dtype and not baseline.is_floating_point()
+        self.as_well = double if whole else None
 
     @cached_property
     def scale(self) -> float:

@@ -15,7 +15,7 @@ _SALTED = 64  # elements of each tensor that change where there is no memory for
 
 
 class FreshData:
-    """Inputs whose floating-point tensors `draw` changes in place. What is all alike, or an integer, stays as it is.
+    """Inputs whose tensors `draw` changes in place. What is all alike stays as it is, and so do whole numbers that never fall.
 
     `pools`: whether there is memory for all new values; else a few of each tensor change.
     """
@@ -47,6 +47,17 @@ class FreshData:
                 else:
                     tensor.copy_(self._pools[number].draw(self._random).view(tensor.shape))
         return self.inputs
+
+    def keep_whole_numbers(self, inputs: Inputs) -> bool:
+        """Go on with those of `inputs`: they may decide about the shape of the result. Whether there were such."""
+        counted = [t for t in self._varied if not (t.is_floating_point() or t.is_complex())]
+        for original, copy in zip(inputs.tensors(), self.inputs.tensors(), strict=True):
+            if any(copy is one for one in counted):
+                copy.data.copy_(original)
+        left = [number for number, t in enumerate(self._varied) if not any(t is one for one in counted)]
+        self._varied = [self._varied[number] for number in left]
+        self._pools = None if self._pools is None else [self._pools[number] for number in left]
+        return bool(counted)
 
     def freeze(self, inputs: Inputs) -> None:
         """Go on with `inputs` as they are: the baseline does not take changed values."""
@@ -80,9 +91,13 @@ class _Pool:
 
 
 def _varies(tensor: torch.Tensor) -> bool:
-    if not tensor.is_floating_point() or tensor.numel() < 2 or 0 in tensor.stride():
+    if tensor.numel() < 2 or 0 in tensor.stride():
         return False
-    first = tensor.detach().reshape(-1)[0]
+    flat = tensor.detach().reshape(-1)
+    counted = not (tensor.is_floating_point() or tensor.is_complex() or tensor.dtype is torch.bool)
+    if counted and bool((flat[1:] >= flat[:-1]).all()):
+        return False  # offsets, or a numbering
+    first = flat[0]
     return not bool(((tensor == first) | ((tensor != tensor) & (first != first))).all())
 
 

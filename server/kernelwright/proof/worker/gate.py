@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import torch
 
-from kernelwright.proof.worker.accuracy import judged_closely, settle, too_sensitive
+from kernelwright.proof.worker.accuracy import hangs_on_a_rounding, judged_closely, settle, too_sensitive
 from kernelwright.proof.worker.arguments import make_inputs
 from kernelwright.proof.worker.bench import Bench, NotAccepted, Rejected, Report, Targets, targets_for
 from kernelwright.proof.worker.cases import INTERPRETER_ELEMENTS, Variation, for_gradients
@@ -34,7 +34,7 @@ from kernelwright.proof.worker.nonfinite import excused
 from kernelwright.proof.worker.observe import Observation, named_state
 from kernelwright.proof.worker.oracle import Oracle
 from kernelwright.proof.worker.pair import perturbed
-from kernelwright.proof.worker.properties import INFINITE, NON_FINITE, VIEWS
+from kernelwright.proof.worker.properties import INFINITE, LARGE, NON_FINITE, VIEWS
 from kernelwright.proof.worker.reference import in_fp64
 from kernelwright.proof.worker.tolerance import reduction_length
 from kernelwright.proof.worker.verdict import summaries
@@ -149,6 +149,9 @@ def _compare_once(bench: Bench, contender: Contender, variation: Variation, targ
         judged = judged_closely(functools.partial(loosely, oracle, observed), length, terms)
         del observed
         if variation.derived and bench.reduced and judged.wrong and too_sensitive(targets, inputs, baseline, reference):
+            raise NotAccepted
+        off = judged.wrong or judged.reduced
+        if off and variation.data in LARGE and hangs_on_a_rounding(targets, inputs, baseline, reference):
             raise NotAccepted
         if judged.reduced and variation.data and reference is None:
             raise NotAccepted  # what rounding does on such data is not known

@@ -14,7 +14,7 @@ from kernelwright.proof.worker.judge import judge, repeated
 from kernelwright.proof.worker.nonfinite import agree
 from kernelwright.proof.worker.observe import Observation, observe
 from kernelwright.proof.worker.oracle import Oracle
-from kernelwright.proof.worker.properties import LARGE, NON_FINITE, SLOPES, VIEWS
+from kernelwright.proof.worker.properties import LARGE, NON_FINITE, SLOPES, VIEWS, WHOLE_NUMBERS
 from kernelwright.proof.worker.subject import failure_of
 from kernelwright.values import FailureKind
 
@@ -68,17 +68,21 @@ def _comparable(tensor: torch.Tensor) -> None:
 def tells_nothing(variation: Variation, oracle: Oracle) -> bool:
     """Whether derived data make the baseline return little more than rounding errors, as a norm of equal values does.
 
-    Without an fp64 run nobody knows, apart from slopes, which do not cancel, and views of random numbers. Where NaN or
+    Without an fp64 run nobody knows, apart from slopes, which do not cancel, and views of random numbers or other whole
+    numbers beside them. Where NaN or
     infinities were planted, the fp64 run must have those of the output at the same places.
     """
     reference, baseline = oracle.reference, oracle.baseline
-    if variation.data in NON_FINITE and (reference is None or not agree(reference, baseline)):
-        return True
     floats = [t for t in baseline.tensors() if t.is_floating_point()]
+    changed = [t for t in baseline.changed_inputs.values() if t.is_floating_point()]
+    if variation.data in NON_FINITE and (
+        reference is None or not (floats or changed) or not agree(reference, baseline)
+    ):
+        return True
     if not variation.derived or not floats or any(t.dtype == torch.float64 for t in floats):
         return False
     if reference is None:
-        return variation.data not in ("", SLOPES, *VIEWS)
+        return variation.data not in ("", SLOPES, WHOLE_NUMBERS, *VIEWS)
     owns = [own for own in oracle.own_errors if own is not None]
     if len(owns) < len(oracle.own_errors) or all(not bool(t.any()) for t in reference.tensors()):
         return True

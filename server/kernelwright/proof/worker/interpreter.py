@@ -11,6 +11,7 @@ from kernelwright.proof.worker.interpreter_memory import InterpreterFault, Launc
 __all__ = ["InterpreterFault", "install"]
 
 _installed = False
+launched = 0  # launches in this process so far
 _launches: list[LaunchMemory] = []  # the innermost running launch is the last one
 
 
@@ -50,6 +51,8 @@ def _check_memory(interpreter: Any) -> None:
 
     @functools.wraps(original_call)
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        global launched
+        launched += 1
         _launches.append(LaunchMemory(interpreter.interpreter_builder))
         try:
             return original_call(self, *args, **kwargs)

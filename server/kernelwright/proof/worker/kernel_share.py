@@ -3,7 +3,7 @@
 import torch
 
 from kernelwright.proof.worker.arguments import make_inputs
-from kernelwright.proof.worker.bench import NO_MEMORY, Bench, Rejected, Report, Targets, targets_for
+from kernelwright.proof.worker.bench import NO_MEMORY, Bench, Rejected, Report, Targets, Undecidable, targets_for
 from kernelwright.proof.worker.cases import INTERPRETER_ELEMENTS, plan
 from kernelwright.proof.worker.delegation import Texts, broken_promise, share_of
 from kernelwright.proof.worker.failed import JobFailed
@@ -15,12 +15,17 @@ from kernelwright.proof.worker.work import Work
 from kernelwright.values import Check, KernelShare, ProfiledOn
 
 CHECK = "library-call"
+_NOT_LAUNCHED = (
+    "None of the text's Triton kernels is launched without a GPU, on the sizes that the interpreter is given, so none was run: "
+    "verify it on a GPU."
+)
 
 
 def examine(bench: Bench, contender: Contender, report: Report) -> None:
     """Look into one call of the candidate on the performance case; with a promise also into the baseline's.
 
-    What was seen, or why nothing was, goes to the bench. Raises Rejected where the promise is broken.
+    What was seen, or why nothing was, goes to the bench. Raises Rejected where the promise is broken, and Undecidable
+    where the interpreter was given no kernel of a text that has one: it may be for a GPU, or for larger sizes only.
     """
     report("Looking at whose kernels do the work")
     trial = bench.trial
@@ -39,6 +44,8 @@ def examine(bench: Bench, contender: Contender, report: Report) -> None:
         bench.share = _unknown(bench, failed.failure.message)
         return
     share = bench.share = share_of(after, outside)
+    if bench.interpreted and "@triton.jit" in trial.candidate and not share.kernels:
+        raise Undecidable(_NOT_LAUNCHED)
     if not trial.promises_kernel:
         return
     before = _baseline(bench, targets, inputs, variation.seed)

@@ -13,6 +13,8 @@ from kernelwright.values import Call, TensorSpec
 _INTEGER = re.compile(r"(?<![\w.])\d+(?![\w.])")
 SHIFT = re.compile(r"(?<![\w.])(\d+)\s*<<\s*(\d{1,2})(?![\w.])")
 _SMALLEST_SIZE = 16  # smaller literals are dims, kernel sizes and flags rather than sizes
+_MOST_SMALL = 6
+_SHAPE = re.compile(r"\b(?:randn|rand|zeros|ones)\(\s*(\d+(?:\s*,\s*\d+)*)")
 _FEW = 4  # rows, where their number is not what is looked at
 MOST_DERIVED = 8
 _OFFSETS_OF_32_BITS = 1 << 31
@@ -120,6 +122,29 @@ def at_boundaries(
         found += 1
         if found == most_derived:
             return
+
+
+def with_more_of_few(text: str) -> Iterator[str]:
+    """The line with one more where a tensor has a small size: a batch of one, one head for keys, a window that does not fit.
+
+    Equal ones at the same place of several tensors are changed together. Behind its first two sizes only those of the first
+    tensor: a weight has a window's there, which rewrites may be made for. Most originals refuse some of these.
+    """
+    tensors = [
+        (match.start(1), [(m.start(), int(m.group())) for m in re.finditer(r"\d+", match.group(1))])
+        for match in _SHAPE.finditer(text)
+    ]
+    places = [(at, n, number) for number, (_, sizes) in enumerate(tensors) for at, (_, n) in enumerate(sizes)]
+    small = dict.fromkeys((at, n) for at, n, number in places if n < _SMALLEST_SIZE and (at < 2 or number == 0))
+    for at, size in list(small)[:_MOST_SMALL]:
+        spans = [
+            (start + sizes[at][0], start + sizes[at][0] + len(str(size)))
+            for start, sizes in tensors
+            if at < len(sizes) and sizes[at][1] == size
+        ]
+        made = _put(text, spans, size + 1)
+        if _evaluated(made) is not None and _indices_fit(text, made):
+            yield made
 
 
 def with_aligned_ends(text: str, *, longest: bool = False) -> str | None:

@@ -86,11 +86,15 @@ def synchronize() -> None:
 def _aliases(output: Any, given: Inputs, state: Mapping[str, torch.Tensor]) -> frozenset[tuple[int, str]]:
     owners = {address: f"input {i}" for i, tensor in enumerate(given.tensors()) if (address := _storage(tensor))}
     owners |= {address: f"self.{name}" for name, tensor in state.items() if (address := _storage(tensor))}
-    return frozenset(
-        (index, owners[address])
-        for index, tensor in enumerate(tensors_in(output))
-        if (address := _storage(tensor)) in owners
-    )
+    outputs = list(enumerate(tensors_in(output)))
+    found = {(index, owners[address]) for index, tensor in outputs if (address := _storage(tensor)) in owners}
+    # Parts of one tensor are several outputs, too: what begins at the same element is the same.
+    first: dict[int, int] = {}
+    for index, tensor in outputs:
+        if tensor.numel() and _storage(tensor):
+            earlier = first.setdefault(tensor.data_ptr(), index)
+            found |= {(index, f"output {earlier}")} if earlier != index else set()
+    return frozenset(found)
 
 
 def _storage(tensor: torch.Tensor) -> int:

@@ -18,6 +18,7 @@ _SUMMIT = -200.0  # e to it is nothing
 _HEIGHT = {torch.float16: 256.0, torch.bfloat16: 256.0}  # so that e to the difference of two blocks overflows
 _USUAL_HEIGHT = 1000.0
 SLOPES = "slopes"
+WHOLE_NUMBERS = "other whole numbers"
 _FAR, _STEP = 20480.0, 1024.0
 _PROBE = 100.0
 
@@ -116,6 +117,22 @@ def _varied(x: torch.Tensor) -> torch.Tensor:
     return first * (0.5 + noise) if first else noise - 0.5
 
 
+def _other_numbers(x: torch.Tensor) -> torch.Tensor:
+    """Whole numbers drawn again from the tensor's own, truth values at random: no mask is full, no numbering without gaps.
+
+    Indices stay in range. Numbers that never fall stay so, and begin and end where they did, as offsets must.
+    """
+    generator = torch.Generator().manual_seed(x.numel())
+    if x.dtype is torch.bool:
+        return (torch.rand(x.shape, generator=generator) < 0.5).to(x.device)
+    flat = x.reshape(-1)
+    drawn = flat[torch.randint(0, flat.numel(), flat.shape, generator=generator).to(x.device)]
+    if bool((flat[1:] >= flat[:-1]).all()):
+        drawn[0], drawn[-1] = flat[0], flat[-1]
+        drawn = drawn.sort().values
+    return drawn.reshape(x.shape)
+
+
 def _sliced(x: torch.Tensor) -> torch.Tensor:
     """The same values as every second element of a larger tensor."""
     wide = torch.full((*x.shape[:-1], 2 * x.shape[-1]), float("nan"), dtype=x.dtype, device=x.device)
@@ -139,6 +156,7 @@ def _transposed(x: torch.Tensor) -> torch.Tensor:
 
 PROPERTIES: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "constants varied": _varied,
+    WHOLE_NUMBERS: _other_numbers,
     "negative": _negative,
     "far below zero": _far_below,
     "alternating signs": _alternating,
@@ -182,7 +200,7 @@ def _changed(inputs: Inputs, name: str, change: Callable[[torch.Tensor], torch.T
 
     def leaf(value: object) -> object:
         nonlocal seen, changed
-        if not _eligible(value):
+        if not (_counted(value) if name == WHOLE_NUMBERS else _eligible(value, lone=name == "constants varied")):
             return value
         seen += 1
         if (name in _IN_THE_FIRST and seen > 1) or (name in _IN_THE_OTHERS and seen == 1):
@@ -203,7 +221,16 @@ def probes(plain: Inputs, name: str) -> list[Inputs]:
     return [_changed(plain, name, lambda x, n=number: _planted(x, n))[0] for number in (_PROBE, -_PROBE)]
 
 
-def _eligible(value: object) -> TypeGuard[torch.Tensor]:
+def _eligible(value: object, *, lone: bool = False) -> TypeGuard[torch.Tensor]:
+    """Floating-point tensors of two elements or more; with `lone` those of one, too."""
     if not isinstance(value, torch.Tensor) or not value.is_floating_point() or value.dtype.itemsize < 2:
         return False
-    return value.dim() > 0 and value.numel() >= 2 and not bool(value.isnan().any())  # NaN: an output to be filled
+    enough = value.numel() >= 1 if lone else value.dim() > 0 and value.numel() >= 2
+    return enough and not bool(value.isnan().any())  # NaN: an output to be filled
+
+
+def _counted(value: object) -> TypeGuard[torch.Tensor]:
+    """Tensors of whole numbers or truth values, in which some may stand where others do."""
+    if not isinstance(value, torch.Tensor) or value.is_floating_point() or value.is_complex():
+        return False
+    return value.dim() > 0 and value.numel() >= 2

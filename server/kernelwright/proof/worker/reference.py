@@ -16,15 +16,18 @@ def in_fp64(
     """The observation of the fp64 twin `target` on the inputs in fp64, or why there is none, in words."""
     if target is None:
         return "the module cannot be copied to fp64"
-    floats = [t for t in baseline.tensors() if t.is_floating_point() or t.is_complex()]
-    if not floats and not baseline.changed_inputs:
-        return "the output is not floating point"
+    if not baseline.tensors() and not baseline.changed_inputs:
+        return "there is no output to compare"
     if needed_bytes(target, inputs, baseline) > free_bytes(inputs):
         return "an fp64 copy does not fit into memory"
+    usual = torch.get_default_dtype()
     try:
+        torch.set_default_dtype(torch.float64)  # what the text makes without saying of which dtype
         observed = observe(target, inputs_in_double(inputs), seed=seed)
     except Exception as error:  # noqa: BLE001  (any error of user code says the same)
         return f"the baseline does not run in fp64 ({type(error).__name__})"
+    finally:
+        torch.set_default_dtype(usual)
     reached = [t.dtype in (torch.float64, torch.complex128) for t in observed.tensors() if t.is_floating_point()]
     if not all(reached):
         return "the baseline casts to a narrower type inside"

@@ -4,13 +4,23 @@ import contextlib
 from collections.abc import Callable
 
 from kernelwright.proof.jobs import Trial, TrialResult
-from kernelwright.proof.worker.bench import Bench, Rejected, Undecidable, close_bench, open_bench, set_threads
+from kernelwright.proof.worker.bench import (
+    Bench,
+    Rejected,
+    Undecidable,
+    close_bench,
+    open_bench,
+    set_threads,
+    was_interpreted,
+)
 from kernelwright.proof.worker.gate import verify, verify_backward
 from kernelwright.proof.worker.hosts.contender import Contender
 from kernelwright.proof.worker.kernel_share import examine
 from kernelwright.proof.worker.rivals import Rivals
 from kernelwright.proof.worker.verdict import verdict_of
 from kernelwright.values import Effort, Measurement
+
+_NO_GPU = "Speed not measured: no GPU here."
 
 
 def run_trial(job: Trial, report: Callable[[str], None]) -> TrialResult:
@@ -39,7 +49,10 @@ def _tried(
         rivals = opened.enter_context(contextlib.closing(Rivals(bench)))
         opened.callback(contender.kill)  # before the others are waited for
         verify(bench, contender, report, rivals.advance)
-        measurement, unmeasured, unsteady = _measured(bench, contender, rivals, report)
+        if was_interpreted(bench):
+            measurement, unmeasured, unsteady = None, _NO_GPU, False
+        else:
+            measurement, unmeasured, unsteady = _measured(bench, contender, rivals, report)
         rivals.make_way()
     else:
         verify(bench, contender, report)
@@ -55,7 +68,7 @@ def _unmeasured(bench: Bench) -> str | None:
         return ""
     if bench.trial.limits.effort is Effort.QUICK:
         return "Speed not measured: effort quick looks at few cases, too few for a speedup to stand on."
-    return "Speed not measured: no GPU here." if bench.interpreted else None
+    return _NO_GPU if bench.interpreted else None
 
 
 def _measured(

@@ -110,12 +110,18 @@ def _check(code: int) -> None:
 
 
 def _shared_file(size: int) -> int:
-    if hasattr(os, "memfd_create"):
-        descriptor = os.memfd_create("kernelwright", os.MFD_CLOEXEC)
-    else:
+    if not hasattr(os, "memfd_create"):
         with tempfile.TemporaryFile() as file:
             descriptor = os.dup(file.fileno())
+        os.ftruncate(descriptor, size)
+        return descriptor
+    import fcntl
+
+    descriptor = os.memfd_create("kernelwright", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
     os.ftruncate(descriptor, size)
+    with contextlib.suppress(OSError):  # a kernel without seals
+        # Whoever cut it off would end the other process, with a bus error.
+        fcntl.fcntl(descriptor, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL)
     return descriptor
 
 
