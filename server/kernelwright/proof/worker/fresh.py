@@ -9,13 +9,15 @@ import random
 import torch
 
 from kernelwright.proof.worker.inputs import Inputs, clone
+from kernelwright.proof.worker.whole_numbers import all_different, is_whole, never_falls
 
 _MOST_EXTRA = 1 << 20  # elements by which a pool is longer than its tensor, and so how many places there are to begin
 _SALTED = 64  # elements of each tensor that change where there is no memory for pools
 
 
 class FreshData:
-    """Inputs whose tensors `draw` changes in place. What is all alike stays as it is, and so do whole numbers that never fall.
+    """Inputs whose tensors `draw` changes in place. What is all alike stays as it is, and so do whole numbers that never
+    fall, or of which none is there twice.
 
     `pools`: whether there is memory for all new values; else a few of each tensor change.
     """
@@ -91,12 +93,12 @@ class _Pool:
 
 
 def _varies(tensor: torch.Tensor) -> bool:
-    if tensor.numel() < 2 or 0 in tensor.stride():
+    other = tensor.is_floating_point() or tensor.is_complex() or tensor.dtype is torch.bool
+    if tensor.numel() < 2 or 0 in tensor.stride() or not (other or is_whole(tensor)):
         return False
     flat = tensor.detach().reshape(-1)
-    counted = not (tensor.is_floating_point() or tensor.is_complex() or tensor.dtype is torch.bool)
-    if counted and bool((flat[1:] >= flat[:-1]).all()):
-        return False  # offsets, or a numbering
+    if is_whole(tensor) and (never_falls(flat) or all_different(flat)):
+        return False  # offsets; places of which each is written to once
     first = flat[0]
     return not bool(((tensor == first) | ((tensor != tensor) & (first != first))).all())
 

@@ -10,6 +10,7 @@ from typing import TypeGuard
 import torch
 
 from kernelwright.proof.worker.inputs import Inputs, map_leaves
+from kernelwright.proof.worker.whole_numbers import all_different, is_numbering, is_whole, never_falls
 
 _OFFSET = {torch.float16: 64.0, torch.bfloat16: 32.0}  # where the dtype still resolves the random part
 _USUAL_OFFSET = 1024.0
@@ -118,16 +119,19 @@ def _varied(x: torch.Tensor) -> torch.Tensor:
 
 
 def _other_numbers(x: torch.Tensor) -> torch.Tensor:
-    """Whole numbers drawn again from the tensor's own, truth values at random: no mask is full, no numbering without gaps.
+    """Whole numbers drawn again from the tensor's own, truth values at random: no mask is full, no numbering in order.
 
-    Indices stay in range. Numbers that never fall stay so, and begin and end where they did, as offsets must.
+    Indices stay in range. Numbers that never fall stay so, and begin and end where they did, as offsets must. A numbering, and
+    other numbers of which none is there twice, are exchanged: written to, equal ones are a race.
     """
     generator = torch.Generator().manual_seed(x.numel())
     if x.dtype is torch.bool:
         return (torch.rand(x.shape, generator=generator) < 0.5).to(x.device)
     flat = x.reshape(-1)
+    if is_numbering(flat) or (all_different(flat) and not never_falls(flat)):
+        return flat[torch.randperm(flat.numel(), generator=generator).to(x.device)].reshape(x.shape)
     drawn = flat[torch.randint(0, flat.numel(), flat.shape, generator=generator).to(x.device)]
-    if bool((flat[1:] >= flat[:-1]).all()):
+    if never_falls(flat):
         drawn[0], drawn[-1] = flat[0], flat[-1]
         drawn = drawn.sort().values
     return drawn.reshape(x.shape)
@@ -231,6 +235,6 @@ def _eligible(value: object, *, lone: bool = False) -> TypeGuard[torch.Tensor]:
 
 def _counted(value: object) -> TypeGuard[torch.Tensor]:
     """Tensors of whole numbers or truth values, in which some may stand where others do."""
-    if not isinstance(value, torch.Tensor) or value.is_floating_point() or value.is_complex():
+    if not isinstance(value, torch.Tensor) or not (is_whole(value) or value.dtype is torch.bool):
         return False
     return value.dim() > 0 and value.numel() >= 2

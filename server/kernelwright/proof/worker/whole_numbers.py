@@ -1,0 +1,25 @@
+"""What whole numbers are for, as far as they show it: a numbering, offsets, places of which each is there once."""
+
+import torch
+
+_COMPUTED_WITH = frozenset({torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64})
+
+
+def is_whole(tensor: torch.Tensor) -> bool:
+    """Whether it holds whole numbers, of a type for which torch has more than a name (wider unsigned ones have little)."""
+    return tensor.dtype in _COMPUTED_WITH
+
+
+def never_falls(flat: torch.Tensor) -> bool:
+    """As offsets and sorted keys do."""
+    return bool((flat[1:] >= flat[:-1]).all())
+
+
+def is_numbering(flat: torch.Tensor) -> bool:
+    """Each number one more than the one before."""
+    return bool((flat[1:] - flat[:-1] == 1).all())
+
+
+def all_different(flat: torch.Tensor) -> bool:
+    """No number is there twice."""
+    return flat.unique().numel() == flat.numel()
