@@ -44,9 +44,9 @@ def examine(bench: Bench, contender: Contender, report: Report) -> None:
         bench.share = _unknown(bench, failed.failure.message)
         return
     share = bench.share = share_of(after, outside)
-    if bench.interpreted and "@triton.jit" in trial.candidate and not share.kernels:
-        raise Undecidable(_NOT_LAUNCHED)
     if not trial.promises_kernel:
+        if bench.interpreted and "@triton.jit" in trial.candidate and not share.kernels:
+            raise Undecidable(_NOT_LAUNCHED)
         return
     before = _baseline(bench, targets, inputs, variation.seed)
     if isinstance(before, str):
