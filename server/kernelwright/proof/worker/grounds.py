@@ -74,10 +74,9 @@ def tells_nothing(variation: Variation, oracle: Oracle) -> bool:
     """
     reference, baseline = oracle.reference, oracle.baseline
     floats = [t for t in baseline.tensors() if t.is_floating_point()]
-    changed = [t for t in baseline.changed_inputs.values() if t.is_floating_point()]
-    if variation.data in NON_FINITE and (
-        reference is None or not (floats or changed) or not agree(reference, baseline)
-    ):
+    answers = (*baseline.tensors(), *baseline.changed_inputs.values())
+    shows = any(t.is_floating_point() or t.is_complex() for t in answers)  # whole numbers have no NaN
+    if variation.data in NON_FINITE and (reference is None or not shows or not agree(reference, baseline)):
         return True
     if not variation.derived or not floats or any(t.dtype == torch.float64 for t in floats):
         return False

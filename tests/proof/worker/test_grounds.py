@@ -1,0 +1,20 @@
+"""Which data say anything of a candidate: NaN where the answer can hold one."""
+
+import pytest
+import torch
+
+from kernelwright.proof.worker.cases import Variation
+from kernelwright.proof.worker.grounds import tells_nothing
+from kernelwright.proof.worker.observe import Observation
+from kernelwright.proof.worker.oracle import Oracle
+
+PLANTED = Variation("f(randn(4))", None, 0, derived=True, data="NaN planted")
+
+
+@pytest.mark.parametrize(
+    ("dtype", "nothing"),
+    [(torch.float64, False), (torch.complex64, False), (torch.int64, True), (torch.bool, True)],
+)
+def test_planted_nan_tells_where_the_answer_has_room_for_one(dtype: torch.dtype, nothing: bool) -> None:
+    answer = Observation(torch.ones(4, dtype=dtype))
+    assert tells_nothing(PLANTED, Oracle(answer, answer)) is nothing
