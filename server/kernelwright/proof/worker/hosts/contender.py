@@ -9,7 +9,7 @@ from typing import TypeVar
 
 import torch
 
-from kernelwright.proof.worker import outside
+from kernelwright.proof.worker import outside, triton_launchers
 from kernelwright.proof.worker.backward import Flow
 from kernelwright.proof.worker.bench import Bench, Rejected, Targets, uses_triton
 from kernelwright.proof.worker.compare import same_bits
@@ -46,6 +46,7 @@ from kernelwright.proof.worker.inputs import Inputs, clone, clone_tensor
 from kernelwright.proof.worker.observe import Observation
 from kernelwright.proof.worker.outside import Outside
 from kernelwright.proof.worker.pair import state_of
+from kernelwright.proof.worker.sandbox import caches
 from kernelwright.proof.worker.subject import scratch_folder
 from kernelwright.proof.worker.timing import FLUSHES
 from kernelwright.proof.worker.work import Work
@@ -83,6 +84,9 @@ class Contender:
         self._most_armed = 0  # bytes for which memory was left free
         self._scratch = tempfile.mkdtemp(prefix="kernelwright-host-")
         triton = bench.device == "cuda" and (uses_triton(text) or compiles(text))
+        if triton:
+            triton_launchers.take_note()
+            triton_launchers.copy_to(caches.of_triton(Path(self._scratch)))  # before a line of the text has run
         self._host = Host(bench.trial.path, bench.device, triton=triton)
         request = Load(
             bench.trial.path,

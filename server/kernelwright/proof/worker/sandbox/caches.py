@@ -24,6 +24,11 @@ def variables(folder: Path) -> dict[str, str]:
     return {name: str(folder / place) for name, place in _FOLDERS.items()}
 
 
+def of_triton(folder: Path) -> Path:
+    """Where Triton's kernels are kept below `folder`."""
+    return folder / _FOLDERS["TRITON_CACHE_DIR"]
+
+
 def move_to(folder: Path) -> None:
     """Make the folders, and let this process and all that it starts use them. Raises OSError."""
     for name, place in variables(folder).items():
