@@ -91,6 +91,13 @@ def test_whole_numbers_may_be_kept_alone() -> None:
     assert not made.keep_whole_numbers(given)
 
 
+def test_how_many_inputs_stay_the_same_is_said() -> None:
+    x, order = torch.randn(100), torch.arange(100)
+    assert data(x).described == "other data and addresses for each sample"
+    assert data(x, order).described == "other data and addresses for each sample; 1 of 2 inputs stays the same"
+    assert data(x, order, torch.ones(3)).described.endswith("; 2 of 3 inputs stay the same")
+
+
 def test_the_inputs_given_are_left_alone() -> None:
     x = torch.randn(8)
     kept = x.clone()

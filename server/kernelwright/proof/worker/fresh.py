@@ -38,7 +38,11 @@ class FreshData:
             return "other addresses for each sample, the same data: the inputs hold nothing to vary"
         if self._pools is None:
             return f"other addresses for each sample, and {_SALTED} other values: no memory for more"
-        return "other data and addresses for each sample"
+        number = len(self.inputs.tensors())
+        same = number - len(self._varied)
+        stay = "stays" if same == 1 else "stay"
+        kept = f"; {same} of {number} inputs {stay} the same" if same else ""
+        return f"other data and addresses for each sample{kept}"
 
     def draw(self) -> Inputs:
         """The inputs with new contents: the same tensors."""
