@@ -59,11 +59,11 @@ def _slopes(x: torch.Tensor) -> torch.Tensor:
     than those before it, and still not the largest.
     """
     rows = x.shape[0] if x.dim() >= 2 else 1
-    way = torch.linspace(0.0, 1.0, x.numel() // rows, dtype=torch.float64)
+    way = torch.linspace(0.0, 1.0, x.numel() // rows, dtype=torch.float64, device=x.device)
     pair = torch.stack(((1 - 2 * way).clamp(max=0.0), way - 1))
     pair[0, -1] = -0.25
-    made = pair[torch.arange(rows) % 2] * _HEIGHT.get(x.dtype, _USUAL_HEIGHT) + _SUMMIT
-    return made.reshape(x.shape).to(x.device, x.dtype)
+    pair = (pair * _HEIGHT.get(x.dtype, _USUAL_HEIGHT) + _SUMMIT).to(x.dtype)
+    return pair[torch.arange(rows, device=x.device) % 2].reshape(x.shape)
 
 
 def _negative(x: torch.Tensor) -> torch.Tensor:

@@ -56,6 +56,7 @@ from kernelwright.values.confinement import Confinement
 T = TypeVar("T", bound=Reply)
 
 _MANY_CALLS, _SMALL = 12, 64 << 20  # further calls before an output is looked at again, up to so many bytes of it
+_AMPLE = 8 << 30  # bytes free on the GPU, after which small calls do not ask again
 _TIGHT = 6  # times the bytes of one call: less free memory than that is given back first
 _LONGEST_WORDS = 200  # characters of a reason that comes from the text's own process
 _MUCH_MORE = 4  # an answer of more than so many times the baseline's bytes is not one
@@ -82,6 +83,7 @@ class Contender:
         self.confinement = None
         self._constructed: dict[int, str] = {}
         self._most_armed = 0  # bytes for which memory was left free
+        self._seen_free = 0  # bytes that were free on the GPU at the last look
         self._scratch = tempfile.mkdtemp(prefix="kernelwright-host-")
         triton = bench.device == "cuda" and (uses_triton(text) or compiles(text))
         if triton:
@@ -301,7 +303,10 @@ class Contender:
 
     def _leave_free(self, size: int) -> None:
         """What the judge's own runs keep for later, the process may need now."""
-        if self._bench.device == "cuda" and torch.cuda.mem_get_info()[0] < size:
+        if self._bench.device != "cuda" or (size <= _SMALL and self._seen_free >= _AMPLE):
+            return  # asking takes as long as a small call
+        self._seen_free = torch.cuda.mem_get_info()[0]
+        if self._seen_free < size:
             torch.cuda.empty_cache()
 
     def _wait_for_load(self) -> None:
