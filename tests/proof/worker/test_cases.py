@@ -66,6 +66,32 @@ def test_on_a_gpu_the_lines_stay_as_they_are() -> None:
     assert "f(randn(2, 8192))" not in found
 
 
+def special(*lines: str, most_elements: int | None = None) -> list[tuple[str, str, float]]:
+    workload = Workload(WorkloadSource.LINES, "f", tuple(Case(0, 0, line) for line in lines))
+    planned = plan(workload, seeds=2, first_seed=0, most_elements=most_elements)
+    return [(v.label, v.data, v.scale) for v in planned if v.data or v.scale == 100.0]
+
+
+def test_special_data_come_at_the_workloads_own_size_too() -> None:
+    line = "f(randn(2048, 300), zeros(300))"
+    kinds = ["constants varied", "NaN planted", "large offset"]
+    assert [data for label, data, _ in special(line) if label == line and data] == kinds
+    small = "f(randn(64, 300), zeros(300))"
+    assert [data for label, data, _ in special(small) if label == small].count("NaN planted") == 1
+    in_the_interpreter = [data for _, data, _ in special(line, most_elements=INTERPRETER_ELEMENTS)]
+    assert in_the_interpreter.count("NaN planted") == 1
+    by_functions = plan(Workload(WorkloadSource.KERNELBENCH, "Model"), seeds=2, first_seed=0)
+    assert [v.data for v in by_functions if v.rows is None and (v.data or v.scale == 100.0)] == ["", *kinds]
+
+
+def test_special_data_come_in_every_combination_of_dtypes() -> None:
+    lines = ("f(randn(512, 300))", "f(randn(64, 300))", "f(randn(2048, 300, dtype=float16))")
+    reduced = "f(randn(512, 300, dtype=float16))"
+    kinds = [("constants varied", 1.0), ("NaN planted", 1.0), ("large offset", 1.0)]
+    assert [(data, scale) for label, data, scale in special(*lines) if label == reduced] == [("", 100.0), *kinds]
+    assert not [label for label, _, _ in special(*lines) if label == lines[1]]
+
+
 @pytest.mark.parametrize("most_elements", [INTERPRETER_ELEMENTS, None])
 def test_one_call_sums_up_next_to_nothing(most_elements: int | None) -> None:
     lines = ("f(randn(2048, 3000), randint(0, 3000, 2048))", "f(randn(64, 100), 3)")

@@ -1,6 +1,6 @@
 """Which calls the gate makes: the workload's own cases, other seeds and scales, and sizes at the boundaries."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from kernelwright.proof.worker.line_sizes import (
@@ -8,6 +8,7 @@ from kernelwright.proof.worker.line_sizes import (
     SHIFT,
     at_boundaries,
     draws_integers,
+    dtypes,
     has_one_row,
     one_row,
     shrunk,
@@ -22,6 +23,10 @@ from kernelwright.values import Call, Workload
 
 _PROPERTY_ELEMENTS = 1 << 18
 _FEW_ELEMENTS = 1 << 6  # of all tensors of a call in which next to nothing is summed up
+# A path that is chosen by size sees special data at the workload's own size alone: no maximum, one pass for a variance, a NaN
+# or a bias of zeros left out. Inputs times 100 come at that size anyway, but for get_inputs().
+_AT_FULL_SIZE = ("constants varied", "NaN planted", "large offset")
+_LARGE_SCALE = 100.0
 INTERPRETER_ELEMENTS = 1 << 13  # of one call's tensors in Triton's interpreter, where a program takes milliseconds
 
 
@@ -80,7 +85,8 @@ def plan(
         around = _around(Variation("get_inputs()", None, first_seed), seeds)
         # Scaled inputs tell as much with few rows, which leaves time for more kinds of them.
         few = [v if v.scale == 1.0 else replace(v, label="get_inputs(), 7 rows at most", rows=7) for v in around]
-        return few + batches + _properties(small)
+        whole = Variation("get_inputs()", None, first_seed + seeds + 1, derived=True)
+        return few + batches + _properties(small) + [_times_100(whole), *_special(whole, _AT_FULL_SIZE)]
     texts[0] = SHIFT.sub(lambda m: str(int(m.group(1)) << int(m.group(2))), texts[0])  # so that it has boundaries, too
     most_special = min(_PROPERTY_ELEMENTS, most_elements or _PROPERTY_ELEMENTS)
     small, single, long_rows = shrunk(texts[0], most_special), one_row(texts), with_long_rows(texts[0], most_special)
@@ -114,6 +120,12 @@ def plan(
     special = _properties(Variation(small, case_call(small), first_seed + 3, derived=True), slopes)
     long += [one for one in special if one.data == SLOPES]
     special = [one for one in special if one.data != SLOPES]
+    if texts[0] != small:
+        special += _special(replace(first, seed=first_seed + 3, derived=True), _AT_FULL_SIZE)
+    for text in _of_other_dtypes(texts):  # which may be a path of their own, too
+        reduced = shrunk(text, most_special)
+        other = Variation(reduced, case_call(reduced), first_seed + 3, derived=True)
+        special += [_times_100(other), *_special(other, _AT_FULL_SIZE)]
     return [*around[:2], *others, *long, *around[2:], *boundaries, *ends, *special]
 
 
@@ -149,17 +161,32 @@ def _around(first: Variation, seeds: int) -> list[Variation]:
     ]
     scaled = [replace(first, seed=first.seed + count, scale=scale, derived=True) for scale in (3.0, 0.01, -1.0)]
     # Far from zero a softmax without its maximum, or a variance as a difference of squares, overflows.
-    scaled.append(replace(first, seed=first.seed + count, scale=100.0, derived=True, finite=True))
+    scaled.append(_times_100(replace(first, seed=first.seed + count, derived=True)))
     return [replace(first, poisoned=True), *more, *scaled]
 
 
 def _properties(small: Variation, slopes: str | None = None) -> list[Variation]:
-    """Data of every kind, on sizes small enough to be cheap; finite data count where the baseline's output is finite.
+    """Data of every kind, on sizes small enough to be cheap.
 
     `slopes`: the line for data whose point is that they differ from block to block.
     """
     long = small if slopes is None else replace(small, label=slopes, call=case_call(slopes))
-    return [replace(long if name == SLOPES else small, data=name, finite=name not in NON_FINITE) for name in PROPERTIES]
+    return [one for name in PROPERTIES for one in _special(long if name == SLOPES else small, (name,))]
+
+
+def _special(call: Variation, names: Iterable[str]) -> list[Variation]:
+    """The call with data of these kinds; finite ones count where the baseline's output is finite."""
+    return [replace(call, data=name, finite=name not in NON_FINITE) for name in names]
+
+
+def _times_100(call: Variation) -> Variation:
+    return replace(call, scale=_LARGE_SCALE, finite=True)
+
+
+def _of_other_dtypes(texts: Sequence[str]) -> list[str]:
+    """Of the lines behind the first one for each combination of dtypes that no line before has."""
+    found = {dtypes(text): text for text in reversed(texts)}
+    return [text for text in found.values() if text != texts[0]]
 
 
 def _batches(seed: int) -> list[Variation]:

@@ -45,10 +45,12 @@ def variations(workload: Workload, limits: Limits, most_elements: int | None) ->
 
 def _telling(planned: list[Variation]) -> list[Variation]:
     """The workload's own lines, another seed with other parameters, the opposite sign, two sizes, two kinds of data."""
-    kept, sizes = [], 0
+    kept, sizes, seen = [], 0, set[str]()
     for one in planned:
         size = one.derived and one.poisoned
         sizes += size
-        if not one.derived or one.scale == -1.0 or one.data in _QUICK_DATA or (size and sizes <= _QUICK_DERIVED):
+        data = one.data in _QUICK_DATA - seen  # once, on the small size that comes first
+        seen.add(one.data)
+        if not one.derived or one.scale == -1.0 or data or (size and sizes <= _QUICK_DERIVED):
             kept.append(one)
     return kept

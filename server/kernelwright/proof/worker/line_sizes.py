@@ -25,6 +25,12 @@ def elements(call: Call) -> int:
     return sum(math.prod(spec.shape) for spec in _specs(_trees(call)))
 
 
+def dtypes(text: str) -> tuple[str, ...]:
+    """Those of the call's tensors, in order."""
+    call = case_call(text)
+    return tuple(spec.dtype for spec in _specs((call.args, call.kwargs)))
+
+
 def shrunk(text: str, most_elements: int) -> str:
     """The workload line with its sizes halved, the leading one first, until its tensors have few enough elements.
 

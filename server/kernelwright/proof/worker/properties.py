@@ -114,7 +114,7 @@ def _varied(x: torch.Tensor) -> torch.Tensor:
     first = float(x.reshape(-1)[0])
     if not bool((x == first).all()):
         return x
-    noise = torch.rand(x.shape, generator=torch.Generator().manual_seed(x.numel())).to(x.device, x.dtype)
+    noise = torch.rand(x.shape, generator=torch.Generator(x.device).manual_seed(x.numel()), device=x.device).to(x.dtype)
     return first * (0.5 + noise) if first else noise - 0.5
 
 
