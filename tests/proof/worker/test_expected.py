@@ -56,9 +56,9 @@ def test_the_originals_errors_by_part() -> None:
     wide = x.double()
     reference = Observation((wide.exp(), torch.arange(3), torch.empty(0), 2.0), {1: wide.sin()}, {})
     errors = Oracle(reference, baseline).own_errors
-    assert errors[1:3] == [0.0, 0.0]  # whole numbers, and none
-    assert errors[4] is None  # no fp64 run of the buffer
-    assert all(error is not None and 0 < error < 1e-6 for error in (errors[0], errors[3]))
+    assert errors[1:4] == [0.0, 0.0, 0.0]  # whole numbers, none, and a number that is exact
+    assert errors[5] is None  # no fp64 run of the buffer
+    assert all(error is not None and 0 < error < 1e-6 for error in (errors[0], errors[4]))
 
 
 @pytest.mark.parametrize(

@@ -80,7 +80,7 @@ def _moved_by(
     moved = in_fp64(targets.double, changed, baseline, seed=0)
     if not isinstance(moved, Observation):
         return False
-    for exact, other, own in zip(reference.tensors(), moved.tensors(), baseline.tensors(), strict=False):
+    for exact, other, own in zip(reference.results(), moved.results(), baseline.results(), strict=False):
         comparable = own.dtype in USUAL and own.numel() and exact.shape == other.shape == own.shape
         if comparable and deviation(exact, other, own, typical_size(exact, own.dtype)).worst > USUAL[own.dtype]:
             return True

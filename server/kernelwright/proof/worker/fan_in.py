@@ -47,12 +47,12 @@ def _changed(inputs: Inputs, number: int, probe: int) -> Inputs:
 
 
 def _outputs(observed: Observation) -> list[torch.Tensor]:
-    return [*observed.tensors(), *observed.changed_inputs.values(), *observed.changed_state.values()]
+    return [*observed.results(), *observed.changed_inputs.values(), *observed.changed_state.values()]
 
 
 def _differing(before: Observation, after: Observation) -> int:
     """How many elements of the outputs and of what the call wrote to differ."""
-    pairs = zip(before.tensors(), after.tensors(), strict=False)
+    pairs = zip(before.results(), after.results(), strict=False)
     pairs = [*pairs, *_common(before.changed_inputs, after.changed_inputs)]
     pairs += _common(before.changed_state, after.changed_state)
     return sum(int(((x != y) & ~((x != x) & (y != y))).sum()) for x, y in pairs if x.shape == y.shape)

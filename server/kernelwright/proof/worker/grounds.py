@@ -45,8 +45,8 @@ def baseline_run(bench: Bench, variation: Variation, target: Any, inputs: Inputs
         raise JobFailed(failure_of(error, "The baseline fails on its own workload:", _WORKLOAD)) from error
     for tensor in (*observed.tensors(), *observed.changed_inputs.values(), *observed.changed_state.values()):
         _comparable(tensor)
-    empty = not any(t.numel() for t in observed.tensors()) and not observed.changed_inputs
-    infinite = variation.finite and not all(all_finite(t) for t in observed.tensors())
+    empty = not any(t.numel() for t in observed.results()) and not observed.changed_inputs
+    infinite = variation.finite and not all(all_finite(t) for t in observed.results())
     if variation.derived and (empty or infinite):
         raise NotAccepted
     return observed
@@ -73,8 +73,8 @@ def tells_nothing(variation: Variation, oracle: Oracle) -> bool:
     infinities were planted, the fp64 run must have those of the output at the same places.
     """
     reference, baseline = oracle.reference, oracle.baseline
-    floats = [t for t in baseline.tensors() if t.is_floating_point()]
-    answers = (*baseline.tensors(), *baseline.changed_inputs.values())
+    floats = [t for t in baseline.results() if t.is_floating_point()]
+    answers = (*baseline.results(), *baseline.changed_inputs.values())
     shows = any(t.is_floating_point() or t.is_complex() for t in answers)  # whole numbers have no NaN
     if variation.data in NON_FINITE and (reference is None or not shows or not agree(reference, baseline)):
         return True
@@ -83,7 +83,7 @@ def tells_nothing(variation: Variation, oracle: Oracle) -> bool:
     if reference is None:
         return variation.data not in ("", SLOPES, WHOLE_NUMBERS, *VIEWS)
     owns = [own for own in oracle.own_errors if own is not None]
-    if len(owns) < len(oracle.own_errors) or all(not bool(t.any()) for t in reference.tensors()):
+    if len(owns) < len(oracle.own_errors) or all(not bool(t.any()) for t in reference.results()):
         return True
     return bool(variation.data) and max(owns, default=0.0) > _ILL_CONDITIONED
 

@@ -3,18 +3,16 @@
 Works on Observations alone, so that the judge may live in a process where the candidate's code never ran.
 """
 
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 
 from kernelwright.proof.worker.compare import Errors, same_bits, values
-from kernelwright.proof.worker.expected import Expected
 from kernelwright.proof.worker.form import Finding, same_form, structure
 from kernelwright.proof.worker.observe import Observation
 from kernelwright.proof.worker.oracle import Oracle
+from kernelwright.proof.worker.scalars import Scalar, as_tensor, computed
 from kernelwright.proof.worker.trivial import Trivial, told
 from kernelwright.values import Accuracy
 
@@ -107,13 +105,13 @@ def judge(
     errors: list[Errors] = []
     lost: Finding | None = None
     for (where, part), got in zip(oracle.parts, oracle.answers(candidate), strict=True):
-        if not isinstance(part, Expected):
-            found = _scalars(where, part, got)
-            if found is not None:
-                return Judged(found)
-            if part != got and isinstance(part, float) and not math.isnan(part):
-                errors.append(Errors(abs(part - got), None, "a number"))
-            continue
+        if isinstance(part, Scalar):
+            if part.same(got):
+                errors += [Errors(abs(part.base - got), None, "a number")] if part.differs(got) else []
+                continue
+            if part.expected is None or not computed(got):
+                return Judged(Finding("values", f"{where} is {got!r} instead of {part.base!r}"))
+            part, got = part.expected, as_tensor(got)
         found = same_form(part.given, got, where)
         if found is not None and not (any_layout and found.name == "layout"):
             return Judged(found)
@@ -131,8 +129,8 @@ def repeated(oracle: Oracle, again: Observation) -> bool:
     if _otherwise_made(oracle.baseline, again) is not None:
         return False
     for (where, part), got in zip(oracle.parts, oracle.answers(again), strict=True):
-        if not isinstance(part, Expected):
-            if _scalars(where, part, got) is not None:
+        if isinstance(part, Scalar):
+            if not part.same(got):
                 return False
         elif same_form(part.given, got, where) is not None or not same_bits(part.given, got):
             return False
@@ -163,14 +161,3 @@ def _sharing(baseline: Observation, candidate: Observation) -> Finding | None:
         return None
     index, owner = min(extra)
     return Finding("alias", f"output {index} shares its memory with {owner}, the baseline's does not")
-
-
-def _scalars(where: str, base: Any, cand: Any) -> Finding | None:
-    """Numbers: floats within 1e-6 relative, everything else equal. None and strings are compared as they are."""
-    if isinstance(base, float) and isinstance(cand, float):
-        same = (math.isnan(base) and math.isnan(cand)) or math.isclose(base, cand, rel_tol=1e-6, abs_tol=1e-12)
-    else:
-        same = base is cand or (isinstance(base, bool | int | str | bytes | complex) and base == cand)
-    if same or not isinstance(base, bool | int | float | str | bytes | complex | None):
-        return None
-    return Finding("values", f"{where} is {cand!r} instead of {base!r}")

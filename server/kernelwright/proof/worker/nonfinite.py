@@ -18,6 +18,7 @@ from kernelwright.proof.worker.judge import judge
 from kernelwright.proof.worker.observe import Observation, observe
 from kernelwright.proof.worker.oracle import Oracle
 from kernelwright.proof.worker.properties import INFINITE, NON_FINITE, probes
+from kernelwright.proof.worker.scalars import as_tensor
 
 _CLOSE = 1e-3  # relative: of a number where the original has NaN, beside what it has without the NaN
 
@@ -102,6 +103,10 @@ def _excusing(
     numbers = iter(range(len(expected)))
 
     def leaf(value: Any) -> Any:
+        if type(value) is float:
+            number = as_tensor(value)
+            made = leaf(number)
+            return value if made is number else float(made)
         if not isinstance(value, torch.Tensor):
             return value
         index = next(numbers)
@@ -129,8 +134,8 @@ def _differs(baseline: Observation, candidate: Observation) -> bool:
 
 
 def _tensors(observation: Observation, like: Observation) -> Iterator[torch.Tensor]:
-    """The outputs, then the state that `like` changes, where this one changes it too."""
-    yield from observation.tensors()
+    """The outputs and numbers among them, then the state that `like` changes, where this one changes it too."""
+    yield from observation.results()
     yield from (observation.changed_state[n] for n in like.changed_state if n in observation.changed_state)
 
 

@@ -8,8 +8,9 @@ from typing import Any
 import torch
 
 from kernelwright.proof.worker.compare import same_bits
-from kernelwright.proof.worker.inputs import Inputs, clone, clone_tensor, seed_everything, tensors_in
+from kernelwright.proof.worker.inputs import Inputs, clone, clone_tensor, map_leaves, seed_everything, tensors_in
 from kernelwright.proof.worker.poison import PoisonedAllocation
+from kernelwright.proof.worker.scalars import as_tensor
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,10 @@ class Observation:
 
     def tensors(self) -> list[torch.Tensor]:
         return list(tensors_in(self.output))
+
+    def results(self) -> list[torch.Tensor]:
+        """The tensors of the output, and its numbers as tensors of one element."""
+        return list(tensors_in(map_leaves(lambda x: as_tensor(x) if type(x) is float else x, self.output)))
 
 
 def observe(

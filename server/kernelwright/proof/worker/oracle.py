@@ -8,6 +8,7 @@ import torch
 
 from kernelwright.proof.worker.expected import Expected
 from kernelwright.proof.worker.observe import Observation
+from kernelwright.proof.worker.scalars import Scalar
 
 
 class Oracle:
@@ -18,14 +19,16 @@ class Oracle:
         self.baseline = baseline
 
     @cached_property
-    def parts(self) -> tuple[tuple[str, Any], ...]:
-        """Every output, changed input and changed buffer by name: an Expected, or what is no tensor as it is."""
+    def parts(self) -> tuple[tuple[str, Expected | Scalar], ...]:
+        """Every output, changed input and changed buffer by name."""
         return tuple((where, _part(double, base)) for where, double, base in self._pairs())
 
     @property
     def own_errors(self) -> list[float | None]:
-        """The baseline's largest relative error in each tensor, 0 in what is compared exactly, None where nobody knows."""
-        return [_own_error(part) for _, part in self.parts if isinstance(part, Expected)]
+        """The baseline's largest relative error in each tensor and number, 0 in what is compared exactly, None where nobody
+        knows."""
+        parts = (part.expected if isinstance(part, Scalar) else part for _, part in self.parts)
+        return [_own_error(part) for part in parts if part is not None]
 
     def _pairs(self) -> Iterator[tuple[str, Any, Any]]:
         reference, baseline = self.reference, self.baseline
@@ -59,9 +62,9 @@ def leaves(tree: Any, where: str) -> Iterator[tuple[str, Any]]:
         yield where, tree
 
 
-def _part(double: Any, base: Any) -> Any:
+def _part(double: Any, base: Any) -> Expected | Scalar:
     if not isinstance(base, torch.Tensor):
-        return base
+        return Scalar(base, double)
     return Expected(double if isinstance(double, torch.Tensor) and double.shape == base.shape else None, base)
 
 

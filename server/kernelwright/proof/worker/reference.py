@@ -18,7 +18,7 @@ def in_fp64(
     """The observation of the fp64 twin `target` on the inputs in fp64, or why there is none, in words."""
     if target is None:
         return "the module cannot be copied to fp64"
-    if not baseline.tensors() and not baseline.changed_inputs:
+    if not baseline.results() and not baseline.changed_inputs:
         return "there is no output to compare"
     needed = needed_bytes(target, inputs, baseline)
     if needed > _SMALL and needed > free_bytes(inputs):

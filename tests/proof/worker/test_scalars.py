@@ -1,0 +1,49 @@
+"""Python numbers as results: held to what a tensor of one element is held to, and looked at on all sizes and data."""
+
+import math
+
+import pytest
+
+from kernelwright.proof.worker.judge import judge
+from kernelwright.proof.worker.observe import Observation
+from kernelwright.proof.worker.oracle import Oracle
+from proof.worker.trials import ended_by
+
+LENGTH = 30_000  # terms summed
+SUM = "def f(x):\n    return x.sum().item()\n"
+
+
+def found(double: object, base: object, got: object) -> str:
+    """The name of the check that ends the answer `got`, "" where none does."""
+    oracle = Oracle(Observation(double) if double is not None else None, Observation(base))
+    finding = judge(oracle, Observation(got), LENGTH).finding
+    return finding.name if finding else ""
+
+
+@pytest.mark.parametrize(
+    ("double", "base", "got", "check"),
+    [
+        (1.0, 1.0 + 2**-20, 1.0, ""),
+        (1.0, 1.0 + 2**-20, 1.0 - 2**-20, ""),
+        (1.0, 1.0, 1.001, "accuracy"),
+        (1.0, 1.0, 1.2, "values"),
+        (None, 1.0, 1.00001, ""),
+        (0.1, 0.1, 0.100001, "values"),  # not float32's: it was computed in float64
+        (1.0, 1.0, math.nan, "nan-parity"),
+        (math.nan, math.nan, math.nan, ""),
+        (1e300, 1e300, 2e300, "values"),
+        (3, 4, 3, ""),  # what is above a threshold hangs on a rounding
+        (3, 4, 5, "values"),
+        (True, 1, True, "structure"),
+        ("a", "a", "b", "values"),
+        (None, None, None, ""),
+    ],
+)
+def test_a_number_is_judged_as_a_tensor_of_one_element(double: object, base: object, got: object, check: str) -> None:
+    assert found(double, base, got) == check
+
+
+def test_numbers_are_looked_at_on_other_sizes_and_data() -> None:
+    assert ended_by(SUM, SUM.replace("x.sum()", "x.flatten()[:28800].sum()"), "f(randn(96, 300))") == "values"
+    assert ended_by(SUM, SUM.replace("x.sum()", "x.double().sum().float()"), "f(randn(96, 300))") == "passed"
+    assert ended_by(SUM, SUM.replace("x.sum()", "x.nansum()"), "f(randn(96, 300))") == "nan-parity"
