@@ -11,6 +11,7 @@ from kernelwright.proof.worker.judge import Judged, judge
 from kernelwright.proof.worker.observe import Observation, named_state, observe
 from kernelwright.proof.worker.oracle import Oracle
 from kernelwright.proof.worker.reference import in_fp64
+from kernelwright.proof.worker.ties import ties_apart
 from kernelwright.proof.worker.tolerance import reduction_length
 from kernelwright.values import Check
 
@@ -70,6 +71,8 @@ class Auditor:
         observed = contender.left(sampled, self.inputs, self.seen)
         expected = observe(self._targets.baseline, self.inputs, seed=self.seed, calls=batch)
         outputs = Observation(expected.output, expected.changed_inputs)
+        text, target = self._bench.trial.baseline, self._targets.baseline
+        observed, _ = ties_apart(text, target, self.inputs, outputs, observed, seed=self.seed)
         reference = self._reference(expected) if fp64 or not self._known else None
         judged = judge(Oracle(reference, outputs), observed, self._length, known=self._known)
         if judged.finding is not None and not (judged.reduced and self._bench.trial.limits.accept_reduced):

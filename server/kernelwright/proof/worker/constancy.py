@@ -14,6 +14,7 @@ from kernelwright.proof.worker.inputs import Inputs
 from kernelwright.proof.worker.judge import judge
 from kernelwright.proof.worker.observe import Observation, named_state, observe
 from kernelwright.proof.worker.oracle import Oracle
+from kernelwright.proof.worker.ties import ties_apart
 from kernelwright.proof.worker.tolerance import reduction_length
 from kernelwright.values import Check
 
@@ -73,7 +74,9 @@ def _of_its_data(
     """Raises Rejected where an answer is not that of the data which were put into an earlier call's memory."""
     length = reduction_length(inputs.tensors(), named_state(targets.baseline).values(), expected.tensors())
     known = max((j.own for j in bench.judged if j.own is not None), default=0.0)
-    judged = judge(Oracle(None, Observation(expected.tensors())), Observation(moved), length, known=known)
+    plain, text, target = Observation(expected.tensors()), bench.trial.baseline, targets.baseline
+    observed, _ = ties_apart(text, target, inputs, plain, Observation(moved), seed=first.seed)
+    judged = judge(Oracle(None, plain), observed, length, known=known)
     if judged.finding is not None and not judged.reduced:
         detail = f"on other data in the memory of an earlier call's: {judged.finding.detail}"
         raise Rejected(Check("values", first.described, False, detail))

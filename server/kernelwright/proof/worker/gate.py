@@ -36,6 +36,7 @@ from kernelwright.proof.worker.oracle import Oracle
 from kernelwright.proof.worker.pair import perturbed
 from kernelwright.proof.worker.properties import INFINITE, LARGE, NON_FINITE, VIEWS
 from kernelwright.proof.worker.reference import in_fp64
+from kernelwright.proof.worker.ties import ties_apart
 from kernelwright.proof.worker.tolerance import reduction_length
 from kernelwright.proof.worker.verdict import summaries
 from kernelwright.values import Check
@@ -148,6 +149,9 @@ def _compare_once(bench: Bench, contender: Contender, variation: Variation, targ
             continue  # torch.compile steps aside under a dispatch mode: another path would be checked
         observed = observe_in_bounds(bench, contender, variation, targets, inputs, baseline, poisoned=poisoned)
         observed, accepted = excused(bench, variation, targets.baseline, baseline, observed)
+        observed, tied = ties_apart(
+            bench.trial.baseline, targets.baseline, inputs, baseline, observed, seed=variation.seed
+        )
         judged = judged_closely(functools.partial(loosely, oracle, observed), length, terms)
         del observed
         if variation.derived and bench.reduced and judged.wrong and too_sensitive(targets, inputs, baseline, reference):
@@ -164,7 +168,7 @@ def _compare_once(bench: Bench, contender: Contender, variation: Variation, targ
             hint = _LOST if lost and name == "nan-parity" else ""
             raise Rejected(Check(name, case, False, prefix + judged.finding.detail + hint))
         why = f" ({double})" if isinstance(double, str) and judged.baseline_error is None else ""
-        why += f"; accepted: {accepted}" if accepted else ""
+        why += "".join(f"; accepted: {words}" for words in (accepted, tied) if words)
         bench.checks.append(Check("nan-poison" if poisoned else "values", case, True, judged.detail + why))
         bench.judged.append(judged)
         bench.reduced += [(case, judged)] if judged.reduced else []
