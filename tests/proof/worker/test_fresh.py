@@ -120,3 +120,13 @@ def test_frozen_data_stay() -> None:
     made.freeze(Inputs((x,)))
     assert torch.equal(made.draw().tensors()[0], x)
     assert "does not take changed values" in made.described
+
+
+@pytest.mark.parametrize("pools", [True, False])
+def test_numbers_that_rise_are_new_and_still_in_order(pools: bool) -> None:
+    edges, others = torch.linspace(0, 1, 2 * 500).reshape(2, 500), torch.randn(2, 500)
+    made = FreshData(Inputs((edges, others)), random.Random(1), pools=pools)
+    drawn, free = made.draw().tensors()
+    assert bool((drawn[:, 1:] >= drawn[:, :-1]).all())
+    assert not torch.equal(drawn, edges)
+    assert not bool((free[:, 1:] >= free[:, :-1]).all())

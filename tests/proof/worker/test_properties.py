@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kernelwright.proof.worker.inputs import Inputs
-from kernelwright.proof.worker.properties import PROPERTIES, VIEWS, WHOLE_NUMBERS, with_property
+from kernelwright.proof.worker.properties import NON_FINITE, PROPERTIES, VIEWS, WHOLE_NUMBERS, with_property
 from kernelwright.proof.worker.whole_numbers import is_numbering, never_falls
 from proof.worker.trials import ended_by
 
@@ -88,3 +88,24 @@ def test_a_constant_of_one_element_is_varied() -> None:
     assert made is not None
     assert float(made.args[1]) != 0.0
     assert float(made.args[2]) != 2.0
+
+
+@pytest.mark.parametrize("name", sorted(PROPERTIES.keys() - VIEWS - NON_FINITE))
+def test_numbers_that_rise_still_do(name: str) -> None:
+    edges = torch.linspace(-1, 1, 3 * 40).reshape(3, 40)
+    made = with_property(Inputs((edges, torch.randn(40))), name)
+    if made is not None:
+        assert bool((made.args[0][:, 1:] >= made.args[0][:, :-1]).all())
+    few = with_property(Inputs((edges[:, :4],)), "negative")
+    assert few is not None
+    assert torch.equal(few.args[0], -edges[:, :4].abs()), "of so few random ones rise as well"
+
+
+def test_edges_of_bins_may_be_searched_in_any_way() -> None:
+    search = "import torch\ndef f(edges, x):\n    return torch.bucketize(x, edges)\n"
+    count = search.replace("torch.bucketize(x, edges)", "(edges < x[:, None]).sum(1)")
+    case = "f(arange(48, dtype=float32), rand(96))"
+    assert ended_by(search, count, case) == "passed"
+    assert ended_by(search, count.replace("<", "<="), case) == "values"
+    taken_for_granted = search.replace("torch.bucketize(x, edges)", "x.ceil().long().clamp(0, len(edges))")
+    assert ended_by(search, taken_for_granted, case) == "values"

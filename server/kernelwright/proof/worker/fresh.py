@@ -9,6 +9,7 @@ import random
 import torch
 
 from kernelwright.proof.worker.inputs import Inputs, clone
+from kernelwright.proof.worker.rising import rises
 from kernelwright.proof.worker.whole_numbers import all_different, is_whole, never_falls
 
 _MOST_EXTRA = 1 << 20  # elements by which a pool is longer than its tensor, and so how many places there are to begin
@@ -17,7 +18,7 @@ _SALTED = 64  # elements of each tensor that change where there is no memory for
 
 class FreshData:
     """Inputs whose tensors `draw` changes in place. What is all alike stays as it is, and so do whole numbers that never
-    fall, or of which none is there twice.
+    fall, or of which none is there twice; other numbers that rise are drawn anew and put in order.
 
     `pools`: whether there is memory for all new values; else a few of each tensor change.
     """
@@ -28,6 +29,7 @@ class FreshData:
         self._refused = False
         pairs = zip(inputs.tensors(), self.inputs.tensors(), strict=True)
         self._varied = [copy for original, copy in pairs if _varies(original)]
+        self._rising = frozenset(number for number, tensor in enumerate(self._varied) if rises(tensor))
         self._pools = [_Pool(tensor, generator) for tensor in self._varied] if pools else None
 
     @property
@@ -52,6 +54,8 @@ class FreshData:
                     _salt(tensor, self._random)
                 else:
                     tensor.copy_(self._pools[number].draw(self._random).view(tensor.shape))
+                if number in self._rising:
+                    tensor.copy_(tensor.sort(dim=-1).values)
         return self.inputs
 
     def keep_whole_numbers(self, inputs: Inputs) -> bool:
@@ -62,6 +66,7 @@ class FreshData:
                 copy.data.copy_(original)
         left = [number for number, t in enumerate(self._varied) if not any(t is one for one in counted)]
         self._varied = [self._varied[number] for number in left]
+        self._rising = frozenset(new for new, old in enumerate(left) if old in self._rising)
         self._pools = None if self._pools is None else [self._pools[number] for number in left]
         return bool(counted)
 

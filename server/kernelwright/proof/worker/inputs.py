@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from kernelwright.proof.worker.failed import JobFailed
+from kernelwright.proof.worker.rising import rising_as
 from kernelwright.values import Call, Failure, FailureKind, TensorSpec
 
 
@@ -56,7 +57,7 @@ def from_functions(module: ModuleType, *, device: str, seed: int, scale: float =
         if not isinstance(value, torch.Tensor):
             return value
         moved = value.detach().to(device)
-        moved = _scaled(moved, scale) if scale != 1.0 and moved.is_floating_point() else moved
+        moved = rising_as(moved, _scaled(moved, scale)) if scale != 1.0 and moved.is_floating_point() else moved
         return moved.requires_grad_() if value.requires_grad else moved
 
     return Inputs(map_leaves(leaf, made.args), map_leaves(leaf, made.kwargs))
@@ -154,7 +155,7 @@ def _tensor(spec: TensorSpec, device: str, generator: torch.Generator, scale: fl
     if spec.role == "out":
         return poison_(tensor)
     if scale != 1.0 and tensor.is_floating_point():
-        tensor = tensor.mul_(scale) if tensor.dtype.itemsize > 1 else _scaled(tensor, scale)
+        tensor = rising_as(tensor, _scaled(tensor, scale))
     return tensor.requires_grad_() if spec.requires_grad else tensor
 
 

@@ -1,6 +1,7 @@
 """Input data of special kinds, on which kernels err that are right on random numbers.
 
-Each property changes the floating-point tensors of a call and keeps their shape, dtype and device.
+Each property changes the floating-point tensors of a call and keeps their shape, dtype and device. What rises stays rising: a
+binary search in it is no operation on anything else.
 """
 
 import math
@@ -10,6 +11,7 @@ from typing import TypeGuard
 import torch
 
 from kernelwright.proof.worker.inputs import Inputs, map_leaves
+from kernelwright.proof.worker.rising import rising_as
 from kernelwright.proof.worker.whole_numbers import all_different, is_numbering, is_whole, never_falls
 
 _OFFSET = {torch.float16: 64.0, torch.bfloat16: 32.0}  # where the dtype still resolves the random part
@@ -211,6 +213,8 @@ def _changed(inputs: Inputs, name: str, change: Callable[[torch.Tensor], torch.T
             return value
         plain = value.detach()
         made = change(plain)
+        if name not in VIEWS and name not in NON_FINITE:
+            made = rising_as(plain, made)
         if made is plain or (made.stride() == plain.stride() and torch.equal(made, plain)):
             return value
         changed = True
