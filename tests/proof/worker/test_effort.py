@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 
 from kernelwright.proof.jobs import Limits, Trial
-from kernelwright.proof.worker.effort import variations
+from kernelwright.proof.worker.effort import SCOPES, Scope, variations
 from kernelwright.proof.worker.failed import JobFailed
 from kernelwright.proof.worker.line_sizes import beyond_32_bits
 from kernelwright.proof.worker.trial import run_trial
@@ -126,3 +126,40 @@ def test_offsets_of_32_bits_are_refused_on_a_line_of_a_million_elements() -> Non
     assert ended(ADD.replace("* 3", "* 2 + 0")) == "values"
     assert ended(ADD.replace("BLOCK=1024", "BLOCK=512").replace("numel(), 1024", "numel(), 512")) == "passed"
     assert ended(narrow) in ("crashed", "values", "runs")
+
+
+SLOW = """
+import time
+
+import torch
+
+calls = []
+
+
+def f(x):
+    calls.append(0)
+    if len(calls) <= {calls}:
+        time.sleep({seconds})
+    return torch.softmax(x, dim=1 if x.shape == (64, 48) else {axis})
+"""
+
+
+def test_a_slow_candidate_is_looked_at_as_long_as_any(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(SCOPES, Effort.QUICK, Scope(budget=1.5))
+    verdict = trial_at(Effort.QUICK, SLOW.format(calls=1, seconds=2.0, axis=1)).verdict
+    assert verdict.passed
+    assert "left out" not in verdict.how
+    assert not trial_at(Effort.QUICK, SLOW.format(calls=1, seconds=2.0, axis=0)).verdict.passed
+
+
+def test_what_the_original_takes_too_long_for_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(SCOPES, Effort.QUICK, Scope(budget=0.1))
+    job = Trial(
+        "/nowhere/k.py",
+        SLOW.format(calls=9, seconds=0.1, axis=1),
+        FUNCTION,
+        FUNCTION,
+        workload(),
+        limits=dataclasses.replace(SHORT, effort=Effort.QUICK),
+    )
+    assert "left out: the original's own runs took" in run_trial(job, lambda stage: None).verdict.how

@@ -75,6 +75,7 @@ class Contender:
     def __init__(self, bench: Bench, text: str) -> None:
         self._bench = bench
         self._text = text
+        self._waited = 0.0  # for processes that have ended
         self._largest_answer = 0  # bytes that an answer has taken where the baseline's would have taken less
         self._start()
 
@@ -114,7 +115,13 @@ class Contender:
     def start_again(self) -> None:
         """Go on in a new process, where this one's CUDA context is gone."""
         self.close()
+        self._waited += self._host.waited
         self._start()
+
+    @property
+    def waited(self) -> float:
+        """Seconds that the judge has waited for its answers."""
+        return self._waited + self._host.waited
 
     @property
     def pid(self) -> int:

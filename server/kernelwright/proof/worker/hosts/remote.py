@@ -3,6 +3,7 @@
 import contextlib
 import select
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -34,12 +35,13 @@ _LOG = 64 << 10  # bytes of what a host printed that are kept
 class Host:
     """One process for one text. `close` it, whatever happens; one request at a time.
 
-    `triton`: the text launches Triton's kernels on a GPU, perhaps by way of torch.compile.
+    `triton`: the text launches Triton's kernels on a GPU, perhaps by way of torch.compile. `waited`: seconds for its replies.
     """
 
     def __init__(self, path: str, device: str, *, triton: bool = False) -> None:
         self.path = path
         self.device = device
+        self.waited = 0.0
         self._birth = zygote().spawn(triton=triton)
         self._arena: Arena | None = None
         self._log = bytearray()
@@ -63,8 +65,10 @@ class Host:
 
     def hear(self) -> Reply:
         """The reply to the last request. Raises like `ask`."""
+        begun = time.monotonic()
         with self._typed_failures():
             reply = channel.receive_reply(self._birth.channel, CALL_LIMIT)
+        self.waited += time.monotonic() - begun
         match reply:
             case Refused(check=check):
                 raise Rejected(check)
