@@ -98,8 +98,7 @@ def examine(bench: Bench, contender: Contender, variation: Variation) -> None:
         return
     try:
         targets = targets_for(bench, variation)
-        if variation.perturbed or bench.device == "cpu" or contender.has_answered():
-            _construct(bench, contender, targets)  # else its process makes a CUDA context while the baseline runs
+        _construct(bench, contender, targets)
         inputs = make_inputs(bench, variation)
         if variation.scale != 1.0 and not any(t.is_floating_point() for t in inputs.tensors()):
             return
@@ -145,7 +144,6 @@ def _compare_once(bench: Bench, contender: Contender, variation: Variation, targ
     terms = functools.cache(lambda: fan_in(targets.baseline, inputs, baseline, seed=variation.seed, estimate=length))
     givens = {"any_layout": variation.data in VIEWS, "slack": slack, "special": special, "given": inputs.tensors()}
     loosely = functools.partial(judge, **givens)
-    _construct(bench, contender, targets)
     for poisoned in (False, True) if variation.poisoned else (False,):
         if poisoned and compiles(bench.trial.candidate):
             continue  # torch.compile steps aside under a dispatch mode: another path would be checked
