@@ -13,6 +13,8 @@ PRELUDE = """\
 import torch, triton
 import triton.language as tl
 from triton.language.extra import libdevice
+from kernelwright.proof.worker import interpreter_rounds as rounds
+rounds.number, rounds.backwards = 0, False
 torch.manual_seed(0)
 """
 
@@ -115,6 +117,94 @@ def kernel(lock, o):
     tl.atomic_xchg(lock, 0)
 o = torch.zeros(1); kernel[(4,)](torch.zeros(1, dtype=torch.int32), o)
 right = o.item() == 6
+""",
+        "",
+    ),
+    "a counter orders nothing after it": (
+        """
+@triton.jit
+def kernel(count, o):
+    tl.atomic_add(count, 1)
+    tl.store(o, tl.load(o) + 1)
+kernel[(4,)](torch.zeros(1, dtype=torch.int32), torch.zeros(1))
+""",
+        "Race between programs: program (1, 0, 0) reads what program (0, 0, 0) writes in the same launch: o, element 0",
+    ),
+    "set to zero by one program, added to by all": (
+        """
+@triton.jit
+def kernel(o):
+    if tl.program_id(0) == 0:
+        tl.store(o, 0.0)
+    tl.atomic_add(o, 1.0)
+kernel[(4,)](torch.empty(1))
+""",
+        "Race between programs: program (1, 0, 0) changes by an atomic what program (0, 0, 0) writes in the same launch",
+    ),
+    "the program that comes last reads what all have stored": (
+        """
+@triton.jit
+def kernel(count, part, o, B: tl.constexpr):
+    tl.store(part + tl.program_id(0), tl.program_id(0) + 1)
+    if tl.atomic_add(count, 1) == tl.num_programs(0) - 1:
+        tl.store(o, tl.sum(tl.load(part + tl.arange(0, B)), axis=0))
+        tl.store(part + tl.arange(0, B), tl.zeros((B,), tl.int32))
+for times in range(4):
+    rounds.next_round(other_order=times % 2)
+    o = torch.zeros(1, dtype=torch.int32)
+    kernel[(512,)](torch.zeros_like(o), torch.zeros(512, dtype=torch.int32), o, B=512)
+    assert o.item() == 512 * 513 // 2
+right = True
+""",
+        "",
+    ),
+    "each program waits for the one before it": (
+        """
+@triton.jit
+def kernel(ticket, flags, sums, o):
+    me = tl.atomic_add(ticket, 1)
+    before = 0
+    if me > 0:
+        while tl.load(flags + me - 1, volatile=True) == 0:
+            pass
+        before = tl.load(sums + me - 1)
+    tl.store(sums + me, before + me)
+    tl.debug_barrier()
+    tl.store(flags + me, 1)
+    tl.store(o + me, before + me)
+@triton.jit
+def in_order(flags, sums):
+    me = tl.program_id(0)
+    before = 0
+    if me > 0:
+        while tl.atomic_add(flags + me - 1, 0) == 0:
+            pass
+        before = tl.load(sums + me - 1)
+    tl.store(sums + me, before + me)
+    tl.atomic_xchg(flags + me, 1)
+for times in range(4):
+    rounds.next_round(other_order=times % 2)
+    t, f, s, o = torch.zeros(4, 6, dtype=torch.int32)
+    kernel[(6,)](t, f, s, o)
+    assert o.tolist() == [0, 1, 3, 6, 10, 15]
+    f, s = torch.zeros(2, 6, dtype=torch.int32)
+    in_order[(6,)](f, s)
+    assert s.tolist() == o.tolist(), s
+right = True
+""",
+        "",
+    ),
+    "programs that rely on their order": (
+        """
+@triton.jit
+def kernel(running, o):
+    tl.store(o + tl.program_id(0), tl.atomic_add(running, 1))
+found = set()
+for times in range(2):
+    rounds.next_round(other_order=times)
+    o = torch.zeros(4, dtype=torch.int32); kernel[(4,)](torch.zeros_like(o), o)
+    found.add(tuple(o.tolist()))
+right = found == {(0, 1, 2, 3), (3, 2, 1, 0)}
 """,
         "",
     ),
@@ -228,6 +318,43 @@ def kernel(o, n, B: tl.constexpr):
     tl.store(o + at, tl.load(o + at, mask=at < n) + 1, mask=at < n)
 o = torch.zeros(300); kernel[lambda meta: (triton.cdiv(300, meta["B"]),)](o, 300)
 right = bool((o == 1).all())
+""",
+        "",
+    ),
+    "autotune takes one config after another": (
+        """
+@triton.autotune([triton.Config({"B": b}) for b in (16, 32, 64)], key=["n"])
+@triton.jit
+def kernel(o, p, n, B: tl.constexpr):
+    at = tl.arange(0, B)
+    tl.store(p + at, tl.load(o + at) + B)
+found = []
+for times in range(6):
+    rounds.next_round()
+    p = torch.zeros(64)
+    kernel[(1,)](torch.zeros(64), p, 64)
+    kernel[(1,)](torch.zeros(64), p, 64)
+    found.append(int(p[0]))
+right = found == [16, 16, 32, 64, 64, 16]
+""",
+        "",
+    ),
+    "what the tuner's own launches leave": (
+        """
+def made(**named):
+    @triton.autotune([triton.Config({"B": b}) for b in (16, 32)], key=["n"], **named)
+    @triton.jit
+    def kernel(o, n, B: tl.constexpr):
+        tl.atomic_add(o, 1.0)
+    return kernel
+rounds.next_round()
+found = []
+for kernel in (made(), made(reset_to_zero=["o"]), made(restore_value=["o"])):
+    o = torch.zeros(1)
+    for times in range(2):
+        kernel[(1,)](o.zero_(), 64)
+        found.append(int(o))
+right = found == [3, 1, 1, 1, 1, 1]
 """,
         "",
     ),

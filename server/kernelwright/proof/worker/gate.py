@@ -163,7 +163,8 @@ def _compare_once(bench: Bench, contender: Contender, variation: Variation, targ
             raise NotAccepted  # what rounding does on such data is not known
         if judged.finding is not None and not judged.reduced:
             name = "nan-poison" if poisoned else judged.finding.name
-            prefix = "with NaN in freshly allocated memory, " if poisoned else ""
+            order = " and programs in the other order" if bench.interpreted else ""
+            prefix = f"with NaN in freshly allocated memory{order}, " if poisoned else ""
             lost = variation.data in NON_FINITE - INFINITE and "the baseline has nan" in judged.finding.detail
             hint = _LOST if lost and name == "nan-parity" else ""
             raise Rejected(Check(name, case, False, prefix + judged.finding.detail + hint))

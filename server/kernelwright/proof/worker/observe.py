@@ -9,6 +9,7 @@ import torch
 
 from kernelwright.proof.worker.compare import same_bits
 from kernelwright.proof.worker.inputs import Inputs, clone, clone_tensor, map_leaves, seed_everything, tensors_in
+from kernelwright.proof.worker.interpreter_rounds import next_round
 from kernelwright.proof.worker.poison import PoisonedAllocation
 from kernelwright.proof.worker.scalars import as_tensor
 
@@ -40,9 +41,11 @@ def observe(
 ) -> Observation:
     """Call `target` on copies of `inputs` without gradients, on the same random numbers for every target.
 
-    With `poisoned`, memory from torch.empty holds NaN. Of `calls` on the same inputs, which draw from one stream of random
-    numbers, the last is observed. The module's buffers are put back afterwards. Raises whatever the target raises.
+    With `poisoned`, memory from torch.empty holds NaN, and programs in Triton's interpreter run in the other order. Of
+    `calls` on the same inputs, which draw from one stream of random numbers, the last is observed. The module's buffers are
+    put back afterwards. Raises whatever the target raises.
     """
+    next_round(other_order=poisoned)
     given = Inputs(clone(inputs.args), clone(inputs.kwargs))
     state = named_state(target)
     before = {

@@ -1,0 +1,20 @@
+"""Which of several orders and configurations Triton's interpreter takes: another configuration in each call of the gate, and
+the other order in those on poisoned memory.
+
+On a GPU programs run in any order, and which configuration of an autotuned kernel wins hangs on the device.
+"""
+
+number = 0  # calls of the gate in this process so far
+backwards = False  # whether the last program of a launch comes first
+
+
+def next_round(*, other_order: bool = False) -> None:
+    """From here on another configuration, and where asked the other order of the programs."""
+    global number, backwards
+    number += 1
+    backwards = other_order
+
+
+def turn(count: int) -> int:
+    """Which of `count` configurations is taken; each of them in both orders, sooner or later."""
+    return max(number - 1, 0) * 2 // 3 % count
