@@ -77,6 +77,12 @@ def test_old_and_new_systems(measure: Measure, deed: str, system: dict, user: in
         (Measure.SIGNALS, "signal.pidfd_send_signal(os.pidfd_open(sibling), signal.SIGUSR1)"),
         (Measure.NETWORK, "socket.socket(socket.AF_INET).bind(('127.0.0.1', 0))"),
         (Measure.NETWORK, "socket.if_nameindex()"),
+        (Measure.CALLS, "os.setpriority(os.PRIO_PROCESS, sibling, 1)"),
+        (Measure.CALLS, "os.setpriority(os.PRIO_PGRP, 0, 1)"),
+        (Measure.CALLS, "os.setpriority(os.PRIO_PROCESS, parent, 1)"),
+        (Measure.CALLS, "os.sched_setaffinity(sibling, os.sched_getaffinity(0))"),
+        (Measure.CALLS, "os.sched_setscheduler(sibling, os.SCHED_BATCH, os.sched_param(0))"),
+        (Measure.CALLS, "resource.prlimit(sibling, resource.RLIMIT_CPU, resource.getrlimit(resource.RLIMIT_CPU))"),
         (Measure.CALLS, CALL + "call('add_key', b'user', b'kernelwright', b'x', 1, -3)"),  # to its own keyring
     ],
 )  # fmt: skip
@@ -192,11 +198,20 @@ def test_descriptors_of_the_parent(user: int) -> None:
         "a, b = socket.socketpair(); a.send(b'content'); return b.recv(16).decode()",
         "child = subprocess.Popen(['sleep', '60']); child.kill(); return 'content' if child.wait() == -9 else ''",
         "os.kill(os.getpid(), 0); signal.raise_signal(signal.SIGUSR1); return 'content'",
+        "os.nice(1); os.setpriority(os.PRIO_PROCESS, os.getpid(), 2); return 'content'",
+        "os.sched_setaffinity(0, os.sched_getaffinity(os.getpid())); return 'content'",
+        "limits = resource.getrlimit(resource.RLIMIT_CORE); resource.setrlimit(resource.RLIMIT_CORE, limits); return 'content'",
     ],
 )
 def test_what_honest_code_needs(deed: str, user: int) -> None:
     found = seen(deed, user)
     assert (found.returned, found.stopped) == ("content", "")
+
+
+def test_threads_may_be_bound_to_cores_where_openmp_does_so() -> None:
+    deed = "os.sched_setaffinity(sibling, os.sched_getaffinity(0))"
+    assert seen(deed).stopped
+    assert not seen(deed, environment={"OMP_PROC_BIND": "true"}).stopped
 
 
 @pytest.mark.parametrize("user", USERS)

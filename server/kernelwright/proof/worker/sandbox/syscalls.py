@@ -14,13 +14,21 @@ from kernelwright.proof.worker.sandbox import libc
 
 _LOAD, _EQUAL, _AT_LEAST, _RETURN = 0x20, 0x15, 0x35, 0x06
 _ALLOW, _REFUSE = 0x7FFF0000, 0x00050000 | 1  # EPERM
-_NUMBER, _ARCHITECTURE, _FIRST_ARGUMENT = 0, 4, 16  # offsets in struct seccomp_data, little-endian
+_NUMBER, _ARCHITECTURE, _FIRST_ARGUMENT, _SECOND_ARGUMENT = (
+    0,
+    4,
+    16,
+    24,
+)  # offsets in struct seccomp_data, little-endian
 _SET_FILTER = 1
 _ALL_THREADS, _KEEP_SPECULATION = 1, 4  # before Linux 5.16 a filter would slow its process down
 _FOREIGN_TABLE = 0x40000000  # the numbers of x32, on x86-64
 
 _ARCHITECTURES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
-# Name, number on x86-64, number on aarch64; refused: whatever the argument, for protected processes, all but local.
+# With one of these OpenMP binds each of its threads to cores, by a call that names the thread.
+_BINDING = ("OMP_PROC_BIND", "OMP_PLACES", "GOMP_CPU_AFFINITY", "KMP_AFFINITY")
+# Name, number on x86-64, number on aarch64; refused: whatever the argument, for protected processes, for all but its own,
+# all but local. Who may slow down the process that the original is timed in, has a speedup.
 _NUMBERS = """
     always     ptrace               101  117
     always     process_vm_readv     310  270
@@ -39,6 +47,15 @@ _NUMBERS = """
     protected  rt_sigqueueinfo      129  138
     protected  rt_tgsigqueueinfo    297  240
     protected  pidfd_open           434  434
+    others     sched_setparam       142  118
+    others     sched_setscheduler   144  119
+    others     sched_setaffinity    203  122
+    others     sched_setattr        314  274
+    others     prlimit64            302  261
+    others     migrate_pages        256  238
+    others     move_pages           279  239
+    priority   setpriority          141  140
+    always     ioprio_set           251   30
     remote     socket                41  198
 """
 _SECCOMP = {"x86_64": 317, "aarch64": 277}
@@ -49,12 +66,14 @@ Instruction = tuple[int, int, int, int]
 def install(protected: Collection[int]) -> None:
     """Refuse, for every thread and for good, what the table names; `protected` are processes not to be signalled.
 
-    Needs no_new_privs. Raises OSError, also where the processor's system calls are not known here.
+    Threads may be bound to cores where the environment has OpenMP do so. Needs no_new_privs. Raises OSError, also where the
+    processor's system calls are not known here.
     """
     machine = platform.machine()
     if machine not in _ARCHITECTURES:
         raise OSError(f"the system calls of {machine} are not known here")
-    program = _program(machine, _reaching(protected))
+    free = {"sched_setaffinity"} if any(name in os.environ for name in _BINDING) else set()
+    program = _program(machine, _reaching(protected), os.getpid(), free)
     code = b"".join(struct.pack("=HBBI", *instruction) for instruction in program)
     held = ctypes.create_string_buffer(code, len(code))
     header = struct.pack("HxxxxxxQ", len(program), ctypes.addressof(held))
@@ -69,13 +88,16 @@ def rules(machine: str) -> list[tuple[str, str, int]]:
     return [(kind, name, int(numbers[at])) for kind, name, *numbers in rows]
 
 
-def _program(machine: str, reaching: Collection[int]) -> list[Instruction]:
-    """The filter: the first rule that fits returns."""
+def _program(machine: str, reaching: Collection[int], own: int, free: Collection[str]) -> list[Instruction]:
+    """The filter of the process `own`, without the calls that are `free`: the first rule that fits returns."""
     refused: Sequence[Instruction] = [(_RETURN, 0, 0, _REFUSE)]
+    itself = _argument(_SECOND_ARGUMENT, [0, own], _ALLOW, _REFUSE)
     bodies = {
         "always": refused,
-        "protected": _first_argument(reaching, _REFUSE, _ALLOW),
-        "remote": _first_argument([socket.AF_UNIX], _ALLOW, _REFUSE),
+        "protected": _argument(_FIRST_ARGUMENT, reaching, _REFUSE, _ALLOW),
+        "others": _argument(_FIRST_ARGUMENT, [0, own], _ALLOW, _REFUSE),
+        "priority": [(_LOAD, 0, 0, _FIRST_ARGUMENT), (_EQUAL, 1, 0, os.PRIO_PROCESS), *refused, *itself],
+        "remote": _argument(_FIRST_ARGUMENT, [socket.AF_UNIX], _ALLOW, _REFUSE),
     }
     program = [
         (_LOAD, 0, 0, _ARCHITECTURE),
@@ -85,17 +107,18 @@ def _program(machine: str, reaching: Collection[int]) -> list[Instruction]:
         (_AT_LEAST, 0, 1, _FOREIGN_TABLE),
         *refused,
     ]
-    for kind, _, number in rules(machine):
-        program += [(_EQUAL, 0, len(bodies[kind]), number), *bodies[kind]]
+    for kind, name, number in rules(machine):
+        if name not in free:
+            program += [(_EQUAL, 0, len(bodies[kind]), number), *bodies[kind]]
     return [*program, (_RETURN, 0, 0, _ALLOW)]
 
 
-def _first_argument(values: Collection[int], listed: int, other: int) -> list[Instruction]:
-    """Return `listed` when the first argument is one of `values`, else `other`."""
+def _argument(which: int, values: Collection[int], listed: int, other: int) -> list[Instruction]:
+    """Return `listed` when the argument at this offset is one of `values`, else `other`."""
     cases: list[Instruction] = []
     for value in values:
         cases += [(_EQUAL, 0, 1, value & 0xFFFFFFFF), (_RETURN, 0, 0, listed)]
-    return [(_LOAD, 0, 0, _FIRST_ARGUMENT), *cases, (_RETURN, 0, 0, other)]
+    return [(_LOAD, 0, 0, which), *cases, (_RETURN, 0, 0, other)]
 
 
 def _reaching(protected: Collection[int]) -> set[int]:
