@@ -14,12 +14,8 @@ from kernelwright.proof.worker.sandbox import libc
 
 _LOAD, _EQUAL, _AT_LEAST, _RETURN = 0x20, 0x15, 0x35, 0x06
 _ALLOW, _REFUSE = 0x7FFF0000, 0x00050000 | 1  # EPERM
-_NUMBER, _ARCHITECTURE, _FIRST_ARGUMENT, _SECOND_ARGUMENT = (
-    0,
-    4,
-    16,
-    24,
-)  # offsets in struct seccomp_data, little-endian
+_NUMBER, _ARCHITECTURE = 0, 4  # offsets in struct seccomp_data, little-endian
+_FIRST_ARGUMENT, _SECOND_ARGUMENT = 16, 24
 _SET_FILTER = 1
 _ALL_THREADS, _KEEP_SPECULATION = 1, 4  # before Linux 5.16 a filter would slow its process down
 _FOREIGN_TABLE = 0x40000000  # the numbers of x32, on x86-64
