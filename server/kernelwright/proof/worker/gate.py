@@ -36,6 +36,7 @@ from kernelwright.proof.worker.oracle import Oracle
 from kernelwright.proof.worker.pair import perturbed
 from kernelwright.proof.worker.properties import INFINITE, LARGE, NON_FINITE, VIEWS
 from kernelwright.proof.worker.reference import in_fp64
+from kernelwright.proof.worker.stand_ins import right_further_on
 from kernelwright.proof.worker.ties import ties_apart
 from kernelwright.proof.worker.tolerance import reduction_length
 from kernelwright.proof.worker.verdict import summaries
@@ -153,6 +154,10 @@ def _compare_once(bench: Bench, contender: Contender, variation: Variation, targ
             bench.trial.baseline, targets.baseline, inputs, baseline, observed, seed=variation.seed
         )
         judged = judged_closely(functools.partial(loosely, oracle, observed), length, terms)
+        if special and judged.finding is not None:
+            beside = functools.partial(loosely, length=length)
+            if right_further_on(bench, variation, targets, inputs, observed, beside):
+                raise NotAccepted
         del observed
         if variation.derived and bench.reduced and judged.wrong and too_sensitive(targets, inputs, baseline, reference):
             raise NotAccepted

@@ -4,6 +4,7 @@ A NaN must be seen in every output that depends on it, in whatever order a kerne
 it by zero, a kernel need not. Nor need infinities be subtracted in the same order: `inf - inf` is NaN.
 """
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
@@ -20,6 +21,7 @@ from kernelwright.proof.worker.oracle import Oracle
 from kernelwright.proof.worker.properties import INFINITE, NON_FINITE, probes
 from kernelwright.proof.worker.scalars import as_tensor
 
+_SAFE = re.compile(r"\bscaled_dot_product_attention\b")
 _CLOSE = 1e-3  # relative: of a number where the original has NaN, beside what it has without the NaN
 
 
@@ -41,7 +43,7 @@ def excused(
     if variation.data not in NON_FINITE or not _differs(baseline, candidate):
         return candidate, ""
     if variation.data in INFINITE:
-        return infinities_apart(baseline, candidate)
+        return infinities_apart(baseline, candidate, safe=bool(_SAFE.search(bench.trial.baseline)))
     plain = make_inputs(bench, replace(variation, data=""))
     try:
         without, *probed = (observe(target, i, seed=variation.seed) for i in (plain, *probes(plain, variation.data)))
@@ -50,16 +52,21 @@ def excused(
     return products_with_zero_apart(baseline, candidate, without, probed)
 
 
-def infinities_apart(baseline: Observation, candidate: Observation) -> tuple[Observation, str]:
+def infinities_apart(baseline: Observation, candidate: Observation, *, safe: bool = False) -> tuple[Observation, str]:
     """The candidate's observation without the differences that infinities excuse, and what these were in words.
 
     Where the baseline is NaN the candidate may have anything: an invalid operation on infinities need not be made. Where
     it is infinite the candidate may be NaN. A finite number of the baseline's stays one, and infinities keep their sign.
+    `safe`: the baseline calls PyTorch's attention, which makes zeros of a row of which every score is -inf. Written out,
+    that is 0 / 0.
     """
 
     def others(_: int, base: torch.Tensor, got: torch.Tensor) -> Iterator[tuple[str, torch.Tensor]]:
         yield "a number or infinity where the baseline has NaN", base.isnan() & ~got.isnan()
         yield "NaN where the baseline has an infinity", base.isinf() & got.isnan()
+        if safe and base.dim() >= 2:
+            nothing = (base == 0).all(-1, keepdim=True) & got.isnan().all(-1, keepdim=True)
+            yield "NaN where every score is -inf, of which PyTorch's attention makes 0,", nothing.expand_as(base)
 
     return _excusing(others, baseline, candidate)
 
