@@ -37,7 +37,11 @@ def _random_inputs(bench: Bench, variation: Variation) -> Inputs:
     leading = next((t.shape[0] for t in made.tensors() if t.dim() >= 2), 0)
     rows = variation.rows or _rows_for_interpreter(bench, made, leading)
     if rows >= leading:
-        if variation.rows is not None and not (variation.data or variation.whole) and variation.scale == 1.0:
+        if (
+            variation.rows is not None
+            and not (variation.data or variation.whole or variation.numbers)
+            and variation.scale == 1.0
+        ):
             raise NotAccepted
         return made
 

@@ -39,7 +39,8 @@ class Variation:
     `poisoned`: the candidate runs once more on allocations full of NaN. `finite`: counts only where the baseline's
     output is finite. `data`: the property of the inputs (see properties), random where empty. `reweighted`: all floating
     parameters are given other values. `whole`: where there are fewer rows than asked for, all of them are taken. `ends`: half
-    of what a randint draws are the ends of its range.
+    of what a randint draws are the ends of its range. `numbers`: several calls, each with other scalars, flags or planted whole
+    numbers (see other_numbers), which `changed` names in each.
     """
 
     label: str
@@ -55,6 +56,8 @@ class Variation:
     reweighted: bool = False
     whole: bool = False
     ends: bool = False
+    numbers: bool = False
+    changed: str = ""
 
     @property
     def described(self) -> str:
@@ -63,7 +66,8 @@ class Variation:
         changed = ", all parameters changed" if self.reweighted else changed
         data = f", {self.data}" if self.data else ""
         ends = ", integers at the ends of their range" if self.ends else ""
-        return f"{self.label}, seed {self.seed}{scaled}{data}{ends}{changed}"
+        numbers = f", {self.changed or 'other numbers'}" if self.numbers else ""
+        return f"{self.label}, seed {self.seed}{scaled}{data}{ends}{numbers}{changed}"
 
 
 def plan(
@@ -86,7 +90,13 @@ def plan(
         # Scaled inputs tell as much with few rows, which leaves time for more kinds of them.
         few = [v if v.scale == 1.0 else replace(v, label="get_inputs(), 7 rows at most", rows=7) for v in around]
         whole = Variation("get_inputs()", None, first_seed + seeds + 1, derived=True)
-        return few + batches + _properties(small) + [_times_100(whole), *_special(whole, _AT_FULL_SIZE)]
+        return (
+            few
+            + batches
+            + [_of_other_numbers(small)]
+            + _properties(small)
+            + [_times_100(whole), *_special(whole, _AT_FULL_SIZE)]
+        )
     texts[0] = SHIFT.sub(lambda m: str(int(m.group(1)) << int(m.group(2))), texts[0])  # so that it has boundaries, too
     most_special = min(_PROPERTY_ELEMENTS, most_elements or _PROPERTY_ELEMENTS)
     small, single, long_rows = shrunk(texts[0], most_special), one_row(texts), with_long_rows(texts[0], most_special)
@@ -117,7 +127,9 @@ def plan(
     asking = dict.fromkeys(shrunk(text, most_special) for text in texts if draws_integers(text))
     ends = [Variation(text, case_call(text), first_seed + 3, derived=True, ends=True) for text in asking]
     around = _around(first, seeds)
-    special = _properties(Variation(small, case_call(small), first_seed + 3, derived=True), slopes)
+    plain = Variation(small, case_call(small), first_seed + 3, derived=True)
+    ends.append(_of_other_numbers(plain))
+    special = _properties(plain, slopes)
     long += [one for one in special if one.data == SLOPES]
     special = [one for one in special if one.data != SLOPES]
     if texts[0] != small:
@@ -177,6 +189,10 @@ def _properties(small: Variation, slopes: str | None = None) -> list[Variation]:
 def _special(call: Variation, names: Iterable[str]) -> list[Variation]:
     """The call with data of these kinds; finite ones count where the baseline's output is finite."""
     return [replace(call, data=name, finite=name not in NON_FINITE) for name in names]
+
+
+def _of_other_numbers(call: Variation) -> Variation:
+    return replace(call, numbers=True, finite=True)
 
 
 def _times_100(call: Variation) -> Variation:

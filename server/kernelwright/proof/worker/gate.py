@@ -20,6 +20,7 @@ from kernelwright.proof.worker.gradients import compare_gradients
 from kernelwright.proof.worker.grounds import (
     baseline_run,
     compiles,
+    draws_nothing,
     repeats,
     stops_the_gpu,
     takes_views,
@@ -33,6 +34,7 @@ from kernelwright.proof.worker.large import compare_large
 from kernelwright.proof.worker.nonfinite import excused
 from kernelwright.proof.worker.observe import Observation, named_state
 from kernelwright.proof.worker.oracle import Oracle
+from kernelwright.proof.worker.other_numbers import compare_others
 from kernelwright.proof.worker.pair import perturbed
 from kernelwright.proof.worker.properties import INFINITE, LARGE, NON_FINITE, VIEWS
 from kernelwright.proof.worker.reference import in_fp64
@@ -103,6 +105,9 @@ def examine(bench: Bench, contender: Contender, variation: Variation) -> None:
         inputs = make_inputs(bench, variation)
         if variation.scale != 1.0 and not any(t.is_floating_point() for t in inputs.tensors()):
             return
+        if variation.numbers:
+            compare_others(bench, contender, variation, targets, inputs, _compare_once)
+            return
         if not variation.perturbed:
             _compare_once(bench, contender, variation, targets, inputs)
             return
@@ -139,6 +144,8 @@ def _compare_once(bench: Bench, contender: Contender, variation: Variation, targ
         takes_views(variation, targets.baseline, inputs, baseline, length)
     if variation.poisoned:
         repeats(bench, variation, targets.baseline, inputs, oracle, length)
+    if variation.numbers:
+        draws_nothing(variation, targets.baseline, inputs, oracle)
     case = variation.described
     special = bool(variation.data) or variation.finite
     slack = _SPECIAL_SLACK if special else 1.0
@@ -162,7 +169,11 @@ def _compare_once(bench: Bench, contender: Contender, variation: Variation, targ
         if variation.derived and bench.reduced and judged.wrong and too_sensitive(targets, inputs, baseline, reference):
             raise NotAccepted
         off = judged.wrong or judged.reduced
-        if off and variation.data in LARGE and hangs_on_a_rounding(targets, inputs, baseline, reference):
+        if (
+            off
+            and (variation.data in LARGE or variation.numbers)
+            and hangs_on_a_rounding(targets, inputs, baseline, reference)
+        ):
             raise NotAccepted
         if judged.reduced and variation.data and reference is None:
             raise NotAccepted  # what rounding does on such data is not known

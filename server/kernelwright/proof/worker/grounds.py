@@ -29,7 +29,7 @@ def stops_the_gpu(variation: Variation, text: str) -> bool:
 
     Probabilities out of range do it, and NaN or large numbers that become indices.
     """
-    if not variation.data and variation.scale == 1.0:
+    if not variation.data and variation.scale == 1.0 and not variation.numbers:
         return False
     indices = variation.data in NON_FINITE or variation.data in LARGE
     return bool(_PROBABILITIES.search(text) or (indices and _INDICES.search(text)))
@@ -122,6 +122,16 @@ def repeats(bench: Bench, variation: Variation, target: Any, inputs: Inputs, ora
         "The baseline does not repeat itself on the same inputs and seed, or returns memory that it never wrote: "
         f"{judged.finding.detail}. Nothing can be verified against it."
     )
+
+
+def draws_nothing(variation: Variation, target: Any, inputs: Inputs, oracle: Oracle) -> None:
+    """With other numbers the baseline may draw by chance, as dropout does, which no kernel repeats. Raises NotAccepted."""
+    try:
+        again = observe(target, inputs, seed=variation.seed + 1)
+    except Exception as error:
+        raise NotAccepted from error
+    if not repeated(oracle, again):
+        raise NotAccepted
 
 
 def compiles(text: str) -> bool:

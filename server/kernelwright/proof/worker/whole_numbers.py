@@ -1,5 +1,7 @@
 """What whole numbers are for, as far as they show it: a numbering, offsets, places of which each is there once."""
 
+from collections.abc import Sequence
+
 import torch
 
 _COMPUTED_WITH = frozenset({torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64})
@@ -23,3 +25,13 @@ def is_numbering(flat: torch.Tensor) -> bool:
 def all_different(flat: torch.Tensor) -> bool:
     """No number is there twice."""
     return flat.unique().numel() == flat.numel()
+
+
+def with_planted(x: torch.Tensor, numbers: Sequence[int]) -> torch.Tensor:
+    """A quarter of the elements is one of these numbers or another; each stands somewhere."""
+    generator = torch.Generator().manual_seed(x.numel())
+    chosen = torch.rand(x.numel(), generator=generator) < 0.25
+    chosen[: len(numbers)] = True
+    which = torch.arange(x.numel()) % len(numbers)
+    planted = torch.tensor(numbers, dtype=x.dtype)[which].to(x.device)
+    return torch.where(chosen.to(x.device), planted, x.reshape(-1)).reshape(x.shape)

@@ -1,0 +1,107 @@
+"""The numbers and flags among a call's arguments, changed: what a text has written in for them is found out."""
+
+import inspect
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from kernelwright.proof.worker.inputs import Inputs
+
+_MOST_FLAGS, _MOST_WHOLE = 3, 4  # of which each is changed by itself
+_LARGEST = 1024  # of whole numbers: larger ones are sizes and ranges
+_BY_CHANCE = 4  # what is smaller is a tensor's size by chance
+_MODES = frozenset({"training", "train", "is_training"})  # a kernel for inference may be meant for inference
+_BEYOND = 1e38  # twice as much may be infinite
+
+Key = int | str
+
+
+@dataclass(frozen=True)
+class Change:
+    """The call with other arguments. `harmless`: nothing that depends on it can point out of a tensor."""
+
+    described: str
+    inputs: Inputs
+    harmless: bool = False
+
+
+def changes(target: Callable[..., Any], inputs: Inputs) -> list[tuple[Change, ...]]:
+    """What to call the target with as well; of each tuple the first that it takes is enough.
+
+    Floats are changed together and stay between 0 and 1, or above 1, as probabilities and decays must. Flags and whole numbers
+    change one at a time. Flags and floats that the call leaves out are given, too.
+    """
+    names, defaults = _parameters(target, inputs)
+    given: dict[Key, Any] = {**dict(enumerate(inputs.args)), **inputs.kwargs}
+
+    def made(new: Mapping[Key, Any], *, harmless: bool = False) -> Change:
+        words = ", ".join(f"{names.get(key, key)}={_told(value)}" for key, value in new.items())
+        args = tuple(new.get(index, value) for index, value in enumerate(inputs.args))
+        named = {key: value for key, value in new.items() if isinstance(key, str)}
+        return Change(words, Inputs(args, {**inputs.kwargs, **named}), harmless)
+
+    found: list[tuple[Change, ...]] = []
+    floats, others = _floats(given), _floats(defaults)
+    for change in (_larger, _smaller) if floats else ():
+        found.append((made({key: change(value) for key, value in floats.items()}, harmless=True),))
+    if others:
+        found.append((made({key: _larger(value) for key, value in others.items()}, harmless=True),))
+    for values in (given, defaults):
+        flags = [key for key, value in values.items() if isinstance(value, bool) and names.get(key, key) not in _MODES]
+        found += [(made({key: not values[key]}),) for key in flags[:_MOST_FLAGS]]
+    sizes = {size for tensor in inputs.tensors() for size in (*tensor.shape, tensor.numel())}
+    whole = {key: value for key, value in given.items() if type(value) is int and not _is_size(value, sizes)}
+    for key, value in list(whole.items())[:_MOST_WHOLE]:
+        found.append(tuple(made({key: other}) for other in _other(value)))
+    return found
+
+
+def _parameters(target: Callable[..., Any], inputs: Inputs) -> tuple[dict[Key, str], dict[Key, Any]]:
+    """The names of positional arguments, and the defaults of what may be given by name and is not."""
+    try:
+        parameters = inspect.signature(getattr(target, "forward", target)).parameters
+    except (TypeError, ValueError):
+        return {}, {}
+    names: dict[Key, str] = {}
+    for index, (name, parameter) in enumerate(parameters.items()):
+        if index >= len(inputs.args) or parameter.kind is parameter.VAR_POSITIONAL:
+            break
+        names[index] = name
+    taken = {*names.values(), *inputs.kwargs}
+    by_name = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+    return names, {n: p.default for n, p in parameters.items() if n not in taken and p.kind in by_name}
+
+
+def _floats(values: Mapping[Key, Any]) -> dict[Key, float]:
+    return {key: value for key, value in values.items() if type(value) is float and abs(value) < _BEYOND}
+
+
+def _larger(value: float) -> float:
+    """Towards one, for what is below it: twice an eps does not show."""
+    size = abs(value)
+    return 0.5 if size == 0 else math.copysign(2 * size if size >= 1 else (1 + size) / 2, value)
+
+
+def _smaller(value: float) -> float:
+    size = abs(value)
+    if size in (0.0, 1.0):
+        return math.copysign(size + 0.25, value)
+    return math.copysign((1 + size) / 2 if size > 1 else size / 2, value)
+
+
+def _is_size(value: int, sizes: set[int]) -> bool:
+    return abs(value) > _LARGEST or (value >= _BY_CHANCE and value in sizes)
+
+
+def _other(value: int) -> Iterator[int]:
+    """One more, twice as many, one less: an axis, a number of heads, what is the largest already."""
+    yield value + 1
+    if value > 1:
+        yield 2 * value
+    if value:
+        yield value - 1
+
+
+def _told(value: float) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
