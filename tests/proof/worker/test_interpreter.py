@@ -256,6 +256,23 @@ right = torch.allclose(o, a.float() @ b.float(), atol=1e-5)
 """,
         "",
     ),
+    "a product of float32 is one of TF32": (
+        """
+@triton.jit
+def kernel(a, b, o, p, B: tl.constexpr):
+    i = tl.arange(0, B)
+    at = i[:, None] * B + i[None, :]
+    tl.store(o + at, tl.dot(tl.load(a + at), tl.load(b + at)))
+    tl.store(p + at, tl.dot(tl.load(a + at), tl.load(b + at), input_precision="ieee"))
+a, b = torch.randn(2, 32, 32); a[3, 4] = float("inf"); a[5, 6] = float("nan"); b[4] = 1.0
+o, p = torch.empty(2, 32, 32); kernel[(1,)](a, b, o, p, B=32)
+def cut(x):
+    return torch.where(x.isfinite(), ((x.view(torch.int32) + 0x1000) & -0x2000).view(torch.float32), x)
+right = torch.allclose(o, cut(a) @ cut(b), atol=1e-5, equal_nan=True) and torch.allclose(p, a @ b, atol=1e-5, equal_nan=True)
+right = right and not torch.allclose(o, p, atol=1e-4, equal_nan=True)
+""",
+        "",
+    ),
     "bfloat16 casts round to nearest even": (
         """
 @triton.jit

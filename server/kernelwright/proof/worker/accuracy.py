@@ -109,7 +109,15 @@ def reduced(bench: Bench) -> Check:
         return Check("values", case, False, detail)
     if bench.trial.limits.accept_reduced:
         return Check(ACCURACY, case, True, f"{Accuracy.REDUCED}, accepted by {ACCEPTING}: {evidence}")
-    return Check(ACCURACY, case, False, f"{Accuracy.REDUCED}: {evidence}. {ACCEPTING} would accept it")
+    return Check(ACCURACY, case, False, f"{Accuracy.REDUCED}: {evidence}. {_mending(bench)}{ACCEPTING} would accept it")
+
+
+def _mending(bench: Bench) -> str:
+    """What tl.dot does by default to float32, where the candidate may not know it."""
+    own, original = bench.trial.candidate, bench.trial.baseline
+    if "tl.dot(" not in own or "input_precision" in own or "tl.dot(" in original:
+        return ""
+    return 'tl.dot rounds float32 to TF32 unless it is given input_precision="ieee". '
 
 
 def _said(accuracy: Accuracy, judged: list[Judged]) -> str:

@@ -1,5 +1,6 @@
 """Numbers in Triton's interpreter as the hardware has them: bfloat16, which it stores as raw 16-bit integers and computes
-with as such, and minimum and maximum, which return the number when one side is NaN unless told otherwise."""
+with as such, float32 operands of a product, which a GPU rounds to TF32 unless told otherwise, and minimum and maximum, which
+return the number when one side is NaN unless told otherwise."""
 
 from collections.abc import Callable
 from typing import Any
@@ -17,6 +18,13 @@ def narrow(values: np.ndarray) -> np.ndarray:
     bits = np.ascontiguousarray(values, dtype=np.float32).view(np.uint32)
     rounded = (bits + np.uint32(0x7FFF) + ((bits >> np.uint32(16)) & np.uint32(1))) >> np.uint32(16)
     return np.where(np.isnan(values), (bits >> np.uint32(16)) | np.uint32(0x40), rounded).astype(np.uint16)
+
+
+def tf32(values: np.ndarray) -> np.ndarray:
+    """float32 rounded to the 10 bits of a mantissa in TF32, nearest with ties to even; infinities and NaN stay."""
+    bits = np.ascontiguousarray(values).view(np.uint32)
+    rounded = (bits + np.uint32(0xFFF) + ((bits >> np.uint32(13)) & np.uint32(1))) & np.uint32(0xFFFFE000)
+    return np.where(np.isfinite(values), rounded.view(np.float32), values)
 
 
 def install(interpreter: Any) -> None:
@@ -55,9 +63,16 @@ def install(interpreter: Any) -> None:
     builder.get_bf16 = lambda self, value: handle(narrow(np.array([value], np.float32)), tl.bfloat16)
 
     dot = builder.create_dot
+    rounded = interpreter._ir.INPUT_PRECISION.TF32
 
-    def create_dot(self: Any, a: Any, b: Any, d: Any, *rest: Any, **named: Any) -> Any:
-        result = dot(self, wide(a), wide(b), wide(d), *rest, **named)
+    def multiplied(operand: Any, precision: Any) -> Any:
+        if precision == rounded and operand.dtype.scalar == tl.float32:
+            return handle(tf32(operand.data), tl.float32)
+        return wide(operand)
+
+    def create_dot(self: Any, a: Any, b: Any, d: Any, input_precision: Any, *rest: Any, **named: Any) -> Any:
+        left, right = (multiplied(operand, input_precision) for operand in (a, b))
+        result = dot(self, left, right, wide(d), input_precision, *rest, **named)
         return back(result) if is_raw(d) else result
 
     builder.create_dot = create_dot
