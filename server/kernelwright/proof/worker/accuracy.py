@@ -50,19 +50,31 @@ def too_sensitive(targets: Targets, inputs: Inputs, baseline: Observation, refer
     return _moved_by(rounded, targets, inputs, baseline, reference)
 
 
-def hangs_on_a_rounding(targets: Targets, inputs: Inputs, baseline: Observation, reference: Observation | None) -> bool:
-    """Whether one rounding of each input to float32 moves the exact result beyond what is usual.
+def hangs_on_a_rounding(
+    targets: Targets,
+    inputs: Inputs,
+    baseline: Observation,
+    reference: Observation | None,
+    to: torch.dtype = torch.float32,
+) -> bool:
+    """Whether one rounding of each input to this dtype moves the exact result beyond what is usual.
 
     Special data can be sums without any rounding in one order of steps, as scores are that are multiples of 1024: the largest
-    of a row is then there twice, and only once as soon as a factor is multiplied in elsewhere.
+    of a row is then there twice, and only once as soon as a factor is multiplied in elsewhere. The variance of equal numbers is
+    what a rounding leaves of it.
     """
     generator = torch.Generator().manual_seed(0)
 
     def nudged(tensor: torch.Tensor) -> torch.Tensor:
         signs = torch.randint(0, 2, tensor.shape, generator=generator).to(tensor.device) * 2 - 1
-        return tensor.double() * (1 + signs * torch.finfo(torch.float32).eps) if tensor.is_floating_point() else tensor
+        return tensor.double() * (1 + signs.double() * torch.finfo(to).eps) if tensor.is_floating_point() else tensor
 
     return _moved_by(nudged, targets, inputs, baseline, reference)
+
+
+def in_float64(baseline: Observation) -> bool:
+    """Whether results are in float64, of which no fp64 run knows more."""
+    return any(t.dtype == torch.float64 for t in baseline.tensors())
 
 
 def _moved_by(

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import torch
 
-from kernelwright.proof.worker.accuracy import hangs_on_a_rounding, judged_closely, settle, too_sensitive
+from kernelwright.proof.worker.accuracy import hangs_on_a_rounding, in_float64, judged_closely, settle, too_sensitive
 from kernelwright.proof.worker.arguments import make_inputs
 from kernelwright.proof.worker.bench import Bench, NotAccepted, Rejected, Report, Targets, targets_for
 from kernelwright.proof.worker.cases import INTERPRETER_ELEMENTS, Variation, for_gradients
@@ -169,11 +169,9 @@ def _compare_once(bench: Bench, contender: Contender, variation: Variation, targ
         if variation.derived and bench.reduced and judged.wrong and too_sensitive(targets, inputs, baseline, reference):
             raise NotAccepted
         off = judged.wrong or judged.reduced
-        if (
-            off
-            and (variation.data in LARGE or variation.numbers)
-            and hangs_on_a_rounding(targets, inputs, baseline, reference)
-        ):
+        roundings = [torch.float32] if variation.data in LARGE or variation.numbers else []
+        roundings += [torch.float64] if variation.data and in_float64(baseline) else []
+        if off and any(hangs_on_a_rounding(targets, inputs, baseline, reference, to) for to in roundings):
             raise NotAccepted
         if judged.reduced and variation.data and reference is None:
             raise NotAccepted  # what rounding does on such data is not known
