@@ -375,6 +375,48 @@ right = found == [3, 1, 1, 1, 1, 1]
 """,
         "",
     ),
+    "a hint that is not true": (
+        """
+@triton.jit
+def kernel(o, n, B: tl.constexpr):
+    start = tl.multiple_of(tl.program_id(0) * n, 16)
+    tl.store(o + start + tl.arange(0, B), 1.0)
+kernel[(2,)](torch.zeros(100), 17, B=16)
+""",
+        "unexpected FalsePromise: tl.multiple_of promises a multiple of 16, and the value is 17",
+    ),
+    "hints that are true": (
+        """
+@triton.jit
+def kernel(o, n, B: tl.constexpr):
+    o = tl.multiple_of(o, 16)
+    at = tl.multiple_of(tl.program_id(0) * B, B) + tl.arange(0, B)
+    at = tl.max_contiguous(tl.multiple_of(at % n, B), B)
+    tl.store(o + at, 1.0)
+o = torch.zeros(32); kernel[(2,)](o, 17, B=16)
+right = bool((o[:17] == 1).all())
+""",
+        "",
+    ),
+    "a grid that CUDA refuses": (
+        """
+@triton.jit
+def kernel(o):
+    tl.store(o, 1.0)
+kernel[(1, 65536)](torch.zeros(1))
+""",
+        "unexpected LaunchError: a grid of (1, 65536, 1): CUDA takes at most 65535 programs along y",
+    ),
+    "warps that CUDA refuses": (
+        """
+@triton.jit
+def kernel(o):
+    tl.store(o, 1.0)
+kernel[(1,)](torch.zeros(1), num_warps=4)
+kernel[(1,)](torch.zeros(1), num_warps=3)
+""",
+        "unexpected LaunchError: num_warps=3",
+    ),
     "an accumulator that the compiler refuses": (
         """
 @triton.jit

@@ -1,6 +1,6 @@
 """Triton's interpreter, hardened: an access out of bounds or a race between programs raises InterpreterFault instead of
 crashing or passing, an accumulator that its loop widens CompilationError, bfloat16 computes, libdevice and autotune work,
-programs run in either order.
+programs run in either order, and launches and hints that a GPU does not bear are refused.
 Written against triton 3.6 and 3.7."""
 
 import contextlib
@@ -11,6 +11,7 @@ from typing import Any
 
 from kernelwright.proof.worker import (
     interpreter_libdevice,
+    interpreter_limits,
     interpreter_numbers,
     interpreter_rounds,
     interpreter_types,
@@ -45,6 +46,7 @@ def install() -> None:
     interpreter_numbers.install(interpreter)
     interpreter_libdevice.install(interpreter)
     interpreter_types.install(interpreter)
+    interpreter_limits.install(interpreter)
     offline_driver.install(90, "cpu")
     _check_memory(interpreter)
     _mend_index(interpreter)
@@ -70,6 +72,7 @@ def _check_memory(interpreter: Any) -> None:
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
         global launched
         launched += 1
+        interpreter_limits.check_warps(kwargs)
         most = _accesses.get(self.fn, 0)
         if most and interpreter_rounds.backwards and self.fn not in _waits:
             memory = LaunchMemory(
@@ -132,9 +135,9 @@ def _check_memory(interpreter: Any) -> None:
     builder.set_grid_idx = set_grid_idx
 
 
-def _fault_in(error: BaseException | None) -> InterpreterFault | interpreter_types.CompilationError | None:
+def _fault_in(error: BaseException | None) -> Exception | None:
     while error is not None:
-        if isinstance(error, InterpreterFault | interpreter_types.CompilationError):
+        if isinstance(error, InterpreterFault | interpreter_types.CompilationError | interpreter_limits.FalsePromise):
             return error
         error = error.__cause__ or error.__context__
     return None
