@@ -78,6 +78,31 @@ def test_a_backward_and_what_ends_it(old: str, new: str, check: str) -> None:
     assert ended_by(FUNCTION, OWN.replace(old, new, 1), ASKED) == check
 
 
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("g = gradient", "g = gradient.as_strided(gradient.shape, (gradient.stride(0) or gradient.shape[1], 1))"),
+        ("g = gradient", "g = gradient.as_strided(gradient.shape, (gradient.stride(0), 1))"),
+    ],
+)
+def test_a_gradient_that_is_taken_for_contiguous(old: str, new: str) -> None:
+    assert ended_by(FUNCTION, OWN.replace(old, new, 1), ASKED) == "gradient"
+
+
+def test_equal_gradients_that_cancel_are_held_against_nobody() -> None:
+    softmax = FUNCTION.replace("torch.sigmoid(x @ w)", "torch.softmax(x @ w, 0)")
+    own = OWN.replace("torch.sigmoid(x @ w)", "torch.softmax(x @ w, 0)").replace(
+        "gradient * y * (1 - y)", "y * gradient - y * (gradient * y).sum(0, keepdim=True)"
+    )
+    assert ended_by(softmax, own, ASKED) == "passed"
+
+
+def test_gradients_arrive_in_other_layouts_where_the_backward_is_the_candidates_own() -> None:
+    cases = [check.case for check in gradient_checks(FUNCTION, OWN, ASKED)]
+    assert [case.partition("gradients that arrive ")[2] for case in cases] == ["", "expanded", "transposed", ""]
+    assert len(gradient_checks(FUNCTION, FUNCTION, ASKED)) == 2
+
+
 def test_where_nobody_asks_nothing_is_compared() -> None:
     assert gradient_checks(FUNCTION, OWN.replace("g @ w.t()", "torch.zeros_like(x)"), NOT_ASKED) == []
 

@@ -45,7 +45,7 @@ def test_a_maximum_that_does_not_begin_at_minus_infinity_is_found() -> None:
 
 @pytest.mark.parametrize("name", sorted(VIEWS))
 def test_views_hold_the_same_values(name: str) -> None:
-    given = torch.randn(6, 8), torch.randn(6, 8)
+    given = torch.randn(3, 6, 8), torch.randn(3, 6, 8)
     made = with_property(Inputs(given), name)
     assert made is not None
     assert all(torch.equal(t, x) for t, x in zip(made.tensors(), given, strict=True))
@@ -57,6 +57,25 @@ def test_a_contiguous_tensor_that_is_taken_for_granted_is_found(name: str) -> No
     wrong = STRIDES.replace(f"({name}.stride(0), 1)", f"({name}.shape[1], 1)")
     assert ended_by(STRIDES, STRIDES, "f(randn(48, 65), randn(48, 65))") == "passed"
     assert ended_by(STRIDES, wrong, "f(randn(48, 65), randn(48, 65))") in ("values", "nan-parity")
+
+
+HEADS = """
+import torch
+
+
+def f(q):
+    b, h, s, d = q.shape
+    return torch.as_strided(q, q.shape, q.stride()) * 2
+"""
+
+
+@pytest.mark.parametrize(
+    "strides", ["(h * q.stride(1), *q.stride()[1:])", "(h * s * q.stride(2), s * q.stride(2), *q.stride()[2:])"]
+)
+def test_a_stride_that_follows_from_others_in_a_contiguous_tensor_is_found(strides: str) -> None:
+    line = "f(randn(3, 4, 6, 8))"
+    assert ended_by(HEADS, HEADS, line) == "passed"
+    assert ended_by(HEADS, HEADS.replace("q.stride())", strides + ")"), line) in ("values", "nan-parity", "runs")
 
 
 @given(st.lists(st.integers(-9, 9), min_size=2, max_size=40), st.booleans())

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from enum import StrEnum
 from typing import Any
 
 import torch
@@ -26,7 +27,16 @@ _MOST_ELEMENTS = 1 << 26  # of inputs and parameters; beyond that the activation
 _SLACK = 4.0  # a backward pass rounds more often than the forward pass that the tolerance is made for
 _AS_CLOSE = 2.0  # times the baseline's own root mean square error
 _ZERO = 1e-11  # of the largest gradient: rounding errors of fp64
+_OWN_BACKWARD = re.compile(r"Function|autograd|custom_op|library|cpp_extension|load_inline")
 _ATTEMPTS = 2  # a comparison on the very threshold of a relu or a maximum may fall either way, once
+
+
+class Arrival(StrEnum):
+    """How gradients of outputs lie in memory: plainly, as from a sum over the first dimension, as from a transposition."""
+
+    PLAIN = ""
+    EXPANDED = ", gradients that arrive expanded"
+    TRANSPOSED = ", gradients that arrive transposed"
 
 
 def compare_gradients(bench: Bench, contender: Contender, variations: Sequence[Variation], *, always: bool) -> None:
@@ -34,17 +44,21 @@ def compare_gradients(bench: Bench, contender: Contender, variations: Sequence[V
 
     Inputs that require grad make a right gradient mandatory; parameters alone do not, since a module's always require
     grad: a candidate without a gradient is then called forward only, one with a wrong gradient is rejected. With `always`
-    floating-point inputs require grad in any case. Raises Rejected, JobFailed.
+    floating-point inputs require grad in any case. A backward pass of the candidate's own gets gradients in other layouts, too:
+    torch's own operators take any. Raises Rejected, JobFailed.
     """
+    own = bool(_OWN_BACKWARD.search(bench.trial.candidate))
     for variation in variations:
-        try:
-            if not _compare(bench, contender, variation, always):
-                return
-        except NotAccepted:
-            continue
+        arrivals = list(Arrival) if own and variation is variations[0] else [Arrival.PLAIN]
+        for arrival in arrivals:
+            try:
+                if not _compare(bench, contender, variation, always, arrival):
+                    return
+            except NotAccepted:
+                continue
 
 
-def _compare(bench: Bench, contender: Contender, variation: Variation, always: bool) -> bool:
+def _compare(bench: Bench, contender: Contender, variation: Variation, always: bool, arrival: Arrival) -> bool:
     """Whether further variations tell more. Raises NotAccepted where this one tells nothing."""
     for attempt in range(_ATTEMPTS):
         again = replace(variation, seed=variation.seed + attempt)
@@ -58,15 +72,16 @@ def _compare(bench: Bench, contender: Contender, variation: Variation, always: b
             inputs = _requiring_grad(inputs)
         if _too_large(bench, targets, inputs):
             return False
-        judged = _judged(bench, contender, again, targets, inputs, parameters, mandatory)
+        judged = _judged(bench, contender, again, targets, inputs, parameters, mandatory, arrival)
         if judged is None:
             return False
         if judged.finding is None or judged.reduced:
-            bench.checks.append(Check(NAME, again.described, True, _told(judged.detail)))
-            bench.reduced += [(again.described, judged)] if judged.reduced else []
+            case = again.described + arrival
+            bench.checks.append(Check(NAME, case, True, _told(judged.detail)))
+            bench.reduced += [(case, judged)] if judged.reduced else []
             return True
     assert judged.finding is not None
-    raise Rejected(Check(NAME, again.described, False, _told(judged.finding.detail)))
+    raise Rejected(Check(NAME, again.described + arrival, False, _told(judged.finding.detail)))
 
 
 def _judged(
@@ -77,6 +92,7 @@ def _judged(
     inputs: Inputs,
     parameters: list[str],
     mandatory: bool,
+    arrival: Arrival,
 ) -> Judged | None:
     """None where the candidate is forward only, which is then said. Raises NotAccepted, Rejected, JobFailed."""
     cotangents: dict[int, torch.Tensor] = {}
@@ -84,9 +100,9 @@ def _judged(
 
     def drawn(index: int, output: torch.Tensor) -> torch.Tensor:
         made = torch.randn(output.shape, generator=generator, device=output.device, dtype=torch.float32)
-        return cotangents.setdefault(index, made.to(output.dtype))
+        return cotangents.setdefault(index, _laid_out(made.to(output.dtype), arrival))
 
-    case, seed = variation.described, variation.seed
+    case, seed = variation.described + arrival, variation.seed
     names = [f"input {i}" for i, t in enumerate(inputs.tensors()) if t.requires_grad]
     names += [f"self.{name}" for name in parameters]
     if not names:
@@ -95,12 +111,14 @@ def _judged(
         expected = gradients(targets.baseline, inputs, drawn, parameters, seed=seed)
     except (NoGradient, BackwardFailed) as error:
         raise NotAccepted from error
+    if arrival is not Arrival.PLAIN:
+        _takes(targets.baseline, inputs, cotangents, parameters, expected, seed)
     answer = contender.gradients(targets, inputs, cotangents, parameters, expected.tensors, case=case, seed=seed)
     lacking = answer if isinstance(answer, str) else _unreached(names, expected, answer)
     if lacking and mandatory:
         detail = f"the workload's inputs require grad, and the candidate has no gradient: {lacking}"
         raise Rejected(Check(NAME, case, False, detail))
-    if lacking:
+    if lacking and arrival is Arrival.PLAIN:
         detail = f"forward only: it cannot train, and no gradient is verified that it lacks ({lacking})"
         bench.checks.append(Check(NAME, case, True, detail))
     if isinstance(answer, str):
@@ -118,11 +136,45 @@ def _judged(
     if reference is not None:
         counting = _counting(reference, baseline, candidate, length)
         reference, baseline, candidate = (_only(of, counting) for of in (reference, baseline, candidate))
-    judged = judge(Oracle(reference, baseline), candidate, length, any_layout=True, slack=_SLACK)
+    oracle = Oracle(reference, baseline)
+    if arrival is Arrival.EXPANDED and None in oracle.own_errors:
+        raise NotAccepted  # equal gradients may cancel, as those of a norm do
+    judged = judge(oracle, candidate, length, any_layout=True, slack=_SLACK)
     wrong = judged.finding is not None and judged.finding.name in ("values", ACCURACY)
     if wrong and _as_close(reference, baseline, candidate):
         return Judged(None, judged.errors)
     return judged
+
+
+def _laid_out(made: torch.Tensor, arrival: Arrival) -> torch.Tensor:
+    """Numbers of `made`, of its shape; in memory of its size, so that nobody who takes them for contiguous reads beyond it."""
+    shape = made.shape
+    if arrival is Arrival.EXPANDED and made.dim():
+        return made[:1].expand(shape)
+    if arrival is Arrival.TRANSPOSED and made.dim() >= 2:
+        return made.reshape(*shape[:-2], shape[-1], shape[-2]).transpose(-1, -2)
+    return made
+
+
+def _takes(
+    target: Any,
+    inputs: Inputs,
+    cotangents: dict[int, torch.Tensor],
+    parameters: list[str],
+    expected: Flow,
+    seed: int,
+) -> None:
+    """Raises NotAccepted where all cotangents are contiguous, or the baseline has other gradients for them in that layout."""
+    if all(cotangent.is_contiguous() for cotangent in cotangents.values()):
+        raise NotAccepted
+    try:
+        plain = gradients(target, inputs, lambda index, _: cotangents[index].contiguous(), parameters, seed=seed)
+    except (NoGradient, BackwardFailed) as error:
+        raise NotAccepted from error
+    length = max(c.numel() for c in cotangents.values())
+    one, other = (Observation(list(flow.tensors)) for flow in (plain, expected))
+    if judge(Oracle(None, one), other, length, any_layout=True, slack=_SLACK).finding is not None:
+        raise NotAccepted
 
 
 def _reference(

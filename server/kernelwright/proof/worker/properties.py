@@ -160,6 +160,22 @@ def _transposed(x: torch.Tensor) -> torch.Tensor:
     return x.transpose(-1, -2).contiguous().transpose(-1, -2) if x.dim() >= 2 else x
 
 
+def _exchanged(x: torch.Tensor) -> torch.Tensor:
+    """The same values as `q.view(b, s, h, d).transpose(1, 2)` has them in memory; of three dimensions the first two."""
+    first = x.dim() - 3
+    return x.transpose(first, first + 1).contiguous().transpose(first, first + 1) if x.dim() >= 3 else x
+
+
+def _inner(x: torch.Tensor) -> torch.Tensor:
+    """The same values as the first rows of longer matrices: rows lie side by side, matrices do not."""
+    if x.dim() < 3:
+        return x
+    wide = torch.full((*x.shape[:-2], x.shape[-2] + 3, x.shape[-1]), float("nan"), dtype=x.dtype, device=x.device)
+    view = wide[..., : x.shape[-2], :]
+    view.copy_(x)
+    return view
+
+
 PROPERTIES: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "constants varied": _varied,
     WHOLE_NUMBERS: _other_numbers,
@@ -182,8 +198,10 @@ PROPERTIES: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "padded rows": _padded,
     "padded rows in other inputs": _padded,
     "transposed views": _transposed,
+    "outer dimensions exchanged": _exchanged,
+    "inner slices": _inner,
 }
-VIEWS = frozenset({"sliced views", "padded rows", "padded rows in other inputs", "transposed views"})
+VIEWS = frozenset(list(PROPERTIES)[list(PROPERTIES).index("sliced views") :])
 INFINITE = frozenset({"inf planted", "-inf planted"})
 NON_FINITE = INFINITE | {"NaN planted", "NaN planted in other inputs"}
 LARGE = frozenset({"large values planted", "large offset", "far below zero", "mixed magnitudes", SLOPES})
