@@ -36,6 +36,7 @@ class Room:
     clock: Clock | None = None
     armed: Armed | None = None
     last_ms: float = math.inf
+    collected: bool = False  # before the first sample
     returned: Any = None
 
 

@@ -28,9 +28,10 @@ def limber_up(room: Room) -> None:
 def arm(room: Room, request: Arm) -> Reply:
     """Fresh copies at other addresses than last time: what the last sample used is freed only afterwards."""
     room.returned = None
-    if gc.isenabled():
+    gc.disable()  # the text may have switched it on: no collection within a sample, whatever ran before
+    if not room.collected:
+        room.collected = True
         gc.collect()
-        gc.disable()  # no collection within a sample, nor one whose turn depends on what ran before
         if room.device == "cuda":
             torch.cuda.empty_cache()  # what the gate's calls have left would be missing elsewhere
     if room.last_ms >= _SHORT_MS and not request.reuse:
