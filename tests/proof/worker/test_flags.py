@@ -34,6 +34,7 @@ def test_every_setting_is_put_back() -> None:
     torch.backends.cudnn.deterministic = not before["torch.backends.cudnn.deterministic"]
     torch.backends.cudnn.allow_tf32 = not before["torch.backends.cudnn.allow_tf32"]
     torch.backends.cuda.matmul.allow_tf32 = not before["torch.backends.cuda.matmul.allow_tf32"]
+    torch.set_flush_denormal(not before["torch.set_flush_denormal()"])
     for half in ("fp16", "bf16"):
         name = f"allow_{half}_reduced_precision_reduction"
         setattr(torch.backends.cuda.matmul, name, not before[f"torch.backends.cuda.matmul.{name}"])

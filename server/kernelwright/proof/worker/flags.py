@@ -1,5 +1,6 @@
 """Process-wide settings and clocks that a file can change: compared, put back, and never part of a speedup."""
 
+import sys
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -23,10 +24,13 @@ _CLOCKS: tuple[tuple[Any, str], ...] = (
     (torch.cuda.Event, "synchronize"),
 )
 _ORIGINALS = tuple(getattr(owner, name) for owner, name in _CLOCKS)
+_DENORMAL = "torch.set_flush_denormal()"
+_SMALLEST = sys.float_info.min  # half of it is denormal
 _SETTERS: Mapping[str, Callable[[Any], None]] = {
     "torch.get_default_dtype()": torch.set_default_dtype,
     "torch.get_num_threads()": torch.set_num_threads,
     "torch.are_deterministic_algorithms_enabled()": torch.use_deterministic_algorithms,
+    _DENORMAL: torch.set_flush_denormal,
 }
 
 
@@ -46,6 +50,7 @@ def read() -> dict[str, Any]:
         "torch.get_default_dtype()": torch.get_default_dtype(),
         "torch.get_num_threads()": torch.get_num_threads(),
         "torch.are_deterministic_algorithms_enabled()": torch.are_deterministic_algorithms_enabled(),
+        _DENORMAL: _SMALLEST * 0.5 == 0.0,  # torch does not tell: the processor does
     }
 
 
