@@ -73,6 +73,12 @@ def test_uninitialised_memory_is_seen_even_when_it_held_the_answer() -> None:
     assert "zeros would pass" in trial(baseline, baseline, ROWS).verdict.checks[0].detail
 
 
+@pytest.mark.parametrize("words", ["# torch.compile", "if not torch:\n    f = torch.compile(f)"])
+def test_memory_is_poisoned_where_the_compiler_is_but_named(words: str) -> None:
+    verdict = trial(SOFTMAX, SOFTMAX + words + "\n", ROWS).verdict
+    assert "nan-poison" in {check.name for check in verdict.checks}
+
+
 @pytest.mark.parametrize(
     ("candidate", "check"),
     [

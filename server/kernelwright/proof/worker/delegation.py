@@ -8,6 +8,7 @@ import ast
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from kernelwright.proof.worker.grounds import compiles
 from kernelwright.proof.worker.kernel_names import defined_in
 from kernelwright.proof.worker.outside import Outside
 from kernelwright.proof.worker.work import Part, Work, amount, beyond, is_move
@@ -40,7 +41,7 @@ def broken_promise(texts: Texts, before: Work, after: Work, outside: Outside) ->
         return f"another process works during the call ({_listed(outside.helpers)}), and nothing watches what it does"
     if outside.binaries:
         return f"it loads machine code that its text does not show ({_listed(outside.binaries)})"
-    if _compiles(texts.candidate) and not (_compiles(texts.baseline) or _compiles(texts.previous)):
+    if compiles(texts.candidate) and not (compiles(texts.baseline) or compiles(texts.previous)):
         return f"it hands the work to torch.compile{_beside(own)}"
     if any(part.origin is Origin.COMPILED for part in after.parts) and not before.of(Origin.COMPILED):
         return f"torch.compile's kernels do the work{_beside(own)}"
@@ -120,23 +121,6 @@ def kernels_of(text: str) -> dict[str, str]:
             case ast.Constant(value=str(source)) if "__global__" in source:
                 found |= dict.fromkeys(defined_in([source]).cuda, source)
     return found
-
-
-def _compiles(text: str) -> bool:
-    """Whether the text uses torch.compile, or what is behind it, by name."""
-    try:
-        nodes = list(ast.walk(ast.parse(text)))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return False
-    for node in nodes:
-        match node:
-            case ast.Attribute(value=ast.Name(id="torch"), attr="compile" | "_dynamo" | "_inductor"):
-                return True
-            case ast.ImportFrom(module="torch", names=names) if any(name.name == "compile" for name in names):
-                return True
-            case ast.ImportFrom(module=str(module)) if module.startswith(("torch._dynamo", "torch._inductor")):
-                return True
-    return False
 
 
 def _beside(own: tuple[Part, ...]) -> str:

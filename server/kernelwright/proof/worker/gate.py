@@ -153,7 +153,7 @@ def _compare_once(bench: Bench, contender: Contender, variation: Variation, targ
     givens = {"any_layout": variation.data in VIEWS, "slack": slack, "special": special, "given": inputs.tensors()}
     loosely = functools.partial(judge, **givens)
     for poisoned in (False, True) if variation.poisoned else (False,):
-        if poisoned and compiles(bench.trial.candidate):
+        if poisoned and contender.compiled and compiles(bench.trial.candidate):
             continue  # torch.compile steps aside under a dispatch mode: another path would be checked
         observed = observe_in_bounds(bench, contender, variation, targets, inputs, baseline, poisoned=poisoned)
         observed, accepted = excused(bench, variation, targets.baseline, baseline, observed)

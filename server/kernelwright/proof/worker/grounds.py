@@ -1,5 +1,6 @@
 """What the baseline answers, and whether anything follows from it for a candidate."""
 
+import ast
 import re
 from typing import Any
 
@@ -135,5 +136,22 @@ def draws_nothing(variation: Variation, target: Any, inputs: Inputs, oracle: Ora
 
 
 def compiles(text: str) -> bool:
-    """Whether torch.compile may be at work: it steps aside under a dispatch mode, and then other code would run."""
-    return "torch.compile" in text
+    """Whether the text uses torch.compile, or what is behind it, by name: a comment is no use.
+
+    It steps aside under a dispatch mode, and then other code would run.
+    """
+    try:
+        nodes = list(ast.walk(ast.parse(text)))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    imported = [each for node in nodes if isinstance(node, ast.Import) for each in node.names]
+    names = {"torch", *(each.asname for each in imported if each.name == "torch" and each.asname)}
+    for node in nodes:
+        match node:
+            case ast.Attribute(value=ast.Name(id=name), attr="compile" | "_dynamo" | "_inductor") if name in names:
+                return True
+            case ast.ImportFrom(module="torch", names=given) if any(each.name == "compile" for each in given):
+                return True
+            case ast.ImportFrom(module=str(module)) if module.startswith(("torch._dynamo", "torch._inductor")):
+                return True
+    return False

@@ -1,5 +1,6 @@
 """Calls of the text that are looked at and not timed: one, several in a row, one with gradients, one under the profiler."""
 
+import sys
 from dataclasses import replace
 
 import torch
@@ -50,12 +51,19 @@ def observe(room: Room, request: Observe) -> Reply:
         tuple(sorted(seen.aliases)),
         tuple(flags.differences(room.settings, flags.read())),
         tuple(flags.replaced_functions()),
+        _compiled(),
     )
     if not request.bounded:
         return observed
     del seen, outputs, after
     why = bounds.look(room.targets[request.key], inputs, case=request.case, seed=request.seed)
     return replace(observed, unbounded=why)
+
+
+def _compiled() -> bool:
+    """Whether torch.compile has made code of anything in this process."""
+    dynamo = sys.modules.get("torch._dynamo.utils")
+    return dynamo is not None and bool(dynamo.counters["frames"].get("ok"))
 
 
 def call_often(room: Room, request: CallOften) -> Reply:

@@ -65,12 +65,14 @@ _MUCH_MORE = 4  # an answer of more than so many times the baseline's bytes is n
 class Contender:
     """A text in a fresh process, which loads it while the judge goes on; `construct`, the first use, waits for it.
 
-    `confinement`: what keeps the text from the rest of the machine, once loaded. All methods raise Rejected, JobFailed and
+    `confinement`: what keeps the text from the rest of the machine, once loaded. `compiled`: whether torch.compile was at
+    work in what was observed, by the word of its process. All methods raise Rejected, JobFailed and
     Undecidable like Host.ask.
     """
 
     confinement: Confinement | None = None
     unbounded = ""
+    compiled = False
 
     def __init__(self, bench: Bench, text: str) -> None:
         self._bench = bench
@@ -199,6 +201,7 @@ class Contender:
             room = self._largest_answer = reply.needed
         observed = _typed(reply, Observed)
         self.unbounded = " ".join(observed.unbounded.split())[:_LONGEST_WORDS]
+        self.compiled = observed.compiled
         self._same_settings(observed.settings, "when called")
         self._clean(observed)
         return self._observation(observed, inputs, like)

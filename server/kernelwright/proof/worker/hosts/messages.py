@@ -209,6 +209,7 @@ class Observed:
     aliases: tuple[tuple[int, str], ...] = ()
     settings: tuple[str, ...] = ()  # settings that differ, and clocks or comparisons that were replaced
     replaced: tuple[str, ...] = ()
+    compiled: bool = False  # whether torch.compile has been at work
     unbounded: str = ""  # why it was not called between unmapped addresses although that was asked for
 
 
