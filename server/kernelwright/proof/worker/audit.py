@@ -13,6 +13,7 @@ from kernelwright.proof.worker.oracle import Oracle
 from kernelwright.proof.worker.reference import in_fp64
 from kernelwright.proof.worker.ties import ties_apart
 from kernelwright.proof.worker.tolerance import reduction_length
+from kernelwright.proof.worker.unrounded import judged_unrounded
 from kernelwright.values import Check
 
 AUDITS = 3  # at least, of the timed rounds
@@ -74,7 +75,11 @@ class Auditor:
         text, target = self._bench.trial.baseline, self._targets.baseline
         observed, _ = ties_apart(text, target, self.inputs, outputs, observed, seed=self.seed)
         reference = self._reference(expected) if fp64 or not self._known else None
-        judged = judge(Oracle(reference, outputs), observed, self._length, known=self._known)
+        compare = lambda oracle: judge(oracle, observed, self._length, known=self._known)
+        judged = compare(Oracle(reference, outputs))
+        if batch == 1:
+            given = self._bench, self._targets, self.inputs, outputs
+            judged, _ = judged_unrounded(*given, judged, compare, seed=self.seed)
         if judged.finding is not None and not (judged.reduced and self._bench.trial.limits.accept_reduced):
             raise Rejected(Check("recheck-after-timing", case, False, f"a timed call: {judged.finding.detail}"))
         self._judged.append(judged)

@@ -63,7 +63,7 @@ class Bench:
     `settings` are those that the baseline leaves, `defaults` those that it found. `wide`: the baseline's text with float64
     for float32, None where it has none. `reduced`: what is of reduced accuracy among the compared runs and gradients, with
     its case. `launched`: what this process had launched in the interpreter before. `bounded`: calls in which accesses out of
-    bounds were looked for; `unbounded`: they are not any more.
+    bounds were looked for; `unbounded`: they are not any more. `exact`: the text with float64 for 16 bits too, once asked for.
     """
 
     trial: Trial
@@ -82,6 +82,7 @@ class Bench:
     bounded: int = 0
     unbounded: bool = False
     launched: int = 0
+    exact: tuple[ModuleType | None, ...] = ()
 
 
 def device_here() -> str:
@@ -127,14 +128,15 @@ def open_bench(trial: Trial) -> Bench:
         flags.write(defaults)
         raise
     settings = flags.read()
-    wide = _wide(trial)
+    wide = wider_module(trial)
     flags.write(settings)
     return Bench(trial, device_here(), baseline, wide, settings, defaults, interpreted, launched=launched)
 
 
-def _wide(trial: Trial) -> ModuleType | None:
+def wider_module(trial: Trial, *, narrow: bool = False) -> ModuleType | None:
+    """The baseline's text with float64 for float32, with `narrow` for 16 bits too; None where that changes nothing."""
     try:
-        text = widened(trial.baseline)
+        text = widened(trial.baseline, narrow=narrow)
         return load_module(trial.path, text, "wide") if text is not None else None
     except (JobFailed, SyntaxError, RecursionError):
         return None
@@ -144,8 +146,9 @@ def close_bench(bench: Bench) -> None:
     """Forget the baseline, and the settings that it asked for: the next job's are not judged by them."""
     flags.write(bench.defaults)
     unload(bench.baseline)
-    if bench.wide is not None:
-        unload(bench.wide)
+    for module in (bench.wide, *bench.exact):
+        if module is not None:
+            unload(module)
 
 
 def load_candidate(path: str, text: str) -> ModuleType:
@@ -173,7 +176,7 @@ def targets_for(bench: Bench, variation: Variation) -> Targets:
             raise NotAccepted from failed
         raise
     try:
-        wide = _wide_target(bench, init, baseline)
+        wide = wide_target(bench, bench.wide, init, baseline)
         double = in_double(baseline) if wide is None else wide
     except Exception as error:  # noqa: BLE001  (copying runs the user's own code)
         bench.notes.append(f"no fp64 copy of the module ({type(error).__name__})")
@@ -182,13 +185,13 @@ def targets_for(bench: Bench, variation: Variation) -> Targets:
     return bench.made[key]
 
 
-def _wide_target(bench: Bench, init: Inputs, baseline: Any) -> Any:
+def wide_target(bench: Bench, wide: ModuleType | None, init: Inputs, baseline: Any) -> Any:
     """The fp64 twin of a text that casts to float32; None where it has none, or is another module then."""
-    if bench.wide is None:
+    if wide is None:
         return None
     seed = bench.trial.limits.first_seed
     try:
-        made = target_of(bench.wide, bench.trial.workload, init, device=bench.device, seed=seed)
+        made = target_of(wide, bench.trial.workload, init, device=bench.device, seed=seed)
     except JobFailed:
         return None
     if isinstance(give_parameters(baseline, made), Mismatch):

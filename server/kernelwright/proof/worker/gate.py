@@ -29,7 +29,7 @@ from kernelwright.proof.worker.grounds import (
 from kernelwright.proof.worker.hosts.contender import Contender
 from kernelwright.proof.worker.in_bounds import bounds_kept, observe_in_bounds
 from kernelwright.proof.worker.inputs import Inputs
-from kernelwright.proof.worker.judge import judge
+from kernelwright.proof.worker.judge import Judged, judge
 from kernelwright.proof.worker.large import compare_large
 from kernelwright.proof.worker.nonfinite import excused
 from kernelwright.proof.worker.observe import Observation, named_state
@@ -41,6 +41,7 @@ from kernelwright.proof.worker.reference import in_fp64
 from kernelwright.proof.worker.stand_ins import right_further_on
 from kernelwright.proof.worker.ties import ties_apart
 from kernelwright.proof.worker.tolerance import reduction_length
+from kernelwright.proof.worker.unrounded import judged_unrounded
 from kernelwright.proof.worker.verdict import summaries
 from kernelwright.values import Check
 
@@ -160,12 +161,16 @@ def _compare_once(bench: Bench, contender: Contender, variation: Variation, targ
         observed, tied = ties_apart(
             bench.trial.baseline, targets.baseline, inputs, baseline, observed, seed=variation.seed
         )
-        judged = judged_closely(functools.partial(loosely, oracle, observed), length, terms)
+        closely = functools.partial(_closely, loosely, observed, length, terms)
+        judged = closely(oracle)
+        judged, unrounded = judged_unrounded(bench, targets, inputs, baseline, judged, closely, seed=variation.seed)
+        if judged.finding is not None and unrounded is not None and tells_nothing(variation, unrounded):
+            raise NotAccepted
         if special and judged.finding is not None:
             beside = functools.partial(loosely, length=length)
             if right_further_on(bench, variation, targets, inputs, observed, beside):
                 raise NotAccepted
-        del observed
+        del observed, closely
         if variation.derived and bench.reduced and judged.wrong and too_sensitive(targets, inputs, baseline, reference):
             raise NotAccepted
         off = judged.wrong or judged.reduced
@@ -187,3 +192,9 @@ def _compare_once(bench: Bench, contender: Contender, variation: Variation, targ
         bench.checks.append(Check("nan-poison" if poisoned else "values", case, True, judged.detail + why))
         bench.judged.append(judged)
         bench.reduced += [(case, judged)] if judged.reduced else []
+
+
+def _closely(
+    compare: Callable[..., Judged], observed: Observation, length: int, terms: Callable[[], int], oracle: Oracle
+) -> Judged:
+    return judged_closely(functools.partial(compare, oracle, observed), length, terms)

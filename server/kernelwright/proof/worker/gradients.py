@@ -20,6 +20,7 @@ from kernelwright.proof.worker.observe import Observation
 from kernelwright.proof.worker.oracle import Oracle
 from kernelwright.proof.worker.reference import free_bytes
 from kernelwright.proof.worker.tolerance import reduction_length, rounding_floor
+from kernelwright.proof.worker.unrounded import better, unrounded
 from kernelwright.values import Check
 
 NAME = "gradient"
@@ -140,6 +141,12 @@ def _judged(
     if arrival is Arrival.EXPANDED and None in oracle.own_errors:
         raise NotAccepted  # equal gradients may cancel, as those of a norm do
     judged = judge(oracle, candidate, length, any_layout=True, slack=_SLACK)
+    exact = (
+        None if judged.finding is None else _reference(unrounded(bench, targets), inputs, cotangents, parameters, seed)
+    )
+    if exact is not None:
+        beside = Oracle(_only(_named(names, exact.tensors, kept), set(baseline.output)), baseline)
+        judged = better(judged, judge(beside, candidate, length, any_layout=True, slack=_SLACK))
     wrong = judged.finding is not None and judged.finding.name in ("values", ACCURACY)
     if wrong and _as_close(reference, baseline, candidate):
         return Judged(None, judged.errors)

@@ -2,34 +2,39 @@
 
 import ast
 import re
+from collections.abc import Mapping
 
 _WIDER = {"float32": "float64", "complex64": "complex128"}
+_NARROW = {"float16": "float64", "half": "float64", "bfloat16": "float64"}
 # Run twice, these would build the same extension again, or put the second text's operators in the place of the first one's.
 _ONCE = re.compile(r"\b(cpp_extension|load_inline|custom_op|triton_op|torch\.library|torch\.ops)\b")
 _LOOPS = (ast.For, ast.While)
 
 
-def widened(text: str) -> str | None:
+def widened(text: str, *, narrow: bool = False) -> str | None:
     """The text with float64 for float32, however written: `tl.float32`, `torch.float`, `x.float()`. Comments are lost.
 
     A number that a loop of a Triton kernel adds to begins as float64 too, since Triton lets no loop change its type. None where
     there is nothing to widen, or where the text must not be run twice. 16-bit types stay, since what rounds to them means to,
-    and so does what the text asks finfo() of float32, which is a number of its own. Raises SyntaxError.
+    and so does what the text asks finfo() of float32, which is a number of its own. With `narrow` they go to float64 too, and
+    None is where there are none. Raises SyntaxError.
     """
     if _ONCE.search(text):
         return None
     tree = ast.parse(text)
-    widening = _Widening(_language(tree))
+    widening = _Widening(_language(tree), _WIDER | _NARROW if narrow else _WIDER)
     widening.visit(tree)
-    return ast.unparse(ast.fix_missing_locations(tree)) if widening.found else None
+    found = widening.narrow if narrow else widening.found
+    return ast.unparse(ast.fix_missing_locations(tree)) if found else None
 
 
 class _Widening(ast.NodeTransformer):
-    """`found`: whether anything was. `language`: the text's name of triton.language."""
+    """`found`: whether anything was, `narrow`: of 16 bits. `language`: the text's name of triton.language."""
 
-    def __init__(self, language: str | None) -> None:
-        self.found = False
+    def __init__(self, language: str | None, wider: Mapping[str, str]) -> None:
+        self.found = self.narrow = False
         self._language = language
+        self._wider = wider
         self._carried: frozenset[str] = frozenset()
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
@@ -51,23 +56,31 @@ class _Widening(ast.NodeTransformer):
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
         self.generic_visit(node)
-        wider = _WIDER.get(node.attr)
-        if node.attr == "float" and isinstance(node.value, ast.Name) and node.value.id == "torch":
+        wider = self._wider.get(node.attr) if node.attr != "half" or _is_torch(node.value) else None
+        if node.attr == "float" and _is_torch(node.value):
             wider = "float64"
         return self._renamed(node, wider)
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         if isinstance(node.func, ast.Attribute) and node.func.attr == "finfo":
             return node
-        self.generic_visit(node)
-        if isinstance(node.func, ast.Attribute) and node.func.attr == "float" and not node.args and not node.keywords:
+        casts = {"float"} | (self._wider.keys() & _NARROW.keys())
+        if isinstance(node.func, ast.Attribute) and node.func.attr in casts and not node.args and not node.keywords:
+            node.func.value = self.visit(node.func.value)
             self._renamed(node.func, "double")
+            return node
+        self.generic_visit(node)
         return node
 
     def _renamed(self, node: ast.Attribute, name: str | None) -> ast.Attribute:
         if name is not None:
+            self.narrow = self.narrow or node.attr in _NARROW
             node.attr, self.found = name, True
         return node
+
+
+def _is_torch(value: ast.expr) -> bool:
+    return isinstance(value, ast.Name) and value.id == "torch"
 
 
 def _language(tree: ast.Module) -> str | None:

@@ -1,0 +1,47 @@
+"""An original that rounds to 16 bits inside: what rounds less is as accurate, what is wrong stays wrong."""
+
+import pytest
+
+from kernelwright.proof.worker.widened import widened
+from proof.worker.trials import ended_by, trial
+
+HEAD = "import torch\nfrom torch.nn import functional as F\ndef f(x, w, b):\n    return "
+LINE = "f(randn(48, 64), randn(40, 64), randn(40))"
+ORIGINAL = HEAD + "F.linear(x.half(), w.half()).float() + b\n"
+
+
+def test_types_of_16_bits_are_widened_on_request() -> None:
+    assert (
+        widened("y = x.half() + x.to(torch.bfloat16).float()", narrow=True)
+        == "y = x.double() + x.to(torch.float64).double()"
+    )
+    assert widened("y = x.half() + x.to(torch.half).float()") == "y = x.half() + x.to(torch.half).double()"
+    assert widened("y = x.float() + self.half", narrow=True) is None
+    assert widened("y = torch.finfo(torch.float16).max", narrow=True) is None
+
+
+@pytest.mark.parametrize(
+    ("expression", "check"),
+    [
+        ("F.linear(x.half().float(), w.half().float(), b)", "passed"),
+        ("F.linear(x, w, b)", "passed"),
+        ("F.linear(x.double(), w.double(), b.double()).float()", "passed"),
+        ("(x.half()[:, :32] @ w.half()[:, :32].t()).float() + (x.half()[:, 32:] @ w.half()[:, 32:].t()).float() + b", "passed"),
+        ("F.linear(x.bfloat16(), w.bfloat16()).float() + b", "accuracy"),
+        ("F.linear(x, w, b) * 1.01", "values"),
+        ("F.linear(x, w)", "values"),
+        ("F.linear(x, w, b.abs())", "values"),
+        ("F.linear(x.clamp(max=3), w, b)", "values"),
+        ("F.linear(x.nan_to_num(), w, b)", "nan-parity"),
+    ],
+)  # fmt: skip
+def test_an_original_that_rounds(expression: str, check: str) -> None:
+    assert ended_by(ORIGINAL, HEAD + expression + "\n", LINE) == check
+
+
+def test_timed_calls_and_gradients() -> None:
+    verdict = trial(ORIGINAL, HEAD + "F.linear(x, w, b)\n", LINE, measure=True).verdict
+    assert not verdict.failed_checks, verdict.reason
+    training = LINE.replace("64),", "64, requires_grad=True),", 1)
+    assert ended_by(ORIGINAL, HEAD + "F.linear(x, w, b)\n", training) == "passed"
+    assert ended_by(ORIGINAL, HEAD + "F.linear(x + (x - x.detach()), w, b)\n", training) == "gradient"
