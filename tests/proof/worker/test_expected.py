@@ -50,6 +50,28 @@ def test_an_fp64_run_that_is_far_off_is_not_trusted() -> None:
     assert Oracle(Observation(x.double() + 1), Observation(x)).own_errors == [None]
 
 
+@pytest.mark.parametrize("fill", [-1e4, -1e9, torch.finfo(torch.float32).min, 1e30])
+@pytest.mark.parametrize("rows", [2, 24, 47])
+def test_what_a_mask_fills_with_is_no_typical_size(fill: float, rows: int) -> None:
+    x = torch.randn(48, 64)
+    x[:rows] = fill
+    wide = x.double()
+    wide[:rows] *= 1.5  # another number in fp64
+    assert 0.5 < Expected(wide, x, masks=True).scale < 2
+    assert Expected(None, x).scale > 1e3
+
+
+def test_other_sizes_stay_as_they_are_beside_masks() -> None:
+    x = torch.randn(48, 64)
+    few, near, all_alike, nothing = x.clone(), x * 100, torch.full_like(x, 1e9), torch.zeros_like(x)
+    few[0] = 1e9  # less than a 32nd
+    near[:24] = 1e4
+    nothing[:24] = 1e9
+    infinite = x.masked_fill(x > 0, -math.inf)
+    for one in (x, few, near, all_alike, nothing, infinite):
+        assert Expected(one.double(), one, masks=True).scale == Expected(one.double(), one).scale
+
+
 def test_the_originals_errors_by_part() -> None:
     x = torch.randn(9)
     baseline = Observation((x.exp(), torch.arange(3), torch.empty(0), 2.0), {1: x.sin()}, {"mean": x.cos()})

@@ -8,6 +8,8 @@ import torch
 
 _CHUNK = 1 << 24  # elements compared at a time, in fp64: 128 MiB per operand
 _SAMPLE = 1 << 20
+# What a mask fills with, -1e4 or finfo.min, beside what is left: a 32nd of the elements at least, 1000 times as large.
+_HUGE, _MANY, _FAR_ABOVE = 1e3, 32, 1e3
 
 
 @dataclass(frozen=True)
@@ -67,21 +69,41 @@ def _finite(numbers: list[float]) -> bool:
     return all(map(math.isfinite, numbers))
 
 
-def typical_size(tensor: torch.Tensor, dtype: torch.dtype) -> float:
+def typical_size(tensor: torch.Tensor, dtype: torch.dtype, filled: torch.Tensor | None = None) -> float:
     """Root mean square of the finite values, those beyond 10 times the 99.9 % quantile counted as that much.
 
-    At least the size at which rounding errors fall below the normal numbers of `dtype`, which hardware may flush.
+    At least the size at which rounding errors fall below the normal numbers of `dtype`, which hardware may flush. Where
+    `filled`, of the same shape, has one huge value in many places, bit for bit, as a mask makes it, these places do not count.
     """
     info = torch.finfo(dtype)
     flat = tensor.detach().reshape(-1)
     step = max(1, flat.numel() // _SAMPLE)
     magnitude = flat[::step].to(torch.float64).abs()
-    magnitude = magnitude[torch.isfinite(magnitude)]
+    finite = torch.isfinite(magnitude)
+    whole = _root_mean_square(magnitude[finite])
+    if filled is not None:
+        there = _fill(filled.detach().reshape(-1)[::step])
+        rest = 0.0 if there is None else _root_mean_square(magnitude[finite & ~there])
+        whole = rest if 0.0 < rest * _FAR_ABOVE < whole else whole
+    return max(whole, info.tiny / info.eps)
+
+
+def _root_mean_square(magnitude: torch.Tensor) -> float:
     if magnitude.numel() == 0:
-        return info.tiny / info.eps
+        return 0.0
     rank = min(int(0.999 * magnitude.numel()) + 1, magnitude.numel())
     largest = 10 * _of_rank(magnitude, rank) or float(magnitude.max())
-    return max(float(magnitude.clamp(max=largest).square().mean().sqrt()), info.tiny / info.eps)
+    return float(magnitude.clamp(max=largest).square().mean().sqrt())
+
+
+def _fill(flat: torch.Tensor) -> torch.Tensor | None:
+    """Where the largest number stands, if it is huge and stands in many places."""
+    size = torch.where(torch.isfinite(flat), flat, 0.0).abs()
+    largest = float(size.max()) if size.numel() else 0.0
+    if largest < _HUGE:
+        return None
+    there = size == largest
+    return there if int(there.sum()) * _MANY >= flat.numel() else None
 
 
 def _of_rank(flat: torch.Tensor, rank: int) -> float:

@@ -15,11 +15,13 @@ class Expected:
     """`double`: the fp64 run's tensor, None when there is none.
 
     `given` is the baseline's as it is, `baseline` the same as real numbers; `as_well`, of whole numbers, the fp64 run's: which
-    is the largest, or above a threshold, may hang on a rounding.
+    is the largest, or above a threshold, may hang on a rounding. `masks`: a huge value in many places is what masks fill with,
+    and errors elsewhere are not to look small beside it.
     """
 
-    def __init__(self, double: torch.Tensor | None, baseline: torch.Tensor) -> None:
+    def __init__(self, double: torch.Tensor | None, baseline: torch.Tensor, *, masks: bool = False) -> None:
         self.given = baseline
+        self._masks = masks
         self.baseline = real(baseline)
         if double is not None and baseline.is_complex():
             double = real(double) if double.is_complex() else None
@@ -32,7 +34,8 @@ class Expected:
     @cached_property
     def scale(self) -> float:
         """The size beside which errors of small elements count for little."""
-        return typical_size(self.baseline if self._double is None else self._double, self.baseline.dtype)
+        of = self.baseline if self._double is None else self._double
+        return typical_size(of, self.baseline.dtype, self.baseline if self._masks else None)
 
     @cached_property
     def own(self) -> Deviation | None:

@@ -12,16 +12,20 @@ from kernelwright.proof.worker.scalars import Scalar
 
 
 class Oracle:
-    """The answers of one call on which candidates' are judged; `reference` is the fp64 run's, None when there is none."""
+    """The answers of one call on which candidates' are judged; `reference` is the fp64 run's, None when there is none.
 
-    def __init__(self, reference: Observation | None, baseline: Observation) -> None:
+    `masks`: see Expected.
+    """
+
+    def __init__(self, reference: Observation | None, baseline: Observation, *, masks: bool = False) -> None:
         self.reference = reference
         self.baseline = baseline
+        self._masks = masks
 
     @cached_property
     def parts(self) -> tuple[tuple[str, Expected | Scalar], ...]:
         """Every output, changed input and changed buffer by name."""
-        return tuple((where, _part(double, base)) for where, double, base in self._pairs())
+        return tuple((where, _part(double, base, self._masks)) for where, double, base in self._pairs())
 
     @property
     def own_errors(self) -> list[float | None]:
@@ -62,10 +66,11 @@ def leaves(tree: Any, where: str) -> Iterator[tuple[str, Any]]:
         yield where, tree
 
 
-def _part(double: Any, base: Any) -> Expected | Scalar:
+def _part(double: Any, base: Any, masks: bool) -> Expected | Scalar:
     if not isinstance(base, torch.Tensor):
         return Scalar(base, double)
-    return Expected(double if isinstance(double, torch.Tensor) and double.shape == base.shape else None, base)
+    fits = isinstance(double, torch.Tensor) and double.shape == base.shape
+    return Expected(double if fits else None, base, masks=masks)
 
 
 def _own_error(part: Expected) -> float | None:
