@@ -37,9 +37,12 @@ def outputs_stay(bench: Bench, contender: Contender, first: Variation, second: V
     aliasing = any(owner for _, owner in like.aliases)
     answer: list[torch.Tensor] = []
     moved_like = observe(targets.baseline, b, seed=first.seed) if _can_move(a, b, like) else None
-    words = f"{'two' if repetitions == 1 else 2 * repetitions} calls on the same data and seed agree bit for bit"
+    few, words = (
+        "",
+        f"{'two' if repetitions == 1 else 2 * repetitions} calls on the same data and seed agree bit for bit",
+    )
     for _ in range(repetitions):
-        before, after, again, moved = contender.call_often(
+        (before, after, again, moved), few = contender.call_often(
             targets, a, b, like, moving=moved_like is not None, case=first.described, seed=first.seed
         )
         if not aliasing and not _same(before, after):
@@ -51,7 +54,7 @@ def outputs_stay(bench: Bench, contender: Contender, first: Variation, second: V
                 words = _not_repeated(bench, targets, a, like, first, answer, other, *_REPEATED)
         if moved_like is not None:
             _of_its_data(bench, targets, b, first, moved_like, moved)
-    bench.checks.append(Check("determinism", first.described, True, words))
+    bench.checks.append(Check("determinism", first.described, True, words + few))
     if bench.device == "cuda" and [t.shape for t in a.tensors()] == [t.shape for t in b.tensors()]:
         late = contender.call_in_order(targets, a, b, like, case=first.described, seed=first.seed)
         if not _same(answer, late):

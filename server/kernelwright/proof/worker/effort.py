@@ -14,7 +14,7 @@ _MANY_SEEDS = 8
 
 @dataclass(frozen=True)
 class Scope:
-    """`budget`: seconds of the original's own runs after which no further variation is begun, but for the first two."""
+    """`budget`: seconds after which no further variation is begun, but for the first two; see gate.verify."""
 
     budget: float
     repetitions: int = 1  # of the two calls whose answers must agree

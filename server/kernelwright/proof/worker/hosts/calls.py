@@ -1,6 +1,7 @@
 """Calls of the text that are looked at and not timed: one, several in a row, one with gradients, one under the profiler."""
 
 import sys
+import time
 from dataclasses import replace
 
 import torch
@@ -31,6 +32,7 @@ from kernelwright.proof.worker.observe import observe as observed_call
 from kernelwright.proof.worker.poison import poison_freed_blocks
 from kernelwright.values import Check
 
+FEWEST_CALLS = 2  # further ones, however slow: what is kept in turns of two shows
 _DELAY = 20_000_000  # cycles of the GPU's clock, some 10 ms: longer than any host takes to launch a call
 
 
@@ -73,8 +75,10 @@ def call_often(room: Room, request: CallOften) -> Reply:
     output = target(*first.args, **first.kwargs)
     settle(room)  # whether the answer is there without waiting is asked by call_in_order
     kept = [t.clone() for t in tensors_in(output)]
-    for _ in range(request.times):
+    made, start = 0, time.monotonic()
+    while made < request.times and (made < FEWEST_CALLS or time.monotonic() - start < request.seconds):
         target(*clone(second.args), **clone(second.kwargs))
+        made += 1
     after = [t.clone() for t in tensors_in(output)]  # the call below may put back what these calls have overwritten
     seed_everything(request.seed)
     returned = target(*same.args, **same.kwargs)
@@ -89,7 +93,7 @@ def call_often(room: Room, request: CallOften) -> Reply:
     sent = put([*kept, *after, *again, *moved], arena_of(room))
     settle(room)
     count, known = len(kept), 2 * len(kept) + len(again)
-    return Often(sent[:count], sent[count : 2 * count], sent[2 * count : known], sent[known:])
+    return Often(sent[:count], sent[count : 2 * count], sent[2 * count : known], sent[known:], made)
 
 
 def call_in_order(room: Room, request: CallInOrder) -> Reply:

@@ -3,6 +3,7 @@
 import os
 import shutil
 import tempfile
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
@@ -57,6 +58,7 @@ T = TypeVar("T", bound=Reply)
 
 _MANY_CALLS, _SMALL = 12, 64 << 20  # further calls before an output is looked at again, up to so many bytes of it
 _AMPLE = 8 << 30  # bytes free on the GPU, after which small calls do not ask again
+_LONGEST_CALLS = 3.0  # seconds, after which no more of them begin
 _TIGHT = 6  # times the bytes of one call: less free memory than that is given back first
 _LONGEST_WORDS = 200  # characters of a reason that comes from the text's own process
 _MUCH_MORE = 4  # an answer of more than so many times the baseline's bytes is not one
@@ -208,17 +210,22 @@ class Contender:
 
     def call_often(
         self, targets: Targets, first: Inputs, second: Inputs, like: Observation, *, moving: bool, case: str, seed: int
-    ) -> tuple[list[torch.Tensor], ...]:
+    ) -> tuple[tuple[list[torch.Tensor], ...], str]:
         """The tensors of a first output as they were, as they are after calls on other data, of the same call again, and
-        with `moving` of one on the second data in the memory of the first."""
+        with `moving` of one on the second data in the memory of the first. And in words how few calls there were, if slow."""
         self.construct(targets)
         trees = ((first.args, first.kwargs), (second.args, second.kwargs))
         size = room_for(like.tensors())
         one, two = self._host.pack(*trees, room=(4 if moving else 3) * size)
         times = _MANY_CALLS if size <= _SMALL else 1
-        often = self._ask(CallOften(targets.number, one, two, times, moving, case, seed), Often)
-        read = self._host.read
-        return read(often.before), read(often.after), read(often.again), read(often.moved)
+        start = time.monotonic()
+        often = self._ask(CallOften(targets.number, one, two, times, _LONGEST_CALLS, moving, case, seed), Often)
+        if often.made < times and time.monotonic() - start < _LONGEST_CALLS:
+            raise Rejected(Check("alias", case, False, "its process made fewer further calls than it had time for"))
+        words = (
+            "" if often.made == times else f", after {often.made} further calls instead of {times}, as these are slow"
+        )
+        return tuple(map(self._host.read, (often.before, often.after, often.again, often.moved))), words
 
     def call_in_order(
         self, targets: Targets, inputs: Inputs, other: Inputs, like: Observation, *, case: str, seed: int

@@ -87,6 +87,8 @@ class Observe:
 class CallOften:
     """Call on `first`, `times` on `second`, on `first` again, and with `moving` on `second` in the memory of `first`.
 
+    Those on `second` end after so many `seconds`, but for the first few.
+
     Answered by Often, or Refused.
     """
 
@@ -94,6 +96,7 @@ class CallOften:
     first: Parcel
     second: Parcel
     times: int
+    seconds: float
     moving: bool
     case: str
     seed: int
@@ -216,12 +219,13 @@ class Observed:
 @dataclass(frozen=True)
 class Often:
     """The tensors of the first output as they were and as they are after the further calls, of the same call made again,
-    and of the one on moved data."""
+    and of the one on moved data; how many further calls were `made`."""
 
     before: tuple[Sent, ...]
     after: tuple[Sent, ...]
     again: tuple[Sent, ...]
     moved: tuple[Sent, ...]
+    made: int
 
 
 @dataclass(frozen=True)
