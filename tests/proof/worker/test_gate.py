@@ -105,6 +105,22 @@ def test_an_output_that_is_the_input() -> None:
     assert ended_by(returning("x.t()"), returning("x.t().contiguous()"), ROWS) == "passed"
 
 
+@pytest.mark.parametrize(
+    ("baseline", "candidate", "expected"),
+    [
+        ("-(x + 1)", "torch._neg_view(x + 1)", "structure"),
+        ("-(x + 1)", "torch._neg_view(x + 1).resolve_neg()", "passed"),
+        ("torch.complex(x, -x)", "torch.complex(x, x).conj()", "structure"),
+        ("torch.complex(x, x).conj()", "torch.complex(x, x).conj()", "passed"),
+        ("torch.complex(x, x).conj()", "torch.complex(x, -x)", "passed"),
+        ("torch._neg_view(x)", "torch._neg_view(x)", "passed"),
+        ("torch._neg_view(x + 1)", "-(x + 1)", "passed"),
+    ],
+)
+def test_what_is_left_to_whoever_reads_it(baseline: str, candidate: str, expected: str) -> None:
+    assert ended_by(returning(baseline), returning(candidate), ROWS) == expected
+
+
 def test_in_place_by_design() -> None:
     baseline = returning("x.mul_(2).add_(1)")
     assert ended_by(baseline, returning("x.copy_(2 * x + 1)"), ROWS) == "passed"

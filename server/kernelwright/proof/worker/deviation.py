@@ -43,7 +43,7 @@ def chunks(tensor: torch.Tensor) -> list[torch.Tensor]:
 def all_finite(tensor: torch.Tensor) -> bool:
     """Whether there is neither NaN nor an infinity; a complex number has them where one of its parts does."""
     if tensor.is_complex():
-        tensor = torch.view_as_real(tensor)
+        tensor = torch.view_as_real(tensor.resolve_conj())
     return not tensor.is_floating_point() or all(_finite(_ends(part)) for part in chunks(tensor) if part.numel())
 
 

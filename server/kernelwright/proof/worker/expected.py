@@ -62,5 +62,6 @@ class Expected:
 
 
 def real(tensor: torch.Tensor) -> torch.Tensor:
-    """A complex tensor as its real and imaginary parts."""
-    return torch.view_as_real(tensor) if tensor.is_complex() else tensor
+    """A complex tensor as its real and imaginary parts; what is left to whoever reads it is done."""
+    done = tensor.resolve_conj().resolve_neg()
+    return torch.view_as_real(done) if done.is_complex() else done

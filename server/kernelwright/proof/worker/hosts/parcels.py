@@ -26,7 +26,10 @@ class Slot:
 
 @dataclass(frozen=True)
 class Sent:
-    """One tensor in an arena: `offset` in bytes, strides in elements. `unusual` says in words why there are no bytes."""
+    """One tensor in an arena: `offset` in bytes, strides in elements. `unusual` says in words why there are no bytes.
+
+    `lazy`: what torch had left to be done to it by whoever reads it, and what does it, in words.
+    """
 
     dtype: str
     shape: tuple[int, ...]
@@ -35,6 +38,7 @@ class Sent:
     offset: int = -1
     requires_grad: bool = False
     unusual: str = ""
+    lazy: str = ""
 
 
 @dataclass(frozen=True)
@@ -111,6 +115,7 @@ def put(tensors: Sequence[torch.Tensor], arena: torch.Tensor) -> tuple[Sent, ...
             offset if plain else -1,
             tensor.requires_grad,
             layout.unusual,
+            left_to_do(tensor) if plain else "",
         )
         if plain and tensor.numel():
             source, sizes = tensor.detach().resolve_conj().resolve_neg(), tuple(tensor.shape)
@@ -205,6 +210,13 @@ def rebuilt(data: Any, tensors: Sequence[Any], like: Any) -> Any:
 def stand_in(name: str) -> Any:
     """A value of a type called `name`: it differs from whatever a baseline returns, and says why."""
     return type(name, (), {})()
+
+
+def left_to_do(tensor: torch.Tensor) -> str:
+    """What torch does to it only when it is read, with what does it at once; empty for most."""
+    if tensor.is_conj():
+        return "conjugated when it is read (.resolve_conj() does it)"
+    return "negated when it is read (.resolve_neg() does it)" if tensor.is_neg() else ""
 
 
 def _typed(value: Any, name: Any, like: Any) -> Any:

@@ -24,8 +24,19 @@ from kernelwright.proof.worker.hosts.messages import (
     Returned,
     UseArena,
 )
-from kernelwright.proof.worker.hosts.parcels import Parcel, Sent, put, rebuilt, room_for, slotted, view
+from kernelwright.proof.worker.hosts.parcels import (
+    Parcel,
+    Sent,
+    left_to_do,
+    put,
+    rebuilt,
+    room_for,
+    slotted,
+    stand_in,
+    view,
+)
 from kernelwright.proof.worker.hosts.zygote import zygote
+from kernelwright.proof.worker.inputs import tensors_in
 from kernelwright.values import Failure, FailureKind
 
 CALL_LIMIT = 600.0  # seconds for one request; the job's own limit ends most hangs before
@@ -129,9 +140,16 @@ class Host:
     def output(self, returned: Returned, like: Any) -> Any:
         """The tree of outputs, in containers of the baseline's types. Raises JobFailed."""
         try:
-            return rebuilt(returned.tree, self.read(returned.tensors), like)
+            return rebuilt(returned.tree, self._read_outputs(returned.tensors, like), like)
         except (ValueError, KeyError, TypeError, IndexError, RecursionError) as error:
             raise JobFailed(_forged(error)) from error
+
+    def _read_outputs(self, sent: Sequence[Sent], like: Any) -> list[Any]:
+        """`read`, with stand-ins for tensors that are still to be computed with, unless there are such in `like`."""
+        tensors = self.read(sent)
+        if any(left_to_do(tensor) for tensor in tensors_in(like)):
+            return tensors
+        return [stand_in(f"tensor that is {s.lazy}") if s.lazy else t for s, t in zip(sent, tensors, strict=True)]
 
     def give_back(self) -> None:
         """Free the arena, and what the host keeps for later."""
