@@ -162,4 +162,4 @@ def test_what_the_original_takes_too_long_for_is_told(monkeypatch: pytest.Monkey
         workload(),
         limits=dataclasses.replace(SHORT, effort=Effort.QUICK),
     )
-    assert "further cases left out after" in run_trial(job, lambda stage: None).verdict.how
+    assert "further cases left out: 0 s do not suffice" in run_trial(job, lambda stage: None).verdict.how

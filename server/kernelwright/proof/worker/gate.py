@@ -80,7 +80,7 @@ def verify(bench: Bench, contender: Contender, report: Report, between: Callable
         slowest = max(slowest, spent() - began)
         between()
     if left_out:
-        bench.notes.append(f"{left_out} further cases left out after {scope.budget:.0f} s")
+        bench.notes.append(f"{left_out} further cases left out: {scope.budget:.0f} s do not suffice")
     report("Verifying: outputs outlive the next call")
     outputs_stay(bench, contender, planned[0], planned[1], scope.repetitions)
     if scope.beyond_32_bits:
