@@ -176,6 +176,14 @@ def _inner(x: torch.Tensor) -> torch.Tensor:
     return view
 
 
+_VIEWS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
+    "sliced views": _sliced,
+    "padded rows": _padded,
+    "padded rows in other inputs": _padded,
+    "transposed views": _transposed,
+    "outer dimensions exchanged": _exchanged,
+    "inner slices": _inner,
+}
 PROPERTIES: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "constants varied": _varied,
     WHOLE_NUMBERS: _other_numbers,
@@ -194,14 +202,9 @@ PROPERTIES: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "NaN planted in other inputs": _planting(math.nan),
     "inf planted": _planting(math.inf),
     "-inf planted": _planting(-math.inf),
-    "sliced views": _sliced,
-    "padded rows": _padded,
-    "padded rows in other inputs": _padded,
-    "transposed views": _transposed,
-    "outer dimensions exchanged": _exchanged,
-    "inner slices": _inner,
+    **_VIEWS,
 }
-VIEWS = frozenset(list(PROPERTIES)[list(PROPERTIES).index("sliced views") :])
+VIEWS = frozenset(_VIEWS)
 INFINITE = frozenset({"inf planted", "-inf planted"})
 NON_FINITE = INFINITE | {"NaN planted", "NaN planted in other inputs"}
 LARGE = frozenset({"large values planted", "large offset", "far below zero", "mixed magnitudes", SLOPES})

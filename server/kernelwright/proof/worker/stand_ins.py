@@ -22,10 +22,8 @@ from kernelwright.proof.worker.reference import in_fp64
 from kernelwright.proof.worker.subject import load_module, unload
 from kernelwright.proof.worker.widened import widened
 
-_LEAST, _FURTHER = (
-    1e4,
-    1e30,
-)  # the size from which a negative number may stand for -inf; nothing planted comes to the other
+_LEAST = 1e4  # the size from which a negative number may stand for -inf
+_FURTHER = 1e30  # nothing that is planted comes to it
 
 
 def further(text: str, number: float) -> str | None:
