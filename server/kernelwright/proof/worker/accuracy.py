@@ -38,7 +38,9 @@ def settle(bench: Bench) -> None:
     bench.checks.append(check)
 
 
-def too_sensitive(targets: Targets, inputs: Inputs, baseline: Observation, reference: Observation | None) -> bool:
+def too_sensitive(
+    targets: Targets, inputs: Inputs, baseline: Observation, reference: Observation | None, *, seed: int
+) -> bool:
     """Whether rounding the inputs to bfloat16 alone moves the exact result beyond what is usual.
 
     On such data, as a softmax of large numbers is, nothing can be asked of a kernel of reduced accuracy.
@@ -47,7 +49,7 @@ def too_sensitive(targets: Targets, inputs: Inputs, baseline: Observation, refer
     def rounded(tensor: torch.Tensor) -> torch.Tensor:
         return tensor.to(torch.bfloat16).to(tensor.dtype) if tensor.dtype in (torch.float32, torch.float64) else tensor
 
-    return _moved_by(rounded, targets, inputs, baseline, reference)
+    return _moved_by(rounded, targets, inputs, baseline, reference, seed)
 
 
 def hangs_on_a_rounding(
@@ -56,6 +58,8 @@ def hangs_on_a_rounding(
     baseline: Observation,
     reference: Observation | None,
     to: torch.dtype = torch.float32,
+    *,
+    seed: int,
 ) -> bool:
     """Whether one rounding of each input to this dtype moves the exact result beyond what is usual.
 
@@ -69,7 +73,7 @@ def hangs_on_a_rounding(
         signs = torch.randint(0, 2, tensor.shape, generator=generator).to(tensor.device) * 2 - 1
         return tensor.double() * (1 + signs.double() * torch.finfo(to).eps) if tensor.is_floating_point() else tensor
 
-    return _moved_by(nudged, targets, inputs, baseline, reference)
+    return _moved_by(nudged, targets, inputs, baseline, reference, seed)
 
 
 def in_float64(baseline: Observation) -> bool:
@@ -83,13 +87,14 @@ def _moved_by(
     inputs: Inputs,
     baseline: Observation,
     reference: Observation | None,
+    seed: int,
 ) -> bool:
     """Whether the fp64 run on changed inputs is further from `reference` than what is usual."""
     if reference is None:
         return False
     leaf = lambda value: change(value.detach()) if isinstance(value, torch.Tensor) else value
     changed = Inputs(map_leaves(leaf, inputs.args), map_leaves(leaf, inputs.kwargs))
-    moved = in_fp64(targets.double, changed, baseline, seed=0)
+    moved = in_fp64(targets.double, changed, baseline, seed=seed, original=targets.baseline, given=inputs)
     if not isinstance(moved, Observation):
         return False
     for exact, other, own in zip(reference.results(), moved.results(), baseline.results(), strict=False):

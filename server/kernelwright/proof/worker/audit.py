@@ -99,7 +99,8 @@ class Auditor:
         return self._fresh.described
 
     def _reference(self, expected: Observation) -> Observation | None:
-        double = in_fp64(self._targets.double, self.inputs, expected, seed=self.seed)
+        original = self._targets.baseline
+        double = in_fp64(self._targets.double, self.inputs, expected, seed=self.seed, original=original)
         return Observation(double.output, double.changed_inputs) if isinstance(double, Observation) else None
 
     def _draw_seed(self) -> None:

@@ -95,7 +95,7 @@ def _inaccurate(
 ) -> dict[str, str]:
     """Who would not pass the gate's comparison on the performance case, and why. Eager is what it compares with."""
     length = reduction_length(inputs.tensors(), named_state(targets.baseline).values(), seen.tensors())
-    double = in_fp64(targets.double, inputs, seen, seed=seed)
+    double = in_fp64(targets.double, inputs, seen, seed=seed, original=targets.baseline)
     reference = Observation(double.output) if isinstance(double, Observation) else None
     found: dict[str, str] = {}
     for name, target in named.items():

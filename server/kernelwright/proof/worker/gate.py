@@ -144,7 +144,7 @@ def _compare_once(bench: Bench, contender: Contender, variation: Variation, targ
     baseline = baseline_run(bench, variation, targets.baseline, inputs)
     parameters = list(named_state(targets.baseline).values())
     length = reduction_length(inputs.tensors(), parameters, baseline.tensors())
-    double = in_fp64(targets.double, inputs, baseline, seed=variation.seed)
+    double = in_fp64(targets.double, inputs, baseline, seed=variation.seed, original=targets.baseline)
     reference = double if isinstance(double, Observation) else None
     oracle = Oracle(reference, baseline, masks=not variation.data)  # special data are huge in many places themselves
     if tells_nothing(variation, oracle):
@@ -179,12 +179,13 @@ def _compare_once(bench: Bench, contender: Contender, variation: Variation, targ
             if right_further_on(bench, variation, targets, inputs, observed, beside):
                 raise NotAccepted
         del observed, closely
-        if variation.derived and bench.reduced and judged.wrong and too_sensitive(targets, inputs, baseline, reference):
+        exact = targets, inputs, baseline, reference
+        if variation.derived and bench.reduced and judged.wrong and too_sensitive(*exact, seed=variation.seed):
             raise NotAccepted
         off = judged.wrong or judged.reduced
         roundings = [torch.float32] if variation.data in LARGE or variation.numbers else []
         roundings += [torch.float64] if variation.data and in_float64(baseline) else []
-        if off and any(hangs_on_a_rounding(targets, inputs, baseline, reference, to) for to in roundings):
+        if off and any(hangs_on_a_rounding(*exact, to, seed=variation.seed) for to in roundings):
             raise NotAccepted
         if judged.reduced and variation.data and reference is None:
             raise NotAccepted  # what rounding does on such data is not known

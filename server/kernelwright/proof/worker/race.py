@@ -56,7 +56,7 @@ def _raced(job: Race, bench: Bench, report: Callable[[str], None]) -> list[Timin
     targets, inputs = targets_for(bench, variation), make_inputs(bench, variation)
     expected = observe(targets.baseline, inputs, seed=variation.seed)
     length = reduction_length(inputs.tensors(), named_state(targets.baseline).values(), expected.tensors())
-    double = in_fp64(targets.double, inputs, expected, seed=variation.seed)
+    double = in_fp64(targets.double, inputs, expected, seed=variation.seed, original=targets.baseline)
     reference = double if isinstance(double, Observation) else None
     clock, changed = clock_for(bench.device), set(expected.changed_inputs)
     results: list[Timing | Failure] = []

@@ -5,7 +5,8 @@ from typing import Any
 
 import torch
 
-from kernelwright.proof.worker.inputs import Inputs, tensors_in
+from kernelwright.proof.worker.drawn import Drawn, DrawnAgain, generators
+from kernelwright.proof.worker.inputs import Inputs, seed_everything, tensors_in
 from kernelwright.proof.worker.observe import Observation, named_state, observe
 from kernelwright.proof.worker.pair import inputs_in_double
 
@@ -13,9 +14,18 @@ _SMALL = 64 << 20  # bytes for which nobody asks how much memory is free: asking
 
 
 def in_fp64(
-    target: Callable[..., Any] | None, inputs: Inputs, baseline: Observation, *, seed: int
+    target: Callable[..., Any] | None,
+    inputs: Inputs,
+    baseline: Observation,
+    *,
+    seed: int,
+    original: Callable[..., Any] | None = None,
+    given: Inputs | None = None,
 ) -> Observation | str:
-    """The observation of the fp64 twin `target` on the inputs in fp64, or why there is none, in words."""
+    """The observation of the fp64 twin `target` on the inputs in fp64, or why there is none, in words.
+
+    Where it draws random numbers, they are those that the `original` draws, on `given` where these inputs are changed ones.
+    """
     if target is None:
         return "the module cannot be copied to fp64"
     if not baseline.results() and not baseline.changed_inputs:
@@ -26,7 +36,16 @@ def in_fp64(
     usual = torch.get_default_dtype()
     try:
         torch.set_default_dtype(torch.float64)  # what the text makes without saying of which dtype
-        observed = observe(target, inputs_in_double(inputs), seed=seed)
+        seed_everything(seed)
+        before, wide = generators(), inputs_in_double(inputs)
+        observed = observe(target, wide, seed=seed)
+        if original is not None and generators() != before:
+            torch.set_default_dtype(usual)
+            with Drawn() as drawn:
+                observe(original, given or inputs, seed=seed)
+            torch.set_default_dtype(torch.float64)
+            with DrawnAgain(drawn):
+                observed = observe(target, wide, seed=seed)
     except Exception as error:  # noqa: BLE001  (any error of user code says the same)
         return f"the baseline does not run in fp64 ({type(error).__name__})"
     finally:

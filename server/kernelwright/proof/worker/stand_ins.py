@@ -74,7 +74,7 @@ def _observed(
             return None
         if baseline is None:
             return observe(made, inputs, seed=seed)
-        double = in_fp64(in_double(made), inputs, baseline, seed=seed)
+        double = in_fp64(in_double(made), inputs, baseline, seed=seed, original=targets.baseline)
         return double if isinstance(double, Observation) else None
     except JobFailed:
         raise

@@ -31,7 +31,7 @@ def judged_unrounded(
     With that run; None where it was not needed or there is none.
     """
     made = unrounded(bench, targets) if judged.finding is not None else None
-    double = None if made is None else in_fp64(made, inputs, baseline, seed=seed)
+    double = None if made is None else in_fp64(made, inputs, baseline, seed=seed, original=targets.baseline)
     if not isinstance(double, Observation):
         return judged, None
     oracle = Oracle(double, baseline)

@@ -1,0 +1,90 @@
+"""The random numbers of one call given to another: torch draws others in float64 than in float32 from the same seed."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+_aten = torch.ops.aten
+_NEW = (
+    _aten.rand,
+    _aten.randn,
+    _aten.rand_like,
+    _aten.randn_like,
+    _aten.randint,
+    _aten.randint_like,
+    _aten.randperm,
+    _aten.normal,
+    _aten.bernoulli,
+    _aten.multinomial,
+    _aten.poisson,
+)
+_IN_PLACE = (
+    _aten.normal_,
+    _aten.uniform_,
+    _aten.bernoulli_,
+    _aten.exponential_,
+    _aten.geometric_,
+    _aten.cauchy_,
+    _aten.log_normal_,
+    _aten.random_,
+)
+
+
+def generators() -> list[bytes]:
+    """The states of torch's generators: two that are equal tell that nothing was drawn in between."""
+    states = [torch.default_generator.get_state()]
+    if torch.cuda.is_initialized():
+        states += [generator.get_state() for generator in torch.cuda.default_generators]
+    return [state.numpy().tobytes() for state in states]
+
+
+class Drawn(TorchDispatchMode):
+    """Keeps what is drawn within it, in order."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.numbers: list[torch.Tensor] = []
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        return False  # else the first use imports all of torch._dynamo, which takes seconds
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        made = func(*args, **(kwargs or {}))
+        packet = getattr(func, "overloadpacket", None)
+        if packet is _aten.native_dropout:
+            self.numbers.append(made[1].clone())
+        elif packet in _NEW or packet in _IN_PLACE:
+            self.numbers.append(made.clone())
+        return made
+
+
+class DrawnAgain(TorchDispatchMode):
+    """Gives the numbers that another call has drawn, in order, as long as they are asked for in the same shapes."""
+
+    def __init__(self, drawn: Drawn) -> None:
+        super().__init__()
+        self._numbers: Iterator[torch.Tensor] = iter(drawn.numbers)
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        return False
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        made = func(*args, **(kwargs or {}))
+        packet = getattr(func, "overloadpacket", None)
+        dropped = packet is _aten.native_dropout and made[0].dtype == torch.float64
+        if not (dropped or packet in _NEW or packet in _IN_PLACE):
+            return made
+        numbers = next(self._numbers, None)
+        place = made[1] if dropped else made
+        if numbers is None or numbers.shape != place.shape:
+            self._numbers = iter(())  # another course: its own numbers from here on
+            return made
+        place.copy_(numbers)
+        if dropped:
+            share = args[1] if len(args) > 1 else (kwargs or {})["p"]
+            made[0].copy_(args[0] * numbers / (1 - share) if share < 1 else torch.zeros_like(args[0]))
+        return made
