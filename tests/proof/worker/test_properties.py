@@ -6,7 +6,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kernelwright.proof.worker.inputs import Inputs
-from kernelwright.proof.worker.properties import NON_FINITE, PROPERTIES, VIEWS, WHOLE_NUMBERS, with_property
+from kernelwright.proof.worker.properties import (
+    MASKED_ROWS,
+    NON_FINITE,
+    PROPERTIES,
+    VIEWS,
+    WHOLE_NUMBERS,
+    with_property,
+)
 from kernelwright.proof.worker.whole_numbers import is_numbering, never_falls
 from proof.worker.trials import ended_by
 
@@ -76,6 +83,44 @@ def test_a_stride_that_follows_from_others_in_a_contiguous_tensor_is_found(strid
     line = "f(randn(3, 4, 6, 8))"
     assert ended_by(HEADS, HEADS, line) == "passed"
     assert ended_by(HEADS, HEADS.replace("q.stride())", strides + ")"), line) in ("values", "nan-parity", "runs")
+
+
+HEAD = "import torch\n\n\ndef f(x, y):\n    return "
+MEAN = "torch.where(y.any(1), (x * y).sum(1) / y.sum(1), 0.0)"
+
+
+@pytest.mark.parametrize(
+    ("baseline", "wrong", "line"),
+    [
+        ("torch.xlogy(y, y / x)", "y * torch.log(y / x)", "f(rand(48, 65), rand(48, 65))"),
+        ("torch.xlogy(x, x / y)", "x * torch.log(x / y)", "f(rand(48, 65), rand(48, 65))"),
+        (MEAN, "(x * y).sum(1) / y.sum(1)", "f(randn(48, 65), randint(0, 2, 48, 65))"),
+        (MEAN, "(x * y).sum(1) / y.sum(1)", "f(randn(48, 65), randint(0, 2, 48, 65, dtype=bool))"),
+    ],
+)
+def test_zeros_in_one_input_alone_and_rows_without_any(baseline: str, wrong: str, line: str) -> None:
+    assert ended_by(HEAD + baseline, HEAD + baseline, line) == "passed"
+    assert ended_by(HEAD + baseline, HEAD + wrong, line) == "nan-parity"
+
+
+def test_a_lone_input_is_all_zeros() -> None:
+    x = torch.randn(6, 8)
+    lone, first = (with_property(Inputs(args), "zeros in the first input") for args in ((x,), (x, x)))
+    assert lone is not None
+    assert first is not None
+    assert not lone.args[0].any()
+    assert torch.equal(first.args[0][3:], x[3:])
+    assert torch.equal(first.args[1], x)
+
+
+def test_other_whole_numbers_than_zeros_and_ones_are_no_mask() -> None:
+    masks = torch.randint(0, 2, (6, 8)), torch.rand(2, 3, 8) > 0.5
+    others = torch.randint(0, 3, (6, 8)), masks[0][0]
+    made = with_property(Inputs((*masks, *others)), MASKED_ROWS)
+    assert made is not None
+    assert [one.dtype for one in made.args[:2]] == [torch.int64, torch.bool]
+    assert all(not one.reshape(-1, 8)[0].any() and bool(one.reshape(-1, 8)[-1].all()) for one in made.args[:2])
+    assert all(one is other for one, other in zip(made.args[2:], others, strict=True))
 
 
 @given(st.lists(st.integers(-9, 9), min_size=2, max_size=40), st.booleans())

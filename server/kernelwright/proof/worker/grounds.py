@@ -15,7 +15,7 @@ from kernelwright.proof.worker.judge import judge, repeated
 from kernelwright.proof.worker.nonfinite import agree
 from kernelwright.proof.worker.observe import Observation, observe
 from kernelwright.proof.worker.oracle import Oracle
-from kernelwright.proof.worker.properties import LARGE, NON_FINITE, SLOPES, VIEWS, WHOLE_NUMBERS
+from kernelwright.proof.worker.properties import LARGE, MASKED_ROWS, NON_FINITE, SLOPES, VIEWS, WHOLE_NUMBERS
 from kernelwright.proof.worker.subject import failure_of
 from kernelwright.values import FailureKind
 
@@ -82,7 +82,7 @@ def tells_nothing(variation: Variation, oracle: Oracle) -> bool:
     if not variation.derived or not floats or any(t.dtype == torch.float64 for t in floats):
         return False
     if reference is None:
-        return variation.data not in ("", SLOPES, WHOLE_NUMBERS, *VIEWS)
+        return variation.data not in ("", SLOPES, WHOLE_NUMBERS, MASKED_ROWS, *VIEWS)
     owns = [own for own in oracle.own_errors if own is not None]
     if len(owns) < len(oracle.own_errors) or all(not bool(t.any()) for t in reference.results()):
         return True

@@ -22,6 +22,8 @@ _HEIGHT = {torch.float16: 256.0, torch.bfloat16: 256.0}  # so that e to the diff
 _USUAL_HEIGHT = 1000.0
 SLOPES = "slopes"
 WHOLE_NUMBERS = "other whole numbers"
+MASKED_ROWS = "an empty and a full row of masks"
+_ZEROS = "zeros in the first input"
 _FAR, _STEP = 20480.0, 1024.0
 _PROBE = 100.0
 
@@ -139,6 +141,21 @@ def _other_numbers(x: torch.Tensor) -> torch.Tensor:
     return drawn.reshape(x.shape)
 
 
+def _masked_rows(x: torch.Tensor) -> torch.Tensor:
+    """Truth values, or zeros and ones: the first row has none, the last row nothing else."""
+    if x.dim() < 2 or (x.dtype is not torch.bool and not bool(((x == 0) | (x == 1)).all())):
+        return x
+    made = x.reshape(-1, x.shape[-1]).clone()
+    made[0], made[-1] = 0, 1
+    return made.reshape(x.shape)
+
+
+def _half_zeros(x: torch.Tensor) -> torch.Tensor:
+    made = x.clone()
+    made[: (x.shape[0] + 1) // 2] = 0
+    return made
+
+
 def _sliced(x: torch.Tensor) -> torch.Tensor:
     """The same values as every second element of a larger tensor."""
     wide = torch.full((*x.shape[:-1], 2 * x.shape[-1]), float("nan"), dtype=x.dtype, device=x.device)
@@ -187,6 +204,9 @@ _VIEWS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
 PROPERTIES: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "constants varied": _varied,
     WHOLE_NUMBERS: _other_numbers,
+    MASKED_ROWS: _masked_rows,
+    _ZEROS: _half_zeros,
+    "zeros in other inputs": _half_zeros,
     "negative": _negative,
     "far below zero": _far_below,
     "alternating signs": _alternating,
@@ -212,13 +232,16 @@ _IN_THE_FIRST = INFINITE | {
     "NaN planted",
     "large values planted",
     "padded rows",
+    _ZEROS,
 }  # of the tensors: the rest of the output stays as it was, and strides may be read of some inputs only
-_IN_THE_OTHERS = frozenset({"NaN planted in other inputs", "padded rows in other inputs"})
+_IN_THE_OTHERS = frozenset({"NaN planted in other inputs", "padded rows in other inputs", "zeros in other inputs"})
+_OF_WHOLE_NUMBERS = frozenset({WHOLE_NUMBERS, MASKED_ROWS})
 
 
 def with_property(inputs: Inputs, name: str) -> Inputs | None:
     """The inputs with the property, None where it changes nothing of them."""
-    made, changed = _changed(inputs, name, PROPERTIES[name])
+    alone = name == _ZEROS and sum(map(_eligible, inputs.tensors())) == 1  # nothing is left beside it
+    made, changed = _changed(inputs, name, torch.zeros_like if alone else PROPERTIES[name])
     return made if changed else None
 
 
@@ -227,7 +250,7 @@ def _changed(inputs: Inputs, name: str, change: Callable[[torch.Tensor], torch.T
 
     def leaf(value: object) -> object:
         nonlocal seen, changed
-        if not (_counted(value) if name == WHOLE_NUMBERS else _eligible(value, lone=name == "constants varied")):
+        if not (_counted(value) if name in _OF_WHOLE_NUMBERS else _eligible(value, lone=name == "constants varied")):
             return value
         seen += 1
         if (name in _IN_THE_FIRST and seen > 1) or (name in _IN_THE_OTHERS and seen == 1):
