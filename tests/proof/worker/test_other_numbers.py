@@ -1,11 +1,14 @@
 """What else than a workload's numbers a call is made with: flags, scalars, and whole numbers that the original asks for."""
 
+from types import SimpleNamespace
+
 import pytest
 import torch
 
 from kernelwright.proof.worker.inputs import Inputs
 from kernelwright.proof.worker.named_numbers import named_numbers
-from kernelwright.proof.worker.scalar_arguments import changes
+from kernelwright.proof.worker.other_numbers import harmless
+from kernelwright.proof.worker.scalar_arguments import Change, changes
 from kernelwright.proof.worker.whole_numbers import with_planted
 from proof.worker.trials import ended_by, trial
 
@@ -22,6 +25,7 @@ def test_floats_change_together_and_keep_to_their_side_of_one() -> None:
         ("lr=1.5, beta=0.25, decay=0.25",),
     ]
     assert described(f, torch.ones(3), -1e-6)[0] == ("lr=-0.5",)
+    assert described(lambda *numbers: None, torch.ones(3), 0.5)[0] == ("argument 2=0.75",)
 
 
 def test_flags_and_whole_numbers_change_one_at_a_time() -> None:
@@ -113,3 +117,13 @@ def test_classes_that_are_ignored_by_default_are_planted() -> None:
     assert ended_by(LABELS, LABELS, "f(randn(64, 20), randint(0, 20, 64))") == "passed"
     assert ended_by(LABELS, wrong, "f(randn(64, 20), randint(0, 20, 64))") == "values"
     assert ended_by(LABELS, raising, "f(randn(64, 20), randint(0, 20, 64))") == "passed"
+
+
+@pytest.mark.parametrize(
+    ("text", "token", "asked"),
+    [("import triton\n", 3, True), ("", 9, False), ("import triton\n\n\n@triton.jit", 3, False)],
+)
+def test_what_may_assert_on_a_gpu_is_asked_on_the_cpu_first(text: str, token: int, asked: bool) -> None:
+    bench = SimpleNamespace(device="cuda", trial=SimpleNamespace(baseline=text))
+    targets = SimpleNamespace(baseline=torch.nn.Embedding(4, 2))
+    assert harmless(bench, targets, Change("", Inputs((torch.tensor([token]),)))) is asked

@@ -29,7 +29,7 @@ def compare_others(
     """
     for alternatives in (*changes(targets.baseline, inputs), *_planted(inputs, named_numbers(bench.trial.baseline))):
         for change in alternatives:
-            if not change.harmless and not _harmless(bench, targets, change):
+            if not change.harmless and not harmless(bench, targets, change):
                 continue
             try:
                 compare(bench, contender, replace(variation, changed=change.described), targets, change.inputs)
@@ -44,14 +44,14 @@ def compare_others(
             break
 
 
-def _harmless(bench: Bench, targets: Targets, change: Change) -> bool:
+def harmless(bench: Bench, targets: Targets, change: Change) -> bool:
     """Whether no operator of the baseline's asserts on the GPU, which would end the judge's own context.
 
     Operators of torch raise on a CPU where they do; what a kernel of the baseline's would read, nobody knows before.
     """
     if bench.device != "cuda":
         return True
-    if uses_triton(bench.trial.baseline):
+    if uses_triton(bench.trial.baseline) and "jit" in bench.trial.baseline:
         return False
     try:
         target = (

@@ -36,7 +36,7 @@ def changes(target: Callable[..., Any], inputs: Inputs) -> list[tuple[Change, ..
     given: dict[Key, Any] = {**dict(enumerate(inputs.args)), **inputs.kwargs}
 
     def made(new: Mapping[Key, Any], *, harmless: bool = False) -> Change:
-        words = ", ".join(f"{names.get(key, key)}={_told(value)}" for key, value in new.items())
+        words = ", ".join(f"{_name(key, names)}={_told(value)}" for key, value in new.items())
         args = tuple(new.get(index, value) for index, value in enumerate(inputs.args))
         named = {key: value for key, value in new.items() if isinstance(key, str)}
         return Change(words, Inputs(args, {**inputs.kwargs, **named}), harmless)
@@ -48,7 +48,7 @@ def changes(target: Callable[..., Any], inputs: Inputs) -> list[tuple[Change, ..
     if others:
         found.append((made({key: _larger(value) for key, value in others.items()}, harmless=True),))
     for values in (given, defaults):
-        flags = [key for key, value in values.items() if isinstance(value, bool) and names.get(key, key) not in _MODES]
+        flags = [key for key, value in values.items() if isinstance(value, bool) and _name(key, names) not in _MODES]
         found += [(made({key: not values[key]}),) for key in flags[:_MOST_FLAGS]]
     sizes = {size for tensor in inputs.tensors() for size in (*tensor.shape, tensor.numel())}
     whole = {key: value for key, value in given.items() if type(value) is int and not _is_size(value, sizes)}
@@ -101,6 +101,10 @@ def _other(value: int) -> Iterator[int]:
         yield 2 * value
     if value:
         yield value - 1
+
+
+def _name(key: Key, names: Mapping[Key, str]) -> str:
+    return key if isinstance(key, str) else names.get(key, f"argument {key + 1}")
 
 
 def _told(value: float) -> str:
