@@ -97,6 +97,12 @@ def test_equal_gradients_that_cancel_are_held_against_nobody() -> None:
     assert ended_by(softmax, own, ASKED) == "passed"
 
 
+@pytest.mark.parametrize("stride", ["(0, 1)", "(1, 20)"])
+def test_in_which_layouts_they_arrive(stride: str) -> None:
+    raising = OWN.replace("g = gradient", f"assert gradient.stride() != {stride}\n        g = gradient", 1)
+    assert ended_by(FUNCTION, raising, ASKED) == "gradient"
+
+
 def test_gradients_arrive_in_other_layouts_where_the_backward_is_the_candidates_own() -> None:
     cases = [check.case for check in gradient_checks(FUNCTION, OWN, ASKED)]
     assert [case.partition("gradients that arrive ")[2] for case in cases] == ["", "expanded", "transposed", ""]

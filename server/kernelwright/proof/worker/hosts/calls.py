@@ -25,7 +25,7 @@ from kernelwright.proof.worker.hosts.messages import (
     Returned,
 )
 from kernelwright.proof.worker.hosts.parcels import described, put
-from kernelwright.proof.worker.hosts.room import Room, arena_of, inputs_of, settle, unpacked
+from kernelwright.proof.worker.hosts.room import Room, arena_of, inputs_of, settle, unpacked_as_sent
 from kernelwright.proof.worker.inputs import Inputs, clone, moved_into, seed_everything, tensors_in
 from kernelwright.proof.worker.looking import look as look_at
 from kernelwright.proof.worker.observe import observe as observed_call
@@ -114,7 +114,7 @@ def call_in_order(room: Room, request: CallInOrder) -> Reply:
 
 
 def differentiate(room: Room, request: Differentiate) -> Reply:
-    inputs, sent = inputs_of(room, request.inputs), unpacked(room, request.cotangents)
+    inputs, sent = inputs_of(room, request.inputs), unpacked_as_sent(room, request.cotangents)
     target = room.targets[request.key]
     try:
         found = gradients(target, inputs, lambda index, _: sent.get(index), request.parameters, seed=request.seed)

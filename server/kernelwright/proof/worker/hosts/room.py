@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from kernelwright.proof.worker.hosts.arena import OpenedArena
-from kernelwright.proof.worker.hosts.parcels import Parcel, filled, view
+from kernelwright.proof.worker.hosts.parcels import Parcel, filled, slotted, view
 from kernelwright.proof.worker.inputs import Inputs, clone_tensor
 from kernelwright.proof.worker.timing import Clock
 
@@ -51,6 +51,18 @@ def unpacked(room: Room, parcel: Parcel) -> Any:
         clone_tensor(view(one, arena_of(room), room.device)).requires_grad_(one.requires_grad) for one in parcel.tensors
     ]
     return filled(parcel.tree, tensors)
+
+
+def unpacked_as_sent(room: Room, parcel: Parcel) -> Any:
+    """Expanded tensors too, which a copy has written out: one element, however many indices lead to it."""
+    tree, tensors = slotted(unpacked(room, parcel))
+    pairs = zip(tensors, parcel.tensors, strict=True)
+    return filled(tree, [_expanded(tensor, one.stride) if 0 in one.stride else tensor for tensor, one in pairs])
+
+
+def _expanded(tensor: torch.Tensor, stride: tuple[int, ...]) -> torch.Tensor:
+    own = tensor[tuple(slice(0, 1) if step == 0 else slice(None) for step in stride)].clone()
+    return own.expand(tensor.shape)
 
 
 def arena_of(room: Room) -> torch.Tensor:
