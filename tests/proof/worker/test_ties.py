@@ -7,6 +7,7 @@ import torch
 
 from kernelwright.proof.worker.inputs import Inputs
 from kernelwright.proof.worker.observe import Observation, observe
+from kernelwright.proof.worker.tie_orders import Ordered
 from kernelwright.proof.worker.ties import ties_apart
 from proof.worker.trials import ended_by
 
@@ -57,3 +58,41 @@ def test_the_gate_takes_any_of_equal_values() -> None:
     case = "f(randn(48, 300, dtype=bfloat16))"
     assert ended_by(original, last, case) == "passed"
     assert ended_by(original, last.replace("- 1 -", "- 2 -"), case) == "values"
+
+
+COUNTS = """
+import torch
+
+
+def f(x, w):
+    values, places = torch.topk(x @ w, 2, dim=1)
+    return torch.bincount(places.flatten(), minlength=w.shape[1]), torch.zeros_like(x @ w).scatter(1, places, values)
+"""
+
+
+@pytest.mark.parametrize(
+    ("change", "check"),
+    [
+        (("torch.topk(x @ w, 2, dim=1)", "torch.sort(x @ w, dim=1, descending=True, stable=True)"), "passed"),
+        (("torch.topk(x @ w, 2, dim=1)", "torch.sort(x @ w, dim=1, descending=True, stable=False)"), "passed"),
+        (("places.flatten()", "places[:, :1].flatten()"), "values"),
+        (("scatter(1, places, values)", "masked_scatter((x @ w) >= values[:, -1:], values)"), "values"),
+    ],
+)
+def test_what_hangs_on_the_order_of_equal_values(change: tuple[str, str], check: str) -> None:
+    first_two = COUNTS.replace(*change).replace(
+        "    return", "    values, places = values[:, :2], places[:, :2]\n    return"
+    )
+    assert ended_by(COUNTS, first_two, "f(randn(48, 8, dtype=bfloat16), randn(8, 9, dtype=bfloat16))") == check
+
+
+@pytest.mark.parametrize("last", [False, True])
+def test_either_order_is_one_of_equal_values(last: bool) -> None:
+    with Ordered(last=last):
+        first = X.topk(3, 1), X.t().sort(0, descending=True), X.topk(2, largest=False), X.sort()
+        stable = X.sort(dim=1, stable=True).indices
+    then = X.topk(3, 1), X.t().sort(0, descending=True), X.topk(2, largest=False), X.sort()
+    for one, two in zip(first, then, strict=True):
+        assert torch.equal(one[0].nan_to_num(9), two[0].nan_to_num(9))
+    assert first[0][1][0].tolist() == ([2, 0, 4] if last else [0, 2, 3])
+    assert stable.tolist() == X.sort(dim=1, stable=True).indices.tolist()

@@ -39,6 +39,7 @@ from kernelwright.proof.worker.pair import perturbed
 from kernelwright.proof.worker.properties import INFINITE, LARGE, NON_FINITE, VIEWS
 from kernelwright.proof.worker.reference import in_fp64
 from kernelwright.proof.worker.stand_ins import right_further_on
+from kernelwright.proof.worker.tie_orders import judged_in_another_order
 from kernelwright.proof.worker.ties import ties_apart
 from kernelwright.proof.worker.tolerance import reduction_length
 from kernelwright.proof.worker.unrounded import judged_unrounded
@@ -164,8 +165,8 @@ def _compare_once(bench: Bench, contender: Contender, variation: Variation, targ
     for poisoned in (False, True) if variation.poisoned else (False,):
         if poisoned and contender.compiled and compiles(bench.trial.candidate):
             continue  # torch.compile steps aside under a dispatch mode: another path would be checked
-        observed = observe_in_bounds(bench, contender, variation, targets, inputs, baseline, poisoned=poisoned)
-        observed, accepted = excused(bench, variation, targets.baseline, baseline, observed)
+        answer = observe_in_bounds(bench, contender, variation, targets, inputs, baseline, poisoned=poisoned)
+        observed, accepted = excused(bench, variation, targets.baseline, baseline, answer)
         observed, tied = ties_apart(
             bench.trial.baseline, targets.baseline, inputs, baseline, observed, seed=variation.seed
         )
@@ -174,11 +175,14 @@ def _compare_once(bench: Bench, contender: Contender, variation: Variation, targ
         judged, unrounded = judged_unrounded(bench, targets, inputs, baseline, judged, closely, seed=variation.seed)
         if judged.finding is not None and unrounded is not None and tells_nothing(variation, unrounded):
             raise NotAccepted
+        given_to = bench.trial.baseline, targets, inputs, baseline
+        as_it_is = functools.partial(_closely, loosely, answer, length, terms)
+        judged = judged_in_another_order(*given_to, judged, as_it_is, seed=variation.seed)
         if special and judged.finding is not None:
             beside = functools.partial(loosely, length=length)
             if right_further_on(bench, variation, targets, inputs, observed, beside):
                 raise NotAccepted
-        del observed, closely
+        del answer, observed, closely, as_it_is
         exact = targets, inputs, baseline, reference
         if variation.derived and bench.reduced and judged.wrong and too_sensitive(*exact, seed=variation.seed):
             raise NotAccepted

@@ -66,6 +66,11 @@ class _Rankings(TorchDispatchMode):
         return made
 
 
+def names_an_open_order(text: str) -> bool:
+    """Whether a text names an operator that leaves open which of equal values comes first."""
+    return bool(_NAMED.search(text))
+
+
 def ties_apart(
     text: str, target: Callable[..., Any], inputs: Inputs, baseline: Observation, candidate: Observation, *, seed: int
 ) -> tuple[Observation, str]:
@@ -74,7 +79,7 @@ def ties_apart(
     The values are those that the baseline itself ranks, and no element is pointed to more often. `text`: the baseline's.
     """
     expected, got = baseline.tensors(), candidate.tensors()
-    if not _NAMED.search(text) or not any(_differ(*pair) for pair in zip(expected, got, strict=False)):
+    if not names_an_open_order(text) or not any(_differ(*pair) for pair in zip(expected, got, strict=False)):
         return candidate, ""
     with _Rankings() as rankings:
         try:

@@ -1,0 +1,82 @@
+"""The original once more with equal values in another order, where torch leaves that open: the first first, or the last.
+
+What hangs on the order further on (a count of tokens for each expert, ranks, what is gathered) is right in either.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from kernelwright.proof.worker.bench import Targets
+from kernelwright.proof.worker.compare import same_bits
+from kernelwright.proof.worker.inputs import Inputs
+from kernelwright.proof.worker.judge import Judged
+from kernelwright.proof.worker.observe import Observation, observe
+from kernelwright.proof.worker.oracle import Oracle
+from kernelwright.proof.worker.reference import in_fp64
+from kernelwright.proof.worker.ties import names_an_open_order
+
+_TOPK, _SORT = torch.ops.aten.topk, torch.ops.aten.sort
+
+
+class Ordered(TorchDispatchMode):
+    """Within it topk and sort return the `last` of equal values first, or the first."""
+
+    def __init__(self, *, last: bool) -> None:
+        super().__init__()
+        self._last = last
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        return False  # else the first use imports all of torch._dynamo, which takes seconds
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        packet = getattr(func, "overloadpacket", None)
+        if packet not in (_TOPK, _SORT):
+            return func(*args, **(kwargs or {}))
+        given = {one.name: one.default_value for one in func._schema.arguments}
+        given |= dict(zip(given, args, strict=False)) | (kwargs or {})
+        if "values" in given or given.get("stable") or not given["self"].dim():
+            return func(*args, **(kwargs or {}))
+        x, dim = given["self"], given["dim"]
+        falling = given["largest"] if packet is _TOPK else given["descending"]
+        values, indices = (x.flip(dim) if self._last else x).sort(dim=dim, descending=falling, stable=True)
+        indices = x.shape[dim] - 1 - indices if self._last else indices
+        if packet is _TOPK:
+            values, indices = (t.narrow(dim, 0, given["k"]).contiguous() for t in (values, indices))
+        return values, indices
+
+
+def judged_in_another_order(
+    text: str,
+    targets: Targets,
+    inputs: Inputs,
+    baseline: Observation,
+    judged: Judged,
+    compare: Callable[[Oracle], Judged],
+    *,
+    seed: int,
+) -> Judged:
+    """`judged`, or `compare` beside the original with another order of equal values, where that finds nothing.
+
+    `text`: the original's.
+    """
+    if judged.finding is None or not names_an_open_order(text):
+        return judged
+    for last in (False, True):
+        try:
+            with Ordered(last=last):
+                other = observe(targets.baseline, inputs, seed=seed)
+                if len(other.tensors()) != len(baseline.tensors()) or all(
+                    same_bits(*pair) for pair in zip(other.tensors(), baseline.tensors(), strict=True)
+                ):
+                    continue
+                double = in_fp64(targets.double, inputs, other, seed=seed)
+        except Exception:  # noqa: BLE001  (user code under a dispatch mode raises anything)
+            continue
+        found = compare(Oracle(double if isinstance(double, Observation) else None, other))
+        if found.finding is None:
+            return found
+    return judged
