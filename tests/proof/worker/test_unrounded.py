@@ -45,3 +45,16 @@ def test_timed_calls_and_gradients() -> None:
     training = LINE.replace("64),", "64, requires_grad=True),", 1)
     assert ended_by(ORIGINAL, HEAD + "F.linear(x, w, b)\n", training) == "passed"
     assert ended_by(ORIGINAL, HEAD + "F.linear(x + (x - x.detach()), w, b)\n", training) == "gradient"
+
+
+def test_a_fault_on_large_data_is_none_of_rounding() -> None:
+    softmax = HEAD + "torch.softmax((x.bfloat16() @ w.t().bfloat16()).float() + b, 1)\n"
+    overflows = HEAD + "(lambda e: e / e.sum(1, keepdim=True))(torch.exp(x @ w.t() + b))\n"
+    assert ended_by(softmax, HEAD + "torch.softmax(x @ w.t() + b, 1)\n", LINE) == "passed"
+    assert ended_by(softmax, overflows, LINE) == "nan-parity"
+
+
+def test_what_is_made_of_the_roundings_is_no_rounding() -> None:
+    low = HEAD + "(x - x.bfloat16().float()) @ w.t() + 0 * b\n"
+    assert ended_by(low, HEAD + "torch.zeros_like(x @ w.t()) + 0 * b\n", LINE) == "values"
+    assert ended_by(low, HEAD + "torch.sub(x, x.bfloat16()) @ w.t() + 0 * b\n", LINE) == "passed"

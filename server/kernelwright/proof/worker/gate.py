@@ -173,7 +173,7 @@ def _compare_once(bench: Bench, contender: Contender, variation: Variation, targ
         closely = functools.partial(_closely, loosely, observed, length, terms)
         judged = closely(oracle)
         judged, unrounded = judged_unrounded(bench, targets, inputs, baseline, judged, closely, seed=variation.seed)
-        if judged.finding is not None and unrounded is not None and tells_nothing(variation, unrounded):
+        if (judged.wrong or judged.reduced) and unrounded is not None and tells_nothing(variation, unrounded):
             raise NotAccepted
         given_to = bench.trial.baseline, targets, inputs, baseline
         as_it_is = functools.partial(_closely, loosely, answer, length, terms)

@@ -6,14 +6,22 @@ to that run than the original is as accurate.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
+import torch
+
 from kernelwright.proof.worker.bench import Bench, Targets, wide_target, wider_module
-from kernelwright.proof.worker.inputs import Inputs
+from kernelwright.proof.worker.deviation import deviation, typical_size
+from kernelwright.proof.worker.inputs import Inputs, map_leaves
 from kernelwright.proof.worker.judge import Judged
 from kernelwright.proof.worker.observe import Observation
 from kernelwright.proof.worker.oracle import Oracle
 from kernelwright.proof.worker.reference import in_fp64
+from kernelwright.proof.worker.tolerance import untrusted
+from kernelwright.values import Accuracy
+
+_CLASSES = tuple(Accuracy)  # the best first
 
 
 def judged_unrounded(
@@ -35,7 +43,9 @@ def judged_unrounded(
     if not isinstance(double, Observation):
         return judged, None
     oracle = Oracle(double, baseline)
-    return better(judged, compare(oracle)), oracle
+    found = better(judged, compare(oracle))
+    exact = _as_baseline(double, baseline) if found.finding is not None and None in oracle.own_errors else None
+    return found if exact is None else better(found, _nearer(compare(Oracle(double, exact)))), oracle
 
 
 def unrounded(bench: Bench, targets: Targets) -> Any:
@@ -46,6 +56,39 @@ def unrounded(bench: Bench, targets: Targets) -> Any:
         return wide_target(bench, bench.exact[0], targets.init, targets.baseline)
     except Exception:  # noqa: BLE001  (constructing runs the user's own code)
         return None
+
+
+def _as_baseline(double: Observation, baseline: Observation) -> Observation | None:
+    """The exact answer in the baseline's types, where that itself is too far off to tell what is right: then this one does.
+
+    None where it is further off than bfloat16 explains, as what is made of the roundings themselves is.
+    """
+    expected, got = baseline.tensors(), double.tensors()
+    alike = [t.shape for t in expected] == [t.shape for t in got]
+    if not alike or baseline.changed_inputs or baseline.changed_state or not all(map(_rounded, got, expected)):
+        return None
+    numbers = iter(got)
+    leaf = lambda value: next(numbers).to(value.dtype) if isinstance(value, torch.Tensor) else value
+    return Observation(map_leaves(leaf, baseline.output), aliases=baseline.aliases)
+
+
+def _rounded(exact: torch.Tensor, baseline: torch.Tensor) -> bool:
+    if not baseline.is_floating_point() or not baseline.numel():
+        return True
+    scale = typical_size(exact, baseline.dtype)
+    return deviation(exact, baseline, baseline, scale).worst <= untrusted(torch.bfloat16)
+
+
+def _nearer(judged: Judged) -> Judged:
+    """What is within the usual of the exact answer is nearer to it than an original that is further off than can be trusted."""
+    if not judged.reduced:
+        return judged
+    return Judged(
+        None,
+        tuple(
+            replace(one, accuracy=min(one.accuracy, Accuracy.AS_BASELINE, key=_CLASSES.index)) for one in judged.errors
+        ),
+    )
 
 
 def better(one: Judged, other: Judged) -> Judged:
