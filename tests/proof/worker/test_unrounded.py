@@ -58,3 +58,10 @@ def test_what_is_made_of_the_roundings_is_no_rounding() -> None:
     low = HEAD + "(x - x.bfloat16().float()) @ w.t() + 0 * b\n"
     assert ended_by(low, HEAD + "torch.zeros_like(x @ w.t()) + 0 * b\n", LINE) == "values"
     assert ended_by(low, HEAD + "torch.sub(x, x.bfloat16()) @ w.t() + 0 * b\n", LINE) == "passed"
+
+
+def test_rounding_is_not_left_out_where_it_is_all_that_is_done() -> None:
+    rounds = HEAD.replace("x, w, b", "x") + "x.bfloat16().float()\n"
+    line = "f(randn(48, 64))"
+    assert ended_by(rounds, HEAD.replace("x, w, b", "x") + "x * 1.0\n", line) == "accuracy"
+    assert ended_by(rounds, HEAD.replace("x, w, b", "x") + "x.to(torch.bfloat16).to(torch.float32)\n", line) == "passed"

@@ -19,6 +19,7 @@ from kernelwright.proof.worker.observe import Observation
 from kernelwright.proof.worker.oracle import Oracle
 from kernelwright.proof.worker.reference import in_fp64
 from kernelwright.proof.worker.tolerance import untrusted
+from kernelwright.proof.worker.trivial import Trivial
 from kernelwright.values import Accuracy
 
 _CLASSES = tuple(Accuracy)  # the best first
@@ -36,14 +37,18 @@ def judged_unrounded(
 ) -> tuple[Judged, Oracle | None]:
     """`judged`, or where that finds something the better of it and of `compare` beside the run without casts to 16 bits.
 
-    With that run; None where it was not needed or there is none.
+    With that run; None where it was not needed, where there is none, or where a copy of an input comes to the same: then
+    rounding is what the text is for.
     """
     made = unrounded(bench, targets) if judged.finding is not None else None
     double = None if made is None else in_fp64(made, inputs, baseline, seed=seed, original=targets.baseline)
     if not isinstance(double, Observation):
         return judged, None
     oracle = Oracle(double, baseline)
-    found = better(judged, compare(oracle))
+    beside = compare(oracle)
+    if Trivial.COPY in beside.trivial:
+        return judged, None
+    found = better(judged, beside)
     exact = _as_baseline(double, baseline) if found.finding is not None and None in oracle.own_errors else None
     return found if exact is None else better(found, _nearer(compare(Oracle(double, exact)))), oracle
 
