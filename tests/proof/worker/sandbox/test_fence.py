@@ -198,7 +198,7 @@ def test_descriptors_of_the_parent(user: int) -> None:
         "a, b = socket.socketpair(); a.send(b'content'); return b.recv(16).decode()",
         "child = subprocess.Popen(['sleep', '60']); child.kill(); return 'content' if child.wait() == -9 else ''",
         "os.kill(os.getpid(), 0); signal.raise_signal(signal.SIGUSR1); return 'content'",
-        "os.nice(1); os.setpriority(os.PRIO_PROCESS, os.getpid(), 2); return 'content'",
+        "os.nice(1); os.setpriority(os.PRIO_PROCESS, os.getpid(), os.getpriority(os.PRIO_PROCESS, 0)); return 'content'",
         "os.sched_setaffinity(0, os.sched_getaffinity(os.getpid())); return 'content'",
         "limits = resource.getrlimit(resource.RLIMIT_CORE); resource.setrlimit(resource.RLIMIT_CORE, limits); return 'content'",
     ],
