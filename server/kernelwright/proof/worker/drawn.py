@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
+
+from kernelwright.proof.worker.dispatch import DispatchMode
 
 _aten = torch.ops.aten
 _NEW = (
@@ -40,16 +41,12 @@ def generators() -> list[bytes]:
     return [state.numpy().tobytes() for state in states]
 
 
-class Drawn(TorchDispatchMode):
+class Drawn(DispatchMode):
     """Keeps what is drawn within it, in order."""
 
     def __init__(self) -> None:
         super().__init__()
         self.numbers: list[torch.Tensor] = []
-
-    @classmethod
-    def _should_skip_dynamo(cls) -> bool:
-        return False  # else the first use imports all of torch._dynamo, which takes seconds
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         made = func(*args, **(kwargs or {}))
@@ -61,16 +58,12 @@ class Drawn(TorchDispatchMode):
         return made
 
 
-class DrawnAgain(TorchDispatchMode):
+class DrawnAgain(DispatchMode):
     """Gives the numbers that another call has drawn, in order, as long as they are asked for in the same shapes."""
 
     def __init__(self, drawn: Drawn) -> None:
         super().__init__()
         self._numbers: Iterator[torch.Tensor] = iter(drawn.numbers)
-
-    @classmethod
-    def _should_skip_dynamo(cls) -> bool:
-        return False
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         made = func(*args, **(kwargs or {}))

@@ -15,9 +15,9 @@ from typing import Any
 
 import torch
 from torch.autograd.profiler import profile  # torch.profiler's own imports all of inductor, which takes seconds
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from kernelwright.proof.worker import subject
+from kernelwright.proof.worker.dispatch import DispatchMode
 from kernelwright.proof.worker.inputs import tensors_in
 from kernelwright.proof.worker.kernel_names import Known, defined_in, origin_of
 from kernelwright.proof.worker.launches import Launches, observed_launches
@@ -106,7 +106,7 @@ def _raised(launches: Launches) -> tuple[str, ...]:
     return tuple(f"{name} raises {error}" for name, error in launches.raised.items())
 
 
-class _Operators(TorchDispatchMode):
+class _Operators(DispatchMode):
     """Counts operators outside of interpreted launches, with the elements of the tensors that they take and give."""
 
     def __init__(self, launches: Launches) -> None:
@@ -114,10 +114,6 @@ class _Operators(TorchDispatchMode):
         self.counts: Counter[str] = Counter()
         self.elements: Counter[str] = Counter()
         self._launches = launches
-
-    @classmethod
-    def _should_skip_dynamo(cls) -> bool:
-        return False  # else the first use imports all of torch._dynamo, which takes seconds
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         made = func(*args, **(kwargs or {}))

@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from typing import Any
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
 
+from kernelwright.proof.worker.dispatch import DispatchMode
 from kernelwright.proof.worker.inputs import poison_
 
 _ALLOCATIONS = (
@@ -17,12 +17,8 @@ _ALLOCATIONS = (
 )
 
 
-class PoisonedAllocation(TorchDispatchMode):
+class PoisonedAllocation(DispatchMode):
     """Within it torch.empty and its relatives return memory full of NaN (integers: a value near their maximum)."""
-
-    @classmethod
-    def _should_skip_dynamo(cls) -> bool:
-        return False  # else the first use imports all of torch._dynamo, which takes seconds
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         made = func(*args, **(kwargs or {}))

@@ -7,38 +7,31 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from kernelwright.proof.worker.bench import Targets
 from kernelwright.proof.worker.compare import same_bits
+from kernelwright.proof.worker.dispatch import DispatchMode
 from kernelwright.proof.worker.inputs import Inputs
 from kernelwright.proof.worker.judge import Judged
 from kernelwright.proof.worker.observe import Observation, observe
 from kernelwright.proof.worker.oracle import Oracle
 from kernelwright.proof.worker.reference import in_fp64
-from kernelwright.proof.worker.ties import names_an_open_order
+from kernelwright.proof.worker.ties import left_open, names_an_open_order
 
 _TOPK, _SORT = torch.ops.aten.topk, torch.ops.aten.sort
 
 
-class Ordered(TorchDispatchMode):
+class Ordered(DispatchMode):
     """Within it topk and sort return the `last` of equal values first, or the first."""
 
     def __init__(self, *, last: bool) -> None:
         super().__init__()
         self._last = last
 
-    @classmethod
-    def _should_skip_dynamo(cls) -> bool:
-        return False  # else the first use imports all of torch._dynamo, which takes seconds
-
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         packet = getattr(func, "overloadpacket", None)
-        if packet not in (_TOPK, _SORT):
-            return func(*args, **(kwargs or {}))
-        given = {one.name: one.default_value for one in func._schema.arguments}
-        given |= dict(zip(given, args, strict=False)) | (kwargs or {})
-        if "values" in given or given.get("stable") or not given["self"].dim():
+        given = left_open(func, args, kwargs or {}) if packet in (_TOPK, _SORT) else None
+        if given is None:
             return func(*args, **(kwargs or {}))
         x, dim = given["self"], given["dim"]
         falling = given["largest"] if packet is _TOPK else given["descending"]

@@ -4,14 +4,14 @@ argmax, max and min are documented to return the first, so nothing is left open 
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from kernelwright.proof.worker.compare import same_bits
+from kernelwright.proof.worker.dispatch import DispatchMode
 from kernelwright.proof.worker.inputs import Inputs, map_leaves
 from kernelwright.proof.worker.observe import Observation, observe
 from kernelwright.proof.worker.whole_numbers import is_whole
@@ -45,25 +45,29 @@ class Ranking:
         return self.rows if same else None
 
 
-class _Rankings(TorchDispatchMode):
+class _Rankings(DispatchMode):
     """Keeps what is ranked within it."""
 
     def __init__(self) -> None:
         super().__init__()
         self.found: list[Ranking] = []
 
-    @classmethod
-    def _should_skip_dynamo(cls) -> bool:
-        return False  # else the first use imports all of torch._dynamo, which takes seconds
-
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         made = func(*args, **(kwargs or {}))
-        if getattr(func, "overloadpacket", None) in _OPEN:
-            given = {one.name: one.default_value for one in func._schema.arguments}
-            given |= dict(zip(given, args, strict=False)) | (kwargs or {})
-            if "dim" in given and "values" not in given and not given.get("stable") and given["self"].dim():
-                self.found.append(_ranking(given["self"], given["dim"], made[1]))
+        given = left_open(func, args, kwargs or {})
+        if given is not None:
+            self.found.append(_ranking(given["self"], given["dim"], made[1]))
         return made
+
+
+def left_open(func: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The arguments by name of an operator that leaves open which of equal values comes first; None for all others."""
+    if getattr(func, "overloadpacket", None) not in _OPEN:
+        return None
+    given = {one.name: one.default_value for one in func._schema.arguments}
+    given |= {**dict(zip(given, args, strict=False)), **kwargs}
+    along = "dim" in given and given["self"].dim()
+    return given if along and "values" not in given and not given.get("stable") else None
 
 
 def names_an_open_order(text: str) -> bool:

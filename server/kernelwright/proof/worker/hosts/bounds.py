@@ -12,9 +12,9 @@ from enum import Enum
 from typing import Any
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from kernelwright.proof.worker.bench import Rejected, rejection
+from kernelwright.proof.worker.dispatch import DispatchMode
 from kernelwright.proof.worker.driver import as_tensor
 from kernelwright.proof.worker.hosts.pages import NoPages, Pages, mapped, page_size, unmap
 from kernelwright.proof.worker.inputs import Inputs, clone_tensor, map_leaves, seed_everything
@@ -125,16 +125,12 @@ def _give_back() -> None:
         unmap(_unused.pop())
 
 
-class _GuardedAllocation(TorchDispatchMode):
+class _GuardedAllocation(DispatchMode):
     """Within it torch.empty and its relatives return memory of the guard."""
 
     def __init__(self, guard: _Guard) -> None:
         super().__init__()
         self._guard = guard
-
-    @classmethod
-    def _should_skip_dynamo(cls) -> bool:
-        return False  # see PoisonedAllocation
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         made = func(*args, **(kwargs or {}))
