@@ -140,11 +140,11 @@ def test_a_missing_package_is_named(
 
 def test_a_long_file_is_answered(tmp_path: Path) -> None:
     functions = "".join(f"def f{i}(a):\n    return a + {i}\n" for i in range(25_000))
-    started = time.monotonic()
+    started = time.process_time()
     ended = kernelwright("optimize", file(tmp_path, f"{SMALL}\n{functions}"), "--kernel", "Nope")
     assert ended.exit_code == 2
     assert "has no kernel 'Nope'" in ended.stderr
-    assert time.monotonic() - started < 10
+    assert time.process_time() - started < 10  # of the processor: another program may be at work
 
 
 def test_a_full_disk(tmp_path: Path) -> None:
