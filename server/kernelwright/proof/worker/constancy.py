@@ -37,10 +37,8 @@ def outputs_stay(bench: Bench, contender: Contender, first: Variation, second: V
     aliasing = any(owner for _, owner in like.aliases)
     answer: list[torch.Tensor] = []
     moved_like = observe(targets.baseline, b, seed=first.seed) if _can_move(a, b, like) else None
-    few, words = (
-        "",
-        f"{'two' if repetitions == 1 else 2 * repetitions} calls on the same data and seed agree bit for bit",
-    )
+    few = ""  # in words, where a slow text was called less often
+    words = f"{'two' if repetitions == 1 else 2 * repetitions} calls on the same data and seed agree bit for bit"
     for _ in range(repetitions):
         (before, after, again, moved), few = contender.call_often(
             targets, a, b, like, moving=moved_like is not None, case=first.described, seed=first.seed
