@@ -36,6 +36,41 @@ def test_most_elements_are_new_in_every_row_of_every_draw(dtype: torch.dtype) ->
         before = drawn
 
 
+@pytest.mark.parametrize("pools", [True, False])
+@pytest.mark.parametrize("shape", [(40,), (3, 50), (50, 3), (2, 30, 4)])
+def test_a_part_changes_at_the_last_moment(shape: tuple[int, ...], pools: bool) -> None:
+    x = torch.randn(shape)
+    made = FreshData(Inputs((torch.arange(4), x)), random.Random(1), pools=pools)
+    before = made.draw().tensors()[1].clone()
+    (late,) = made.draw_late(24)
+    after = made.inputs.tensors()[1]
+    assert late.index == 1
+    assert 12 <= late.content.numel() <= 24
+    assert (after != before).any()
+    assert torch.isin(after, x).all()
+    before.narrow(late.dim, late.start, late.content.shape[late.dim]).copy_(late.content)
+    assert torch.equal(after, before)
+
+
+def test_small_tensors_change_as_a_whole_at_the_last_moment() -> None:
+    made = data(torch.randn(20, 30))
+    before = made.draw().tensors()[0].clone()
+    made.draw_late()
+    assert ((made.inputs.tensors()[0] != before).float().mean(dim=1) > 0.5).all()
+
+
+@pytest.mark.parametrize("most", [1 << 10, 8])
+def test_what_rises_still_rises_after_the_last_moment(most: int) -> None:
+    edges = torch.randn(3, 20).sort(dim=-1).values
+    made = data(edges)
+    before = made.draw().tensors()[0].clone()
+    late = made.draw_late(most)
+    after = made.inputs.tensors()[0]
+    assert (after.diff(dim=-1) >= 0).all()
+    assert len(late) == (most > 8)
+    assert torch.equal(before, after) == (most == 8)
+
+
 @pytest.mark.parametrize(
     "tensor",
     [

@@ -3,7 +3,7 @@
 import random
 
 from kernelwright.proof.worker.bench import Bench, Rejected, Targets
-from kernelwright.proof.worker.fresh import FreshData
+from kernelwright.proof.worker.fresh import LATE, FreshData
 from kernelwright.proof.worker.hosts.contender import Contender
 from kernelwright.proof.worker.hosts.messages import Sampled
 from kernelwright.proof.worker.inputs import Inputs
@@ -52,9 +52,13 @@ class Auditor:
         return self._fresh.inputs
 
     def next_inputs(self) -> Inputs:
-        """The inputs of the next sample, and its seed; the same tensors, changed in place."""
-        self._draw_seed()
+        """The inputs of the next sample, but for what `aim` changes; the same tensors, changed in place."""
         return self._fresh.draw()
+
+    def aim(self, contender: Contender, copies: int = 1) -> None:
+        """The seed of the sample that `contender` was armed for, and the last changes of its inputs, of which it has copies."""
+        self._draw_seed()
+        contender.aim(self.seed, self._fresh.draw_late(max(LATE // copies, 1)))
 
     def choose(self, rounds: int, generator: random.Random) -> None:
         """Draw the rounds that are audited."""
@@ -87,7 +91,8 @@ class Auditor:
     def check_last(self, contender: Contender) -> None:
         """After the clock has stopped: a call on new data, and one in that call's very memory."""
         for case, reuse in (("after timing", False), ("after timing, in the same memory", True)):
-            contender.arm(self._targets, self.next_inputs(), self.seen, seed=self.seed, batch=1, reuse=reuse)
+            contender.arm(self._targets, self.next_inputs(), self.seen, batch=1, reuse=reuse)
+            self.aim(contender)
             self.audit(contender, contender.fire(), case, fp64=reuse)
 
     def checks(self) -> list[Check]:

@@ -5,6 +5,7 @@ those that the workload asked for: a mask keeps its zeros and ones, a probabilit
 """
 
 import random
+from dataclasses import dataclass
 
 import torch
 
@@ -14,6 +15,17 @@ from kernelwright.proof.worker.whole_numbers import all_different, is_whole, nev
 
 _MOST_EXTRA = 1 << 20  # elements by which a pool is longer than its tensor, and so how many places there are to begin
 _SALTED = 64  # elements of each tensor that change where there is no memory for pools
+LATE = 1 << 16  # elements of each tensor, about, that change at the last moment
+
+
+@dataclass(frozen=True)
+class Late:
+    """What is new in tensor `index` of a sample's inputs since they were sent: `content`, from `start` on along `dim`."""
+
+    index: int
+    dim: int
+    start: int
+    content: torch.Tensor
 
 
 class FreshData:
@@ -58,6 +70,31 @@ class FreshData:
                     tensor.copy_(tensor.sort(dim=-1).values)
         return self.inputs
 
+    def draw_late(self, most: int = LATE) -> list[Late]:
+        """Change a part of each tensor once more, all of one that has `most` elements or fewer.
+
+        Of what rises nothing in the middle can be another, so it changes where the whole does.
+        """
+        numbers = {id(tensor): index for index, tensor in enumerate(self.inputs.tensors())}
+        found = []
+        with torch.no_grad():
+            for number, tensor in enumerate(self._varied):
+                dim = max(range(tensor.dim()), key=tensor.shape.__getitem__)
+                size = tensor.shape[dim]
+                length = max(1, min(size, most * size // tensor.numel()))
+                if number in self._rising and length < size:
+                    continue
+                start, other = (self._random.randrange(size - length + 1) for _ in range(2))
+                window = tensor.narrow(dim, start, length)
+                if self._pools is None:
+                    window.copy_(tensor.narrow(dim, other, length).clone())
+                else:
+                    window.copy_(self._pools[number].draw(self._random, window.numel()).view(window.shape))
+                if number in self._rising:
+                    window.copy_(window.sort(dim=-1).values)
+                found.append(Late(numbers[id(tensor)], dim, start, window))
+        return found
+
     def keep_whole_numbers(self, inputs: Inputs) -> bool:
         """Go on with those of `inputs`: they may decide about the shape of the result. Whether there were such."""
         counted = [t for t in self._varied if not (t.is_floating_point() or t.is_complex())]
@@ -88,17 +125,17 @@ class _Pool:
         seeded = torch.Generator(flat.device).manual_seed(generator.getrandbits(60))
         self._chosen = torch.randint(0, 2, self._values.shape, generator=seeded, device=flat.device, dtype=torch.bool)
 
-    def draw(self, generator: random.Random) -> torch.Tensor:
-        """As many values as the tensor has, flat."""
-        windows = (self._window(pool, generator) for pool in (self._chosen, self._values, self._others))
-        return torch.where(*windows)
+    def draw(self, generator: random.Random, count: int = 0) -> torch.Tensor:
+        """`count` values, or as many as the tensor has, flat."""
+        pools = (self._chosen, self._values, self._others)
+        return torch.where(*(self._window(pool, generator, count or self._count) for pool in pools))
 
     def _extended(self, flat: torch.Tensor) -> torch.Tensor:
         return torch.cat([flat, flat[: self._extra]])
 
-    def _window(self, pool: torch.Tensor, generator: random.Random) -> torch.Tensor:
-        start = generator.randrange(self._extra)
-        return pool[start : start + self._count]
+    def _window(self, pool: torch.Tensor, generator: random.Random, count: int) -> torch.Tensor:
+        start = generator.randrange(self._extra + self._count - count)
+        return pool[start : start + count]
 
 
 def _varies(tensor: torch.Tensor) -> bool:

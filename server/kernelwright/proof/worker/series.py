@@ -41,10 +41,7 @@ class Series:
 
     def begin(self) -> None:
         """Have the first sample taken, in which a text compiles, without waiting for it."""
-        auditor = self.auditor
-        self.contender.arm(
-            self.targets, auditor.next_inputs(), auditor.seen, seed=auditor.seed, batch=self.batch, flushes=self.flushes
-        )
+        self._arm(self.batch)
         self.contender.begin_fire()
 
     def warm_up(self) -> None:
@@ -72,14 +69,17 @@ class Series:
 
     def timed(self, batch: int, copies: int = 0) -> tuple[Sampled, float]:
         """A sample that is not kept, and the milliseconds from the judge's request to the reply."""
-        auditor = self.auditor
-        inputs = auditor.next_inputs()
-        self.contender.arm(
-            self.targets, inputs, auditor.seen, seed=auditor.seed, batch=batch, copies=copies, flushes=self.flushes
-        )
+        self._arm(batch, copies)
         begun = time.perf_counter_ns()
         taken = self.contender.fire()
         return taken, (time.perf_counter_ns() - begun) / 1e6
+
+    def _arm(self, batch: int, copies: int = 0) -> None:
+        auditor = self.auditor
+        self.contender.arm(
+            self.targets, auditor.next_inputs(), auditor.seen, batch=batch, copies=copies, flushes=self.flushes
+        )
+        auditor.aim(self.contender, copies or batch)
 
     @property
     def many(self) -> tuple[int, int]:

@@ -15,6 +15,7 @@ from kernelwright.proof.worker.backward import Flow
 from kernelwright.proof.worker.bench import Bench, Rejected, Targets, uses_triton
 from kernelwright.proof.worker.compare import same_bits
 from kernelwright.proof.worker.failed import JobFailed
+from kernelwright.proof.worker.fresh import Late
 from kernelwright.proof.worker.grounds import compiles
 from kernelwright.proof.worker.hosts.messages import (
     Arm,
@@ -33,6 +34,7 @@ from kernelwright.proof.worker.hosts.messages import (
     Observe,
     Observed,
     Often,
+    Part,
     Reply,
     Request,
     Sampled,
@@ -89,6 +91,7 @@ class Contender:
         self._constructed: dict[int, str] = {}
         self._most_armed = 0  # bytes for which memory was left free
         self._seen_free = 0  # bytes that were free on the GPU at the last look
+        self._aimed = Fire(0)
         self._scratch = tempfile.mkdtemp(prefix="kernelwright-host-")
         triton = bench.device == "cuda" and (uses_triton(text) or compiles(text))
         if triton:
@@ -264,7 +267,6 @@ class Contender:
         inputs: Inputs,
         like: Observation,
         *,
-        seed: int,
         batch: int,
         reuse: bool = False,
         copies: int = 0,
@@ -272,6 +274,7 @@ class Contender:
     ) -> None:
         """Give it copies of `inputs` for the next sample: in fresh memory, or in the memory of the last sample.
 
+        What is to change of them before the sample is taken is told by `aim`.
         `like` tells how much room the answer takes; `batch`, `copies`, `flushes`: see messages.Arm.
         """
         self.construct(targets)
@@ -280,7 +283,14 @@ class Contender:
             self._leave_free(2 * room)
             self._most_armed = room
         (parcel,) = self._host.pack((inputs.args, inputs.kwargs), room=room)
-        self._ask(Arm(targets.number, parcel, seed, batch, flushes, reuse, copies), Done)
+        self._ask(Arm(targets.number, parcel, batch, flushes, reuse, copies), Done)
+        self._aimed = Fire(0)
+
+    def aim(self, seed: int, late: Sequence[Late] = ()) -> None:
+        """Lay ready what the sample that was armed brings: the seed, and parts of the inputs that are others now."""
+        (parcel,) = self._host.pack([part.content for part in late])
+        pairs = zip(late, parcel.tensors, strict=True)
+        self._aimed = Fire(seed, tuple(Part(part.index, part.dim, part.start, sent) for part, sent in pairs))
 
     def fire(self) -> Sampled:
         """Take the sample that was armed."""
@@ -289,7 +299,7 @@ class Contender:
 
     def begin_fire(self) -> None:
         """Have the sample taken that was armed, without waiting."""
-        self._host.tell(Fire())
+        self._host.tell(self._aimed)
 
     def end_fire(self) -> Sampled:
         """The sample that was begun."""

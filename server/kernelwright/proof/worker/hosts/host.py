@@ -118,7 +118,7 @@ def _answer(room: Room, request: Request, descriptor: int | None) -> Reply:
         case Arm():
             return sample.arm(room, request)
         case Fire():
-            return sample.fire(room)
+            return sample.fire(room, request)
         case Look():
             return calls.look(room, request)
 

@@ -133,7 +133,7 @@ class Differentiate:
 
 @dataclass(frozen=True)
 class Arm:
-    """Copy the inputs to fresh memory for one timed sample of `batch` calls. Answered by Done.
+    """Copy the inputs to fresh memory for one timed sample of `batch` calls. Answered by Done. What Fire brings is missing.
 
     With `reuse` they are copied into the memory of the last sample instead. `copies`: of the inputs, which the calls use in
     turn; 0 for as many as there are calls. `flushes`: how often L2 is written over before each call.
@@ -141,7 +141,6 @@ class Arm:
 
     key: int
     inputs: Parcel
-    seed: int
     batch: int
     flushes: int
     reuse: bool = False
@@ -149,8 +148,24 @@ class Arm:
 
 
 @dataclass(frozen=True)
+class Part:
+    """Elements of input tensor `index`: those from `start` on along `dim` become `content`."""
+
+    index: int
+    dim: int
+    start: int
+    content: Sent
+
+
+@dataclass(frozen=True)
 class Fire:
-    """Take the sample that was armed. Answered by Sampled, or Refused."""
+    """Take the sample that was armed, on inputs that change in these parts before. Answered by Sampled, or Refused.
+
+    What was computed of the inputs while the sample was armed, before the judge's clock ran, is wrong then.
+    """
+
+    seed: int
+    late: tuple[Part, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -7,13 +7,14 @@ from dataclasses import replace
 import torch
 
 from kernelwright.proof.worker import flags
-from kernelwright.proof.worker.hosts.messages import Arm, Done, Observed, Reply, Returned, Sampled
-from kernelwright.proof.worker.hosts.parcels import described, put
+from kernelwright.proof.worker.hosts.messages import Arm, Done, Fire, Observed, Part, Reply, Returned, Sampled
+from kernelwright.proof.worker.hosts.parcels import described, put, view
 from kernelwright.proof.worker.hosts.room import Armed, Room, arena_of, inputs_of, settle
 from kernelwright.proof.worker.inputs import Inputs, clone, moved_into, seed_everything
 from kernelwright.proof.worker.timing import Contestant, clock_for, one_sample
 
 _SHORT_MS = 1.0
+_copy, _narrow, _detach = torch.Tensor.copy_, torch.Tensor.narrow, torch.Tensor.detach
 
 
 def limber_up(room: Room) -> None:
@@ -51,11 +52,10 @@ def arm(room: Room, request: Arm) -> Reply:
     if before is not None:
         target(*before.args, **before.kwargs)
         settle(room)
-    seed_everything(request.seed)
     return Done()
 
 
-def fire(room: Room) -> Reply:
+def fire(room: Room, request: Fire) -> Reply:
     assert room.armed is not None
     assert room.clock is not None
     target, copies = room.armed.target, room.armed.copies
@@ -66,10 +66,23 @@ def fire(room: Room) -> Reply:
         room.returned = target(*given.args, **given.kwargs)
 
     clock = replace(room.clock, flushes=room.armed.flushes)
+    seed_everything(request.seed)
+    _bring(room, request.late)
     ms, residual, hidden = one_sample(Contestant(call), room.armed.batch, clock)
     if room.armed.batch == len(copies):
         room.last_ms = ms
     return Sampled(ms, residual, hidden, _left(room, copies[(room.armed.batch - 1) % len(copies)]))
+
+
+def _bring(room: Room, late: tuple[Part, ...]) -> None:
+    """Change the armed inputs, by functions that were taken before the text ran: nothing of it shall run in between."""
+    assert room.armed is not None
+    contents = [view(part.content, arena_of(room), room.device) for part in late]
+    for copy in room.armed.copies:
+        tensors = copy.tensors()
+        for part, content in zip(late, contents, strict=True):
+            _copy(_narrow(_detach(tensors[part.index]), part.dim, part.start, content.shape[part.dim]), content)
+    settle(room)
 
 
 def _left(room: Room, given: Inputs) -> Observed:
