@@ -5,7 +5,7 @@ import random
 from kernelwright.proof.worker.bench import Bench, Rejected, Targets
 from kernelwright.proof.worker.fresh import LATE, FreshData
 from kernelwright.proof.worker.hosts.contender import Contender
-from kernelwright.proof.worker.hosts.messages import Sampled
+from kernelwright.proof.worker.hosts.messages import Observed, Sampled
 from kernelwright.proof.worker.inputs import Inputs
 from kernelwright.proof.worker.judge import Judged, judge
 from kernelwright.proof.worker.observe import Observation, named_state, observe
@@ -72,16 +72,25 @@ class Auditor:
         return sum(number < rounds for number in self._wanted) >= AUDITS
 
     def audit(self, contender: Contender, sampled: Sampled, case: str, *, batch: int = 1, fp64: bool = False) -> None:
-        """Compare what the last of a sample's calls returned; with `fp64` against a reference of its own. Raises Rejected."""
-        observed = contender.left(sampled, self.inputs, self.seen)
-        expected = observe(self._targets.baseline, self.inputs, seed=self.seed, calls=batch)
+        """Compare what the last of a sample's calls returned, and on a CPU another one of several; with `fp64` against a
+        reference of its own. Raises Rejected."""
+        self._compare(contender, sampled.left, case, calls=batch, fp64=fp64)
+        if batch > 1 and self._bench.device == "cpu":
+            if sampled.other is None or not 0 < sampled.which < batch:
+                detail = "the process does not tell what another call of the sample returned"
+                raise Rejected(Check("recheck-after-timing", case, False, detail))
+            self._compare(contender, sampled.other, f"{case}, call {sampled.which}", calls=sampled.which, fp64=False)
+
+    def _compare(self, contender: Contender, told: Observed, case: str, *, calls: int, fp64: bool) -> None:
+        observed = contender.left(told, self.inputs, self.seen)
+        expected = observe(self._targets.baseline, self.inputs, seed=self.seed, calls=calls)
         outputs = Observation(expected.output, expected.changed_inputs)
         text, target = self._bench.trial.baseline, self._targets.baseline
         observed, _ = ties_apart(text, target, self.inputs, outputs, observed, seed=self.seed)
         reference = self._reference(expected) if fp64 or not self._known else None
         compare = lambda oracle: judge(oracle, observed, self._length, known=self._known)
         judged = compare(Oracle(reference, outputs))
-        if batch == 1:
+        if calls == 1:
             given = self._bench, self._targets, self.inputs, outputs
             judged, _ = judged_unrounded(*given, judged, compare, seed=self.seed)
         if judged.finding is not None and not (judged.reduced and self._bench.trial.limits.accept_reduced):

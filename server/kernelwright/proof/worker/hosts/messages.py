@@ -265,13 +265,16 @@ class Sampled:
     been launched before the device came to it.
 
     `left` is what the last call left behind. It lies in the arena before this reply comes, so that whatever is computed
-    while it is read is seen by the judge's clock.
+    while it is read is seen by the judge's clock. So does, of several calls on a CPU, `other`: what call number `which` left,
+    one before the last, which was chosen when it had returned.
     """
 
     ms: float
     residual_ms: float
     hidden: bool
     left: Observed
+    other: Observed | None = None
+    which: int = 0
 
 
 @dataclass(frozen=True)

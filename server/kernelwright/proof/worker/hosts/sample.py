@@ -2,7 +2,9 @@
 
 import gc
 import itertools
+import time
 from dataclasses import replace
+from typing import Any
 
 import torch
 
@@ -14,6 +16,7 @@ from kernelwright.proof.worker.inputs import Inputs, clone, moved_into, seed_eve
 from kernelwright.proof.worker.timing import Contestant, clock_for, one_sample
 
 _SHORT_MS = 1.0
+_now = time.perf_counter_ns
 _copy, _narrow, _detach = torch.Tensor.copy_, torch.Tensor.narrow, torch.Tensor.detach
 
 
@@ -58,20 +61,36 @@ def arm(room: Room, request: Arm) -> Reply:
 def fire(room: Room, request: Fire) -> Reply:
     assert room.armed is not None
     assert room.clock is not None
-    target, copies = room.armed.target, room.armed.copies
+    target, copies, batch = room.armed.target, room.armed.copies, room.armed.batch
     todo = itertools.cycle(copies)
+    kept: tuple[int, Any] = (0, None)
+    number = 0
 
     def call() -> None:
         given = next(todo)
         room.returned = target(*given.args, **given.kwargs)
 
+    def call_and_keep() -> None:
+        """Of the calls but the last each is kept in the end with the same chance, which the nanoseconds decide behind it."""
+        nonlocal number, kept
+        call()
+        number += 1
+        if number < batch and _now() % number == 0:
+            kept = number, room.returned
+
     clock = replace(room.clock, flushes=room.armed.flushes)
     seed_everything(request.seed)
     _bring(room, request.late)
-    ms, residual, hidden = one_sample(Contestant(call), room.armed.batch, clock)
-    if room.armed.batch == len(copies):
+    several = batch > 1 and room.device == "cpu"
+    ms, residual, hidden = one_sample(Contestant(call_and_keep if several else call), batch, clock)
+    if batch == len(copies):
         room.last_ms = ms
-    return Sampled(ms, residual, hidden, _left(room, copies[(room.armed.batch - 1) % len(copies)]))
+    which, before = kept
+    given = copies[(batch - 1) % len(copies)]
+    if not several:
+        return Sampled(ms, residual, hidden, *_left(room, (room.returned, given)))
+    left = _left(room, (room.returned, given), (before, copies[(which - 1) % len(copies)]))
+    return Sampled(ms, residual, hidden, *left, which)
 
 
 def _bring(room: Room, late: tuple[Part, ...]) -> None:
@@ -85,13 +104,19 @@ def _bring(room: Room, late: tuple[Part, ...]) -> None:
     settle(room)
 
 
-def _left(room: Room, given: Inputs) -> Observed:
-    """What the last call of a sample returned, and what it left of its inputs."""
-    tree, outputs = described(room.returned)
-    sent = put([*outputs, *given.tensors()], arena_of(room))
+def _left(room: Room, *calls: tuple[Any, Inputs]) -> list[Observed]:
+    """What calls of a sample returned, and what they left of their inputs."""
+    trees = [(*described(returned), given.tensors()) for returned, given in calls]
+    sent = iter(put([t for _, outputs, inputs in trees for t in (*outputs, *inputs)], arena_of(room)))
     settle(room)
     changed = tuple(flags.differences(room.settings, flags.read()))
-    first = len(outputs)
-    return Observed(
-        Returned(tree, sent[:first]), sent[first:], settings=changed, replaced=tuple(flags.replaced_functions())
-    )
+    replaced = tuple(flags.replaced_functions())
+    return [
+        Observed(
+            Returned(tree, tuple(itertools.islice(sent, len(outputs)))),
+            tuple(itertools.islice(sent, len(inputs))),
+            settings=changed,
+            replaced=replaced,
+        )
+        for tree, outputs, inputs in trees
+    ]
