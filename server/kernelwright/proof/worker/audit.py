@@ -2,14 +2,16 @@
 
 import random
 
-from kernelwright.proof.worker.bench import Bench, Rejected, Targets
-from kernelwright.proof.worker.fresh import LATE, FreshData
+from kernelwright.proof.worker.bench import Bench, NotAccepted, Rejected, Targets
+from kernelwright.proof.worker.failed import JobFailed
+from kernelwright.proof.worker.fresh import FreshData
 from kernelwright.proof.worker.hosts.contender import Contender
 from kernelwright.proof.worker.hosts.messages import Observed, Sampled
 from kernelwright.proof.worker.inputs import Inputs
 from kernelwright.proof.worker.judge import Judged, judge
 from kernelwright.proof.worker.observe import Observation, named_state, observe
 from kernelwright.proof.worker.oracle import Oracle
+from kernelwright.proof.worker.performance import drawn_anew
 from kernelwright.proof.worker.reference import in_fp64
 from kernelwright.proof.worker.ties import ties_apart
 from kernelwright.proof.worker.tolerance import reduction_length
@@ -17,6 +19,7 @@ from kernelwright.proof.worker.unrounded import judged_unrounded
 from kernelwright.values import Check
 
 AUDITS = 3  # at least, of the timed rounds
+_BLENDED = 4  # draws, where no other data are taken
 _STRETCH, _MOST_AUDITS = 13, 8  # rounds of which one is audited; more rounds, so that there are not too many audits
 
 
@@ -36,6 +39,7 @@ class Auditor:
         self._targets = targets
         self._wanted: frozenset[int] = frozenset()
         self._judged: list[Judged] = []
+        self._copies = 1
         self._length = reduction_length(inputs.tensors(), named_state(targets.baseline).values(), seen.tensors())
         # What the gate has seen of the baseline's rounding saves an fp64 run, which may take seconds, for each audit.
         self._known = max((j.own for j in bench.judged if j.own is not None), default=0.0)
@@ -57,8 +61,9 @@ class Auditor:
 
     def aim(self, contender: Contender, copies: int = 1) -> None:
         """The seed of the sample that `contender` was armed for, and the last changes of its inputs, of which it has copies."""
+        self._copies = copies
         self._draw_seed()
-        contender.aim(self.seed, self._fresh.draw_late(max(LATE // copies, 1)))
+        contender.aim(self.seed, self._fresh.draw_late(copies))
 
     def choose(self, rounds: int, generator: random.Random) -> None:
         """Draw the rounds that are audited."""
@@ -82,6 +87,7 @@ class Auditor:
             self._compare(contender, sampled.other, f"{case}, call {sampled.which}", calls=sampled.which, fp64=False)
 
     def _compare(self, contender: Contender, told: Observed, case: str, *, calls: int, fp64: bool) -> None:
+        self._fresh.show((calls - 1) % self._copies)
         observed = contender.left(told, self.inputs, self.seen)
         expected = observe(self._targets.baseline, self.inputs, seed=self.seed, calls=calls)
         outputs = Observation(expected.output, expected.changed_inputs)
@@ -122,13 +128,27 @@ class Auditor:
         self.seed = self._random.getrandbits(31)
 
     def _try_fresh_data(self, inputs: Inputs) -> None:
-        """A baseline that does not run on changed values, as on a matrix that must be symmetric, keeps its own."""
-        if not (self._takes_fresh_data() or (self._fresh.keep_whole_numbers(inputs) and self._takes_fresh_data())):
-            self._fresh.freeze(inputs)
+        """A baseline that does not run on changed values, as on a matrix that must be positive definite, gets blends of
+        several draws, or keeps its own.
+        """
+        fresh = self._fresh
+        if self._takes_fresh_data() or (fresh.keep_whole_numbers(inputs) and self._takes_fresh_data()):
+            return
+        if not (fresh.blend(self._draws(inputs)) and self._takes_fresh_data()):
+            fresh.freeze(inputs)
+
+    def _draws(self, inputs: Inputs) -> list[Inputs]:
+        """The call's own inputs, and those of other seeds, where they can be made."""
+        try:
+            return [inputs, *(drawn_anew(self._bench, self._random.getrandbits(31)) for _ in range(_BLENDED - 1))]
+        except (JobFailed, NotAccepted):
+            return [inputs]
 
     def _takes_fresh_data(self) -> bool:
         try:
-            found = observe(self._targets.baseline, self._fresh.draw(), seed=self.seed)
+            self._fresh.draw()
+            self._fresh.draw_late()
+            found = observe(self._targets.baseline, self._fresh.inputs, seed=self.seed)
         except Exception:  # noqa: BLE001  (user code on changed data raises anything)
             return False
         return [t.shape for t in found.tensors()] == [t.shape for t in self.seen.tensors()]

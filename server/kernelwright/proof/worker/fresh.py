@@ -5,27 +5,19 @@ those that the workload asked for: a mask keeps its zeros and ones, a probabilit
 """
 
 import random
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
 
 from kernelwright.proof.worker.inputs import Inputs, clone
+from kernelwright.proof.worker.late import Late, late_part
 from kernelwright.proof.worker.rising import rises
 from kernelwright.proof.worker.whole_numbers import all_different, is_whole, never_falls
 
 _MOST_EXTRA = 1 << 20  # elements by which a pool is longer than its tensor, and so how many places there are to begin
 _SALTED = 64  # elements of each tensor that change where there is no memory for pools
-LATE = 1 << 16  # elements of each tensor, about, that change at the last moment
-
-
-@dataclass(frozen=True)
-class Late:
-    """What is new in tensor `index` of a sample's inputs since they were sent: `content`, from `start` on along `dim`."""
-
-    index: int
-    dim: int
-    start: int
-    content: torch.Tensor
+_FEW = 256  # elements of a tensor, of which two draws may be alike
 
 
 class FreshData:
@@ -38,11 +30,16 @@ class FreshData:
     def __init__(self, inputs: Inputs, generator: random.Random, *, pools: bool = True) -> None:
         self.inputs = Inputs(clone(inputs.args), clone(inputs.kwargs))
         self._random = generator
+        self._pooled = pools
+        self._blended: Sequence[Inputs] = ()
         self._refused = False
+        self._late: list[Late] = []
         pairs = zip(inputs.tensors(), self.inputs.tensors(), strict=True)
-        self._varied = [copy for original, copy in pairs if _varies(original)]
-        self._rising = frozenset(number for number, tensor in enumerate(self._varied) if rises(tensor))
-        self._pools = [_Pool(tensor, generator) for tensor in self._varied] if pools else None
+        self._varied = [
+            _Varied(index, copy, rises(copy), _few(copy), _Pool(copy, generator) if pools else None)
+            for index, (original, copy) in enumerate(pairs)
+            if _varies(original)
+        ]
 
     @property
     def described(self) -> str:
@@ -50,67 +47,94 @@ class FreshData:
             return "other addresses for each sample, the same data: the baseline does not take changed values"
         if not self._varied:
             return "other addresses for each sample, the same data: the inputs hold nothing to vary"
-        if self._pools is None:
+        if not self._pooled:
             return f"other addresses for each sample, and {_SALTED} other values: no memory for more"
+        blended = f", blends of {len(self._blended)} draws" if self._blended else ""
         number = len(self.inputs.tensors())
         same = number - len(self._varied)
         stay = "stays" if same == 1 else "stay"
         kept = f"; {same} of {number} inputs {stay} the same" if same else ""
-        return f"other data and addresses for each sample{kept}"
+        return f"other data and addresses for each sample{blended}{kept}"
 
     def draw(self) -> Inputs:
         """The inputs with new contents: the same tensors."""
         with torch.no_grad():
-            for number, tensor in enumerate(self._varied):
-                if self._pools is None:
-                    _salt(tensor, self._random)
+            if self._blended:
+                self._blend()
+            for one in () if self._blended else self._varied:
+                if one.pool is None:
+                    _salt(one.tensor, self._random)
                 else:
-                    tensor.copy_(self._pools[number].draw(self._random).view(tensor.shape))
-                if number in self._rising:
-                    tensor.copy_(tensor.sort(dim=-1).values)
+                    one.tensor.copy_(one.pool.draw(self._random).view(one.tensor.shape))
+                if one.rising:
+                    one.tensor.copy_(one.tensor.sort(dim=-1).values)
         return self.inputs
 
-    def draw_late(self, most: int = LATE) -> list[Late]:
-        """Change a part of each tensor once more, all of one that has `most` elements or fewer.
+    def draw_late(self, copies: int = 1) -> list[Late]:
+        """Change a part of each tensor once more, otherwise in each of `copies` of the inputs; `show` tells how.
 
-        Of what rises nothing in the middle can be another, so it changes where the whole does.
+        Nothing of blends: one part of a draw beside another's is what the baseline may not take.
         """
-        numbers = {id(tensor): index for index, tensor in enumerate(self.inputs.tensors())}
-        found = []
+        found = [one.late(self._random, copies) for one in (() if self._blended else self._varied)]
+        self._late = [part for part in found if part is not None]
+        self.show(0)
+        return self._late
+
+    def show(self, copy: int) -> None:
+        """Make the inputs what they are in this copy."""
+        tensors = self.inputs.tensors()
         with torch.no_grad():
-            for number, tensor in enumerate(self._varied):
-                dim = max(range(tensor.dim()), key=tensor.shape.__getitem__)
-                size = tensor.shape[dim]
-                length = max(1, min(size, most * size // tensor.numel()))
-                if number in self._rising and length < size:
-                    continue
-                start, other = (self._random.randrange(size - length + 1) for _ in range(2))
-                window = tensor.narrow(dim, start, length)
-                if self._pools is None:
-                    window.copy_(tensor.narrow(dim, other, length).clone())
-                else:
-                    window.copy_(self._pools[number].draw(self._random, window.numel()).view(window.shape))
-                if number in self._rising:
-                    window.copy_(window.sort(dim=-1).values)
-                found.append(Late(numbers[id(tensor)], dim, start, window))
-        return found
+            for part in self._late:
+                part.put(tensors[part.index], copy)
 
     def keep_whole_numbers(self, inputs: Inputs) -> bool:
         """Go on with those of `inputs`: they may decide about the shape of the result. Whether there were such."""
-        counted = [t for t in self._varied if not (t.is_floating_point() or t.is_complex())]
-        for original, copy in zip(inputs.tensors(), self.inputs.tensors(), strict=True):
-            if any(copy is one for one in counted):
-                copy.data.copy_(original)
-        left = [number for number, t in enumerate(self._varied) if not any(t is one for one in counted)]
-        self._varied = [self._varied[number] for number in left]
-        self._rising = frozenset(new for new, old in enumerate(left) if old in self._rising)
-        self._pools = None if self._pools is None else [self._pools[number] for number in left]
+        counted = [one for one in self._varied if not (one.tensor.is_floating_point() or one.tensor.is_complex())]
+        originals = inputs.tensors()
+        for one in counted:
+            one.tensor.copy_(originals[one.index])
+        self._varied = [one for one in self._varied if one not in counted]
         return bool(counted)
+
+    def blend(self, draws: Sequence[Inputs]) -> bool:
+        """Go on with weighted means of these: what holds for all of them and for what lies between (symmetric, positive
+        definite, in order, rows that sum to one) holds for each. Whether they can be blended.
+        """
+        shapes = {tuple(tensor.shape for tensor in one.tensors()) for one in (self.inputs, *draws)}
+        if not (self._pooled and self._varied and len(draws) > 1 and len(shapes) == 1):
+            return False
+        self._blended, self._late = draws, []
+        return True
 
     def freeze(self, inputs: Inputs) -> None:
         """Go on with `inputs` as they are: the baseline does not take changed values."""
         self.inputs = Inputs(clone(inputs.args), clone(inputs.kwargs))
-        self._varied, self._pools, self._refused = [], [], True
+        self._varied, self._blended, self._late, self._refused = [], (), [], True
+
+    def _blend(self) -> None:
+        """Uniform weights (normalised exponential numbers); products apart from sums, so that what is symmetric stays so."""
+        weights = [self._random.expovariate(1.0) for _ in self._blended]
+        drawn = [one.tensors() for one in self._blended]
+        for one in self._varied:
+            one.tensor.zero_()
+            for weight, tensors in zip(weights, drawn, strict=True):
+                one.tensor.add_(tensors[one.index] * (weight / sum(weights)))
+
+
+@dataclass(frozen=True, eq=False)
+class _Varied:
+    """Tensor `index` of the inputs, which changes. `few`: its values alone are not enough for a new draw each time."""
+
+    index: int
+    tensor: torch.Tensor
+    rising: bool
+    few: bool
+    pool: "_Pool | None"
+
+    def late(self, generator: random.Random, copies: int) -> Late | None:
+        values = self.tensor.detach().reshape(-1) if self.pool is None else self.pool.values
+        how = {"rising": self.rising, "scaled": self.few}
+        return late_part(self.index, self.tensor, values, generator, copies=copies, **how)
 
 
 class _Pool:
@@ -125,28 +149,42 @@ class _Pool:
         seeded = torch.Generator(flat.device).manual_seed(generator.getrandbits(60))
         self._chosen = torch.randint(0, 2, self._values.shape, generator=seeded, device=flat.device, dtype=torch.bool)
 
-    def draw(self, generator: random.Random, count: int = 0) -> torch.Tensor:
-        """`count` values, or as many as the tensor has, flat."""
-        pools = (self._chosen, self._values, self._others)
-        return torch.where(*(self._window(pool, generator, count or self._count) for pool in pools))
+    @property
+    def values(self) -> torch.Tensor:
+        return self._values[: self._count]
+
+    def draw(self, generator: random.Random) -> torch.Tensor:
+        """As many values as the tensor has, flat."""
+        windows = (self._window(pool, generator) for pool in (self._chosen, self._values, self._others))
+        return torch.where(*windows)
 
     def _extended(self, flat: torch.Tensor) -> torch.Tensor:
         return torch.cat([flat, flat[: self._extra]])
 
-    def _window(self, pool: torch.Tensor, generator: random.Random, count: int) -> torch.Tensor:
-        start = generator.randrange(self._extra + self._count - count)
-        return pool[start : start + count]
+    def _window(self, pool: torch.Tensor, generator: random.Random) -> torch.Tensor:
+        start = generator.randrange(self._extra)
+        return pool[start : start + self._count]
 
 
 def _varies(tensor: torch.Tensor) -> bool:
     other = tensor.is_floating_point() or tensor.is_complex() or tensor.dtype is torch.bool
-    if tensor.numel() < 2 or 0 in tensor.stride() or not (other or is_whole(tensor)):
+    if not tensor.numel() or 0 in tensor.stride() or not (other or is_whole(tensor)):
         return False
+    if tensor.numel() == 1:
+        return _few(tensor)
     flat = tensor.detach().reshape(-1)
     if is_whole(tensor) and (never_falls(flat) or all_different(flat)):
         return False  # offsets; places of which each is written to once
     first = flat[0]
     return not bool(((tensor == first) | ((tensor != tensor) & (first != first))).all())
+
+
+def _few(tensor: torch.Tensor) -> bool:
+    """Few numbers, each another, which stay in their range when they are a little nearer to zero."""
+    if not tensor.is_floating_point() or tensor.numel() > _FEW or tensor.dtype.itemsize < 2:
+        return False
+    flat = tensor.detach().reshape(-1)
+    return bool(flat.isfinite().all() and flat.any()) and all_different(flat)
 
 
 def _salt(tensor: torch.Tensor, generator: random.Random) -> None:

@@ -1,6 +1,6 @@
 """The performance case of a trial: the call that is timed, and what the baseline answers to it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kernelwright.proof.worker.arguments import make_inputs
 from kernelwright.proof.worker.bench import Bench, Targets, targets_for
@@ -31,6 +31,11 @@ class Performance:
 def performance(bench: Bench) -> Variation:
     """The performance case as it is written, on the first seed."""
     return plan(bench.trial.workload, seeds=1, first_seed=bench.trial.limits.first_seed)[0]
+
+
+def drawn_anew(bench: Bench, seed: int) -> Inputs:
+    """Inputs of the performance case from another seed. Raises JobFailed, NotAccepted."""
+    return make_inputs(bench, replace(performance(bench), seed=seed))
 
 
 def performed(bench: Bench) -> Performance:

@@ -130,7 +130,7 @@ def differentiate(room: Room, request: Differentiate) -> Reply:
 def look(room: Room, request: Look) -> Reply:
     target, inputs = room.targets[request.key], inputs_of(room, request.inputs)
     assert room.module is not None
-    room.armed = room.returned = None  # the memory of the last sample
+    room.armed = None  # the memory of the last sample
     seed_everything(request.seed)
     call = lambda: target(*inputs.args, **inputs.kwargs)
     own, path, text = room.module, request.path, request.text

@@ -15,7 +15,6 @@ from kernelwright.proof.worker.backward import Flow
 from kernelwright.proof.worker.bench import Bench, Rejected, Targets, uses_triton
 from kernelwright.proof.worker.compare import same_bits
 from kernelwright.proof.worker.failed import JobFailed
-from kernelwright.proof.worker.fresh import Late
 from kernelwright.proof.worker.grounds import compiles
 from kernelwright.proof.worker.hosts.messages import (
     Arm,
@@ -46,6 +45,7 @@ from kernelwright.proof.worker.hosts.parcels import room_for
 from kernelwright.proof.worker.hosts.remote import Host
 from kernelwright.proof.worker.hosts.zygote import zygote
 from kernelwright.proof.worker.inputs import Inputs, clone, clone_tensor
+from kernelwright.proof.worker.late import Late, most_late
 from kernelwright.proof.worker.observe import Observation
 from kernelwright.proof.worker.outside import Outside
 from kernelwright.proof.worker.pair import state_of
@@ -280,6 +280,7 @@ class Contender:
         self.construct(targets)
         room = max(room_for(like.tensors()) + room_for(inputs.tensors()), self._largest_answer)
         room *= 2 if batch > 1 and self._bench.device == "cpu" else 1  # two calls of it are told of
+        room = max(room, most_late(inputs.tensors(), copies or batch))  # an arena made anew would cost what is armed
         if room > max(_SMALL, self._most_armed):  # asking takes longer than the rest of this, and little changes
             self._leave_free(2 * room)
             self._most_armed = room

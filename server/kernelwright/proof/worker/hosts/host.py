@@ -143,7 +143,7 @@ def _load(room: Room, request: Load) -> Reply:
 
 
 def _give_back(room: Room) -> Reply:
-    room.armed = room.returned = None
+    room.armed = None
     if room.arena is not None:
         room.arena.close()
         room.arena = None

@@ -149,7 +149,7 @@ class Arm:
 
 @dataclass(frozen=True)
 class Part:
-    """Elements of input tensor `index`: those from `start` on along `dim` become `content`."""
+    """Elements of input tensor `index`: those from `start` on along `dim` become `content[n]` in copy n of the inputs."""
 
     index: int
     dim: int

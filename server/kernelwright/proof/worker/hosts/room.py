@@ -37,7 +37,6 @@ class Room:
     armed: Armed | None = None
     last_ms: float = math.inf
     collected: bool = False  # before the first sample
-    returned: Any = None
 
 
 def inputs_of(room: Room, parcel: Parcel) -> Inputs:

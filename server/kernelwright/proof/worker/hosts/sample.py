@@ -18,6 +18,7 @@ from kernelwright.proof.worker.timing import Contestant, clock_for, one_sample
 _SHORT_MS = 1.0
 _now = time.perf_counter_ns
 _copy, _narrow, _detach = torch.Tensor.copy_, torch.Tensor.narrow, torch.Tensor.detach
+_unbind, _with_dimension = torch.Tensor.unbind, torch.atleast_1d
 
 
 def limber_up(room: Room) -> None:
@@ -31,7 +32,6 @@ def limber_up(room: Room) -> None:
 
 def arm(room: Room, request: Arm) -> Reply:
     """Fresh copies at other addresses than last time: what the last sample used is freed only afterwards."""
-    room.returned = None
     gc.disable()  # the text may have switched it on: no collection within a sample, whatever ran before
     if not room.collected:
         room.collected = True
@@ -49,7 +49,7 @@ def arm(room: Room, request: Arm) -> Reply:
     more = (request.copies or request.batch) - 1
     copies = [inputs] + [Inputs(clone(inputs.args), clone(inputs.kwargs)) for _ in range(more)]
     target = room.targets[request.key]
-    room.armed, room.returned = Armed(target, copies, request.batch, request.flushes), None
+    room.armed = Armed(target, copies, request.batch, request.flushes)
     if room.clock is None:
         room.clock = clock_for(room.device)
     if before is not None:
@@ -59,24 +59,27 @@ def arm(room: Room, request: Arm) -> Reply:
 
 
 def fire(room: Room, request: Fire) -> Reply:
+    """The answers die with this call, before the reply: what a text does then is seen by the judge's clock."""
     assert room.armed is not None
     assert room.clock is not None
     target, copies, batch = room.armed.target, room.armed.copies, room.armed.batch
     todo = itertools.cycle(copies)
-    kept: tuple[int, Any] = (0, None)
-    number = 0
+    last: Any = None
+    before: Any = None
+    number = which = 0
 
     def call() -> None:
+        nonlocal last
         given = next(todo)
-        room.returned = target(*given.args, **given.kwargs)
+        last = target(*given.args, **given.kwargs)
 
     def call_and_keep() -> None:
         """Of the calls but the last each is kept in the end with the same chance, which the nanoseconds decide behind it."""
-        nonlocal number, kept
+        nonlocal number, which, before
         call()
         number += 1
         if number < batch and _now() % number == 0:
-            kept = number, room.returned
+            which, before = number, last
 
     clock = replace(room.clock, flushes=room.armed.flushes)
     seed_everything(request.seed)
@@ -85,22 +88,21 @@ def fire(room: Room, request: Fire) -> Reply:
     ms, residual, hidden = one_sample(Contestant(call_and_keep if several else call), batch, clock)
     if batch == len(copies):
         room.last_ms = ms
-    which, before = kept
-    given = copies[(batch - 1) % len(copies)]
+    given = lambda number: copies[(number - 1) % len(copies)]
     if not several:
-        return Sampled(ms, residual, hidden, *_left(room, (room.returned, given)))
-    left = _left(room, (room.returned, given), (before, copies[(which - 1) % len(copies)]))
-    return Sampled(ms, residual, hidden, *left, which)
+        return Sampled(ms, residual, hidden, *_left(room, (last, given(batch))))
+    return Sampled(ms, residual, hidden, *_left(room, (last, given(batch)), (before, given(which))), which)
 
 
 def _bring(room: Room, late: tuple[Part, ...]) -> None:
     """Change the armed inputs, by functions that were taken before the text ran: nothing of it shall run in between."""
     assert room.armed is not None
-    contents = [view(part.content, arena_of(room), room.device) for part in late]
-    for copy in room.armed.copies:
-        tensors = copy.tensors()
-        for part, content in zip(late, contents, strict=True):
-            _copy(_narrow(_detach(tensors[part.index]), part.dim, part.start, content.shape[part.dim]), content)
+    tensors = [copy.tensors() for copy in room.armed.copies]
+    for part in late:
+        contents = _unbind(view(part.content, arena_of(room), room.device))
+        for own, content in zip(tensors, contents, strict=True):
+            whole = _with_dimension(_detach(own[part.index]))
+            _copy(_narrow(whole, part.dim, part.start, content.shape[part.dim]), content)
     settle(room)
 
 
