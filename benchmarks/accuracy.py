@@ -19,11 +19,11 @@ from benchmarks.families import FAMILIES
 from benchmarks.rewrites import Family, Run
 
 from kernelwright import __version__
-from kernelwright.proof.worker.compare import values
-from kernelwright.proof.worker.deviation import Deviation, deviation, typical_size
-from kernelwright.proof.worker.expected import Expected
-from kernelwright.proof.worker.form import Finding
-from kernelwright.proof.worker.tolerance import RMS_SHARE, allowed, rounding_floor
+from kernelwright.proof.worker.answers.compare import values
+from kernelwright.proof.worker.answers.deviation import Deviation, deviation, typical_size
+from kernelwright.proof.worker.answers.expected import Expected
+from kernelwright.proof.worker.answers.form import Finding
+from kernelwright.proof.worker.answers.tolerance import RMS_SHARE, allowed, rounding_floor
 from kernelwright.values import Accuracy
 
 RESULTS = Path(__file__).parent / "results"

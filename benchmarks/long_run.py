@@ -11,10 +11,10 @@ import numpy as np
 import torch
 from benchmarks.subjects import Subject
 
+from kernelwright.proof.worker.clock.statistics import Ratio, ratio_of_medians
+from kernelwright.proof.worker.clock.timing import cpu_threads
 from kernelwright.proof.worker.inputs import clone
-from kernelwright.proof.worker.statistics import Ratio, ratio_of_medians
 from kernelwright.proof.worker.subject import BoundCall, load_module, performance_call, unload
-from kernelwright.proof.worker.timing import cpu_threads
 
 _FEWEST, _MOST = 30, 1500  # rounds
 _FLUSHED = 256 << 20  # bytes, more than any L2

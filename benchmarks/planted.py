@@ -15,7 +15,7 @@ from benchmarks.long_run import calibrated, of_size, times_longer
 from benchmarks.records import Pair, Plant, append, plants
 from benchmarks.subjects import Subject, Wanted, named
 
-from kernelwright.proof.worker.statistics import Ratio
+from kernelwright.proof.worker.clock.statistics import Ratio
 from kernelwright.values import Device
 
 GOALS = {0.02: 0.60, 0.05: 0.99, 0.10: 1.00}  # share of the plants that must be seen

@@ -41,12 +41,12 @@ class Cost:
 
 def cost(kernel: Subject, number: int, limits: Limits) -> Cost:
     """One trial of the kernel against itself, in this process."""
-    from kernelwright.proof.worker.audit import Auditor
+    from kernelwright.proof.worker.clock.audit import Auditor
+    from kernelwright.proof.worker.gate.properties import PROPERTIES
     from kernelwright.proof.worker.hosts.contender import Contender
     from kernelwright.proof.worker.hosts.remote import Host
     from kernelwright.proof.worker.hosts.zygote import Zygote
     from kernelwright.proof.worker.loop import answer_of
-    from kernelwright.proof.worker.properties import PROPERTIES
 
     wanted = Wanted(kernel)
     clock = StageClock()

@@ -22,8 +22,8 @@ from benchmarks.versions import versions
 
 from kernelwright import wire
 from kernelwright.proof.jobs import Limits
-from kernelwright.proof.worker.cases import INTERPRETER_ELEMENTS
-from kernelwright.proof.worker.effort import variations
+from kernelwright.proof.worker.gate.cases import INTERPRETER_ELEMENTS
+from kernelwright.proof.worker.gate.effort import variations
 from kernelwright.values import Device
 
 PROBE_LIMIT = 300.0  # seconds

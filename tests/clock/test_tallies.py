@@ -5,7 +5,7 @@ from benchmarks import aa, planted
 from benchmarks.long_run import calibrated, of_size
 from benchmarks.records import Pair
 
-from kernelwright.proof.worker.statistics import Ratio
+from kernelwright.proof.worker.clock.statistics import Ratio
 
 
 def pair(low: float, high: float, *, plant: float = 0.0, ms: float = 0.1, ending: str = "measured") -> Pair:

@@ -1,7 +1,7 @@
 """Profiles as they would come from a GPU, a CPU and the interpreter, in one line each."""
 
-from kernelwright.proof.worker.kernel_names import Known, origin_of
-from kernelwright.proof.worker.profile_tally import Activity, tally
+from kernelwright.proof.worker.kernels.names import Known, origin_of
+from kernelwright.proof.worker.profiling.tally import Activity, tally
 from kernelwright.values import ProfiledOn, ProfileResult
 
 SOFTMAX = "softmax_kernel"

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from kernelwright.macro.strategies.torch_reassociate import STRATEGY, applies, rewrite
 from kernelwright.macro.strategy import Observation
 from kernelwright.proof.jobs import Capture, Subject
-from kernelwright.proof.worker.capture import capture
+from kernelwright.proof.worker.graph.capture import capture
 from kernelwright.values import (
     CPU,
     Action,

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from kernelwright.macro.strategy import Observation
 from kernelwright.proof.jobs import Capture, Subject
-from kernelwright.proof.worker.capture import capture
+from kernelwright.proof.worker.graph.capture import capture
 from kernelwright.values import CPU, Graph, Kernel, Language, Workload, WorkloadSource
 
 

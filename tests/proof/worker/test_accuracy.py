@@ -7,10 +7,10 @@ import pytest
 import torch
 
 from kernelwright.proof.jobs import Trial
-from kernelwright.proof.worker.compare import Errors, values
-from kernelwright.proof.worker.expected import Expected
-from kernelwright.proof.worker.fan_in import fan_in
-from kernelwright.proof.worker.form import Finding
+from kernelwright.proof.worker.answers.compare import Errors, values
+from kernelwright.proof.worker.answers.expected import Expected
+from kernelwright.proof.worker.answers.fan_in import fan_in
+from kernelwright.proof.worker.answers.form import Finding
 from kernelwright.proof.worker.inputs import Inputs
 from kernelwright.proof.worker.observe import observe
 from kernelwright.proof.worker.trial import run_trial

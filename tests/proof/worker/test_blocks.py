@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from kernelwright.proof.worker.properties import PROPERTIES, SLOPES
+from kernelwright.proof.worker.gate.properties import PROPERTIES, SLOPES
 from proof.worker.trials import ended_by
 
 HEAD = "import torch\n\n\n"

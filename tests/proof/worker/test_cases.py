@@ -2,8 +2,8 @@
 
 import pytest
 
-from kernelwright.proof.worker.cases import INTERPRETER_ELEMENTS, plan
-from kernelwright.proof.worker.line_sizes import (
+from kernelwright.proof.worker.gate.cases import INTERPRETER_ELEMENTS, plan
+from kernelwright.proof.worker.gate.line_sizes import (
     elements,
     one_row,
     shrunk,
@@ -12,7 +12,7 @@ from kernelwright.proof.worker.line_sizes import (
     with_long_rows,
     with_more_of_few,
 )
-from kernelwright.proof.worker.properties import SLOPES
+from kernelwright.proof.worker.gate.properties import SLOPES
 from kernelwright.proof.worker.subject import case_call
 from kernelwright.values import Case, Workload, WorkloadSource
 

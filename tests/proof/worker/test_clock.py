@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kernelwright.proof.jobs import Limits, Race
-from kernelwright.proof.worker.floor import Traffic, floor_ms, impossible
-from kernelwright.proof.worker.race import run_race
-from kernelwright.proof.worker.statistics import ratio_of_medians, timing_of
+from kernelwright.proof.worker.clock.floor import Traffic, floor_ms, impossible
+from kernelwright.proof.worker.clock.race import run_race
+from kernelwright.proof.worker.clock.statistics import ratio_of_medians, timing_of
 from kernelwright.values import Device, Failure, Timing
 from proof.worker.trials import ended_by, trial, workload
 

@@ -4,7 +4,7 @@ import textwrap
 
 from kernelwright.proof.client import Workers
 from kernelwright.proof.jobs import Answer, Compile, CompileResult, Subject
-from kernelwright.proof.worker.resources import parse_spills, parse_usage
+from kernelwright.proof.worker.compiling.resources import parse_spills, parse_usage
 from kernelwright.values import Case, Failure, FailureKind, Resources, Workload, WorkloadSource
 
 KERNEL = """\

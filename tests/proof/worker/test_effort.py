@@ -5,9 +5,9 @@ import dataclasses
 import pytest
 
 from kernelwright.proof.jobs import Limits, Trial
-from kernelwright.proof.worker.effort import SCOPES, Scope, variations
 from kernelwright.proof.worker.failed import JobFailed
-from kernelwright.proof.worker.line_sizes import beyond_32_bits
+from kernelwright.proof.worker.gate.effort import SCOPES, Scope, variations
+from kernelwright.proof.worker.gate.line_sizes import beyond_32_bits
 from kernelwright.proof.worker.trial import run_trial
 from kernelwright.source.workload import evaluate
 from kernelwright.values import Case, Effort, Workload, WorkloadSource

@@ -8,14 +8,14 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kernelwright.proof.worker import deviation as module
-from kernelwright.proof.worker import expected as expected_module
-from kernelwright.proof.worker.compare import values
-from kernelwright.proof.worker.deviation import all_finite, deviation, extent
-from kernelwright.proof.worker.expected import Expected
-from kernelwright.proof.worker.judge import judge, repeated
+from kernelwright.proof.worker.answers import deviation as module
+from kernelwright.proof.worker.answers import expected as expected_module
+from kernelwright.proof.worker.answers.compare import values
+from kernelwright.proof.worker.answers.deviation import all_finite, deviation, extent
+from kernelwright.proof.worker.answers.expected import Expected
+from kernelwright.proof.worker.answers.judge import judge, repeated
+from kernelwright.proof.worker.answers.oracle import Oracle
 from kernelwright.proof.worker.observe import Observation
-from kernelwright.proof.worker.oracle import Oracle
 from kernelwright.values import Accuracy
 
 NUMBERS = st.floats(-1e30, 1e30, allow_subnormal=False)

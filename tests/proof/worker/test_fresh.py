@@ -7,7 +7,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kernelwright.proof.worker.fresh import FreshData
+from kernelwright.proof.worker.clock.fresh import FreshData
 from kernelwright.proof.worker.inputs import Inputs
 
 

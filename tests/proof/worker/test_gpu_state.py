@@ -2,7 +2,7 @@
 
 import pytest
 
-from kernelwright.proof.worker.gpu_state import GpuState, gpu_conditions
+from kernelwright.proof.worker.clock.gpu_state import GpuState, gpu_conditions
 
 
 @pytest.mark.parametrize(

@@ -3,10 +3,10 @@
 import pytest
 import torch
 
-from kernelwright.proof.worker.cases import Variation
-from kernelwright.proof.worker.grounds import compiles, tells_nothing
+from kernelwright.proof.worker.answers.oracle import Oracle
+from kernelwright.proof.worker.gate.cases import Variation
+from kernelwright.proof.worker.gate.grounds import compiles, tells_nothing
 from kernelwright.proof.worker.observe import Observation
-from kernelwright.proof.worker.oracle import Oracle
 
 PLANTED = Variation("f(randn(4))", None, 0, derived=True, data="NaN planted")
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from kernelwright.proof.client import Workers
 from kernelwright.proof.jobs import Limits, Probe, Trial, TrialResult
-from kernelwright.proof.worker.headroom import LEAST, Headroom, headroom, strict_enough
+from kernelwright.proof.worker.clock.headroom import LEAST, Headroom, headroom, strict_enough
 from kernelwright.values import Case, Device, Workload, WorkloadSource
 
 GIB = 1 << 30

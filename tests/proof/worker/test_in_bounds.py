@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kernelwright.proof.worker.bench import Rejected
+from kernelwright.proof.worker.gate.in_bounds import bounds_kept, observe_in_bounds
 from kernelwright.proof.worker.hosts.bounds import ALIGNMENT, NAME, Side, placed
-from kernelwright.proof.worker.in_bounds import bounds_kept, observe_in_bounds
 from kernelwright.values import Check
 from proof.worker.trials import trial
 
@@ -69,7 +69,7 @@ class Variation:
 def original(monkeypatch: pytest.MonkeyPatch) -> Contender:
     """The process of the original, which is asked only when a candidate has strayed."""
     made = Contender()
-    monkeypatch.setattr("kernelwright.proof.worker.in_bounds.Contender", lambda bench, text: made)
+    monkeypatch.setattr("kernelwright.proof.worker.gate.in_bounds.Contender", lambda bench, text: made)
     monkeypatch.setattr(Bench, "trial", type("Trial", (), {"baseline": ""})(), raising=False)
     return made
 

@@ -13,7 +13,7 @@ PRELUDE = """\
 import torch, triton
 import triton.language as tl
 from triton.language.extra import libdevice
-from kernelwright.proof.worker import interpreter_rounds as rounds
+from kernelwright.proof.worker.interpreter import rounds
 rounds.number, rounds.backwards = 0, False
 torch.manual_seed(0)
 """
@@ -473,7 +473,7 @@ right = o.item() == 13
 
 PROGRAM = """\
 import importlib.util, json, sys
-from kernelwright.proof.worker.interpreter import InterpreterFault, install
+from kernelwright.proof.worker.interpreter.hardened import InterpreterFault, install
 install()
 install()
 outcomes = {}

@@ -4,9 +4,9 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from kernelwright.proof.worker import judge_clock
 from kernelwright.proof.worker.bench import Rejected
-from kernelwright.proof.worker.samples import TWIN, Unsteady
+from kernelwright.proof.worker.clock import judge_clock
+from kernelwright.proof.worker.clock.samples import TWIN, Unsteady
 
 FLUSH = 0.2  # milliseconds before each call, which the judge's clock sees
 

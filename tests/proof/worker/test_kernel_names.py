@@ -2,7 +2,7 @@
 
 import pytest
 
-from kernelwright.proof.worker.kernel_names import Known, cuda_files, defined_in, function_of, origin_of
+from kernelwright.proof.worker.kernels.names import Known, cuda_files, defined_in, function_of, origin_of
 from kernelwright.values import Origin
 
 TEXT = '''\

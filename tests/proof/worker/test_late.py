@@ -5,7 +5,7 @@ import random
 import pytest
 import torch
 
-from kernelwright.proof.worker.late import Late, late_part, most_late
+from kernelwright.proof.worker.clock.late import Late, late_part, most_late
 
 
 def part(tensor: torch.Tensor, copies: int = 1, *, rising: bool = False, scaled: bool = False) -> Late | None:

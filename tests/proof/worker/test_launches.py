@@ -5,8 +5,8 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from kernelwright.proof.worker.series import Series, launches, set_flushes
-from kernelwright.proof.worker.timing import FLUSHES, MORE_FLUSHES, Clock, Contestant, clock_for, one_sample
+from kernelwright.proof.worker.clock.series import Series, launches, set_flushes
+from kernelwright.proof.worker.clock.timing import FLUSHES, MORE_FLUSHES, Clock, Contestant, clock_for, one_sample
 
 
 def series(*hidden: bool) -> Series:

@@ -2,8 +2,8 @@
 
 import pytest
 
-from kernelwright.proof.worker.cases import Variation
-from kernelwright.proof.worker.grounds import stops_the_gpu
+from kernelwright.proof.worker.gate.cases import Variation
+from kernelwright.proof.worker.gate.grounds import stops_the_gpu
 from proof.worker.trials import ended_by, trial
 
 HEAD = "import torch\nimport torch.nn.functional as F\n\n\n"

@@ -1,6 +1,6 @@
 import pytest
 
-from kernelwright.proof.worker.occupancy import occupancy
+from kernelwright.proof.worker.compiling.occupancy import occupancy
 
 
 @pytest.mark.parametrize(

@@ -5,10 +5,10 @@ from types import SimpleNamespace
 import pytest
 import torch
 
+from kernelwright.proof.worker.gate.named_numbers import named_numbers
+from kernelwright.proof.worker.gate.other_numbers import harmless
+from kernelwright.proof.worker.gate.scalar_arguments import Change, changes
 from kernelwright.proof.worker.inputs import Inputs
-from kernelwright.proof.worker.named_numbers import named_numbers
-from kernelwright.proof.worker.other_numbers import harmless
-from kernelwright.proof.worker.scalar_arguments import Change, changes
 from kernelwright.proof.worker.whole_numbers import with_planted
 from proof.worker.trials import ended_by, trial
 

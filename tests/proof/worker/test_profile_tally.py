@@ -2,8 +2,8 @@
 
 import pytest
 
-from kernelwright.proof.worker.kernel_names import Known, origin_of
-from kernelwright.proof.worker.profile_tally import Activity, gpu_activities, tally
+from kernelwright.proof.worker.kernels.names import Known, origin_of
+from kernelwright.proof.worker.profiling.tally import Activity, gpu_activities, tally
 from kernelwright.values import Origin, ProfiledKernel
 
 KNOWN = Known(launched=frozenset({"softmax_kernel"}))

@@ -5,8 +5,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kernelwright.proof.worker.inputs import Inputs
-from kernelwright.proof.worker.properties import (
+from kernelwright.proof.worker.gate.properties import (
     MASKED_ROWS,
     NON_FINITE,
     PROPERTIES,
@@ -14,6 +13,7 @@ from kernelwright.proof.worker.properties import (
     WHOLE_NUMBERS,
     with_property,
 )
+from kernelwright.proof.worker.inputs import Inputs
 from kernelwright.proof.worker.whole_numbers import is_numbering, never_falls
 from proof.worker.trials import ended_by
 

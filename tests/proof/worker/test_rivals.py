@@ -8,9 +8,9 @@ import pytest
 
 from kernelwright.proof.jobs import Trial
 from kernelwright.proof.worker.bench import Bench, close_bench, open_bench
+from kernelwright.proof.worker.clock.rivals import Rivals
+from kernelwright.proof.worker.clock.samples import TWIN
 from kernelwright.proof.worker.hosts.contender import Contender
-from kernelwright.proof.worker.rivals import Rivals
-from kernelwright.proof.worker.samples import TWIN
 from proof.worker.trials import QUICK, workload
 
 TEXT = "import torch\n\n\ndef f(x):\n    return x + 1\n"

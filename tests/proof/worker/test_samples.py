@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from kernelwright.proof.worker.samples import Drift, Samples, joined
+from kernelwright.proof.worker.clock.samples import Drift, Samples, joined
 
 
 def samples(drift: float = 1.0, rounds: int = 40, **milliseconds: float) -> Samples:

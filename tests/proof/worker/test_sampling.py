@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kernelwright.proof.jobs import Limits
-from kernelwright.proof.worker.audit import AUDITS, Auditor, audited
-from kernelwright.proof.worker.sampling import _rounds
-from kernelwright.proof.worker.series import Series
-from kernelwright.proof.worker.statistics import width_of_median
-from kernelwright.proof.worker.timing import FLUSHES, MORE_FLUSHES, MOST
+from kernelwright.proof.worker.clock.audit import AUDITS, Auditor, audited
+from kernelwright.proof.worker.clock.sampling import _rounds
+from kernelwright.proof.worker.clock.series import Series
+from kernelwright.proof.worker.clock.statistics import width_of_median
+from kernelwright.proof.worker.clock.timing import FLUSHES, MORE_FLUSHES, MOST
 
 
 @given(st.integers(1, 400), st.randoms(use_true_random=False))

@@ -4,9 +4,9 @@ import math
 
 import pytest
 
-from kernelwright.proof.worker.judge import judge
+from kernelwright.proof.worker.answers.judge import judge
+from kernelwright.proof.worker.answers.oracle import Oracle
 from kernelwright.proof.worker.observe import Observation
-from kernelwright.proof.worker.oracle import Oracle
 from proof.worker.trials import ended_by
 
 LENGTH = 30_000  # terms summed

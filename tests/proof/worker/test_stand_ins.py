@@ -2,7 +2,7 @@
 
 import pytest
 
-from kernelwright.proof.worker.stand_ins import further
+from kernelwright.proof.worker.gate.stand_ins import further
 from proof.worker.trials import ended_by
 
 CAUSAL = """

@@ -7,8 +7,8 @@ import torch
 
 from kernelwright.proof.worker.inputs import Inputs
 from kernelwright.proof.worker.observe import Observation, observe
-from kernelwright.proof.worker.tie_orders import Ordered
-from kernelwright.proof.worker.ties import ties_apart
+from kernelwright.proof.worker.reference.tie_orders import Ordered
+from kernelwright.proof.worker.reference.ties import ties_apart
 from proof.worker.trials import ended_by
 
 X = torch.tensor([[3.0, 1.0, 3.0, 2.0, 2.0], [0.0, 0.0, 0.0, 0.0, float("nan")]])

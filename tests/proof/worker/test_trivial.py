@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from kernelwright.proof.worker.expected import Expected
-from kernelwright.proof.worker.trivial import Trivial, told, trivial_numbers, trivial_values
+from kernelwright.proof.worker.answers.expected import Expected
+from kernelwright.proof.worker.answers.trivial import Trivial, told, trivial_numbers, trivial_values
 from kernelwright.values import Verdict
 from proof.worker.trials import trial
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kernelwright.proof.worker.widened import widened
+from kernelwright.proof.worker.reference.widened import widened
 from proof.worker.trials import ended_by, trial
 
 HEAD = "import torch\nfrom torch.nn import functional as F\ndef f(x, w, b):\n    return "

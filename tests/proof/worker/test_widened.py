@@ -7,7 +7,7 @@ from kernelwright.proof.client import Workers
 from kernelwright.proof.jobs import Compile, CompileResult, Subject, Trial
 from kernelwright.proof.worker import flags
 from kernelwright.proof.worker.bench import close_bench, open_bench
-from kernelwright.proof.worker.widened import widened
+from kernelwright.proof.worker.reference.widened import widened
 from kernelwright.values import Failure
 from proof.worker.trials import ended_by, trial, workload
 

@@ -2,7 +2,16 @@
 
 import pytest
 
-from kernelwright.proof.worker.work import SENTINEL, Part, Work, beyond, is_move, is_nothing, parts_of_trace, purpose
+from kernelwright.proof.worker.kernels.work import (
+    SENTINEL,
+    Part,
+    Work,
+    beyond,
+    is_move,
+    is_nothing,
+    parts_of_trace,
+    purpose,
+)
 from kernelwright.values import Origin, ProfiledOn
 
 

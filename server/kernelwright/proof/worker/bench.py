@@ -11,15 +11,21 @@ import torch
 
 from kernelwright.proof.jobs import Limits, Trial
 from kernelwright.proof.worker import flags
-from kernelwright.proof.worker.cases import Variation
+from kernelwright.proof.worker.answers.judge import Judged
+from kernelwright.proof.worker.clock.timing import cpu_threads
 from kernelwright.proof.worker.failed import JobFailed, is_out_of_memory
+from kernelwright.proof.worker.gate.cases import Variation
 from kernelwright.proof.worker.inputs import Inputs
-from kernelwright.proof.worker.judge import Judged
 from kernelwright.proof.worker.observe import named_state
-from kernelwright.proof.worker.pair import Mismatch, constructor_arguments, give_parameters, in_double, target_of
+from kernelwright.proof.worker.reference.pair import (
+    Mismatch,
+    constructor_arguments,
+    give_parameters,
+    in_double,
+    target_of,
+)
+from kernelwright.proof.worker.reference.widened import widened
 from kernelwright.proof.worker.subject import describe, forget_neighbours, line_of, load_module, unload
-from kernelwright.proof.worker.timing import cpu_threads
-from kernelwright.proof.worker.widened import widened
 from kernelwright.values import Check, FailureKind, KernelShare
 
 Report = Callable[[str], None]
@@ -98,9 +104,9 @@ def was_interpreted(bench: Bench) -> bool:
     """Whether the baseline's kernels ran in the interpreter, be it those of a file that its text imports."""
     if not interpreting():
         return False
-    from kernelwright.proof.worker import interpreter
+    from kernelwright.proof.worker.interpreter import hardened
 
-    return interpreter.launched > bench.launched
+    return hardened.launched > bench.launched
 
 
 def uses_triton(*texts: str) -> bool:
@@ -116,10 +122,10 @@ def open_bench(trial: Trial) -> Bench:
     """Load the baseline, and note the settings that it leaves. Raises JobFailed."""
     interpreted, launched = interpreting() and uses_triton(trial.baseline, trial.candidate), 0
     if interpreting():
-        from kernelwright.proof.worker import interpreter
+        from kernelwright.proof.worker.interpreter import hardened
 
-        interpreter.install()
-        launched = interpreter.launched
+        hardened.install()
+        launched = hardened.launched
     forget_neighbours(trial.path)
     defaults = flags.read()
     try:

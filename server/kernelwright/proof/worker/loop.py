@@ -45,19 +45,24 @@ Handler = Callable[[Job, Report], Answer]
 # Imported when first needed: (module in this package, function).
 HANDLERS: dict[type, tuple[str, str]] = {
     Probe: ("probe", "probe"),
-    Capture: ("capture", "capture"),
-    Compile: ("compile", "compile_subject"),
+    Capture: ("graph.capture", "capture"),
+    Compile: ("compiling.compile", "compile_subject"),
     Trial: ("trial", "run_trial"),
-    Race: ("race", "run_race"),
-    Imports: ("contest", "import_compiler"),
-    Contest: ("contest", "run_contest"),
-    Profile: ("profile", "run_profile"),
+    Race: ("clock.race", "run_race"),
+    Imports: ("clock.contest", "import_compiler"),
+    Contest: ("clock.contest", "run_contest"),
+    Profile: ("profiling.profile", "run_profile"),
 }
 
 
 # The second is what a capture imports with its first fake tensor, and takes as long as torch itself.
 _AHEAD = {
-    "run": (f"{__package__}.capture", "torch._inductor.config", f"{__package__}.profile", f"{__package__}.race"),
+    "run": (
+        f"{__package__}.graph.capture",
+        "torch._inductor.config",
+        f"{__package__}.profiling.profile",
+        f"{__package__}.clock.race",
+    ),
     "judge": (f"{__package__}.trial",),
 }
 _QUIET = 0.5  # seconds without a first job after which there is time
@@ -156,9 +161,9 @@ def prepare(role: str) -> bool:
     except (ImportError, OSError):
         return gpu
     if os.environ.get("TRITON_INTERPRET") == "1":
-        from kernelwright.proof.worker import interpreter
+        from kernelwright.proof.worker.interpreter import hardened
 
-        interpreter.install()
+        hardened.install()
     return gpu
 
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import torch
 
-from kernelwright.proof.worker.compare import same_bits
+from kernelwright.proof.worker.answers.compare import same_bits
+from kernelwright.proof.worker.answers.scalars import as_tensor
 from kernelwright.proof.worker.inputs import Inputs, clone, clone_tensor, map_leaves, seed_everything, tensors_in
-from kernelwright.proof.worker.interpreter_rounds import next_round
+from kernelwright.proof.worker.interpreter.rounds import next_round
 from kernelwright.proof.worker.poison import PoisonedAllocation
-from kernelwright.proof.worker.scalars import as_tensor
 
 
 @dataclass(frozen=True)

@@ -13,11 +13,11 @@ from kernelwright.proof.worker.bench import (
     set_threads,
     was_interpreted,
 )
-from kernelwright.proof.worker.gate import verify, verify_backward
+from kernelwright.proof.worker.clock.rivals import Rivals
+from kernelwright.proof.worker.gate.gate import verify, verify_backward
+from kernelwright.proof.worker.gate.verdict import verdict_of
 from kernelwright.proof.worker.hosts.contender import Contender
-from kernelwright.proof.worker.kernel_share import examine
-from kernelwright.proof.worker.rivals import Rivals
-from kernelwright.proof.worker.verdict import verdict_of
+from kernelwright.proof.worker.kernels.share import examine
 from kernelwright.values import Effort, Measurement
 
 _NO_GPU = "Speed not measured: no GPU here."
@@ -75,8 +75,8 @@ def _measured(
     bench: Bench, contender: Contender, rivals: Rivals, report: Callable[[str], None]
 ) -> tuple[Measurement | None, str, bool]:
     """The measurement, or why there is none in words, and whether another time may bring one."""
-    from kernelwright.proof.worker.clock import measure
-    from kernelwright.proof.worker.sampling import Unsteady
+    from kernelwright.proof.worker.clock.measure import measure
+    from kernelwright.proof.worker.clock.sampling import Unsteady
 
     try:
         return measure(bench, contender, rivals, report), "", False

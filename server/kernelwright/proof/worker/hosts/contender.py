@@ -10,12 +10,14 @@ from typing import TypeVar
 
 import torch
 
-from kernelwright.proof.worker import outside, triton_launchers
-from kernelwright.proof.worker.backward import Flow
+from kernelwright.proof.worker import triton_launchers
+from kernelwright.proof.worker.answers.compare import same_bits
 from kernelwright.proof.worker.bench import Bench, Rejected, Targets, uses_triton
-from kernelwright.proof.worker.compare import same_bits
+from kernelwright.proof.worker.clock.late import Late, most_late
+from kernelwright.proof.worker.clock.timing import FLUSHES
 from kernelwright.proof.worker.failed import JobFailed
-from kernelwright.proof.worker.grounds import compiles
+from kernelwright.proof.worker.gate.backward import Flow
+from kernelwright.proof.worker.gate.grounds import compiles
 from kernelwright.proof.worker.hosts.messages import (
     Arm,
     CallInOrder,
@@ -45,14 +47,13 @@ from kernelwright.proof.worker.hosts.parcels import room_for
 from kernelwright.proof.worker.hosts.remote import Host
 from kernelwright.proof.worker.hosts.zygote import zygote
 from kernelwright.proof.worker.inputs import Inputs, clone, clone_tensor
-from kernelwright.proof.worker.late import Late, most_late
+from kernelwright.proof.worker.kernels import outside
+from kernelwright.proof.worker.kernels.outside import Outside
+from kernelwright.proof.worker.kernels.work import Work
 from kernelwright.proof.worker.observe import Observation
-from kernelwright.proof.worker.outside import Outside
-from kernelwright.proof.worker.pair import state_of
+from kernelwright.proof.worker.reference.pair import state_of
 from kernelwright.proof.worker.sandbox import caches
 from kernelwright.proof.worker.subject import scratch_folder
-from kernelwright.proof.worker.timing import FLUSHES
-from kernelwright.proof.worker.work import Work
 from kernelwright.values import Check, Failure, FailureKind
 from kernelwright.values.confinement import Confinement
 

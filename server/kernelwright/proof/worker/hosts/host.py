@@ -42,7 +42,7 @@ from kernelwright.proof.worker.hosts.messages import (
 from kernelwright.proof.worker.hosts.parcels import DoesNotFit
 from kernelwright.proof.worker.hosts.room import Room, inputs_of, unpacked
 from kernelwright.proof.worker.observe import named_state
-from kernelwright.proof.worker.pair import Mismatch, take_parameters, target_of
+from kernelwright.proof.worker.reference.pair import Mismatch, take_parameters, target_of
 from kernelwright.proof.worker.sandbox import fence
 from kernelwright.values import Check
 

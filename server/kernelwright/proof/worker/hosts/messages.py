@@ -6,7 +6,7 @@ from typing import Any
 
 from kernelwright.proof.worker.hosts.arena import Handle
 from kernelwright.proof.worker.hosts.parcels import Parcel, Sent
-from kernelwright.proof.worker.work import Work
+from kernelwright.proof.worker.kernels.work import Work
 from kernelwright.values import Check, Failure, Workload
 from kernelwright.values.confinement import Confinement
 

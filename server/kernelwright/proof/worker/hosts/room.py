@@ -7,10 +7,10 @@ from typing import Any
 
 import torch
 
+from kernelwright.proof.worker.clock.timing import Clock
 from kernelwright.proof.worker.hosts.arena import OpenedArena
 from kernelwright.proof.worker.hosts.parcels import Parcel, filled, slotted, view
 from kernelwright.proof.worker.inputs import Inputs, clone_tensor
-from kernelwright.proof.worker.timing import Clock
 
 
 @dataclass(frozen=True)

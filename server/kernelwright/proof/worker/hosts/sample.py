@@ -9,11 +9,11 @@ from typing import Any
 import torch
 
 from kernelwright.proof.worker import flags
+from kernelwright.proof.worker.clock.timing import Contestant, clock_for, one_sample
 from kernelwright.proof.worker.hosts.messages import Arm, Done, Fire, Observed, Part, Reply, Returned, Sampled
 from kernelwright.proof.worker.hosts.parcels import described, put, view
 from kernelwright.proof.worker.hosts.room import Armed, Room, arena_of, inputs_of, settle
 from kernelwright.proof.worker.inputs import Inputs, clone, moved_into, seed_everything
-from kernelwright.proof.worker.timing import Contestant, clock_for, one_sample
 
 _SHORT_MS = 1.0
 _now = time.perf_counter_ns

@@ -1,0 +1,104 @@
+"""The judge's own clock: was work done that the clock in the candidate's process did not see?
+
+Between the judge's request and the reply lie the timed calls and nothing else. What takes longer there than the process
+reports, and longer than at the baseline, was hidden.
+"""
+
+import math
+from collections.abc import Callable, Mapping
+
+from kernelwright.proof.worker.bench import Rejected
+from kernelwright.proof.worker.clock.samples import TWIN, Unsteady
+from kernelwright.proof.worker.clock.series import Series
+from kernelwright.values import Check
+
+NAME = "judge-clock"
+_LEAST_HIDDEN = {"cuda": 0.15, "cpu": 0.5}  # milliseconds; how far two processes' replies differ on a quiet machine
+_UNEVEN = {"cuda": 0.2, "cpu": 0.0}  # and by which share, where they run on cores that are not alike
+_HIDDEN_SHARE = 0.2  # of the time that the host reports
+_RESIDUAL_MS = 0.05  # waiting for an idle device takes a few microseconds
+_SHARE = 0.4  # hidden in each call: the sample is another one than those that gave the time
+_ASKED = 16  # times before a difference counts as hidden work
+
+
+def complete(one: Series) -> None:
+    """Work that is still running after the end of every sample was never timed. Raises Rejected."""
+    left, typical = min(one.residual_ms), one.typical_ms
+    if left > _RESIDUAL_MS + 0.2 * typical:
+        detail = f"work went on for {left:.3g} ms after the timed call: it runs on a stream that nothing waits for"
+        raise Rejected(Check("timing-complete", "while timing", False, detail))
+
+
+def nothing_hidden(series: Mapping[str, Series], device: str) -> None:
+    """More of the judge's time beside the reported one than at the baseline is hidden work. Raises Rejected, Unsteady."""
+
+    def hidden_beside(own: Series, base: Series) -> float:
+        reported = own.typical_ms * own.batch
+        for _ in range(_ASKED):
+            # The least of all samples: what delays some replies, on a busy machine most, is not work of every call.
+            hidden = min(own.outside_ms) - min(base.outside_ms)
+            if hidden <= max(_tolerated(base, device), _HIDDEN_SHARE * reported):
+                return 0.0
+            own.sample()
+            base.sample()
+        return hidden
+
+    _refuse_alone(series, hidden_beside)
+
+
+def short_calls_agree(series: Mapping[str, Series], device: str, known_ms: float = math.inf) -> None:
+    """Calls too short for the judge to see one: many of them in a sample, measured from outside. Raises Rejected, Unsteady.
+
+    What many of the candidate's calls should take follows from what it reported of one, and from how the baseline's many
+    compare with one of its own: on the CPU by a factor, since a busy neighbour slows both alike, on a GPU by a difference,
+    the flushes. `known_ms`: what one of many of the candidate's calls took from outside, where that is known already.
+    """
+    candidate = series["candidate"]
+
+    def hidden_beside(own: Series, base: Series) -> float:
+        reported, of_base = own.typical_ms, base.typical_ms
+        calls, copies = own.many
+        allowed = _tolerated(base, device) / calls + _SHARE * reported
+        allowed += _HIDDEN_SHARE * abs(reported - of_base) if device == "cuda" else 0.0
+
+        def per_call(one: Series) -> float:
+            return one.timed(calls, copies)[1] / calls
+
+        outside = known_ms if own is candidate and known_ms < math.inf else per_call(own)
+        outside_base = per_call(base)
+        for _ in range(_ASKED):
+            more = outside_base - of_base if device == "cuda" else reported * max(outside_base / of_base - 1, 0)
+            hidden = outside - reported - more
+            if hidden <= allowed:
+                return 0.0
+            outside, outside_base = min(outside, per_call(own)), min(outside_base, per_call(base))
+        return hidden
+
+    if candidate.typical_ms * candidate.batch * _HIDDEN_SHARE <= _tolerated(series["baseline"], device):
+        _refuse_alone(series, hidden_beside)
+
+
+def _tolerated(base: Series, device: str) -> float:
+    """Milliseconds by which the replies of an honest process may be later than the baseline's."""
+    return _LEAST_HIDDEN[device] + _UNEVEN[device] * max(min(base.outside_ms), 0.0)
+
+
+def _refuse_alone(series: Mapping[str, Series], hidden_beside: Callable[[Series, Series], float]) -> None:
+    """Raise Rejected for what the candidate hides, but Unsteady where the baseline seems to hide something, too."""
+    candidate, baseline, twin = series["candidate"], series["baseline"], series.get(TWIN)
+    hidden = hidden_beside(candidate, baseline)
+    if not hidden:
+        return
+    if twin is not None and (hidden_beside(twin, baseline) or hidden_beside(baseline, twin)):
+        raise Unsteady(
+            "Speed not measured: two processes with the same text answer at different speed; this machine is too busy to "
+            "time on."
+        )
+    raise Rejected(Check(NAME, "while timing", False, _words(hidden, candidate.typical_ms * candidate.batch)))
+
+
+def _words(hidden: float, reported: float) -> str:
+    return (
+        f"a call took {hidden:.3g} ms longer from outside than the {reported:.3g} ms that its process reported: "
+        "work was done where its clock did not look"
+    )

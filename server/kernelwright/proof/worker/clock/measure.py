@@ -1,0 +1,187 @@
+"""Measuring a candidate that has passed the gate: beside baseline and previous, each in a process of its own.
+
+Every sample runs on data that no call has seen before, in memory at other addresses; some of the timed outputs are
+compared with the baseline's, and the candidate cannot know which.
+"""
+
+import functools
+import gc
+from collections.abc import Sequence
+
+import torch
+
+from kernelwright.proof.jobs import Probe
+from kernelwright.proof.worker import flags
+from kernelwright.proof.worker.bench import Bench, Rejected, Report, Targets
+from kernelwright.proof.worker.clock import judge_clock
+from kernelwright.proof.worker.clock.floor import compulsory, floor_ms, impossible
+from kernelwright.proof.worker.clock.gpu_state import gpu_conditions
+from kernelwright.proof.worker.clock.headroom import LEAST, Headroom, headroom, lacks_memory, strict_enough
+from kernelwright.proof.worker.clock.performance import Performance, performed
+from kernelwright.proof.worker.clock.rivals import Rivals, rivals
+from kernelwright.proof.worker.clock.samples import Samples, Unsteady, joined
+from kernelwright.proof.worker.clock.sampling import sampled
+from kernelwright.proof.worker.clock.statistics import timing_of
+from kernelwright.proof.worker.failed import JobFailed
+from kernelwright.proof.worker.hosts.contender import Contender
+from kernelwright.proof.worker.inputs import Inputs
+from kernelwright.proof.worker.observe import named_state
+from kernelwright.proof.worker.probe import cpu_name, probe
+from kernelwright.proof.worker.reference.fp64 import free_bytes
+from kernelwright.values import Check, Failure, FailureKind, Measurement, digest
+
+_GIB = 1 << 30
+
+
+def measure(bench: Bench, contender: Contender, others: Rivals, report: Report) -> Measurement:
+    """Time all three texts on the performance case. Raises Rejected when the candidate cheats the clock, JobFailed.
+
+    A gain that is small enough to be the luck of one process, such as where its memory came to lie, is measured once more
+    in new processes, and so is a candidate that the judge's clock would refuse. On the CPU the candidate is always timed in
+    a new one: memory that the gate's calls have left to their process costs no page faults there.
+    """
+    case = others.case or performed(bench)
+    timed = functools.partial(_timed_where_it_fits, bench, contender, others, case, report)
+    try:
+        taken = [timed(new=bench.device == "cpu")]
+    except Rejected as rejected:
+        if rejected.check.name != judge_clock.NAME:
+            raise
+        report("Measuring again in new processes: the clocks disagreed, which a busy machine may have caused")
+        taken = [timed(new=True)]
+    if taken[0].small_gain:
+        report("Measuring a small gain again, in new processes")
+        taken.append(timed(new=True))
+    return _measurement(bench, taken, case)
+
+
+def _timed_where_it_fits(
+    bench: Bench,
+    contender: Contender,
+    others: Rivals,
+    case: Performance,
+    report: Report,
+    *,
+    new: bool,
+) -> Samples:
+    """`_timed`, with as little memory as it can do with where that runs out. Raises Unsteady when this is too much as well."""
+    for least in (False, True):
+        others.settle()
+        _give_back_memory(bench, contender)
+        room = LEAST if least else _headroom(bench, case)
+        if not strict_enough(room, case.given_bytes):
+            break
+        try:
+            return _timed(bench, contender, others, case, report, room, new=new)
+        except Exception as error:
+            if not lacks_memory(error):
+                raise
+    gib = (case.given_bytes + case.answered_bytes) / _GIB
+    raise Unsteady(
+        f"Speed not measured: a call takes and returns {gib:.2g} GiB, and there is not enough memory to time two processes "
+        "beside each other; try a smaller workload, or end what else uses the memory."
+    )
+
+
+def _headroom(bench: Bench, case: Performance) -> Headroom:
+    processes = len(rivals(bench.trial))  # the candidate's is one more, and the second of the baseline may have to go
+    return headroom(case.given_bytes, case.answered_bytes, free_bytes(case.inputs), processes)
+
+
+def _timed(
+    bench: Bench,
+    contender: Contender,
+    others: Rivals,
+    case: Performance,
+    report: Report,
+    room: Headroom,
+    *,
+    new: bool,
+) -> Samples:
+    """Samples of the candidate, where asked in a `new` process, beside the other texts in theirs."""
+    opened = others.take(twin=room.twin)
+    try:
+        if new:
+            contender = opened["candidate"] = contender.again()
+        contestants = {"candidate": contender, **opened}
+        for name, one in contestants.items():
+            _construct(name, one, case.targets)
+        return sampled(bench, contestants, case, report, pools=room.pools)
+    finally:
+        others.end(opened)
+
+
+def conditions(bench: Bench, inputs: Inputs) -> dict[str, str]:
+    """The facts to show beside the number."""
+    dtypes = sorted({str(t.dtype).removeprefix("torch.") for t in inputs.tensors()})
+    named = {"workload": bench.trial.workload.described, "dtype": ", ".join(dtypes), "gradients": "off"}
+    if bench.device == "cuda":
+        return {
+            **named,
+            **flags.described(),
+            "L2": "flushed before each sample, persisting lines too",
+            **gpu_conditions(str(torch.cuda.get_device_properties(torch.cuda.current_device()).uuid)),
+        }
+    return {**named, "threads": str(torch.get_num_threads()), "caches": "warm"}
+
+
+def _give_back_memory(bench: Bench, contender: Contender) -> None:
+    """What the gate's runs have left cached, here and at the candidate, is needed by the processes that are timed."""
+    contender.give_back()
+    gc.collect()
+    if bench.device == "cuda":
+        torch.cuda.empty_cache()
+
+
+def _construct(name: str, contender: Contender, targets: Targets) -> None:
+    """Load and construct a text that has passed before. Raises Rejected for the candidate, JobFailed for the others."""
+    try:
+        contender.construct(targets)
+    except Rejected as rejected:
+        if name == "candidate":
+            raise
+        raise JobFailed(_no_longer_runs(name, rejected)) from rejected
+
+
+def _no_longer_runs(name: str, rejected: Rejected) -> Failure:
+    words = f"The {name} version does not run in a process of its own: {rejected.check.detail}"
+    return Failure(FailureKind.WORKLOAD_FAILED, words)
+
+
+def _measurement(bench: Bench, taken: Sequence[Samples], case: Performance) -> Measurement:
+    trial, samples = bench.trial, joined(taken)
+    targets, inputs, seen = case.targets, case.inputs, case.seen
+    previous = "previous" if "previous" in samples.ms else "baseline"
+    baseline, candidate, before = (samples.ms[name] for name in ("baseline", "candidate", previous))
+    speedup, step = (
+        samples.speedup_over(name).with_interval_of(*(one.speedup_over(name) for one in taken))
+        for name in ("baseline", previous)
+    )
+    device = probe(Probe())
+    shared = frozenset(index for index, _ in seen.aliases)
+    parameters = list(named_state(targets.baseline).values())
+    floor = floor_ms(compulsory(inputs.tensors(), parameters, seen.tensors(), shared), device)
+    timed = timing_of(candidate)
+    below = impossible(timed.median_ms, timing_of(baseline).median_ms, floor)
+    if below:
+        detail = (
+            f"{timed.median_ms:.4g} ms is below the roofline's floor of {floor:.4g} ms: the work cannot have been done"
+        )
+        raise Rejected(Check("impossible", "while timing", False, detail))
+    return Measurement(
+        text_hash=digest(trial.candidate),
+        baseline_hash=digest(trial.baseline),
+        device=device.name if bench.device == "cuda" else cpu_name(),
+        baseline=timing_of(baseline),
+        previous=timing_of(before),
+        candidate=timed,
+        speedup=speedup.value,
+        speedup_low=speedup.low,
+        speedup_high=speedup.high,
+        step_speedup=step.value,
+        step_speedup_low=step.low,
+        step_speedup_high=step.high,
+        conditions={**conditions(bench, inputs), **samples.conditions},
+        floor_ms=floor,
+        impossible=False,
+    )

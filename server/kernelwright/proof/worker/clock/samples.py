@@ -1,0 +1,64 @@
+"""What one run of the clock has shown of all contestants, and what follows from it for the candidate."""
+
+import functools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from kernelwright.proof.worker.clock.statistics import Ratio, ratio_of_medians
+
+TWIN = "baseline again"
+_ALWAYS_APART = 1.002  # two such processes, of the many that there could be, even where this run's two agree better
+_SMALL_GAIN = 1.25  # two processes with the same text have been seen 10 % apart on a busy machine
+
+
+class Unsteady(Exception):
+    """Nothing can be timed here and now; the message is the reason, in one sentence."""
+
+
+@dataclass(frozen=True)
+class Drift:
+    """How far two processes with the very same text are apart: `factor` >= 1, and the medians in milliseconds."""
+
+    factor: float
+    first_ms: float
+    second_ms: float
+
+
+@dataclass(frozen=True)
+class Samples:
+    """Milliseconds per call of each contestant; sample i of all is from round i."""
+
+    ms: Mapping[str, np.ndarray]
+    drift: Drift
+    conditions: Mapping[str, str]
+
+    def speedup_over(self, name: str) -> Ratio:
+        """The candidate's speedup over a contestant; what two processes with the same text differ by is uncertain."""
+        if name not in self._ratios:
+            ratio = ratio_of_medians(self.ms[name], self.ms["candidate"])
+            self._ratios[name] = ratio.widened(max(self.drift.factor, _ALWAYS_APART))
+        return self._ratios[name]
+
+    @functools.cached_property
+    def _ratios(self) -> dict[str, Ratio]:
+        """Those that were asked for: each is 2000 resamples."""
+        return {}
+
+    @property
+    def small_gain(self) -> bool:
+        """Whether it says that the candidate is faster, but by so little for certain that it may be the luck of one process."""
+        ratios = [self.speedup_over(name) for name in ("baseline", "previous") if name in self.ms]
+        return any(1 < ratio.low < _SMALL_GAIN for ratio in ratios)
+
+
+def joined(taken: Sequence[Samples]) -> Samples:
+    """All samples of the contestants that were in every one, with the drift and the conditions of the least steady."""
+    if len(taken) == 1:
+        return taken[0]
+    worst = max(taken, key=lambda samples: samples.drift.factor)
+    names = [name for name in taken[0].ms if all(name in samples.ms for samples in taken)]
+    ms = {name: np.concatenate([samples.ms[name] for samples in taken]) for name in names}
+    repeated = {"measured": f"{len(taken)} times, each in new processes"}
+    return Samples(ms, worst.drift, {**worst.conditions, **repeated})

@@ -1,0 +1,138 @@
+"""Timed samples of several processes, interleaved in random order by the judge, and audited.
+
+The clock of each process gives the number; the judge's own (see judge_clock) tells whether that clock saw all the work.
+"""
+
+import math
+import random
+import time
+from collections.abc import Mapping
+
+import numpy as np
+
+from kernelwright.proof.worker.bench import Bench, Report
+from kernelwright.proof.worker.clock import judge_clock
+from kernelwright.proof.worker.clock.audit import Auditor
+from kernelwright.proof.worker.clock.performance import Performance
+from kernelwright.proof.worker.clock.samples import TWIN, Drift, Samples, Unsteady
+from kernelwright.proof.worker.clock.series import MOSTLY, Series, launches, set_batches, set_flushes
+from kernelwright.proof.worker.clock.statistics import width_of_median
+from kernelwright.proof.worker.clock.timing import FEWEST, MOST
+from kernelwright.proof.worker.hosts.contender import Contender
+
+_FEWEST_KNOWN, _LOOK, _NARROW = 40, 10, 0.01  # rounds before, and between, looks at how wide the intervals are
+_HIDDEN_BY = 19  # rounds after which most launches must have been hidden: fewer than FEWEST
+_STEADY, _USABLE = 1.02, 3.0  # baseline against baseline: measured again beyond the one, refused beyond the other
+
+
+def sampled(
+    bench: Bench,
+    contestants: Mapping[str, Contender],
+    case: Performance,
+    report: Report,
+    *,
+    pools: bool = True,
+) -> Samples:
+    """Samples of every contestant, audited. Must hold a "baseline" and a "candidate". `pools`: see fresh.FreshData.
+
+    Raises Rejected, JobFailed, and Unsteady when the baseline is not as fast as itself.
+    """
+    auditor = Auditor(bench, case.targets, case.inputs, case.seen, pools=pools)
+    series = {name: Series(contender, case.targets, auditor) for name, contender in contestants.items()}
+    report("Measuring: warming up")
+    for one in series.values():
+        one.begin()  # several compile at a time
+    for one in series.values():
+        one.warm_up()
+    set_batches(series.values(), bench.device)
+    set_flushes(series.values())
+    cost = sum(one.cost() for one in series.values())
+    for _ in range(2):
+        while not _rounds(bench, series, auditor, cost, report):
+            pass  # with longer flushes, which there is one of
+        drift = _drift(series["baseline"].ms, series.get(TWIN))
+        if drift.factor <= _STEADY:
+            break
+    if drift.factor > _USABLE:
+        raise Unsteady(
+            f"Speed not measured: the baseline took {drift.first_ms:.4g} ms in one process and {drift.second_ms:.4g} ms "
+            "in another, twice over; this machine is too busy to time on."
+        )
+    candidate = series["candidate"]
+    report("Checking the timed results")
+    calls, copies = candidate.many
+    last_of_many, outside = candidate.timed(calls, copies)
+    if not case.seen.changed_inputs:  # else the second call on a copy would begin with what the first has left
+        auditor.audit(candidate.contender, last_of_many, f"after {calls} calls in a row", batch=calls)
+    auditor.check_last(candidate.contender)
+    judge_clock.complete(candidate)
+    judge_clock.nothing_hidden(series, bench.device)
+    judge_clock.short_calls_agree(series, bench.device, outside / calls)
+    bench.checks += auditor.checks()
+    return Samples(
+        {name: np.array(one.ms) for name, one in series.items()},
+        drift,
+        {
+            "processes": f"one for each text; the baseline {'in two' if TWIN in series else 'twice'}, "
+            f"{drift.factor - 1:.1%} apart",
+            "data": auditor.described,
+            **({"launches": launches(series)} if bench.device == "cuda" else {}),
+        },
+    )
+
+
+def _rounds(
+    bench: Bench,
+    series: Mapping[str, Series],
+    auditor: Auditor,
+    cost: float,
+    report: Report,
+) -> bool:
+    """As many rounds as fit into the budget, at least FEWEST unless those would take four budgets, and never below 5.
+
+    Fewer where the medians are known well enough before. That is decided by how wide their intervals are alone, not by what
+    they say (Chow and Robbins, On the asymptotic theory of fixed-width sequential confidence intervals for the mean, 1965).
+    False where launches were not hidden, and the flushes are longer now: these samples are worth nothing.
+    """
+    limits = bench.trial.limits
+    budget = limits.timing_budget
+    rounds = int(budget / max(cost, 1e-9))
+    floor = FEWEST if cost * FEWEST <= 4 * budget else max(5, int(4 * budget / cost))
+    rounds = min(max(rounds, floor), MOST[bench.device])
+    generator = random.SystemRandom()
+    order = list(series)
+    auditor.choose(rounds, generator)
+    for one in series.values():
+        one.forget()
+    started = time.monotonic()
+    told = -1.0
+    for number in range(rounds):
+        if time.monotonic() - told > 0.5:
+            told = time.monotonic()
+            report(f"Measuring, round {number + 1} of {rounds}")
+        if number == _HIDDEN_BY and set_flushes(series.values(), least=MOSTLY):
+            return False
+        if number >= floor and time.monotonic() - started > 2 * budget:
+            break  # the machine is busy with other work: the estimate of the cost was too low
+        if number >= _FEWEST_KNOWN and number % _LOOK == 0 and auditor.enough(number) and _well_known(series):
+            break
+        generator.shuffle(order)
+        for name in order:
+            one = series[name]
+            taken = one.sample()
+            if name == "candidate" and auditor.wants(number):
+                auditor.audit(one.contender, taken, f"timed round {number + 1}", batch=one.batch)
+    return True
+
+
+def _well_known(series: Mapping[str, Series]) -> bool:
+    """Whether the ratio of any two contestants' medians lies in an interval narrower than _NARROW."""
+    widths = sorted(width_of_median(one.ms) for one in series.values())
+    return math.hypot(*widths[-2:]) < _NARROW
+
+
+def _drift(ms: list[float], twin: Series | None) -> Drift:
+    """Without a twin: every other sample against the rest."""
+    first, second = (np.array(ms), np.array(twin.ms)) if twin else (np.array(ms[::2]), np.array(ms[1::2]))
+    a, b = float(np.median(first)), float(np.median(second))
+    return Drift(max(a / b, b / a), a, b)

@@ -1,0 +1,110 @@
+"""Does an answer last, does it come again, is it that of the data, and is it there for the next work on the stream?
+
+Further calls on other data, one of them in the memory of the first, of which no address or version tells.
+"""
+
+import torch
+
+from kernelwright.proof.worker.answers.compare import same_bits
+from kernelwright.proof.worker.answers.judge import judge
+from kernelwright.proof.worker.answers.oracle import Oracle
+from kernelwright.proof.worker.answers.tolerance import reduction_length
+from kernelwright.proof.worker.bench import Bench, Rejected, Targets, targets_for
+from kernelwright.proof.worker.gate.arguments import make_inputs
+from kernelwright.proof.worker.gate.cases import Variation
+from kernelwright.proof.worker.hosts.contender import Contender
+from kernelwright.proof.worker.inputs import Inputs
+from kernelwright.proof.worker.observe import Observation, named_state, observe
+from kernelwright.proof.worker.reference.ties import ties_apart
+from kernelwright.values import Check
+
+_MOST_MOVED = 1 << 30  # bytes of an answer beyond which the memory for one more may be missing
+_REPEATED = "determinism", "two calls on the same data"  # a check, and what was done
+_IN_ORDER = (
+    "stream-order",
+    "the call does not wait for what was queued on the current stream before it, or does not make that stream wait for "
+    "its own work",
+)
+
+
+def outputs_stay(bench: Bench, contender: Contender, first: Variation, second: Variation, repetitions: int = 1) -> None:
+    """Further calls on other data must not overwrite what the first one returned; the same data give the same answer.
+
+    Raises Rejected, JobFailed.
+    """
+    targets, a, b = targets_for(bench, first), make_inputs(bench, first), make_inputs(bench, second)
+    like = observe(targets.baseline, a, seed=first.seed)
+    aliasing = any(owner for _, owner in like.aliases)
+    answer: list[torch.Tensor] = []
+    moved_like = observe(targets.baseline, b, seed=first.seed) if _can_move(a, b, like) else None
+    few = ""  # in words, where a slow text was called less often
+    words = f"{'two' if repetitions == 1 else 2 * repetitions} calls on the same data and seed agree bit for bit"
+    for _ in range(repetitions):
+        (before, after, again, moved), few = contender.call_often(
+            targets, a, b, like, moving=moved_like is not None, case=first.described, seed=first.seed
+        )
+        if not aliasing and not _same(before, after):
+            detail = "a later call overwrites what the call before returned: the output is a buffer kept between calls"
+            raise Rejected(Check("alias", first.described, False, detail))
+        answer = answer or [t.clone() for t in before]  # what is returned are views, until the next request
+        for other in (before, again):
+            if not _same(answer, other):
+                words = _not_repeated(bench, targets, a, like, first, answer, other, *_REPEATED)
+        if moved_like is not None:
+            _of_its_data(bench, targets, b, first, moved_like, moved)
+    bench.checks.append(Check("determinism", first.described, True, words + few))
+    if bench.device == "cuda" and [t.shape for t in a.tensors()] == [t.shape for t in b.tensors()]:
+        late = contender.call_in_order(targets, a, b, like, case=first.described, seed=first.seed)
+        if not _same(answer, late):
+            _not_repeated(bench, targets, a, like, first, answer, late, *_IN_ORDER)
+        words = "inputs that arrived 10 ms after the launch, and a result read right behind it on the same stream"
+        bench.checks.append(Check("stream-order", first.described, True, words))
+
+
+def _can_move(first: Inputs, second: Inputs, like: Observation) -> bool:
+    """Whether the second data fit into the first one's memory, no element of which is another's too."""
+    forms = [[(t.shape, t.dtype) for t in inputs.tensors()] for inputs in (first, second)]
+    overlapping = any(0 in t.stride() for t in first.tensors())
+    small = sum(t.numel() * t.element_size() for t in like.tensors()) <= _MOST_MOVED
+    return bool(forms[0]) and forms[0] == forms[1] and not overlapping and small
+
+
+def _of_its_data(
+    bench: Bench, targets: Targets, inputs: Inputs, first: Variation, expected: Observation, moved: list[torch.Tensor]
+) -> None:
+    """Raises Rejected where an answer is not that of the data which were put into an earlier call's memory."""
+    length = reduction_length(inputs.tensors(), named_state(targets.baseline).values(), expected.tensors())
+    known = max((j.own for j in bench.judged if j.own is not None), default=0.0)
+    plain, text, target = Observation(expected.tensors()), bench.trial.baseline, targets.baseline
+    observed, _ = ties_apart(text, target, inputs, plain, Observation(moved), seed=first.seed)
+    judged = judge(Oracle(None, plain), observed, length, known=known)
+    if judged.finding is not None and not judged.reduced:
+        detail = f"on other data in the memory of an earlier call's: {judged.finding.detail}"
+        raise Rejected(Check("values", first.described, False, detail))
+
+
+def _not_repeated(
+    bench: Bench,
+    targets: Targets,
+    inputs: Inputs,
+    like: Observation,
+    first: Variation,
+    before: list[torch.Tensor],
+    again: list[torch.Tensor],
+    name: str,
+    what: str,
+) -> str:
+    """How far two calls are apart, for the verdict. Raises Rejected when the baseline repeats itself and this is far.
+
+    `name` is the check that this fails, `what` was done.
+    """
+    itself = observe(targets.baseline, inputs, seed=first.seed)
+    length = reduction_length(inputs.tensors(), named_state(targets.baseline).values(), like.tensors())
+    judged = judge(Oracle(None, Observation(before)), Observation(again), length)
+    if judged.finding is not None and _same(like.tensors(), itself.tensors()):
+        raise Rejected(Check(name, first.described, False, f"{what}: {judged.finding.detail}"))
+    return f"two calls on the same data and seed differ: {judged.detail if judged.errors else 'like the baseline'}"
+
+
+def _same(left: list[torch.Tensor], right: list[torch.Tensor]) -> bool:
+    return len(left) == len(right) and all(same_bits(x, y) for x, y in zip(left, right, strict=True))

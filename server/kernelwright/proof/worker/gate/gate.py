@@ -1,0 +1,116 @@
+"""The gate: is a candidate correct against the Baseline? Makes every variation's calls and collects the checks.
+
+The baseline and its fp64 twin run here, the candidate in a process of its own.
+"""
+
+import time
+from collections.abc import Callable
+
+import torch
+
+from kernelwright.proof.worker.bench import Bench, NotAccepted, Report, Targets, targets_for
+from kernelwright.proof.worker.gate.accuracy import settle
+from kernelwright.proof.worker.gate.arguments import make_inputs
+from kernelwright.proof.worker.gate.cases import INTERPRETER_ELEMENTS, Variation, for_gradients
+from kernelwright.proof.worker.gate.comparison import compare_once
+from kernelwright.proof.worker.gate.constancy import outputs_stay
+from kernelwright.proof.worker.gate.effort import SCOPES, variations
+from kernelwright.proof.worker.gate.gradients import compare_gradients
+from kernelwright.proof.worker.gate.grounds import stops_the_gpu
+from kernelwright.proof.worker.gate.in_bounds import bounds_kept
+from kernelwright.proof.worker.gate.large import compare_large
+from kernelwright.proof.worker.gate.other_numbers import compare_others
+from kernelwright.proof.worker.gate.verdict import summaries
+from kernelwright.proof.worker.hosts.contender import Contender
+from kernelwright.proof.worker.observe import named_state
+from kernelwright.proof.worker.reference.pair import perturbed
+from kernelwright.values import Check
+
+_CALLS_AFTER = 2  # variations that what follows them takes the time of
+_LEFT_OUT = "data left out on which the baseline may stop the GPU"
+
+
+def verify(bench: Bench, contender: Contender, report: Report, between: Callable[[], None] = lambda: None) -> None:
+    """Make every variation, collecting checks; `between` is called after each one that has passed.
+
+    Raises Rejected, Undecidable, JobFailed.
+    """
+    limits = bench.trial.limits
+    cap = INTERPRETER_ELEMENTS if bench.interpreted else None
+    scope, planned = SCOPES[limits.effort], variations(bench.trial.workload, limits, cap)
+    start, waited, left_out, slowest = time.monotonic(), contender.waited, 0, 0.0
+
+    def spent() -> float:
+        """Seconds, of the candidate's no more than of the original's: slow on purpose, it would not be looked at any more."""
+        of_candidate = contender.waited - waited
+        own = time.monotonic() - start - of_candidate
+        return own + min(of_candidate, own)
+
+    for number, variation in enumerate(planned):
+        began = spent()
+        if number >= 2 and began + _CALLS_AFTER * slowest > scope.budget:
+            left_out = len(planned) - number
+            break
+        report(f"Verifying, case {number + 1} of {len(planned)}: {variation.described}")
+        examine(bench, contender, variation)
+        slowest = max(slowest, spent() - began)
+        between()
+    if left_out:
+        bench.notes.append(f"{left_out} further cases left out: {scope.budget:.0f} s do not suffice")
+    report("Verifying: outputs outlive the next call")
+    outputs_stay(bench, contender, planned[0], planned[1], scope.repetitions)
+    if scope.beyond_32_bits:
+        compare_large(bench, report)
+    settle(bench)
+    assert contender.confinement is not None  # known since it was first called
+    bench.checks.append(Check("sandbox", "the candidate's process", True, contender.confinement.sentence))
+    bench.checks += bounds_kept(bench) + summaries(bench)
+
+
+def verify_backward(bench: Bench, contender: Contender, report: Report) -> None:
+    """Gradients. After all timing: a process that has called autograd may be slower ever after. Raises like `verify`."""
+    report("Verifying: gradients")
+    limits, every = bench.trial.limits, SCOPES[bench.trial.limits.effort].all_gradients
+    cap = INTERPRETER_ELEMENTS if bench.interpreted else None
+    calls = for_gradients(bench.trial.workload, first_seed=limits.first_seed, most_elements=cap, every=every)
+    settled = bool(bench.reduced)
+    compare_gradients(bench, contender, calls, always=every)
+    if bench.reduced and not settled:
+        settle(bench)
+
+
+def examine(bench: Bench, contender: Contender, variation: Variation) -> None:
+    """One variation: baseline, fp64 run and candidate on the same data. Raises Rejected, Undecidable, JobFailed."""
+    if bench.device == "cuda" and stops_the_gpu(variation, bench.trial.baseline):
+        bench.notes += [_LEFT_OUT] if _LEFT_OUT not in bench.notes else []
+        return
+    try:
+        targets = targets_for(bench, variation)
+        _construct(bench, contender, targets)
+        inputs = make_inputs(bench, variation)
+        if variation.scale != 1.0 and not any(t.is_floating_point() for t in inputs.tensors()):
+            return
+        if variation.numbers:
+            compare_others(bench, contender, variation, targets, inputs, compare_once)
+            return
+        if not variation.perturbed:
+            compare_once(bench, contender, variation, targets, inputs)
+            return
+        twins = [t for t in (targets.baseline, targets.double) if isinstance(t, torch.nn.Module)]
+        with perturbed(twins, variation.seed, everything=variation.reweighted) as changed:
+            contender.set_state(targets, _state(targets, changed))
+            compare_once(bench, contender, variation, targets, inputs)
+        contender.set_state(targets, _state(targets, changed))
+    except NotAccepted:
+        return
+
+
+def _state(targets: Targets, names: tuple[str, ...]) -> dict[str, torch.Tensor]:
+    state = named_state(targets.baseline)
+    return {name: state[name].detach() for name in names}
+
+
+def _construct(bench: Bench, contender: Contender, targets: Targets) -> None:
+    given = contender.construct(targets)
+    if isinstance(targets.baseline, torch.nn.Module) and not any(c.name == "parameters" for c in bench.checks):
+        bench.checks.append(Check("parameters", "construction", True, given))

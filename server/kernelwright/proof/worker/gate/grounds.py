@@ -1,0 +1,157 @@
+"""What the baseline answers, and whether anything follows from it for a candidate."""
+
+import ast
+import re
+from typing import Any
+
+import torch
+
+from kernelwright.proof.worker.answers.deviation import all_finite
+from kernelwright.proof.worker.answers.judge import judge, repeated
+from kernelwright.proof.worker.answers.oracle import Oracle
+from kernelwright.proof.worker.bench import Bench, NotAccepted, Undecidable
+from kernelwright.proof.worker.failed import JobFailed
+from kernelwright.proof.worker.gate.cases import Variation
+from kernelwright.proof.worker.gate.nonfinite import agree
+from kernelwright.proof.worker.gate.properties import LARGE, MASKED_ROWS, NON_FINITE, SLOPES, VIEWS, WHOLE_NUMBERS
+from kernelwright.proof.worker.inputs import Inputs, map_leaves
+from kernelwright.proof.worker.observe import Observation, observe
+from kernelwright.proof.worker.subject import failure_of
+from kernelwright.values import FailureKind
+
+_WORKLOAD = FailureKind.WORKLOAD_FAILED
+_PROBABILITIES = re.compile(r"\b(multinomial|bernoulli|poisson|BCELoss|binary_cross_entropy(?!_with_logits))\b")
+_INDICES = re.compile(r"\.(long|int)\(|\b(to|type)\([^)]*torch\.(long|int|int32|int64)\b")  # int8 is no index
+_ILL_CONDITIONED = 0.004  # relative error of the baseline itself; TF32 has half of it
+
+
+def stops_the_gpu(variation: Variation, text: str) -> bool:
+    """Whether the baseline's operators may assert on the device with this data: the judge's own CUDA context would be gone.
+
+    Probabilities out of range do it, and NaN or large numbers that become indices.
+    """
+    if not variation.data and variation.scale == 1.0 and not variation.numbers:
+        return False
+    indices = variation.data in NON_FINITE or variation.data in LARGE
+    return bool(_PROBABILITIES.search(text) or (indices and _INDICES.search(text)))
+
+
+def baseline_run(bench: Bench, variation: Variation, target: Any, inputs: Inputs) -> Observation:
+    """The baseline's call. Raises JobFailed, Undecidable, and NotAccepted where a derived case tells nothing."""
+    try:
+        observed = observe(target, inputs, seed=variation.seed)
+    except Exception as error:
+        if variation.derived:
+            raise NotAccepted from error
+        raise JobFailed(failure_of(error, "The baseline fails on its own workload:", _WORKLOAD)) from error
+    for tensor in (*observed.tensors(), *observed.changed_inputs.values(), *observed.changed_state.values()):
+        _comparable(tensor)
+    empty = not any(t.numel() for t in observed.results()) and not observed.changed_inputs
+    infinite = variation.finite and not all(all_finite(t) for t in observed.results())
+    if variation.derived and (empty or infinite):
+        raise NotAccepted
+    return observed
+
+
+def _comparable(tensor: torch.Tensor) -> None:
+    """Raises Undecidable for a result that no comparison here could tell from a wrong one."""
+    if tensor.layout is not torch.strided:
+        name = str(tensor.layout).removeprefix("torch.")
+        raise Undecidable(f"The baseline's result has the layout {name}, which is not compared: make it a dense one.")
+    if tensor.is_floating_point() and tensor.dtype.itemsize == 1:
+        name = str(tensor.dtype).removeprefix("torch.")
+        raise Undecidable(
+            f"The baseline's result is {name}, in which what is wrong by a tenth looks like rounding: make it float16 or wider "
+            "where it is to be verified."
+        )
+
+
+def tells_nothing(variation: Variation, oracle: Oracle) -> bool:
+    """Whether derived data make the baseline return little more than rounding errors, as a norm of equal values does.
+
+    Without an fp64 run nobody knows, apart from slopes, which do not cancel, and views of random numbers or other whole
+    numbers beside them. Where NaN or
+    infinities were planted, the fp64 run must have those of the output at the same places.
+    """
+    reference, baseline = oracle.reference, oracle.baseline
+    floats = [t for t in baseline.results() if t.is_floating_point()]
+    answers = (*baseline.results(), *baseline.changed_inputs.values())
+    shows = any(t.is_floating_point() or t.is_complex() for t in answers)  # whole numbers have no NaN
+    if variation.data in NON_FINITE and (reference is None or not shows or not agree(reference, baseline)):
+        return True
+    if not variation.derived or not floats or any(t.dtype == torch.float64 for t in floats):
+        return False
+    if reference is None:
+        return variation.data not in ("", SLOPES, WHOLE_NUMBERS, MASKED_ROWS, *VIEWS)
+    owns = [own for own in oracle.own_errors if own is not None]
+    if len(owns) < len(oracle.own_errors) or all(not bool(t.any()) for t in reference.results()):
+        return True
+    return bool(variation.data) and max(owns, default=0.0) > _ILL_CONDITIONED
+
+
+def _contiguous(value: Any) -> Any:
+    return value.contiguous() if isinstance(value, torch.Tensor) else value
+
+
+def takes_views(variation: Variation, target: Any, views: Inputs, seen: Observation, length: int) -> None:
+    """A baseline that reads views as if they were contiguous returns something else on the same values laid out plainly."""
+    plain = [map_leaves(_contiguous, part) for part in (views.args, views.kwargs)]
+    try:
+        expected = observe(target, Inputs(*plain), seed=variation.seed)
+    except Exception as error:
+        raise NotAccepted from error
+    if judge(Oracle(None, expected), seen, length, any_layout=True).finding is not None:
+        raise NotAccepted
+
+
+def repeats(bench: Bench, variation: Variation, target: Any, inputs: Inputs, oracle: Oracle, length: int) -> None:
+    """The baseline must agree with itself, on poisoned allocations too; else there is nothing to compare with."""
+    try:
+        again = observe(target, inputs, seed=variation.seed, poisoned=not compiles(bench.trial.baseline))
+    except Exception as error:
+        if variation.derived:
+            raise NotAccepted from error
+        raise JobFailed(failure_of(error, "The baseline fails when it is called again:", _WORKLOAD)) from error
+    if repeated(oracle, again):
+        return
+    judged = judge(oracle, again, length)
+    if judged.finding is None:
+        return
+    if variation.derived:
+        raise NotAccepted
+    raise Undecidable(
+        "The baseline does not repeat itself on the same inputs and seed, or returns memory that it never wrote: "
+        f"{judged.finding.detail}. Nothing can be verified against it."
+    )
+
+
+def draws_nothing(variation: Variation, target: Any, inputs: Inputs, oracle: Oracle) -> None:
+    """With other numbers the baseline may draw by chance, as dropout does, which no kernel repeats. Raises NotAccepted."""
+    try:
+        again = observe(target, inputs, seed=variation.seed + 1)
+    except Exception as error:
+        raise NotAccepted from error
+    if not repeated(oracle, again):
+        raise NotAccepted
+
+
+def compiles(text: str) -> bool:
+    """Whether the text uses torch.compile, or what is behind it, by name: a comment is no use.
+
+    It steps aside under a dispatch mode, and then other code would run.
+    """
+    try:
+        nodes = list(ast.walk(ast.parse(text)))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    imported = [each for node in nodes if isinstance(node, ast.Import) for each in node.names]
+    names = {"torch", *(each.asname for each in imported if each.name == "torch" and each.asname)}
+    for node in nodes:
+        match node:
+            case ast.Attribute(value=ast.Name(id=name), attr="compile" | "_dynamo" | "_inductor") if name in names:
+                return True
+            case ast.ImportFrom(module="torch", names=given) if any(each.name == "compile" for each in given):
+                return True
+            case ast.ImportFrom(module=str(module)) if module.startswith(("torch._dynamo", "torch._inductor")):
+                return True
+    return False

@@ -1,0 +1,155 @@
+"""What is asked of a candidate where NaN or infinities stand in the inputs, which is less than that all bits agree.
+
+A NaN must be seen in every output that depends on it, in whatever order a kernel adds. Where the original merely multiplies
+it by zero, a kernel need not. Nor need infinities be subtracted in the same order: `inf - inf` is NaN.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import torch
+
+from kernelwright.proof.worker.answers.judge import judge
+from kernelwright.proof.worker.answers.oracle import Oracle
+from kernelwright.proof.worker.answers.scalars import as_tensor
+from kernelwright.proof.worker.bench import Bench, NotAccepted
+from kernelwright.proof.worker.gate.arguments import make_inputs
+from kernelwright.proof.worker.gate.cases import Variation
+from kernelwright.proof.worker.gate.properties import INFINITE, NON_FINITE, probes
+from kernelwright.proof.worker.inputs import map_leaves
+from kernelwright.proof.worker.observe import Observation, observe
+
+_SAFE = re.compile(r"\bscaled_dot_product_attention\b")
+_CLOSE = 1e-3  # relative: of a number where the original has NaN, beside what it has without the NaN
+
+
+def agree(reference: Observation, baseline: Observation) -> bool:
+    """Whether the fp64 run has NaN and infinities exactly where the baseline has them, in outputs and changed state."""
+    expected, got = list(_tensors(baseline, baseline)), list(_tensors(reference, baseline))
+    if len(expected) != len(got):
+        return False
+    return all(_same_kinds(one, two) for one, two in zip(expected, got, strict=True))
+
+
+def excused(
+    bench: Bench, variation: Variation, target: Any, baseline: Observation, candidate: Observation
+) -> tuple[Observation, str]:
+    """The candidate's observation without the differences that are accepted on this data, and what these were in words.
+
+    Raises NotAccepted where the baseline cannot be called to find out.
+    """
+    if variation.data not in NON_FINITE or not _differs(baseline, candidate):
+        return candidate, ""
+    if variation.data in INFINITE:
+        return infinities_apart(baseline, candidate, safe=bool(_SAFE.search(bench.trial.baseline)))
+    plain = make_inputs(bench, replace(variation, data=""))
+    try:
+        without, *probed = (observe(target, i, seed=variation.seed) for i in (plain, *probes(plain, variation.data)))
+    except Exception as error:
+        raise NotAccepted from error
+    return products_with_zero_apart(baseline, candidate, without, probed)
+
+
+def infinities_apart(baseline: Observation, candidate: Observation, *, safe: bool = False) -> tuple[Observation, str]:
+    """The candidate's observation without the differences that infinities excuse, and what these were in words.
+
+    Where the baseline is NaN the candidate may have anything: an invalid operation on infinities need not be made. Where
+    it is infinite the candidate may be NaN. A finite number of the baseline's stays one, and infinities keep their sign.
+    `safe`: the baseline calls PyTorch's attention, which makes zeros of a row of which every score is -inf. Written out,
+    that is 0 / 0.
+    """
+
+    def others(_: int, base: torch.Tensor, got: torch.Tensor) -> Iterator[tuple[str, torch.Tensor]]:
+        yield "a number or infinity where the baseline has NaN", base.isnan() & ~got.isnan()
+        yield "NaN where the baseline has an infinity", base.isinf() & got.isnan()
+        if safe and base.dim() >= 2:
+            nothing = (base == 0).all(-1, keepdim=True) & got.isnan().all(-1, keepdim=True)
+            yield "NaN where every score is -inf, of which PyTorch's attention makes 0,", nothing.expand_as(base)
+
+    return _excusing(others, baseline, candidate)
+
+
+def products_with_zero_apart(
+    baseline: Observation, candidate: Observation, plain: Observation, probed: Sequence[Observation]
+) -> tuple[Observation, str]:
+    """Likewise where the baseline's NaN is no more than `0 * NaN`, so that the candidate may have the `plain` number.
+
+    `plain` is the baseline's on the same data without NaN, `probed` on large numbers in their place: what does not change
+    with them does not depend on the elements. Where not even `plain` tells one output from another (a constant), the NaN
+    is all the evidence there is, and nothing is excused.
+    """
+    if judge(Oracle(None, plain), plain, 1).trivial:
+        return candidate, ""
+    numbers = [list(_tensors(one, baseline)) for one in (plain, *probed)]
+
+    def skipped(index: int, base: torch.Tensor, got: torch.Tensor) -> Iterator[tuple[str, torch.Tensor]]:
+        without, *others = (tensors[index] for tensors in numbers)
+        if any(other.shape != base.shape for other in (without, *others)):
+            return
+        near = (got - without).abs() <= _CLOSE * (without.abs() + without[without.isfinite()].abs().mean())
+        free = base.isnan() & near
+        for other in others:
+            free &= other == without
+        yield "the number that it is without the NaN, which the baseline only multiplies by zero,", free
+
+    if any(len(tensors) != len(numbers[0]) for tensors in numbers):
+        return candidate, ""
+    return _excusing(skipped, baseline, candidate)
+
+
+def _excusing(
+    excused: Callable[[int, torch.Tensor, torch.Tensor], Iterator[tuple[str, torch.Tensor]]],
+    baseline: Observation,
+    candidate: Observation,
+) -> tuple[Observation, str]:
+    expected, counts = list(_tensors(baseline, baseline)), dict[str, int]()
+    if len(expected) != len(list(_tensors(candidate, baseline))):
+        return candidate, ""
+    numbers = iter(range(len(expected)))
+
+    def leaf(value: Any) -> Any:
+        if type(value) is float:
+            number = as_tensor(value)
+            made = leaf(number)
+            return value if made is number else float(made)
+        if not isinstance(value, torch.Tensor):
+            return value
+        index = next(numbers)
+        base = expected[index]
+        if not value.is_floating_point() or value.shape != base.shape or value.dtype != base.dtype:
+            return value
+        made = value
+        for words, where in excused(index, base, value):
+            if not bool(where.any()):
+                continue
+            made = value.clone() if made is value else made  # keeps the strides, which are compared too
+            made[where] = base[where]
+            counts[words] = counts.get(words, 0) + int(where.sum())
+        return made
+
+    output = map_leaves(leaf, candidate.output)
+    state = {name: leaf(candidate.changed_state[name]) for name in baseline.changed_state}
+    told = "; ".join(f"{words} at {count} places" for words, count in counts.items())
+    return replace(candidate, output=output, changed_state={**candidate.changed_state, **state}), told
+
+
+def _differs(baseline: Observation, candidate: Observation) -> bool:
+    pairs = zip(_tensors(baseline, baseline), _tensors(candidate, baseline), strict=False)
+    return any(not _same_kinds(one, two) for one, two in pairs)
+
+
+def _tensors(observation: Observation, like: Observation) -> Iterator[torch.Tensor]:
+    """The outputs and numbers among them, then the state that `like` changes, where this one changes it too."""
+    yield from observation.results()
+    yield from (observation.changed_state[n] for n in like.changed_state if n in observation.changed_state)
+
+
+def _same_kinds(one: torch.Tensor, two: torch.Tensor) -> bool:
+    if one.shape != two.shape:
+        return False
+    if not (one.is_floating_point() and two.is_floating_point()):
+        return True
+    alike = (one.isnan() == two.isnan()) & (one.isposinf() == two.isposinf()) & (one.isneginf() == two.isneginf())
+    return bool(alike.all())

@@ -1,0 +1,1 @@
+"""What one call launches, by time."""

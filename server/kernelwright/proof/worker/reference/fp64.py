@@ -1,0 +1,77 @@
+"""The fp64 run of the baseline: what the kernel would return without rounding, where the baseline can be run so."""
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from kernelwright.proof.worker.inputs import Inputs, seed_everything, tensors_in
+from kernelwright.proof.worker.observe import Observation, named_state, observe
+from kernelwright.proof.worker.reference.drawn import Drawn, DrawnAgain, generators
+from kernelwright.proof.worker.reference.pair import inputs_in_double
+
+_SMALL = 64 << 20  # bytes for which nobody asks how much memory is free: asking takes longer than the run
+
+
+def in_fp64(
+    target: Callable[..., Any] | None,
+    inputs: Inputs,
+    baseline: Observation,
+    *,
+    seed: int,
+    original: Callable[..., Any] | None = None,
+    given: Inputs | None = None,
+) -> Observation | str:
+    """The observation of the fp64 twin `target` on the inputs in fp64, or why there is none, in words.
+
+    Where it draws random numbers, they are those that the `original` draws, on `given` where these inputs are changed ones.
+    """
+    if target is None:
+        return "the module cannot be copied to fp64"
+    if not baseline.results() and not baseline.changed_inputs:
+        return "there is no output to compare"
+    needed = needed_bytes(target, inputs, baseline)
+    if needed > _SMALL and needed > free_bytes(inputs):
+        return "an fp64 copy does not fit into memory"
+    usual = torch.get_default_dtype()
+    try:
+        torch.set_default_dtype(torch.float64)  # what the text makes without saying of which dtype
+        seed_everything(seed)
+        before, wide = generators(), inputs_in_double(inputs)
+        observed = observe(target, wide, seed=seed)
+        if original is not None and generators() != before:
+            torch.set_default_dtype(usual)
+            with Drawn() as drawn:
+                observe(original, given or inputs, seed=seed)
+            torch.set_default_dtype(torch.float64)
+            with DrawnAgain(drawn):
+                observed = observe(target, wide, seed=seed)
+    except Exception as error:  # noqa: BLE001  (any error of user code says the same)
+        return f"the baseline does not run in fp64 ({type(error).__name__})"
+    finally:
+        torch.set_default_dtype(usual)
+    reached = [t.dtype in (torch.float64, torch.complex128) for t in observed.tensors() if t.is_floating_point()]
+    if not all(reached):
+        return "the baseline casts to a narrower type inside"
+    return observed
+
+
+def needed_bytes(target: Any, inputs: Inputs, baseline: Observation) -> int:
+    """Memory for an fp64 run: inputs twice, outputs and as many temporaries, and 1 GiB of workspace at most."""
+    taken = sum(t.numel() for t in inputs.tensors()) * 2 + sum(t.numel() for t in baseline.tensors()) * 3
+    return taken * 8 + sum(t.numel() for t in named_state(target).values()) * 8
+
+
+def free_bytes(inputs: Inputs) -> int:
+    """Free memory of the device that the inputs are on, with what torch keeps cached there."""
+    if any(tensor.is_cuda for tensor in tensors_in((inputs.args, inputs.kwargs))):
+        cached = torch.cuda.memory_reserved() - torch.cuda.memory_allocated()
+        return torch.cuda.mem_get_info()[0] + cached
+    try:
+        with open("/proc/meminfo", encoding="ascii") as file:
+            for line in file:
+                if line.startswith("MemAvailable:"):
+                    return int(line.split()[1]) * 1024
+    except OSError:
+        pass
+    return 4 << 30
