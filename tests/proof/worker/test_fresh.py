@@ -37,12 +37,11 @@ def test_most_elements_are_new_in_every_row_of_every_draw(dtype: torch.dtype) ->
 
 
 def test_one_number_changes_at_the_last_moment_and_keeps_its_range() -> None:
-    p = torch.tensor(0.9)
-    made = data(p)
+    made = data(torch.tensor(0.9))
     drawn = set()
-    for _ in range(5):
+    for seed in range(5):
         made.draw()
-        made.draw_late()
+        made.show(seed, 0, 1)
         drawn.add(made.inputs.tensors()[0].item())
     assert len(drawn) == 5
     assert all(0.45 <= one <= 0.9001 for one in drawn)
@@ -51,21 +50,19 @@ def test_one_number_changes_at_the_last_moment_and_keeps_its_range() -> None:
 def test_copies_of_few_numbers_differ_in_one_sample() -> None:
     made = data(torch.randn(4))
     made.draw()
-    made.draw_late(8)
     shown = []
-    for copy in range(8):
-        made.show(copy)
+    for copy in (*range(8), 0):
+        made.show(3, copy, 8)
         shown.append(tuple(made.inputs.tensors()[0].tolist()))
     assert len(set(shown)) == 8
-    made.show(0)
-    assert tuple(made.inputs.tensors()[0].tolist()) == shown[0]
+    assert shown[0] == shown[-1]
 
 
 def test_zeros_and_ones_of_a_small_mask_stay_zeros_and_ones() -> None:
     made = data(torch.tensor([0.0, 1.0, 1.0, 0.0]))
-    for _ in range(5):
+    for seed in range(5):
         made.draw()
-        made.draw_late()
+        made.show(seed, 0, 1)
         assert torch.isin(made.inputs.tensors()[0], torch.tensor([0.0, 1.0])).all()
 
 
@@ -77,7 +74,7 @@ def test_blends_keep_what_lies_between() -> None:
     before = definite[0]
     for _ in range(3):
         (drawn,) = made.draw().tensors()
-        made.draw_late()
+        made.show(1, 0, 1)
         assert torch.equal(drawn, drawn.t())
         assert torch.linalg.eigvalsh(drawn).min() > 0.9
         assert not torch.equal(drawn, before)

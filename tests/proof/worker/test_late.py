@@ -1,78 +1,94 @@
-"""What changes at the last moment: a part that nobody can foresee, another in every copy of the inputs."""
-
-import random
+"""What changes at the last moment: the same in every process that knows the seed, all over, another in every copy."""
 
 import pytest
 import torch
 
-from kernelwright.proof.worker.clock.late import Late, late_part, most_late
+from kernelwright.proof.worker.clock.late import Late, change
 
 
-def part(tensor: torch.Tensor, copies: int = 1, *, rising: bool = False, scaled: bool = False) -> Late | None:
-    values = tensor.reshape(-1)
-    return late_part(3, tensor, values, random.Random(1), copies=copies, rising=rising, scaled=scaled)
-
-
-@pytest.mark.parametrize("shape", [(), (1,), (40,), (3, 50), (50, 3), (2, 30, 4)])
-def test_small_tensors_change_as_a_whole(shape: tuple[int, ...]) -> None:
-    x = torch.randn(shape)
-    late = part(x, 5)
-    assert late is not None
-    assert (late.index, late.start) == (3, 0)
-    assert late.content.shape == (5, *torch.atleast_1d(x).shape)
-    assert torch.isin(late.content, x).all()
-    for copy in range(5):
-        given = torch.zeros(shape)
-        late.put(given, copy)
-        assert torch.equal(torch.atleast_1d(given), late.content[copy])
-
-
-@pytest.mark.parametrize(("shape", "copies"), [((400, 1000), 1), ((1000, 400), 4), ((3, 90_000), 2)])
-def test_of_large_tensors_a_part_changes_in_every_row_or_in_some_rows(shape: tuple[int, int], copies: int) -> None:
-    x = torch.randn(shape)
-    late = part(x, copies)
-    assert late is not None
-    assert (1 << 15) < late.content.numel() <= (1 << 16)
+def changed(x: torch.Tensor, seed: int = 5, copies: int = 1, copy: int = 0, **how: bool) -> torch.Tensor:
     given = x.clone()
-    late.put(given, copies - 1)
-    changed = (given != x).nonzero()[:, late.dim]
-    assert late.start <= int(changed.min()) <= int(changed.max()) < late.start + late.content.shape[1 + late.dim]
+    change(given, Late(0, **how), seed, copies).put(given, copy)
+    return given
 
 
-@pytest.mark.parametrize("copies", [1, 7, 32])
-@pytest.mark.parametrize("shape", [(), (3,), (40, 50), (3, 90_000), (70_000, 2)])
-def test_the_room_suffices(shape: tuple[int, ...], copies: int) -> None:
+SHAPES = [(), (1,), (40,), (3, 50), (2, 30, 4), (400, 1000), (3, 90_001), (8191,), (50, 20, 30)]
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("copies", [1, 3, 32])
+def test_every_process_gets_the_same_from_the_seed_and_the_tensors_own_values(
+    shape: tuple[int, ...], copies: int
+) -> None:
     x = torch.randn(shape)
-    late = part(x, copies)
-    assert late is not None
-    assert late.content.numel() * 4 <= most_late([x], copies) - 256
+    for copy in (0, copies - 1):
+        one, again = (changed(x, copies=copies, copy=copy) for _ in range(2))
+        assert torch.equal(one, again)
+        assert torch.isin(one, x).all()
 
 
-def test_where_it_begins_is_drawn() -> None:
-    x, generator = torch.randn(1 << 20), random.Random(1)
-    starts = {part.start for _ in range(8) if (part := late_part(0, x, x, generator, copies=1))}
-    assert len(starts) == 8
+@pytest.mark.parametrize("shape", [shape for shape in SHAPES if torch.Size(shape).numel() > 1])
+def test_other_seeds_and_other_copies_change_otherwise(shape: tuple[int, ...]) -> None:
+    x = torch.randn(shape)
+    first, second = (changed(x, seed=6, copies=2, copy=copy) for copy in (0, 1))
+    assert not torch.equal(first, x)
+    assert not torch.equal(first, second)
+    assert not torch.equal(first, changed(x, seed=7, copies=2))
+
+
+def test_elements_all_over_a_large_tensor_change() -> None:
+    x = torch.arange(400 * 1000.0).view(400, 1000)
+    different = changed(x) != x
+    assert 3500 < int(different.sum()) <= 4096
+    assert different.any(dim=1).float().mean() > 0.99
+    assert different.any(dim=0).float().mean() > 0.9
+
+
+@pytest.mark.parametrize("shape", [(60, 40), (600, 400)])
+def test_other_strides_lead_to_the_same_elements(shape: tuple[int, int]) -> None:
+    x = torch.randn(shape)
+    transposed, gapped = x.t().contiguous().t(), torch.zeros(shape[0], 2 * shape[1])[:, ::2].copy_(x)
+    for given in (transposed, gapped):
+        change(given, Late(0), 5, 1).put(given, 0)
+        assert torch.equal(given, changed(x))
+
+
+@pytest.mark.parametrize("how", [{}, {"few": True}, {"rising": True}])
+@pytest.mark.parametrize("shape", [(6,), (3, 50), (30, 3000)])
+def test_it_can_be_undone(shape: tuple[int, ...], how: dict[str, bool]) -> None:
+    x = torch.randn(shape).sort(dim=-1).values
+    given = x.clone()
+    undo = change(given, Late(0, **how), 5, 2).put(given, 1)
+    undo()
+    assert torch.equal(given, x)
 
 
 def test_what_rises_still_rises_and_changes_as_a_whole_or_not() -> None:
     edges = torch.randn(3, 20).sort(dim=-1).values
-    late = part(edges, 2, rising=True)
-    assert late is not None
-    assert (late.content.diff(dim=-1) >= 0).all()
-    assert not torch.equal(late.content[0], edges)
-    assert part(torch.arange(100_000.0), rising=True) is None
+    after = changed(edges, rising=True)
+    assert (after.diff(dim=-1) >= 0).all()
+    assert not torch.equal(after, edges)
+    assert torch.equal(changed(torch.arange(100_000.0), rising=True), torch.arange(100_000.0))
 
 
 def test_few_numbers_come_nearer_to_zero_each_time_by_another_factor() -> None:
-    x = torch.tensor([0.8])
-    late = part(x, 6, scaled=True)
-    assert late is not None
-    assert late.content.unique().numel() == 6
-    assert ((late.content >= 0.4) & (late.content <= 0.8001)).all()
+    seen = {changed(torch.tensor([0.8]), copies=6, copy=copy, few=True).item() for copy in range(6)}
+    assert len(seen) == 6
+    assert all(0.4 <= one <= 0.8001 for one in seen)
 
 
-@pytest.mark.parametrize("dtype", [torch.bool, torch.int64, torch.bfloat16, torch.complex64])
-def test_the_dtype_stays(dtype: torch.dtype) -> None:
-    late = part(torch.randn(10).to(dtype), 2)
-    assert late is not None
-    assert late.content.dtype is dtype
+@pytest.mark.parametrize("dtype", [torch.bool, torch.int64, torch.bfloat16, torch.complex64, torch.float8_e4m3fn])
+@pytest.mark.parametrize("size", [50, 50_000])
+def test_every_dtype_changes(dtype: torch.dtype, size: int) -> None:
+    x = (torch.randn(size) > 0.3).to(dtype)
+    after = changed(x)
+    assert after.dtype is dtype
+    assert not torch.equal(after.to(torch.complex64), x.to(torch.complex64))
+
+
+def test_an_input_that_requires_grad_changes_and_stays_a_leaf() -> None:
+    x = torch.randn(50, requires_grad=True)
+    before = x.detach().clone()
+    change(x, Late(0), 5, 1).put(x, 0)
+    assert x.is_leaf
+    assert not torch.equal(x.detach(), before)

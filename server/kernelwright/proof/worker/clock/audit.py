@@ -7,6 +7,7 @@ from kernelwright.proof.worker.answers.oracle import Oracle
 from kernelwright.proof.worker.answers.tolerance import reduction_length
 from kernelwright.proof.worker.bench import Bench, NotAccepted, Rejected, Targets
 from kernelwright.proof.worker.clock.fresh import FreshData
+from kernelwright.proof.worker.clock.late import Late
 from kernelwright.proof.worker.clock.performance import drawn_anew
 from kernelwright.proof.worker.failed import JobFailed
 from kernelwright.proof.worker.hosts.contender import Contender
@@ -55,15 +56,16 @@ class Auditor:
         """Those of the last sample."""
         return self._fresh.inputs
 
-    def next_inputs(self) -> Inputs:
-        """The inputs of the next sample, but for what `aim` changes; the same tensors, changed in place."""
-        return self._fresh.draw()
-
-    def aim(self, contender: Contender, copies: int = 1) -> None:
-        """The seed of the sample that `contender` was armed for, and the last changes of its inputs, of which it has copies."""
+    def next_inputs(self, copies: int = 1) -> Inputs:
+        """The inputs of the next sample, and its seed; the same tensors, changed in place. It will have so many `copies`."""
         self._copies = copies
         self._draw_seed()
-        contender.aim(self.seed, self._fresh.draw_late(copies))
+        return self._fresh.draw()
+
+    @property
+    def late(self) -> tuple[Late, ...]:
+        """What changes of them once more when the sample is taken."""
+        return self._fresh.late
 
     def choose(self, rounds: int, generator: random.Random) -> None:
         """Draw the rounds that are audited."""
@@ -87,7 +89,7 @@ class Auditor:
             self._compare(contender, sampled.other, f"{case}, call {sampled.which}", calls=sampled.which, fp64=False)
 
     def _compare(self, contender: Contender, told: Observed, case: str, *, calls: int, fp64: bool) -> None:
-        self._fresh.show((calls - 1) % self._copies)
+        self._fresh.show(self.seed, (calls - 1) % self._copies, self._copies)
         observed = contender.left(told, self.inputs, self.seen)
         expected = observe(self._targets.baseline, self.inputs, seed=self.seed, calls=calls)
         outputs = Observation(expected.output, expected.changed_inputs)
@@ -106,8 +108,8 @@ class Auditor:
     def check_last(self, contender: Contender) -> None:
         """After the clock has stopped: a call on new data, and one in that call's very memory."""
         for case, reuse in (("after timing", False), ("after timing, in the same memory", True)):
-            contender.arm(self._targets, self.next_inputs(), self.seen, batch=1, reuse=reuse)
-            self.aim(contender)
+            inputs = self.next_inputs()
+            contender.arm(self._targets, inputs, self.seen, seed=self.seed, late=self.late, batch=1, reuse=reuse)
             self.audit(contender, contender.fire(), case, fp64=reuse)
 
     def checks(self) -> list[Check]:
@@ -147,7 +149,7 @@ class Auditor:
     def _takes_fresh_data(self) -> bool:
         try:
             self._fresh.draw()
-            self._fresh.draw_late()
+            self._fresh.show(self.seed, 0, 1)
             found = observe(self._targets.baseline, self._fresh.inputs, seed=self.seed)
         except Exception:  # noqa: BLE001  (user code on changed data raises anything)
             return False

@@ -5,12 +5,12 @@ those that the workload asked for: a mask keeps its zeros and ones, a probabilit
 """
 
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import torch
 
-from kernelwright.proof.worker.clock.late import Late, late_part
+from kernelwright.proof.worker.clock.late import Late, change
 from kernelwright.proof.worker.inputs import Inputs, clone
 from kernelwright.proof.worker.rising import rises
 from kernelwright.proof.worker.whole_numbers import all_different, is_whole, never_falls
@@ -33,10 +33,10 @@ class FreshData:
         self._pooled = pools
         self._blended: Sequence[Inputs] = ()
         self._refused = False
-        self._late: list[Late] = []
+        self._shown: list[Callable[[], None]] = []
         pairs = zip(inputs.tensors(), self.inputs.tensors(), strict=True)
         self._varied = [
-            _Varied(index, copy, rises(copy), _few(copy), _Pool(copy, generator) if pools else None)
+            _Varied(copy, Late(index, rises(copy), _few(copy)), _Pool(copy, generator) if pools else None)
             for index, (original, copy) in enumerate(pairs)
             if _varies(original)
         ]
@@ -58,6 +58,7 @@ class FreshData:
 
     def draw(self) -> Inputs:
         """The inputs with new contents: the same tensors."""
+        self._shown = []
         with torch.no_grad():
             if self._blended:
                 self._blend()
@@ -66,33 +67,34 @@ class FreshData:
                     _salt(one.tensor, self._random)
                 else:
                     one.tensor.copy_(one.pool.draw(self._random).view(one.tensor.shape))
-                if one.rising:
+                if one.late.rising:
                     one.tensor.copy_(one.tensor.sort(dim=-1).values)
         return self.inputs
 
-    def draw_late(self, copies: int = 1) -> list[Late]:
-        """Change a part of each tensor once more, otherwise in each of `copies` of the inputs; `show` tells how.
+    @property
+    def late(self) -> tuple[Late, ...]:
+        """What changes once more at the last moment.
 
-        Nothing of blends: one part of a draw beside another's is what the baseline may not take.
+        Nothing of blends: a part of one draw beside another's is what the baseline may not take.
         """
-        found = [one.late(self._random, copies) for one in (() if self._blended else self._varied)]
-        self._late = [part for part in found if part is not None]
-        self.show(0)
-        return self._late
+        return () if self._blended else tuple(one.late for one in self._varied)
 
-    def show(self, copy: int) -> None:
-        """Make the inputs what they are in this copy."""
+    def show(self, seed: int, copy: int, copies: int) -> None:
+        """Make the inputs what they are in this one of `copies`: as drawn last, with what is late."""
         tensors = self.inputs.tensors()
         with torch.no_grad():
-            for part in self._late:
-                part.put(tensors[part.index], copy)
+            for undo in reversed(self._shown):
+                undo()
+            self._shown = [
+                change(tensors[one.index], one, seed, copies).put(tensors[one.index], copy) for one in self.late
+            ]
 
     def keep_whole_numbers(self, inputs: Inputs) -> bool:
         """Go on with those of `inputs`: they may decide about the shape of the result. Whether there were such."""
         counted = [one for one in self._varied if not (one.tensor.is_floating_point() or one.tensor.is_complex())]
         originals = inputs.tensors()
         for one in counted:
-            one.tensor.copy_(originals[one.index])
+            one.tensor.copy_(originals[one.late.index])
         self._varied = [one for one in self._varied if one not in counted]
         return bool(counted)
 
@@ -103,13 +105,13 @@ class FreshData:
         shapes = {tuple(tensor.shape for tensor in one.tensors()) for one in (self.inputs, *draws)}
         if not (self._pooled and self._varied and len(draws) > 1 and len(shapes) == 1):
             return False
-        self._blended, self._late = draws, []
+        self._blended = draws
         return True
 
     def freeze(self, inputs: Inputs) -> None:
         """Go on with `inputs` as they are: the baseline does not take changed values."""
         self.inputs = Inputs(clone(inputs.args), clone(inputs.kwargs))
-        self._varied, self._blended, self._late, self._refused = [], (), [], True
+        self._varied, self._blended, self._shown, self._refused = [], (), [], True
 
     def _blend(self) -> None:
         """Uniform weights (normalised exponential numbers); products apart from sums, so that what is symmetric stays so."""
@@ -118,23 +120,16 @@ class FreshData:
         for one in self._varied:
             one.tensor.zero_()
             for weight, tensors in zip(weights, drawn, strict=True):
-                one.tensor.add_(tensors[one.index] * (weight / sum(weights)))
+                one.tensor.add_(tensors[one.late.index] * (weight / sum(weights)))
 
 
 @dataclass(frozen=True, eq=False)
 class _Varied:
-    """Tensor `index` of the inputs, which changes. `few`: its values alone are not enough for a new draw each time."""
+    """A tensor of the inputs which changes."""
 
-    index: int
     tensor: torch.Tensor
-    rising: bool
-    few: bool
+    late: Late
     pool: "_Pool | None"
-
-    def late(self, generator: random.Random, copies: int) -> Late | None:
-        values = self.tensor.detach().reshape(-1) if self.pool is None else self.pool.values
-        how = {"rising": self.rising, "scaled": self.few}
-        return late_part(self.index, self.tensor, values, generator, copies=copies, **how)
 
 
 class _Pool:
@@ -148,10 +143,6 @@ class _Pool:
         self._values, self._others = (self._extended(part) for part in (flat, flat.roll(self._count // 2)))
         seeded = torch.Generator(flat.device).manual_seed(generator.getrandbits(60))
         self._chosen = torch.randint(0, 2, self._values.shape, generator=seeded, device=flat.device, dtype=torch.bool)
-
-    @property
-    def values(self) -> torch.Tensor:
-        return self._values[: self._count]
 
     def draw(self, generator: random.Random) -> torch.Tensor:
         """As many values as the tensor has, flat."""

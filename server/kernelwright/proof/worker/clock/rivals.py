@@ -119,8 +119,7 @@ class Rivals:
         if case is None or early.stage is _Stage.WARM or not contender.has_answered():
             return
         if early.stage is _Stage.LOADING:
-            contender.arm(case.targets, case.inputs, case.seen, batch=1)
-            contender.aim(case.seed)
+            contender.arm(case.targets, case.inputs, case.seen, seed=case.seed, batch=1)
             contender.begin_fire()
             early.stage = _Stage.CALLING
         else:

@@ -76,10 +76,9 @@ class Series:
 
     def _arm(self, batch: int, copies: int = 0) -> None:
         auditor = self.auditor
-        self.contender.arm(
-            self.targets, auditor.next_inputs(), auditor.seen, batch=batch, copies=copies, flushes=self.flushes
-        )
-        auditor.aim(self.contender, copies or batch)
+        inputs = auditor.next_inputs(copies or batch)
+        how = {"seed": auditor.seed, "late": auditor.late, "batch": batch, "copies": copies, "flushes": self.flushes}
+        self.contender.arm(self.targets, inputs, auditor.seen, **how)
 
     @property
     def many(self) -> tuple[int, int]:

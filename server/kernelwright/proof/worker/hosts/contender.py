@@ -13,7 +13,7 @@ import torch
 from kernelwright.proof.worker import triton_launchers
 from kernelwright.proof.worker.answers.compare import same_bits
 from kernelwright.proof.worker.bench import Bench, Rejected, Targets, uses_triton
-from kernelwright.proof.worker.clock.late import Late, most_late
+from kernelwright.proof.worker.clock.late import Late
 from kernelwright.proof.worker.clock.timing import FLUSHES
 from kernelwright.proof.worker.failed import JobFailed
 from kernelwright.proof.worker.gate.backward import Flow
@@ -35,7 +35,6 @@ from kernelwright.proof.worker.hosts.messages import (
     Observe,
     Observed,
     Often,
-    Part,
     Reply,
     Request,
     Sampled,
@@ -268,32 +267,27 @@ class Contender:
         inputs: Inputs,
         like: Observation,
         *,
+        seed: int,
         batch: int,
+        late: tuple[Late, ...] = (),
         reuse: bool = False,
         copies: int = 0,
         flushes: int = FLUSHES,
     ) -> None:
         """Give it copies of `inputs` for the next sample: in fresh memory, or in the memory of the last sample.
 
-        What is to change of them before the sample is taken is told by `aim`.
+        It learns `seed`, and what is `late` by it, when the sample is taken.
         `like` tells how much room the answer takes; `batch`, `copies`, `flushes`: see messages.Arm.
         """
         self.construct(targets)
         room = max(room_for(like.tensors()) + room_for(inputs.tensors()), self._largest_answer)
         room *= 2 if batch > 1 and self._bench.device == "cpu" else 1  # two calls of it are told of
-        room = max(room, most_late(inputs.tensors(), copies or batch))  # an arena made anew would cost what is armed
         if room > max(_SMALL, self._most_armed):  # asking takes longer than the rest of this, and little changes
             self._leave_free(2 * room)
             self._most_armed = room
         (parcel,) = self._host.pack((inputs.args, inputs.kwargs), room=room)
         self._ask(Arm(targets.number, parcel, batch, flushes, reuse, copies), Done)
-        self._aimed = Fire(0)
-
-    def aim(self, seed: int, late: Sequence[Late] = ()) -> None:
-        """Lay ready what the sample that was armed brings: the seed, and parts of the inputs that are others now."""
-        (parcel,) = self._host.pack([part.content for part in late])
-        pairs = zip(late, parcel.tensors, strict=True)
-        self._aimed = Fire(seed, tuple(Part(part.index, part.dim, part.start, sent) for part, sent in pairs))
+        self._aimed = Fire(seed, late)
 
     def fire(self) -> Sampled:
         """Take the sample that was armed."""

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from kernelwright.proof.worker.clock.late import Late
 from kernelwright.proof.worker.hosts.arena import Handle
 from kernelwright.proof.worker.hosts.parcels import Parcel, Sent
 from kernelwright.proof.worker.kernels.work import Work
@@ -148,24 +149,15 @@ class Arm:
 
 
 @dataclass(frozen=True)
-class Part:
-    """Elements of input tensor `index`: those from `start` on along `dim` become `content[n]` in copy n of the inputs."""
-
-    index: int
-    dim: int
-    start: int
-    content: Sent
-
-
-@dataclass(frozen=True)
 class Fire:
-    """Take the sample that was armed, on inputs that change in these parts before. Answered by Sampled, or Refused.
+    """Take the sample that was armed, on random numbers of this seed, and on inputs that change by it before.
 
-    What was computed of the inputs while the sample was armed, before the judge's clock ran, is wrong then.
+    What was computed of the inputs while the sample was armed, before the judge's clock ran, is wrong then. Answered by
+    Sampled, or Refused.
     """
 
     seed: int
-    late: tuple[Part, ...] = ()
+    late: tuple[Late, ...] = ()
 
 
 @dataclass(frozen=True)

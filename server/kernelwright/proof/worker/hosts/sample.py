@@ -9,16 +9,15 @@ from typing import Any
 import torch
 
 from kernelwright.proof.worker import flags
+from kernelwright.proof.worker.clock.late import change
 from kernelwright.proof.worker.clock.timing import Contestant, clock_for, one_sample
-from kernelwright.proof.worker.hosts.messages import Arm, Done, Fire, Observed, Part, Reply, Returned, Sampled
-from kernelwright.proof.worker.hosts.parcels import described, put, view
+from kernelwright.proof.worker.hosts.messages import Arm, Done, Fire, Observed, Reply, Returned, Sampled
+from kernelwright.proof.worker.hosts.parcels import described, put
 from kernelwright.proof.worker.hosts.room import Armed, Room, arena_of, inputs_of, settle
 from kernelwright.proof.worker.inputs import Inputs, clone, moved_into, seed_everything
 
 _SHORT_MS = 1.0
 _now = time.perf_counter_ns
-_copy, _narrow, _detach = torch.Tensor.copy_, torch.Tensor.narrow, torch.Tensor.detach
-_unbind, _with_dimension = torch.Tensor.unbind, torch.atleast_1d
 
 
 def limber_up(room: Room) -> None:
@@ -83,7 +82,7 @@ def fire(room: Room, request: Fire) -> Reply:
 
     clock = replace(room.clock, flushes=room.armed.flushes)
     seed_everything(request.seed)
-    _bring(room, request.late)
+    _bring(room, request)
     several = batch > 1 and room.device == "cpu"
     ms, residual, hidden = one_sample(Contestant(call_and_keep if several else call), batch, clock)
     if batch == len(copies):
@@ -94,15 +93,14 @@ def fire(room: Room, request: Fire) -> Reply:
     return Sampled(ms, residual, hidden, *_left(room, (last, given(batch)), (before, given(which))), which)
 
 
-def _bring(room: Room, late: tuple[Part, ...]) -> None:
-    """Change the armed inputs, by functions that were taken before the text ran: nothing of it shall run in between."""
+def _bring(room: Room, request: Fire) -> None:
+    """Change the armed inputs by the seed: nothing of the text shall run in between (see clock/late.py)."""
     assert room.armed is not None
     tensors = [copy.tensors() for copy in room.armed.copies]
-    for part in late:
-        contents = _unbind(view(part.content, arena_of(room), room.device))
-        for own, content in zip(tensors, contents, strict=True):
-            whole = _with_dimension(_detach(own[part.index]))
-            _copy(_narrow(whole, part.dim, part.start, content.shape[part.dim]), content)
+    for late in request.late:
+        found = change(tensors[0][late.index], late, request.seed, len(tensors))
+        for copy, own in enumerate(tensors):
+            found.put(own[late.index], copy)
     settle(room)
 
 
