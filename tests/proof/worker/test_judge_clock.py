@@ -1,6 +1,7 @@
-"""The judge's own clock, on made-up series of a GPU: what an honest process may answer later than the baseline's."""
+"""The judge's own clock, on made-up series: what an honest process may answer later than the baseline's."""
 
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 
 import pytest
 
@@ -13,12 +14,17 @@ FLUSH = 0.2  # milliseconds before each call, which the judge's clock sees
 
 @dataclass
 class Made:
-    """A text that reports `ms` a call, of which each truly takes `hidden` more; its replies take `around`."""
+    """A text that reports `ms` a call, of which each truly takes `hidden` more; its replies take `around`.
+
+    `flush`: milliseconds before each call, which the judge's clock sees; `each_copy`: for late data in one of the inputs.
+    """
 
     ms: float
     hidden: float = 0.0
     around: float = 1.0
     batch: int = 1
+    flush: float = FLUSH
+    each_copy: float = 0.0
     residual_ms: list[float] = field(default_factory=lambda: [0.0])
 
     @property
@@ -27,23 +33,29 @@ class Made:
 
     @property
     def outside_ms(self) -> list[float]:
-        return [self.around + FLUSH + self.hidden]
+        return [self.around + self.each_copy * self.batch + (self.flush + self.hidden) * self.batch]
 
     @property
     def many(self) -> tuple[int, int]:
-        return max(int(5 / self.ms), 1), 1
+        calls = max(int(5 / self.ms), 1)
+        return calls, min(calls, 32)
 
     def sample(self) -> None: ...
 
-    def timed(self, calls: int, copies: int) -> tuple[None, float]:
-        return None, self.around + calls * (FLUSH + self.ms + self.hidden)
+    def timed(self, calls: int, copies: int = 0) -> tuple[SimpleNamespace, float]:
+        around = self.around + self.each_copy * (copies or calls)
+        return SimpleNamespace(ms=self.ms), around + calls * (self.flush + self.ms + self.hidden)
 
 
-def look(candidate: Made, baseline: Made, twin: Made | None = None) -> None:
+def look(candidate: Made, baseline: Made, twin: Made | None = None, device: str = "cuda") -> None:
     series = {"candidate": candidate, "baseline": baseline, TWIN: twin or baseline}
     judge_clock.complete(candidate)
-    judge_clock.nothing_hidden(series, "cuda")
-    judge_clock.short_calls_agree(series, "cuda")
+    judge_clock.nothing_hidden(series, device)
+    judge_clock.short_calls_agree(series, device)
+
+
+def on_a_cpu(ms: float, hidden: float = 0.0, batch: int = 1) -> Made:
+    return Made(ms, hidden, flush=0.0, each_copy=0.1, batch=batch)
 
 
 @pytest.mark.parametrize("ms", [0.02, 0.4, 3.0])
@@ -55,6 +67,19 @@ def test_a_process_on_a_slower_core_is_honest(ms: float) -> None:
 def test_hidden_work_is_found(ms: float, hidden: float) -> None:
     with pytest.raises(Rejected) as refused:
         look(Made(ms, hidden), Made(ms + hidden))
+    assert refused.value.check.name == "judge-clock"
+
+
+@pytest.mark.parametrize(
+    ("ms", "batch", "of_base"), [(0.08, 1, 0.3), (0.08, 1, 0.08), (0.02, 3, 0.4), (0.002, 25, 5.0)]
+)
+def test_late_data_of_many_copies_are_nobodys_work(ms: float, batch: int, of_base: float) -> None:
+    look(on_a_cpu(ms, batch=batch), on_a_cpu(of_base), device="cpu")
+
+
+def test_hidden_work_is_found_beside_late_data() -> None:
+    with pytest.raises(Rejected) as refused:
+        look(on_a_cpu(0.08, hidden=0.1), on_a_cpu(0.3), device="cpu")
     assert refused.value.check.name == "judge-clock"
 
 

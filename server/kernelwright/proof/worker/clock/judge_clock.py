@@ -33,14 +33,20 @@ def nothing_hidden(series: Mapping[str, Series], device: str) -> None:
     """More of the judge's time beside the reported one than at the baseline is hidden work. Raises Rejected, Unsteady."""
 
     def hidden_beside(own: Series, base: Series) -> float:
+        def around(one: Series) -> float:
+            """What surrounds as many calls, each on a copy of the inputs of its own."""
+            taken, outside = one.timed(own.batch)
+            return outside - taken.ms * own.batch
+
         reported = own.typical_ms * own.batch
+        least = min(base.outside_ms) if base.batch == own.batch else around(base)
         for _ in range(_ASKED):
             # The least of all samples: what delays some replies, on a busy machine most, is not work of every call.
-            hidden = min(own.outside_ms) - min(base.outside_ms)
+            hidden = min(own.outside_ms) - least
             if hidden <= max(_tolerated(base, device), _HIDDEN_SHARE * reported):
                 return 0.0
             own.sample()
-            base.sample()
+            least = min(least, around(base))
         return hidden
 
     _refuse_alone(series, hidden_beside)
@@ -49,9 +55,10 @@ def nothing_hidden(series: Mapping[str, Series], device: str) -> None:
 def short_calls_agree(series: Mapping[str, Series], device: str, known_ms: float = math.inf) -> None:
     """Calls too short for the judge to see one: many of them in a sample, measured from outside. Raises Rejected, Unsteady.
 
-    What many of the candidate's calls should take follows from what it reported of one, and from how the baseline's many
-    compare with one of its own: on the CPU by a factor, since a busy neighbour slows both alike, on a GPU by a difference,
-    the flushes. `known_ms`: what one of many of the candidate's calls took from outside, where that is known already.
+    What many of the candidate's calls should take follows from what it reported of one, and from the baseline's many beside
+    one of its own: what comes before and after them (the late data, the answer's way) by a difference, as do the flushes on
+    a GPU; on the CPU the calls themselves by a factor, since a busy neighbour slows both alike. `known_ms`: what one of many
+    of the candidate's calls took from outside, where that is known already.
     """
     candidate = series["candidate"]
 
@@ -61,17 +68,20 @@ def short_calls_agree(series: Mapping[str, Series], device: str, known_ms: float
         allowed = _tolerated(base, device) / calls + _SHARE * reported
         allowed += _HIDDEN_SHARE * abs(reported - of_base) if device == "cuda" else 0.0
 
-        def per_call(one: Series) -> float:
-            return one.timed(calls, copies)[1] / calls
+        def many(one: Series) -> tuple[float, float]:
+            """Milliseconds of one of them from outside, and by its own clock."""
+            taken, outside = one.timed(calls, copies)
+            return outside / calls, taken.ms
 
-        outside = known_ms if own is candidate and known_ms < math.inf else per_call(own)
-        outside_base = per_call(base)
+        outside = known_ms if own is candidate and known_ms < math.inf else many(own)[0]
+        least = many(base)
         for _ in range(_ASKED):
-            more = outside_base - of_base if device == "cuda" else reported * max(outside_base / of_base - 1, 0)
-            hidden = outside - reported - more
+            outside_base, inside_base = least
+            slower = reported * max(inside_base / of_base - 1, 0) + outside_base - inside_base
+            hidden = outside - reported - (outside_base - of_base if device == "cuda" else slower)
             if hidden <= allowed:
                 return 0.0
-            outside, outside_base = min(outside, per_call(own)), min(outside_base, per_call(base))
+            outside, least = min(outside, many(own)[0]), min(least, many(base))
         return hidden
 
     if candidate.typical_ms * candidate.batch * _HIDDEN_SHARE <= _tolerated(series["baseline"], device):

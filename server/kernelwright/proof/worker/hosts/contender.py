@@ -91,7 +91,7 @@ class Contender:
         self._constructed: dict[int, str] = {}
         self._most_armed = 0  # bytes for which memory was left free
         self._seen_free = 0  # bytes that were free on the GPU at the last look
-        self._aimed = Fire(0)
+        self._armed = Fire(0)  # what the sample that is armed waits for
         self._scratch = tempfile.mkdtemp(prefix="kernelwright-host-")
         triton = bench.device == "cuda" and (uses_triton(text) or compiles(text))
         if triton:
@@ -287,7 +287,7 @@ class Contender:
             self._most_armed = room
         (parcel,) = self._host.pack((inputs.args, inputs.kwargs), room=room)
         self._ask(Arm(targets.number, parcel, batch, flushes, reuse, copies), Done)
-        self._aimed = Fire(seed, late)
+        self._armed = Fire(seed, late)
 
     def fire(self) -> Sampled:
         """Take the sample that was armed."""
@@ -296,7 +296,7 @@ class Contender:
 
     def begin_fire(self) -> None:
         """Have the sample taken that was armed, without waiting."""
-        self._host.tell(self._aimed)
+        self._host.tell(self._armed)
 
     def end_fire(self) -> Sampled:
         """The sample that was begun."""

@@ -134,7 +134,7 @@ class Differentiate:
 
 @dataclass(frozen=True)
 class Arm:
-    """Copy the inputs to fresh memory for one timed sample of `batch` calls. Answered by Done. What Fire brings is missing.
+    """Copy the inputs to fresh memory for one timed sample of `batch` calls, of which Fire tells the rest. Answered by Done.
 
     With `reuse` they are copied into the memory of the last sample instead. `copies`: of the inputs, which the calls use in
     turn; 0 for as many as there are calls. `flushes`: how often L2 is written over before each call.
