@@ -40,7 +40,8 @@ class Made:
         calls = max(int(5 / self.ms), 1)
         return calls, min(calls, 32)
 
-    def sample(self) -> None: ...
+    def sample(self) -> None:
+        raise AssertionError("a sample too many of one: a ratio needs as many of both")
 
     def timed(self, calls: int, copies: int = 0) -> tuple[SimpleNamespace, float]:
         around = self.around + self.each_copy * (copies or calls)
