@@ -48,7 +48,7 @@ class FreshData:
         if not self._varied:
             return "other addresses for each sample, the same data: the inputs hold nothing to vary"
         if not self._pooled:
-            return f"other addresses for each sample, and {_SALTED} other values: no memory for more"
+            return "other addresses for each sample, and a few other values: no memory for more"
         blended = f", blends of {len(self._blended)} draws" if self._blended else ""
         number = len(self.inputs.tensors())
         same = number - len(self._varied)

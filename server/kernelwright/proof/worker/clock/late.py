@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import torch
 
-# Taken before any user code runs: in a host nothing of the text shall run between the seed and the clock.
+# Taken before any user code runs, as in all of the clock: replacing them later changes nothing here.
 _Random, _Generator, _seed = random.Random, torch.Generator, torch.Generator.manual_seed
 _randint, _with_dimension = torch.randint, torch.atleast_1d
 _detach, _view, _flat, _unbind = torch.Tensor.detach, torch.Tensor.view, torch.Tensor.reshape, torch.Tensor.unbind

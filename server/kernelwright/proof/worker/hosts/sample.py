@@ -94,7 +94,7 @@ def fire(room: Room, request: Fire) -> Reply:
 
 
 def _bring(room: Room, request: Fire) -> None:
-    """Change the armed inputs by the seed: nothing of the text shall run in between (see clock/late.py)."""
+    """Change the armed inputs by the seed (see clock/late.py). What a text brings about in here is on the judge's clock."""
     assert room.armed is not None
     tensors = [copy.tensors() for copy in room.armed.copies]
     for late in request.late:
