@@ -35,9 +35,8 @@ class Made:
     def outside_ms(self) -> list[float]:
         return [self.around + self.each_copy * self.batch + (self.flush + self.hidden) * self.batch]
 
-    @property
-    def many(self) -> tuple[int, int]:
-        calls = max(int(5 / self.ms), 1)
+    def many(self, device: str) -> tuple[int, int]:
+        calls = max(int({"cuda": 2, "cpu": 5}[device] / self.ms), 1)
         return calls, min(calls, 32)
 
     def sample(self) -> None:

@@ -1,5 +1,6 @@
 """What a timed call returned is compared with the baseline on the same data: on some rounds, which nobody can foresee."""
 
+import itertools
 import random
 
 from kernelwright.proof.worker.answers.judge import Judged, judge
@@ -24,13 +25,16 @@ AUDITS = 3  # at least, of the timed rounds
 # roundings look large beside what is left: that has to come twice.
 _TELLING = 32
 _BLENDED = 4  # draws, where no other data are taken
-_STRETCH, _MOST_AUDITS = 13, 8  # rounds of which one is audited; more rounds, so that there are not too many audits
+# Rounds of which one is audited: the first AUDITS times, and afterwards; more rounds, so that there are not too many audits.
+_EARLY, _STRETCH, _MOST_AUDITS = 6, 13, 8
 
 
 def audited(rounds: int, generator: random.Random) -> frozenset[int]:
     """One round of each stretch of them, drawn by chance, so that a run that ends early has had enough of them."""
-    stretch = min(max(_STRETCH, -(-rounds // _MOST_AUDITS)), -(-rounds // AUDITS))
-    return frozenset(start + generator.randrange(min(stretch, rounds - start)) for start in range(0, rounds, stretch))
+    early = min(_EARLY, -(-rounds // AUDITS))
+    stretch = max(_STRETCH, -(-(rounds - AUDITS * early) // (_MOST_AUDITS - AUDITS)))
+    starts = [*range(0, min(AUDITS * early, rounds), early), *range(AUDITS * early, rounds, stretch), rounds]
+    return frozenset(itertools.starmap(generator.randrange, itertools.pairwise(starts)))
 
 
 class Auditor:
@@ -83,10 +87,10 @@ class Auditor:
         return sum(number < rounds for number in self._wanted) >= AUDITS
 
     def audit(self, contender: Contender, sampled: Sampled, case: str, *, batch: int = 1, fp64: bool = False) -> None:
-        """Compare what the last of a sample's calls returned, and on a CPU another one of several; with `fp64` against a
-        reference of its own. Raises Rejected."""
+        """Compare what the last of a sample's calls returned, and another one of several; with `fp64` against a reference of
+        its own. Raises Rejected."""
         self._compare(contender, sampled.left, case, calls=batch, fp64=fp64)
-        if batch > 1 and self._bench.device == "cpu":
+        if batch > 1:
             if sampled.other is None or not 0 < sampled.which < batch:
                 detail = "the process does not tell what another call of the sample returned"
                 raise Rejected(Check("recheck-after-timing", case, False, detail))

@@ -63,7 +63,7 @@ def short_calls_agree(series: Mapping[str, Series], device: str, known_ms: float
 
     def hidden_beside(own: Series, base: Series) -> float:
         reported, of_base = own.typical_ms, base.typical_ms
-        calls, copies = own.many
+        calls, copies = own.many(device)
         allowed = _tolerated(base, device) / calls + _SHARE * reported
         allowed += _HIDDEN_SHARE * abs(reported - of_base) if device == "cuda" else 0.0
 

@@ -20,7 +20,10 @@ from kernelwright.proof.worker.clock.statistics import width_of_median
 from kernelwright.proof.worker.clock.timing import FEWEST, MOST
 from kernelwright.proof.worker.hosts.contender import Contender
 
-_FEWEST_KNOWN, _LOOK, _NARROW = 40, 10, 0.01  # rounds before, and between, looks at how wide the intervals are
+_LOOK, _NARROW = 10, 0.01  # rounds between looks at how wide the intervals are, and what is narrow
+# Rounds before the first look. On a GPU one of a kernel of 1 ms takes 15 ms, most of it for new data.
+_FEWEST_KNOWN = {"cuda": 20, "cpu": 40}
+_FEWEST_MOST = 40  # rounds that there may be on a GPU, however many calls a sample has
 _HIDDEN_BY = 19  # rounds after which most launches must have been hidden: fewer than FEWEST
 _STEADY, _USABLE = 1.02, 3.0  # baseline against baseline: measured again beyond the one, refused beyond the other
 
@@ -60,7 +63,7 @@ def sampled(
         )
     candidate = series["candidate"]
     report("Checking the timed results")
-    calls, copies = candidate.many
+    calls, copies = candidate.many(bench.device)
     last_of_many, outside = candidate.timed(calls, copies)
     if not case.seen.changed_inputs:  # else the second call on a copy would begin with what the first has left
         auditor.audit(candidate.contender, last_of_many, f"after {calls} calls in a row", batch=calls)
@@ -98,7 +101,7 @@ def _rounds(
     budget = limits.timing_budget
     rounds = int(budget / max(cost, 1e-9))
     floor = FEWEST if cost * FEWEST <= 4 * budget else max(5, int(4 * budget / cost))
-    rounds = min(max(rounds, floor), MOST[bench.device])
+    rounds = min(max(rounds, floor), _most(series, bench.device))
     generator = random.SystemRandom()
     order = list(series)
     auditor.choose(rounds, generator)
@@ -114,7 +117,8 @@ def _rounds(
             return False
         if number >= floor and time.monotonic() - started > 2 * budget:
             break  # the machine is busy with other work: the estimate of the cost was too low
-        if number >= _FEWEST_KNOWN and number % _LOOK == 0 and auditor.enough(number) and _well_known(series):
+        look = number >= _FEWEST_KNOWN[bench.device] and number % _LOOK == 0
+        if look and auditor.enough(number) and _well_known(series):
             break
         generator.shuffle(order)
         for name in order:
@@ -123,6 +127,13 @@ def _rounds(
             if name == "candidate" and auditor.wants(number):
                 auditor.audit(one.contender, taken, f"timed round {number + 1}", batch=one.batch)
     return True
+
+
+def _most(series: Mapping[str, Series], device: str) -> int:
+    """Rounds: on a GPU fewer of several calls a sample, each of which comes after a flush."""
+    if device == "cpu":
+        return MOST[device]
+    return max(MOST[device] // max(one.batch for one in series.values()), _FEWEST_MOST)
 
 
 def _well_known(series: Mapping[str, Series]) -> bool:

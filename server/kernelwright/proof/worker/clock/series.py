@@ -13,8 +13,9 @@ from kernelwright.proof.worker.clock.timing import FLUSHES, MORE_FLUSHES, SHORTE
 from kernelwright.proof.worker.hosts.contender import Contender
 from kernelwright.proof.worker.hosts.messages import Sampled
 
-_MOST_BATCH = 32
-_LONG_MS, _MOST_CALLS = 5.0, 1000  # of a sample in which what surrounds the calls is a small share of each
+_MOST_BATCH = {"cuda": 5, "cpu": 32}
+# Of a sample in which what surrounds the calls is a small share of each: on a GPU there is a flush with every call as well.
+_LONG_MS, _MOST_CALLS = {"cuda": 2.0, "cpu": 5.0}, 1000
 _COPIES, _COPIED_BYTES = 32, 32 << 20  # of the inputs of such a sample, at most
 _LONG_FIRST_MS = 1000.0  # a first sample that says enough about how long one takes
 MOSTLY = 0.9  # of the samples: their median and quantiles are then those of hidden launches
@@ -80,10 +81,9 @@ class Series:
         how = {"seed": auditor.seed, "late": auditor.late, "batch": batch, "copies": copies, "flushes": self.flushes}
         self.contender.arm(self.targets, inputs, auditor.seen, **how)
 
-    @property
-    def many(self) -> tuple[int, int]:
+    def many(self, device: str) -> tuple[int, int]:
         """(calls, copies of the inputs) of a sample that takes some milliseconds."""
-        calls = min(max(math.ceil(_LONG_MS / max(self.typical_ms, 1e-6)), self.batch), _MOST_CALLS)
+        calls = min(max(math.ceil(_LONG_MS[device] / max(self.typical_ms, 1e-6)), self.batch), _MOST_CALLS)
         size = sum(tensor.numel() * tensor.element_size() for tensor in self.auditor.inputs.tensors())
         return calls, max(1, min(calls, _COPIES, _COPIED_BYTES // max(size, 1)))
 
@@ -123,11 +123,11 @@ def launches(series: Mapping[str, Series]) -> str:
 
 
 def set_batches(series: Collection[Series], device: str) -> None:
-    """As many calls per sample for all, since the first of a sample is the slowest; on the CPU more than one of short calls.
+    """As many calls per sample for all, since the first of a sample is the slowest: more than one of short calls.
 
     A contestant that is far slower than another takes fewer.
     """
     fastest = min(one.least_ms for one in series)
-    wanted = min(math.ceil(SHORTEST_SAMPLE * 1e3 / fastest), _MOST_BATCH) if device == "cpu" else 1
+    wanted = min(math.ceil(SHORTEST_SAMPLE[device] * 1e3 / fastest), _MOST_BATCH[device])
     for one in series:
         one.batch = max(1, min(wanted, int(_LONGEST_BATCH / one.least_ms)))

@@ -23,7 +23,9 @@ _device_wait = torch.cuda.synchronize
 
 FEWEST = 20
 MOST = {"cuda": 120, "cpu": 400}  # rounds; on a GPU a verdict on a short kernel would wait for more
-SHORTEST_SAMPLE = 50e-6  # seconds; shorter calls are batched on the CPU, where one reading of the clock costs 50 ns
+# Seconds; shorter calls come several to a sample. On the CPU one reading of the clock costs 50 ns, on a GPU an event is as
+# coarse as a per cent of a short kernel, and what surrounds a sample takes longer than another call with its flush.
+SHORTEST_SAMPLE = {"cuda": 100e-6, "cpu": 50e-6}
 _FLUSH_AT_LEAST = 128 << 20
 # Writes over L2 before a call, which keep the GPU busy for some 0.2 ms while the call is launched, so that launch latency is
 # not what is timed; where launching takes longer, as on a busy machine, for some 0.8 ms.
@@ -52,9 +54,9 @@ class Clock:
 
 
 class Sample(NamedTuple):
-    """Milliseconds per call, and for how long the device was busy after the end of the sample.
+    """Milliseconds per call, their mean, and for how long at most the device was busy after the end of one.
 
-    `hidden`: the whole call was launched before the device came to it. Always so on the CPU.
+    `hidden`: every call was launched whole before the device came to it. Always so on the CPU.
     """
 
     ms: float
@@ -148,8 +150,8 @@ def _warmed(contestant: Contestant, clock: Clock) -> tuple[int, float]:
     _once(contestant, clock)
     single = (_now() - begun) / 1e9
     batch = 1
-    if not clock.cuda and contestant.prepare is None and single < SHORTEST_SAMPLE:
-        batch = int(np.ceil(SHORTEST_SAMPLE / max(single, 1e-7)))
+    if not clock.cuda and contestant.prepare is None and single < SHORTEST_SAMPLE["cpu"]:
+        batch = int(np.ceil(SHORTEST_SAMPLE["cpu"] / max(single, 1e-7)))
     begun = _now()
     one_sample(contestant, batch, clock)
     return batch, max((_now() - begun) / 1e9, 1e-6)
@@ -164,7 +166,10 @@ def _once(contestant: Contestant, clock: Clock) -> None:
 
 
 def one_sample(contestant: Contestant, batch: int, clock: Clock) -> Sample:
-    """One sample of `batch` calls; on CUDA each comes after a flush, and the last is timed."""
+    """One sample of `batch` calls; on CUDA each comes after a flush, on an idle device, and is timed by itself.
+
+    The mean, not the median: else one call could do the work of all.
+    """
     if contestant.prepare is not None:
         contestant.prepare()
     call = contestant.call
@@ -174,18 +179,19 @@ def one_sample(contestant: Contestant, batch: int, clock: Clock) -> Sample:
             call()
         return Sample((_now() - begun) / batch / 1e6, 0.0, hidden=True)
     start, end = _Event(enable_timing=True), _Event(enable_timing=True)
-    for _ in range(batch - 1):
+    whole, residual, late = 0.0, 0.0, 0
+    for _ in range(batch):
         _flushed(clock)
+        _record(start)
         call()
-    _flushed(clock)
-    _record(start)
-    call()
-    _record(end)
-    hidden = not _reached(start)
-    _wait(end)
-    ended = _now()
-    _device_wait()
-    return Sample(float(_elapsed(start, end)), (_now() - ended) / 1e6, hidden)
+        _record(end)
+        late += _reached(start)
+        _wait(end)
+        ended = _now()
+        _device_wait()
+        residual = max(residual, (_now() - ended) / 1e6)
+        whole += _elapsed(start, end)
+    return Sample(whole / batch, residual, hidden=not late)
 
 
 def _flushed(clock: Clock) -> None:

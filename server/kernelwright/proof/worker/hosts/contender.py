@@ -281,7 +281,7 @@ class Contender:
         """
         self.construct(targets)
         room = max(room_for(like.tensors()) + room_for(inputs.tensors()), self._largest_answer)
-        room *= 2 if batch > 1 and self._bench.device == "cpu" else 1  # two calls of it are told of
+        room *= 2 if batch > 1 else 1  # two calls of it are told of
         if room > max(_SMALL, self._most_armed):  # asking takes longer than the rest of this, and little changes
             self._leave_free(2 * room)
             self._most_armed = room

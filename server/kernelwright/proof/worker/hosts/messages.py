@@ -253,12 +253,12 @@ class Gradients:
 
 @dataclass(frozen=True)
 class Sampled:
-    """Milliseconds per call by the host's clock, for how long the device was still busy afterwards, and whether the call had
-    been launched before the device came to it.
+    """Milliseconds per call by the host's clock, for how long the device was still busy after one, and whether all had been
+    launched before the device came to them.
 
     `left` is what the last call left behind. It lies in the arena before this reply comes, so that whatever is computed
-    while it is read is seen by the judge's clock. So does, of several calls on a CPU, `other`: what call number `which` left,
-    one before the last, which was chosen when it had returned.
+    while it is read is seen by the judge's clock. So does, of several calls, `other`: what call number `which` left, one
+    before the last, which was chosen when it had returned.
     """
 
     ms: float

@@ -83,12 +83,11 @@ def fire(room: Room, request: Fire) -> Reply:
     clock = replace(room.clock, flushes=room.armed.flushes)
     seed_everything(request.seed)
     _bring(room, request)
-    several = batch > 1 and room.device == "cpu"
-    ms, residual, hidden = one_sample(Contestant(call_and_keep if several else call), batch, clock)
+    ms, residual, hidden = one_sample(Contestant(call_and_keep if batch > 1 else call), batch, clock)
     if batch == len(copies):
         room.last_ms = ms
     given = lambda number: copies[(number - 1) % len(copies)]
-    if not several:
+    if batch == 1:
         return Sampled(ms, residual, hidden, *_left(room, (last, given(batch))))
     return Sampled(ms, residual, hidden, *_left(room, (last, given(batch)), (before, given(which))), which)
 
