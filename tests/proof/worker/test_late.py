@@ -58,7 +58,9 @@ def test_other_strides_lead_to_the_same_elements(shape: tuple[int, int]) -> None
 def test_it_can_be_undone(shape: tuple[int, ...], how: dict[str, bool]) -> None:
     x = torch.randn(shape).sort(dim=-1).values
     given = x.clone()
-    undo = change(given, Late(0, **how), 5, 2).put(given, 1)
+    found = change(given, Late(0, **how), 5, 2)
+    undo = found.undoing(given, 1)
+    found.put(given, 1)
     undo()
     assert torch.equal(given, x)
 

@@ -85,9 +85,11 @@ class FreshData:
         with torch.no_grad():
             for undo in reversed(self._shown):
                 undo()
-            self._shown = [
-                change(tensors[one.index], one, seed, copies).put(tensors[one.index], copy) for one in self.late
-            ]
+            self._shown = []
+            for one in self.late:
+                found, tensor = change(tensors[one.index], one, seed, copies), tensors[one.index]
+                self._shown.append(found.undoing(tensor, copy))
+                found.put(tensor, copy)
 
     def keep_whole_numbers(self, inputs: Inputs) -> bool:
         """Go on with those of `inputs`: they may decide about the shape of the result. Whether there were such."""
