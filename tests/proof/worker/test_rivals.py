@@ -75,7 +75,7 @@ def test_without_room_for_a_second_baseline_the_one_that_is_ready_ends(bench: Be
     rivals = advanced(Rivals(bench))
     twin = rivals._ready[TWIN].contender.pid
     taken = rivals.take(twin=False)
-    assert taken.keys() == {"baseline"}
+    assert taken.keys() == {"candidate", "baseline"}
     rivals.end(taken)
     rivals.close()
     assert not psutil.pid_exists(twin)
@@ -84,7 +84,7 @@ def test_without_room_for_a_second_baseline_the_one_that_is_ready_ends(bench: Be
 def test_nobody_is_opened_before_the_gate_has_passed_a_case(bench: Bench) -> None:
     rivals = Rivals(bench)
     taken = rivals.take(twin=True)  # as where the gate made one case only
-    assert taken.keys() == {"baseline", TWIN}
+    assert taken.keys() == {"candidate", "baseline", TWIN}
     rivals.end(taken)
     rivals.settle()
     assert not any(psutil.pid_exists(one.pid) for one in taken.values())

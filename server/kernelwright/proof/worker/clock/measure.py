@@ -37,21 +37,22 @@ def measure(bench: Bench, contender: Contender, others: Rivals, report: Report) 
     """Time all three texts on the performance case. Raises Rejected when the candidate cheats the clock, JobFailed.
 
     A gain that is small enough to be the luck of one process, such as where its memory came to lie, is measured once more
-    in new processes, and so is a candidate that the judge's clock would refuse. On the CPU the candidate is always timed in
-    a new one: memory that the gate's calls have left to their process costs no page faults there.
+    in new processes, and so is a candidate that the judge's clock would refuse. `contender` is the candidate's process that
+    the gate has called. Another one is timed: memory that those calls have left costs no page faults on a CPU, and has made
+    short kernels slower on a GPU.
     """
     case = others.case or performed(bench)
     timed = functools.partial(_timed_where_it_fits, bench, contender, others, case, report)
     try:
-        taken = [timed(new=bench.device == "cpu")]
+        taken = [timed()]
     except Rejected as rejected:
         if rejected.check.name != judge_clock.NAME:
             raise
         report("Measuring again in new processes: the clocks disagreed, which a busy machine may have caused")
-        taken = [timed(new=True)]
+        taken = [timed()]
     if taken[0].small_gain:
         report("Measuring a small gain again, in new processes")
-        taken.append(timed(new=True))
+        taken.append(timed())
     return _measurement(bench, taken, case)
 
 
@@ -61,8 +62,6 @@ def _timed_where_it_fits(
     others: Rivals,
     case: Performance,
     report: Report,
-    *,
-    new: bool,
 ) -> Samples:
     """`_timed`, with as little memory as it can do with where that runs out. Raises Unsteady when this is too much as well."""
     for least in (False, True):
@@ -72,7 +71,7 @@ def _timed_where_it_fits(
         if not strict_enough(room, case.given_bytes):
             break
         try:
-            return _timed(bench, contender, others, case, report, room, new=new)
+            return _timed(bench, contender, others, case, report, room)
         except Exception as error:
             if not lacks_memory(error):
                 raise
@@ -84,7 +83,7 @@ def _timed_where_it_fits(
 
 
 def _headroom(bench: Bench, case: Performance) -> Headroom:
-    processes = len(rivals(bench.trial))  # the candidate's is one more, and the second of the baseline may have to go
+    processes = len(rivals(bench.trial)) - 1  # the second of the baseline may have to go
     return headroom(case.given_bytes, case.answered_bytes, free_bytes(case.inputs), processes)
 
 
@@ -95,18 +94,14 @@ def _timed(
     case: Performance,
     report: Report,
     room: Headroom,
-    *,
-    new: bool,
 ) -> Samples:
-    """Samples of the candidate, where asked in a `new` process, beside the other texts in theirs."""
+    """Samples of every text, each in a process of its own."""
     opened = others.take(twin=room.twin)
     try:
-        if new:
-            contender = opened["candidate"] = contender.again()
-        contestants = {"candidate": contender, **opened}
-        for name, one in contestants.items():
+        opened["candidate"].answers_like(contender)
+        for name, one in opened.items():
             _construct(name, one, case.targets)
-        return sampled(bench, contestants, case, report, pools=room.pools)
+        return sampled(bench, opened, case, report, pools=room.pools)
     finally:
         others.end(opened)
 
