@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from kernelwright.proof.worker.answers import deviation as module
 from kernelwright.proof.worker.answers import expected as expected_module
 from kernelwright.proof.worker.answers.compare import values
-from kernelwright.proof.worker.answers.deviation import all_finite, deviation, extent
+from kernelwright.proof.worker.answers.deviation import all_finite, deviation, extent, telling
 from kernelwright.proof.worker.answers.expected import Expected
 from kernelwright.proof.worker.answers.judge import judge, repeated
 from kernelwright.proof.worker.answers.oracle import Oracle
@@ -121,3 +121,19 @@ def test_bits_are_told_apart_but_for_those_of_nan(pairs: list[tuple[float, float
     found = values(Expected(None, one), other, 1)
     equal = all(repr(a) == repr(b) for a, b in zip(one.tolist(), other.tolist(), strict=True))
     assert (getattr(found, "accuracy", None) is Accuracy.BIT_EXACT) is equal
+
+
+@given(count=st.integers(1, 200), size=st.floats(1e-200, 1e200))
+def test_elements_of_one_size_all_tell_and_beside_a_far_larger_one_it_alone(count: int, size: float) -> None:
+    alike = torch.full((count,), -size, dtype=torch.float64)
+    assert telling(alike) == pytest.approx(count)
+    assert telling(torch.cat([alike, torch.tensor([math.nan, math.inf])])) == pytest.approx(count)
+    alike[0] = 1e9 * size
+    assert telling(alike) == pytest.approx(1.0, abs=1e-3)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.complex64, torch.int64, torch.bool])
+def test_elements_of_every_dtype_tell(dtype: torch.dtype) -> None:
+    assert telling(torch.ones(3, 5, dtype=dtype)) == pytest.approx(15)
+    assert telling(torch.zeros(3, 5, dtype=dtype)) == 15
+    assert telling(torch.empty(0, dtype=dtype)) == 0

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import torch
 
-from kernelwright.proof.worker.answers.deviation import Deviation, all_finite, chunks, deviation, systematic
+from kernelwright.proof.worker.answers.deviation import Deviation, all_finite, chunks, deviation, systematic, telling
 from kernelwright.proof.worker.answers.expected import Expected, real
 from kernelwright.proof.worker.answers.form import Finding
 from kernelwright.proof.worker.answers.tolerance import (
@@ -128,7 +128,7 @@ def _judged(
     there = f"at {_index(found.at, baseline.shape)}: {got:.6g} instead of {expected:.6g}"
     if not found.worst <= usual:
         return Finding("values", f"{_against(found, own)}, {usual:.2g} is usual; {there}")
-    few = baseline.numel() < FEW
+    few = telling(baseline) < FEW
     if not few and not special:
         fit = systematic(reference, candidate, baseline)
         if fit.share > SYSTEMATIC:

@@ -88,6 +88,19 @@ def typical_size(tensor: torch.Tensor, dtype: torch.dtype, filled: torch.Tensor 
     return max(whole, info.tiny / info.eps)
 
 
+def telling(tensor: torch.Tensor) -> float:
+    """By how many elements errors beside the typical size are told: as many as there are where all are of one size, about one
+    where one is far larger than the rest. Kish's effective sample size (Survey Sampling, 1965) of the finite values.
+    """
+    magnitude = tensor.detach().reshape(-1).abs() if tensor.is_complex() else tensor.detach().reshape(-1).double().abs()
+    magnitude = magnitude[magnitude.isfinite()].double()
+    largest = float(magnitude.max()) if magnitude.numel() else 0.0
+    if not largest:
+        return float(tensor.numel())
+    shares = magnitude / largest
+    return float(shares.sum().square() / shares.square().sum())
+
+
 def _root_mean_square(magnitude: torch.Tensor) -> float:
     if magnitude.numel() == 0:
         return 0.0

@@ -40,7 +40,7 @@ USUAL = {torch.float64: 1e-7, torch.float32: 2e-2, torch.float16: 1e-2, torch.bf
 # Where one factor and one offset explain this share of the squared error, a constant is wrong: rounding is not alike in all
 # elements. Operands that are cut to TF32 instead of rounded, which shrinks every product, come to 0.85.
 SYSTEMATIC = 0.99
-FEW = 32  # elements, on which a factor and an offset explain too much by chance
+FEW = 32  # elements that tell (deviation.telling), on which a factor and an offset explain too much by chance
 
 
 def untrusted(dtype: torch.dtype) -> float:

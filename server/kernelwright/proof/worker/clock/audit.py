@@ -21,9 +21,6 @@ from kernelwright.proof.worker.reference.unrounded import judged_unrounded
 from kernelwright.values import Check
 
 AUDITS = 3  # at least, of the timed rounds
-# Elements of an output that tell by themselves how accurate it is. Of fewer, as of one sum, some data all but cancel, and all
-# roundings look large beside what is left: that has to come twice.
-_TELLING = 32
 _BLENDED = 4  # draws, where no other data are taken
 # Rounds of which one is audited: the first AUDITS times, and afterwards; more rounds, so that there are not too many audits.
 _EARLY, _STRETCH, _MOST_AUDITS = 6, 13, 8
@@ -110,8 +107,9 @@ class Auditor:
             given = self._bench, self._targets, self.inputs, outputs
             judged, _ = judged_unrounded(*given, judged, compare, seed=self.seed)
         if judged.finding is not None and not (judged.reduced and self._bench.trial.limits.accept_reduced):
-            few = all(tensor.numel() < _TELLING for tensor in expected.results())
-            if judged.reduced and few and not self._doubted:
+            # Of few elements, as of one sum, some data all but cancel, and all roundings look large beside what is left, or the
+            # baseline's happen to be small: that has to come twice.
+            if judged.reduced and judged.few and not self._doubted:
                 self._doubted = True
                 return
             raise Rejected(Check("recheck-after-timing", case, False, f"a timed call: {judged.finding.detail}"))
