@@ -2,7 +2,7 @@
 
 A process makes its CUDA context in a quarter of a second, and a Triton kernel is compiled in one or more, which would
 otherwise pass between the gate and the clock. The candidate is not timed in the process that the gate has called: what
-these calls leave of memory makes a matrix product of 24 us slower by 2 to 4 % there, on an H200.
+these calls leave of memory makes a matrix product of 24 us slower by 2 to 5 % there, on an H200.
 """
 
 import enum

@@ -23,8 +23,8 @@ _device_wait = torch.cuda.synchronize
 
 FEWEST = 20
 MOST = {"cuda": 120, "cpu": 400}  # rounds; on a GPU a verdict on a short kernel would wait for more
-# Seconds; shorter calls come several to a sample. On the CPU one reading of the clock costs 50 ns, on a GPU an event is as
-# coarse as a per cent of a short kernel, and what surrounds a sample takes longer than another call with its flush.
+# Seconds; shorter calls come several to a sample. On the CPU one reading of the clock costs 50 ns; on a GPU what surrounds a
+# sample, new data most of all, takes several times as long as another call with its flush.
 SHORTEST_SAMPLE = {"cuda": 100e-6, "cpu": 50e-6}
 _FLUSH_AT_LEAST = 128 << 20
 # Writes over L2 before a call, which keep the GPU busy for some 0.2 ms while the call is launched, so that launch latency is
