@@ -51,11 +51,31 @@ export function person(page) {
     return plain(lines.join("\n"));
   };
 
-  const actions = (text, entry) =>
+  const command = (title, shown) =>
+    until(async () => {
+      await page.keyboard.press("F1");
+      await page.locator(`${QUICK} input`).first().fill(`>${title}`, { timeout: SOON_MS });
+      const label = page.locator(".label-name").getByText(new RegExp(`^(\\w+: )?${title}$`));
+      const rows = page.locator(`${QUICK} .monaco-list-row`).filter({ has: label });
+      await rows.first().waitFor({ timeout: SOON_MS });
+      const focused = page.locator(`${QUICK} .monaco-list-row.focused`).filter({ has: label });
+      for (let down = 0; down < 5 && !(await focused.count()); down += 1) await page.keyboard.press("ArrowDown");
+      if (!(await focused.count())) return false;
+      await page.keyboard.press("Enter");
+      await shown(SOON_MS);
+      return true;
+    }, `the command ${title}`);
+
+  const actions = (text, entry, key = "Control+Shift+R") =>
     until(async () => {
       await clickLine(text, SOON_MS);
-      await page.keyboard.press("Control+Shift+R");
-      return seen(".action-widget .monaco-list-row.action", entry, SOON_MS);
+      await page.keyboard.press(key);
+      try {
+        return await seen(".action-widget .monaco-list-row.action", entry, SOON_MS);
+      } catch (error) {
+        await page.keyboard.press("Escape"); // another line's menu would only be closed by the next click
+        throw error;
+      }
     }, `the action menu with ${entry}`);
 
   const choose = async (pattern, timeout = PATIENCE_MS) => {
@@ -130,20 +150,7 @@ export function person(page) {
      * From the command palette, by the keyboard, because its list may be drawn anew under a click. It closes when the focus
      * moves, as the quick input does; so it is asked again until `shown`, what comes of the command, is there.
      */
-    command: (title, shown) =>
-      until(async () => {
-        await page.keyboard.press("F1");
-        await page.locator(`${QUICK} input`).first().fill(`>${title}`, { timeout: SOON_MS });
-        const label = page.locator(".label-name").getByText(new RegExp(`^(\\w+: )?${title}$`));
-        const rows = page.locator(`${QUICK} .monaco-list-row`).filter({ has: label });
-        await rows.first().waitFor({ timeout: SOON_MS });
-        const focused = page.locator(`${QUICK} .monaco-list-row.focused`).filter({ has: label });
-        for (let down = 0; down < 5 && !(await focused.count()); down += 1) await page.keyboard.press("ArrowDown");
-        if (!(await focused.count())) return false;
-        await page.keyboard.press("Enter");
-        await shown(SOON_MS);
-        return true;
-      }, `the command ${title}`),
+    command,
 
     lens: (pattern) => seen(LENS, pattern),
 
@@ -175,7 +182,10 @@ export function person(page) {
         return true;
       }, `the menu's entry ${title}`),
 
-    /** Opens the menu of refactorings at a line; a key that comes while the focus is on its way to the editor opens none. */
+    /**
+     * Opens the menu of refactorings at a line, or that of another key; one that comes while the focus is on its way to the
+     * editor opens none, and a lens that is just drawn moves the lines away under the mouse.
+     */
     actions,
 
     /** Takes an entry of the open action menu: by the keyboard, because the menu takes no clicks before the mouse moves. */
@@ -183,7 +193,8 @@ export function person(page) {
 
     /**
      * Takes an entry of a line's menu of refactorings. The menu closes when the focus moves, and a key that comes then goes
-     * to the text; so the key is taken back and the menu opened again until `shown`, what comes of the entry, is there.
+     * to the text; so the key is taken back and the menu opened again until `shown`, what comes of the entry, is there. An
+     * entry of a list that VS Code has just replaced is lost with a message, which nobody is left to read.
      */
     refactor: (text, entry, shown) =>
       until(async () => {
@@ -194,6 +205,7 @@ export function person(page) {
           return await shown(SOON_MS);
         } catch (error) {
           if ((await written()) !== before) await page.keyboard.press("Control+z");
+          await command("Notifications: Clear All Notifications", async () => true);
           throw error;
         }
       }, `what comes of ${entry}`),

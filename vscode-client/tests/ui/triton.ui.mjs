@@ -20,8 +20,7 @@ scene("a Triton file", "finding.py", {}, (step) => {
     await me.hover("x = tl.load", /kernelwright/, "load");
     await picture("finding", { height: 390 });
     await me.press("Escape");
-    await me.click("x = tl.load");
-    await me.press("Control+.");
+    await me.actions("x = tl.load", /other/, "Control+.");
     await me.choose(/other/);
     await me.seen(".view-line", /tl\.load\(.*other=/);
     await me.press("Control+z");
