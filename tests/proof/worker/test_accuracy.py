@@ -144,6 +144,8 @@ BF16_ATTENTION = (
 )
 LOSS = "import torch\ndef f(x, y):\n    return (x - y).square().mean()\n"
 ROWS = "f(randn(48, 65), randn(48, 65))"
+PEAKS = "import torch\ndef f(x):\n    return torch.exp(4 * (x @ x.T))"  # few elements tell
+TALL = "f(randn(48, 8))"
 
 
 def verdict(baseline: str, candidate: str, case: str, *, accept: bool) -> Verdict:
@@ -159,6 +161,7 @@ def verdict(baseline: str, candidate: str, case: str, *, accept: bool) -> Verdic
         (PRODUCT, PRODUCT.replace("a @ b", "a @ b * 1.001"), SHAPES, "values", "values"),
         (ATTENTION, BF16_ATTENTION, HEADS, "accuracy", ""),
         (LOSS, LOSS.replace("x - y", "x.bfloat16() - y").replace("mean()", "mean().float()"), ROWS, "values", "values"),
+        (PEAKS, PEAKS + " * 1.001", TALL, "values", "values"),
     ],
 )
 def test_a_setting_accepts_reduced_accuracy_and_nothing_else(

@@ -40,6 +40,31 @@ def test_twenty_times_the_work_is_slower() -> None:
     assert measured.step_speedup < measured.speedup / 2
 
 
+def test_it_is_timed_in_a_process_that_the_gate_has_not_called() -> None:
+    tired = """
+import torch
+
+seen = set()
+
+
+def f(x):
+    seen.add(x.shape)
+    for _ in range(50 if len(seen) > 1 else 1):
+        y = torch.sin(x)
+    return y
+"""
+    measured = trial(ONCE, tired, CASE, measure=True).measurement
+    assert measured is not None
+    assert measured.speedup > 0.3
+
+
+@pytest.mark.parametrize(("rows", "end"), [(256, ".contiguous()"), (4096, "  # expanded as well")])
+def test_answers_that_take_more_room_than_the_baselines_are_timed(rows: int, end: str) -> None:
+    expanded = f"import torch\ndef f(x):\n    return x.mean(0).expand({rows}, 512)"
+    result = trial(expanded, expanded + end, CASE, measure=True)
+    assert result.verdict.passed, result.verdict.reason
+
+
 def test_memory_that_runs_out_while_timing_is_no_fault_of_the_candidate() -> None:
     hungry = """
 import sys

@@ -92,13 +92,21 @@ def telling(tensor: torch.Tensor) -> float:
     """By how many elements errors beside the typical size are told: as many as there are where all are of one size, about one
     where one is far larger than the rest. Kish's effective sample size (Survey Sampling, 1965) of the finite values.
     """
-    magnitude = tensor.detach().reshape(-1).abs() if tensor.is_complex() else tensor.detach().reshape(-1).double().abs()
-    magnitude = magnitude[magnitude.isfinite()].double()
-    largest = float(magnitude.max()) if magnitude.numel() else 0.0
+    largest = max((float(sizes.max()) for sizes in _sizes(tensor) if sizes.numel()), default=0.0)
     if not largest:
         return float(tensor.numel())
-    shares = magnitude / largest
-    return float(shares.sum().square() / shares.square().sum())
+    whole = squares = 0.0
+    for sizes in _sizes(tensor):
+        shares = sizes / largest
+        whole, squares = whole + float(shares.sum()), squares + float(shares.square().sum())
+    return whole**2 / squares
+
+
+def _sizes(tensor: torch.Tensor) -> Iterator[torch.Tensor]:
+    """The finite absolute values, chunk by chunk."""
+    for chunk in chunks(tensor):
+        sizes = (chunk if chunk.is_complex() else chunk.double()).abs().double()
+        yield sizes[sizes.isfinite()]
 
 
 def _root_mean_square(magnitude: torch.Tensor) -> float:

@@ -38,8 +38,8 @@ def measure(bench: Bench, contender: Contender, others: Rivals, report: Report) 
 
     A gain that is small enough to be the luck of one process, such as where its memory came to lie, is measured once more
     in new processes, and so is a candidate that the judge's clock would refuse. `contender` is the candidate's process that
-    the gate has called. Another one is timed: memory that those calls have left costs no page faults on a CPU, and has made
-    short kernels slower on a GPU.
+    the gate has called. Another one is timed: memory that those calls have left costs no page faults on a CPU, and on a GPU a
+    short kernel was slower after them.
     """
     case = others.case or performed(bench)
     timed = functools.partial(_timed_where_it_fits, bench, contender, others, case, report)

@@ -1,8 +1,8 @@
 """The processes that are timed, the candidate's among them, which start and warm up while the gate is still at work.
 
 A process makes its CUDA context in a quarter of a second, and a Triton kernel is compiled in one or more, which would
-otherwise pass between the gate and the clock. The candidate is not timed in the process that the gate has called: what
-these calls leave of memory makes a matrix product of 24 us slower by 2 to 5 % there, on an H200.
+otherwise pass between the gate and the clock. The candidate is not timed in the process that the gate has called: after
+these calls a matrix product of 24 us was slower by 2 to 5 % there, on an H200 (docs/trust.md).
 """
 
 import enum

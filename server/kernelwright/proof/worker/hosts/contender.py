@@ -4,9 +4,9 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import torch
 
@@ -192,17 +192,10 @@ class Contender:
         expected = room_for(like.tensors()) + room_for(inputs.tensors()) + room_for(like.changed_state.values())
         sizes = tuple(t.numel() * t.element_size() for t in like.tensors())
         self._leave_free(_TIGHT * expected)
-        room = expected
-        while True:
-            (parcel,) = self._host.pack((inputs.args, inputs.kwargs), room=room)
-            reply = self._host.ask(Observe(targets.number, parcel, case, seed, poisoned, sizes, bounded))
-            if not isinstance(reply, TooSmall):
-                break
-            if reply.needed > _MUCH_MORE * expected + (1 << 20):
-                detail = f"it returns and changes {reply.needed} bytes, the baseline {expected}"
-                raise Rejected(Check("shape", case, False, detail))
-            room = self._largest_answer = reply.needed
-        observed = _typed(reply, Observed)
+        request = lambda given: Observe(targets.number, given, case, seed, poisoned, sizes, bounded)
+        trees = ((inputs.args, inputs.kwargs),)
+        observed, room = self._with_room(request, Observed, trees, expected, like.tensors(), case)
+        self._largest_answer = max(self._largest_answer, room if room > expected else 0)
         self.unbounded = " ".join(observed.unbounded.split())[:_LONGEST_WORDS]
         self.compiled = observed.compiled
         self._same_settings(observed.settings, "when called")
@@ -216,11 +209,11 @@ class Contender:
         with `moving` of one on the second data in the memory of the first. And in words how few calls there were, if slow."""
         self.construct(targets)
         trees = ((first.args, first.kwargs), (second.args, second.kwargs))
-        size = room_for(like.tensors())
-        one, two = self._host.pack(*trees, room=(4 if moving else 3) * size)
-        times = _MANY_CALLS if size <= _SMALL else 1
+        told = [*like.tensors()] * (4 if moving else 3)
+        times = _MANY_CALLS if room_for(like.tensors()) <= _SMALL else 1
+        request = lambda one, two: CallOften(targets.number, one, two, times, _LONGEST_CALLS, moving, case, seed)
         start = time.monotonic()
-        often = self._ask(CallOften(targets.number, one, two, times, _LONGEST_CALLS, moving, case, seed), Often)
+        often, _ = self._with_room(request, Often, trees, room_for(told), told, case)
         if often.made < times and time.monotonic() - start < _LONGEST_CALLS:
             raise Rejected(Check("alias", case, False, "its process made fewer further calls than it had time for"))
         words = (
@@ -234,8 +227,9 @@ class Contender:
         """The tensors of an output as work behind the call finds them, on inputs that come late where `other` were before."""
         self.construct(targets)
         trees = ((inputs.args, inputs.kwargs), (other.args, other.kwargs))
-        one, two = self._host.pack(*trees, room=room_for(like.tensors()))
-        return self._host.read(self._ask(CallInOrder(targets.number, one, two, case, seed), InOrder).output)
+        request = lambda one, two: CallInOrder(targets.number, one, two, case, seed)
+        reply, _ = self._with_room(request, InOrder, trees, room_for(like.tensors()), like.tensors(), case)
+        return self._host.read(reply.output)
 
     def gradients(
         self,
@@ -250,8 +244,9 @@ class Contender:
     ) -> Flow | str:
         """Those of the inputs that require grad, then of `parameters`, as views; or why there are none, in words."""
         self.construct(targets)
-        packed = self._host.pack((inputs.args, inputs.kwargs), dict(cotangents), room=room_for(like))
-        reply = self._ask(Differentiate(targets.number, *packed, tuple(parameters), case, seed), Gradients)
+        request = lambda given, sent: Differentiate(targets.number, given, sent, tuple(parameters), case, seed)
+        trees = ((inputs.args, inputs.kwargs), dict(cotangents))
+        reply, _ = self._with_room(request, Gradients, trees, room_for(like), like, case)
         if reply.lacking:
             return reply.lacking
         tensors = self._host.read(reply.tensors)
@@ -353,6 +348,29 @@ class Contender:
         }
         state = dict(zip(observed.state, host.read(tuple(observed.state.values())), strict=True))
         return Observation(output, changed, state, frozenset(observed.aliases))
+
+    def _with_room(
+        self,
+        request: Callable[..., Request],
+        expected: type[T],
+        trees: Sequence[Any],
+        room: int,
+        like: Sequence[torch.Tensor],
+        case: str,
+    ) -> tuple[T, int]:
+        """The reply to `request` of the trees' parcels, and the bytes of room that it was given: `room`, or what it asked for.
+
+        A tensor that the baseline has expanded may come with all of its elements. Far more than that raises Rejected.
+        """
+        most = _MUCH_MORE * (room + sum(t.numel() * t.element_size() for t in like)) + (1 << 20)
+        while True:
+            reply = self._host.ask(request(*self._host.pack(*trees, room=room)))
+            if not isinstance(reply, TooSmall):
+                return _typed(reply, expected), room
+            if reply.needed > most:
+                detail = f"it returns and changes {reply.needed} bytes, where the baseline's take {room}"
+                raise Rejected(Check("shape", case, False, detail))
+            room = reply.needed
 
     def _ask(self, request: Request, expected: type[T]) -> T:
         return _typed(self._host.ask(request), expected)
