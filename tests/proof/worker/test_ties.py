@@ -7,7 +7,6 @@ import torch
 
 from kernelwright.proof.worker.inputs import Inputs
 from kernelwright.proof.worker.observe import Observation, observe
-from kernelwright.proof.worker.reference.tie_orders import Ordered
 from kernelwright.proof.worker.reference.ties import ties_apart
 from proof.worker.trials import ended_by
 
@@ -83,16 +82,10 @@ def test_what_hangs_on_the_order_of_equal_values(change: tuple[str, str], check:
     first_two = COUNTS.replace(*change).replace(
         "    return", "    values, places = values[:, :2], places[:, :2]\n    return"
     )
-    assert ended_by(COUNTS, first_two, "f(randn(48, 8, dtype=bfloat16), randn(8, 9, dtype=bfloat16))") == check
+    assert ended_by(COUNTS, first_two, "f(randn(48, 8), randn(8, 9))") == check
 
 
-@pytest.mark.parametrize("last", [False, True])
-def test_either_order_is_one_of_equal_values(last: bool) -> None:
-    with Ordered(last=last):
-        first = X.topk(3, 1), X.t().sort(0, descending=True), X.topk(2, largest=False), X.sort()
-        stable = X.sort(dim=1, stable=True).indices
-    then = X.topk(3, 1), X.t().sort(0, descending=True), X.topk(2, largest=False), X.sort()
-    for one, two in zip(first, then, strict=True):
-        assert torch.equal(one[0].nan_to_num(9), two[0].nan_to_num(9))
-    assert first[0][1][0].tolist() == ([2, 0, 4] if last else [0, 2, 3])
-    assert stable.tolist() == X.sort(dim=1, stable=True).indices.tolist()
+def test_a_workload_whose_equal_values_decide_is_not_checkable() -> None:
+    stable = COUNTS.replace("torch.topk(x @ w, 2, dim=1)", "torch.sort(x @ w, dim=1, descending=True, stable=True)")
+    stable = stable.replace("    return", "    values, places = values[:, :2], places[:, :2]\n    return")
+    assert ended_by(COUNTS, stable, "f(randn(480, 8, dtype=bfloat16), randn(8, 90, dtype=bfloat16))") == "not checkable"

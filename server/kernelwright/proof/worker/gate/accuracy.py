@@ -5,15 +5,19 @@ from collections.abc import Callable
 import torch
 
 from kernelwright.proof.worker.answers.deviation import deviation, typical_size
+from kernelwright.proof.worker.answers.expected import Expected
 from kernelwright.proof.worker.answers.judge import ACCURACY, Judged, worst_of
+from kernelwright.proof.worker.answers.oracle import Oracle
 from kernelwright.proof.worker.answers.tolerance import USUAL
 from kernelwright.proof.worker.bench import Bench, Rejected, Targets
 from kernelwright.proof.worker.inputs import Inputs, map_leaves
 from kernelwright.proof.worker.observe import Observation
 from kernelwright.proof.worker.reference.fp64 import in_fp64
+from kernelwright.proof.worker.whole_numbers import is_whole
 from kernelwright.values import Accuracy, Check
 
 ACCEPTING = "kernelwright.acceptReducedAccuracy"
+_BREAKS_TIES = 1e-300  # added to zeros, which no factor tells apart
 _RARE, _ENOUGH_RUNS = 8, 16  # an error in less than one of eight runs, of sixteen or more, is a fault of those runs
 
 
@@ -60,8 +64,9 @@ def hangs_on_a_rounding(
     to: torch.dtype = torch.float32,
     *,
     seed: int,
+    whole: bool = False,
 ) -> bool:
-    """Whether one rounding of each input to this dtype moves the exact result beyond what is usual.
+    """Whether one rounding of each input to this dtype moves the exact result beyond what is usual, `whole` numbers at all.
 
     Special data can be sums without any rounding in one order of steps, as scores are that are multiples of 1024: the largest
     of a row is then there twice, and only once as soon as a factor is multiplied in elsewhere. The variance of equal numbers is
@@ -71,9 +76,19 @@ def hangs_on_a_rounding(
 
     def nudged(tensor: torch.Tensor) -> torch.Tensor:
         signs = torch.randint(0, 2, tensor.shape, generator=generator).to(tensor.device) * 2 - 1
-        return tensor.double() * (1 + signs.double() * torch.finfo(to).eps) if tensor.is_floating_point() else tensor
+        if not tensor.is_floating_point():
+            return tensor
+        wide, signs = tensor.double(), signs.double()
+        return wide + signs * (wide.abs() * torch.finfo(to).eps + _BREAKS_TIES)
 
-    return _moved_by(nudged, targets, inputs, baseline, reference, seed)
+    return _moved_by(nudged, targets, inputs, baseline, reference, seed, whole=whole)
+
+
+def off_itself(oracle: Oracle) -> bool:
+    """Whether the baseline's answer is not that of its fp64 run: whole numbers are others, or errors beyond what is trusted."""
+    parts = [part for _, part in oracle.parts if isinstance(part, Expected)]
+    whole = [part for part in parts if part.as_well is not None and is_whole(part.baseline)]
+    return None in oracle.own_errors or any(not torch.equal(part.baseline, part.as_well) for part in whole)
 
 
 def in_float64(baseline: Observation) -> bool:
@@ -88,6 +103,8 @@ def _moved_by(
     baseline: Observation,
     reference: Observation | None,
     seed: int,
+    *,
+    whole: bool = False,
 ) -> bool:
     """Whether the fp64 run on changed inputs is further from `reference` than what is usual."""
     if reference is None:
@@ -98,6 +115,8 @@ def _moved_by(
     if not isinstance(moved, Observation):
         return False
     for exact, other, own in zip(reference.results(), moved.results(), baseline.results(), strict=False):
+        if whole and is_whole(own) and not torch.equal(exact, other):
+            return True
         comparable = own.dtype in USUAL and own.numel() and exact.shape == other.shape == own.shape
         if comparable and deviation(exact, other, own, typical_size(exact, own.dtype)).worst > USUAL[own.dtype]:
             return True

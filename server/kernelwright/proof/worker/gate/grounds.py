@@ -22,6 +22,7 @@ from kernelwright.values import FailureKind
 _WORKLOAD = FailureKind.WORKLOAD_FAILED
 _PROBABILITIES = re.compile(r"\b(multinomial|bernoulli|poisson|BCELoss|binary_cross_entropy(?!_with_logits))\b")
 _INDICES = re.compile(r"\.(long|int)\(|\b(to|type)\([^)]*torch\.(long|int|int32|int64)\b")  # int8 is no index
+_LARGE_NEGATIVE = re.compile(r"-\s?(?:\d{5}|\d[\d.]{0,8}[eE]\+?(?:[4-9]|\d\d))")
 _ILL_CONDITIONED = 0.004  # relative error of the baseline itself; TF32 has half of it
 
 
@@ -133,6 +134,11 @@ def draws_nothing(variation: Variation, target: Any, inputs: Inputs, oracle: Ora
         raise NotAccepted from error
     if not repeated(oracle, again):
         raise NotAccepted
+
+
+def masks_with_a_number(text: str) -> bool:
+    """Whether a text has a number such as -1e9 where -inf is meant: beside larger numbers what is masked is what counts."""
+    return bool(_LARGE_NEGATIVE.search(text))
 
 
 def compiles(text: str) -> bool:

@@ -21,6 +21,7 @@ _SUMMIT = -200.0  # e to it is nothing
 _HEIGHT = {torch.float16: 256.0, torch.bfloat16: 256.0}  # so that e to the difference of two blocks overflows
 _USUAL_HEIGHT = 1000.0
 SLOPES = "slopes"
+PLANTED = "large values planted"
 WHOLE_NUMBERS = "other whole numbers"
 MASKED_ROWS = "an empty and a full row of masks"
 _ZEROS = "zeros in the first input"
@@ -217,7 +218,7 @@ PROPERTIES: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     SLOPES: _slopes,
     "tiny": _tiny,
     "mixed magnitudes": _mixed,
-    "large values planted": _large,
+    PLANTED: _large,
     "NaN planted": _planting(math.nan),
     "NaN planted in other inputs": _planting(math.nan),
     "inf planted": _planting(math.inf),
@@ -227,10 +228,10 @@ PROPERTIES: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
 VIEWS = frozenset(_VIEWS)
 INFINITE = frozenset({"inf planted", "-inf planted"})
 NON_FINITE = INFINITE | {"NaN planted", "NaN planted in other inputs"}
-LARGE = frozenset({"large values planted", "large offset", "far below zero", "mixed magnitudes", SLOPES})
+LARGE = frozenset({PLANTED, "large offset", "far below zero", "mixed magnitudes", SLOPES})
 _IN_THE_FIRST = INFINITE | {
     "NaN planted",
-    "large values planted",
+    PLANTED,
     "padded rows",
     _ZEROS,
 }  # of the tensors: the rest of the output stays as it was, and strides may be read of some inputs only
