@@ -52,6 +52,13 @@ def test_a_speedup() -> None:
     )
 
 
+def test_caveats_stand_right_behind_the_first_word() -> None:
+    verdict = dataclasses.replace(PASSED, caveats=("gradients not compared", "parameter `eps` is gone"))
+    begin = "Verified, gradients not compared, parameter `eps` is gone: "
+    assert words.result(verdict, MEASURED).startswith(begin + "2.31x faster")
+    assert words.of_verdict(verdict).startswith(begin + "passed 12 checks")
+
+
 @pytest.mark.parametrize(
     ("accuracy", "alone", "timed"),
     [

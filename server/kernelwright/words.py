@@ -79,8 +79,7 @@ def _result(verdict: Verdict, measurement: Measurement | None, unmeasured: str) 
             _count(len(verdict.checks), "check"),
             _class(verdict),
         )
-        head = f"Verified{_LEVELS[verdict.effort]}{_reduced(verdict)}"
-        return f"{head}: {compared(measurement)} ({', '.join(fact for fact in facts if fact)})"
+        return f"{_verified(verdict)}: {compared(measurement)} ({', '.join(fact for fact in facts if fact)})"
     if measurement is not None and measurement.impossible:
         floor = f" {milliseconds(measurement.floor_ms)} ms" if measurement.floor_ms is not None else ""
         return (
@@ -95,12 +94,14 @@ def _result(verdict: Verdict, measurement: Measurement | None, unmeasured: str) 
 
 
 def _class(verdict: Verdict) -> str:
-    """The accuracy as one fact among others; "" where it is not known, or so low that _reduced() says it first."""
+    """The accuracy as one fact among others; "" where it is not known, or so low that _verified() says it first."""
     return "" if verdict.accuracy in (None, Accuracy.REDUCED) else str(verdict.accuracy)
 
 
-def _reduced(verdict: Verdict) -> str:
-    return f" with {Accuracy.REDUCED}" if verdict.accuracy is Accuracy.REDUCED else ""
+def _verified(verdict: Verdict) -> str:
+    """ "Verified", with the effort, the accuracy and the caveats that a reader must see first."""
+    reduced = f" with {Accuracy.REDUCED}" if verdict.accuracy is Accuracy.REDUCED else ""
+    return ", ".join((f"Verified{_LEVELS[verdict.effort]}{reduced}", *verdict.caveats))
 
 
 def compared(measurement: Measurement) -> str:
@@ -127,8 +128,7 @@ def of_verdict(verdict: Verdict) -> str:
     where = f" {verdict.how}" if verdict.how else ""
     if verdict.passed:
         accuracy = f" ({_class(verdict)})" if _class(verdict) else ""
-        head = f"Verified{_LEVELS[verdict.effort]}{_reduced(verdict)}"
-        return f"{head}: passed {_count(len(verdict.checks), 'check')}{accuracy}{where}"
+        return f"{_verified(verdict)}: passed {_count(len(verdict.checks), 'check')}{accuracy}{where}"
     if verdict.status is VerdictStatus.NOT_CHECKABLE:
         return f"Not checkable{where}: {_sentence(verdict.reason or 'the gate could not run')}"
     failed = verdict.failed_checks

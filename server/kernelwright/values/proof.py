@@ -84,6 +84,7 @@ class Verdict:
 
     share: KernelShare | None = None  # whose kernels do the work; None where nobody looked
     effort: Effort = Effort.STANDARD  # how much was looked at
+    caveats: tuple[str, ...] = ()  # what was not compared or is not as the baseline's, said right behind "Verified"
 
     @property
     def passed(self) -> bool:

@@ -68,8 +68,9 @@ class Bench:
 
     `settings` are those that the baseline leaves, `defaults` those that it found. `wide`: the baseline's text with float64
     for float32, None where it has none. `reduced`: what is of reduced accuracy among the compared runs and gradients, with
-    its case. `launched`: what this process had launched in the interpreter before. `bounded`: calls in which accesses out of
-    bounds were looked for; `unbounded`: they are not any more. `exact`: the text with float64 for 16 bits too, once asked for.
+    its case. `caveats`: see Verdict. `launched`: what this process had launched in the interpreter before. `bounded`: calls in
+    which accesses out of bounds were looked for; `unbounded`: they are not any more. `exact`: the text with float64 for 16
+    bits too, once asked for.
     """
 
     trial: Trial
@@ -83,6 +84,7 @@ class Bench:
     judged: list[Judged] = field(default_factory=list)
     reduced: list[tuple[str, Judged]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    caveats: list[str] = field(default_factory=list)
     made: dict[Any, Targets] = field(default_factory=dict)
     share: KernelShare | None = None
     bounded: int = 0

@@ -36,6 +36,7 @@ def verdict_of(bench: Bench | None, trial: Trial, *, failed: Check | None = None
         how=how(bench, passed=status is VerdictStatus.PASSED) if bench else "",
         share=bench.share if bench else None,
         effort=trial.limits.effort,
+        caveats=tuple(dict.fromkeys(bench.caveats)) if bench else (),
     )
 
 
