@@ -1,7 +1,8 @@
 """Profiles as they would come from a GPU, a CPU and the interpreter, in one line each."""
 
-from kernelwright.proof.worker.kernels.names import Known, origin_of
-from kernelwright.proof.worker.profiling.tally import Activity, tally
+from kernelwright.proof.worker.attribution.names import Known, origin_of
+from kernelwright.proof.worker.attribution.profile import tally
+from kernelwright.proof.worker.attribution.work import Part, Work
 from kernelwright.values import ProfiledOn, ProfileResult
 
 SOFTMAX = "softmax_kernel"
@@ -12,21 +13,26 @@ _KNOWN = Known(launched=frozenset({SOFTMAX}))
 
 
 def on_gpu(times_us: dict[str, float]) -> ProfileResult:
-    return _result(ProfiledOn.GPU, "NVIDIA H200", [Activity(name, time) for name, time in times_us.items()])
+    return _result("NVIDIA H200", work(ProfiledOn.GPU, *times_us.items()))
 
 
 def on_cpu(*operators: str) -> ProfileResult:
     """Each operator takes a microsecond more than the next."""
-    times = range(len(operators), 0, -1)
-    return _result(ProfiledOn.CPU, "A CPU", [Activity(n, float(t)) for n, t in zip(operators, times, strict=True)])
+    times = map(float, range(len(operators), 0, -1))
+    return _result("A CPU", work(ProfiledOn.CPU, *zip(operators, times, strict=True)))
 
 
 def uncounted(*names: str) -> ProfileResult:
     """Launches and operators in the interpreter, without times."""
-    return _result(ProfiledOn.INTERPRETER, "A CPU", [Activity(name) for name in names])
+    return _result("A CPU", work(ProfiledOn.INTERPRETER, *((name, 0.0) for name in names)))
 
 
-def _result(on: ProfiledOn, device: str, call: list[Activity]) -> ProfileResult:
-    kernels = tally([call], lambda name: origin_of(name, _KNOWN))
-    unmeasured = "not measured: Triton's interpreter" if on is ProfiledOn.INTERPRETER else ""
-    return ProfileResult.of_kernels("text", device, on, 1, kernels, unmeasured=unmeasured)
+def work(on: ProfiledOn, *parts: tuple[str, float], launches: int = 1) -> Work:
+    """A call in which each of these kernels was launched, with its microseconds."""
+    untimed = "not measured: Triton's interpreter" if on is ProfiledOn.INTERPRETER else ""
+    made = tuple(Part(name, origin_of(name, _KNOWN), launches, time) for name, time in parts)
+    return Work(on, not untimed, made, untimed=untimed)
+
+
+def _result(device: str, call: Work) -> ProfileResult:
+    return ProfileResult.of_kernels("text", device, call.measured_on, 1, tally([call]), unmeasured=call.untimed)

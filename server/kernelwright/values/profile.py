@@ -24,8 +24,8 @@ _WIDTH = 80
 class ProfiledKernel:
     """One GPU kernel, or one operator of torch where no GPU ran it. All figures are of one call.
 
-    `launches` is a mean, whole where every call launches as many; `time_us` in microseconds and `share` (0..1) of the
-    call's time are None where time was not measured.
+    `launches` is a mean, whole where every call launches as many; `time_us`, a median in microseconds, and `share` (0..1)
+    of the call's time are None where time was not measured.
     """
 
     name: str
@@ -43,10 +43,10 @@ class ProfiledKernel:
 
 @dataclass(frozen=True)
 class ProfileResult:
-    """One warm call of the performance case, a mean over `calls` calls; the kernels with the most time come first.
+    """One warm call of the performance case, from `calls` calls; the kernels with the most time come first.
 
-    `time_us` is the sum over the kernels, without gaps between them. `conditions` are the facts shown beside it;
-    `unmeasured` says why there are no times.
+    `time_us` is the sum over the kernels' medians, without gaps between them. `conditions` are the facts shown beside it,
+    how far the calls spread among them; `unmeasured` says why there are no times.
     """
 
     text_hash: str

@@ -3,9 +3,9 @@
 import pytest
 
 from kernelwright.macro.strategies import registry
-from kernelwright.proof.worker.kernels.delegation import Texts, broken_promise, kernels_of, share_of
-from kernelwright.proof.worker.kernels.outside import Outside
-from kernelwright.proof.worker.kernels.work import Part, Work
+from kernelwright.proof.worker.attribution.outside import Outside
+from kernelwright.proof.worker.attribution.promise import Texts, broken_promise, kernels_of, share_of
+from kernelwright.proof.worker.attribution.work import Part, Work
 from kernelwright.values import Origin, ProfiledOn
 
 EAGER = "import torch\n\n\ndef f(x):\n    return torch.softmax(2 * x, 1)\n"

@@ -1,8 +1,10 @@
 """Names as CUPTI and torch spell them, held against what a text defines."""
 
+import time
+
 import pytest
 
-from kernelwright.proof.worker.kernels.names import Known, cuda_files, defined_in, function_of, origin_of
+from kernelwright.proof.worker.attribution.names import Known, cuda_files, defined_in, function_of, origin_of
 from kernelwright.values import Origin
 
 TEXT = '''\
@@ -170,3 +172,12 @@ def test_a_text_that_defines_no_kernel(text: str) -> None:
 )
 def test_the_function_of_a_demangled_name(name: str, expected: str) -> None:
     assert function_of(name) == expected
+
+
+@pytest.mark.parametrize(
+    "line", ["x" * 1_000_000, "__global__ " * 90_000, "__global__ f<" * 70_000, "__global__ __a__(" * 60_000]
+)
+def test_a_line_of_a_megabyte_takes_no_time(line: str) -> None:
+    begun = time.perf_counter()
+    assert (cuda_files(line), defined_in([f"# jit {line}"])) == ((), Known())
+    assert time.perf_counter() - begun < 5.0

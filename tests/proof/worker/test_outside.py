@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import tree_sitter._binding
 
-from kernelwright.proof.worker.kernels import outside
+from kernelwright.proof.worker.attribution import outside
 
 ECHO = "import sys\nfor line in sys.stdin:\n    print(line, end='', flush=True)\n"
 HOST = f"""

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kernelwright.proof.worker.kernels.work import (
+from kernelwright.proof.worker.attribution.work import (
     SENTINEL,
     Part,
     Work,
@@ -83,7 +83,11 @@ def test_a_trace_by_who_launched_what() -> None:
             {"ph": "M", "name": "process_name"},
         ]
     }
-    parts = parts_of_trace(trace, lambda name: Origin.HAND_WRITTEN if name == "fused" else Origin.LIBRARY)
+    origin = lambda name: Origin.HAND_WRITTEN if name == "fused" else Origin.LIBRARY
+    kernels = {part.name: part.count for part in parts_of_trace(trace, origin, by_operator=False) or ()}
+    assert kernels.keys() >= {"cunn_SoftMaxForward", "nchwToNhwcKernel", "sm90_xmma_fprop", "fused", "ampere_sgemm"}
+    assert (len(kernels), kernels["fused"]) == (6, 2)
+    parts = parts_of_trace(trace, origin)
     assert parts is not None
     assert {(part.name, part.count, part.amount) for part in parts} == {
         ("aten::_softmax", 1, 7.0),

@@ -51,7 +51,7 @@ HANDLERS: dict[type, tuple[str, str]] = {
     Race: ("clock.race", "run_race"),
     Imports: ("clock.contest", "import_compiler"),
     Contest: ("clock.contest", "run_contest"),
-    Profile: ("profiling.profile", "run_profile"),
+    Profile: ("attribution.profile", "run_profile"),
 }
 
 
@@ -60,7 +60,7 @@ _AHEAD = {
     "run": (
         f"{__package__}.graph.capture",
         "torch._inductor.config",
-        f"{__package__}.profiling.profile",
+        f"{__package__}.attribution.profile",
         f"{__package__}.clock.race",
     ),
     "judge": (f"{__package__}.trial",),

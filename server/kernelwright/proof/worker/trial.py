@@ -4,6 +4,7 @@ import contextlib
 from collections.abc import Callable
 
 from kernelwright.proof.jobs import Trial, TrialResult
+from kernelwright.proof.worker.attribution.share import examine
 from kernelwright.proof.worker.bench import (
     Bench,
     Rejected,
@@ -17,7 +18,6 @@ from kernelwright.proof.worker.clock.rivals import Rivals
 from kernelwright.proof.worker.gate.gate import verify, verify_backward
 from kernelwright.proof.worker.gate.verdict import verdict_of
 from kernelwright.proof.worker.hosts.contender import Contender
-from kernelwright.proof.worker.kernels.share import examine
 from kernelwright.values import Effort, Measurement
 
 _NO_GPU = "Speed not measured: no GPU here."

@@ -7,6 +7,7 @@ from dataclasses import replace
 import torch
 
 from kernelwright.proof.worker import flags
+from kernelwright.proof.worker.attribution.looking import look as look_at
 from kernelwright.proof.worker.gate.backward import BackwardFailed, NoGradient, gradients
 from kernelwright.proof.worker.hosts import bounds
 from kernelwright.proof.worker.hosts.messages import (
@@ -27,7 +28,6 @@ from kernelwright.proof.worker.hosts.messages import (
 from kernelwright.proof.worker.hosts.parcels import described, put
 from kernelwright.proof.worker.hosts.room import Room, arena_of, inputs_of, settle, unpacked_as_sent
 from kernelwright.proof.worker.inputs import Inputs, clone, moved_into, seed_everything, tensors_in
-from kernelwright.proof.worker.kernels.looking import look as look_at
 from kernelwright.proof.worker.observe import observe as observed_call
 from kernelwright.proof.worker.poison import poison_freed_blocks
 from kernelwright.values import Check

@@ -12,6 +12,9 @@ import torch
 
 from kernelwright.proof.worker import triton_launchers
 from kernelwright.proof.worker.answers.compare import same_bits
+from kernelwright.proof.worker.attribution import outside
+from kernelwright.proof.worker.attribution.outside import Outside
+from kernelwright.proof.worker.attribution.work import Work
 from kernelwright.proof.worker.bench import Bench, Rejected, Targets, uses_triton
 from kernelwright.proof.worker.clock.late import Late
 from kernelwright.proof.worker.clock.timing import FLUSHES
@@ -46,9 +49,6 @@ from kernelwright.proof.worker.hosts.parcels import room_for
 from kernelwright.proof.worker.hosts.remote import Host
 from kernelwright.proof.worker.hosts.zygote import zygote
 from kernelwright.proof.worker.inputs import Inputs, clone, clone_tensor
-from kernelwright.proof.worker.kernels import outside
-from kernelwright.proof.worker.kernels.outside import Outside
-from kernelwright.proof.worker.kernels.work import Work
 from kernelwright.proof.worker.observe import Observation
 from kernelwright.proof.worker.reference.pair import state_of
 from kernelwright.proof.worker.sandbox import caches

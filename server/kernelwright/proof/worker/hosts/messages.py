@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from kernelwright.proof.worker.attribution.work import Work
 from kernelwright.proof.worker.clock.late import Late
 from kernelwright.proof.worker.hosts.arena import Handle
 from kernelwright.proof.worker.hosts.parcels import Parcel, Sent
-from kernelwright.proof.worker.kernels.work import Work
 from kernelwright.values import Check, Failure, Workload
 from kernelwright.values.confinement import Confinement
 

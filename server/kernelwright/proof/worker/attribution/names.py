@@ -1,4 +1,7 @@
-"""Where a kernel of a trace comes from: its name, held against what the user's texts define and what was launched."""
+"""Tells the origin of a kernel by its name, from what the user's texts define and what was launched.
+
+Every pattern takes a time linear in the text: repetitions are bounded, or each character can be matched in one way only.
+"""
 
 import ast
 import re
@@ -14,9 +17,11 @@ _INDUCTOR = re.compile(
     r"|## Call CompiledFxGraph|Torch-Compiled Region|TorchDynamo|AOTDispatcher|Pregraph bytecode"
 )
 # Attributes and specifiers may stand on either side of `void`.
-_ATTRIBUTE = r"(?:void|static|inline|__\w+__(?:\s*\((?:[^()]|\([^()]*\))*\))?)"
-_GLOBAL = re.compile(rf"__global__(?:\s+{_ATTRIBUTE})*\s+(?!__)(\w+)\s*(?:<[^(){{}};]*>)?\s*\(")
-_FILE = re.compile(r"[\w./-]+\.cuh?\b")
+_ATTRIBUTE = r"(?:void|static|inline|__[a-z_]{1,40}__(?:\s{0,99}\((?:[^()]|\([^()]{0,99}\)){0,99}\))?)"
+_GLOBAL = re.compile(
+    rf"__global__(?:\s{{1,99}}{_ATTRIBUTE}){{0,9}}\s{{1,99}}(?!__)(\w{{1,255}})\s{{0,99}}(?:<[^(){{}};]{{0,999}}>)?\s{{0,99}}\("
+)
+_FILE = re.compile(r"(?<![\w./-])[\w./-]+\.cuh?\b")
 # Headers that a user's CUDA text includes bring kernels of these namespaces.
 _LIBRARIES = frozenset({"at", "c10", "caffe2", "cub", "cudnn", "cutlass", "cutlass3x", "thrust", "torch"})
 
@@ -31,14 +36,32 @@ class Known:
     foreign: frozenset[str] = frozenset()
 
 
+def triton_kernels(text: str) -> dict[str, str]:
+    """The source of every Triton kernel that a text defines, by name; none where it does not parse."""
+    found: dict[str, str] = {}
+    for node in ast.walk(_parsed(text) if "jit" in text else ast.Module([], [])):
+        match node:
+            case ast.FunctionDef(name=name) if any(map(_is_jit, node.decorator_list)):
+                found[name] = ast.unparse(node)
+            case ast.Call(func=func, args=[ast.Name(id=name), *_]) if _is_jit(func):
+                found.setdefault(name, "")
+    return found
+
+
+def cuda_kernels(text: str) -> dict[str, str]:
+    """The string that defines each CUDA kernel in a Python text, by name; "" for one that is in no string."""
+    found = dict.fromkeys(_GLOBAL.findall(text), "")
+    for node in ast.walk(_parsed(text) if found else ast.Module([], [])):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            found |= dict.fromkeys(_GLOBAL.findall(node.value), node.value)
+    return found
+
+
 def defined_in(texts: Iterable[str]) -> Known:
-    """The kernels that Python texts, or CUDA texts in them, define. A text that does not parse defines no Triton kernel."""
-    triton: set[str] = set()
-    cuda: set[str] = set()
-    for text in texts:
-        cuda.update(_GLOBAL.findall(text))
-        triton.update(_triton_functions(text))
-    return Known(frozenset(triton), frozenset(cuda))
+    """The kernels that Python texts, or CUDA texts in them, define."""
+    given = tuple(texts)
+    triton = frozenset(name for text in given for name in triton_kernels(text))
+    return Known(triton, frozenset(name for text in given for name in _GLOBAL.findall(text)))
 
 
 def cuda_files(text: str) -> tuple[str, ...]:
@@ -58,12 +81,9 @@ def origin_of(name: str, known: Known) -> Origin:
         return Origin.LIBRARY
     if _INDUCTOR.match(name):
         return Origin.COMPILED
-    if name in known.triton:
-        return Origin.HAND_WRITTEN
     *scope, base = function_of(name).split("::")
-    if base in known.cuda and not (scope and scope[0] in _LIBRARIES):
-        return Origin.HAND_WRITTEN
-    return Origin.LIBRARY
+    own = name in known.triton or (base in known.cuda and not (scope and scope[0] in _LIBRARIES))
+    return Origin.HAND_WRITTEN if own else Origin.LIBRARY
 
 
 def function_of(name: str) -> str:
@@ -72,28 +92,18 @@ def function_of(name: str) -> str:
     return re.split(r"[<(]", bare, maxsplit=1)[0].strip()
 
 
-def _triton_functions(text: str) -> Iterable[str]:
-    if "jit" not in text:
-        return
+def _parsed(text: str) -> ast.AST:
     try:
-        tree = ast.parse(text)
+        return ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return
-    for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef) and any(_is_jit(decorator) for decorator in node.decorator_list):
-            yield node.name
-        elif isinstance(node, ast.Call) and _is_jit(node.func):
-            yield from (argument.id for argument in node.args[:1] if isinstance(argument, ast.Name))
+        return ast.Module([], [])
 
 
 def _is_jit(node: ast.expr) -> bool:
     """`jit`, `triton.jit` or a call of it with options; not `torch.jit.script`."""
-    if isinstance(node, ast.Call):
-        node = node.func
-    match node:
+    match node.func if isinstance(node, ast.Call) else node:
         case ast.Name(id="jit"):
             return True
         case ast.Attribute(value=ast.Name(id=owner), attr="jit"):
             return owner not in ("torch", "jax", "numba", "cuda")
-        case _:
-            return False
+    return False

@@ -1,17 +1,16 @@
-"""Whether a step that promised a kernel brought one, or lets somebody else do the work. Pure; decided in the judge.
+"""Decides whether a step that promised a kernel brought one, or lets somebody else do the work. Pure; in the judge.
 
 A library's work that the step did not promise to replace is nobody's fault: what counts is which work is gone, which has
 been added, and what the hand-written kernels do.
 """
 
-import ast
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from kernelwright.proof.worker.attribution.names import cuda_kernels, triton_kernels
+from kernelwright.proof.worker.attribution.outside import Outside
+from kernelwright.proof.worker.attribution.work import Part, Work, amount, beyond, is_move
 from kernelwright.proof.worker.gate.grounds import compiles
-from kernelwright.proof.worker.kernels.names import defined_in
-from kernelwright.proof.worker.kernels.outside import Outside
-from kernelwright.proof.worker.kernels.work import Part, Work, amount, beyond, is_move
 from kernelwright.values import KernelShare, Origin, ProfiledOn
 
 LEAST_PART = 0.005
@@ -105,22 +104,8 @@ def _cannot_be_seen(work: Work, outside: Outside) -> bool:
 
 
 def kernels_of(text: str) -> dict[str, str]:
-    """The source of every kernel that the text defines, by name; nothing for a text that does not parse.
-
-    Those are functions with a decorator called jit, and CUDA C++ in strings, whole.
-    """
-    try:
-        nodes = list(ast.walk(ast.parse(text)))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return {}
-    found: dict[str, str] = {}
-    for node in nodes:
-        match node:
-            case ast.FunctionDef(name=name) if any("jit" in ast.unparse(each) for each in node.decorator_list):
-                found[name] = ast.unparse(node)
-            case ast.Constant(value=str(source)) if "__global__" in source:
-                found |= dict.fromkeys(defined_in([source]).cuda, source)
-    return found
+    """The source of every kernel that the text defines, by name."""
+    return cuda_kernels(text) | triton_kernels(text)
 
 
 def _beside(own: tuple[Part, ...]) -> str:

@@ -1,16 +1,16 @@
-"""The last look of a trial: whose kernels did the work, and whether a promise of a kernel was kept."""
+"""Looks last in a trial at which kernels did the work, and whether a promise of a kernel was kept."""
 
 import torch
 
+from kernelwright.proof.worker.attribution.looking import look
+from kernelwright.proof.worker.attribution.promise import Texts, broken_promise, share_of
+from kernelwright.proof.worker.attribution.work import Work
 from kernelwright.proof.worker.bench import NO_MEMORY, Bench, Rejected, Report, Targets, Undecidable, targets_for
 from kernelwright.proof.worker.failed import JobFailed
 from kernelwright.proof.worker.gate.arguments import make_inputs
 from kernelwright.proof.worker.gate.cases import INTERPRETER_ELEMENTS, plan
 from kernelwright.proof.worker.hosts.contender import Contender
 from kernelwright.proof.worker.inputs import Inputs, clone, seed_everything
-from kernelwright.proof.worker.kernels.delegation import Texts, broken_promise, share_of
-from kernelwright.proof.worker.kernels.looking import look
-from kernelwright.proof.worker.kernels.work import Work
 from kernelwright.proof.worker.subject import describe
 from kernelwright.values import Check, KernelShare, ProfiledOn
 

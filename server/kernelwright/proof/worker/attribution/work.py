@@ -1,6 +1,7 @@
-"""What one call did, by who did it: hand-written kernels, torch.compile's, a library's operators. Pure; no torch."""
+"""What one call did, by origin: hand-written kernels, torch.compile's, a library's operators. Pure; no torch."""
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -96,41 +97,43 @@ def purpose(name: str) -> str:
 
 def beyond(work: Work, other: Work) -> tuple[Part, ...]:
     """The library parts of `work` that `other` does less often, each with the amount of the runs that are more."""
-    known: dict[str, int] = {}
+    left: Counter[str] = Counter()
     for part in other.of(Origin.LIBRARY, Origin.COMPILED):
-        known[purpose(part.name)] = known.get(purpose(part.name), 0) + part.count
+        left[purpose(part.name)] += part.count
     found: list[Part] = []
     for part in work.of(Origin.LIBRARY, Origin.COMPILED):
-        also = min(part.count, known.get(purpose(part.name), 0))
-        known[purpose(part.name)] = known.get(purpose(part.name), 0) - also
+        also = min(part.count, left[purpose(part.name)])
+        left[purpose(part.name)] -= also
         if more := part.count - also:
             found.append(Part(part.name, part.origin, more, part.amount * more / part.count))
     return tuple(found)
 
 
-def parts_of_trace(trace: Mapping[str, Any], origin_of: Callable[[str], Origin]) -> tuple[Part, ...] | None:
+def parts_of_trace(
+    trace: Mapping[str, Any], origin_of: Callable[[str], Origin], *, by_operator: bool = True
+) -> tuple[Part, ...] | None:
     """The parts of a call from a profiler's trace in Chrome's format; None where the sentinel was not seen.
 
-    A hand-written kernel goes by its own name; any other by the innermost operator that launched it, where there is one.
-    Runs of an operator are counted, not the kernels that one run launches.
+    A kernel goes by its own name; with `by_operator` a library's goes by the innermost operator that launched it, where
+    there is one, and runs of the operator are counted, not the kernels that one run launches. Times are in microseconds.
     """
     events = [event for event in trace.get("traceEvents", ()) if event.get("ph") == "X"]
     operators = {_id(event): str(event["name"]) for event in events if event.get("cat") == "cpu_op"}
     ran = [event for event in events if event.get("cat") in ("kernel", "gpu_memcpy", "gpu_memset")]
     ran.sort(key=lambda event: float(event.get("ts", 0.0)))
-    first = next((event for event in ran if operators.get(_id(event)) == SENTINEL), None)
+    first = next((number for number, event in enumerate(ran) if operators.get(_id(event)) == SENTINEL), None)
     if first is None:
         return None
+    del ran[first]
     times: dict[tuple[str, Origin], float] = {}
     runs: dict[tuple[str, Origin], set[object]] = {}
     for number, event in enumerate(ran):
-        if event is first:
-            continue
-        origin = origin_of(str(event["name"]))
-        operator = operators.get(_id(event)) if origin is Origin.LIBRARY else None
-        key = (operator or str(event["name"]), origin)
+        name = str(event["name"])
+        origin = origin_of(name)
+        operator = operators.get(_id(event)) if by_operator and origin is Origin.LIBRARY else None
+        key = (operator or name, origin)
         times[key] = times.get(key, 0.0) + float(event.get("dur", 0.0))
-        runs.setdefault(key, set()).add(_id(event) if operator else -number)
+        runs.setdefault(key, set()).add(_id(event) if operator else -number - 1)
     return tuple(Part(name, origin, len(runs[name, origin]), time) for (name, origin), time in times.items())
 
 
