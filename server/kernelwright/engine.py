@@ -163,13 +163,17 @@ class Engine:
         kernel: str,
         *,
         baseline: str | None = None,
+        baseline_path: str = "",
         measure: bool,
         first_seed: int = 0,
         priority: Priority = Priority.REQUEST,
         report: Report = silent,
         cancel: asyncio.Event | None = None,
     ) -> TrialResult | Nothing:
-        """Verify, and when `measure` time, `text` against its baseline, on seeds counted from `first_seed`."""
+        """Verify, and when `measure` time, `text` against its baseline, on seeds counted from `first_seed`.
+
+        `baseline_path`: the file that `baseline` was read from, whose imports are those of its own folder.
+        """
         self.workers.expect_trial()
         device = await self.device()
         if isinstance(device, Failure):
@@ -181,9 +185,8 @@ class Engine:
         if isinstance(workload, Refusal):
             return workload
         against = baseline if baseline is not None else self.baseline(path, text, kernel)
-        job = Trial(
-            path, against, text, text, workload, measure, dataclasses.replace(self.limits, first_seed=first_seed)
-        )
+        limits = dataclasses.replace(self.limits, first_seed=first_seed)
+        job = Trial(path, against, text, text, workload, measure, limits, baseline_path=baseline_path)
         answer = await self._run_trial(job, report, cancel, priority)
         if isinstance(answer, Failure) or answer.measurement is None:
             return answer

@@ -28,7 +28,7 @@ def try_file(
     files.check_result(json_out, file, against)
     text = files.read(file)
     kernel = console.find_kernel(file, text, kernel_name)
-    baseline = files.read(against) if against else None
+    baseline = (files.read(against), str(against.resolve())) if against else None
     return asyncio.run(_run(file, text, kernel.name, baseline, json_out, interpreter, how, measure))
 
 
@@ -36,7 +36,7 @@ async def _run(
     file: Path,
     text: str,
     kernel: str,
-    baseline: str | None,
+    baseline: tuple[str, str] | None,
     json_out: Path | None,
     interpreter: str | None,
     how: Mapping[str, object],
@@ -48,7 +48,10 @@ async def _run(
     path = str(file.resolve())
     try:
         with console.progress(f"Verifying {kernel}") as report:
-            answer = await engine.trial(path, text, kernel, baseline=baseline, measure=measure, report=report)
+            known, home = baseline or (None, "")
+            answer = await engine.trial(
+                path, text, kernel, baseline=known, baseline_path=home, measure=measure, report=report
+            )
         alone = baseline is None and engine.baseline(path, text, kernel) == text
     finally:
         await engine.close()

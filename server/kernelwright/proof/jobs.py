@@ -70,9 +70,11 @@ class Limits:
 class Trial:
     """Verify `candidate` against `baseline`, and when `measure` time both and `previous`. Answered by a TrialResult.
 
-    All three are texts of the same file, called the same way. `triton` is not measured in the interpreter: the result
-    then has a passing verdict, no measurement and the reason in `unmeasured`. `promises_kernel`: the candidate comes from
-    a strategy whose point is a hand-written kernel, and fails where a library, a compiler or somebody else does the work.
+    All three are called the same way. `candidate` and `previous` are texts of the file `path`, and so is `baseline` unless
+    `baseline_path` names another: each text imports from the folder of its own file, and from no other. `triton` is not
+    measured in the interpreter: the result then has a passing verdict, no measurement and the reason in `unmeasured`.
+    `promises_kernel`: the candidate comes from a strategy whose point is a hand-written kernel, and fails where a library,
+    a compiler or somebody else does the work.
     """
 
     path: str
@@ -84,6 +86,12 @@ class Trial:
     limits: Limits = Limits()
     cases: Mapping[str, str] = field(default_factory=dict)  # seam for further case families
     promises_kernel: bool = False
+    baseline_path: str = ""
+
+    @property
+    def home(self) -> str:
+        """The file that the baseline's text belongs to."""
+        return self.baseline_path or self.path
 
 
 @dataclass(frozen=True)

@@ -191,6 +191,12 @@ def environment(role: str, keep: Collection[str] = ()) -> dict[str, str]:
     variables.pop("TRITON_INTERPRET", None)
     if role == "compile":
         variables["CUDA_VISIBLE_DEVICES"] = ""
+    # No folder that happens to be the current one may bring modules: it may be that of a text that is only judged.
+    variables["PYTHONSAFEPATH"] = "1"
+    if places := [os.path.abspath(place) for place in variables.get("PYTHONPATH", "").split(os.pathsep) if place]:
+        variables["PYTHONPATH"] = os.pathsep.join(places)
+    else:
+        variables.pop("PYTHONPATH", None)
     if role == "judge":
         # Threads that spin after their work in one process would take the cores from the process that is timed next.
         variables["OMP_WAIT_POLICY"] = "PASSIVE"

@@ -69,8 +69,8 @@ class Variation:
 def original(monkeypatch: pytest.MonkeyPatch) -> Contender:
     """The process of the original, which is asked only when a candidate has strayed."""
     made = Contender()
-    monkeypatch.setattr("kernelwright.proof.worker.gate.in_bounds.Contender", lambda bench, text: made)
-    monkeypatch.setattr(Bench, "trial", type("Trial", (), {"baseline": ""})(), raising=False)
+    monkeypatch.setattr("kernelwright.proof.worker.gate.in_bounds.Contender", lambda bench, text, path: made)
+    monkeypatch.setattr(Bench, "trial", type("Trial", (), {"baseline": "", "home": ""})(), raising=False)
     return made
 
 

@@ -128,10 +128,10 @@ def open_bench(trial: Trial) -> Bench:
 
         hardened.install()
         launched = hardened.launched
-    forget_neighbours(trial.path)
+    forget_neighbours(trial.home)
     defaults = flags.read()
     try:
-        baseline = load_module(trial.path, trial.baseline, "baseline")
+        baseline = load_module(trial.home, trial.baseline, "baseline")
     except JobFailed:
         flags.write(defaults)
         raise
@@ -145,7 +145,7 @@ def wider_module(trial: Trial, *, narrow: bool = False) -> ModuleType | None:
     """The baseline's text with float64 for float32, with `narrow` for 16 bits too; None where that changes nothing."""
     try:
         text = widened(trial.baseline, narrow=narrow)
-        return load_module(trial.path, text, "wide") if text is not None else None
+        return load_module(trial.home, text, "wide") if text is not None else None
     except (JobFailed, SyntaxError, RecursionError):
         return None
 

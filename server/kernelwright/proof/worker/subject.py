@@ -1,6 +1,7 @@
 """A user's text as something that can be called: loaded as a module, its class constructed, its arguments made."""
 
 import atexit
+import importlib
 import itertools
 import linecache
 import os
@@ -40,9 +41,9 @@ class BoundCall:
 def load_module(path: str, text: str, name: str = "subject") -> ModuleType:
     """`text` run as a module of its own, never as `__main__`.
 
-    The text is written to a scratch file, so that inspect.getsource, Triton and tracebacks find it; imports see the
-    folder of `path`, and relative imports work where that folder is a package. Raises JobFailed with IMPORT_FAILED or
-    MISSING_PACKAGE, the line counted from 0.
+    The text is written to a scratch file, so that inspect.getsource, Triton and tracebacks find it. Imports see the folder
+    of `path`, no longer that of a file loaded before; relative imports work in a package. Raises JobFailed with
+    IMPORT_FAILED or MISSING_PACKAGE, the line counted from 0.
     """
     folder = Path(path).resolve().parent
     scratch = scratch_folder() / str(next(_numbers))
@@ -74,6 +75,7 @@ def unload(module: ModuleType) -> None:
 
 def forget_neighbours(path: str) -> None:
     """Drop imported modules that lie in the folder of `path`, so that the next load sees what is on disk now."""
+    importlib.invalidate_caches()
     for name in neighbours(path):
         sys.modules.pop(name, None)
 
@@ -83,7 +85,7 @@ def neighbours(path: str) -> dict[str, Path]:
     folder = Path(path).resolve().parent
     found: dict[str, Path] = {}
     for name, module in list(sys.modules.items()):
-        file = getattr(module, "__file__", None)
+        file = getattr(module, "__file__", None) or next(iter(vars(module).get("__path__", ())), None)  # a bare folder
         if isinstance(file, str) and name.split(".")[0] != "kernelwright" and lies_in(folder, file):
             found[name] = Path(file)
     return found
@@ -93,7 +95,7 @@ def lies_in(folder: Path, file: str) -> bool:
     """Whether `file` lies in the folder, or below it, and is not part of an installed package."""
     if "site-packages" in file or not Path(file).is_relative_to(folder):
         return False
-    return not Path(file).is_relative_to(sys.prefix)
+    return not any(Path(file).is_relative_to(place) for place in (sys.prefix, os.path.dirname(os.__file__)))
 
 
 def entry_of(module: ModuleType, workload: Workload) -> Any:
@@ -224,8 +226,22 @@ def _package_of(folder: Path) -> str:
     return ".".join(names)
 
 
+_importable: list[str] = []  # the folders that the last text imports from, apart from those that were there before
+
+
 def _make_importable(folder: Path, package: str) -> None:
     root = folder.parents[package.count(".")] if package else folder
-    for place in {str(root), str(folder)}:
+    wanted = [str(folder), *([str(root)] if package else [])]
+    for place in [place for place in _importable if place not in wanted]:
+        _leave(place)
+    for place in reversed(wanted):
         if place not in sys.path:
             sys.path.insert(0, place)
+            _importable.append(place)
+
+
+def _leave(place: str) -> None:
+    """Import nothing more from a folder that was made importable, and forget what was imported from it."""
+    _importable.remove(place)
+    sys.path.remove(place)
+    forget_neighbours(f"{place}/file.py")

@@ -68,7 +68,7 @@ def _baseline(bench: Bench, targets: Targets, inputs: Inputs, seed: int) -> Work
         seed_everything(seed)
         with torch.no_grad():
             call = lambda: targets.baseline(*given.args, **given.kwargs)
-            return look(call, bench.baseline, trial.path, trial.baseline, device=bench.device, interpreted=interpreted)
+            return look(call, bench.baseline, trial.home, trial.baseline, device=bench.device, interpreted=interpreted)
     except Exception as error:  # noqa: BLE001  (a profiled call may lack memory that a call alone has)
         return f"the baseline's call raises {describe(error)}"
 

@@ -66,9 +66,9 @@ class Rivals:
         self.settle()
         taken: dict[str, Contender] = {}
         try:
-            for name, text in rivals(self._bench.trial).items():
+            for name, (text, path) in rivals(self._bench.trial).items():
                 if twin or name != TWIN:
-                    taken[name] = self._taken(name) or Contender(self._bench, text)
+                    taken[name] = self._taken(name) or Contender(self._bench, text, path)
         except BaseException:
             self.end(taken)
             raise
@@ -104,8 +104,8 @@ class Rivals:
         return self._bench.device != "cuda" or torch.cuda.mem_get_info()[0] >= _AMPLE
 
     def _open(self) -> None:
-        for name, text in rivals(self._bench.trial).items():
-            self._ready[name] = _Early(Contender(self._bench, text))
+        for name, (text, path) in rivals(self._bench.trial).items():
+            self._ready[name] = _Early(Contender(self._bench, text, path))
         try:
             case = performed(self._bench)
         except Exception:  # noqa: BLE001  (the baseline's own code raises anything: told when it is timed)
@@ -141,10 +141,11 @@ class Rivals:
         return early.contender
 
 
-def rivals(trial: Trial) -> Mapping[str, str]:
-    """The texts by name: the candidate, the previous one only where it is not the baseline, and the baseline twice.
+def rivals(trial: Trial) -> Mapping[str, tuple[str, str]]:
+    """The texts by name, each with its file: the candidate, the baseline twice, and the previous one where it is another.
 
     What two processes with the same text differ by is no speedup.
     """
-    texts = {"candidate": trial.candidate, "baseline": trial.baseline, TWIN: trial.baseline}
-    return texts if trial.previous == trial.baseline else {**texts, "previous": trial.previous}
+    baseline, previous = (trial.baseline, trial.home), (trial.previous, trial.path)
+    texts = {"candidate": (trial.candidate, trial.path), "baseline": baseline, TWIN: baseline}
+    return texts if previous == baseline else {**texts, "previous": previous}

@@ -63,7 +63,7 @@ def _excuse(
         return "it asks for tensors at multiples of more than 16 bytes"
     if failed.name != NAME:
         return None
-    original = Contender(bench, bench.trial.baseline)
+    original = Contender(bench, bench.trial.baseline, bench.trial.home)
     try:
         original.observe(
             targets, inputs, like, case=variation.described, seed=variation.seed, poisoned=True, bounded=True

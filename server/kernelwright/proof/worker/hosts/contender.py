@@ -78,9 +78,10 @@ class Contender:
     unbounded = ""
     compiled = False
 
-    def __init__(self, bench: Bench, text: str) -> None:
+    def __init__(self, bench: Bench, text: str, path: str = "") -> None:
         self._bench = bench
         self._text = text
+        self._path = path or bench.trial.path
         self._waited = 0.0  # for processes that have ended
         self._largest_answer = 0  # bytes that an answer has taken where the baseline's would have taken less
         self._start()
@@ -97,9 +98,9 @@ class Contender:
         if triton:
             triton_launchers.take_note()
             triton_launchers.copy_to(caches.of_triton(Path(self._scratch)))  # before a line of the text has run
-        self._host = Host(bench.trial.path, bench.device, triton=triton)
+        self._host = Host(self._path, bench.device, triton=triton)
         request = Load(
-            bench.trial.path,
+            self._path,
             text,
             bench.device,
             bench.settings,
@@ -309,13 +310,13 @@ class Contender:
     def look(self, targets: Targets, inputs: Inputs, *, seed: int) -> tuple[Work, Outside]:
         """What one call does: by its own process's account, and what can be seen of it from here. After all timing."""
         self.construct(targets)
-        trial, pid = self._bench.trial, self._host.pid
+        pid = self._host.pid
         (parcel,) = self._host.pack((inputs.args, inputs.kwargs))
-        request = Look(targets.number, parcel, trial.path, self._text, seed, self._bench.interpreted)
+        request = Look(targets.number, parcel, self._path, self._text, seed, self._bench.interpreted)
         before = outside.company(pid, zygote().pid)
         looked = self._ask(request, Looked)
         helpers = outside.helpers(before, outside.company(pid, zygote().pid))
-        binaries = outside.binaries(pid, self._scratch, Path(trial.path).parent)
+        binaries = outside.binaries(pid, self._scratch, Path(self._path).parent)
         return looked.work, Outside(helpers, binaries, outside.has_extension(pid, self._scratch))
 
     def _leave_free(self, size: int) -> None:
