@@ -3,19 +3,23 @@
 import subprocess
 import sys
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
+import torch
 
 from kernelwright.macro.policy import Candidate
 from kernelwright.macro.policy import best as best_of
 from kernelwright.macro.policy.expected_gain import expected_gain
 from kernelwright.macro.strategies import torch_fuse_pointwise, torch_fuse_row_reduction
 from kernelwright.macro.strategy import Strategy
+from kernelwright.micro.rewrite.tiles import Shape
 from kernelwright.values import Device, Refusal, apply
 from macro.torch_modules import module, refusal, rewritten
 from micro.rewrite import fused_modules
 from micro.rewrite import layout_modules as layouts
 from micro.rewrite.observe import observe
+from micro.rewrite.run_fused import load
 
 STRATEGIES = [torch_fuse_pointwise.STRATEGY, torch_fuse_row_reduction.STRATEGY]
 POINTWISE, ROWS = STRATEGIES
@@ -24,6 +28,17 @@ POINTWISE, ROWS = STRATEGIES
 @pytest.mark.parametrize("strategy", STRATEGIES, ids=lambda s: s.id)
 def test_worked_example(strategy: Strategy) -> None:
     assert rewritten(strategy, strategy.example.before)[0] == strategy.example.after
+
+
+def test_a_row_that_no_block_takes_is_refused_by_the_launcher(tmp_path: Path) -> None:
+    fused = load(tmp_path, "fused", rewritten(ROWS, ROWS.example.before)[0])
+    with pytest.raises(AssertionError, match="a row is one block, which Triton limits"):
+        fused.Model(2**20 + 8)(torch.empty(1, 2**20 + 8))
+
+
+def test_a_tile_of_several_rows_takes_shorter_ones_and_one_that_is_walked_takes_any() -> None:
+    assert [Shape("rows", 0, 4, across).longest for across in (1, 2, 16)] == ["2**20", "2**19", "2**16"]
+    assert Shape("row", 4096, 8, looped=True).longest == ""
 
 
 def ruff(command: str, *options: str, text: str) -> str:

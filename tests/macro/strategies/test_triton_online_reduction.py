@@ -3,9 +3,11 @@
 from pathlib import Path
 
 import pytest
+import torch
 
 from kernelwright.macro.strategies.triton_online_reduction import STRATEGY
-from macro.triton_files import HEAD, refusal, rewritten, run_interpreted, run_python
+from macro.triton_files import HEAD, observe, refusal, rewritten, run_interpreted, run_python
+from micro.rewrite.run_fused import load
 
 LOG_SOFTMAX = (
     HEAD
@@ -207,6 +209,15 @@ def test_the_row_in_one_block_is_read_once() -> None:
     assert whole.count("tl.load(") == 1
     assert "for " not in whole.split("# workload")[0]
     assert "BLOCK = triton.next_power_of_2(n_cols)" in whole
+
+
+def test_a_row_that_no_block_takes_is_refused_by_the_launcher(tmp_path: Path) -> None:
+    observation = observe(STRATEGY.example.before)
+    whole = rewritten(STRATEGY, STRATEGY.example.before)[1]
+    with pytest.raises(AssertionError, match="a row is one block, which Triton limits"):
+        load(tmp_path, "whole", whole).softmax(torch.empty(1, 2**20 + 8))
+    action, *_ = STRATEGY.applies(observation)
+    assert "at most 2**20 elements" in STRATEGY.rewrite(observation, action)[1].summary
 
 
 def test_a_mean_without_variance_is_only_offered_in_one_block() -> None:

@@ -105,6 +105,7 @@ def fused_rms_norm(x, weight, eps):
     weight = weight.contiguous()
     assert x.numel() < 2**31, "offsets are 32-bit"
     length = x.shape[-1]
+    assert length <= 2**20, "a row is one block, which Triton limits"
     n_rows = x.numel() // length
     out = torch.empty_like(x)
     grid = (n_rows,)
@@ -146,10 +147,11 @@ Softmax, log-softmax, logsumexp, layer, group, instance and RMS norm (also writt
 std, norms and argmax over one or several neighbouring dims become one Triton kernel together with the pointwise
 operations before and after.
 
-A row that fits is kept in registers whole, several short rows share a program, and a long row is walked in steps: the
-maximum and sum of a softmax in one pass (online softmax), mean and variance in one pass (Welford), so that each further
-pass reads the row once. Variances are never computed as E[x^2] - E[x]^2, sums are fp32, and maxima are subtracted before
-exponentials. A reduction over a middle dim takes a strip of neighbouring columns, so that loads stay contiguous.
+A row that fits is kept in registers whole (the launcher asserts that a block takes it), several short rows share a
+program, and a long row is walked in steps: the maximum and sum of a softmax in one pass (online softmax), mean and
+variance in one pass (Welford), so that each further pass reads the row once. Variances are never computed as E[x^2] -
+E[x]^2, sums are fp32, and maxima are subtracted before exponentials. A reduction over a middle dim takes a strip of
+neighbouring columns, so that loads stay contiguous.
 
 Of a channels-last tensor it reduces the channels of each position, which are neighbours there, or the positions of each
 channel, in strips of channels. The result is stored as eager mode would store it, mostly contiguous.

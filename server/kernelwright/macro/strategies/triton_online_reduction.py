@@ -6,7 +6,7 @@ from kernelwright.macro.strategy import Example, Family, Observation, Strategy
 from kernelwright.micro.edits import difference
 from kernelwright.micro.rewrite.online_parts import Online
 from kernelwright.micro.rewrite.triton_launch import launch_site
-from kernelwright.micro.rewrite.triton_one_block import WARPS, with_one_block
+from kernelwright.micro.rewrite.triton_one_block import LONGEST, WARPS, with_one_block
 from kernelwright.micro.rewrite.triton_online import online
 from kernelwright.micro.rewrite.triton_online_text import with_online_pass
 from kernelwright.micro.rewrite.triton_passes import Run, find_run
@@ -86,7 +86,7 @@ def _variants(
             yield whole
         elif whole not in known:
             known.add(whole)
-            yield f"the row in one block, read once{words}", whole
+            yield f"the row in one block of at most {LONGEST} elements, read once{words}", whole
 
 
 _HEAD = """\
@@ -134,8 +134,8 @@ Golub and LeVeque, 1979), which keeps the accuracy of the two-pass form. Accumul
 
 A second variant, raced against the first on a GPU, makes the block as long as the row (`triton.next_power_of_2` in the
 launcher) and keeps the row in registers, so that it is read once. It is offered when the grid does not follow the block
-size and the launcher sets it plainly; Triton's limit is 1,048,576 columns, and beyond about 64 Ki columns registers run
-out.
+size and the launcher sets it plainly. Triton limits a block to 2**20 elements: the launcher asserts that the row is no
+longer, which the loop did not need. Beyond about 64 Ki columns registers run out.
 
 It does not apply when a reducing loop writes to memory, when the second loop needs something else of the first one's
 result, when masked lanes would count, or when the loops run over different ranges.

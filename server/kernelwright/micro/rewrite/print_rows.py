@@ -148,13 +148,16 @@ def _grid(program: Program, shape: Shape) -> str:
 def _geometry(program: Program, shape: Shape, length: str) -> list[str]:
     main, domain = program.main.name, program.domain
     wide = [] if tp.is_wide(program) else [f'assert {main}.numel() < 2**31, "offsets are 32-bit"']
+    lengths = [f"length = {length}"]
+    if shape.longest:
+        lengths.append(f'assert length <= {shape.longest}, "a row is one block, which Triton limits"')
     if shape.kind == "channels":
-        return [*wide, f"length = {length}", f"spatial = {main}.shape[2:].numel()"]
+        return [*wide, *lengths, f"spatial = {main}.shape[2:].numel()"]
     if shape.kind == "strip" and domain.axes is not None:
         last = domain.layout == CHANNELS_LAST
         inner = f"{main}.shape[1]" if last else sizes.dims(main, domain.shape, domain.axes[1], len(domain.shape))
-        return [*wide, f"length = {length}", f"inner = {inner}", f"outer = {main}.numel() // (length * inner)"]
-    return [*wide, f"length = {length}", f"n_rows = {main}.numel() // length"]
+        return [*wide, *lengths, f"inner = {inner}", f"outer = {main}.numel() // (length * inner)"]
+    return [*wide, *lengths, f"n_rows = {main}.numel() // length"]
 
 
 def row_length(program: Program, groups: str) -> str:

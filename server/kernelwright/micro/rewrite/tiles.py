@@ -7,6 +7,7 @@ from kernelwright.micro.rewrite.program import ELEMENT, Program
 WHOLE_ROW = 16384  # the longest row that is kept in registers at once without a measurement
 WHOLE_ROW_AT_MOST = 32768  # that a measurement may prefer
 WHOLE_STRIP = 512  # the longest row that is kept when its elements are not neighbours
+MOST_IN_A_BLOCK = 2**20  # elements: Triton's limit for a tensor (TRITON_MAX_TENSOR_NUMEL)
 MOST_CHANNELS = 4096  # of channels-last positions: more do not fit on the chip beside enough neighbouring positions
 
 
@@ -32,8 +33,13 @@ class Shape:
         return {"rows": "ROWS", "channels": "ROWS", "strip": "STRIP"}.get(self.kind, "")
 
     @property
+    def longest(self) -> str:
+        """The longest row that the tile takes, as an expression; "" where the row is walked in steps."""
+        return "" if self.block else f"2**{(MOST_IN_A_BLOCK // self.across).bit_length() - 1}"
+
+    @property
     def described(self) -> str:
-        block = "the row" if self.block == 0 else str(self.block)
+        block = f"the row, at most {self.longest}" if self.block == 0 else str(self.block)
         across = f", {self.across_name}={self.across}" if self.across_name else ""
         more = (f", {self.stages} stages" if self.stages else "") + (", backwards" if self.backwards else "")
         return f"BLOCK={block}{across}, num_warps={self.warps}{more}"

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from kernelwright.micro.rewrite.syntax import Syntax, expanded, rebuilt, same, written
+from kernelwright.micro.rewrite.tiles import MOST_IN_A_BLOCK
 from kernelwright.micro.rewrite.triton_assignments import assignments, parameters
 from kernelwright.micro.rewrite.triton_constants import replaced
 from kernelwright.micro.rewrite.triton_launch import Constant, Site
@@ -27,6 +28,8 @@ from kernelwright.values import Refusal, TextEdit
 WARPS = ("min(max({block} // 1024, 4), 16)", "min(max({block} // 256, 4), 32)")
 """32 or 8 elements a thread over a wide range of rows: fewer threads to synchronise, or more loads in flight."""
 
+LONGEST = f"2**{MOST_IN_A_BLOCK.bit_length() - 1}"
+"""Elements of the longest row that fits a block, as an expression. The loop takes any row, so the launcher asserts it."""
 
 _ORDINAL = re.compile(r"(# )(?:(?:First|Second|Third|Fourth) pass|[Pp]ass \d)[:,] (\w)")
 _PLURAL = re.compile(r"\b(?:two|three|four|[234])[ -]pass(?:es)?\b")
@@ -225,17 +228,18 @@ def _launch_edits(site: Site, run: Run, wanted: str) -> list[TextEdit] | Refusal
     if not block:
         return Refusal(f"{tile.name} is set before the row length is known.", line=tile.line)
     warps, warps_edits = _warps(site, wanted.format(block=block))
-    added = ([f"{block} = {size}"] if tile.home == "launch" else []) + ([f"num_warps = {warps}"] if warps else [])
+    added = [f"{block} = {size}"] if tile.home == "launch" else []
+    added += [f'assert {block} <= {LONGEST}, "a row is one block, which Triton limits"']
+    added += [f"num_warps = {warps}"] if warps else []
     edits = [TextEdit(*tile.spans[0], size if tile.home == "local" else block), *warps_edits]
-    if added:
-        statement = next(
-            s
-            for s in statements(site.function.body)
-            if isinstance(s, ast.Expr | ast.Assign | ast.Return) and s.lineno <= site.call.lineno <= (s.end_lineno or 0)
-        )
-        at = site.launcher.span(statement)[0]
-        indent = " " * statement.col_offset
-        edits.append(TextEdit(at, at, "".join(f"{line}\n{indent}" for line in added)))
+    statement = next(
+        s
+        for s in statements(site.function.body)
+        if isinstance(s, ast.Expr | ast.Assign | ast.Return) and s.lineno <= site.call.lineno <= (s.end_lineno or 0)
+    )
+    at = site.launcher.span(statement)[0]
+    indent = " " * statement.col_offset
+    edits.append(TextEdit(at, at, "".join(f"{line}\n{indent}" for line in added)))
     return edits
 
 
