@@ -13,7 +13,7 @@ from kernelwright.proof.client import Workers
 from kernelwright.proof.jobs import Capture, Compile, CompileResult, Subject
 from kernelwright.settings import Settings
 from kernelwright.source.document import parse
-from kernelwright.source.kernels import find_kernels
+from kernelwright.source.kernels import absence, find_kernels
 from kernelwright.source.targets import target
 from kernelwright.source.workload import find_workload
 from kernelwright.steps import not_utf8
@@ -50,7 +50,7 @@ class Observer:
             kernels = find_kernels(parse(text))
             kernel = next((k for k in kernels if k.name == kernel_name), None)
             if kernel is None:
-                return Refusal(_no_such_kernel(kernel_name, kernels))
+                return Refusal(f"This file {absence(text, kernels, kernel_name)}")
         workload = workload_of(text, kernel)
         known = self._graphs.get(_graph_key(text, workload)) if isinstance(workload, Workload) else None
         return Observation(
@@ -144,12 +144,6 @@ def named_target(settings: Settings) -> Device:
 
 def workload_of(text: str, kernel: Kernel) -> Workload | Refusal:
     return find_workload(text, kernel.entry)
-
-
-def _no_such_kernel(name: str, kernels: tuple[Kernel, ...]) -> str:
-    if not kernels:
-        return "This file has no kernel: no @triton.jit function that is launched, no nn.Module, no tensor function."
-    return f"This file has no kernel {name!r}; it has {', '.join(k.name for k in kernels)}."
 
 
 def _graph_key(text: str, workload: Workload) -> tuple[str, str]:

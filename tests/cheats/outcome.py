@@ -70,6 +70,11 @@ def well_formed(specimen: Specimen) -> bool:
     return specimen.baseline != specimen.candidate and all(evaluate(line).entry for line in specimen.workload)
 
 
+def file_of(specimen: Specimen, text: str) -> str:
+    """One of the specimen's texts as a person would have it in a file: with the workload lines on top."""
+    return "".join(f"# workload: {line}\n" for line in specimen.workload) + text
+
+
 def trial_of(specimen: Specimen, folder: Path) -> Trial:
     """The trial, as the engine would ask for it; `folder` is where the file is said to live."""
     lines = specimen.workload

@@ -16,7 +16,7 @@ from kernelwright.cli.ending import BadInput
 from kernelwright.observer import workload_of
 from kernelwright.settings import Settings
 from kernelwright.source.document import parse
-from kernelwright.source.kernels import find_kernels
+from kernelwright.source.kernels import absence, find_kernels
 from kernelwright.values import Failure, FailureKind, Kernel, Refusal
 
 # A pipe or a log has no width; 80 columns would break the tables' rows.
@@ -26,24 +26,28 @@ ERR = Console(stderr=True, highlight=False, soft_wrap=True)
 _COUNTING = re.compile(r",? (?:case|variant|round) \d+ of \d+")
 
 
-def find_kernel(file: Path, text: str, name: str | None) -> Kernel:
-    """The kernel called `name`, or the only one that has a workload. Raises BadInput."""
+def find_kernel(file: Path, text: str, name: str | None, *, whole: bool = False) -> Kernel:
+    """The kernel called `name`, or the only one that has a workload; a helper of what the workload calls is another one's.
+
+    With `whole` what the workload calls is meant as a whole, so that of several kernels behind it any will do. Raises BadInput.
+    """
     kernels = find_kernels(parse(text))
     if not kernels:
-        raise BadInput(f"{file} has no kernel: no launched @triton.jit function, no nn.Module, no tensor function.")
-    names = ", ".join(k.name for k in kernels)
+        raise BadInput(f"{file} {absence(text, kernels)}")
     if name is not None:
         chosen = next((k for k in kernels if k.name == name), None)
         if chosen is None:
-            raise BadInput(f"{file} has no kernel {name!r}; it has {names}.")
+            raise BadInput(f"{file} {absence(text, kernels, name)}")
         return chosen
-    ready = [k for k in kernels if not isinstance(workload_of(text, k), Refusal)]
-    if len(ready) > 1:
-        choices = ", ".join(k.name for k in ready)
+    found = [(k, workload_of(text, k)) for k in kernels]
+    ready = [(k, workload) for k, workload in found if not isinstance(workload, Refusal)]
+    called = [k for k, workload in ready if workload.entry == k.entry] or [k for k, _ in ready]
+    if len(called) > 1 and not (whole and len({k.entry for k in called}) == 1):
+        choices = ", ".join(k.name for k in called)
         raise BadInput(f"{file} has several kernels with a workload; choose one with --kernel: {choices}.")
-    if not ready:
-        raise BadInput(next(r.reason for k in kernels if isinstance(r := workload_of(text, k), Refusal)))
-    return ready[0]
+    if not called:
+        raise BadInput(next(r.reason for _, r in found if isinstance(r, Refusal)))
+    return called[0]
 
 
 def sentence(answer: Refusal | Failure) -> str:

@@ -22,7 +22,7 @@ _COLOURS = {Origin.HAND_WRITTEN: "green", Origin.COMPILED: "cyan", Origin.LIBRAR
 def profile_file(file: Path, kernel_name: str | None, json_out: Path | None, interpreter: str | None) -> int:
     files.check_result(json_out, file)
     text = files.read(file)
-    kernel = console.find_kernel(file, text, kernel_name)
+    kernel = console.find_kernel(file, text, kernel_name, whole=True)
     return asyncio.run(_run(file, text, kernel.name, json_out, interpreter))
 
 

@@ -27,7 +27,7 @@ def try_file(
 ) -> int:
     files.check_result(json_out, file, against)
     text = files.read(file)
-    kernel = console.find_kernel(file, text, kernel_name)
+    kernel = console.find_kernel(file, text, kernel_name, whole=True)
     baseline = (files.read(against), str(against.resolve())) if against else None
     return asyncio.run(_run(file, text, kernel.name, baseline, json_out, interpreter, how, measure))
 

@@ -1,5 +1,8 @@
 """The Kernels of a file: its pieces' outlines, linked by name."""
 
+import ast
+from collections.abc import Sequence
+
 from kernelwright.source.connected import connected
 from kernelwright.source.document import Document
 from kernelwright.source.imports import aliases_of
@@ -12,8 +15,25 @@ from kernelwright.source.workload.find import lines_by_entry
 from kernelwright.values import Kernel
 
 
+def absence(text: str, kernels: Sequence[Kernel], name: str | None = None) -> str:
+    """Why there is no kernel, or none called `name`, as the end of a sentence that begins with the file."""
+    try:
+        ast.parse(text.removeprefix("\ufeff"))
+    except SyntaxError as error:
+        return f"does not parse at line {error.lineno or 1}: {error.msg}."
+    except (ValueError, RecursionError, MemoryError):
+        pass  # null bytes, or nested too deeply for this parser: nothing to say about a line
+    if kernels and name is not None:
+        return f"has no kernel {name!r}; it has {', '.join(kernel.name for kernel in kernels)}."
+    return (
+        "has no kernel: no launched @triton.jit function, no nn.Module, no tensor function, and no workload line that calls "
+        "a function of the file."
+    )
+
+
 def find_kernels(document: Document, lines: range | None = None) -> tuple[Kernel, ...]:
-    """Every optimisable unit of a file, in order: Triton kernels, nn.Module classes, functions with tensor maths.
+    """Every optimisable unit of a file, in order: Triton kernels, nn.Module classes, functions with tensor maths
+    and functions that a workload line calls.
 
     With `lines` (from 0) those that stand on them or are called from there, as they are in the whole file, and some
     more: right after typing sooner known than all. Pure, and quick after a small change: only the changed top-level
@@ -25,5 +45,7 @@ def find_kernels(document: Document, lines: range | None = None) -> tuple[Kernel
     if lines is not None:
         parts = connected(parts, around(pieces, lines))
     file = File.of(parts, frozenset(lines_by_entry(document.text)))
-    kernels = [*triton_kernels(file), *torch_modules(file), *torch_functions(file)]
+    triton = triton_kernels(file)
+    launchers = frozenset(kernel.entry for kernel in triton if kernel.entry is not None)
+    kernels = [*triton, *torch_modules(file), *torch_functions(file, launchers)]
     return tuple(sorted(kernels, key=lambda kernel: kernel.start_line))

@@ -2,7 +2,7 @@
 
 import functools
 
-from kernelwright.source.definitions import Class, Function
+from kernelwright.source.definitions import Class
 from kernelwright.source.linked import Entry, File, Placed, function_entry, is_support, kernel_of, shifted
 from kernelwright.values import Facts, Kernel, Language
 
@@ -20,15 +20,15 @@ def _module(line: int, found: Class, forward: Placed | None) -> Kernel:
     return kernel_of(Language.TORCH, line, found, entry=entry, facts=facts, is_module=True)
 
 
-def torch_functions(file: File) -> list[Kernel]:
+def torch_functions(file: File, launchers: frozenset[str]) -> list[Kernel]:
+    """The functions that a workload line calls, and those with tensor maths; a Triton kernel's `launchers` are its own."""
     kernels = []
     for placed in file.functions:
         function = placed.function
-        if function.owner or function.outer or function.uses_triton or is_support(function) or not function.parameters:
+        if function.owner or function.outer or function.uses_triton or function.name in launchers:
             continue
-        # A function that a person's workload calls stays a kernel when its maths has moved into a launcher.
-        moved = function.name in file.called and not function.launches and _calls_launcher(file, function)
-        if (function.tensor_maths and not function.launches) or moved:
+        computes = function.tensor_maths and function.parameters and not function.launches and not is_support(function)
+        if function.name in file.called or computes:
             kernels.append(_function(placed))
     return kernels
 
@@ -37,7 +37,3 @@ def torch_functions(file: File) -> list[Kernel]:
 def _function(placed: Placed) -> Kernel:
     facts = shifted(placed.function.facts, placed.line)
     return kernel_of(Language.TORCH, placed.line, placed.function, entry=function_entry(placed), facts=facts)
-
-
-def _calls_launcher(file: File, function: Function) -> bool:
-    return any(p.function.launches and p.function.name in function.mentions for p in file.functions)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kernelwright.proof.worker.ended import OWN_FAULT, ended
+from kernelwright.proof.worker.ended import BROKEN, OWN_FAULT, ended
 
 
 @pytest.mark.parametrize(
@@ -11,7 +11,8 @@ from kernelwright.proof.worker.ended import OWN_FAULT, ended
         (None, "closed the worker's result pipe"),
         (0, "ended the process with exit code 0: remove the call of exit()"),
         (3, "exit code 3"),
-        (OWN_FAULT, "Kernelwright's own process around the code failed"),
+        (OWN_FAULT, "exit code 70"),
+        (BROKEN, "The code broke the process that it ran in"),
         (-11, "at line 7 with a segmentation fault (SIGSEGV): look for an access out of bounds"),
         (-9, "SIGKILL from outside"),
     ],
@@ -22,3 +23,8 @@ def test_an_end_in_words(code: int | None, words: str) -> None:
     assert words in found.message
     assert found.detail == dump
     assert found.line == 6
+
+
+def test_a_fault_of_ours_has_a_traceback() -> None:
+    log = "Traceback (most recent call last):\nKeyError: 1\n"
+    assert "Kernelwright's own process around the code failed" in ended(OWN_FAULT, log).message

@@ -7,6 +7,7 @@ from lsprotocol.types import ExecuteCommandParams
 
 from kernelwright.lsp.session import Session
 from kernelwright.lsp.snapshot import Snapshot
+from kernelwright.source.kernels import absence
 from kernelwright.values import Kernel, Refusal, Workload
 
 
@@ -79,14 +80,14 @@ def subject(session: Session, asked: Arguments) -> Subject | Refusal:
         return Refusal(f"{asked.uri} is not open in the editor; open it first.")
     kernels = snapshot.kernels
     if not kernels:
-        return Refusal("This file has no kernel: no launched Triton function, no nn.Module, no tensor function.")
+        return Refusal(f"This file {absence(snapshot.text, kernels)}")
     names = ", ".join(kernel.name for kernel in kernels)
     if asked.kernel is not None:
         kernel = snapshot.kernel(asked.kernel)
         return (
             Subject(snapshot, kernel)
             if kernel
-            else Refusal(f"This file has no kernel {asked.kernel!r}; it has {names}.")
+            else Refusal(f"This file {absence(snapshot.text, kernels, asked.kernel)}")
         )
     if asked.line is not None and (kernel := snapshot.kernel_at(asked.line)) is not None:
         return Subject(snapshot, kernel)

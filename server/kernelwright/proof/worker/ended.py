@@ -7,6 +7,7 @@ from pathlib import PurePath
 from kernelwright.values import Failure, FailureKind
 
 OWN_FAULT = 70  # the exit code of a process that failed outside of the user's code; sysexits calls it EX_SOFTWARE
+BROKEN = 71  # of a process whose own part failed after it had run user code
 _SIGNALS = {
     signal.SIGSEGV: "a segmentation fault (SIGSEGV): look for an access out of bounds",
     signal.SIGBUS: "a bus error (SIGBUS): look for an access out of bounds, or a full disk",
@@ -24,8 +25,13 @@ def ended(code: int | None, log: str, path: str = "") -> Failure:
     at = f" at line {line + 1}" if line is not None else ""
     if code is None:
         message = "The code closed the worker's result pipe."
-    elif code == OWN_FAULT:
+    elif code == OWN_FAULT and "Traceback (most recent call last)" in log:  # the code can exit with any number
         message = "Kernelwright's own process around the code failed; please report what the log says."
+    elif code == BROKEN:
+        message = (
+            "The code broke the process that it ran in: it must close no file descriptors that it did not open, and leave "
+            "Python's modules as they are."
+        )
     elif code >= 0:
         message = f"The code ended the process with exit code {code}: remove the call of exit()."
     else:

@@ -180,7 +180,7 @@ def answer_of(job: Job, report: Report, gpu: bool = False) -> tuple[Answer, bool
     path = getattr(job, "path", "") or getattr(getattr(job, "subject", None), "path", "")
     try:
         answer = handler_of(job)(job, report)
-    except (Exception, SystemExit, KeyboardInterrupt) as error:  # noqa: BLE001  (user code raises anything; it is typed here)
+    except BaseException as error:  # noqa: BLE001  (user code raises anything; it is typed here)
         answer = failed.failure_of(error, path)
     poison = _poison()
     if poison is not None and (poison.kind is FailureKind.DEVICE_GONE or _looks_fine(answer)):

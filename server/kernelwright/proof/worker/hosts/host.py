@@ -3,18 +3,21 @@
 What is measured and reported here shares its address space with the text; the judge checks from outside whatever it can.
 """
 
+import contextlib
 import faulthandler
 import gc
 import os
 import signal
 import socket
 import sys
+import traceback
 from pathlib import Path
 
 import torch
 
 from kernelwright.proof.worker import flags, lifetime
 from kernelwright.proof.worker.bench import Rejected, load_candidate, rejection
+from kernelwright.proof.worker.ended import BROKEN
 from kernelwright.proof.worker.failed import JobFailed
 from kernelwright.proof.worker.hosts import calls, channel, sample
 from kernelwright.proof.worker.hosts.arena import open_arena
@@ -44,6 +47,7 @@ from kernelwright.proof.worker.hosts.room import Room, inputs_of, unpacked
 from kernelwright.proof.worker.observe import named_state
 from kernelwright.proof.worker.reference.pair import Mismatch, take_parameters, target_of
 from kernelwright.proof.worker.sandbox import fence
+from kernelwright.proof.worker.subject import describe
 from kernelwright.values import Check
 
 
@@ -61,18 +65,25 @@ def main(descriptor: int, printing: int, parent: int) -> None:
     gc.disable()  # from the first call on: a text must not be able to tell timed calls by it
     own = os.getpid()
     pipe, room = socket.socket(fileno=descriptor), Room(descriptor)
-    while (received := channel.receive_request(pipe)) is not None:
-        reply = answer(room, *received)
-        if os.getpid() != own:
-            os._exit(0)  # a child that the text forked, and that came back up the stack
-        for stream in (sys.stdout, sys.stderr):
-            try:
-                stream.flush()
-            except (OSError, ValueError, AttributeError):
-                continue  # the text may have closed or replaced it
-        channel.send_reply(pipe, reply)
-        if not isinstance(received[0], Arm | Fire):
-            gc.collect(1)  # what has been made since the last time, while the judge goes on
+    try:
+        while (received := channel.receive_request(pipe)) is not None:
+            reply = answer(room, *received)
+            if os.getpid() != own:
+                os._exit(0)  # a child that the text forked, and that came back up the stack
+            for stream in (sys.stdout, sys.stderr):
+                with contextlib.suppress(
+                    OSError, ValueError, AttributeError
+                ):  # the text may have closed or replaced it
+                    stream.flush()
+            _send(pipe, reply, received[0])
+            if not isinstance(received[0], Arm | Fire):
+                gc.collect(1)  # what has been made since the last time, while the judge goes on
+    except BaseException:
+        if room.module is None:
+            raise  # no line of the text has run
+        with contextlib.suppress(BaseException):
+            traceback.print_exc()
+        os._exit(BROKEN)
 
 
 def answer(room: Room, request: Request, descriptor: int | None) -> Reply:
@@ -86,8 +97,34 @@ def answer(room: Room, request: Request, descriptor: int | None) -> Reply:
         return Failed(failed.failure)
     except DoesNotFit as full:
         return TooSmall(full.needed)
-    except (Exception, SystemExit, KeyboardInterrupt) as error:  # noqa: BLE001  (the text raises anything; typed here)
-        return Refused(rejection(error, getattr(request, "case", "while timing")).check)
+    except BaseException as error:  # noqa: BLE001  (the text raises anything; typed here)
+        return Refused(_raised(error, _case_of(request)))
+
+
+def _raised(error: BaseException, case: str) -> Check:
+    """The failed check for what the text raised, also where looking at that raises."""
+    try:
+        return rejection(error, case).check
+    except BaseException:  # noqa: BLE001  (such as the text's own `__str__`)
+        return Check("runs", case, False, f"raises {type(error).__name__}, and telling what that says raises as well")
+
+
+def _send(pipe: socket.socket, reply: Reply, request: Request) -> None:
+    """Send the reply, or a failed check where JSON has no form for it: whole numbers of thousands of digits, deep trees."""
+    try:
+        channel.send_reply(pipe, reply)
+    except (ValueError, TypeError, RecursionError) as error:
+        detail = f"returns what cannot be sent to another process: {describe(error)}"
+        channel.send_reply(pipe, Refused(Check("runs", _case_of(request), False, detail)))
+
+
+def _case_of(request: Request) -> str:
+    match request:
+        case Load():
+            return "import"
+        case Construct():
+            return "construction"
+    return getattr(request, "case", "while timing")
 
 
 def _answer(room: Room, request: Request, descriptor: int | None) -> Reply:

@@ -232,8 +232,10 @@ def _unusual(tensor: torch.Tensor) -> str:
     """What keeps the tensor's bytes from being sent, as the name of a type; empty for a plain tensor."""
     if type(tensor) not in (torch.Tensor, torch.nn.Parameter):
         return f"{type(tensor).__name__}, a tensor subclass that may compute later"
-    if type(tensor) is torch.Tensor and vars(tensor):
-        return f"tensor with its own {next(iter(vars(tensor)))}, which may compute later"
+    if type(tensor) is torch.Tensor and (
+        own := [name for name, value in vars(tensor).items() if not _of_dynamo(name, value)]
+    ):
+        return f"tensor with its own {own[0]}, which may compute later"
     if tensor.layout is not torch.strided:
         return f"{str(tensor.layout).removeprefix('torch.')} tensor"
     if tensor.is_quantized:
@@ -241,6 +243,14 @@ def _unusual(tensor: torch.Tensor) -> str:
     if tensor.numel() and (tensor.is_meta or _nbytes(tensor) < _bytes_reached(tensor)):
         return "tensor without memory of its own size"
     return ""
+
+
+def _of_dynamo(name: str, value: object) -> bool:
+    """Whether torch.compile has left this at a tensor: which of its dimensions vary, as plain numbers."""
+    if not name.startswith("_dynamo_"):
+        return False
+    plain = type(value) in (set, frozenset) and all(type(number) is int for number in value)
+    return plain or value is None or type(value) in (bool, int)
 
 
 def _nbytes(tensor: torch.Tensor) -> int:

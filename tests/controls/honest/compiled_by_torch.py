@@ -1,0 +1,18 @@
+"""torch.compile marks the inputs whose sizes vary; no code is generated, so that this needs no compiler."""
+
+BASELINE = """
+import torch
+
+
+def f(x, y):
+    return torch.softmax(x * y + x, dim=1)
+"""
+WORKLOAD = ("f(randn(96, 300), randn(96, 300))",)
+CANDIDATE = """
+import torch
+
+
+@torch.compile(backend="eager", dynamic=True)
+def f(x, y):
+    return torch.softmax(x * (y + 1), dim=1)
+"""
