@@ -1,4 +1,4 @@
-"""torch.compile marks the inputs whose sizes vary; no code is generated, so that this needs no compiler."""
+"""torch.compile notes at its output which sizes vary; no code is generated, so that this needs no compiler."""
 
 BASELINE = """
 import torch
@@ -12,7 +12,7 @@ CANDIDATE = """
 import torch
 
 
-@torch.compile(backend="eager", dynamic=True)
+@torch.compile(backend="aot_eager", dynamic=True)
 def f(x, y):
     return torch.softmax(x * (y + 1), dim=1)
 """
