@@ -12,6 +12,8 @@ from kernelwright.proof.worker.failed import JobFailed
 from kernelwright.proof.worker.rising import rising_as
 from kernelwright.values import Call, Failure, FailureKind, TensorSpec
 
+_LEAD = 64  # elements; a multiple of every alignment that kernels look for
+
 
 @dataclass(frozen=True)
 class Inputs:
@@ -108,16 +110,33 @@ def clone(tree: Any) -> Any:
     return map_leaves(lambda leaf: clone_tensor(leaf) if isinstance(leaf, torch.Tensor) else leaf, tree)
 
 
-def clone_tensor(tensor: torch.Tensor) -> torch.Tensor:
-    """A copy with the same strides, also where elements are spaced out; grad mode is left behind but the flag is kept."""
+def lead_of(tensor: torch.Tensor) -> int:
+    """Elements of its storage that a copy has before its first one, so that it begins later where `tensor` does.
+
+    At most 127, of the offset's own remainder by 64, so that the alignment is kept; 0 only for an offset of 0.
+    """
+    offset = tensor.storage_offset() if tensor.layout is torch.strided else 0
+    return min(offset, _LEAD + offset % _LEAD)
+
+
+def clone_tensor(tensor: torch.Tensor, lead: int | None = None) -> torch.Tensor:
+    """Copy with the same strides, also where elements are spaced out; grad mode is left behind but the flag is kept.
+
+    The copy begins `lead` elements behind the start of its storage, `lead_of(tensor)` if None; those before it are poisoned.
+    """
     source = tensor.detach()
     span = 1 + sum((size - 1) * stride for size, stride in zip(source.shape, source.stride(), strict=True))
     if source.layout is torch.strided and source.numel() and span > 2 * source.numel():
         return source.clone().requires_grad_(tensor.requires_grad)  # a sparse view of a large buffer: only its elements
-    copy = torch.empty_strided(source.shape, source.stride(), dtype=source.dtype, device=source.device)
     # An expanded tensor has several indices per element, which copy_ refuses to write.
     if any(stride == 0 and size > 1 for size, stride in zip(source.shape, source.stride(), strict=True)):
         return source.clone().requires_grad_(tensor.requires_grad)
+    copy = torch.empty_strided(source.shape, source.stride(), dtype=source.dtype, device=source.device)
+    lead = lead_of(source) if lead is None else lead
+    if lead and source.numel():  # by set_: torch restricts what may be done to a view that was made without gradients
+        wide = poison_(torch.empty(lead + span, dtype=source.dtype, device=source.device))
+        copy = torch.empty(0, dtype=source.dtype, device=source.device)
+        copy.set_(wide.untyped_storage(), lead, source.shape, source.stride())
     return copy.copy_(source).requires_grad_(tensor.requires_grad)
 
 

@@ -100,7 +100,7 @@ def _aliases(output: Any, given: Inputs, state: Mapping[str, torch.Tensor]) -> f
     first: dict[int, int] = {}
     for index, tensor in outputs:
         if tensor.numel() and _storage(tensor):
-            earlier = first.setdefault(tensor.data_ptr(), index)
+            earlier = first.setdefault(torch._C._data_address(tensor), index)
             found |= {(index, f"output {earlier}")} if earlier != index else set()
     return frozenset(found)
 
@@ -108,4 +108,5 @@ def _aliases(output: Any, given: Inputs, state: Mapping[str, torch.Tensor]) -> f
 def _storage(tensor: torch.Tensor) -> int:
     if tensor.layout is not torch.strided or type(tensor) not in (torch.Tensor, torch.nn.Parameter):
         return 0
-    return tensor.untyped_storage().data_ptr()
+    # data_ptr() makes a copy that was left for later: until then the memory is its source's.
+    return torch._C._data_address(tensor) - tensor.storage_offset() * tensor.element_size() if tensor.numel() else 0

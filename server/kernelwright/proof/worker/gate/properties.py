@@ -10,7 +10,7 @@ from typing import TypeGuard
 
 import torch
 
-from kernelwright.proof.worker.inputs import Inputs, map_leaves
+from kernelwright.proof.worker.inputs import Inputs, map_leaves, poison_
 from kernelwright.proof.worker.rising import rising_as
 from kernelwright.proof.worker.whole_numbers import all_different, is_numbering, is_whole, never_falls
 
@@ -25,6 +25,8 @@ PLANTED = "large values planted"
 WHOLE_NUMBERS = "other whole numbers"
 MASKED_ROWS = "an empty and a full row of masks"
 _ZEROS = "zeros in the first input"
+_LATER = "views that begin later in their storage"
+_UNALIGNED = "views that begin off any alignment"
 _FAR, _STEP = 20480.0, 1024.0
 _PROBE = 100.0
 
@@ -194,6 +196,13 @@ def _inner(x: torch.Tensor) -> torch.Tensor:
     return view
 
 
+def _begun_later(x: torch.Tensor, before: int) -> torch.Tensor:
+    """The same values in the same order, `before` elements behind the start of their storage."""
+    wide = torch.empty(before + x.numel(), dtype=x.dtype, device=x.device)
+    poison_(wide)[before:].copy_(x.reshape(-1))
+    return wide[before:].view(x.shape)
+
+
 _VIEWS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "sliced views": _sliced,
     "padded rows": _padded,
@@ -201,6 +210,8 @@ _VIEWS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "transposed views": _transposed,
     "outer dimensions exchanged": _exchanged,
     "inner slices": _inner,
+    _LATER: lambda x: _begun_later(x, 64),
+    _UNALIGNED: lambda x: _begun_later(x, 3),
 }
 PROPERTIES: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "constants varied": _varied,
@@ -236,6 +247,7 @@ _IN_THE_FIRST = INFINITE | {
     _ZEROS,
 }  # of the tensors: the rest of the output stays as it was, and strides may be read of some inputs only
 _IN_THE_OTHERS = frozenset({"NaN planted in other inputs", "padded rows in other inputs", "zeros in other inputs"})
+_BEGUN_LATER = frozenset({_LATER, _UNALIGNED})
 _OF_WHOLE_NUMBERS = frozenset({WHOLE_NUMBERS, MASKED_ROWS})
 
 
@@ -251,7 +263,8 @@ def _changed(inputs: Inputs, name: str, change: Callable[[torch.Tensor], torch.T
 
     def leaf(value: object) -> object:
         nonlocal seen, changed
-        if not (_counted(value) if name in _OF_WHOLE_NUMBERS else _eligible(value, lone=name == "constants varied")):
+        whole = name in _OF_WHOLE_NUMBERS | _BEGUN_LATER and _counted(value)
+        if not whole and (name in _OF_WHOLE_NUMBERS or not _eligible(value, lone=name == "constants varied")):
             return value
         seen += 1
         if (name in _IN_THE_FIRST and seen > 1) or (name in _IN_THE_OTHERS and seen == 1):
@@ -260,7 +273,8 @@ def _changed(inputs: Inputs, name: str, change: Callable[[torch.Tensor], torch.T
         made = change(plain)
         if name not in VIEWS and name not in NON_FINITE:
             made = rising_as(plain, made)
-        if made is plain or (made.stride() == plain.stride() and torch.equal(made, plain)):
+        lies_alike = (made.stride(), made.storage_offset()) == (plain.stride(), plain.storage_offset())
+        if made is plain or (lies_alike and torch.equal(made, plain)):
             return value
         changed = True
         return made.requires_grad_(value.requires_grad)

@@ -305,7 +305,7 @@ class Contender:
         self._same_settings(told.settings, "while timing")
         self._clean(told)
         found = self._observation(told, inputs, like)
-        return Observation(clone(found.output), {i: clone_tensor(t) for i, t in found.changed_inputs.items()})
+        return Observation(clone(found.output), {i: clone_tensor(t, 0) for i, t in found.changed_inputs.items()})
 
     def look(self, targets: Targets, inputs: Inputs, *, seed: int) -> tuple[Work, Outside]:
         """What one call does: by its own process's account, and what can be seen of it from here. After all timing."""

@@ -11,9 +11,15 @@ from typing import Any
 
 import torch
 
-from kernelwright.proof.worker.inputs import map_leaves
+from kernelwright.proof.worker.inputs import lead_of, map_leaves
 
 _ALIGNMENT = 256  # bytes; what cudaMalloc gives, so that kernels see tensors aligned as usual
+# A tensor with another key computes, wraps or copies when it is read: fake, functional, batched, of zeros without memory.
+_PLAIN_KEYS = frozenset(f"{kind}{device}" for kind in ("", "Autograd", "Autocast") for device in ("CPU", "CUDA")) | {
+    "ADInplaceOrView",
+    "Conjugate",
+    "Negative",
+}
 _MOST_HOLES = 2.0  # span over elements; a sparse view of a large buffer is sent without its gaps
 
 
@@ -28,7 +34,7 @@ class Slot:
 class Sent:
     """One tensor in an arena: `offset` in bytes, strides in elements. `unusual` says in words why there are no bytes.
 
-    `lazy`: what torch had left to be done to it by whoever reads it, and what does it, in words.
+    `lazy`: what torch had left to be done to it by whoever reads it, and what does it, in words. `lead`: see inputs.lead_of.
     """
 
     dtype: str
@@ -39,6 +45,7 @@ class Sent:
     requires_grad: bool = False
     unusual: str = ""
     lazy: str = ""
+    lead: int = 0
 
 
 @dataclass(frozen=True)
@@ -116,6 +123,7 @@ def put(tensors: Sequence[torch.Tensor], arena: torch.Tensor) -> tuple[Sent, ...
             tensor.requires_grad,
             layout.unusual,
             left_to_do(tensor) if plain else "",
+            lead_of(tensor) if plain else 0,
         )
         if plain and tensor.numel():
             source, sizes = tensor.detach().resolve_conj().resolve_neg(), tuple(tensor.shape)
@@ -240,9 +248,14 @@ def _unusual(tensor: torch.Tensor) -> str:
         return f"{str(tensor.layout).removeprefix('torch.')} tensor"
     if tensor.is_quantized:
         return "quantized tensor"
-    if tensor.numel() and (tensor.is_meta or _nbytes(tensor) < _bytes_reached(tensor)):
+    if tensor.numel() and (tensor.is_meta or tensor.untyped_storage().nbytes() < _bytes_reached(tensor)):
         return "tensor without memory of its own size"
-    return ""
+    more = set(str(torch._C._dispatch_keys(tensor)).partition("(")[2].rstrip(")").split(", ")) - _PLAIN_KEYS
+    if more:
+        return f"tensor of the kind {min(more)}, which may compute later"
+    if torch._C._is_cow_tensor(tensor):
+        return "lazy clone, whose copy is left to whoever writes to it (.clone() makes it at once)"
+    return "tensor in the memory of a file, which others may write to" if _in_a_file(tensor) else ""
 
 
 def _of_dynamo(name: str, value: object) -> bool:
@@ -253,8 +266,19 @@ def _of_dynamo(name: str, value: object) -> bool:
     return plain or value is None or type(value) in (bool, int)
 
 
-def _nbytes(tensor: torch.Tensor) -> int:
-    return tensor.untyped_storage().nbytes()
+def _in_a_file(tensor: torch.Tensor) -> bool:
+    """Whether its memory is a file's or shared with other processes; only looked up for what torch has not allocated."""
+    storage = tensor.untyped_storage()
+    if tensor.is_cuda or not tensor.numel() or (storage.resizable() and not storage.is_shared()):
+        return False
+    address = tensor.data_ptr()
+    with open("/proc/self/maps", encoding="utf-8", errors="replace") as maps:
+        for line in maps:
+            span, _, _, _, inode, *_ = line.split(maxsplit=5)
+            low, _, high = span.partition("-")
+            if int(low, 16) <= address < int(high, 16):
+                return inode != "0"
+    return False
 
 
 def _bytes_reached(tensor: torch.Tensor) -> int:

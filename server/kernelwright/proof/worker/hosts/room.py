@@ -47,7 +47,8 @@ def inputs_of(room: Room, parcel: Parcel) -> Inputs:
 
 def unpacked(room: Room, parcel: Parcel) -> Any:
     tensors = [
-        clone_tensor(view(one, arena_of(room), room.device)).requires_grad_(one.requires_grad) for one in parcel.tensors
+        clone_tensor(view(one, arena_of(room), room.device), one.lead).requires_grad_(one.requires_grad)
+        for one in parcel.tensors
     ]
     return filled(parcel.tree, tensors)
 
