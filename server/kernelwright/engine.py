@@ -356,6 +356,7 @@ class Engine:
             timing_budget=settings.timing_budget,
             threads=settings.threads,
             accept_reduced=settings.accept_reduced_accuracy,
+            strict_non_finite=settings.strict_non_finite,
             effort=Effort(settings.effort),
         )
 

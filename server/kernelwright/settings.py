@@ -32,6 +32,12 @@ class Settings:
         "Accept kernels that are clearly less accurate than the baseline but within the dtype's usual tolerance, such as a "
         "TF32 or bfloat16 matrix product for a float32 one. They are called reduced accuracy wherever they are shown.",
     )
+    strict_non_finite: bool = setting(
+        False,
+        "Refuse kernels that spread NaN and infinities of the inputs to outputs that the baseline keeps finite, as a prefix "
+        "sum does that is written as a product with a matrix. Otherwise they pass, and the verdict says so. Effort paranoid "
+        "always refuses them.",
+    )
     capture_timeout: float = setting(60.0, "Seconds that capturing the op graph of a module may take.", minimum=1.0)
     timing_budget: float = setting(1.0, "Seconds of repeated runs that one measurement may use.", minimum=0.05)
     threads: int = setting(

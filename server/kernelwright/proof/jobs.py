@@ -64,6 +64,7 @@ class Limits:
     first_seed: int = 0  # so that a second verification sees data that no step has seen
     effort: Effort = Effort.STANDARD
     accept_reduced: bool = False  # whether reduced accuracy passes, labelled as such
+    strict_non_finite: bool = False  # whether NaN and infinities may spread no further than the baseline's
 
 
 @dataclass(frozen=True)

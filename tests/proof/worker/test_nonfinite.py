@@ -1,10 +1,16 @@
 """NaN and infinities in the inputs: what must be seen in the output, and what may be left out."""
 
+import dataclasses
+
 import pytest
 
+from kernelwright.proof.jobs import Trial
 from kernelwright.proof.worker.gate.cases import Variation
 from kernelwright.proof.worker.gate.grounds import stops_the_gpu
-from proof.worker.trials import ended_by, trial
+from kernelwright.proof.worker.gate.nonfinite import SPREADS
+from kernelwright.proof.worker.trial import run_trial
+from kernelwright.values import Effort
+from proof.worker.trials import QUICK, ended_by, trial, workload
 
 HEAD = "import torch\nimport torch.nn.functional as F\n\n\n"
 
@@ -53,7 +59,26 @@ def test_zeros_need_not_be_multiplied() -> None:
         if "0 * NaN" in c.detail or "multiplies by zero" in c.detail
     ]
     assert [c.case.rpartition(", ")[2] for c in accepted] == ["NaN planted"]
-    assert ended_by(by_index, product, case) == "nan-parity"
+    spread = trial(by_index, product, case).verdict
+    assert spread.passed
+    assert spread.caveats == (SPREADS,)
+
+
+TRIANGLE = function("x @ torch.ones(x.shape[1], x.shape[1]).triu()")
+
+
+@pytest.mark.parametrize("how", [{"strict_non_finite": True}, {"effort": Effort.PARANOID}])
+def test_what_spreads_a_nan_is_refused_where_that_is_asked_for(how: dict) -> None:
+    job = Trial(
+        "/nowhere/kernel.py",
+        function("x.cumsum(1)"),
+        function("x.cumsum(1)"),
+        TRIANGLE,
+        workload("f(randn(16, 24))"),
+        measure=False,
+        limits=dataclasses.replace(QUICK, **how),
+    )
+    assert [check.name for check in run_trial(job, lambda stage: None).verdict.failed_checks] == ["nan-parity"]
 
 
 def test_a_constant_task_is_told_by_its_nan_alone() -> None:

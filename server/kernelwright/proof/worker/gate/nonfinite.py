@@ -1,7 +1,8 @@
 """What is asked of a candidate where NaN or infinities stand in the inputs, which is less than that all bits agree.
 
 A NaN must be seen in every output that depends on it, in whatever order a kernel adds. Where the original merely multiplies
-it by zero, a kernel need not. Nor need infinities be subtracted in the same order: `inf - inf` is NaN.
+it by zero, a kernel need not. Nor need infinities be subtracted in the same order: `inf - inf` is NaN. A kernel that spreads
+either further than the original does so with a caveat; one that loses a NaN is wrong.
 """
 
 import re
@@ -20,7 +21,9 @@ from kernelwright.proof.worker.gate.cases import Variation
 from kernelwright.proof.worker.gate.properties import INFINITE, NON_FINITE, probes
 from kernelwright.proof.worker.inputs import map_leaves
 from kernelwright.proof.worker.observe import Observation, observe
+from kernelwright.values import Effort
 
+SPREADS = "spreads NaN and Inf further than the baseline"
 _SAFE = re.compile(r"\bscaled_dot_product_attention\b")
 _CLOSE = 1e-3  # relative: of a number where the original has NaN, beside what it has without the NaN
 
@@ -42,14 +45,51 @@ def excused(
     """
     if variation.data not in NON_FINITE or not _differs(baseline, candidate):
         return candidate, ""
-    if variation.data in INFINITE:
-        return infinities_apart(baseline, candidate, safe=bool(_SAFE.search(bench.trial.baseline)))
+    observed, words = candidate, ""
+    limits, infinite = bench.trial.limits, variation.data in INFINITE
+    strict = limits.strict_non_finite or limits.effort is Effort.PARANOID
+    if infinite:
+        observed, words = infinities_apart(baseline, candidate, safe=bool(_SAFE.search(bench.trial.baseline)))
+        if strict or not _differs(baseline, observed):
+            return observed, words
     plain = make_inputs(bench, replace(variation, data=""))
     try:
         without, *probed = (observe(target, i, seed=variation.seed) for i in (plain, *probes(plain, variation.data)))
     except Exception as error:
         raise NotAccepted from error
-    return products_with_zero_apart(baseline, candidate, without, probed)
+    if not infinite:
+        observed, words = products_with_zero_apart(baseline, candidate, without, probed)
+    if strict:
+        return observed, words
+    observed, further = spread_apart(baseline, observed, without, probed)
+    bench.caveats += [SPREADS] if further else []
+    return observed, "; ".join(filter(None, (words, further)))
+
+
+def spread_apart(
+    baseline: Observation, candidate: Observation, plain: Observation, probed: Sequence[Observation]
+) -> tuple[Observation, str]:
+    """The candidate's observation without NaN and infinities where the baseline does not read them, and their count in words.
+
+    A sum as a product with a matrix, or a convolution as a product of spectra, multiplies what the baseline does not read by
+    zero. `plain`, `probed`: see `products_with_zero_apart`; a baseline that replaces a NaN reads it. Nothing is excused where
+    no finite number is left, which would show that the rest is right.
+    """
+    pairs = zip(_tensors(baseline, baseline), _tensors(candidate, baseline), strict=False)
+    left = (base.isfinite() & got.isfinite() for base, got in pairs if base.shape == got.shape)
+    numbers = [list(_tensors(one, baseline)) for one in (plain, *probed)]
+    if any(len(tensors) != len(numbers[0]) for tensors in numbers) or not any(bool(one.any()) for one in left):
+        return candidate, ""
+
+    def further(index: int, base: torch.Tensor, got: torch.Tensor) -> Iterator[tuple[str, torch.Tensor]]:
+        without, *others = (tensors[index] for tensors in numbers)
+        if all(other.shape == base.shape for other in (without, *others)):
+            free = base.isfinite() & ~got.isfinite()
+            for other in others:
+                free &= other == without
+            yield "NaN or an infinity where the baseline has a number", free
+
+    return _excusing(further, baseline, candidate)
 
 
 def infinities_apart(baseline: Observation, candidate: Observation, *, safe: bool = False) -> tuple[Observation, str]:
