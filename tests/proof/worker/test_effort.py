@@ -1,16 +1,18 @@
 """The levels of effort: what each looks at, and that none but a whole gate stands behind a speedup."""
 
 import dataclasses
+import re
 
 import pytest
 
 from kernelwright.proof.jobs import Limits, Trial
 from kernelwright.proof.worker.failed import JobFailed
+from kernelwright.proof.worker.gate import gate
 from kernelwright.proof.worker.gate.effort import SCOPES, Scope, variations
 from kernelwright.proof.worker.gate.line_sizes import beyond_32_bits
 from kernelwright.proof.worker.trial import run_trial
 from kernelwright.source.workload import evaluate
-from kernelwright.values import Case, Effort, Workload, WorkloadSource
+from kernelwright.values import Case, Effort, VerdictStatus, Workload, WorkloadSource
 from proof.worker.trials import QUICK as SHORT
 
 LINE = "f(randn(64, 48))"
@@ -152,14 +154,28 @@ def test_a_slow_candidate_is_looked_at_as_long_as_any(monkeypatch: pytest.Monkey
     assert not trial_at(Effort.QUICK, SLOW.format(calls=1, seconds=2.0, axis=0)).verdict.passed
 
 
-def test_what_the_original_takes_too_long_for_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(SCOPES, Effort.QUICK, Scope(budget=0.1))
-    job = Trial(
-        "/nowhere/k.py",
-        SLOW.format(calls=9, seconds=0.1, axis=1),
-        FUNCTION,
-        FUNCTION,
-        workload(),
-        limits=dataclasses.replace(SHORT, effort=Effort.QUICK),
+def test_what_is_left_out_for_time_is_told_first_and_one_of_each_kind_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(SCOPES, Effort.STANDARD, Scope(budget=1e-6))
+    monkeypatch.setattr(gate, "_LONGEST", 1e9)
+    job = Trial("/nowhere/k.py", FUNCTION, FUNCTION, FUNCTION, workload(), measure=False, limits=SHORT)
+    verdict = run_trial(job, lambda stage: None).verdict
+    assert verdict.passed
+    (caveat,) = verdict.caveats
+    assert re.fullmatch(r"\d+ of \d+ cases left out for time", caveat)
+    cases = [check.case for check in verdict.checks if check.name == "values"]
+    assert {"f(randn(64, 48)), seed 0", "f(randn(64, 48)), seed 1", "f(randn(64, 48)), seed 3, inputs x 3"} <= set(
+        cases
     )
-    assert "further cases left out: 0 s do not suffice" in run_trial(job, lambda stage: None).verdict.how
+    assert len(cases) == 5  # and another size, and special data
+
+
+@pytest.mark.parametrize("effort", [Effort.QUICK, Effort.STANDARD])
+def test_without_some_kind_of_evidence_nothing_is_verified(effort: Effort, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(SCOPES, effort, Scope(budget=0.1))
+    slow = SLOW.format(calls=9, seconds=0.1, axis=1)
+    limits = dataclasses.replace(SHORT, effort=effort)
+    job = Trial("/nowhere/k.py", slow, FUNCTION, FUNCTION, workload(), measure=False, limits=limits)
+    verdict = run_trial(job, lambda stage: None).verdict
+    assert verdict.status is VerdictStatus.NOT_CHECKABLE
+    assert "cases left out for time, and none was made of" in verdict.reason
+    assert "use a smaller workload" in verdict.reason

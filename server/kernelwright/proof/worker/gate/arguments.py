@@ -35,7 +35,7 @@ def _random_inputs(bench: Bench, variation: Variation) -> Inputs:
     if variation.rows is None and not bench.interpreted:
         return made
     leading = next((t.shape[0] for t in made.tensors() if t.dim() >= 2), 0)
-    rows = variation.rows or _rows_for_interpreter(bench, made, leading)
+    rows = _rows_for_interpreter(bench, made, leading) if variation.rows is None else variation.rows
     if rows >= leading:
         if (
             variation.rows is not None

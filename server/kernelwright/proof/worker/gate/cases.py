@@ -9,24 +9,28 @@ from kernelwright.proof.worker.gate.line_sizes import (
     at_boundaries,
     draws_integers,
     dtypes,
+    emptied,
     has_one_row,
     one_row,
+    one_sign,
     shrunk,
     stretched,
     with_aligned_ends,
     with_long_rows,
     with_more_of_few,
+    with_ones,
 )
-from kernelwright.proof.worker.gate.properties import NON_FINITE, PROPERTIES, SLOPES
+from kernelwright.proof.worker.gate.properties import NON_FINITE, PROPERTIES, SIGNED_ZEROS, SLOPES
 from kernelwright.proof.worker.subject import case_call
 from kernelwright.values import Call, Workload
 
 _PROPERTY_ELEMENTS = 1 << 18
 _FEW_ELEMENTS = 1 << 6  # of all tensors of a call in which next to nothing is summed up
 # A path that is chosen by size sees special data at the workload's own size alone: no maximum, one pass for a variance, a NaN
-# or a bias of zeros left out. Inputs times 100 come at that size anyway, but for get_inputs().
+# or a bias of zeros left out. Inputs times 100 come at that size, too, times -1 where all have one sign.
 _AT_FULL_SIZE = ("constants varied", "NaN planted", "large offset")
 _LARGE_SCALE = 100.0
+_SCALES = (3.0, 0.01, -1.0)
 INTERPRETER_ELEMENTS = 1 << 13  # of one call's tensors in Triton's interpreter, where a program takes milliseconds
 
 
@@ -35,12 +39,12 @@ class Variation:
     """One call of the gate. `call` None: get_inputs(), with `rows` of the leading dimension (at most, of special data).
 
     `derived` sizes were not asked for by anybody: the baseline may refuse them, and then they do not count.
-    `perturbed`: parameters that are all alike (a bias of zeros) are given other values in baseline and candidate.
-    `poisoned`: the candidate runs once more on allocations full of NaN. `finite`: counts only where the baseline's
-    output is finite. `data`: the property of the inputs (see properties), random where empty. `reweighted`: all floating
-    parameters are given other values. `whole`: where there are fewer rows than asked for, all of them are taken. `ends`: half
-    of what a randint draws are the ends of its range. `numbers`: several calls, each with other scalars, flags or planted whole
-    numbers (see other_numbers), which `changed` names in each.
+    `empty`: a first dimension of 0. `perturbed`: parameters that are all alike (a bias of zeros) are given other values in
+    baseline and candidate. `poisoned`: the candidate runs once more on allocations full of NaN. `finite`: counts only where
+    the baseline's output is finite. `data`: the property of the inputs (see properties), random where empty. `reweighted`:
+    all floating parameters are given other values. `whole`: where there are fewer rows than asked for, all of them are taken.
+    `ends`: half of what a randint draws are the ends of its range. `numbers`: several calls, each with other scalars, flags
+    or planted whole numbers (see other_numbers), which `changed` names in each.
     """
 
     label: str
@@ -49,6 +53,7 @@ class Variation:
     scale: float = 1.0
     rows: int | None = None
     derived: bool = False
+    empty: bool = False
     perturbed: bool = False
     poisoned: bool = False
     finite: bool = False
@@ -58,6 +63,15 @@ class Variation:
     ends: bool = False
     numbers: bool = False
     changed: str = ""
+
+    @property
+    def evidence(self) -> str:
+        """The kind of evidence that it is, in words."""
+        if not self.derived:
+            return "the workload's own lines" if self.poisoned else "another seed"
+        if self.data or self.numbers or self.ends:
+            return "special data"
+        return "another size" if self.scale == 1.0 else "scaled inputs"
 
     @property
     def described(self) -> str:
@@ -86,13 +100,11 @@ def plan(
     if not texts:
         batches = _batches(first_seed + seeds)
         small = Variation("get_inputs() with batch 2", None, first_seed + seeds + 1, rows=2, derived=True)
-        around = _around(Variation("get_inputs()", None, first_seed), seeds)
-        # Scaled inputs tell as much with few rows, which leaves time for more kinds of them.
-        few = [v if v.scale == 1.0 else replace(v, label="get_inputs(), 7 rows at most", rows=7) for v in around]
         whole = Variation("get_inputs()", None, first_seed + seeds + 1, derived=True)
         return (
-            few
+            _around(Variation("get_inputs()", None, first_seed), seeds)
             + batches
+            + _scaled(small)
             + [_of_other_numbers(small)]
             + _properties(small)
             + [_times_100(whole), *_special(whole, _AT_FULL_SIZE)]
@@ -111,7 +123,7 @@ def plan(
     first = Variation(texts[0], case_call(texts[0]), first_seed)
     others = [Variation(text, case_call(text), first_seed + 1, poisoned=True) for text in texts[1:]]
     sizes = [text for text, _ in at_boundaries(texts[0], most_elements, most_derived)]
-    of_few = with_more_of_few(small)
+    of_few, empty = with_more_of_few(small), emptied(small)
     boundaries = _of_sizes([*sizes, *ending, *of_few], first_seed + 2, (*texts, *long_rows))
     # And what else is cheap and shows what nothing else does, before time may run out.
     long = _of_sizes(long_rows, first_seed + 2, texts)
@@ -128,17 +140,23 @@ def plan(
     ends = [Variation(text, case_call(text), first_seed + 3, derived=True, ends=True) for text in asking]
     around = _around(first, seeds)
     plain = Variation(small, case_call(small), first_seed + 3, derived=True)
+    ones = [one for one in with_ones(small) if one not in {v.label for v in (first, *others, *long, *boundaries)}]
+    ends += [replace(plain, label=one, call=case_call(one)) for one in dict.fromkeys(ones)]
+    ends += [replace(plain, label=empty, call=case_call(empty), empty=True)] if empty else []
     ends.append(_of_other_numbers(plain))
+    scaled = _scaled(plain)
     special = _properties(plain, slopes)
     long += [one for one in special if one.data == SLOPES]
     special = [one for one in special if one.data != SLOPES]
     if texts[0] != small:
-        special += _special(replace(first, seed=first_seed + 3, derived=True), _AT_FULL_SIZE)
+        whole = replace(first, seed=first_seed + 3, derived=True)
+        scaled += [_times_100(whole), *([replace(whole, scale=-1.0)] if one_sign(texts[0]) else ())]
+        special += _special(whole, _AT_FULL_SIZE)
     for text in _of_other_dtypes(texts):  # which may be a path of their own, too
         reduced = shrunk(text, most_special)
         other = Variation(reduced, case_call(reduced), first_seed + 3, derived=True)
         special += [_times_100(other), *_special(other, _AT_FULL_SIZE)]
-    return [*around[:2], *others, *long, *around[2:], *boundaries, *ends, *special]
+    return [*around[:2], *others, *long, *around[2:], *scaled, *boundaries, *ends, *special]
 
 
 def for_gradients(
@@ -164,17 +182,22 @@ def _of_sizes(texts: Iterable[str | None], seed: int, known: Collection[str]) ->
 
 
 def _around(first: Variation, seeds: int) -> list[Variation]:
-    """The same sizes: as they are, on other seeds with other parameters, and scaled."""
+    """The same sizes: as they are, and on other seeds with other parameters."""
     count = max(seeds, 2)
     module = first.call is None or first.call.init_args is not None
     more = [
         replace(first, seed=first.seed + i, perturbed=module, reweighted=module and i == count - 1)
         for i in range(1, count)
     ]
-    scaled = [replace(first, seed=first.seed + count, scale=scale, derived=True) for scale in (3.0, 0.01, -1.0)]
-    # Far from zero a softmax without its maximum, or a variance as a difference of squares, overflows.
-    scaled.append(_times_100(replace(first, seed=first.seed + count, derived=True)))
-    return [replace(first, poisoned=True), *more, *scaled]
+    return [replace(first, poisoned=True), *more]
+
+
+def _scaled(small: Variation) -> list[Variation]:
+    """The inputs times several factors.
+
+    Far from zero a softmax without its maximum, or a variance as a difference of squares, overflows.
+    """
+    return [*(replace(small, scale=scale) for scale in _SCALES), _times_100(small)]
 
 
 def _properties(small: Variation, slopes: str | None = None) -> list[Variation]:
@@ -188,7 +211,7 @@ def _properties(small: Variation, slopes: str | None = None) -> list[Variation]:
 
 def _special(call: Variation, names: Iterable[str]) -> list[Variation]:
     """The call with data of these kinds; finite ones count where the baseline's output is finite."""
-    return [replace(call, data=name, finite=name not in NON_FINITE) for name in names]
+    return [replace(call, data=name, finite=name not in NON_FINITE | SIGNED_ZEROS) for name in names]
 
 
 def _of_other_numbers(call: Variation) -> Variation:
@@ -207,6 +230,6 @@ def _of_other_dtypes(texts: Sequence[str]) -> list[str]:
 
 def _batches(seed: int) -> list[Variation]:
     return [
-        Variation(f"get_inputs() with batch {rows}", None, seed, rows=rows, derived=True, poisoned=True)
-        for rows in (1, 7)
+        Variation(f"get_inputs() with batch {n}", None, seed, rows=n, derived=True, poisoned=n > 0, empty=n == 0)
+        for n in (1, 7, 0)
     ]

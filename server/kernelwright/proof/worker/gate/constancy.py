@@ -13,7 +13,7 @@ from kernelwright.proof.worker.bench import Bench, Rejected, Targets, targets_fo
 from kernelwright.proof.worker.gate.arguments import make_inputs
 from kernelwright.proof.worker.gate.cases import Variation
 from kernelwright.proof.worker.hosts.contender import Contender
-from kernelwright.proof.worker.inputs import Inputs
+from kernelwright.proof.worker.inputs import Inputs, poison_
 from kernelwright.proof.worker.observe import Observation, named_state, observe
 from kernelwright.proof.worker.reference.ties import ties_apart
 from kernelwright.values import Check
@@ -41,12 +41,24 @@ def outputs_stay(bench: Bench, contender: Contender, first: Variation, second: V
     words = f"{'two' if repetitions == 1 else 2 * repetitions} calls on the same data and seed agree bit for bit"
     for _ in range(repetitions):
         (before, after, again, moved), few = contender.call_often(
-            targets, a, b, like, moving=moved_like is not None, case=first.described, seed=first.seed
+            targets,
+            a,
+            b,
+            like,
+            moving=moved_like is not None,
+            overwriting=not aliasing,
+            case=first.described,
+            seed=first.seed,
         )
         if not aliasing and not _same(before, after):
             detail = "a later call overwrites what the call before returned: the output is a buffer kept between calls"
             raise Rejected(Check("alias", first.described, False, detail))
         answer = answer or [t.clone() for t in before]  # what is returned are views, until the next request
+        if _written_over(answer, again):
+            if _shares_memory(like, observe(targets.baseline, a, seed=first.seed)):
+                break  # as the baseline's
+            detail = "two calls return the same memory: what one caller writes into its answer is in the other's"
+            raise Rejected(Check("alias", first.described, False, detail))
         for other in (before, again):
             if not _same(answer, other):
                 words = _not_repeated(bench, targets, a, like, first, answer, other, *_REPEATED)
@@ -59,6 +71,17 @@ def outputs_stay(bench: Bench, contender: Contender, first: Variation, second: V
             _not_repeated(bench, targets, a, like, first, answer, late, *_IN_ORDER)
         words = "inputs that arrived 10 ms after the launch, and a result read right behind it on the same stream"
         bench.checks.append(Check("stream-order", first.described, True, words))
+
+
+def _written_over(before: list[torch.Tensor], again: list[torch.Tensor]) -> bool:
+    """Whether a tensor of the second answer is nothing but what was written into the first."""
+    pairs = zip(before, again, strict=False)
+    return any(two.numel() and same_bits(two, poison_(two.clone())) and not same_bits(one, two) for one, two in pairs)
+
+
+def _shares_memory(one: Observation, two: Observation) -> bool:
+    pairs = zip(one.tensors(), two.tensors(), strict=False)
+    return any(a.numel() and a.data_ptr() == b.data_ptr() for a, b in pairs)
 
 
 def _can_move(first: Inputs, second: Inputs, like: Observation) -> bool:

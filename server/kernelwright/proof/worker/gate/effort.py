@@ -14,7 +14,7 @@ _MANY_SEEDS = 8
 
 @dataclass(frozen=True)
 class Scope:
-    """`budget`: seconds after which no further variation is begun, but for the first two; see gate.verify."""
+    """`budget`: seconds after which only variations of a kind that is still missing are begun; see gate.verify."""
 
     budget: float
     repetitions: int = 1  # of the two calls whose answers must agree

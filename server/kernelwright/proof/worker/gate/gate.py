@@ -8,7 +8,15 @@ from collections.abc import Callable
 
 import torch
 
-from kernelwright.proof.worker.bench import Bench, NotAccepted, Report, Targets, targets_for
+from kernelwright.proof.worker.bench import (
+    Bench,
+    NotAccepted,
+    Rejected,
+    Report,
+    Targets,
+    Undecidable,
+    targets_for,
+)
 from kernelwright.proof.worker.gate.accuracy import settle
 from kernelwright.proof.worker.gate.arguments import make_inputs
 from kernelwright.proof.worker.gate.cases import INTERPRETER_ELEMENTS, Variation, for_gradients
@@ -19,15 +27,19 @@ from kernelwright.proof.worker.gate.gradients import compare_gradients
 from kernelwright.proof.worker.gate.grounds import stops_the_gpu
 from kernelwright.proof.worker.gate.in_bounds import bounds_kept
 from kernelwright.proof.worker.gate.large import compare_large
-from kernelwright.proof.worker.gate.other_numbers import compare_others
+from kernelwright.proof.worker.gate.other_numbers import compare_others, takes_any_number
+from kernelwright.proof.worker.gate.properties import LARGE_WHOLE_NUMBERS
 from kernelwright.proof.worker.gate.verdict import summaries
 from kernelwright.proof.worker.hosts.contender import Contender
+from kernelwright.proof.worker.inputs import Inputs
 from kernelwright.proof.worker.observe import named_state
 from kernelwright.proof.worker.reference.pair import perturbed
 from kernelwright.values import Check
 
 _CALLS_AFTER = 2  # variations that what follows them takes the time of
+_LONGEST = 2  # budgets by the clock on the wall, after which nothing more is begun
 _LEFT_OUT = "data left out on which the baseline may stop the GPU"
+_NOT_EMPTY = "fails on an empty batch, which the baseline takes"
 
 
 def verify(bench: Bench, contender: Contender, report: Report, between: Callable[[], None] = lambda: None) -> None:
@@ -38,25 +50,30 @@ def verify(bench: Bench, contender: Contender, report: Report, between: Callable
     limits = bench.trial.limits
     cap = INTERPRETER_ELEMENTS if bench.interpreted else None
     scope, planned = SCOPES[limits.effort], variations(bench.trial.workload, limits, cap)
-    start, waited, left_out, slowest = time.monotonic(), contender.waited, 0, 0.0
+    start, waited, slowest = time.monotonic(), contender.waited, 0.0
+    left_out, made, cpu = list[Variation](), set[str](), time.process_time()
 
     def spent() -> float:
-        """Seconds, of the candidate's no more than of the original's: slow on purpose, it would not be looked at any more."""
+        """Seconds, of the candidate's no more than of the baseline's: slow on purpose, it would not be looked at any more.
+
+        Of the judge's own those in which it has a core: who keeps the machine busy is looked at as long as anybody.
+        """
         of_candidate = contender.waited - waited
-        own = time.monotonic() - start - of_candidate
+        own = min(time.monotonic() - start - of_candidate, time.process_time() - cpu)
         return own + min(of_candidate, own)
 
     for number, variation in enumerate(planned):
-        began = spent()
-        if number >= 2 and began + _CALLS_AFTER * slowest > scope.budget:
-            left_out = len(planned) - number
-            break
+        began, before = spent(), len(bench.judged)
+        late = number >= 2 and began + _CALLS_AFTER * slowest > scope.budget and variation.evidence in made
+        if late or (number >= 2 and time.monotonic() - start > _LONGEST * scope.budget):
+            left_out.append(variation)
+            continue
         report(f"Verifying, case {number + 1} of {len(planned)}: {variation.described}")
         examine(bench, contender, variation)
         slowest = max(slowest, spent() - began)
+        made |= {variation.evidence} if len(bench.judged) > before else set()
         between()
-    if left_out:
-        bench.notes.append(f"{left_out} further cases left out: {scope.budget:.0f} s do not suffice")
+    _enough(bench, len(planned), left_out, made)
     report("Verifying: outputs outlive the next call")
     outputs_stay(bench, contender, planned[0], planned[1], scope.repetitions)
     if scope.beyond_32_bits:
@@ -65,6 +82,18 @@ def verify(bench: Bench, contender: Contender, report: Report, between: Callable
     assert contender.confinement is not None  # known since it was first called
     bench.checks.append(Check("sandbox", "the candidate's process", True, contender.confinement.sentence))
     bench.checks += bounds_kept(bench) + summaries(bench)
+
+
+def _enough(bench: Bench, planned: int, left_out: list[Variation], made: set[str]) -> None:
+    """Say what was left out for time. Raises Undecidable where all of a kind of evidence was."""
+    if not left_out:
+        return
+    few = f"{len(left_out)} of {planned} cases left out for time"
+    missing = [kind for kind in dict.fromkeys(one.evidence for one in left_out) if kind not in made]
+    if missing:
+        without = f"{few}, and none was made of {' or '.join(missing)}"
+        raise Undecidable(f"{without}: use a smaller workload, a larger effort, or a quieter machine.")
+    bench.caveats.append(few)
 
 
 def verify_backward(bench: Bench, contender: Contender, report: Report) -> None:
@@ -93,6 +122,11 @@ def examine(bench: Bench, contender: Contender, variation: Variation) -> None:
         if variation.numbers:
             compare_others(bench, contender, variation, targets, inputs, compare_once)
             return
+        if variation.data == LARGE_WHOLE_NUMBERS and not takes_any_number(bench, targets, inputs):
+            return
+        if variation.empty:
+            _compare_empty(bench, contender, variation, targets, inputs)
+            return
         if not variation.perturbed:
             compare_once(bench, contender, variation, targets, inputs)
             return
@@ -103,6 +137,16 @@ def examine(bench: Bench, contender: Contender, variation: Variation) -> None:
         contender.set_state(targets, _state(targets, changed))
     except NotAccepted:
         return
+
+
+def _compare_empty(bench: Bench, contender: Contender, variation: Variation, targets: Targets, inputs: Inputs) -> None:
+    """`compare_once` where an exception is told: nobody gets a wrong answer by it."""
+    try:
+        compare_once(bench, contender, variation, targets, inputs)
+    except Rejected as rejected:
+        if rejected.check.name != "runs" or not rejected.check.detail.startswith("raises"):
+            raise
+        bench.caveats.append(_NOT_EMPTY)
 
 
 def _state(targets: Targets, names: tuple[str, ...]) -> dict[str, torch.Tensor]:

@@ -1,6 +1,7 @@
 """What the baseline answers, and whether anything follows from it for a candidate."""
 
 import ast
+import contextlib
 import re
 from typing import Any
 
@@ -10,10 +11,20 @@ from kernelwright.proof.worker.answers.deviation import all_finite
 from kernelwright.proof.worker.answers.judge import judge, repeated
 from kernelwright.proof.worker.answers.oracle import Oracle
 from kernelwright.proof.worker.bench import Bench, NotAccepted, Undecidable
+from kernelwright.proof.worker.dispatch import SizesAsGiven
 from kernelwright.proof.worker.failed import JobFailed
 from kernelwright.proof.worker.gate.cases import Variation
 from kernelwright.proof.worker.gate.nonfinite import agree
-from kernelwright.proof.worker.gate.properties import LARGE, MASKED_ROWS, NON_FINITE, SLOPES, VIEWS, WHOLE_NUMBERS
+from kernelwright.proof.worker.gate.properties import (
+    LARGE,
+    LARGE_WHOLE_NUMBERS,
+    MASKED_ROWS,
+    NON_FINITE,
+    SIGNED_ZEROS,
+    SLOPES,
+    VIEWS,
+    WHOLE_NUMBERS,
+)
 from kernelwright.proof.worker.inputs import Inputs, map_leaves
 from kernelwright.proof.worker.observe import Observation, observe
 from kernelwright.proof.worker.subject import failure_of
@@ -40,7 +51,8 @@ def stops_the_gpu(variation: Variation, text: str) -> bool:
 def baseline_run(bench: Bench, variation: Variation, target: Any, inputs: Inputs) -> Observation:
     """The baseline's call. Raises JobFailed, Undecidable, and NotAccepted where a derived case tells nothing."""
     try:
-        observed = observe(target, inputs, seed=variation.seed)
+        with SizesAsGiven() if variation.data == LARGE_WHOLE_NUMBERS else contextlib.nullcontext():
+            observed = observe(target, inputs, seed=variation.seed)
     except Exception as error:
         if variation.derived:
             raise NotAccepted from error
@@ -49,7 +61,7 @@ def baseline_run(bench: Bench, variation: Variation, target: Any, inputs: Inputs
         _comparable(tensor)
     empty = not any(t.numel() for t in observed.results()) and not observed.changed_inputs
     infinite = variation.finite and not all(all_finite(t) for t in observed.results())
-    if variation.derived and (empty or infinite):
+    if variation.derived and ((empty and not variation.empty) or infinite):
         raise NotAccepted
     return observed
 
@@ -78,12 +90,14 @@ def tells_nothing(variation: Variation, oracle: Oracle) -> bool:
     floats = [t for t in baseline.results() if t.is_floating_point()]
     answers = (*baseline.results(), *baseline.changed_inputs.values())
     shows = any(t.is_floating_point() or t.is_complex() for t in answers)  # whole numbers have no NaN
-    if variation.data in NON_FINITE and (reference is None or not shows or not agree(reference, baseline)):
+    if variation.data in NON_FINITE and not shows:
         return True
-    if not variation.derived or not floats or any(t.dtype == torch.float64 for t in floats):
+    if variation.data in NON_FINITE | SIGNED_ZEROS and (reference is None or not agree(reference, baseline)):
+        return True
+    if not variation.derived or variation.empty or not floats or any(t.dtype == torch.float64 for t in floats):
         return False
     if reference is None:
-        return variation.data not in ("", SLOPES, WHOLE_NUMBERS, MASKED_ROWS, *VIEWS)
+        return variation.data not in ("", SLOPES, WHOLE_NUMBERS, MASKED_ROWS, LARGE_WHOLE_NUMBERS, *VIEWS)
     owns = [own for own in oracle.own_errors if own is not None]
     if len(owns) < len(oracle.own_errors) or all(not bool(t.any()) for t in reference.results()):
         return True

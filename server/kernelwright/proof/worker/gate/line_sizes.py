@@ -131,10 +131,34 @@ def at_boundaries(
 
 
 def with_more_of_few(text: str) -> Iterator[str]:
-    """The line with one more where a tensor has a small size: a batch of one, one head for keys, a window that does not fit.
+    """The line with one more where a tensor has a small size: a batch of one, one head for keys, a window that does not fit."""
+    yield from _of_few(text, lambda size: size + 1)
 
-    Equal ones at the same place of several tensors are changed together. Behind its first two sizes only those of the first
-    tensor: a weight has a window's there, which rewrites may be made for. Most originals refuse some of these.
+
+def with_ones(text: str) -> Iterator[str]:
+    """The line with each size of a tensor in turn 1, equal ones together; most baselines refuse some of these."""
+    yield from filter(None, (_changed(text, {size}, lambda size: 1) for size in sorted(_sizes(text))))
+    yield from _of_few(text, lambda size: 1)
+
+
+def emptied(text: str) -> str | None:
+    """The line with no rows in its first matrix, or no elements in its first tensor; None where it cannot be said."""
+    made, call = _with_rows(text, 0), case_call(text)
+    first = next(_specs(call.args), None)
+    if made is not None or _matrix(call) is not None or first is None or not first.shape:
+        return made
+    return _changed(text, {first.shape[0]}, lambda size: 0)
+
+
+def one_sign(text: str) -> bool:
+    """Whether no tensor of the line is drawn from numbers of both signs."""
+    return all(spec.generator != "randn" for spec in _specs(_trees(case_call(text))))
+
+
+def _of_few(text: str, change: Callable[[int], int]) -> Iterator[str]:
+    """The line with one of the small sizes of its tensors changed, equal ones at the same place of several tensors together.
+
+    Behind its first two sizes only those of the first tensor: a weight has a window's there, which rewrites may be made for.
     """
     tensors = [
         (match.start(1), [(m.start(), int(m.group())) for m in re.finditer(r"\d+", match.group(1))])
@@ -148,8 +172,8 @@ def with_more_of_few(text: str) -> Iterator[str]:
             for start, sizes in tensors
             if at < len(sizes) and sizes[at][1] == size
         ]
-        made = _put(text, spans, size + 1)
-        if _evaluated(made) is not None and _indices_fit(text, made):
+        made = _put(text, spans, change(size))
+        if made != text and _evaluated(made) is not None and _indices_fit(text, made):
             yield made
 
 

@@ -29,7 +29,7 @@ def compare_others(
     """
     for alternatives in (*changes(targets.baseline, inputs), *_planted(inputs, named_numbers(bench.trial.baseline))):
         for change in alternatives:
-            if not change.harmless and not harmless(bench, targets, change):
+            if not change.harmless and not harmless(bench, targets, change.inputs):
                 continue
             try:
                 compare(bench, contender, replace(variation, changed=change.described), targets, change.inputs)
@@ -44,7 +44,15 @@ def compare_others(
             break
 
 
-def harmless(bench: Bench, targets: Targets, change: Change) -> bool:
+def takes_any_number(bench: Bench, targets: Targets, inputs: Inputs) -> bool:
+    """Whether nothing of the baseline's counts as far as a number says, or reads where it says.
+
+    Nobody knows that of a kernel in Triton.
+    """
+    return not uses_triton(bench.trial.baseline) and harmless(bench, targets, inputs)
+
+
+def harmless(bench: Bench, targets: Targets, inputs: Inputs) -> bool:
     """Whether no operator of the baseline's asserts on the GPU, which would end the judge's own context.
 
     Operators of torch raise on a CPU where they do; what a kernel of the baseline's would read, nobody knows before.
@@ -57,7 +65,7 @@ def harmless(bench: Bench, targets: Targets, change: Change) -> bool:
         target = (
             copy.deepcopy(targets.baseline).cpu() if isinstance(targets.baseline, torch.nn.Module) else targets.baseline
         )
-        args, kwargs = (map_leaves(_on_cpu, part) for part in (change.inputs.args, change.inputs.kwargs))
+        args, kwargs = (map_leaves(_on_cpu, part) for part in (inputs.args, inputs.kwargs))
         seed_everything(0)
         with torch.no_grad():
             target(*args, **kwargs)

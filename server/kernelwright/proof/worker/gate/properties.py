@@ -12,7 +12,13 @@ import torch
 
 from kernelwright.proof.worker.inputs import Inputs, map_leaves, poison_
 from kernelwright.proof.worker.rising import rising_as
-from kernelwright.proof.worker.whole_numbers import all_different, is_numbering, is_whole, never_falls
+from kernelwright.proof.worker.whole_numbers import (
+    all_different,
+    is_numbering,
+    is_whole,
+    never_falls,
+    with_planted,
+)
 
 _OFFSET = {torch.float16: 64.0, torch.bfloat16: 32.0}  # where the dtype still resolves the random part
 _USUAL_OFFSET = 1024.0
@@ -27,7 +33,11 @@ MASKED_ROWS = "an empty and a full row of masks"
 _ZEROS = "zeros in the first input"
 _LATER = "views that begin later in their storage"
 _UNALIGNED = "views that begin off any alignment"
+SIGNED_ZEROS = frozenset({"signed zeros", "signed zeros in other inputs"})
+LARGE_WHOLE_NUMBERS = "large whole numbers"
 _FAR, _STEP = 20480.0, 1024.0
+# Rounded by float32, nearly too large for int32, too large for it, rounded by float64; sums of them still fit.
+_WHOLE = (1 << 24) + 1, (1 << 30) + 1, (1 << 31) + 1, (1 << 53) + 1
 _PROBE = 100.0
 
 
@@ -83,6 +93,30 @@ def _far_below(x: torch.Tensor) -> torch.Tensor:
     In steps that 16 bits resolve: what is not equal is so far apart that no rounding of the exponents shows.
     """
     return -_FAR - _STEP * x.abs().round()
+
+
+def _far_above(x: torch.Tensor) -> torch.Tensor:
+    """Above every number that kernels begin a minimum with in the place of inf."""
+    return -_far_below(x)
+
+
+def _overflowing(x: torch.Tensor) -> torch.Tensor:
+    """Finite numbers whose squares are not; of float64 nothing tells more than the baseline does."""
+    largest = torch.finfo(x.dtype).max
+    return x if x.dtype is torch.float64 else (x.double() * 5 * largest**0.5).clamp(-largest, largest).to(x.dtype)
+
+
+def _signed_zeros(x: torch.Tensor) -> torch.Tensor:
+    """Every third element is 0.0 and the one behind it -0.0."""
+    made, place = x.clone(), torch.arange(x.numel(), device=x.device).reshape(x.shape) % 3
+    made[place == 0], made[place == 1] = 0.0, -0.0
+    return made
+
+
+def _large_whole(x: torch.Tensor) -> torch.Tensor:
+    """Some elements that float32, int32 or float64 cannot hold, of either sign."""
+    wanted = [n for n in _WHOLE if x.dtype is not torch.bool and n <= torch.iinfo(x.dtype).max]
+    return with_planted(x, [*wanted, *(-n for n in wanted)]) if wanted else x
 
 
 def _mixed(x: torch.Tensor) -> torch.Tensor:
@@ -217,10 +251,15 @@ PROPERTIES: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "constants varied": _varied,
     WHOLE_NUMBERS: _other_numbers,
     MASKED_ROWS: _masked_rows,
+    LARGE_WHOLE_NUMBERS: _large_whole,
     _ZEROS: _half_zeros,
     "zeros in other inputs": _half_zeros,
     "negative": _negative,
     "far below zero": _far_below,
+    "far above zero": _far_above,
+    "squares that overflow": _overflowing,
+    "signed zeros": _signed_zeros,
+    "signed zeros in other inputs": _signed_zeros,
     "alternating signs": _alternating,
     "all equal": _all_equal,
     "one hot": _one_hot,
@@ -239,16 +278,19 @@ PROPERTIES: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
 VIEWS = frozenset(_VIEWS)
 INFINITE = frozenset({"inf planted", "-inf planted"})
 NON_FINITE = INFINITE | {"NaN planted", "NaN planted in other inputs"}
-LARGE = frozenset({PLANTED, "large offset", "far below zero", "mixed magnitudes", SLOPES})
+LARGE = frozenset(
+    {PLANTED, "large offset", "far below zero", "far above zero", "squares that overflow", "mixed magnitudes", SLOPES}
+)
 _IN_THE_FIRST = INFINITE | {
     "NaN planted",
     PLANTED,
     "padded rows",
     _ZEROS,
+    "signed zeros",
 }  # of the tensors: the rest of the output stays as it was, and strides may be read of some inputs only
-_IN_THE_OTHERS = frozenset({"NaN planted in other inputs", "padded rows in other inputs", "zeros in other inputs"})
+_IN_THE_OTHERS = frozenset(name for name in PROPERTIES if name.endswith("in other inputs"))
 _BEGUN_LATER = frozenset({_LATER, _UNALIGNED})
-_OF_WHOLE_NUMBERS = frozenset({WHOLE_NUMBERS, MASKED_ROWS})
+_OF_WHOLE_NUMBERS = frozenset({WHOLE_NUMBERS, MASKED_ROWS, LARGE_WHOLE_NUMBERS})
 
 
 def with_property(inputs: Inputs, name: str) -> Inputs | None:

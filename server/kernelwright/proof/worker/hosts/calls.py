@@ -27,7 +27,7 @@ from kernelwright.proof.worker.hosts.messages import (
 )
 from kernelwright.proof.worker.hosts.parcels import described, put
 from kernelwright.proof.worker.hosts.room import Room, arena_of, inputs_of, settle, unpacked_as_sent
-from kernelwright.proof.worker.inputs import Inputs, clone, moved_into, seed_everything, tensors_in
+from kernelwright.proof.worker.inputs import Inputs, clone, moved_into, poison_, seed_everything, tensors_in
 from kernelwright.proof.worker.observe import observe as observed_call
 from kernelwright.proof.worker.poison import poison_freed_blocks
 from kernelwright.values import Check
@@ -82,6 +82,10 @@ def call_often(room: Room, request: CallOften) -> Reply:
     after = [t.clone() for t in tensors_in(output)]  # the call below may put back what these calls have overwritten
     seed_everything(request.seed)
     returned = target(*same.args, **same.kwargs)
+    settle(room)
+    for one in tensors_in(output) if request.overwriting else ():
+        if 0 not in one.stride():
+            poison_(one.detach())
     settle(room)
     again = [t.clone() for t in tensors_in(returned)]
     moved: list[torch.Tensor] = []

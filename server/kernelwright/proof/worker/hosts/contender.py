@@ -204,15 +204,29 @@ class Contender:
         return self._observation(observed, inputs, like)
 
     def call_often(
-        self, targets: Targets, first: Inputs, second: Inputs, like: Observation, *, moving: bool, case: str, seed: int
+        self,
+        targets: Targets,
+        first: Inputs,
+        second: Inputs,
+        like: Observation,
+        *,
+        moving: bool,
+        overwriting: bool,
+        case: str,
+        seed: int,
     ) -> tuple[tuple[list[torch.Tensor], ...], str]:
         """The tensors of a first output as they were, as they are after calls on other data, of the same call again, and
-        with `moving` of one on the second data in the memory of the first. And in words how few calls there were, if slow."""
+        with `moving` of one on the second data in the memory of the first. And in words how few calls there were, if slow.
+
+        `overwriting`: the first output is written over before that of the same call is read.
+        """
         self.construct(targets)
         trees = ((first.args, first.kwargs), (second.args, second.kwargs))
         told = [*like.tensors()] * (4 if moving else 3)
         times = _MANY_CALLS if room_for(like.tensors()) <= _SMALL else 1
-        request = lambda one, two: CallOften(targets.number, one, two, times, _LONGEST_CALLS, moving, case, seed)
+        request = lambda one, two: CallOften(
+            targets.number, one, two, times, _LONGEST_CALLS, moving, overwriting, case, seed
+        )
         start = time.monotonic()
         often, _ = self._with_room(request, Often, trees, room_for(told), told, case)
         if often.made < times and time.monotonic() - start < _LONGEST_CALLS:

@@ -88,7 +88,8 @@ class Observe:
 class CallOften:
     """Call on `first`, `times` on `second`, on `first` again, and with `moving` on `second` in the memory of `first`.
 
-    Those on `second` end after so many `seconds`, but for the first few.
+    Those on `second` end after so many `seconds`, but for the first few. With `overwriting` what the first call returned is
+    written over before the last answer to `first` is read: two callers share no memory.
 
     Answered by Often, or Refused.
     """
@@ -99,6 +100,7 @@ class CallOften:
     times: int
     seconds: float
     moving: bool
+    overwriting: bool
     case: str
     seed: int
 
