@@ -92,3 +92,28 @@ def test_work_that_goes_on_after_the_sample_is_found() -> None:
     with pytest.raises(Rejected) as refused:
         look(Made(0.4, residual_ms=[0.3, 0.4]), Made(0.4))
     assert refused.value.check.name == "timing-complete"
+
+
+@pytest.mark.parametrize("device", ["cuda", "cpu"])
+@pytest.mark.parametrize(
+    ("candidate", "unseen"),
+    [
+        (Made(0.95), ()),  # a gain of a twentieth that is there
+        (Made(0.9, hidden=0.1), ("baseline",)),  # one that is not
+        (Made(0.93, hidden=0.08), ("baseline",)),
+        (Made(1.02), ()),  # none is claimed
+        (Made(0.3), ()),  # more than could be hidden
+    ],
+)
+def test_a_gain_counts_as_seen_where_the_judges_clock_shows_it(
+    candidate: Made, unseen: tuple[str, ...], device: str
+) -> None:
+    assert judge_clock.unseen_gains({"candidate": candidate, "baseline": Made(1.0)}, device) == unseen
+
+
+def test_of_short_calls_many_are_compared() -> None:
+    """Batches that differ hide a difference in single samples."""
+    honest, cheat = Made(0.019, batch=5), Made(0.019, hidden=0.002, batch=5)
+    series = {"baseline": Made(0.02, batch=4), "previous": Made(0.018, batch=5)}
+    assert judge_clock.unseen_gains({"candidate": honest, **series}, "cuda") == ()
+    assert judge_clock.unseen_gains({"candidate": cheat, **series}, "cuda") == ("baseline",)

@@ -7,9 +7,12 @@ reports, and longer than at the baseline, was hidden.
 import math
 from collections.abc import Callable, Mapping
 
+import numpy as np
+
 from kernelwright.proof.worker.bench import Rejected
 from kernelwright.proof.worker.clock.samples import TWIN, Unsteady
 from kernelwright.proof.worker.clock.series import Series
+from kernelwright.proof.worker.clock.statistics import ratio_of_medians
 from kernelwright.values import Check
 
 NAME = "judge-clock"
@@ -18,6 +21,7 @@ _UNEVEN = {"cuda": 0.2, "cpu": 0.0}  # and by which share, where they run on cor
 _HIDDEN_SHARE = 0.2  # of the time that the host reports
 _RESIDUAL_MS = 0.05  # waiting for an idle device takes a few microseconds
 _SHARE = 0.4  # hidden in each call: the sample is another one than those that gave the time
+_COMPARED = 8  # samples of many calls, where single ones do not show a gain
 _ASKED = 16  # times before a difference counts as hidden work
 
 
@@ -85,6 +89,44 @@ def short_calls_agree(series: Mapping[str, Series], device: str, known_ms: float
 
     if candidate.typical_ms * candidate.batch * _HIDDEN_SHARE <= _tolerated(series["baseline"], device):
         _refuse_alone(series, hidden_beside)
+
+
+def unseen_gains(series: Mapping[str, Series], device: str) -> tuple[str, ...]:
+    """Over which contestants the candidate reports a gain that the judge's own clock does not show.
+
+    It shows one that is larger than what a process may hide, and one that is there between request and reply: what surrounds
+    the calls is alike for both, and cancels. Where single samples are too short for that, many calls in one are compared.
+    """
+    candidate = series["candidate"]
+
+    def shown(base: Series) -> bool:
+        gain = base.typical_ms - candidate.typical_ms
+        if gain <= 0 or gain > _slack(candidate, base, device):
+            return True
+        pair = (base, candidate)
+        if base.batch == candidate.batch and ratio_of_medians(*map(_from_outside, pair)).low > 1:
+            return True
+        (calls, copies), took = base.many(device), [[], []]
+        for _ in range(_COMPARED):
+            for one, seen in zip(pair, took, strict=True):
+                seen.append(one.timed(calls, copies)[1])
+        return ratio_of_medians(*map(np.array, took)).low > 1
+
+    return tuple(name for name in ("baseline", "previous") if name in series and not shown(series[name]))
+
+
+def _slack(own: Series, base: Series, device: str) -> float:
+    """Milliseconds a call that `nothing_hidden` and `short_calls_agree` let a process hide."""
+    reported, tolerated = own.typical_ms, _tolerated(base, device)
+    if reported * own.batch * _HIDDEN_SHARE > tolerated:
+        return _HIDDEN_SHARE * reported
+    share = _HIDDEN_SHARE * abs(reported - base.typical_ms) if device == "cuda" else 0.0
+    return min(tolerated / own.batch, tolerated / own.many(device)[0] + _SHARE * reported + share)
+
+
+def _from_outside(one: Series) -> np.ndarray:
+    """Milliseconds of the judge's clock for each sample."""
+    return np.array(one.outside_ms) + np.array(one.ms) * one.batch
 
 
 def _tolerated(base: Series, device: str) -> float:

@@ -31,6 +31,7 @@ from kernelwright.proof.worker.reference.fp64 import free_bytes
 from kernelwright.values import Check, Failure, FailureKind, Measurement, digest
 
 _GIB = 1 << 30
+_UNSEEN = "the gain is within what the judge's own clock cannot confirm"
 
 
 def measure(bench: Bench, contender: Contender, others: Rivals, report: Report) -> Measurement:
@@ -152,6 +153,9 @@ def _measurement(bench: Bench, taken: Sequence[Samples], case: Performance) -> M
         samples.speedup_over(name).with_interval_of(*(one.speedup_over(name) for one in taken))
         for name in ("baseline", previous)
     )
+    claimed = {"baseline": speedup.low > 1, previous: step.low > 1}
+    unseen = any(claimed.get(name) for name in samples.unseen)
+    bench.caveats += [_UNSEEN] if unseen else []
     device = probe(Probe())
     shared = frozenset(index for index, _ in seen.aliases)
     parameters = list(named_state(targets.baseline).values())
@@ -176,7 +180,11 @@ def _measurement(bench: Bench, taken: Sequence[Samples], case: Performance) -> M
         step_speedup=step.value,
         step_speedup_low=step.low,
         step_speedup_high=step.high,
-        conditions={**conditions(bench, inputs), **samples.conditions},
+        conditions={
+            **conditions(bench, inputs),
+            **samples.conditions,
+            "judge's clock": "does not show the gain" if unseen else "agrees",
+        },
         floor_ms=floor,
         impossible=False,
     )

@@ -28,11 +28,15 @@ class Drift:
 
 @dataclass(frozen=True)
 class Samples:
-    """Milliseconds per call of each contestant; sample i of all is from round i."""
+    """Milliseconds per call of each contestant; sample i of all is from round i.
+
+    `unseen`: those over which the candidate reports a gain that the judge's own clock does not show.
+    """
 
     ms: Mapping[str, np.ndarray]
     drift: Drift
     conditions: Mapping[str, str]
+    unseen: tuple[str, ...] = ()
 
     def speedup_over(self, name: str) -> Ratio:
         """The candidate's speedup over a contestant; what two processes with the same text differ by is uncertain."""
@@ -61,4 +65,5 @@ def joined(taken: Sequence[Samples]) -> Samples:
     names = [name for name in taken[0].ms if all(name in samples.ms for samples in taken)]
     ms = {name: np.concatenate([samples.ms[name] for samples in taken]) for name in names}
     repeated = {"measured": f"{len(taken)} times, each in new processes"}
-    return Samples(ms, worst.drift, {**worst.conditions, **repeated})
+    unseen = tuple(dict.fromkeys(name for one in taken for name in one.unseen))
+    return Samples(ms, worst.drift, {**worst.conditions, **repeated}, unseen)

@@ -71,6 +71,7 @@ def sampled(
     judge_clock.complete(candidate)
     judge_clock.nothing_hidden(series, bench.device)
     judge_clock.short_calls_agree(series, bench.device, outside / calls)
+    unseen = judge_clock.unseen_gains(series, bench.device)
     bench.checks += auditor.checks()
     return Samples(
         {name: np.array(one.ms) for name, one in series.items()},
@@ -81,6 +82,7 @@ def sampled(
             "data": auditor.described,
             **({"launches": launches(series)} if bench.device == "cuda" else {}),
         },
+        unseen,
     )
 
 
