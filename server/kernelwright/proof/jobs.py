@@ -85,7 +85,6 @@ class Trial:
     workload: Workload
     measure: bool = True
     limits: Limits = Limits()
-    cases: Mapping[str, str] = field(default_factory=dict)  # seam for further case families
     promises_kernel: bool = False
     baseline_path: str = ""
 

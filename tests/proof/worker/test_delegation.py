@@ -3,10 +3,12 @@
 import pytest
 
 from kernelwright.macro.strategies import registry
+from kernelwright.proof.jobs import Trial
 from kernelwright.proof.worker.attribution.outside import Outside
-from kernelwright.proof.worker.attribution.promise import Texts, broken_promise, kernels_of, share_of
+from kernelwright.proof.worker.attribution.promise import broken_promise, kernels_of, share_of
 from kernelwright.proof.worker.attribution.work import Part, Work
 from kernelwright.values import Origin, ProfiledOn
+from proof.worker.trials import workload
 
 EAGER = "import torch\n\n\ndef f(x):\n    return torch.softmax(2 * x, 1)\n"
 KERNEL = "import triton\n\n\n@triton.jit\ndef fused(x):\n    pass\n"
@@ -38,7 +40,12 @@ def check(
     outside: Outside | None = None,
 ):
     """`expected` is in the sentence; "" where the promise is kept."""
-    said = broken_promise(Texts(EAGER, previous or EAGER, text), before, after, outside or Outside())
+    said = broken_promise(
+        Trial("kernel.py", EAGER, previous or EAGER, text, workload("f(randn(4, 4))")),
+        before,
+        after,
+        outside or Outside(),
+    )
     if expected:
         assert expected in str(said)
     else:

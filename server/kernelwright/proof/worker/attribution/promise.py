@@ -5,8 +5,8 @@ been added, and what the hand-written kernels do.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
+from kernelwright.proof.jobs import Trial
 from kernelwright.proof.worker.attribution.names import cuda_kernels, triton_kernels
 from kernelwright.proof.worker.attribution.outside import Outside
 from kernelwright.proof.worker.attribution.work import Part, Work, amount, beyond, is_move
@@ -21,16 +21,7 @@ MOST_ADDED = 1 / 3
 _NAMED = 3
 
 
-@dataclass(frozen=True)
-class Texts:
-    """The three texts of a trial."""
-
-    baseline: str
-    previous: str
-    candidate: str
-
-
-def broken_promise(texts: Texts, before: Work, after: Work, outside: Outside) -> str | None:
+def broken_promise(trial: Trial, before: Work, after: Work, outside: Outside) -> str | None:
     """None, or in words who does the work that the candidate's kernel was to do.
 
     `before` is the baseline's work on the same call, `after` the candidate's.
@@ -40,13 +31,13 @@ def broken_promise(texts: Texts, before: Work, after: Work, outside: Outside) ->
         return f"another process works during the call ({_listed(outside.helpers)}), and nothing watches what it does"
     if outside.binaries:
         return f"it loads machine code that its text does not show ({_listed(outside.binaries)})"
-    if compiles(texts.candidate) and not (compiles(texts.baseline) or compiles(texts.previous)):
+    if compiles(trial.candidate) and not (compiles(trial.baseline) or compiles(trial.previous)):
         return f"it hands the work to torch.compile{_beside(own)}"
     if any(part.origin is Origin.COMPILED for part in after.parts) and not before.of(Origin.COMPILED):
         return f"torch.compile's kernels do the work{_beside(own)}"
     if not own:
-        return None if _cannot_be_seen(after, outside) else _none_launched(texts.candidate, after, library)
-    return _not_the_work(texts, before, after)
+        return None if _cannot_be_seen(after, outside) else _none_launched(trial.candidate, after, library)
+    return _not_the_work(trial, before, after)
 
 
 def share_of(work: Work, outside: Outside) -> KernelShare:
@@ -67,13 +58,13 @@ def share_of(work: Work, outside: Outside) -> KernelShare:
     )
 
 
-def _not_the_work(texts: Texts, before: Work, after: Work) -> str | None:
+def _not_the_work(trial: Trial, before: Work, after: Work) -> str | None:
     """Whether the hand-written kernels that were launched do what has gone from the baseline's work."""
     own = after.hand_written
     gone = beyond(before, after)
     added = tuple(part for part in beyond(after, before) if not is_move(part.name))
     names = _listed(part.name for part in own)
-    if added and not kernels_of(texts.candidate).items() - kernels_of(texts.previous).items():
+    if added and not kernels_of(trial.candidate).items() - kernels_of(trial.previous).items():
         return f"it brings no new kernel, and calls {_operators(added)}, which the baseline does not"
     if amount(added) >= MOST_ADDED * (amount(added) + amount(own)) and amount(added):
         return f"beside its kernel {names} it calls {_operators(added)}, which the baseline does not: the library does the work"

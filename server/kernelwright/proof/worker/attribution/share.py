@@ -3,7 +3,7 @@
 import torch
 
 from kernelwright.proof.worker.attribution.looking import look
-from kernelwright.proof.worker.attribution.promise import Texts, broken_promise, share_of
+from kernelwright.proof.worker.attribution.promise import broken_promise, share_of
 from kernelwright.proof.worker.attribution.work import Work
 from kernelwright.proof.worker.bench import NO_MEMORY, Bench, Rejected, Report, Targets, Undecidable, targets_for
 from kernelwright.proof.worker.failed import JobFailed
@@ -52,8 +52,7 @@ def examine(bench: Bench, contender: Contender, report: Report) -> None:
     if isinstance(before, str):
         _not_checked(bench, before)
         return
-    texts = Texts(trial.baseline, trial.previous, trial.candidate)
-    broken = broken_promise(texts, before, after, outside)
+    broken = broken_promise(trial, before, after, outside)
     if broken is not None:
         raise Rejected(Check(CHECK, variation.described, False, f"it promises a kernel, but {broken}"))
     kept = f"launches {', '.join(share.kernels)}" if share.kernels else "runs C++ code, which cannot be seen here"

@@ -71,7 +71,7 @@ def _launch(module: ModuleType, given: Subject, device: str) -> None:
     call = subject.case_call(workload.cases[0].text) if workload.cases else None
     try:
         with FakeTensorMode(allow_non_fake_inputs=True):
-            target = _target(module, workload.entry, call, device)
+            target = _target(module, subject.entry_of(module, workload), call, device)
             args, kwargs = _arguments(module, call, device)
             target(*args, **kwargs)
     except JobFailed:
@@ -81,10 +81,7 @@ def _launch(module: ModuleType, given: Subject, device: str) -> None:
         raise JobFailed(Failure(FailureKind.COMPILE_FAILED, message, "", subject.line_of(error))) from error
 
 
-def _target(module: ModuleType, name: str, call: Call | None, device: str) -> Any:
-    entry = getattr(module, name, None)
-    if not callable(entry):
-        raise inputs.workload_failed(f"The file has no function or class named {name}, which the workload calls.")
+def _target(module: ModuleType, entry: Any, call: Call | None, device: str) -> Any:
     if not isinstance(entry, type):
         return entry
     if call is not None:
@@ -93,8 +90,7 @@ def _target(module: ModuleType, name: str, call: Call | None, device: str) -> An
         maker = getattr(module, "get_init_inputs", None)
         given = inputs._as_inputs(maker(), "get_init_inputs") if maker else inputs.Inputs(())
         args, kwargs = given.args, given.kwargs
-    made = entry(*args, **kwargs)
-    return _module_on(made, device)
+    return _module_on(entry(*args, **kwargs), device)
 
 
 def _module_on(made: Any, device: str) -> Any:

@@ -9,24 +9,8 @@ import torch
 
 from kernelwright.values.torch_calls import KEYWORDS, canonical_name, signature
 
-_REDUCTIONS = frozenset(
-    [
-        "sum",
-        "mean",
-        "max",
-        "min",
-        "amax",
-        "amin",
-        "prod",
-        "var",
-        "std",
-        "logsumexp",
-        "norm",
-        "vector_norm",
-        "argmax",
-        "argmin",
-    ]
-)
+_REDUCTIONS = frozenset({"sum", "mean", "max", "min", "amax", "amin", "prod", "var", "std", "logsumexp", "norm",
+                         "vector_norm", "argmax", "argmin"})  # fmt: skip
 _DROPPED = frozenset({"_stacklevel", "inplace", "out", "generator", "device", "non_blocking", "layout", "pin_memory"})
 
 

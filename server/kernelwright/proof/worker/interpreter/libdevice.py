@@ -7,51 +7,29 @@ from typing import Any
 
 import numpy as np
 
-_erf = np.vectorize(math.erf, otypes=[np.float64])
-_erfc = np.vectorize(math.erfc, otypes=[np.float64])
-_lgamma = np.vectorize(math.lgamma, otypes=[np.float64])
-_tgamma = np.vectorize(math.gamma, otypes=[np.float64])
-
+_OF_NUMPY = (
+    "tanh sinh cosh sin cos tan exp exp2 expm1 log log2 log10 log1p sqrt floor ceil trunc rint abs fmod hypot copysign "
+    "cbrt ldexp"
+)
+_RENAMED = {  # libdevice's names, numpy's
+    **{name: name.replace("a", "arc", 1) for name in ("asin", "acos", "atan", "atan2", "asinh", "acosh", "atanh")},
+    **{f"fast_{name}f": name for name in ("exp", "log", "sin", "cos", "tan", "tanh")},
+    **dict.fromkeys(("pow", "fast_powf"), "power"),
+    **dict.fromkeys(("div_rn", "fast_dividef"), "divide"),
+    "sqrt_rn": "sqrt",
+    "nearbyint": "rint",
+    "tanhf": "tanh",
+}
+_OF_MATH = {"erf": math.erf, "erfc": math.erfc, "lgamma": math.lgamma, "tgamma": math.gamma}
 FUNCTIONS: dict[str, Callable[..., Any]] = {
-    **{name: getattr(np, name) for name in ("tanh", "sinh", "cosh", "sin", "cos", "tan", "exp", "exp2", "expm1")},
-    **{name: getattr(np, name) for name in ("log", "log2", "log10", "log1p", "sqrt", "floor", "ceil", "trunc", "rint")},
-    "asin": np.arcsin,
-    "acos": np.arccos,
-    "atan": np.arctan,
-    "atan2": np.arctan2,
-    "asinh": np.arcsinh,
-    "acosh": np.arccosh,
-    "atanh": np.arctanh,
-    "abs": np.abs,
-    "pow": np.power,
-    "fmod": np.fmod,
-    "hypot": np.hypot,
-    "copysign": np.copysign,
-    "cbrt": np.cbrt,
-    "erf": _erf,
-    "erfc": _erfc,
-    "lgamma": _lgamma,
-    "tgamma": _tgamma,
-    "fast_expf": np.exp,
-    "fast_logf": np.log,
-    "fast_sinf": np.sin,
-    "fast_cosf": np.cos,
-    "fast_tanf": np.tan,
-    "fast_powf": np.power,
-    "div_rn": np.divide,
-    "fast_dividef": np.divide,
-    "sqrt_rn": np.sqrt,
-    "nearbyint": np.rint,
-    "ldexp": np.ldexp,
-    "tanhf": np.tanh,
+    **{name: getattr(np, name) for name in _OF_NUMPY.split()},
+    **{name: getattr(np, theirs) for name, theirs in _RENAMED.items()},
+    **{name: np.vectorize(function, otypes=[np.float64]) for name, function in _OF_MATH.items()},
+    **dict.fromkeys(("rsqrt", "rsqrt_rn"), lambda x: 1 / np.sqrt(x)),
+    **dict.fromkeys(("fma", "fma_rn"), lambda x, y, z: x * y + z),
     "exp10": lambda x: np.power(np.float64(10), x),
-    "rsqrt": lambda x: 1 / np.sqrt(x),
-    "rsqrt_rn": lambda x: 1 / np.sqrt(x),
     "rcp_rn": lambda x: 1 / x,
-    "fma": lambda x, y, z: x * y + z,
-    "fma_rn": lambda x, y, z: x * y + z,
     "round": lambda x: np.copysign(np.floor(np.abs(x) + 0.5), x),
-    "fast_tanhf": np.tanh,
 }
 _TESTS: dict[str, Callable[..., Any]] = {"isnan": np.isnan, "isinf": np.isinf, "finitef": np.isfinite}
 
