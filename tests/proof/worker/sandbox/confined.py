@@ -34,7 +34,15 @@ def seen(deed: str, user: int = USERS[0], environment: Mapping[str, str] | None 
     """What became of `deed` in a process of `user`, confined with `options`; `confined=False` for none at all."""
     with _place(user) as place:
         place.chmod(options.pop("mode", 0o755))
-        options |= {name: [str(place / options[name])] for name in ("hidden", "readable") if name in options}
+        if stored := options.pop("stored", None):
+            (place / "home" / stored[0]).mkdir(parents=True, exist_ok=True)
+            (place / "home" / stored[0] / stored[1]).write_text("content")
+            for path in (place / "home").rglob("*"):
+                os.chown(path, user, -1, follow_symlinks=False)
+        if "hidden" in options:
+            options["hidden"] = [str(place / options["hidden"])]
+        if "beside" in options:
+            options["beside"] = str(place / options["beside"])
         case = {"deed": deed, "user": user, "options": options, "place": str(place)}
         server = _server(tuple((environment or {}).items()))
         server.stdin.write(json.dumps(case) + "\n")
@@ -107,6 +115,7 @@ def _place(user: int) -> Iterator[Path]:
         for name in ("home/.ssh/id_ed25519", "home/project/kernel.py", "outside/file", "hidden/file"):
             (place / name).write_text("content")
         (place / "home" / "link").symlink_to(place / "home" / ".ssh")
+        os.link(place / "home" / ".ssh" / "id_ed25519", place / "home" / "project" / "notes")
         for path in (place, *place.rglob("*")):
             os.chown(path, user, -1, follow_symlinks=False)
         yield place

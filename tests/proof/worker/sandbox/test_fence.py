@@ -10,9 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from kernelwright.proof.worker.sandbox import places
 from kernelwright.values.confinement import Measure
 from proof.worker.sandbox.confined import NOBODY, USERS, check, seen
 
+STORES = Path(places.__file__).with_name("credentials.txt")
 # This kernel, and the same as it was before scopes, before control of truncation, without Landlock, without namespaces.
 SYSTEMS = (
     {},
@@ -218,8 +220,40 @@ def test_threads_may_be_bound_to_cores_where_openmp_does_so() -> None:
 def test_a_hidden_folder_and_what_is_shown_of_it(user: int) -> None:
     deed = "return open(hidden + '/file').read()"
     assert seen(deed, user).returned == "content"
-    check(Measure.CREDENTIALS, deed, user, hidden="hidden")
-    assert seen(deed, user, hidden="hidden", readable="hidden").returned == "content"
+    for beside in ("hidden", "hidden/below", "", "home"):
+        check(Measure.CREDENTIALS, deed, user, hidden="hidden", beside=beside)
+
+
+@pytest.mark.parametrize("user", USERS)
+@pytest.mark.parametrize("beside", ["home", "", "home/.ssh", "home/project"])
+def test_no_folder_of_a_kernel_opens_what_is_hidden(beside: str, user: int) -> None:
+    for name in (".ssh/id_ed25519", "link/id_ed25519", "project/notes"):
+        deed = f"return open(home + '/{name}').read()"
+        if name != "project/notes" or beside != "home/.ssh":
+            check(Measure.CREDENTIALS, deed, user, beside=beside)
+    assert seen("return open(home + '/project/kernel.py').read()", user, beside=beside).returned == "content"
+
+
+@pytest.mark.parametrize("user", USERS)
+@pytest.mark.parametrize(
+    "store",
+    [
+        (".netrc", "file"), (".config/sops/age", "keys.txt"), (".config/Bitwarden CLI", "data.json"), ("", "all.kdbx"),
+        (".mozilla/firefox/profile", "cookies.sqlite"), ("", ".psql_history"), (".ipython/profile_x", "history.sqlite"),
+        (".codex", "auth.json"), (".local/share/atuin", "history.db"), (".azure", "msal_token_cache.json"),
+    ],
+)  # fmt: skip
+def test_stores_of_credentials(store: tuple[str, str], user: int) -> None:
+    folder, name = store
+    assert seen(f"return open(home + '/{folder}/{name}').read()", user, beside="home", stored=store).stopped
+    held = seen(f"return open(home + '/{folder}/{name}').read()", user, confined=False, stored=store)
+    assert held.returned == "content"
+
+
+def test_the_stores_are_listed_one_a_line() -> None:
+    rows = [row for row in STORES.read_text().splitlines() if row and row[0] != "#"]
+    assert len(rows) == len(set(rows)) > 150
+    assert all(row == row.strip() and "\t" not in row for row in rows)
 
 
 @pytest.mark.parametrize("user", USERS)

@@ -163,7 +163,7 @@ def _answer(room: Room, request: Request, descriptor: int | None) -> Reply:
 def _load(room: Room, request: Load) -> Reply:
     confinement = fence.confine(
         request.scratch,
-        readable=[Path(request.path).resolve().parent],
+        beside=Path(request.path).resolve().parent,
         hidden=request.hidden,
         descriptors=[room.descriptor],
         protected=request.protected,

@@ -17,7 +17,7 @@ _SHARED = "it shares the network's namespace with the process whose GPU memory i
 def confine(
     scratch: Path | str,
     *,
-    readable: Iterable[Path | str] = (),
+    beside: Path | str | None = None,
     hidden: Iterable[Path | str] = (),
     descriptors: Collection[int] | None = None,
     protected: Collection[int] = (),
@@ -30,7 +30,8 @@ def confine(
 
     Call it in a process that was just forked, before the user's code runs: threads that exist already would stay free.
     `scratch` is made where it is missing and is the one folder for writing, caches and temporary files included.
-    Reading is free but for credentials and `hidden`; `readable` goes before both. `descriptors` stay open beside the
+    Reading is free but for credentials and `hidden`, also under another name of theirs (a hard link) in the folder
+    `beside`. `descriptors` stay open beside the
     standard streams; None leaves all. `protected`: processes that must not be signalled, the parent beside them.
     Variables named in `keep` or in the user's settings are no secrets. `ipc`: it opens GPU memory of another process, for
     which a driver may use abstract sockets: these stay open, and the network is closed by the filter alone.
@@ -52,7 +53,7 @@ def confine(
     capabilities = tried(_alone(limits.drop_capabilities))
     no_new_privileges = tried(limits.no_new_privileges)
     version = min(landlock.version(), newest_landlock)
-    files = tried(_alone(lambda: _restrict_files(version, folder, places.real(readable), places.real(hidden), ipc)))
+    files = tried(_alone(lambda: _restrict_files(version, folder, beside, places.real(hidden), ipc)))
     calls = tried(lambda: syscalls.install(protected))
     death = tried(lambda: limits.die_with(parent))
     means = Means(version, files, own_network, calls)
@@ -99,16 +100,17 @@ def _alone(deed: Callable[[], str]) -> Callable[[], str]:
     return checked
 
 
-def _restrict_files(version: int, scratch: str, readable: list[str], hidden: list[str], ipc: bool) -> str:
+def _restrict_files(version: int, scratch: str, beside: Path | str | None, hidden: list[str], ipc: bool) -> str:
     if version == 0:
         raise OSError("this system has no Landlock, or does not let it be used")
     if version < landlock.RENAMES:
         raise OSError("Landlock 1 forbids what Triton's cache does; Linux 5.19 brings Landlock 2")
-    shown = [*readable, *places.readable(places.credentials().union(hidden))]
+    closed = places.credentials().union(hidden)
+    closed |= places.links(closed, os.path.realpath(beside)) if beside is not None else set()
     written = [scratch, *places.devices(), os.path.realpath("/proc/self")]
     rules = [
         Rule("/", landlock.READ_FOLDER),  # names are no secret, and Python lists the folders that it imports from
-        *(Rule(path, landlock.READ) for path in shown),
+        *(Rule(path, landlock.READ) for path in places.readable(closed)),
         *(Rule(path, landlock.ALL) for path in written),
     ]
     landlock.restrict(rules, version, abstract_sockets=ipc)

@@ -4,43 +4,37 @@ Landlock only knows what is allowed. So reading is allowed on every entry of a f
 from that place; what appears in such a folder later, beside the hidden place, cannot be read.
 """
 
+import contextlib
 import glob
+import itertools
 import os
 import pwd
+import stat
 from collections.abc import Collection, Iterable, Iterator
+from pathlib import Path
 
 _DEVICES = ("null", "zero", "full", "random", "urandom", "shm")
 _GPU_DEVICES = ("nvidia*", "dxg", "nvhost*", "nvmap")  # on a server, under Windows, on a Jetson
 
-# Below the home folder: keys, tokens, browser profiles, histories of shells.
-_IN_HOME = (
-    *(".ssh", ".gnupg", ".password-store", ".netrc", "_netrc", ".vault-token", ".local/share/keyrings"),
-    *(".git-credentials", ".config/git/credentials", ".config/gh", ".config/hub", ".config/glab-cli"),
-    *(".aws", ".azure", ".oci", ".boto", ".s3cfg", ".config/gcloud", ".config/rclone", ".config/doctl"),
-    *(".kube", ".docker", ".config/containers", ".terraform.d", ".databrickscfg", ".modal.toml", ".ngc"),
-    *(".cache/huggingface/token", ".cache/huggingface/stored_tokens", ".kaggle", ".config/kaggle"),
-    *(".claude", ".claude.json", ".codex", ".gemini", ".config/github-copilot", ".config/openai"),
-    *(".npmrc", ".yarnrc.yml", ".pypirc", ".config/pypoetry/auth.toml", ".m2/settings.xml"),
-    *(".cargo/credentials", ".cargo/credentials.toml", ".gradle/gradle.properties"),
-    *(".pgpass", ".my.cnf", ".mylogin.cnf", ".Xauthority", ".ICEauthority", ".local/share/kwalletd"),
-    *(".mozilla", ".thunderbird", ".config/google-chrome", ".config/chromium", ".config/BraveSoftware"),
-    *(".config/microsoft-edge", ".config/vivaldi", ".config/opera", "snap/firefox", "snap/chromium", ".var/app"),
-    *(".config/Code", ".config/Code - Insiders", ".config/VSCodium", ".config/Cursor", ".vscode-server/data"),
-    *(".bash_history", ".zsh_history", ".psql_history", ".local/share/fish/fish_history"),
-)
-_ELSEWHERE = (
-    *("/etc/shadow*", "/etc/gshadow*", "/etc/sudoers*", "/etc/ssh", "/etc/ssl/private", "/etc/krb5.keytab"),
-    *("/etc/kubernetes", "/run/secrets", "/var/run/secrets", "/tmp/krb5cc_*"),
-    "/dev",  # disks and memory, for root; what is needed of it is allowed by `devices`
-)
+_STORES = Path(__file__).with_name("credentials.txt")
+_MOST_IN_STORES, _MOST_BESIDE = 2_000, 20_000  # entries that are looked at for links
 
 
 def credentials() -> set[str]:
     """The places that hold credentials and that exist, absolute and without links."""
-    homes = {os.path.expanduser("~"), _home_of_the_account()} - {"", "/", "~"}
-    named = [os.path.join(home, name) for home in homes for name in _IN_HOME]
-    elsewhere = [found for pattern in _ELSEWHERE for found in glob.glob(pattern)]
-    return set(real(place for place in (*named, *elsewhere) if os.path.lexists(place)))
+    homes = {glob.escape(home) for home in (os.path.expanduser("~"), _home_of_the_account()) if home not in ("", "~")}
+    rows = (line.strip() for line in _STORES.read_text(encoding="utf-8").splitlines())
+    patterns = {os.path.join(home, row) for row in rows if row and row[0] != "#" for home in homes}
+    return set(real(found for pattern in patterns for found in glob.glob(pattern)))
+
+
+def links(hidden: Collection[str], folder: str) -> set[str]:
+    """Files in `folder`, and below it, that are other names of a file in a hidden place.
+
+    A bounded number of entries is looked at, and `folder` only where some hidden file has a second name.
+    """
+    linked = {_number(s) for _, s in _files(hidden, _MOST_IN_STORES) if s.st_nlink > 1}
+    return {path for path, s in _files([folder], _MOST_BESIDE) if _number(s) in linked} if linked else set()
 
 
 def readable(hidden: Collection[str]) -> Iterator[str]:
@@ -67,10 +61,24 @@ def _around(hidden: set[str], parents: set[str], folder: str) -> Iterator[str]:
         names = on_the_way  # a folder of homes that only its owner may list
     for name in names:
         path = os.path.join(folder, name)
-        if path in parents:
+        if path in parents and path not in hidden:
             yield from _around(hidden, parents, path)
         elif path not in hidden:
             yield path
+
+
+def _files(places: Iterable[str], most: int) -> Iterator[tuple[str, os.stat_result]]:
+    """The files at or below `places`, of at most so many entries; links are not followed."""
+    below = (os.path.join(at, name) for place in places for at, _, names in os.walk(place) for name in names)
+    for path in itertools.islice(itertools.chain(places, below), most):
+        with contextlib.suppress(OSError):
+            found = os.lstat(path)
+            if stat.S_ISREG(found.st_mode):
+                yield path, found
+
+
+def _number(found: os.stat_result) -> tuple[int, int]:
+    return found.st_dev, found.st_ino
 
 
 def _parents(place: str) -> Iterator[str]:
