@@ -5,11 +5,13 @@ A deed is the body of a function that sees `parent`, `sibling` (another process,
 """
 
 import ctypes
+import fcntl
 import glob
 import json
 import os
 import resource
 import select
+import shutil
 import signal
 import socket
 import struct
@@ -28,7 +30,7 @@ from kernelwright.proof.worker.sandbox.syscalls import rules
 from kernelwright.wire import encode
 
 # Everything that a deed may need is imported here: another user may not read this interpreter's files.
-TOOLS = (ctypes, glob, resource, select, socket, struct, subprocess, tempfile, time, rules)
+TOOLS = (ctypes, fcntl, shutil, glob, resource, select, socket, struct, subprocess, tempfile, time, rules)
 _SET_DUMPABLE = 4
 
 

@@ -102,6 +102,12 @@ def test_ways_around(measure: Measure, deed: str, user: int) -> None:
         CALL + "call('rt_sigqueueinfo', parent, signal.SIGUSR1, struct.pack('iii', 10, 0, -1) + bytes(116))",
         "os.pidfd_open(parent)",
         "os.kill(-1, 0)",
+        "signal.pidfd_send_signal(os.open(f'/proc/{parent}', os.O_RDONLY), signal.SIGUSR1)",
+        "fcntl.fcntl(os.pipe()[0], 8, parent)",  # F_SETOWN
+        "fcntl.fcntl(os.pipe()[0], 10, signal.SIGUSR1)",  # F_SETSIG
+        "fcntl.fcntl(os.pipe()[0], 15, struct.pack('ii', 1, parent))",  # F_SETOWN_EX
+        "fcntl.ioctl(socket.socketpair()[0], 0x8901, struct.pack('i', parent))",  # FIOSETOWN
+        "fcntl.ioctl(socket.socketpair()[0], 0x8902, struct.pack('i', parent))",  # SIOCSPGRP
     ],
 )
 def test_the_parent_is_safe_on_kernels_that_cannot_protect_all(deed: str, user: int) -> None:
@@ -202,12 +208,36 @@ def test_descriptors_of_the_parent(user: int) -> None:
         "os.kill(os.getpid(), 0); signal.raise_signal(signal.SIGUSR1); return 'content'",
         "os.nice(1); os.setpriority(os.PRIO_PROCESS, os.getpid(), os.getpriority(os.PRIO_PROCESS, 0)); return 'content'",
         "os.sched_setaffinity(0, os.sched_getaffinity(os.getpid())); return 'content'",
+        "open(scratch + '/a', 'w').write('content'); shutil.copy2(scratch + '/a', scratch + '/b');"
+        "return open(scratch + '/b').read()",
+        "import pathlib; pathlib.Path(scratch + '/a').touch(); pathlib.Path(scratch + '/a').touch(); return 'content'",
+        "fcntl.fcntl(os.pipe()[0], fcntl.F_GETFD); fcntl.flock(open(scratch + '/lock', 'w'), fcntl.LOCK_EX); return 'content'",
         "limits = resource.getrlimit(resource.RLIMIT_CORE); resource.setrlimit(resource.RLIMIT_CORE, limits); return 'content'",
     ],
 )
 def test_what_honest_code_needs(deed: str, user: int) -> None:
     found = seen(deed, user)
     assert (found.returned, found.stopped) == ("content", "")
+
+
+@pytest.mark.parametrize("user", USERS)
+@pytest.mark.parametrize("system", SYSTEMS, ids=str)
+@pytest.mark.parametrize(
+    "deed",
+    [
+        "os.chmod(outside + '/file', 0o777)",
+        "os.fchmod(os.open(outside + '/file', os.O_RDONLY), 0o777)",
+        "os.chown(outside + '/file', os.getuid(), os.getgid())",
+        "os.utime(outside + '/file', (1, 1))",
+        "subprocess.run(['chmod', '777', outside + '/file'])",
+        "os.setxattr(outside + '/file', 'user.note', b'x')",
+    ],
+)
+def test_attributes_of_files_elsewhere_stay(deed: str, system: dict, user: int) -> None:
+    look = "s = os.stat(outside + '/file'); now = [s.st_mode, s.st_uid, s.st_mtime_ns, s.st_ctime_ns]"
+    whole = f"{look}; before = now; time.sleep(0.02)\ntry:\n    {deed}\nexcept OSError:\n    pass\n{look}; return before == now"
+    assert seen(whole, user, **system).returned is True
+    assert seen(whole, user, confined=False).returned is False
 
 
 def test_threads_may_be_bound_to_cores_where_openmp_does_so() -> None:

@@ -6,7 +6,7 @@ secrets in the environment, no new privileges, bounds on files and processes.
 
 Not guaranteed, whatever is held:
 - names and attributes of files are visible everywhere, also in hidden folders; the user's own files can be read, a `.env`
-  in the project included, and their mode, times and owner can be changed, not their content
+  in the project included
 - local sockets with a path stay reachable: a Docker or D-Bus socket that the user may use is a way out
 - /dev/shm is shared with the user's other programs; several files together can fill the disk
 - host memory is bounded by the server's watch, because CUDA reserves more address space than any limit could allow; the

@@ -46,6 +46,8 @@ def writes(means: Means) -> Restriction:
     if means.files.done and means.landlock < landlock.TRUNCATION:
         why = f"Landlock {means.landlock} lets existing files be emptied; from Linux 6.2 on it does not"
         return Restriction(Measure.WRITES, False, why)
+    if means.files.done and not means.calls.done:
+        return Restriction(Measure.WRITES, False, "modes, owners and times of files elsewhere can be changed")
     return means.files.of(Measure.WRITES)
 
 

@@ -1,4 +1,5 @@
-"""A filter of system calls (seccomp): no sockets but local ones, no hand on other processes, no way around the filter.
+"""A filter of system calls (seccomp): no sockets but local ones, no hand on other processes or on the attributes of files,
+no way around the filter.
 
 It needs no privilege, reaches every thread, and works in containers that allow neither namespaces nor Landlock.
 """
@@ -13,7 +14,7 @@ from collections.abc import Collection, Sequence
 from kernelwright.proof.worker.sandbox import libc
 
 _LOAD, _EQUAL, _AT_LEAST, _RETURN = 0x20, 0x15, 0x35, 0x06
-_ALLOW, _REFUSE = 0x7FFF0000, 0x00050000 | 1  # EPERM
+_ALLOW, _PRETEND, _REFUSE = 0x7FFF0000, 0x00050000, 0x00050000 | 1  # do it; say that it is done; EPERM
 _NUMBER, _ARCHITECTURE = 0, 4  # offsets in struct seccomp_data, little-endian
 _FIRST_ARGUMENT, _SECOND_ARGUMENT = 16, 24
 _SET_FILTER = 1
@@ -23,8 +24,13 @@ _FOREIGN_TABLE = 0x40000000  # the numbers of x32, on x86-64
 _ARCHITECTURES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 # With one of these OpenMP binds each of its threads to cores, by a call that names the thread.
 _BINDING = ("OMP_PROC_BIND", "OMP_PLACES", "GOMP_CPU_AFFINITY", "KMP_AFFINITY")
+# By which a descriptor signals another process (fcntl: F_SETOWN, F_SETSIG, F_SETOWN_EX; ioctl: FIOSETOWN, SIOCSPGRP), or the
+# flags of a file are set (FS_IOC_SETFLAGS, FS_IOC_FSSETXATTR).
+_OWNERS = {"fcntl": (8, 10, 15), "ioctl": (0x8901, 0x8902, 0x40086602, 0x401C5820)}
 # Name, number on x86-64, number on aarch64; refused: whatever the argument, for protected processes, for all but its own,
-# all but local. Who may slow down the process that the original is timed in, has a speedup.
+# all but local, these operations. Who may slow down the process that the baseline is timed in, has a speedup. "Unseen" does
+# nothing and succeeds: Landlock does not control modes, owners and times, no kernel needs them, and copying a file or
+# linking a library sets them without need.
 _NUMBERS = """
     always     ptrace               101  117
     always     process_vm_readv     310  270
@@ -32,6 +38,7 @@ _NUMBERS = """
     always     process_madvise      440  440
     always     pidfd_getfd          438  438
     always     tkill                200  130
+    always     pidfd_send_signal    424  424
     always     bpf                  321  280
     always     add_key              248  217
     always     request_key          249  218
@@ -53,6 +60,29 @@ _NUMBERS = """
     priority   setpriority          141  140
     always     ioprio_set           251   30
     remote     socket                41  198
+    owners     fcntl                 72   25
+    owners     ioctl                 16   29
+    unseen     chmod                 90    -
+    unseen     fchmod                91   52
+    unseen     fchmodat             268   53
+    unseen     fchmodat2            452  452
+    unseen     chown                 92    -
+    unseen     fchown                93   55
+    unseen     lchown                94    -
+    unseen     fchownat             260   54
+    unseen     utime                132    -
+    unseen     utimes               235    -
+    unseen     futimesat            261    -
+    unseen     utimensat            280   88
+    always     setxattr             188    5
+    always     lsetxattr            189    6
+    always     fsetxattr            190    7
+    always     setxattrat           463  463
+    always     removexattr          197   14
+    always     lremovexattr         198   15
+    always     fremovexattr         199   16
+    always     removexattrat        466  466
+    always     file_setattr         469  469
 """
 _SECCOMP = {"x86_64": 317, "aarch64": 277}
 
@@ -81,7 +111,7 @@ def rules(machine: str) -> list[tuple[str, str, int]]:
     """Per system call: when it is refused, its name, its number on this machine."""
     at = list(_ARCHITECTURES).index(machine)
     rows = [line.split() for line in _NUMBERS.strip().splitlines()]
-    return [(kind, name, int(numbers[at])) for kind, name, *numbers in rows]
+    return [(kind, name, int(numbers[at])) for kind, name, *numbers in rows if numbers[at] != "-"]
 
 
 def _program(machine: str, reaching: Collection[int], own: int, free: Collection[str]) -> list[Instruction]:
@@ -94,6 +124,7 @@ def _program(machine: str, reaching: Collection[int], own: int, free: Collection
         "others": _argument(_FIRST_ARGUMENT, [0, own], _ALLOW, _REFUSE),
         "priority": [(_LOAD, 0, 0, _FIRST_ARGUMENT), (_EQUAL, 1, 0, os.PRIO_PROCESS), *refused, *itself],
         "remote": _argument(_FIRST_ARGUMENT, [socket.AF_UNIX], _ALLOW, _REFUSE),
+        "unseen": [(_RETURN, 0, 0, _PRETEND)],
     }
     program = [
         (_LOAD, 0, 0, _ARCHITECTURE),
@@ -105,7 +136,8 @@ def _program(machine: str, reaching: Collection[int], own: int, free: Collection
     ]
     for kind, name, number in rules(machine):
         if name not in free:
-            program += [(_EQUAL, 0, len(bodies[kind]), number), *bodies[kind]]
+            body = bodies.get(kind) or _argument(_SECOND_ARGUMENT, _OWNERS[name], _REFUSE, _ALLOW)
+            program += [(_EQUAL, 0, len(body), number), *body]
     return [*program, (_RETURN, 0, 0, _ALLOW)]
 
 
