@@ -18,10 +18,19 @@ from kernelwright.settings import Settings
 from kernelwright.source.document import parse
 from kernelwright.source.kernels import absence, find_kernels
 from kernelwright.values import Failure, FailureKind, Kernel, Refusal
+from kernelwright.values.plain import plain
+
+
+class _Plain(Console):
+    """A console on which no text that a file brought acts: the name of one, or a line of it."""
+
+    def print(self, *objects: object, **options: object) -> None:
+        super().print(*(plain(o, lines=True) if isinstance(o, str) else o for o in objects), **options)  # type: ignore[arg-type]
+
 
 # A pipe or a log has no width; 80 columns would break the tables' rows.
-OUT = Console(highlight=False, soft_wrap=True, width=None if sys.stdout.isatty() else 160)
-ERR = Console(stderr=True, highlight=False, soft_wrap=True)
+OUT = _Plain(highlight=False, soft_wrap=True, width=None if sys.stdout.isatty() else 160)
+ERR = _Plain(stderr=True, highlight=False, soft_wrap=True)
 
 _COUNTING = re.compile(r",? (?:case|variant|round) \d+ of \d+")
 

@@ -19,6 +19,7 @@ from kernelwright.proof import endings, family, memory, scratch
 from kernelwright.proof.jobs import Job
 from kernelwright.proof.worker import frames, processes
 from kernelwright.values import Failure, FailureKind
+from kernelwright.values.plain import plain
 
 BOOTSTRAP = Path(__file__).parent / "worker" / "bootstrap.py"
 _HELLO_LIMIT = 30.0  # seconds until the interpreter runs our first line
@@ -128,7 +129,7 @@ class WorkerProcess:
     @property
     def log_tail(self) -> str:
         """The end of what the worker, and user code in it, has printed."""
-        return self._log.decode("utf-8", "replace")
+        return plain(self._log.decode("utf-8", "replace"), lines=True)
 
     async def ask(self, job: Job, report: Report) -> frames.Reply:
         """The reply to `job`; stages go to `report`. Raises Broken."""
@@ -241,7 +242,8 @@ class WorkerProcess:
             header = await self._reader.readexactly(1)
             async with asyncio.timeout(_BODY_LIMIT):
                 header += await self._reader.readexactly(frames.HEADER.size - 1)
-                return frames.unpack(await self._reader.readexactly(frames.body_length(header)))
+                body = await self._reader.readexactly(frames.body_length(header))
+                return frames.unpack(body, untrusted=True)
         except TimeoutError:
             raise Broken("a message that does not end") from None
         except (asyncio.IncompleteReadError, ConnectionError, OSError):

@@ -5,6 +5,7 @@ import struct
 from dataclasses import dataclass
 
 from kernelwright.proof.jobs import Answer, Job
+from kernelwright.values.plain import plain_json
 from kernelwright.wire import NotDecodable, decode, encode
 
 HEADER = struct.Struct(">4sI")
@@ -91,9 +92,10 @@ def body_length(header: bytes) -> int:
     return length
 
 
-def unpack(body: bytes) -> Frame:
-    """The frame in `body`. Raises BadFrame."""
+def unpack(body: bytes, *, untrusted: bool = False) -> Frame:
+    """The frame in `body`; of an `untrusted` one, which a worker has sent, all words are made plain. Raises BadFrame."""
     try:
-        return decode(Frame, json.loads(body))
+        data = json.loads(body)
+        return decode(Frame, plain_json(data) if untrusted else data)
     except (ValueError, NotDecodable, TypeError, KeyError, RecursionError) as error:
         raise BadFrame(f"{type(error).__name__}: {str(error)[:300]}") from error
