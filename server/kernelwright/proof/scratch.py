@@ -116,7 +116,7 @@ def _is_abandoned(place: Path) -> bool:
 def _namespaces(pid: int) -> tuple[str, ...]:
     """Where its process numbers and files are those that they seem to be; empty where that cannot be told."""
     try:
-        return tuple(os.readlink(f"/proc/{pid}/ns/{name}") for name in ("pid", "mnt"))
+        return tuple(os.readlink(f"/proc/{pid}/ns/{name}") for name in ("pid",))
     except OSError:
         return ()
 

@@ -19,6 +19,7 @@ class Measure(StrEnum):
     WRITES = "writes only to its scratch folder"
     CREDENTIALS = "no reading of credentials"
     MEMORY = "no access to other processes' memory"
+    SHARED = "shared memory of its own"
     SIGNALS = "no signals to other processes"
     NETWORK = "no network"
 

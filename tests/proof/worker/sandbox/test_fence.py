@@ -240,6 +240,25 @@ def test_attributes_of_files_elsewhere_stay(deed: str, system: dict, user: int) 
     assert seen(whole, user, confined=False).returned is False
 
 
+@pytest.mark.parametrize("name", ["shmget', 0, 4096", "semget', 0, 1", "msgget', 0", "mq_open', b'/kernelwright', 64"])
+def test_nothing_is_made_that_the_system_keeps(name: str) -> None:
+    found = seen(f"{CALL}call('{name}, 0o600, 0)")
+    assert found.confinement.holds(Measure.CALLS)
+    assert "refused" in found.stopped
+
+
+@pytest.mark.parametrize("user", USERS)
+def test_shared_memory_is_gone_with_the_process(user: int) -> None:
+    name = f"kernelwright-test-shared-{os.getpid()}"
+    deed = f"open('/dev/shm/{name}', 'w').write('content'); return open('/dev/shm/{name}').read()"
+    found = seen(deed, user)
+    assert found.returned == "content"
+    assert found.confinement.holds(Measure.SHARED), found.confinement.sentence
+    assert not Path(f"/dev/shm/{name}").exists()
+    assert seen(deed, user, confined=False).returned == "content"
+    Path(f"/dev/shm/{name}").unlink()
+
+
 def test_threads_may_be_bound_to_cores_where_openmp_does_so() -> None:
     deed = "os.sched_setaffinity(sibling, os.sched_getaffinity(0))"
     assert seen(deed).stopped

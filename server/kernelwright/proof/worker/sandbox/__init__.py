@@ -8,7 +8,7 @@ Not guaranteed, whatever is held:
 - names and attributes of files are visible everywhere, also in hidden folders; the user's own files can be read, a `.env`
   in the project included
 - local sockets with a path stay reachable: a Docker or D-Bus socket that the user may use is a way out
-- /dev/shm is shared with the user's other programs; several files together can fill the disk
+- several files together can fill the disk
 - host memory is bounded by the server's watch, because CUDA reserves more address space than any limit could allow; the
   memory of the GPU, and other processes on it, are the driver's to protect
 - a defect of the kernel or of the GPU's driver

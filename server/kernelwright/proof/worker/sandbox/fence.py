@@ -49,6 +49,7 @@ def confine(
     closed = tried(lambda: _close(descriptors))
     sizes = tried(lambda: limits.on_files(bounds))
     own_network = Outcome(False, _SHARED) if ipc else tried(namespaces.leave_the_network)
+    shared = tried(_alone(namespaces.own_shared_memory))
     processes = tried(lambda: limits.on_processes(bounds, own_users=own_network.own_users))
     capabilities = tried(_alone(limits.drop_capabilities))
     no_new_privileges = tried(limits.no_new_privileges)
@@ -71,6 +72,7 @@ def confine(
             outcome.writes(means),
             files.of(Measure.CREDENTIALS),
             outcome.memory(means, protected),
+            shared.of(Measure.SHARED),
             outcome.signals(means, protected),
             outcome.network(means),
         )

@@ -24,6 +24,11 @@ def unshare(flags: int) -> None:
     _checked(_libc.unshare(flags))
 
 
+def mount(source: bytes, target: bytes, kind: bytes | None, flags: int, options: bytes | None = None) -> None:
+    """Mount a file system, or change how one is mounted. Raises OSError."""
+    _checked(_libc.mount(source, target, kind, ctypes.c_ulong(flags), options))
+
+
 def capabilities() -> int:
     """The permitted capabilities of this thread as a bit mask."""
     data = ctypes.create_string_buffer(24)

@@ -1,4 +1,4 @@
-"""A network of its own, without any interface, for this process and all that it starts."""
+"""A network of its own, without any interface, and a /dev/shm of its own, for this process and all that it starts."""
 
 import os
 
@@ -6,7 +6,8 @@ from kernelwright.proof.worker.sandbox import libc
 
 WITH_USERS = "user and network namespace"
 _SET_DUMPABLE = 4
-_NEW_USER, _NEW_NETWORK = 0x10000000, 0x40000000
+_NEW_MOUNTS, _NEW_USER, _NEW_NETWORK = 0x00020000, 0x10000000, 0x40000000
+_NO_SET_UID, _NO_DEVICES, _RECURSIVE, _PRIVATE = 2, 4, 1 << 14, 1 << 18
 
 
 def leave_the_network() -> str:
@@ -25,6 +26,17 @@ def leave_the_network() -> str:
         _enter_user_namespace()
         return WITH_USERS
     return "network namespace"
+
+
+def own_shared_memory() -> str:
+    """Mount a /dev/shm that no other program sees, and that is gone with the last process that does. Raises OSError.
+
+    It takes root's powers, or those that a user namespace of its own has brought.
+    """
+    libc.unshare(_NEW_MOUNTS)
+    libc.mount(b"none", b"/", None, _RECURSIVE | _PRIVATE)  # else the next would be seen by everybody
+    libc.mount(b"tmpfs", b"/dev/shm", b"tmpfs", _NO_SET_UID | _NO_DEVICES, b"mode=1777")
+    return "gone with it"
 
 
 def threads() -> int:

@@ -39,6 +39,10 @@ _NUMBERS = """
     always     pidfd_getfd          438  438
     always     tkill                200  130
     always     pidfd_send_signal    424  424
+    always     shmget                29  194
+    always     semget                64  190
+    always     msgget                68  186
+    always     mq_open              240  180
     always     bpf                  321  280
     always     add_key              248  217
     always     request_key          249  218
