@@ -299,6 +299,13 @@ def test_stores_of_credentials(store: tuple[str, str], user: int) -> None:
     assert held.returned == "content"
 
 
+def test_the_package_is_read_wherever_it_lies() -> None:
+    package = Path(places.__file__).parents[3]
+    case = {"deed": f"return open({str(package / 'wire.py')!r}).read(3)", "hidden": str(package.parent)}
+    assert seen(**case).returned == '"""'
+    assert seen(f"return open({str(package.parent / 'x')!r}).read()", hidden=str(package.parent)).stopped
+
+
 def test_the_stores_are_listed_one_a_line() -> None:
     rows = [row for row in STORES.read_text().splitlines() if row and row[0] != "#"]
     assert len(rows) == len(set(rows)) > 150

@@ -11,6 +11,7 @@ from kernelwright.proof.worker.sandbox.limits import Limits
 from kernelwright.proof.worker.sandbox.outcome import Means, Outcome, tried
 from kernelwright.values.confinement import Confinement, Measure, Restriction
 
+_PACKAGE = os.path.realpath(Path(__file__).parents[3])  # an editor may keep it beside its credentials
 _SHARED = "it shares the network's namespace with the process whose GPU memory it opens"
 
 
@@ -112,7 +113,7 @@ def _restrict_files(version: int, scratch: str, beside: Path | str | None, hidde
     written = [scratch, *places.devices(), os.path.realpath("/proc/self")]
     rules = [
         Rule("/", landlock.READ_FOLDER),  # names are no secret, and Python lists the folders that it imports from
-        *(Rule(path, landlock.READ) for path in places.readable(closed)),
+        *(Rule(path, landlock.READ) for path in (_PACKAGE, *places.readable(closed))),
         *(Rule(path, landlock.ALL) for path in written),
     ]
     landlock.restrict(rules, version, abstract_sockets=ipc)

@@ -10,6 +10,7 @@ import platform
 import socket
 import struct
 from collections.abc import Collection, Sequence
+from pathlib import Path
 
 from kernelwright.proof.worker.sandbox import libc
 
@@ -27,67 +28,7 @@ _BINDING = ("OMP_PROC_BIND", "OMP_PLACES", "GOMP_CPU_AFFINITY", "KMP_AFFINITY")
 # By which a descriptor signals another process (fcntl: F_SETOWN, F_SETSIG, F_SETOWN_EX; ioctl: FIOSETOWN, SIOCSPGRP), or the
 # flags of a file are set (FS_IOC_SETFLAGS, FS_IOC_FSSETXATTR).
 _OWNERS = {"fcntl": (8, 10, 15), "ioctl": (0x8901, 0x8902, 0x40086602, 0x401C5820)}
-# Name, number on x86-64, number on aarch64; refused: whatever the argument, for protected processes, for all but its own,
-# all but local, these operations. Who may slow down the process that the baseline is timed in, has a speedup. "Unseen" does
-# nothing and succeeds: Landlock does not control modes, owners and times, no kernel needs them, and copying a file or
-# linking a library sets them without need.
-_NUMBERS = """
-    always     ptrace               101  117
-    always     process_vm_readv     310  270
-    always     process_vm_writev    311  271
-    always     process_madvise      440  440
-    always     pidfd_getfd          438  438
-    always     tkill                200  130
-    always     pidfd_send_signal    424  424
-    always     shmget                29  194
-    always     semget                64  190
-    always     msgget                68  186
-    always     mq_open              240  180
-    always     bpf                  321  280
-    always     add_key              248  217
-    always     request_key          249  218
-    always     keyctl               250  219
-    always     open_by_handle_at    304  265
-    always     io_uring_setup       425  425
-    protected  kill                  62  129
-    protected  tgkill               234  131
-    protected  rt_sigqueueinfo      129  138
-    protected  rt_tgsigqueueinfo    297  240
-    protected  pidfd_open           434  434
-    others     sched_setparam       142  118
-    others     sched_setscheduler   144  119
-    others     sched_setaffinity    203  122
-    others     sched_setattr        314  274
-    others     prlimit64            302  261
-    others     migrate_pages        256  238
-    others     move_pages           279  239
-    priority   setpriority          141  140
-    always     ioprio_set           251   30
-    remote     socket                41  198
-    owners     fcntl                 72   25
-    owners     ioctl                 16   29
-    unseen     chmod                 90    -
-    unseen     fchmod                91   52
-    unseen     fchmodat             268   53
-    unseen     fchmodat2            452  452
-    unseen     chown                 92    -
-    unseen     fchown                93   55
-    unseen     lchown                94    -
-    unseen     fchownat             260   54
-    unseen     utime                132    -
-    unseen     utimes               235    -
-    unseen     futimesat            261    -
-    unseen     utimensat            280   88
-    always     setxattr             188    5
-    always     lsetxattr            189    6
-    always     fsetxattr            190    7
-    always     setxattrat           463  463
-    always     removexattr          197   14
-    always     lremovexattr         198   15
-    always     fremovexattr         199   16
-    always     removexattrat        466  466
-    always     file_setattr         469  469
-"""
+_ROWS = Path(__file__).with_name("syscalls.txt").read_text(encoding="utf-8").splitlines()
 _SECCOMP = {"x86_64": 317, "aarch64": 277}
 
 Instruction = tuple[int, int, int, int]
@@ -114,7 +55,7 @@ def install(protected: Collection[int]) -> None:
 def rules(machine: str) -> list[tuple[str, str, int]]:
     """Per system call: when it is refused, its name, its number on this machine."""
     at = list(_ARCHITECTURES).index(machine)
-    rows = [line.split() for line in _NUMBERS.strip().splitlines()]
+    rows = [line.split() for line in _ROWS if line[0] != "#"]
     return [(kind, name, int(numbers[at])) for kind, name, *numbers in rows if numbers[at] != "-"]
 
 
