@@ -29,6 +29,7 @@ from kernelwright.proof.worker.gate.in_bounds import bounds_kept
 from kernelwright.proof.worker.gate.large import compare_large
 from kernelwright.proof.worker.gate.other_numbers import compare_others, takes_any_number
 from kernelwright.proof.worker.gate.properties import LARGE_WHOLE_NUMBERS
+from kernelwright.proof.worker.gate.surroundings import added_reads
 from kernelwright.proof.worker.gate.verdict import summaries
 from kernelwright.proof.worker.hosts.contender import Contender
 from kernelwright.proof.worker.inputs import Inputs
@@ -49,6 +50,7 @@ def verify(bench: Bench, contender: Contender, report: Report, between: Callable
     """
     limits = bench.trial.limits
     cap = INTERPRETER_ELEMENTS if bench.interpreted else None
+    bench.caveats += added_reads(bench.trial.candidate, bench.trial.baseline)
     scope, planned = SCOPES[limits.effort], variations(bench.trial.workload, limits, cap)
     start, waited, slowest = time.monotonic(), contender.waited, 0.0
     left_out, made, cpu = list[Variation](), set[str](), time.process_time()
