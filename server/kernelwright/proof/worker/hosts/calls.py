@@ -83,9 +83,10 @@ def call_often(room: Room, request: CallOften) -> Reply:
     seed_everything(request.seed)
     returned = target(*same.args, **same.kwargs)
     settle(room)
-    for one in tensors_in(output) if request.overwriting else ():
-        if 0 not in one.stride():
-            poison_(one.detach())
+    with torch.inference_mode():  # in which tensors that were made in it can be written to as well
+        for one in tensors_in(output) if request.overwriting else ():
+            if 0 not in one.stride():
+                poison_(one)
     settle(room)
     again = [t.clone() for t in tensors_in(returned)]
     moved: list[torch.Tensor] = []
