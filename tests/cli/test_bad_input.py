@@ -11,10 +11,22 @@ from pathlib import Path
 import pytest
 
 from cli.terminal import COPY, SCORE, SMALL, file, kernelwright
+from kernelwright.cli import console, files
 
 CASES: list[tuple[str, str | bytes, tuple[str, ...], str]] = [
-    ("empty file", "", (), "has no kernel: no launched @triton.jit function, no nn.Module, no tensor function."),
+    (
+        "empty file",
+        "",
+        (),
+        "has no kernel: no launched @triton.jit function, no nn.Module, no tensor function, and no workload line that",
+    ),
     ("no kernel", "print('hello')\n", (), "has no kernel: no launched @triton.jit function"),
+    (
+        "no kernel in a broken file",
+        "def f(x:\n    return x * 2\n\n\n# workload: f(randn(4))\n",
+        (),
+        "does not parse at line 1: '(' was never closed",
+    ),
     ("no workload", SMALL.split("# workload")[0], (), "add '# workload: Score(randn(…))' above it."),
     (
         "no such generator",
@@ -165,3 +177,49 @@ def test_a_workspace_that_cannot_keep_a_journal(tmp_path: Path) -> None:
     assert "torch.sum(y" not in path.read_text()
     assert (tmp_path / ".kernelwright").read_text() == "not a folder"
     assert sorted(os.listdir(tmp_path)) == [".kernelwright", "score.py"]
+
+
+def shell(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """A command of bash, in which `$K` is the command line."""
+    environment = {**os.environ, "K": f"{sys.executable} -m kernelwright", "XDG_STATE_HOME": str(folder)}
+    return subprocess.run(
+        ["bash", "-c", command], cwd=folder, env=environment, capture_output=True, text=True, timeout=60
+    )
+
+
+@pytest.mark.parametrize(
+    ("command", "status", "said"),
+    [
+        ("$K strategies >&-", 0, ""),
+        ("$K strategies >&- 2>&- <&-", 0, ""),
+        ("set -o pipefail; $K strategies | (exec <&-; sleep 3)", 141, ""),
+        ("$K strategies >/dev/full", 2, "kernelwright: The output cannot be written: No space left on device."),
+        ("$K strategies --language fortran 2>/dev/full", 2, ""),
+    ],
+)
+def test_an_output_that_nobody_takes(tmp_path: Path, command: str, status: int, said: str) -> None:
+    ended = shell(command, tmp_path)
+    assert ended.returncode == status
+    assert ended.stderr.strip() == said
+
+
+def test_what_is_no_regular_file_is_refused_at_once(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    score = file(tmp_path, SMALL)
+    refused = "pipe is a pipe; name a Python file."
+    for command in ("optimize", "verify", "measure", "profile", "revert"):
+        ended = kernelwright(command, tmp_path / "pipe")
+        assert (ended.exit_code, refused in ended.stderr) == (2, True), command
+    assert refused in kernelwright("verify", score, "--against", tmp_path / "pipe").stderr
+    assert "/dev/zero is a device" in kernelwright("verify", "/dev/zero").stderr
+    ended = kernelwright("verify", score, "--json", tmp_path / "pipe")
+    assert "is a named pipe that nobody reads; name a file for the result." in ended.stderr
+    assert ended.exit_code == 2
+
+
+def test_a_byte_order_mark_hides_no_line_and_stays(tmp_path: Path) -> None:
+    path = file(tmp_path, b"\xef\xbb\xbf# workload: f(randn(4))\ndef f(x):\n    return x * 2\n")
+    text = files.read(path)
+    assert console.find_kernel(path, text, None).name == "f"
+    files.replace(path, text, text.replace("x * 2", "x + x"))
+    assert path.read_bytes() == b"\xef\xbb\xbf# workload: f(randn(4))\ndef f(x):\n    return x + x\n"

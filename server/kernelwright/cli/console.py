@@ -1,18 +1,20 @@
 """What every command shares: finding the kernel and the workspace of a file, showing progress, writing JSON."""
 
+import contextlib
 import json
 import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
 
 from kernelwright import wire, words
 from kernelwright.cli import files
-from kernelwright.cli.ending import BadInput
+from kernelwright.cli.ending import NOBODY_READS, BadInput
 from kernelwright.observer import workload_of
 from kernelwright.settings import Settings
 from kernelwright.source.document import parse
@@ -21,16 +23,27 @@ from kernelwright.values import Failure, FailureKind, Kernel, Refusal
 from kernelwright.values.plain import plain
 
 
-class _Plain(Console):
-    """A console on which no text that a file brought acts: the name of one, or a line of it."""
+class _Stream(Console):
+    """A Console on which no text of a file acts as an escape sequence.
 
-    def print(self, *objects: object, **options: object) -> None:
-        super().print(*(plain(o, lines=True) if isinstance(o, str) else o for o in objects), **options)  # type: ignore[arg-type]
+    It ends the command where nobody reads what it prints, and says so where that cannot be written.
+    """
+
+    def print(self, *objects: Any, **how: Any) -> None:
+        try:
+            super().print(*(plain(o, lines=True) if isinstance(o, str) else o for o in objects), **how)
+        except OSError as error:
+            raise BadInput(f"The output cannot be written: {error.strerror or error}.") from None
+
+    def on_broken_pipe(self) -> None:
+        with contextlib.suppress(SystemExit):  # with 1, which means that the gate failed
+            super().on_broken_pipe()
+        sys.exit(NOBODY_READS)
 
 
 # A pipe or a log has no width; 80 columns would break the tables' rows.
-OUT = _Plain(highlight=False, soft_wrap=True, width=None if sys.stdout.isatty() else 160)
-ERR = _Plain(stderr=True, highlight=False, soft_wrap=True)
+OUT = _Stream(highlight=False, soft_wrap=True, width=None if sys.stdout.isatty() else 160)
+ERR = _Stream(stderr=True, highlight=False, soft_wrap=True)
 
 _COUNTING = re.compile(r",? (?:case|variant|round) \d+ of \d+")
 

@@ -1,23 +1,27 @@
 """How every command ends: quietly when interrupted, with one sentence on bad input, and never with a traceback."""
 
+import contextlib
 import datetime
 import os
 import sys
 import traceback
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
-DONE, GATE_FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
+DONE, GATE_FAILED, BAD_INPUT, INTERRUPTED, NOBODY_READS = 0, 1, 2, 130, 141  # the last two as shells tell of signals
 
 
 class BadInput(Exception):
     """One sentence that says what to change."""
 
 
-@contextmanager
+@contextlib.contextmanager
 def told_in_words() -> Iterator[None]:
-    """Exit with 2 and one sentence on BadInput or on an error of our own, with 130 and no words on Ctrl-C."""
+    """Exit with 2 and one sentence on BadInput or on an error of our own, with 130 and no words on Ctrl-C.
+
+    A standard stream that is closed is opened as nothing: else the next file or socket would take its number and its output.
+    """
+    _open_closed_streams()
     try:
         yield
     except BadInput as error:
@@ -28,6 +32,16 @@ def told_in_words() -> Iterator[None]:
     except Exception as error:  # noqa: BLE001  the last place that can turn a mistake of ours into words
         _tell(_unexpected(error))
         sys.exit(BAD_INPUT)
+
+
+def _open_closed_streams() -> None:
+    for number, (name, mode) in enumerate((("stdin", "r"), ("stdout", "w"), ("stderr", "w"))):
+        if getattr(sys, name) is None:
+            opened = os.open(os.devnull, os.O_RDWR)  # takes the lowest number that is free, as a rule this one
+            if opened != number:
+                os.dup2(opened, number)
+                os.close(opened)
+            setattr(sys, name, os.fdopen(number, mode, closefd=False))
 
 
 def log_file() -> Path:
@@ -69,4 +83,5 @@ def _tell(sentence: str) -> None:
 
     from kernelwright.cli.console import ERR
 
-    ERR.print(f"[red]kernelwright:[/] {escape(sentence)}")
+    with contextlib.suppress(BadInput):  # nothing can be told there
+        ERR.print(f"[red]kernelwright:[/] {escape(sentence)}")

@@ -1,17 +1,24 @@
 """Reading and writing what a person named: all of a file or nothing, and never over what somebody else wrote meanwhile."""
 
+import codecs
 import contextlib
+import errno
 import os
+import stat
 import tempfile
 from pathlib import Path
 
 from kernelwright.cli.ending import BadInput
 
+_KINDS = {stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device"}
+
 
 def read(file: Path) -> str:
-    """The file's text with its line ends as they are. Raises BadInput."""
+    """The file's text with its line ends as they are, without a byte order mark, as an editor has it. Raises BadInput."""
     try:
-        return file.read_bytes().decode("utf-8")
+        if not stat.S_ISREG(mode := file.stat().st_mode) and not stat.S_ISDIR(mode):
+            raise BadInput(f"{file} is {_KINDS.get(stat.S_IFMT(mode), 'no regular file')}; name a Python file.")
+        return file.read_bytes().removeprefix(codecs.BOM_UTF8).decode("utf-8")
     except FileNotFoundError:
         raise BadInput(f"{file} does not exist.") from None
     except IsADirectoryError:
@@ -25,16 +32,18 @@ def read(file: Path) -> str:
 def replace(file: Path, expected: str, text: str) -> None:
     """Put `text` in the place of `expected`; where the file holds anything else by now, nothing is written.
 
-    A symbolic link stays one, and what it points to is replaced. Raises BadInput.
+    A symbolic link stays one, and what it points to is replaced; a byte order mark stays. Raises BadInput.
     """
     try:
         # A link may be pointed elsewhere at any moment: look once, then use what was seen.
         target = file.resolve(strict=True)
-        if target.read_bytes() != expected.encode("utf-8"):
+        held = target.read_bytes()
+        mark = codecs.BOM_UTF8 if held.startswith(codecs.BOM_UTF8) else b""
+        if held != mark + expected.encode("utf-8"):
             raise BadInput(f"{file} changed while it was being optimised; nothing was written.")
         if not _writable(target):
             raise BadInput(f"{file} is read-only; nothing was written.")
-        _put(target, text)
+        _put(target, mark + text.encode("utf-8"))
     except OSError as error:
         raise BadInput(f"{file} cannot be written: {_why(error)}; nothing was changed.") from None
 
@@ -46,7 +55,7 @@ def write_result(file: Path, text: str) -> None:
         if target.exists() and not target.is_file():  # a pipe or a device: there is nothing to keep whole
             target.write_bytes(text.encode("utf-8"))
         else:
-            _put(target, text)
+            _put(target, text.encode("utf-8"))
     except OSError as error:
         raise BadInput(f"The result cannot be written to {file}: {_why(error)}.") from None
 
@@ -61,17 +70,28 @@ def check_result(file: Path | None, *sources: Path | None) -> None:
         raise BadInput(f"The result cannot be written to {file}: the folder {file.parent} does not exist.")
     if any(source is not None and file.resolve() == source.resolve() for source in sources):
         raise BadInput(f"The result would overwrite {file}; name another file for it.")
+    if file.is_fifo() and not _has_reader(file):
+        raise BadInput(f"{file} is a named pipe that nobody reads; name a file for the result.")
     writable = file if file.exists() else file.parent
     if not _writable(writable):
         raise BadInput(f"The result cannot be written to {file}: {writable} is read-only.")
 
 
-def _put(target: Path, text: str) -> None:
+def _has_reader(pipe: Path) -> bool:
+    """Whether opening the named pipe for writing would not wait."""
+    try:
+        os.close(os.open(pipe, os.O_WRONLY | os.O_NONBLOCK))
+    except OSError as error:
+        return error.errno != errno.ENXIO
+    return True
+
+
+def _put(target: Path, content: bytes) -> None:
     """Write beside `target`, then put that in its place, with its mode and, where allowed, its owner."""
     descriptor, beside = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".kernelwright", dir=target.parent)
     try:
         with open(descriptor, "wb") as new:
-            new.write(text.encode("utf-8"))
+            new.write(content)
             new.flush()
             _like(new.fileno(), target)
             os.fsync(new.fileno())

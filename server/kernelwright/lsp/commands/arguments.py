@@ -7,7 +7,6 @@ from lsprotocol.types import ExecuteCommandParams
 
 from kernelwright.lsp.session import Session
 from kernelwright.lsp.snapshot import Snapshot
-from kernelwright.source.kernels import absence
 from kernelwright.values import Kernel, Refusal, Workload
 
 
@@ -79,6 +78,8 @@ def subject(session: Session, asked: Arguments) -> Subject | Refusal:
     if snapshot is None:
         return Refusal(f"{asked.uri} is not open in the editor; open it first.")
     kernels = snapshot.kernels
+    from kernelwright.source.kernels import absence
+
     if not kernels:
         return Refusal(f"This file {absence(snapshot.text, kernels)}")
     names = ", ".join(kernel.name for kernel in kernels)

@@ -112,7 +112,7 @@ def was_interpreted(bench: Bench) -> bool:
 
 
 def uses_triton(*texts: str) -> bool:
-    return any(re.search(r"^\s*(import|from)\s+triton\b", text, re.MULTILINE) for text in texts)
+    return any(re.search(r"^[ \t]*(import|from)\s+triton\b", text, re.MULTILINE) for text in texts)
 
 
 def set_threads(limits: Limits) -> None:

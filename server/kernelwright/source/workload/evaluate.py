@@ -17,7 +17,7 @@ _MAX_INTEGER = 2**63 - 1
 _MAX_EXPONENT = 1024
 
 _CONSTANTS = {"true": True, "false": False, "nullptr": None, "NULL": None, "inf": math.inf, "nan": math.nan}
-_C_SUFFIX = re.compile(r"(?<![\w.])((?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)(?:[fF]|[uUlL]{1,3})(?![\w.])")
+_C_SUFFIX = re.compile(r"(?<![\w.])((?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)(?:[fF]|[uUlL]{1,3})(?![\w.])")
 _STRING = re.compile(r"\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'")
 
 _BINARY: Mapping[type, Callable] = {

@@ -113,7 +113,7 @@ def _lines_of(piece: bytes) -> tuple[Case, ...]:
         if match is None:
             continue
         start = text.rfind("\n", 0, token.start()) + 1
-        if text[start : token.start()].strip():
+        if text[start : token.start()].strip(" \t\r\f\v\ufeff"):
             continue
         line += text.count("\n", counted, start)
         counted = start

@@ -32,7 +32,7 @@ from kernelwright.values import FailureKind
 
 _WORKLOAD = FailureKind.WORKLOAD_FAILED
 _PROBABILITIES = re.compile(r"\b(multinomial|bernoulli|poisson|BCELoss|binary_cross_entropy(?!_with_logits))\b")
-_INDICES = re.compile(r"\.(long|int)\(|\b(to|type)\([^)]*torch\.(long|int|int32|int64)\b")  # int8 is no index
+_INDICES = re.compile(r"\.(long|int)\(|\b(to|type)\([^)]{0,200}torch\.(long|int|int32|int64)\b")  # int8 is no index
 _LARGE_NEGATIVE = re.compile(r"-\s?(?:\d{5}|\d[\d.]{0,8}[eE]\+?(?:[4-9]|\d\d))")
 _ILL_CONDITIONED = 0.004  # relative error of the baseline itself; TF32 has half of it
 

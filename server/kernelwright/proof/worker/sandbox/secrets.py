@@ -27,7 +27,7 @@ _NAMES = {"NETRC", "XAUTHORITY", "PGPASSFILE", "PGSERVICEFILE", "BOTO_CONFIG", "
 _NOT_A_SECRET = re.compile(r"(OLD)?PWD|SSH_(CONNECTION|CLIENT|TTY)|.*_(CA_BUNDLE|CA_CERTS_FILE|REGION)")
 
 _VALUE = re.compile(
-    r"://[^/?#\s@]*:[^/?#\s@]+@"  # a password in an address: a database, a package index, a proxy
+    r"://[^/?#\s@:]*:[^/?#\s@]+@"  # a password in an address: a database, a package index, a proxy
     r"|://[^/?#\s@:]{16,}@"  # a token in its place
     r"|-----BEGIN [A-Z ]*PRIVATE KEY"
     r"|\b(gh[pousr]_|github_pat_|glpat-|hf_|sk-|xox[abp]-|AKIA|npm_|pypi-)[A-Za-z0-9_-]{16,}"
