@@ -97,3 +97,30 @@ def test_an_editor_that_is_gone_ends_the_server() -> None:
         server.stdin.write(_SESSION[:200])
         server.stdin.close()
         assert server.wait(SECONDS) == 0
+
+
+def test_messages_that_cannot_be_read_are_answered_once_and_raise_no_windows() -> None:
+    """Three requests with parameters of the wrong form, two notifications, a bare number and no JSON at all."""
+    bad = [
+        _message("textDocument/hover", 11, textDocument=3),
+        _message("workspace/executeCommand", 12, command=["kernelwright.verify"], arguments=7),
+        _message("textDocument/codeAction", 13),
+        _message("textDocument/didOpen", None, textDocument="here"),
+        _message("textDocument/didChange", None, contentChanges={}),
+        b"Content-Length: 1\r\n\r\n7",
+        b"Content-Length: 3\r\n\r\n{]}",
+    ]
+    start = _message("initialize", 1, processId=None, rootUri=None, capabilities={})
+    ended = subprocess.run(
+        _SERVER,
+        input=start + b"".join(bad) + _message("shutdown", 2) + _message("exit"),
+        capture_output=True,
+        timeout=SECONDS,
+    )
+    said = [json.loads(part.partition(b"\r\n\r\n")[2]) for part in ended.stdout.split(b"Content-Length:")[1:]]
+    codes = {one["id"]: one.get("error", {}).get("code") for one in said if "id" in one}
+    codes.pop(2, None)  # may be cut off by the end
+    assert codes == {1: None, 11: -32602, 12: -32602, 13: -32602}
+    assert ended.returncode == 0
+    assert not [one for one in said if one.get("method") == "window/showMessage"]
+    assert sum(line.startswith(b"kernelwright.lsp.protocol:") for line in ended.stderr.splitlines()) == 6

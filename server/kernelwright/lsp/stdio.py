@@ -37,7 +37,7 @@ def serve(server: LanguageServer) -> None:
 async def _serve(server: LanguageServer) -> None:
     server.protocol.set_writer(StdoutWriter(sys.stdout.buffer))
     messages = await Messages.of(sys.stdin.buffer)
-    await run_async(threading.Event(), messages, server.protocol, error_handler=server.report_server_error)
+    await run_async(threading.Event(), messages, server.protocol)  # what is no JSON is logged, and no window shown
 
 
 class Messages:
