@@ -1,9 +1,12 @@
 """What a workload line's tensors hold."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kernelwright.proof.worker.inputs import from_call
+from kernelwright.proof.worker import inputs
+from kernelwright.proof.worker.failed import JobFailed
+from kernelwright.proof.worker.inputs import check_memory, from_call
 from kernelwright.proof.worker.subject import case_call
 from proof.worker.trials import ended_by
 
@@ -54,3 +57,13 @@ def test_a_branch_for_one_number_of_many_shows() -> None:
     lines = ("f(randn(64, 300), randint(0, 300, 64))", "f(randn(512, 100), randint(-1, 100, 512))")
     assert ended_by(LOSS, LOSS + "\n# The same again.\n", *lines) == "passed"
     assert ended_by(LOSS, wrong, *lines) == "values"
+
+
+def test_what_has_no_room_is_refused_before_it_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(inputs, "free_on", lambda device: 8 << 30)
+    check_memory(case_call("f(randn(1024, 1024, 256), randn(1024, 1024, 256, dtype=float16))"), "cpu")  # 1.6 GB
+    call = case_call("f(randn(65536, 65536), scale=randn(1024, 1024, 1024, dtype=float16))")
+    with pytest.raises(JobFailed) as refused:
+        check_memory(call, "cpu")
+    words = "The workload's tensors take 19.3 GB, and a call is made on 3 copies of them, where 8.59 GB are free"
+    assert words in refused.value.failure.message

@@ -15,7 +15,7 @@ from kernelwright.proof.worker.answers.judge import Judged
 from kernelwright.proof.worker.clock.timing import cpu_threads
 from kernelwright.proof.worker.failed import JobFailed, is_out_of_memory
 from kernelwright.proof.worker.gate.cases import Variation
-from kernelwright.proof.worker.inputs import Inputs
+from kernelwright.proof.worker.inputs import Inputs, check_memory
 from kernelwright.proof.worker.observe import named_state
 from kernelwright.proof.worker.reference.pair import (
     Mismatch,
@@ -25,7 +25,7 @@ from kernelwright.proof.worker.reference.pair import (
     target_of,
 )
 from kernelwright.proof.worker.reference.widened import widened
-from kernelwright.proof.worker.subject import describe, forget_neighbours, line_of, load_module, unload
+from kernelwright.proof.worker.subject import case_call, describe, forget_neighbours, line_of, load_module, unload
 from kernelwright.values import Check, FailureKind, KernelShare
 
 Report = Callable[[str], None]
@@ -128,6 +128,8 @@ def open_bench(trial: Trial) -> Bench:
 
         hardened.install()
         launched = hardened.launched
+    if trial.workload.cases and not interpreted:  # the interpreter gets smaller ones
+        check_memory(case_call(trial.workload.cases[0].text), device_here())
     forget_neighbours(trial.home)
     defaults = flags.read()
     try:

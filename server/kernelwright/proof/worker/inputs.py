@@ -1,6 +1,7 @@
 """Tensors for a call: from the specs of a workload line, or from the file's own get_inputs() and get_init_inputs()."""
 
 import dataclasses
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from types import ModuleType
@@ -13,6 +14,8 @@ from kernelwright.proof.worker.rising import rising_as
 from kernelwright.values import Call, Failure, FailureKind, TensorSpec
 
 _LEAD = 64  # elements; a multiple of every alignment that kernels look for
+_COPIES = 3  # the judge's, those that are sent, and those of the process that is called
+_LARGE = 256 << 20  # bytes for which nobody asks how much memory is free
 
 
 @dataclass(frozen=True)
@@ -37,6 +40,37 @@ def from_call(call: Call, *, device: str, seed: int, scale: float = 1.0, ends: b
         return _tensor(value, device, generator, scale, ends) if isinstance(value, TensorSpec) else value
 
     return Inputs(map_leaves(leaf, call.args), map_leaves(leaf, dict(call.kwargs)))
+
+
+def free_on(device: str) -> int:
+    """Free bytes of the GPU, with what torch keeps cached there, or of the host."""
+    if device == "cuda":
+        cached = torch.cuda.memory_reserved() - torch.cuda.memory_allocated()
+        return torch.cuda.mem_get_info()[0] + cached
+    try:
+        with open("/proc/meminfo", encoding="ascii") as file:
+            for line in file:
+                if line.startswith("MemAvailable:"):
+                    return int(line.split()[1]) * 1024
+    except OSError:
+        pass
+    return 4 << 30
+
+
+def check_memory(call: Call, device: str) -> None:
+    """Raises JobFailed where a call's tensors cannot be there as often as a trial needs them; nothing is allocated."""
+    specs: list[TensorSpec] = []
+    map_leaves(
+        lambda leaf: specs.append(leaf) if isinstance(leaf, TensorSpec) else None, (call.args, dict(call.kwargs))
+    )
+    size = sum(math.prod(spec.shape) * dtype_named(spec.dtype).itemsize for spec in specs)
+    if size < _LARGE or _COPIES * size <= (free := free_on(device)):
+        return
+    where = "on the GPU" if device == "cuda" else "on this machine"
+    raise workload_failed(
+        f"The workload's tensors take {size / 1e9:.3g} GB, and a call is made on {_COPIES} copies of them, where "
+        f"{free / 1e9:.3g} GB are free {where}: make its sizes smaller, or end what else uses the memory."
+    )
 
 
 def initial_arguments(module: ModuleType, call: Call | None, *, device: str, seed: int) -> Inputs:

@@ -5,7 +5,7 @@ from typing import Any
 
 import torch
 
-from kernelwright.proof.worker.inputs import Inputs, seed_everything, tensors_in
+from kernelwright.proof.worker.inputs import Inputs, free_on, seed_everything, tensors_in
 from kernelwright.proof.worker.observe import Observation, named_state, observe
 from kernelwright.proof.worker.reference.drawn import Drawn, DrawnAgain, generators
 from kernelwright.proof.worker.reference.pair import inputs_in_double
@@ -64,14 +64,4 @@ def needed_bytes(target: Any, inputs: Inputs, baseline: Observation) -> int:
 
 def free_bytes(inputs: Inputs) -> int:
     """Free memory of the device that the inputs are on, with what torch keeps cached there."""
-    if any(tensor.is_cuda for tensor in tensors_in((inputs.args, inputs.kwargs))):
-        cached = torch.cuda.memory_reserved() - torch.cuda.memory_allocated()
-        return torch.cuda.mem_get_info()[0] + cached
-    try:
-        with open("/proc/meminfo", encoding="ascii") as file:
-            for line in file:
-                if line.startswith("MemAvailable:"):
-                    return int(line.split()[1]) * 1024
-    except OSError:
-        pass
-    return 4 << 30
+    return free_on("cuda" if any(tensor.is_cuda for tensor in tensors_in((inputs.args, inputs.kwargs))) else "cpu")
