@@ -78,6 +78,7 @@ def _result(verdict: Verdict, measurement: Measurement | None, unmeasured: str) 
             dtype(measurement),
             _count(len(verdict.checks), "check"),
             _class(verdict),
+            "on busy processors" if "busy" in measurement.conditions else "",
         )
         return f"{_verified(verdict)}: {compared(measurement)} ({', '.join(fact for fact in facts if fact)})"
     if measurement is not None and measurement.impossible:

@@ -142,6 +142,17 @@ def test_quantiles_are_in_order(values: list[float]) -> None:
     assert timing.samples == len(values)
 
 
+def test_what_slows_rounds_in_a_row_makes_the_interval_wider() -> None:
+    """A machine that goes through phases, in which one of the two suffers: 4 of 10 stretches at 1.6 times the time."""
+    random = np.random.default_rng(7)
+    phases = np.repeat([1, 1, 1.6, 1, 1.6, 1, 1, 1.6, 1, 1.6], 12)
+    noise = lambda: random.lognormal(0, 0.02, phases.size)
+    ratio = ratio_of_medians(noise() * phases, noise())
+    scattered = ratio_of_medians(noise() * random.permutation(phases), noise())
+    assert ratio.high - ratio.low > 3 * (scattered.high - scattered.low)
+    assert ratio.high > 1.5
+
+
 def test_noise_around_one_is_not_a_speedup() -> None:
     random = np.random.default_rng(3)
     intervals = [ratio_of_medians(random.lognormal(0, 0.1, 60), random.lognormal(0, 0.1, 60)) for _ in range(40)]

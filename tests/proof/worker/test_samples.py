@@ -1,8 +1,13 @@
 """What follows from samples: a speedup no surer than the baseline is steady, and small gains that are measured again."""
 
+import subprocess
+import sys
+import time
+
 import numpy as np
 import pytest
 
+from kernelwright.proof.worker.clock.load import Load, Watch
 from kernelwright.proof.worker.clock.samples import Drift, Samples, joined
 
 
@@ -52,3 +57,37 @@ def test_one_run_stays_as_it_is() -> None:
     alone = samples(baseline=1.1, candidate=1.0)
     assert joined([alone]).conditions == alone.conditions
     assert joined([alone, samples(baseline=1.0, previous=1.0, candidate=1.0)]).ms.keys() == {"baseline", "candidate"}
+
+
+@pytest.mark.parametrize(
+    ("load", "factor", "shared"),
+    [
+        (Load(0.0, 2, 2), 1.0, False),
+        (Load(0.1, 2, 2), 1.0, False),
+        (Load(1.0, 2, 1), 1.0, False),
+        (Load(1.0, 2, 2), 2.0, False),
+        (Load(2.0, 2, 1), 1 / 0.35, True),
+        (Load(3.0, 8, 8), 1.6, False),
+    ],
+    ids=["alone", "hardly any", "on the other core", "half", "all", "three of eight"],
+)
+def test_what_other_work_takes_makes_the_interval_wider(load: Load, factor: float, shared: bool) -> None:
+    assert load.factor == pytest.approx(factor)
+    assert load.shared is shared
+    assert bool(load.described) is (factor > 1)
+    quiet = samples(baseline=3.0, candidate=2.0)
+    busy = Samples(quiet.ms, quiet.drift, {}, load=load).speedup_over("baseline")
+    assert busy.value == quiet.speedup_over("baseline").value
+    assert busy.high / busy.low == pytest.approx(max(factor, 1.002) ** 2, rel=0.001)
+    assert joined([quiet, Samples(quiet.ms, quiet.drift, {}, load=load)]).load.factor == pytest.approx(factor)
+
+
+def test_other_work_is_counted_and_own_is_not() -> None:
+    spinner = subprocess.Popen([sys.executable, "-c", "while True: pass"])
+    try:
+        own, strange = Watch([spinner.pid], 1), Watch([], 1)
+        time.sleep(1.0)
+        assert strange.load().others > own.load().others + 0.2
+    finally:
+        spinner.kill()
+        spinner.wait()

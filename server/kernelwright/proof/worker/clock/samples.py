@@ -6,9 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from kernelwright.proof.worker.clock.load import Load
 from kernelwright.proof.worker.clock.statistics import Ratio, ratio_of_medians
 
 TWIN = "baseline again"
+_ALONE = Load()
 _ALWAYS_APART = 1.002  # two such processes, of the many that there could be, even where this run's two agree better
 _SMALL_GAIN = 1.25  # two processes with the same text have been seen 10 % apart on a busy machine
 
@@ -37,12 +39,14 @@ class Samples:
     drift: Drift
     conditions: Mapping[str, str]
     unseen: tuple[str, ...] = ()
+    load: Load = _ALONE
 
     def speedup_over(self, name: str) -> Ratio:
-        """The candidate's speedup over a contestant; what two processes with the same text differ by is uncertain."""
+        """The candidate's speedup over a contestant; what two processes with the same text differ by is uncertain,
+        and so is what other work on the processors took."""
         if name not in self._ratios:
             ratio = ratio_of_medians(self.ms[name], self.ms["candidate"])
-            self._ratios[name] = ratio.widened(max(self.drift.factor, _ALWAYS_APART))
+            self._ratios[name] = ratio.widened(max(self.drift.factor, self.load.factor, _ALWAYS_APART))
         return self._ratios[name]
 
     @functools.cached_property
@@ -62,8 +66,9 @@ def joined(taken: Sequence[Samples]) -> Samples:
     if len(taken) == 1:
         return taken[0]
     worst = max(taken, key=lambda samples: samples.drift.factor)
+    load = max((samples.load for samples in taken), key=lambda load: load.factor)
     names = [name for name in taken[0].ms if all(name in samples.ms for samples in taken)]
     ms = {name: np.concatenate([samples.ms[name] for samples in taken]) for name in names}
     repeated = {"measured": f"{len(taken)} times, each in new processes"}
     unseen = tuple(dict.fromkeys(name for one in taken for name in one.unseen))
-    return Samples(ms, worst.drift, {**worst.conditions, **repeated}, unseen)
+    return Samples(ms, worst.drift, {**worst.conditions, **load.described, **repeated}, unseen, load)

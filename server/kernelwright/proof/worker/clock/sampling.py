@@ -9,10 +9,12 @@ import time
 from collections.abc import Mapping
 
 import numpy as np
+import torch
 
 from kernelwright.proof.worker.bench import Bench, Report
 from kernelwright.proof.worker.clock import judge_clock
 from kernelwright.proof.worker.clock.audit import Auditor
+from kernelwright.proof.worker.clock.load import Load, Watch
 from kernelwright.proof.worker.clock.performance import Performance
 from kernelwright.proof.worker.clock.samples import TWIN, Drift, Samples, Unsteady
 from kernelwright.proof.worker.clock.series import MOSTLY, Series, launches, set_batches, set_flushes
@@ -50,6 +52,7 @@ def sampled(
     set_batches(series.values(), bench.device)
     set_flushes(series.values())
     cost = sum(one.cost() for one in series.values())
+    watch = Watch([contender.pid for contender in contestants.values()], torch.get_num_threads())
     for _ in range(2):
         while not _rounds(bench, series, auditor, cost, report):
             pass  # with longer flushes, which there is one of
@@ -60,6 +63,12 @@ def sampled(
         raise Unsteady(
             f"Speed not measured: the baseline took {drift.first_ms:.4g} ms in one process and {drift.second_ms:.4g} ms "
             "in another, twice over; this machine is too busy to time on."
+        )
+    load = watch.load() if bench.device == "cpu" else Load()
+    if load.shared:
+        raise Unsteady(
+            f"Speed not measured: other work took {load.others:.1f} of {load.cores} cores, so that the times would tell of "
+            "that; end it, and measure again."
         )
     candidate = series["candidate"]
     report("Checking the timed results")
@@ -80,9 +89,11 @@ def sampled(
             "processes": f"one for each text; the baseline {'in two' if TWIN in series else 'twice'}, "
             f"{drift.factor - 1:.1%} apart",
             "data": auditor.described,
+            **load.described,
             **({"launches": launches(series)} if bench.device == "cuda" else {}),
         },
         unseen,
+        load,
     )
 
 

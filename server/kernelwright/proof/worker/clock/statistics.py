@@ -51,14 +51,17 @@ def width_of_median(samples: Sequence[float]) -> float:
 def ratio_of_medians(numerator: np.ndarray, denominator: np.ndarray, *, seed: int = 0) -> Ratio:
     """median(numerator) / median(denominator) with a 95 % percentile bootstrap interval.
 
-    Sample i of both comes from the same round. Whole rounds are drawn, so that a drift of the clock that slows a round
-    as a whole cancels (Efron and Tibshirani, An Introduction to the Bootstrap, 1993, chapters 8 and 13). Deterministic
-    for a seed. Both arrays must have the same length, at least 1, and be positive.
+    Sample i of both comes from the same round. Stretches of rounds are drawn, as long as the square root of their number,
+    around the end to the beginning: what slows a round as a whole cancels, and what slows some in a row counts as the one
+    event that it is (Politis and Romano, A circular block-resampling procedure for stationary data, 1992). Deterministic for
+    a seed. Both arrays must have the same length, at least 1, and be positive.
     """
     if len(numerator) != len(denominator) or not len(numerator):
         raise ValueError("a ratio needs as many samples of both, and at least one")
     rounds = len(numerator)
-    drawn = np.random.default_rng(seed).integers(0, rounds, size=(RESAMPLES, rounds))
+    length = math.isqrt(rounds)
+    starts = np.random.default_rng(seed).integers(0, rounds, size=(RESAMPLES, -(-rounds // length)))
+    drawn = (starts[:, :, None] + np.arange(length)).reshape(RESAMPLES, -1)[:, :rounds] % rounds
     ratios = np.median(numerator[drawn], axis=1) / np.median(denominator[drawn], axis=1)
     low, high = np.quantile(ratios, (0.025, 0.975))
     value = float(np.median(numerator) / np.median(denominator))
