@@ -28,8 +28,9 @@ class Load:
 
     @property
     def factor(self) -> float:
-        """By how much a call, the baseline's or the candidate's, may have come out slower than it is."""
-        return 1 / (1 - min(self.lost, _MOST))
+        """By how much more one of two texts may have had to wait than the other: rounds are shared, but a call of several
+        threads waits for the last of them."""
+        return 1 + self.lost
 
     @property
     def shared(self) -> bool:

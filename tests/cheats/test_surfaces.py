@@ -1,0 +1,60 @@
+"""A sample of the controls and exploits through the command line and the language server, as a person meets them.
+
+All of them: `python -m benchmarks.surfaces`. That each is found there as a kernel, with its workload: test_found.py.
+"""
+
+import pytest
+from benchmarks.surfaces import COMMAND_LINE, SERVER, agrees, chosen, compared
+
+from cheats.outcome import Specimen, specimen
+
+# Nothing in sight that looks like a kernel, helpers with workloads of their own, several kernels of one launcher, and ends
+# of every kind.
+SAMPLE = (
+    ("controls.honest", "bool_output"),
+    ("controls.honest", "compiled_by_torch"),
+    ("controls.honest", "own_backward_recomputed"),
+    ("controls.honest", "threads_joined"),
+    ("controls.honest", "triton_split_reduction"),
+    ("cheats.exploits", "c04_wrong_axis_hidden_by_equal_values"),
+    ("cheats.exploits", "e01_descriptors_closed"),
+    ("cheats.exploits", "e02_base_exception"),
+    ("cheats.exploits", "e03_number_too_long_to_send"),
+)
+
+
+@pytest.fixture(autouse=True)
+def without_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+
+
+async def test_the_server_says_what_a_trial_does() -> None:
+    told: list[str] = []
+    assert await compared([specimen(*one) for one in SAMPLE], [SERVER], told.append) == 0, "\n".join(told)
+    assert len(told) == len(SAMPLE)
+    assert sum("not askable" in line for line in told) <= 1
+
+
+async def test_the_command_line_says_what_a_trial_does() -> None:
+    told: list[str] = []
+    sample = [specimen(*one) for one in (SAMPLE[0], SAMPLE[4], SAMPLE[5])]
+    assert await compared(sample, [COMMAND_LINE], told.append) == 0, "\n".join(told)
+
+
+@pytest.mark.parametrize(
+    ("ends", "wanted", "fine"),
+    [
+        ({"passed", "no-gain"}, {"passed"}, True),
+        ({"passed"}, {"values"}, False),
+        ({"declined", "The code crashed."}, {"crashed", "values"}, True),
+        ({"declined", "There is no kernel."}, {"passed"}, False),
+    ],
+)
+def test_what_agrees(ends: set[str], wanted: set[str], fine: bool) -> None:
+    one = specimen(*SAMPLE[0])
+    asked = Specimen(**{**vars(one), "ends_with": frozenset(wanted)})
+    assert agrees(asked, frozenset(ends)) is fine
+
+
+def test_nearly_all_can_be_asked_for() -> None:
+    assert len(chosen()) >= 240
