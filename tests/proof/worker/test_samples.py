@@ -65,9 +65,9 @@ def test_one_run_stays_as_it_is() -> None:
         (Load(0.0, 2, 2), 1.0, False),
         (Load(0.1, 2, 2), 1.0, False),
         (Load(1.0, 2, 1), 1.0, False),
-        (Load(1.0, 2, 2), 1.5, False),
-        (Load(2.0, 2, 1), 2.0, True),
-        (Load(3.0, 8, 8), 1.375, False),
+        (Load(1.0, 2, 2), 1.25, False),
+        (Load(2.0, 2, 1), 1.5, True),
+        (Load(3.0, 8, 8), 1.1875, False),
     ],
     ids=["alone", "hardly any", "on the other core", "half", "all", "three of eight"],
 )

@@ -9,7 +9,7 @@ from pathlib import Path
 
 _TICKS = os.sysconf("SC_CLK_TCK")
 _NOTICED = 0.1  # of what the timed call could use; medians hardly move below
-_MOST = 0.65
+_MOST = 0.85
 
 
 @dataclass(frozen=True)
@@ -28,9 +28,9 @@ class Load:
 
     @property
     def factor(self) -> float:
-        """By how much more one of two texts may have had to wait than the other: rounds are shared, but a call of several
-        threads waits for the last of them."""
-        return 1 + self.lost
+        """By how much more one of two texts may have had to wait than the other, as a guess: both were slowed in the same
+        rounds, and a call of several threads waits for the last of them."""
+        return 1 + self.lost / 2
 
     @property
     def shared(self) -> bool:
