@@ -2,17 +2,19 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import threading
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 import torch
 
-from kernelwright.proof.worker import aftermath, processes
+from kernelwright.proof.worker import aftermath, flags, processes
 
 SHARED = """
 from multiprocessing import shared_memory
@@ -43,11 +45,19 @@ def test_settings_are_put_back(before: aftermath.Before, tmp_path: Path) -> None
     os.chdir(tmp_path)
     sys.setrecursionlimit(900)
     torch.set_default_dtype(torch.float64)
+    os.umask(0o007)
+    torch.set_printoptions(precision=9)
+    warnings.filterwarnings("ignore")
     assert aftermath.settle(before, end_children=False) == ""
-    assert dict(os.environ) == before.environment
-    assert os.getcwd() == before.folder
-    assert sys.getrecursionlimit() == before.recursion
+    assert flags.read() == before.settings
+    assert "LEFT" not in os.environ
     assert torch.get_default_dtype() is torch.float32
+
+
+def test_what_cannot_be_put_back(before: aftermath.Before) -> None:
+    old = signal.getsignal(signal.SIGUSR2)
+    check(lambda: signal.signal(signal.SIGUSR2, lambda *_: None), "the handler of SIGUSR2 is", before)
+    signal.signal(signal.SIGUSR2, old)
 
 
 @pytest.mark.parametrize(("owner", "name"), [(torch, "relu"), (torch.Tensor, "clamp"), (json, "dumps")])

@@ -3,9 +3,10 @@
 import pytest
 import torch
 
+from kernelwright.proof.worker.flags import generators
 from kernelwright.proof.worker.inputs import Inputs
 from kernelwright.proof.worker.observe import observe
-from kernelwright.proof.worker.reference.drawn import Drawn, DrawnAgain, generators
+from kernelwright.proof.worker.reference.drawn import Drawn, DrawnAgain
 from kernelwright.proof.worker.reference.fp64 import in_fp64
 from proof.worker.trials import ended_by
 

@@ -7,19 +7,16 @@ import itertools
 import json
 import math
 import os
-import resource
-import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import FunctionType
 from typing import Any
 
-from kernelwright.proof.worker import processes
+from kernelwright.proof.worker import processes, surroundings
 
-_LIMITS = (resource.RLIMIT_AS, resource.RLIMIT_DATA, resource.RLIMIT_FSIZE, resource.RLIMIT_NOFILE, resource.RLIMIT_CPU)
 _MORE_DESCRIPTORS = 64  # open ones that libraries and the GPU's driver may keep for themselves
 _MORE_FILES = 8  # of these with a place on a disk
 _NO_DISK = ("/dev/", "/proc/", "/sys/", "/memfd:")
@@ -33,11 +30,6 @@ _COMPILERS = (b"torch/_inductor", b"torch._inductor")  # which torch.compile kee
 class Before:
     """How a worker was before its first job."""
 
-    environment: Mapping[str, str]
-    folder: str
-    limits: tuple[tuple[int, int], ...]
-    recursion: int
-    mask: frozenset[int]
     threads: frozenset[int]
     descriptors: int
     files: int
@@ -50,16 +42,11 @@ class Before:
 def note() -> Before:
     """How this worker is now."""
     return Before(
-        dict(os.environ),
-        os.getcwd(),
-        tuple(map(resource.getrlimit, _LIMITS)),
-        sys.getrecursionlimit(),
-        frozenset(signal.pthread_sigmask(signal.SIG_BLOCK, ())),
         frozenset(thread.ident or 0 for thread in threading.enumerate()),
         *_open(),
         _temporary_bytes(),
         {(id(owner), name): value for owner, name, value in _functions()},
-        _settings(),
+        surroundings.read(_rows()),
         frozenset(processes.children(os.getpid())),
     )
 
@@ -69,40 +56,16 @@ def settle(before: Before, *, end_children: bool) -> str:
 
     `end_children`: processes that are not of before are ended; else they are something that is left.
     """
-    for put_back in (_put_back_settings, _put_back_limits, _put_back_surroundings):
-        with contextlib.suppress(OSError, ValueError):
-            put_back(before)
+    surroundings.write(before.settings, _rows())
+    gc.enable()
     if end_children:
         processes.end_children(before.children)
     return next(filter(None, (look(before) for look in _LOOKS)), "")
 
 
-def _put_back_limits(before: Before) -> None:
-    for which, (soft, hard) in zip(_LIMITS, before.limits, strict=True):
-        if resource.getrlimit(which) != (soft, hard):
-            resource.setrlimit(which, (soft, hard))
-    sys.setrecursionlimit(before.recursion)
-    signal.pthread_sigmask(signal.SIG_SETMASK, before.mask)
-    gc.enable()
-
-
-def _put_back_surroundings(before: Before) -> None:
-    if dict(os.environ) != before.environment:
-        os.environ.clear()
-        os.environ.update(before.environment)
-    os.chdir(before.folder)
-
-
-def _put_back_settings(before: Before) -> None:
-    if before.settings:
-        from kernelwright.proof.worker import flags
-
-        flags.write(before.settings)
-
-
-def _other_limits(before: Before) -> str:
-    changed = tuple(map(resource.getrlimit, _LIMITS)) != before.limits
-    return "it has lowered a limit of the process" if changed else ""
+def _other_settings(before: Before) -> str:
+    changed = surroundings.differences(before.settings, surroundings.read(_rows()))
+    return f"it has changed the process: {'; '.join(changed)}" if changed else ""
 
 
 def _other_functions(before: Before) -> str:
@@ -148,7 +111,7 @@ def _more_children(before: Before) -> str:
 
 
 _LOOKS: tuple[Callable[[Before], str], ...] = (
-    _other_limits,
+    _other_settings,
     _other_functions,
     _other_streams,
     _more_threads,
@@ -170,12 +133,12 @@ def _functions() -> Iterator[tuple[Any, str, Any]]:
                 yield owner, name, value
 
 
-def _settings() -> Mapping[str, Any]:
+def _rows() -> Sequence[surroundings.Row]:
     if "torch" not in sys.modules:
-        return {}
+        return surroundings.ROWS
     from kernelwright.proof.worker import flags
 
-    return flags.read()
+    return flags.ROWS
 
 
 def _of_a_library(module: str | None) -> bool:

@@ -10,12 +10,12 @@ from typing import Any
 import torch
 
 from kernelwright.proof.jobs import Limits, Trial
-from kernelwright.proof.worker import flags
+from kernelwright.proof.worker import flags, surroundings
 from kernelwright.proof.worker.answers.judge import Judged
 from kernelwright.proof.worker.clock.timing import cpu_threads
 from kernelwright.proof.worker.failed import JobFailed, is_out_of_memory
 from kernelwright.proof.worker.gate.cases import Variation
-from kernelwright.proof.worker.inputs import Inputs, check_memory
+from kernelwright.proof.worker.inputs import Inputs, check_memory, seed_everything
 from kernelwright.proof.worker.observe import named_state
 from kernelwright.proof.worker.reference.pair import (
     Mismatch,
@@ -53,13 +53,14 @@ class NotAccepted(Exception):
 class Targets:
     """The baseline constructed with `init`, number `number` of its bench; `double` is the fp64 twin.
 
-    `double` is None where a module cannot be copied.
+    `double` is None where a module cannot be copied. `seed_left`: torch's initial seed behind the constructor.
     """
 
     number: int
     init: Inputs
     baseline: Any
     double: Any
+    seed_left: int = 0
 
 
 @dataclass
@@ -67,7 +68,8 @@ class Bench:
     """What one trial works with: the baseline's module, the targets made so far, and the evidence collected.
 
     `settings` are those that the baseline leaves, `defaults` those that it found. `wide`: the baseline's text with float64
-    for float32, None where it has none. `reduced`: what is of reduced accuracy among the compared runs and gradients, with
+    for float32, None where it has none. `left`: what of the settings, and of seeds, the baseline changes on import; `excused`:
+    the differences that its calls make. `reduced`: what is of reduced accuracy among the compared runs and gradients, with
     its case. `caveats`: see Verdict. `launched`: what this process had launched in the interpreter before. `bounded`: calls in
     which accesses out of bounds were looked for; `unbounded`: they are not any more. `exact`: the text with float64 for 16
     bits too, once asked for.
@@ -87,6 +89,8 @@ class Bench:
     caveats: list[str] = field(default_factory=list)
     made: dict[Any, Targets] = field(default_factory=dict)
     share: KernelShare | None = None
+    left: dict[str, Any] = field(default_factory=dict)
+    excused: set[str] = field(default_factory=set)
     bounded: int = 0
     unbounded: bool = False
     launched: int = 0
@@ -131,16 +135,18 @@ def open_bench(trial: Trial) -> Bench:
     if trial.workload.cases and not interpreted:  # the interpreter gets smaller ones
         check_memory(case_call(trial.workload.cases[0].text), device_here())
     forget_neighbours(trial.home)
-    defaults = flags.read()
+    seed_everything(flags.IMPORT_SEED)
+    defaults, seeds = flags.read(), flags.seeds()
     try:
         baseline = load_module(trial.home, trial.baseline, "baseline")
     except JobFailed:
         flags.write(defaults)
         raise
     settings = flags.read()
+    left = surroundings.changes(defaults, settings) | surroundings.changes(seeds, flags.seeds())
     wide = wider_module(trial)
     flags.write(settings)
-    return Bench(trial, device_here(), baseline, wide, settings, defaults, interpreted, launched=launched)
+    return Bench(trial, device_here(), baseline, wide, settings, defaults, interpreted, launched=launched, left=left)
 
 
 def wider_module(trial: Trial, *, narrow: bool = False) -> ModuleType | None:
@@ -185,13 +191,14 @@ def targets_for(bench: Bench, variation: Variation) -> Targets:
         if variation.derived:
             raise NotAccepted from failed
         raise
+    seed_left = torch.initial_seed()
     try:
         wide = wide_target(bench, bench.wide, init, baseline)
         double = in_double(baseline) if wide is None else wide
     except Exception as error:  # noqa: BLE001  (copying runs the user's own code)
         bench.notes.append(f"no fp64 copy of the module ({type(error).__name__})")
         double = None
-    bench.made[key] = Targets(len(bench.made), init, baseline, double)
+    bench.made[key] = Targets(len(bench.made), init, baseline, double, seed_left)
     return bench.made[key]
 
 

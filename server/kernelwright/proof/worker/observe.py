@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+from kernelwright.proof.worker import flags
 from kernelwright.proof.worker.answers.compare import same_bits
 from kernelwright.proof.worker.answers.scalars import as_tensor
 from kernelwright.proof.worker.inputs import Inputs, clone, clone_tensor, map_leaves, seed_everything, tensors_in
@@ -20,13 +21,15 @@ class Observation:
 
     `changed_inputs` maps the index of a tensor input to its contents after the call, when they differ; `changed_state`
     likewise for the module's buffers and parameters. `aliases` are (output index, name of what shares its memory).
+    `settings` and `random`: flags.read() and flags.generators() behind the call.
     """
 
     output: Any
     changed_inputs: Mapping[int, torch.Tensor] = field(default_factory=dict)
     changed_state: Mapping[str, torch.Tensor] = field(default_factory=dict)
     aliases: frozenset[tuple[int, str]] = frozenset()
-    requires_grad: bool = False
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    random: Mapping[str, str] = field(default_factory=dict)
 
     def tensors(self) -> list[torch.Tensor]:
         return list(tensors_in(self.output))
@@ -54,11 +57,13 @@ def observe(
     versions = {name: tensor._version for name, tensor in state.items()}
     seed_everything(seed)
     try:
-        with torch.no_grad(), PoisonedAllocation() if poisoned else contextlib.nullcontext():
-            for _ in range(calls - 1):
-                target(*clone(inputs.args), **clone(inputs.kwargs))
-            output = target(*given.args, **given.kwargs)
-            synchronize()
+        with torch.no_grad():
+            with PoisonedAllocation() if poisoned else contextlib.nullcontext():
+                for _ in range(calls - 1):
+                    target(*clone(inputs.args), **clone(inputs.kwargs))
+                output = target(*given.args, **given.kwargs)
+                synchronize()
+            random, settings = flags.generators(), flags.read()
         changed_inputs = {
             index: after
             for index, (after, original) in enumerate(zip(given.tensors(), inputs.tensors(), strict=True))
@@ -75,7 +80,7 @@ def observe(
             for name, saved in before.items():
                 state[name].copy_(saved)
     aliases = _aliases(output, given, state)
-    return Observation(output, changed_inputs, changed_state, aliases)
+    return Observation(output, changed_inputs, changed_state, aliases, settings, random)
 
 
 def named_state(target: Any) -> dict[str, torch.Tensor]:

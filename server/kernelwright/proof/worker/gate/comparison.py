@@ -1,6 +1,7 @@
 """One call of the gate: the candidate's answer held against the baseline's, and whether anything follows from it."""
 
 import functools
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -33,12 +34,16 @@ from kernelwright.proof.worker.gate.nonfinite import excused
 from kernelwright.proof.worker.gate.properties import INFINITE, LARGE, NON_FINITE, PLANTED, VIEWS
 from kernelwright.proof.worker.hosts.contender import Contender
 from kernelwright.proof.worker.inputs import Inputs
-from kernelwright.proof.worker.observe import Observation, named_state
+from kernelwright.proof.worker.observe import Observation, named_state, observe
 from kernelwright.proof.worker.reference.fp64 import in_fp64
 from kernelwright.proof.worker.reference.ties import names_an_open_order, ties_apart
 from kernelwright.proof.worker.reference.unrounded import judged_unrounded
 from kernelwright.values import Check
 
+_RANDOM = (
+    "is not as the baseline leaves it: seed nothing, draw the baseline's numbers in its order, and others from a generator of "
+    "their own"
+)
 _SPECIAL_SLACK = 8.0  # rounding errors of special data do not average out as the tolerance supposes
 _LOST = (
     ". A NaN in the inputs must stay visible: fmaxf, fminf, tl.max and tl.maximum drop it "
@@ -110,9 +115,12 @@ def compare_once(bench: Bench, contender: Contender, variation: Variation, targe
             continue  # torch.compile steps aside under a dispatch mode: another path would be checked
         answer = observe_in_bounds(bench, contender, variation, targets, inputs, ground.baseline, poisoned=poisoned)
         judged, accepted = _judged(bench, ground, answer)
+        random = answer.random
         del answer  # what follows runs the baseline again, which may need the memory
         _must_count(bench, ground, judged)
         _note(bench, ground, judged, accepted, poisoned=poisoned)
+        if random != ground.baseline.random:
+            _other_random_state(ground, random)
 
 
 def _ground(bench: Bench, variation: Variation, targets: Targets, inputs: Inputs) -> _Ground:
@@ -168,6 +176,14 @@ def _must_count(bench: Bench, ground: _Ground, judged: Judged) -> None:
         raise NotAccepted
     if judged.reduced and variation.data and ground.reference is None:
         raise NotAccepted  # what rounding does on such data is not known
+
+
+def _other_random_state(ground: _Ground, random: Mapping[str, str]) -> None:
+    """Raises Rejected, unless the baseline itself leaves another state each time."""
+    expected, variation = ground.baseline.random, ground.variation
+    if observe(ground.targets.baseline, ground.inputs, seed=variation.seed).random == expected:
+        other = ", ".join(name for name, state in expected.items() if random.get(name) != state)
+        raise Rejected(Check("random-state", variation.described, False, f"{other} after the call {_RANDOM}"))
 
 
 def _note(bench: Bench, ground: _Ground, judged: Judged, accepted: str, *, poisoned: bool) -> None:

@@ -5,6 +5,7 @@ Further calls on other data, one of them in the memory of the first, of which no
 
 import torch
 
+from kernelwright.proof.worker import flags
 from kernelwright.proof.worker.answers.compare import same_bits
 from kernelwright.proof.worker.answers.judge import judge
 from kernelwright.proof.worker.answers.oracle import Oracle
@@ -13,7 +14,7 @@ from kernelwright.proof.worker.bench import Bench, Rejected, Targets, targets_fo
 from kernelwright.proof.worker.gate.arguments import make_inputs
 from kernelwright.proof.worker.gate.cases import Variation
 from kernelwright.proof.worker.hosts.contender import Contender
-from kernelwright.proof.worker.inputs import Inputs, poison_
+from kernelwright.proof.worker.inputs import Inputs, poison_, seed_everything
 from kernelwright.proof.worker.observe import Observation, named_state, observe
 from kernelwright.proof.worker.reference.ties import ties_apart
 from kernelwright.values import Check
@@ -65,6 +66,7 @@ def outputs_stay(bench: Bench, contender: Contender, first: Variation, second: V
         if moved_like is not None:
             _of_its_data(bench, targets, b, first, moved_like, moved)
     bench.checks.append(Check("determinism", first.described, True, words + few))
+    _next_numbers(bench, contender, targets, a, first, like)
     if bench.device == "cuda" and [t.shape for t in a.tensors()] == [t.shape for t in b.tensors()]:
         late = contender.call_in_order(targets, a, b, like, case=first.described, seed=first.seed)
         if not _same(answer, late):
@@ -82,6 +84,23 @@ def _written_over(before: list[torch.Tensor], again: list[torch.Tensor]) -> bool
 def _shares_memory(one: Observation, two: Observation) -> bool:
     pairs = zip(one.tensors(), two.tensors(), strict=False)
     return any(a.numel() and a.data_ptr() == b.data_ptr() for a, b in pairs)
+
+
+def _next_numbers(
+    bench: Bench, contender: Contender, targets: Targets, inputs: Inputs, first: Variation, like: Observation
+) -> None:
+    """Raises Rejected where the second of two calls under one seed draws other numbers than the baseline's second does."""
+    seed_everything(first.seed)
+    if like.random == flags.generators():
+        return  # nothing is drawn
+    expected = observe(targets.baseline, inputs, seed=first.seed, calls=2)
+    found = contender.observe(targets, inputs, expected, case=first.described, seed=first.seed, calls=2)
+    length = reduction_length(inputs.tensors(), named_state(targets.baseline).values(), expected.tensors())
+    known = max((j.own for j in bench.judged if j.own is not None), default=0.0)
+    judged = judge(Oracle(None, Observation(expected.output)), Observation(found.output), length, known=known)
+    if judged.finding is not None and not judged.reduced:
+        detail = f"of two calls under one seed the second has other numbers: {judged.finding.detail}"
+        raise Rejected(Check("random-state", first.described, False, detail))
 
 
 def _can_move(first: Inputs, second: Inputs, like: Observation) -> bool:

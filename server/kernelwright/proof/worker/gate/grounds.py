@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+from kernelwright.proof.worker import flags, surroundings
 from kernelwright.proof.worker.answers.deviation import all_finite
 from kernelwright.proof.worker.answers.judge import judge, repeated
 from kernelwright.proof.worker.answers.oracle import Oracle
@@ -57,6 +58,7 @@ def baseline_run(bench: Bench, variation: Variation, target: Any, inputs: Inputs
         if variation.derived:
             raise NotAccepted from error
         raise JobFailed(failure_of(error, "The baseline fails on its own workload:", _WORKLOAD)) from error
+    bench.excused.update(surroundings.differences(flags.in_a_call(bench.settings), observed.settings))
     for tensor in (*observed.tensors(), *observed.changed_inputs.values(), *observed.changed_state.values()):
         _comparable(tensor)
     empty = not any(t.numel() for t in observed.results()) and not observed.changed_inputs

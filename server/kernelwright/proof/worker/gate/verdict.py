@@ -84,7 +84,8 @@ def summaries(bench: Bench) -> list[Check]:
         ("nan-parity", "NaN and infinities where the baseline has them and nowhere else"),
         ("inputs-unchanged", "inputs and buffers are changed only where the baseline changes them, and alike"),
         ("alias", "outputs share memory only where the baseline's do, and outlive the next call"),
-        ("settings", "numerical settings, clocks and comparison functions of the process are untouched"),
+        ("settings", "settings, environment, clocks and comparison functions of the process are untouched"),
+        ("random-state", "the random generators are left as by the baseline"),
     )
     return [Check(name, runs, True, detail) for name, detail in lines]
 

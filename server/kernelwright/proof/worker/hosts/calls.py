@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import torch
 
-from kernelwright.proof.worker import flags
+from kernelwright.proof.worker import flags, surroundings
 from kernelwright.proof.worker.attribution.looking import look as look_at
 from kernelwright.proof.worker.gate.backward import BackwardFailed, NoGradient, gradients
 from kernelwright.proof.worker.hosts import bounds
@@ -39,7 +39,8 @@ _DELAY = 20_000_000  # cycles of the GPU's clock, some 10 ms: longer than any ho
 def observe(room: Room, request: Observe) -> Reply:
     inputs = inputs_of(room, request.inputs)
     poison_freed_blocks(request.poison_sizes, room.device)
-    seen = observed_call(room.targets[request.key], inputs, seed=request.seed, poisoned=request.poisoned)
+    target, seed = room.targets[request.key], request.seed
+    seen = observed_call(target, inputs, seed=seed, poisoned=request.poisoned, calls=request.calls)
     tree, outputs = described(seen.output)
     after = [seen.changed_inputs.get(i, original) for i, original in enumerate(inputs.tensors())]
     names = list(seen.changed_state)
@@ -51,14 +52,16 @@ def observe(room: Room, request: Observe) -> Reply:
         sent[first:last],
         dict(zip(names, sent[last:], strict=True)),
         tuple(sorted(seen.aliases)),
-        tuple(flags.differences(room.settings, flags.read())),
+        tuple(surroundings.differences(room.settings, seen.settings)),
         tuple(flags.replaced_functions()),
+        tuple(surroundings.added(room.settings, seen.settings)),
+        seen.random,
         _compiled(),
     )
     if not request.bounded:
         return observed
     del seen, outputs, after
-    why = bounds.look(room.targets[request.key], inputs, case=request.case, seed=request.seed)
+    why = bounds.look(target, inputs, case=request.case, seed=seed)
     return replace(observed, unbounded=why)
 
 

@@ -103,7 +103,8 @@ class Contender:
             self._path,
             text,
             bench.device,
-            bench.settings,
+            bench.settings["torch.get_num_threads()"],
+            bench.left,
             self._scratch,
             hidden=(str(scratch_folder()),),
             protected=(os.getpid(), os.getppid()),
@@ -164,6 +165,7 @@ class Contender:
             init,
             State(is_module, is_module and targets.baseline.training, state),
             self._bench.trial.limits.first_seed,
+            targets.seed_left,
         )
         self._constructed[targets.number] = self._ask(request, Done).words
         return self._constructed[targets.number]
@@ -184,8 +186,9 @@ class Contender:
         seed: int,
         poisoned: bool = False,
         bounded: bool = False,
+        calls: int = 1,
     ) -> Observation:
-        """One call on copies of `inputs`. The tensors of the answer are views, valid until the next request.
+        """The last of `calls` on copies of `inputs`. The tensors of the answer are views, valid until the next request.
 
         With `bounded` another one between unmapped addresses: `unbounded` tells why that could not be, "" where it was.
         """
@@ -193,13 +196,13 @@ class Contender:
         expected = room_for(like.tensors()) + room_for(inputs.tensors()) + room_for(like.changed_state.values())
         sizes = tuple(t.numel() * t.element_size() for t in like.tensors())
         self._leave_free(_TIGHT * expected)
-        request = lambda given: Observe(targets.number, given, case, seed, poisoned, sizes, bounded)
+        request = lambda given: Observe(targets.number, given, case, seed, poisoned, sizes, bounded, calls)
         trees = ((inputs.args, inputs.kwargs),)
         observed, room = self._with_room(request, Observed, trees, expected, like.tensors(), case)
         self._largest_answer = max(self._largest_answer, room if room > expected else 0)
         self.unbounded = " ".join(observed.unbounded.split())[:_LONGEST_WORDS]
         self.compiled = observed.compiled
-        self._same_settings(observed.settings, "when called")
+        self._same_settings(observed.settings, observed.added, "when called")
         self._clean(observed)
         return self._observation(observed, inputs, like)
 
@@ -316,7 +319,7 @@ class Contender:
 
     def left(self, told: Observed, inputs: Inputs, like: Observation) -> Observation:
         """What a call of a sample left behind, copied out of the candidate's reach; `inputs`: as it was given them."""
-        self._same_settings(told.settings, "while timing")
+        self._same_settings(told.settings, told.added, "while timing")
         self._clean(told)
         found = self._observation(told, inputs, like)
         return Observation(clone(found.output), {i: clone_tensor(t, 0) for i, t in found.changed_inputs.items()})
@@ -345,7 +348,7 @@ class Contender:
         if self.confinement is None:
             loaded = _typed(self._host.hear(), Loaded)
             self.confinement = loaded.confinement
-            self._same_settings(loaded.changed, "on import")
+            self._same_settings(loaded.changed, loaded.added, "on import")
 
     def _observation(self, observed: Observed, inputs: Inputs, like: Observation) -> Observation:
         host = self._host
@@ -362,7 +365,7 @@ class Contender:
             i: t for i, (t, original) in enumerate(zip(after, originals, strict=True)) if not same_bits(t, original)
         }
         state = dict(zip(observed.state, host.read(tuple(observed.state.values())), strict=True))
-        return Observation(output, changed, state, frozenset(observed.aliases))
+        return Observation(output, changed, state, frozenset(observed.aliases), random=observed.random)
 
     def _with_room(
         self,
@@ -390,10 +393,15 @@ class Contender:
     def _ask(self, request: Request, expected: type[T]) -> T:
         return _typed(self._host.ask(request), expected)
 
-    def _same_settings(self, changed: tuple[str, ...], when: str) -> None:
-        if changed:
-            detail = f"{when} the candidate changes the process: {'; '.join(changed)}"
+    def _same_settings(self, changed: tuple[str, ...], added: tuple[str, ...], when: str) -> None:
+        """What the baseline changes as well is not held against it; new variables of the environment are told."""
+        own = [words for words in changed if words not in self._bench.excused]
+        if own:
+            detail = f"{when} the candidate changes the process: {'; '.join(own)}"
             raise Rejected(Check("settings", "all cases", False, detail))
+        new = f"it adds {', '.join(added)[:_LONGEST_WORDS]} to the environment"
+        if added and new not in self._bench.notes and self._text == self._bench.trial.candidate:
+            self._bench.notes.append(new)
 
     def _clean(self, observed: Observed) -> None:
         if observed.replaced:

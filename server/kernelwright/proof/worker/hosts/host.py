@@ -15,7 +15,7 @@ from pathlib import Path
 
 import torch
 
-from kernelwright.proof.worker import flags, lifetime
+from kernelwright.proof.worker import flags, lifetime, surroundings
 from kernelwright.proof.worker.bench import Rejected, load_candidate, rejection
 from kernelwright.proof.worker.ended import BROKEN
 from kernelwright.proof.worker.failed import JobFailed
@@ -44,6 +44,7 @@ from kernelwright.proof.worker.hosts.messages import (
 )
 from kernelwright.proof.worker.hosts.parcels import DoesNotFit
 from kernelwright.proof.worker.hosts.room import Room, inputs_of, unpacked
+from kernelwright.proof.worker.inputs import seed_everything
 from kernelwright.proof.worker.observe import named_state
 from kernelwright.proof.worker.reference.pair import Mismatch, take_parameters, target_of
 from kernelwright.proof.worker.sandbox import fence
@@ -170,13 +171,19 @@ def _load(room: Room, request: Load) -> Reply:
         ipc=request.device == "cuda",
     )
     # Under the default settings, like the baseline: a text that asks for others itself, or no longer does, is found out.
-    torch.set_num_threads(request.settings["torch.get_num_threads()"])
-    room.device, room.settings = request.device, dict(request.settings)
-    room.module = load_candidate(request.path, request.text)
-    changed = flags.differences(request.settings, flags.read())
-    flags.write(request.settings)
+    torch.set_num_threads(request.threads)
+    room.device = request.device
+    with torch.enable_grad():  # as where it is imported otherwise
+        seed_everything(flags.IMPORT_SEED)
+        expected, seeds = surroundings.changed_by(flags.read(), request.left), flags.seeds()
+        room.module = load_candidate(request.path, request.text)
+        found = flags.read()
+        own = {name: value for name, value in seeds.items() if name not in request.left}
+        changed = surroundings.differences(expected | own, found | flags.seeds())
+        flags.write(expected)
+    room.settings = flags.in_a_call(expected)
     sample.limber_up(room)  # while the judge does other work
-    return Loaded(confinement, tuple(changed))
+    return Loaded(confinement, tuple(changed), tuple(surroundings.added(expected, found)))
 
 
 def _give_back(room: Room) -> Reply:
@@ -196,6 +203,8 @@ def _construct(room: Room, request: Construct) -> Reply:
         target = target_of(room.module, request.workload, init, device=room.device, seed=request.seed)
     except JobFailed as failed:
         return Refused(Check("runs", "construction", False, failed.failure.message))
+    if request.state.is_module and torch.initial_seed() != request.seed_left:
+        return Refused(Check("random-state", "construction", False, "the constructor seeds torch's generator"))
     parcel = request.state.tensors
     tensors = unpacked(room, parcel) if parcel is not None else {}
     given = take_parameters(target, request.state.is_module, request.state.training, tensors)

@@ -16,13 +16,15 @@ from kernelwright.values.confinement import Confinement
 class Load:
     """Confine the process to `scratch`, then run `text` as a module. Answered by Loaded, or Refused.
 
-    `settings` are those that the baseline leaves; `hidden` folders cannot be read, `protected` processes not be signalled.
+    `left` are the settings that the baseline changes on import; `hidden` folders cannot be read, `protected` processes not be
+    signalled.
     """
 
     path: str
     text: str
     device: str
-    settings: Mapping[str, Any]
+    threads: int
+    left: Mapping[str, Any]
     scratch: str
     hidden: tuple[str, ...] = ()
     protected: tuple[int, ...] = ()
@@ -51,13 +53,17 @@ class State:
 
 @dataclass(frozen=True)
 class Construct:
-    """Make target number `key`. Answered by Done with what was found in words, or Refused."""
+    """Make target number `key` under `seed`; the baseline's constructor leaves `seed_left`.
+
+    Answered by Done with what was found in words, or Refused.
+    """
 
     key: int
     workload: Workload
     init: Parcel
     state: State
     seed: int
+    seed_left: int
 
 
 @dataclass(frozen=True)
@@ -70,7 +76,9 @@ class SetState:
 
 @dataclass(frozen=True)
 class Observe:
-    """One call. `poison_sizes`: bytes of freed blocks to leave full of NaN first. Answered by Observed, or Refused.
+    """The last of so many `calls` under one seed. `poison_sizes`: bytes of freed blocks to leave full of NaN first.
+
+    Answered by Observed, or Refused.
 
     With `bounded` it is made again between unmapped addresses (see bounds.look).
     """
@@ -82,6 +90,7 @@ class Observe:
     poisoned: bool = False
     poison_sizes: tuple[int, ...] = ()
     bounded: bool = False
+    calls: int = 1
 
 
 @dataclass(frozen=True)
@@ -192,10 +201,11 @@ Request = (
 
 @dataclass(frozen=True)
 class Loaded:
-    """The module runs; `changed` are settings that it changed on import."""
+    """The module runs; `changed` are settings that it changed on import, `added` variables that it added to the environment."""
 
     confinement: Confinement
     changed: tuple[str, ...] = ()
+    added: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -221,6 +231,8 @@ class Observed:
     aliases: tuple[tuple[int, str], ...] = ()
     settings: tuple[str, ...] = ()  # settings that differ, and clocks or comparisons that were replaced
     replaced: tuple[str, ...] = ()
+    added: tuple[str, ...] = ()
+    random: Mapping[str, str] = field(default_factory=dict)  # see flags.generators
     compiled: bool = False  # whether torch.compile has been at work
     unbounded: str = ""  # why it was not called between unmapped addresses although that was asked for
 

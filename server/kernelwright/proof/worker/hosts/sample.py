@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from kernelwright.proof.worker import flags
+from kernelwright.proof.worker import flags, surroundings
 from kernelwright.proof.worker.clock.late import change
 from kernelwright.proof.worker.clock.timing import Contestant, clock_for, one_sample
 from kernelwright.proof.worker.hosts.messages import Arm, Done, Fire, Observed, Reply, Returned, Sampled
@@ -108,7 +108,7 @@ def _left(room: Room, *calls: tuple[Any, Inputs]) -> list[Observed]:
     trees = [(*described(returned), given.tensors()) for returned, given in calls]
     sent = iter(put([t for _, outputs, inputs in trees for t in (*outputs, *inputs)], arena_of(room)))
     settle(room)
-    changed = tuple(flags.differences(room.settings, flags.read()))
+    changed = tuple(surroundings.differences(room.settings, flags.read(short=True)))
     replaced = tuple(flags.replaced_functions())
     return [
         Observed(

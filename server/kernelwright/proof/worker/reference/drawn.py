@@ -33,14 +33,6 @@ _IN_PLACE = (
 )
 
 
-def generators() -> list[bytes]:
-    """The states of torch's generators: two that are equal tell that nothing was drawn in between."""
-    states = [torch.default_generator.get_state()]
-    if torch.cuda.is_initialized():
-        states += [generator.get_state() for generator in torch.cuda.default_generators]
-    return [state.numpy().tobytes() for state in states]
-
-
 class Drawn(DispatchMode):
     """Keeps what is drawn within it, in order."""
 

@@ -5,9 +5,10 @@ from typing import Any
 
 import torch
 
+from kernelwright.proof.worker.flags import generators
 from kernelwright.proof.worker.inputs import Inputs, free_on, seed_everything, tensors_in
 from kernelwright.proof.worker.observe import Observation, named_state, observe
-from kernelwright.proof.worker.reference.drawn import Drawn, DrawnAgain, generators
+from kernelwright.proof.worker.reference.drawn import Drawn, DrawnAgain
 from kernelwright.proof.worker.reference.pair import inputs_in_double
 
 _SMALL = 64 << 20  # bytes for which nobody asks how much memory is free: asking takes longer than the run
@@ -39,7 +40,7 @@ def in_fp64(
         seed_everything(seed)
         before, wide = generators(), inputs_in_double(inputs)
         observed = observe(target, wide, seed=seed)
-        if original is not None and generators() != before:
+        if original is not None and observed.random != before:
             torch.set_default_dtype(usual)
             with Drawn() as drawn:
                 observe(original, given or inputs, seed=seed)
