@@ -17,14 +17,15 @@ import triton.language as tl
 
 
 @triton.jit
-def kernel(x, n, BLOCK: tl.constexpr):
+def kernel(x, out, n, BLOCK: tl.constexpr):
     i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     v = tl.load(x + i, mask=i < n)
-    tl.store(x + i, tl.where(v < 0, 0.0, v) * 2, mask=i < n)
+    tl.store(out + i, tl.where(v < 0, 0.0, v) * 2, mask=i < n)
 
 
 def f(a, b):
     y = a @ b
-    kernel[(triton.cdiv(y.numel(), 128),)](y, y.numel(), BLOCK=128)
-    return y
+    out = torch.empty_like(y)
+    kernel[(triton.cdiv(y.numel(), 128),)](y, out, y.numel(), BLOCK=128)
+    return out
 """

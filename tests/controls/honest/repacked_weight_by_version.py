@@ -1,4 +1,4 @@
-"""A transposed copy of the weight, made anew when the weight has changed."""
+"""A transposed copy of the weight, made anew when the weight has changed, where no gradient is wanted."""
 
 from cheats.texts import MODEL
 
@@ -11,6 +11,8 @@ CANDIDATE = (
 
 def repacked(self):
     weight = self.linear.weight
+    if torch.is_grad_enabled():
+        return weight.t()
     made_of = (weight.data_ptr(), weight._version)
     if self.made_of != made_of:
         self.packed, self.made_of = weight.t().contiguous(), made_of

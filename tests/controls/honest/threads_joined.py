@@ -11,8 +11,7 @@ import torch
 
 
 def part(x):
-    with torch.no_grad():
-        return torch.softmax(x, dim=1)
+    return torch.softmax(x, dim=1)
 
 
 def f(x):

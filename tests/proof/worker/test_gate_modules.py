@@ -60,8 +60,11 @@ def test_a_changed_module_is_ended_by(old: str, new: str, check: str) -> None:
 
 
 def test_a_forward_only_rewrite_says_so() -> None:
-    verdict = trial(MODEL, MODEL.replace("return torch.relu(", "with torch.no_grad(): return torch.relu(")).verdict
+    text = MODEL.replace("return torch.relu(", "with torch.no_grad(): return torch.relu(")
+    assert ended_by(MODEL, text) == "gradient"
+    verdict = trial(MODEL, f"import triton\n{text}").verdict
     assert verdict.passed
+    assert verdict.caveats == ("forward only: gradients are lost",)
     assert next(check.detail for check in verdict.checks if check.name == "gradient").startswith("forward only")
 
 

@@ -109,8 +109,62 @@ def test_gradients_arrive_in_other_layouts_where_the_backward_is_the_candidates_
     assert len(gradient_checks(FUNCTION, FUNCTION, ASKED)) == 2
 
 
-def test_where_nobody_asks_nothing_is_compared() -> None:
-    assert gradient_checks(FUNCTION, OWN.replace("g @ w.t()", "torch.zeros_like(x)"), NOT_ASKED) == []
+def test_gradients_are_compared_where_nobody_asks() -> None:
+    assert gradient_checks(FUNCTION, OWN, NOT_ASKED)
+    assert ended_by(FUNCTION, OWN.replace("g @ w.t()", "torch.zeros_like(x)"), NOT_ASKED) == "gradient"
+
+
+@pytest.mark.parametrize(
+    "lost",
+    ["torch.sigmoid(x @ w).detach()", "torch.sigmoid(x @ w.data)", "torch.no_grad()(torch.sigmoid)(x @ w)"],
+)
+def test_a_graph_that_operators_of_torch_have_is_not_cut(lost: str) -> None:
+    cut = FUNCTION.replace("torch.sigmoid(x @ w)", lost)
+    assert ended_by(FUNCTION, cut, NOT_ASKED) == "gradient"
+    assert ended_by(cut, FUNCTION, NOT_ASKED) == "gradient"
+    assert ended_by(cut, cut + "\n", NOT_ASKED) == "passed"
+
+
+def test_a_kernel_without_a_backward_is_forward_only_and_says_so_first() -> None:
+    kernel = FUNCTION.replace("import torch", "import numpy\nimport torch").replace(
+        "x @ w)", "torch.from_numpy(numpy.matmul(x.detach().numpy(), w.detach().numpy())))"
+    )
+    verdict = trial(FUNCTION, kernel, NOT_ASKED).verdict
+    assert verdict.caveats == ("forward only: gradients are lost",)
+    assert ended_by(FUNCTION, kernel, ASKED) == "gradient"
+    assert ended_by(OWN, kernel, NOT_ASKED) == "gradient"
+    assert trial(kernel, FUNCTION, NOT_ASKED).verdict.caveats == ("with gradients, which the baseline does not have",)
+    in_part = kernel.replace("return torch.sigmoid(", "return torch.sigmoid(x.sum() * 0 + ")
+    assert trial(FUNCTION, in_part, NOT_ASKED).verdict.passed is False
+
+
+def test_what_is_not_compared_is_said_first() -> None:
+    fails = OWN.replace("g = gradient", "raise ValueError\n        g = gradient", 1)
+    verdict = trial(fails, fails + "\n", NOT_ASKED).verdict
+    assert verdict.caveats == ("gradients not compared",)
+    assert "gradients not compared: of the baseline its backward raises ValueError" in verdict.how
+
+
+def test_a_backward_leaves_the_sums_of_gradients_alone() -> None:
+    own = """
+
+class Linear(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, weight):
+        ctx.save_for_backward(x, weight)
+        return x @ weight.t()
+
+    @staticmethod
+    def backward(ctx, gradient):
+        x, weight = ctx.saved_tensors
+        return gradient @ weight, gradient.t() @ x
+"""
+    text = MODEL.replace(
+        "self.linear(self.drop(x))", "Linear.apply(self.drop(x), self.linear.weight) + self.linear.bias"
+    )
+    assert ended_by(MODEL, text + own) == "passed"
+    added = own.replace("return gradient @", "weight.grad = gradient.t() @ x\n        return gradient @")
+    assert ended_by(MODEL, text + added) == "gradient"
 
 
 @pytest.mark.parametrize(
@@ -121,7 +175,7 @@ def test_where_nobody_asks_nothing_is_compared() -> None:
     ],
 )
 def test_a_module_without_gradients_is_forward_only(old: str, new: str, words: str) -> None:
-    (check,) = gradient_checks(MODEL, MODEL.replace(old, new))
+    (check,) = gradient_checks(MODEL, f"import triton\n{MODEL}".replace(old, new))
     assert check.detail.startswith("forward only")
     assert words in check.detail
 
@@ -137,7 +191,6 @@ def test_a_module_with_gradients_has_the_right_ones() -> None:
     frozen = MODEL.replace(
         "self.linear(self.drop(x))", "nn.functional.linear(self.drop(x), self.linear.weight, self.linear.bias.detach())"
     )
-    lacking, *right = gradient_checks(MODEL, frozen)
-    assert lacking.detail.startswith("forward only")
-    assert "none reaches self.linear.bias" in lacking.detail
-    assert right
+    assert ended_by(MODEL, frozen) == "gradient"
+    verdict = trial(MODEL, f"import triton\n{frozen}").verdict
+    assert verdict.caveats == ("forward only: none reaches self.linear.bias",)

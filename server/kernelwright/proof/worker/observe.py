@@ -1,7 +1,7 @@
 """One call of a target on private copies of its inputs, and everything that it left behind."""
 
 import contextlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -40,30 +40,35 @@ class Observation:
 
 
 def observe(
-    target: Callable[..., Any], inputs: Inputs, *, seed: int, poisoned: bool = False, calls: int = 1
+    target: Callable[..., Any],
+    inputs: Inputs,
+    *,
+    seed: int,
+    poisoned: bool = False,
+    calls: int = 1,
 ) -> Observation:
     """Call `target` on copies of `inputs` without gradients, on the same random numbers for every target.
 
     With `poisoned`, memory from torch.empty holds NaN, and programs in Triton's interpreter run in the other order. Of
-    `calls` on the same inputs, which draw from one stream of random numbers, the last is observed. The module's buffers are
-    put back afterwards. Raises whatever the target raises.
+    `calls`, which draw from one stream of random numbers, the last is observed; each of them gets half of the floating-point
+    numbers of the next. The module's buffers are put back afterwards. Raises whatever the target raises.
     """
     next_round(other_order=poisoned)
     given = Inputs(clone(inputs.args), clone(inputs.kwargs))
     state = named_state(target)
-    before = {
-        name: clone_tensor(tensor) for name, tensor in state.items() if not isinstance(tensor, torch.nn.Parameter)
-    }
     versions = {name: tensor._version for name, tensor in state.items()}
     seed_everything(seed)
-    try:
-        with torch.no_grad():
-            with PoisonedAllocation() if poisoned else contextlib.nullcontext():
-                for _ in range(calls - 1):
-                    target(*clone(inputs.args), **clone(inputs.kwargs))
-                output = target(*given.args, **given.kwargs)
-                synchronize()
-            random, settings = flags.generators(), flags.read()
+    with buffers_put_back(target) as before:
+        with torch.no_grad(), PoisonedAllocation() if poisoned else contextlib.nullcontext():
+            for left in range(calls - 1, 0, -1):
+                earlier = Inputs(clone(inputs.args), clone(inputs.kwargs))
+                for tensor in earlier.tensors():
+                    if tensor.is_floating_point():
+                        tensor.mul_(0.5**left)
+                target(*earlier.args, **earlier.kwargs)
+            output = target(*given.args, **given.kwargs)
+            synchronize()
+        random, settings = flags.generators(), flags.read()
         changed_inputs = {
             index: after
             for index, (after, original) in enumerate(zip(given.tensors(), inputs.tensors(), strict=True))
@@ -75,10 +80,6 @@ def observe(
             if (name in before and not same_bits(tensor, before[name]))
             or (name not in before and tensor._version != versions[name])
         }
-    finally:
-        with torch.no_grad():
-            for name, saved in before.items():
-                state[name].copy_(saved)
     aliases = _aliases(output, given, state)
     return Observation(output, changed_inputs, changed_state, aliases, settings, random)
 
@@ -88,6 +89,19 @@ def named_state(target: Any) -> dict[str, torch.Tensor]:
     if not isinstance(target, torch.nn.Module):
         return {}
     return {**dict(target.named_parameters()), **dict(target.named_buffers())}
+
+
+@contextlib.contextmanager
+def buffers_put_back(target: Any) -> Iterator[dict[str, torch.Tensor]]:
+    """Within it, copies of what a module's buffers held before; they hold it again afterwards."""
+    state = named_state(target)
+    before = {name: clone_tensor(t) for name, t in state.items() if not isinstance(t, torch.nn.Parameter)}
+    try:
+        yield before
+    finally:
+        with torch.no_grad():
+            for name, saved in before.items():
+                state[name].copy_(saved)
 
 
 def synchronize() -> None:

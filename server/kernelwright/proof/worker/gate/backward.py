@@ -6,65 +6,76 @@ from typing import Any
 
 import torch
 
-from kernelwright.proof.worker.inputs import Inputs, clone, clone_tensor, seed_everything, tensors_in
-from kernelwright.proof.worker.observe import named_state, synchronize
+from kernelwright.proof.worker.inputs import Inputs, clone, map_leaves, seed_everything, tensors_in
+from kernelwright.proof.worker.observe import buffers_put_back, named_state, synchronize
 
 Cotangent = Callable[[int, torch.Tensor], torch.Tensor | None]
 
 
 @dataclass(frozen=True)
 class Flow:
-    """A gradient for each leaf that was asked for, zeros where none reaches it; the indices of those."""
+    """A gradient for each leaf that was asked for, zeros where none reaches it; the indices of those.
 
-    tensors: tuple[torch.Tensor, ...]
+    `carried`: indices of the output tensors that carry a gradient. There are no `tensors` where none has a cotangent.
+    """
+
+    tensors: tuple[torch.Tensor, ...] = ()
     unreached: tuple[int, ...] = ()
+    carried: tuple[int, ...] = ()
 
 
 class NoGradient(Exception):
-    """The output carries no gradient; the message says why."""
+    """A call with gradients is refused; the message says why."""
 
 
 class BackwardFailed(Exception):
     """The forward call records a gradient, and computing it raises."""
 
 
+class AddsItself(BackwardFailed):
+    """The backward pass changes what a training step has summed up."""
+
+
 def gradients(target: Any, inputs: Inputs, cotangent: Cotangent, parameters: Sequence[str], *, seed: int) -> Flow:
     """Of the inputs that require grad, in order, then of `parameters`.
 
-    `cotangent(index, output)` is that of output tensor `index`, None to leave it out; it is asked for outputs that require
-    grad only. Buffers are put back afterwards. Raises NoGradient, BackwardFailed.
+    `cotangent(index, output)` is that of output tensor `index`, None to leave it out; it is asked for floating-point outputs
+    that require grad only. The call gets copies of the leaves, so that it may write to them. Buffers are put back
+    afterwards. Raises NoGradient, BackwardFailed.
     """
     given = Inputs(clone(inputs.args), clone(inputs.kwargs))
     state = named_state(target)
     leaves = [t for t in given.tensors() if t.requires_grad] + [state[name] for name in parameters]
-    before = {name: clone_tensor(t) for name, t in state.items() if not isinstance(t, torch.nn.Parameter)}
     seed_everything(seed)
-    try:
-        outputs, cotangents = _forward(target, given, cotangent)
-        return _backward(outputs, cotangents, leaves)
-    finally:
-        with torch.no_grad():
-            for name, saved in before.items():
-                state[name].copy_(saved)
+    for leaf in leaves:
+        leaf.grad = None
+    with buffers_put_back(target):
+        carried, outputs, cotangents = _forward(target, given, cotangent)
+        return _backward(carried, outputs, cotangents, leaves)
 
 
-def _forward(target: Any, given: Inputs, cotangent: Cotangent) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
+def _forward(
+    target: Any, given: Inputs, cotangent: Cotangent
+) -> tuple[tuple[int, ...], list[torch.Tensor], list[torch.Tensor]]:
     try:
         with torch.enable_grad():
-            output = target(*given.args, **given.kwargs)
+            args, kwargs = (map_leaves(_no_leaf, part) for part in (given.args, given.kwargs))
+            output = target(*args, **kwargs)
     except Exception as error:
         raise NoGradient(f"with gradients enabled it raises {type(error).__name__}: {_first_line(error)}") from error
+    carrying = {index: tensor for index, tensor in enumerate(tensors_in(output)) if tensor.requires_grad}
     outputs, cotangents = [], []
-    for index, tensor in enumerate(tensors_in(output)):
-        if not tensor.requires_grad or not tensor.is_floating_point():
-            continue
-        sent = cotangent(index, tensor)
+    for index, tensor in carrying.items():
+        sent = cotangent(index, tensor) if tensor.is_floating_point() else None
         if sent is not None:
             outputs.append(tensor)
             cotangents.append(sent)
-    if not outputs:
-        raise NoGradient("its output carries no gradient")
-    return outputs, cotangents
+    return tuple(carrying), outputs, cotangents
+
+
+def _no_leaf(value: Any) -> Any:
+    """What a layer gets from the one before it: torch refuses to write to a leaf."""
+    return value.clone() if isinstance(value, torch.Tensor) and value.requires_grad else value
 
 
 class _Start(torch.autograd.Function):
@@ -80,7 +91,11 @@ class _Start(torch.autograd.Function):
         return None, *ctx.cotangents
 
 
-def _backward(outputs: list[torch.Tensor], cotangents: list[torch.Tensor], leaves: list[torch.Tensor]) -> Flow:
+def _backward(
+    carried: tuple[int, ...], outputs: list[torch.Tensor], cotangents: list[torch.Tensor], leaves: list[torch.Tensor]
+) -> Flow:
+    if not outputs:
+        return Flow(carried=carried)
     wanted = [leaf for leaf in leaves if leaf.requires_grad]
     try:
         # Given cotangents, torch.autograd.grad would import sympy in every new process: a second, or two.
@@ -92,12 +107,14 @@ def _backward(outputs: list[torch.Tensor], cotangents: list[torch.Tensor], leave
         raise NoGradient(f"it has no backward: {_first_line(error)}") from error
     except Exception as error:
         raise BackwardFailed(f"its backward raises {type(error).__name__}: {_first_line(error)}") from error
+    if any(leaf.grad is not None for leaf in leaves):
+        raise AddsItself("its backward adds to .grad itself, beside the gradients that it returns")
     made = [next(found) if leaf.requires_grad else None for leaf in leaves]
     tensors = [
         torch.zeros_like(leaf, memory_format=torch.contiguous_format) if one is None else one.contiguous()
         for one, leaf in zip(made, leaves, strict=True)
     ]
-    return Flow(tuple(t.detach() for t in tensors), tuple(i for i, one in enumerate(made) if one is None))
+    return Flow(tuple(t.detach() for t in tensors), tuple(i for i, one in enumerate(made) if one is None), carried)
 
 
 def _first_line(error: Exception) -> str:

@@ -21,6 +21,7 @@ from kernelwright.values import Check
 
 _MOST_MOVED = 1 << 30  # bytes of an answer beyond which the memory for one more may be missing
 _REPEATED = "determinism", "two calls on the same data"  # a check, and what was done
+_IN_A_ROW = 3
 _IN_ORDER = (
     "stream-order",
     "the call does not wait for what was queued on the current stream before it, or does not make that stream wait for "
@@ -67,6 +68,8 @@ def outputs_stay(bench: Bench, contender: Contender, first: Variation, second: V
             _of_its_data(bench, targets, b, first, moved_like, moved)
     bench.checks.append(Check("determinism", first.described, True, words + few))
     _next_numbers(bench, contender, targets, a, first, like)
+    if like.changed_state:
+        _steps(bench, contender, targets, a, first)
     if bench.device == "cuda" and [t.shape for t in a.tensors()] == [t.shape for t in b.tensors()]:
         late = contender.call_in_order(targets, a, b, like, case=first.described, seed=first.seed)
         if not _same(answer, late):
@@ -101,6 +104,20 @@ def _next_numbers(
     if judged.finding is not None and not judged.reduced:
         detail = f"of two calls under one seed the second has other numbers: {judged.finding.detail}"
         raise Rejected(Check("random-state", first.described, False, detail))
+
+
+def _steps(bench: Bench, contender: Contender, targets: Targets, inputs: Inputs, first: Variation) -> None:
+    """Raises Rejected where state, or what is computed of it, is another than the baseline's after two or three calls."""
+    parameters = named_state(targets.baseline).values()
+    for calls in range(2, _IN_A_ROW + 1):
+        case = f"{first.described}, call {calls} in a row"
+        expected = observe(targets.baseline, inputs, seed=first.seed, calls=calls)
+        answer = contender.observe(targets, inputs, expected, case=case, seed=first.seed, calls=calls)
+        length = reduction_length(inputs.tensors(), parameters, expected.tensors())
+        judged = judge(Oracle(None, expected), answer, length)
+        if judged.finding is not None and not judged.reduced:
+            raise Rejected(Check("state", case, False, judged.finding.detail))
+        bench.checks.append(Check("state", case, True, judged.detail))
 
 
 def _can_move(first: Inputs, second: Inputs, like: Observation) -> bool:

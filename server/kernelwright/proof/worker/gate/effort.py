@@ -18,7 +18,7 @@ class Scope:
 
     budget: float
     repetitions: int = 1  # of the two calls whose answers must agree
-    all_gradients: bool = False  # with respect to inputs as well, at every boundary
+    all_gradients: bool = False  # at every boundary
     beyond_32_bits: bool = False
 
 

@@ -105,7 +105,7 @@ def verify_backward(bench: Bench, contender: Contender, report: Report) -> None:
     cap = INTERPRETER_ELEMENTS if bench.interpreted else None
     calls = for_gradients(bench.trial.workload, first_seed=limits.first_seed, most_elements=cap, every=every)
     settled = bool(bench.reduced)
-    compare_gradients(bench, contender, calls, always=every)
+    compare_gradients(bench, contender, calls)
     if bench.reduced and not settled:
         settle(bench)
 

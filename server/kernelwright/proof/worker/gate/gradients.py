@@ -1,6 +1,7 @@
 """Does a gradient flow back as the baseline's does? For random cotangents, against the baseline and its fp64 twin."""
 
 import re
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from enum import StrEnum
@@ -15,13 +16,15 @@ from kernelwright.proof.worker.bench import Bench, NotAccepted, Rejected, Target
 from kernelwright.proof.worker.gate.arguments import make_inputs
 from kernelwright.proof.worker.gate.backward import BackwardFailed, Flow, NoGradient, gradients
 from kernelwright.proof.worker.gate.cases import Variation
+from kernelwright.proof.worker.gate.grounds import stops_the_gpu
 from kernelwright.proof.worker.gate.nonfinite import agree
+from kernelwright.proof.worker.gate.properties import with_property
 from kernelwright.proof.worker.hosts.contender import Contender
 from kernelwright.proof.worker.inputs import Inputs, map_leaves
 from kernelwright.proof.worker.observe import Observation
 from kernelwright.proof.worker.reference.fp64 import free_bytes
 from kernelwright.proof.worker.reference.unrounded import better, unrounded
-from kernelwright.values import Check
+from kernelwright.values import Accuracy, Check
 
 NAME = "gradient"
 _MOST_ELEMENTS = 1 << 26  # of inputs and parameters; beyond that the activations of a call may not fit
@@ -29,6 +32,13 @@ _SLACK = 4.0  # a backward pass rounds more often than the forward pass that the
 _AS_CLOSE = 2.0  # times the baseline's own root mean square error
 _ZERO = 1e-11  # of the largest gradient: rounding errors of fp64
 _OWN_BACKWARD = re.compile(r"Function|autograd|custom_op|library|cpp_extension|load_inline")
+_BACKWARD = re.compile(r"\bdef backward\b|\bregister_autograd\b")
+_IMPORTED = re.compile(r"^[ \t]*(?:from|import)[ \t]+(\w+)", re.MULTILINE)
+_KERNELS = re.compile(r"\bload_inline\b|\bcpp_extension\b|\btorch\.(?:ops|library)\b|\bCUDAGraph\b|\bcuda\.graph\b")
+_NOT_COMPARED, _NO_SMALL_SIZE = (
+    "gradients not compared",
+    "the baseline takes none of the sizes that they are compared on",
+)
 _ATTEMPTS = 2  # a comparison on the very threshold of a relu or a maximum may fall either way, once
 
 
@@ -40,40 +50,36 @@ class Arrival(StrEnum):
     TRANSPOSED = ", gradients that arrive transposed"
 
 
-def compare_gradients(bench: Bench, contender: Contender, variations: Sequence[Variation], *, always: bool) -> None:
-    """The `gradient` check on the variations, where the baseline's output carries a gradient.
+def compare_gradients(bench: Bench, contender: Contender, variations: Sequence[Variation]) -> None:
+    """The `gradient` check on the variations, with respect to whatever the baseline lets differentiate.
 
-    Inputs that require grad make a right gradient mandatory; parameters alone do not, since a module's always require
-    grad: a candidate without a gradient is then called forward only, one with a wrong gradient is rejected. With `always`
-    floating-point inputs require grad in any case. A backward pass of the candidate's own gets gradients in other layouts, too:
-    torch's own operators take any. Raises Rejected, JobFailed.
+    Floating-point inputs require grad where the workload asks of none, unless the baseline raises then. A gradient that is
+    lost, or added, is a difference: see _lost, _added. A backward pass of the candidate's own gets gradients in other
+    layouts, too: torch's own operators take any. Raises Rejected, JobFailed.
     """
-    own = bool(_OWN_BACKWARD.search(bench.trial.candidate))
-    for variation in variations:
+    own, compared, reason = bool(_OWN_BACKWARD.search(bench.trial.candidate)), False, _NO_SMALL_SIZE
+    for variation in variations[:1] if bench.interpreted else variations:
         arrivals = list(Arrival) if own and variation is variations[0] else [Arrival.PLAIN]
         for arrival in arrivals:
             try:
-                if not _compare(bench, contender, variation, always, arrival):
+                if not _compare(bench, contender, variation, arrival):
                     return
-            except NotAccepted:
-                continue
+                compared = True
+            except NotAccepted as why:
+                reason = str(why) or reason
+    if not compared:
+        bench.caveats.append(_NOT_COMPARED)
+        bench.notes.append(f"{_NOT_COMPARED}: {reason}")
 
 
-def _compare(bench: Bench, contender: Contender, variation: Variation, always: bool, arrival: Arrival) -> bool:
+def _compare(bench: Bench, contender: Contender, variation: Variation, arrival: Arrival) -> bool:
     """Whether further variations tell more. Raises NotAccepted where this one tells nothing."""
     for attempt in range(_ATTEMPTS):
         again = replace(variation, seed=variation.seed + attempt)
         targets = targets_for(bench, again)
         inputs = make_inputs(bench, again)
-        mandatory = any(t.requires_grad for t in inputs.tensors())
-        parameters = _parameters(targets.baseline)
-        if not mandatory and (bench.interpreted or not (parameters or always)):
-            return False
-        if not mandatory and always:
-            inputs = _requiring_grad(inputs)
-        if _too_large(bench, targets, inputs):
-            return False
-        judged = _judged(bench, contender, again, targets, inputs, parameters, mandatory, arrival)
+        _must_fit(targets, inputs)
+        judged = _judged(bench, contender, again, targets, inputs, arrival)
         if judged is None:
             return False
         if judged.finding is None or judged.reduced:
@@ -81,21 +87,15 @@ def _compare(bench: Bench, contender: Contender, variation: Variation, always: b
             bench.checks.append(Check(NAME, case, True, _told(judged.detail)))
             bench.reduced += [(case, judged)] if judged.reduced else []
             return True
+    assert judged is not None
     assert judged.finding is not None
     raise Rejected(Check(NAME, again.described + arrival, False, _told(judged.finding.detail)))
 
 
 def _judged(
-    bench: Bench,
-    contender: Contender,
-    variation: Variation,
-    targets: Targets,
-    inputs: Inputs,
-    parameters: list[str],
-    mandatory: bool,
-    arrival: Arrival,
+    bench: Bench, contender: Contender, variation: Variation, targets: Targets, inputs: Inputs, arrival: Arrival
 ) -> Judged | None:
-    """None where the candidate is forward only, which is then said. Raises NotAccepted, Rejected, JobFailed."""
+    """None where one of the two has no gradients, which is said. Raises NotAccepted, Rejected, JobFailed."""
     cotangents: dict[int, torch.Tensor] = {}
     generator = torch.Generator(bench.device).manual_seed(variation.seed)
 
@@ -103,33 +103,49 @@ def _judged(
         made = torch.randn(output.shape, generator=generator, device=output.device, dtype=torch.float32)
         return cotangents.setdefault(index, _laid_out(made.to(output.dtype), arrival))
 
-    case, seed = variation.described + arrival, variation.seed
-    names = [f"input {i}" for i, t in enumerate(inputs.tensors()) if t.requires_grad]
-    names += [f"self.{name}" for name in parameters]
+    case, seed, parameters = variation.described + arrival, variation.seed, _parameters(targets.baseline)
+    asked = any(t.requires_grad for t in inputs.tensors())
+    for given in (inputs,) if asked else (_requiring_grad(_generic(bench, variation, inputs)), inputs):
+        names = [f"input {i}" for i, t in enumerate(given.tensors()) if t.requires_grad]
+        names += [f"self.{name}" for name in parameters]
+        cotangents.clear()
+        try:
+            expected = gradients(targets.baseline, given, drawn, parameters, seed=seed)
+            break
+        except NoGradient:
+            continue
+        except BackwardFailed as error:
+            raise NotAccepted(f"of the baseline {error}") from error
+    else:
+        return None
+    inputs = given
     if not names:
-        raise NotAccepted
-    try:
-        expected = gradients(targets.baseline, inputs, drawn, parameters, seed=seed)
-    except (NoGradient, BackwardFailed) as error:
-        raise NotAccepted from error
+        return None
+    if expected.carried and not cotangents:
+        raise NotAccepted("the baseline's outputs are complex")
+    if expected.carried and not any(gradient.numel() for gradient in expected.tensors):
+        raise NotAccepted("they have no elements")
     if arrival is not Arrival.PLAIN:
         _takes(targets.baseline, inputs, cotangents, parameters, expected, seed)
     answer = contender.gradients(targets, inputs, cotangents, parameters, expected.tensors, case=case, seed=seed)
-    lacking = answer if isinstance(answer, str) else _unreached(names, expected, answer)
-    if lacking and mandatory:
-        detail = f"the workload's inputs require grad, and the candidate has no gradient: {lacking}"
-        raise Rejected(Check(NAME, case, False, detail))
-    if lacking and arrival is Arrival.PLAIN:
-        detail = f"forward only: it cannot train, and no gradient is verified that it lacks ({lacking})"
-        bench.checks.append(Check(NAME, case, True, detail))
-    if isinstance(answer, str):
+    carried = set() if isinstance(answer, str) else set(answer.carried)
+    if carried - set(expected.carried):
+        _added(bench, case, expected)
+    if isinstance(answer, str) or (expected.carried and not answer.tensors):
+        words = answer if isinstance(answer, str) else "its output carries no gradient"
+        _lost(bench, case, words, whole=True, asked=asked, silent=not isinstance(answer, str))
         return None
+    if not expected.carried:
+        return None
+    lost = _unreached(names, expected, answer)
+    if lost and arrival is Arrival.PLAIN:
+        _lost(bench, case, lost, whole=False, asked=asked, silent=True)
     kept = [i for i in range(len(names)) if i in expected.unreached or i not in answer.unreached]
     baseline, candidate = _named(names, expected.tensors, kept), _named(names, answer.tensors, kept)
     reference = _reference(targets.double, inputs, cotangents, parameters, seed)
     reference = _named(names, reference.tensors, kept) if reference is not None else None
     if reference is not None and not agree(reference, baseline):
-        raise NotAccepted
+        raise NotAccepted("the baseline's own are not those of its fp64 run")
     length = max(
         reduction_length(inputs.tensors(), [], expected.tensors),
         max(c.numel() for c in cotangents.values()) // max(min(g.numel() for g in expected.tensors), 1),
@@ -148,7 +164,9 @@ def _judged(
         beside = Oracle(_only(_named(names, exact.tensors, kept), set(baseline.output)), baseline)
         judged = better(judged, judge(beside, candidate, length, any_layout=True, slack=_SLACK))
     wrong = judged.finding is not None and judged.finding.name in ("values", ACCURACY)
-    if wrong and _as_close(reference, baseline, candidate):
+    rounded = [errors for errors in judged.errors if errors.accuracy is Accuracy.REDUCED]
+    unknown = judged.reduced and not asked and all(errors.baseline is None for errors in rounded)
+    if unknown or (wrong and _as_close(reference, baseline, candidate)):
         return Judged(None, judged.errors)
     return judged
 
@@ -242,6 +260,43 @@ def _largest(tensor: torch.Tensor) -> float:
     return float(tensor.detach().abs().max()) if tensor.numel() else 0.0
 
 
+def _lost(bench: Bench, case: str, words: str, *, whole: bool, asked: bool, silent: bool) -> None:
+    """What follows from gradients that the baseline has and the candidate lacks.
+
+    A kernel that has no backward is forward only, and said to be, where neither the workload asks for gradients nor the
+    baseline brings a backward of its own. So is a text that raises. torch's operators have gradients, unless they are cut
+    off, and so has a kernel with a backward: what they lack is a fault. Raises Rejected.
+    """
+    baseline, candidate = bench.trial.baseline, bench.trial.candidate
+    own = beyond_torch(candidate) and (whole or not _BACKWARD.search(candidate))
+    brought = words.startswith("its backward") and _BACKWARD.search(candidate)
+    if asked or brought or _BACKWARD.search(baseline) or (silent and not own):
+        who = "the workload's inputs require grad" if asked else "the baseline has gradients"
+        raise Rejected(Check(NAME, case, False, f"{who}, and the candidate has no gradient: {words}"))
+    detail = f"forward only: it cannot train, and no gradient is verified that it lacks ({words})"
+    bench.checks.append(Check(NAME, case, True, detail))
+    bench.caveats.append("forward only: gradients are lost" if whole else f"forward only: {words}")
+
+
+def _added(bench: Bench, case: str, expected: Flow) -> None:
+    """What follows from gradients that the candidate has and the baseline lacks: only a kernel lacks them unintendedly.
+
+    Raises Rejected.
+    """
+    if expected.carried or not beyond_torch(bench.trial.baseline):
+        detail = (
+            "an output carries a gradient, and the baseline's does not (it is detached there, or made under no_grad)"
+        )
+        raise Rejected(Check(NAME, case, False, detail))
+    bench.caveats.append("with gradients, which the baseline does not have")
+
+
+def beyond_torch(text: str) -> bool:
+    """Whether a text may compute by something that records no gradients: its own kernels, another package's, a CUDA graph."""
+    imported = set(_IMPORTED.findall(text)) - {"torch"} - (sys.stdlib_module_names - {"ctypes"})
+    return bool(imported or _KERNELS.search(text))
+
+
 def _unreached(names: list[str], expected: Flow, answer: Flow) -> str:
     """Which leaves lack a gradient that the baseline's have, in words; empty for none."""
     lost = [names[i] for i in answer.unreached if i not in expected.unreached]
@@ -268,6 +323,14 @@ def _parameters(target: Any) -> list[str]:
     return [name for name, parameter in target.named_parameters() if parameter.requires_grad]
 
 
+def _generic(bench: Bench, variation: Variation, inputs: Inputs) -> Inputs:
+    """Constants varied: at equal values a maximum, and at zero a relu, have gradients of which each is right."""
+    varied = replace(variation, data="constants varied")
+    if bench.device == "cuda" and stops_the_gpu(varied, bench.trial.baseline):
+        return inputs
+    return with_property(inputs, varied.data) or inputs
+
+
 def _requiring_grad(inputs: Inputs) -> Inputs:
     def leaf(value: Any) -> Any:
         floating = isinstance(value, torch.Tensor) and value.is_floating_point() and not bool(value.isnan().any())
@@ -276,15 +339,14 @@ def _requiring_grad(inputs: Inputs) -> Inputs:
     return Inputs(map_leaves(leaf, inputs.args), map_leaves(leaf, inputs.kwargs))
 
 
-def _too_large(bench: Bench, targets: Targets, inputs: Inputs) -> bool:
+def _must_fit(targets: Targets, inputs: Inputs) -> None:
+    """Raises NotAccepted where the activations of a call may not."""
     tensors = list(inputs.tensors())
     if isinstance(targets.baseline, torch.nn.Module):
         tensors += list(targets.baseline.parameters())
     count = sum(t.numel() for t in tensors)
-    if count <= _MOST_ELEMENTS and count * 8 * 8 <= free_bytes(inputs):
-        return False
-    bench.notes.append(f"gradients not compared, with {count:,} elements of inputs and parameters")
-    return True
+    if count > _MOST_ELEMENTS or count * 8 * 8 > free_bytes(inputs):
+        raise NotAccepted(f"there are {count:,} elements of inputs and parameters")
 
 
 def _told(detail: str) -> str:

@@ -8,7 +8,7 @@ import torch
 
 from kernelwright.proof.worker import flags, surroundings
 from kernelwright.proof.worker.attribution.looking import look as look_at
-from kernelwright.proof.worker.gate.backward import BackwardFailed, NoGradient, gradients
+from kernelwright.proof.worker.gate.backward import AddsItself, BackwardFailed, NoGradient, gradients
 from kernelwright.proof.worker.hosts import bounds
 from kernelwright.proof.worker.hosts.messages import (
     CallInOrder,
@@ -28,6 +28,7 @@ from kernelwright.proof.worker.hosts.messages import (
 from kernelwright.proof.worker.hosts.parcels import described, put
 from kernelwright.proof.worker.hosts.room import Room, arena_of, inputs_of, settle, unpacked_as_sent
 from kernelwright.proof.worker.inputs import Inputs, clone, moved_into, poison_, seed_everything, tensors_in
+from kernelwright.proof.worker.observe import buffers_put_back
 from kernelwright.proof.worker.observe import observe as observed_call
 from kernelwright.proof.worker.poison import poison_freed_blocks
 from kernelwright.values import Check
@@ -74,29 +75,32 @@ def _compiled() -> bool:
 def call_often(room: Room, request: CallOften) -> Reply:
     target, first, second = room.targets[request.key], inputs_of(room, request.first), inputs_of(room, request.second)
     same = Inputs(clone(first.args), clone(first.kwargs))
-    seed_everything(request.seed)
-    output = target(*first.args, **first.kwargs)
-    settle(room)  # whether the answer is there without waiting is asked by call_in_order
-    kept = [t.clone() for t in tensors_in(output)]
-    made, start = 0, time.monotonic()
-    while made < request.times and (made < FEWEST_CALLS or time.monotonic() - start < request.seconds):
-        target(*clone(second.args), **clone(second.kwargs))
-        made += 1
-    after = [t.clone() for t in tensors_in(output)]  # the call below may put back what these calls have overwritten
-    seed_everything(request.seed)
-    returned = target(*same.args, **same.kwargs)
-    settle(room)
-    with torch.inference_mode():  # in which tensors that were made in it can be written to as well
-        for one in tensors_in(output) if request.overwriting else ():
-            if 0 not in one.stride():
-                poison_(one)
-    settle(room)
-    again = [t.clone() for t in tensors_in(returned)]
+    with buffers_put_back(target):
+        seed_everything(request.seed)
+        output = target(*first.args, **first.kwargs)
+        settle(room)  # whether the answer is there without waiting is asked by call_in_order
+        kept = [t.clone() for t in tensors_in(output)]
+        made, start = 0, time.monotonic()
+        while made < request.times and (made < FEWEST_CALLS or time.monotonic() - start < request.seconds):
+            target(*clone(second.args), **clone(second.kwargs))
+            made += 1
+        after = [t.clone() for t in tensors_in(output)]  # the call below may put back what these calls have overwritten
+    with buffers_put_back(target):
+        seed_everything(request.seed)
+        returned = target(*same.args, **same.kwargs)
+        settle(room)
+        with torch.inference_mode():  # in which tensors that were made in it can be written to as well
+            for one in tensors_in(output) if request.overwriting else ():
+                if 0 not in one.stride():
+                    poison_(one)
+        settle(room)
+        again = [t.clone() for t in tensors_in(returned)]
     moved: list[torch.Tensor] = []
     if request.moving:
         moved_into(first, second)
-        seed_everything(request.seed)
-        moved += tensors_in(target(*first.args, **first.kwargs))
+        with buffers_put_back(target):
+            seed_everything(request.seed)
+            moved += tensors_in(target(*first.args, **first.kwargs))
     settle(room)
     sent = put([*kept, *after, *again, *moved], arena_of(room))
     settle(room)
@@ -126,13 +130,13 @@ def differentiate(room: Room, request: Differentiate) -> Reply:
     target = room.targets[request.key]
     try:
         found = gradients(target, inputs, lambda index, _: sent.get(index), request.parameters, seed=request.seed)
-    except NoGradient as lacking:
-        return Gradients((), lacking=str(lacking))
-    except BackwardFailed as failed:
-        return Refused(Check("gradient", request.case, False, str(failed)))
+    except AddsItself as added:
+        return Refused(Check("gradient", request.case, False, str(added)))
+    except (NoGradient, BackwardFailed) as lacking:
+        return Gradients(lacking=str(lacking))
     placed = put(found.tensors, arena_of(room))
     settle(room)
-    return Gradients(placed, found.unreached)
+    return Gradients(placed, found.unreached, found.carried)
 
 
 def look(room: Room, request: Look) -> Reply:

@@ -260,7 +260,10 @@ class Contender:
         case: str,
         seed: int,
     ) -> Flow | str:
-        """Those of the inputs that require grad, then of `parameters`, as views; or why there are none, in words."""
+        """Those of the inputs that require grad, then of `parameters`, as views; or why it refuses such a call, in words.
+
+        There are no tensors where no output that has a cotangent carries a gradient.
+        """
         self.construct(targets)
         request = lambda given, sent: Differentiate(targets.number, given, sent, tuple(parameters), case, seed)
         trees = ((inputs.args, inputs.kwargs), dict(cotangents))
@@ -268,9 +271,9 @@ class Contender:
         if reply.lacking:
             return reply.lacking
         tensors = self._host.read(reply.tensors)
-        if len(tensors) != len(like) or not all(isinstance(t, torch.Tensor) for t in tensors):
+        if len(tensors) not in (0, len(like)) or not all(isinstance(t, torch.Tensor) for t in tensors):
             raise JobFailed(Failure(FailureKind.CRASHED, "The code's process lost its gradients."))
-        return Flow(tuple(tensors), reply.unreached)
+        return Flow(tuple(tensors), reply.unreached, reply.carried)
 
     def arm(
         self,

@@ -76,11 +76,10 @@ class SetState:
 
 @dataclass(frozen=True)
 class Observe:
-    """The last of so many `calls` under one seed. `poison_sizes`: bytes of freed blocks to leave full of NaN first.
+    """The last of so many `calls` under one seed, see observe. `poison_sizes`: bytes of freed blocks to leave full of NaN first.
 
-    Answered by Observed, or Refused.
 
-    With `bounded` it is made again between unmapped addresses (see bounds.look).
+    Answered by Observed, or Refused. With `bounded` it is made again between unmapped addresses (see bounds.look).
     """
 
     key: int
@@ -258,10 +257,11 @@ class InOrder:
 
 @dataclass(frozen=True)
 class Gradients:
-    """Those asked for, inputs first, zeros where none reaches one; none where the output carries no gradient, and then why."""
+    """What `gradients` found (see backward.Flow); `lacking`: why a call with gradients is refused."""
 
-    tensors: tuple[Sent, ...]
+    tensors: tuple[Sent, ...] = ()
     unreached: tuple[int, ...] = ()
+    carried: tuple[int, ...] = ()
     lacking: str = ""
 
 
