@@ -88,7 +88,7 @@ class Model(nn.Module):
         self.mean.copy_(torch.where(first, mean, 0.9 * self.mean + 0.1 * mean))
         self.past.index_copy_(0, self.steps.view(1) % 8, mean.view(1, -1))
         self.steps += 1
-        return torch.tanh(x - self.mean)
+        return torch.tanh(x - mean)
 
 
 def get_inputs():
