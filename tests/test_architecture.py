@@ -16,6 +16,7 @@ WORKER_MAY_IMPORT = (
     "kernelwright.wire",
     "kernelwright.proof.jobs",
     "kernelwright.proof.worker",
+    "kernelwright.source.interface",
     "kernelwright.source.workload",
 )
 

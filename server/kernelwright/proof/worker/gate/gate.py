@@ -35,6 +35,7 @@ from kernelwright.proof.worker.hosts.contender import Contender
 from kernelwright.proof.worker.inputs import Inputs
 from kernelwright.proof.worker.observe import named_state
 from kernelwright.proof.worker.reference.pair import perturbed
+from kernelwright.source.interface import broken, gone
 from kernelwright.values import Check
 
 _CALLS_AFTER = 2  # variations that what follows them takes the time of
@@ -49,6 +50,7 @@ def verify(bench: Bench, contender: Contender, report: Report, between: Callable
     Raises Rejected, Undecidable, JobFailed.
     """
     limits = bench.trial.limits
+    _same_interface(bench)
     cap = INTERPRETER_ELEMENTS if bench.interpreted else None
     bench.caveats += added_reads(bench.trial.candidate, bench.trial.baseline)
     scope, planned = SCOPES[limits.effort], variations(bench.trial.workload, limits, cap)
@@ -96,6 +98,19 @@ def _enough(bench: Bench, planned: int, left_out: list[Variation], made: set[str
         without = f"{few}, and none was made of {' or '.join(missing)}"
         raise Undecidable(f"{without}: use a smaller workload, a larger effort, or a quieter machine.")
     bench.caveats.append(few)
+
+
+def _same_interface(bench: Bench) -> None:
+    """Callers of the baseline's text can call the candidate's as they do. Raises Rejected."""
+    texts = bench.trial.baseline, bench.trial.candidate
+    try:
+        words, lost = broken(*texts), gone(*texts)
+    except (SyntaxError, ValueError, RecursionError):
+        return  # what does not load is found out when it is loaded
+    if words:
+        raise Rejected(Check("interface", "the text", False, words))
+    bench.caveats += [f"`{name}` is gone" for name in lost]
+    bench.checks.append(Check("interface", "the text", True, "public functions take what the baseline's take"))
 
 
 def verify_backward(bench: Bench, contender: Contender, report: Report) -> None:

@@ -76,7 +76,7 @@ class SetState:
 
 @dataclass(frozen=True)
 class Observe:
-    """The last of so many `calls` under one seed, see observe. `poison_sizes`: bytes of freed blocks to leave full of NaN first.
+    """The last of so many `calls` under one seed (see observe), with `poison_sizes` bytes of freed blocks full of NaN first.
 
 
     Answered by Observed, or Refused. With `bounded` it is made again between unmapped addresses (see bounds.look).
