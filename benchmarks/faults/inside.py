@@ -32,11 +32,11 @@ async def ask_for(house: House, role: Role, text: str, random: Random) -> object
     name, token = f"faulty_{number}.py", f"faulty-{number}"
     editor = house.editor
     command, more = "kernelwright.verify", {}
-    if role is Role.HOST:
-        uri = editor.open(name, CLEAN)
+    if role is not Role.RUN:  # a judge makes calls of the baseline's text alone, a host of the candidate's
+        uri = editor.open(name, CLEAN if role is Role.HOST else text)
         await editor.command("kernelwright.resetBaseline", {"uri": uri})
         editor.close(uri)
-    elif role is Role.RUN:
+    else:
         command = random.choice(["kernelwright.optimize", "kernelwright.profile"])
         more = {"strategy": "torch.reassociate"} if command.endswith("optimize") else {}
     uri = editor.open(name, text)

@@ -8,6 +8,7 @@ import dataclasses
 from collections.abc import AsyncIterator, Iterable
 from pathlib import Path
 
+from kernelwright import words
 from kernelwright.journal import Journal, open_in_memory, open_when_begun
 from kernelwright.macro.policy import Offer, Policy, candidates, menu, rivals
 from kernelwright.macro.policy.expected_gain import expected_gain, tried
@@ -15,6 +16,7 @@ from kernelwright.macro.strategies import registry
 from kernelwright.macro.strategy import Observation
 from kernelwright.micro.edits import difference, transplant
 from kernelwright.observer import Nothing, Observer, Report, silent, workload_of
+from kernelwright.proof import endings
 from kernelwright.proof.client import Priority, Workers
 from kernelwright.proof.jobs import (
     Limits,
@@ -172,22 +174,28 @@ class Engine:
     ) -> TrialResult | Nothing:
         """Verify, and when `measure` time, `text` against its baseline, on seeds counted from `first_seed`.
 
-        `baseline_path`: the file that `baseline` was read from, whose imports are those of its own folder.
+        Without `baseline` the journal's counts; where it has none, `text` is not compared with itself. `baseline_path`: the
+        file that `baseline` was read from, whose imports are those of its own folder.
         """
-        self.workers.expect_trial()
-        device = await self.device()
-        if isinstance(device, Failure):
-            return device
         observation = self.observe(path, text, kernel)
         if isinstance(observation, Refusal):
             return observation
         workload = workload_of(text, observation.kernel)
         if isinstance(workload, Refusal):
             return workload
-        against = baseline if baseline is not None else self.baseline(path, text, kernel)
+        against = baseline if baseline is not None else self.journal.baseline(path, kernel)
+        if against is None:
+            return Refusal(words.no_baseline(kernel))
+        self.workers.expect_trial()
+        device = await self.device()
+        if isinstance(device, Failure):
+            return device
         limits = dataclasses.replace(self.limits, first_seed=first_seed)
         job = Trial(path, against, text, text, workload, measure, limits, baseline_path=baseline_path)
         answer = await self._run_trial(job, report, cancel, priority)
+        if isinstance(answer, TrialResult) and against == text:
+            caveats = (words.SAME_TEXT, *answer.verdict.caveats)
+            answer = dataclasses.replace(answer, verdict=dataclasses.replace(answer.verdict, caveats=caveats))
         if isinstance(answer, Failure) or answer.measurement is None:
             return answer
         original = self.observer.called_as(workload, path, against, kernel)
@@ -299,6 +307,8 @@ class Engine:
         if measurement is not None:
             original = await self._original(observation, baseline, report, cancel)
             measurement = under_roof(measurement, original, observation.device)
+        if cancel is not None and cancel.is_set():  # also after the last worker has answered
+            return failed_step(observation, action, endings.CANCELLED)
         step = Step(
             id=new_id(),
             kernel=kernel,

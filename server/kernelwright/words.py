@@ -43,6 +43,9 @@ _COUNTED = {
 }
 
 
+SAME_TEXT = "the baseline is this very text"
+
+
 def measured(verdict: Verdict | None, measurement: Measurement | None) -> bool:
     """Whether the number may be said: the verdict passed on the very text that was measured, and the time is possible."""
     return (
@@ -103,6 +106,14 @@ def _verified(verdict: Verdict) -> str:
     """ "Verified", with the effort, the accuracy and the caveats that a reader must see first."""
     reduced = f" with {Accuracy.REDUCED}" if verdict.accuracy is Accuracy.REDUCED else ""
     return ", ".join((f"Verified{_LEVELS[verdict.effort]}{reduced}", *verdict.caveats))
+
+
+def no_baseline(kernel: str) -> str:
+    """Why a kernel cannot be judged that was never changed or given a baseline, and what to do."""
+    return (
+        f"No baseline of {kernel} is known, so there is nothing to compare it with. Name one on the command line "
+        "(--against FILE), keep a step, or reset the baseline in the editor and then edit the kernel."
+    )
 
 
 def compared(measurement: Measurement) -> str:

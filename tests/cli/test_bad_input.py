@@ -160,10 +160,11 @@ def test_a_long_file_is_answered(tmp_path: Path) -> None:
 
 
 def test_a_full_disk(tmp_path: Path) -> None:
-    ended = kernelwright("verify", file(tmp_path, SMALL), "--json", "/dev/full")
+    against = file(tmp_path, SMALL, "baseline.py")
+    ended = kernelwright("verify", file(tmp_path, SMALL), "--against", against, "--json", "/dev/full")
     assert ended.exit_code == 2
     assert "The result cannot be written to /dev/full: No space left on device." in ended.stderr
-    assert "Verified: passed" in ended.stdout
+    assert "Verified, the baseline is this very text: passed" in ended.stdout
     assert Path("/dev/full").is_char_device()
 
 

@@ -34,10 +34,21 @@ def test_what_means_something_else_does_not(tmp_path: Path, command: str) -> Non
     assert "CI" not in ended.stdout
 
 
-def test_a_file_without_another_baseline_says_so(tmp_path: Path) -> None:
-    ended = kernelwright("verify", file(tmp_path, SMALL))
+@pytest.mark.parametrize("command", ["verify", "measure"])
+def test_without_a_baseline_nothing_is_compared(tmp_path: Path, command: str) -> None:
+    out = tmp_path / "result.json"
+    ended = kernelwright(command, file(tmp_path, SMALL), "--json", out)
+    assert ended.exit_code == 2, ended.output
+    assert "No baseline of Score is known" in " ".join(ended.stderr.split())
+    assert "--against FILE" in " ".join(ended.stderr.split())
+    assert "Verified" not in ended.output
+    assert not out.exists()
+
+
+def test_a_baseline_of_the_same_text_is_told_first(tmp_path: Path) -> None:
+    ended = kernelwright("verify", file(tmp_path, SMALL), "--against", file(tmp_path, SMALL, "baseline.py"))
     assert ended.exit_code == 0, ended.output
-    assert "No other baseline is known, so the file was compared with itself." in ended.stdout
+    assert "Verified, the baseline is this very text: " in " ".join(ended.stdout.split())
     lines = [line for line in ended.stderr.splitlines() if line.startswith("  …")]
     assert 2 <= len(lines) < 10
     assert not any(" of " in line for line in lines), "counting floods a log"

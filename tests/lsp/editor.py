@@ -28,20 +28,24 @@ class Editor:
         self.asked: list[lsp.ShowMessageRequestParams] = []
         self.answers: list[str | None] = []  # to showMessageRequest, first one first
         self.refuse_edits = False
+        self.answering = asyncio.Event()  # while it is not set, edits and questions wait
+        self.answering.set()
         self.encoding: str = "utf-16"
         self._register()
 
     def _register(self) -> None:
         @self.client.feature(lsp.WORKSPACE_APPLY_EDIT)
-        def _(params: lsp.ApplyWorkspaceEditParams) -> lsp.ApplyWorkspaceEditResult:
+        async def _(params: lsp.ApplyWorkspaceEditParams) -> lsp.ApplyWorkspaceEditResult:
             if self.refuse_edits:
                 return lsp.ApplyWorkspaceEditResult(applied=False, failure_reason="the editor said no")
             self.applied.append(params)
+            await self.answering.wait()
             return lsp.ApplyWorkspaceEditResult(applied=self.make(params.edit))
 
         @self.client.feature(lsp.WINDOW_SHOW_MESSAGE_REQUEST)
-        def _(params: lsp.ShowMessageRequestParams) -> lsp.MessageActionItem | None:
+        async def _(params: lsp.ShowMessageRequestParams) -> lsp.MessageActionItem | None:
             self.asked.append(params)
+            await self.answering.wait()
             answer = self.answers.pop(0) if self.answers else None
             return lsp.MessageActionItem(answer) if answer else None
 

@@ -20,6 +20,7 @@ async def test_menus_and_lenses_do_not_keep_the_editor_waiting(editor: Editor) -
 
 async def test_a_detached_job_is_answered_before_it_ends_and_can_be_cancelled(code: Editor) -> None:
     uri = code.open("slow.py", SLOW)
+    await code.command("kernelwright.resetBaseline", {"uri": uri})
     assert await code.command("kernelwright.verify", {"uri": uri, "detached": True}) is None
     await code.until(lambda: "Verifying" in str(code.progress()))
     (token,) = code.client.progress_reports
@@ -29,6 +30,7 @@ async def test_a_detached_job_is_answered_before_it_ends_and_can_be_cancelled(co
 
 async def test_with_a_token_the_answer_comes_at_the_end(code: Editor) -> None:
     uri = code.open("slow.py", SLOW)
+    await code.command("kernelwright.resetBaseline", {"uri": uri})
     about = {"uri": uri, "detached": True}
     running = asyncio.create_task(code.command("kernelwright.verify", about, token="mine"))
     await code.until(lambda: "Verifying" in str(code.progress()))
@@ -48,6 +50,7 @@ async def test_an_editor_without_progress_is_told_that_a_job_runs(tmp_path: Path
     capabilities.window.work_done_progress = None
     editor = await start_with(tmp_path, capabilities)
     uri = editor.open("slow.py", SLOW)
+    await editor.command("kernelwright.resetBaseline", {"uri": uri})
     await editor.command("kernelwright.verify", {"uri": uri, "detached": True})
     await editor.until(lambda: any(message.startswith("Verify slow is running") for message in editor.messages()))
     await stop(editor)

@@ -137,6 +137,7 @@ async def test_a_crlf_file_keeps_its_endings(code: Editor) -> None:
 
 async def test_a_triton_kernel_is_verified_but_not_measured_without_a_gpu(code: Editor) -> None:
     uri = code.open("softmax.py", SOFTMAX)
+    await code.command("kernelwright.resetBaseline", {"uri": uri})
     answer = await code.command("kernelwright.measure", {"uri": uri})
     assert answer["$"] == "TrialResult", answer
     assert answer["verdict"]["status"] == "passed", answer["verdict"]
@@ -211,6 +212,7 @@ async def test_an_editor_that_refuses_the_edit_is_told_of_nothing_applied(code: 
 @pytest.mark.parametrize("own_token", [True, False])
 async def test_cancel_in_mid_verification(code: Editor, own_token: bool) -> None:
     uri = code.open("slow.py", SLOW)
+    await code.command("kernelwright.resetBaseline", {"uri": uri})
     token = "mine" if own_token else None
     running = asyncio.create_task(code.command("kernelwright.verify", {"uri": uri}, token=token))
     await code.until(lambda: "Verifying" in str(code.progress()))
@@ -227,6 +229,7 @@ async def test_cancel_in_mid_verification(code: Editor, own_token: bool) -> None
 
 async def test_a_worker_that_is_killed_costs_one_failure_and_nothing_else(code: Editor) -> None:
     uri = code.open("slow.py", SLOW)
+    await code.command("kernelwright.resetBaseline", {"uri": uri})
     running = asyncio.create_task(code.command("kernelwright.verify", {"uri": uri}))
     await code.until((code.workspace / "started").exists)
     server = psutil.Process(code.client._server.pid)
@@ -240,12 +243,14 @@ async def test_a_worker_that_is_killed_costs_one_failure_and_nothing_else(code: 
     found = await code.diagnostics(uri, lambda shown: at_kernel(shown, ERROR))
     assert "could not be verified" in at_kernel(found, ERROR)[0]
     other = code.open("scaled.py", PLAIN)
+    await code.command("kernelwright.resetBaseline", {"uri": other})
     answer = await code.command("kernelwright.verify", {"uri": other})
     assert answer["verdict"]["status"] == "passed", answer
 
 
 async def test_one_job_a_kernel(code: Editor) -> None:
     uri = code.open("slow.py", SLOW)
+    await code.command("kernelwright.resetBaseline", {"uri": uri})
     running = asyncio.create_task(code.command("kernelwright.verify", {"uri": uri}, token="mine"))
     await code.until(code.progress)
     answer = await code.command("kernelwright.verify", {"uri": uri})
@@ -325,6 +330,7 @@ async def test_a_renamed_file_keeps_its_evidence_and_its_way_back(code: Editor) 
 
 async def test_settings_that_change_during_a_run_hold_from_the_next_one(code: Editor) -> None:
     uri = code.open("scaled.py", PLAIN)
+    await code.command("kernelwright.resetBaseline", {"uri": uri})
     running = asyncio.create_task(code.command("kernelwright.verify", {"uri": uri}, token="mine"))
     await code.until(code.progress)
     code.client.set_configuration({"threads": 1, "interpreter": "/nowhere/python"}, section="kernelwright")
@@ -337,6 +343,7 @@ async def test_settings_that_change_during_a_run_hold_from_the_next_one(code: Ed
 async def test_an_interpreter_that_does_not_exist(tmp_path: Path) -> None:
     editor = await start(tmp_path, interpreter="/nowhere/python")
     uri = editor.open("scaled.py", PLAIN)
+    await editor.command("kernelwright.resetBaseline", {"uri": uri})
     answer = await editor.command("kernelwright.verify", {"uri": uri})
     assert answer.get("kind") == "no-interpreter", answer
     assert any("/nowhere/python" in message for message in editor.messages())

@@ -1,4 +1,4 @@
-"""The commands. Exit status 0: done, also when nothing helped; 1: the gate failed on verify; 2: bad input.
+"""The commands. Exit status 0: done, also when nothing helped; 1: the gate failed on verify; 2: bad input, no baseline.
 
 Each imports what it needs when it is called, so that the others start at once.
 """

@@ -52,13 +52,10 @@ async def _run(
             answer = await engine.trial(
                 path, text, kernel, baseline=known, baseline_path=home, measure=measure, report=report
             )
-        alone = baseline is None and engine.baseline(path, text, kernel) == text
     finally:
         await engine.close()
     if not isinstance(answer, TrialResult):
         raise BadInput(console.sentence(answer))
-    if alone:
-        OUT.print("[yellow]No other baseline is known, so the file was compared with itself.[/]")
     OUT.print(escape(words.result(answer.verdict, answer.measurement, answer.unmeasured)))
     card.show_checks(answer.verdict)
     if answer.measurement and words.measured(answer.verdict, answer.measurement):

@@ -1,5 +1,7 @@
 """Handing edits to the editor: for exactly the version of the text that they were made for, as one undo."""
 
+import asyncio
+
 from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcException
 
@@ -41,18 +43,28 @@ def can_preview(client: Client) -> bool:
     return all(client.can(f"workspace.workspace_edit.{name}") for name in (versions, annotations))
 
 
+def outdated(now: Snapshot | None, text_hash: str) -> str:
+    """Why edits that were made for the text with this hash cannot be applied to the document; "" where they can."""
+    if now is None:
+        return "The file was closed, renamed or deleted meanwhile, so nothing was changed."
+    return "" if now.hash == text_hash else "The file was edited meanwhile, so nothing was changed."
+
+
 async def apply(session: Session, uri: str, edits: Edits, label: str, *, preview: bool = False) -> Refusal | None:
     """None once the editor has made the edit; otherwise why nothing was changed."""
     snapshot = session.documents.get(uri)
-    if snapshot is None:
-        return Refusal("The file was closed, renamed or deleted meanwhile, so nothing was changed.")
-    if snapshot.hash != edits.text_hash:
-        return Refusal("The file was edited meanwhile, so nothing was changed.")
+    if (moved := outdated(snapshot, edits.text_hash)) or snapshot is None:
+        return Refusal(moved)
     params = lsp.ApplyWorkspaceEditParams(
         workspace_edit(session.client, snapshot, edits, label, preview=preview), label
     )
+    sent = asyncio.ensure_future(session.server.workspace_apply_edit_async(params))
     try:
-        answer = await session.server.workspace_apply_edit_async(params)
+        await asyncio.wait({sent})
+    except asyncio.CancelledError:
+        await asyncio.wait({sent})  # an edit cannot be called back: what the editor makes of it has to be known
+    try:
+        answer = sent.result()
     except JsonRpcException as error:
         return Refusal(f"The editor did not take the edit: {error.message}.")
     if not answer.applied:

@@ -1,5 +1,6 @@
 """The editor at the other end: what it can do, and the messages that go to it."""
 
+import asyncio
 from collections.abc import Iterable
 
 from lsprotocol import types as lsp
@@ -53,7 +54,8 @@ class Client:
         actions = [lsp.MessageActionItem(answer) for answer in answers]
         params = lsp.ShowMessageRequestParams(lsp.MessageType.Warning, message, actions)
         try:
-            chosen = await self.server.window_show_message_request_async(params)
+            # Shielded: an answer that comes after the caller was cancelled would find a future that takes none.
+            chosen = await asyncio.shield(self.server.window_show_message_request_async(params))
         except JsonRpcException:
             self.tell(message, lsp.MessageType.Warning)
             return None

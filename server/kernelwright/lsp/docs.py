@@ -93,9 +93,13 @@ _METHODS = {
     "textDocument/diagnostic": "The same, for a client that pulls and supports `workspace/diagnostic/refresh`; "
     "nothing is pushed to it then.",
     "window/workDoneProgress": "Every job over half a second, its stages in words; a cancel works within a second.",
+    "$/cancelRequest": "Ends the job of a command within a second; nothing is applied or journalled. An edit that the editor "
+    "has been sent already is still answered with its step.",
+    "textDocument/didChange": "An edit ends a job at once whose result would be of no use: a step, since its edits are for the "
+    "text that it began with; a verification, measurement or profile, if the kernel or what it depends on has changed.",
     "workspace/applyEdit": "A kept step, as one versioned edit annotated with its strategy. If the text has changed since the "
     "step began, nothing is applied and the person is asked whether to run it again.",
-    "window/showMessageRequest": "The offer to run a step again.",
+    "window/showMessageRequest": "The offer to run a job again on the text as it is now.",
 }
 
 _ARGUMENTS = """

@@ -1,6 +1,7 @@
 """The open documents: our own copy of each text, changed as the client says."""
 
 import asyncio
+from collections.abc import Callable
 
 from lsprotocol import types as lsp
 from pygls.uris import to_fs_path
@@ -46,13 +47,15 @@ class Documents:
         """The document once it has this text; None if it does not come to that in time, or is closed."""
         try:
             async with asyncio.timeout(seconds):
-                while (snapshot := self._open.get(uri)) is not None:
-                    if snapshot.hash == text_hash:
-                        return snapshot
-                    await self._changed.wait()
+                return await self.wait_until(uri, lambda now: now is None or now.hash == text_hash)
         except TimeoutError:
-            pass
-        return None
+            return None
+
+    async def wait_until(self, uri: str, condition: Callable[[Snapshot | None], object]) -> Snapshot | None:
+        """The document, None for a closed one, once `condition` holds of it; asked now and after every change."""
+        while not condition(snapshot := self._open.get(uri)):
+            await self._changed.wait()
+        return snapshot
 
     def _put(self, snapshot: Snapshot) -> Snapshot:
         self._open[snapshot.uri] = snapshot

@@ -1,19 +1,30 @@
-"""Running a job for a person: progress in words, and a cancel that reaches the worker."""
+"""Run a job for a person: progress in words, a cancel that reaches the worker, and an end when its text moves on."""
 
 import asyncio
 import uuid
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from typing import TypeVar
 
 from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcException
 
 from kernelwright.lsp.session import Running, Session
-from kernelwright.values import Refusal
+from kernelwright.lsp.snapshot import Snapshot
+from kernelwright.values import Failure, FailureKind, Refusal, Step
 
 _PATIENCE = 0.5  # seconds: a shorter job shows no progress
 
+CANCELLED = "Cancelled; nothing was changed."
+
 Report = Callable[[str], None]
+Outdated = Callable[[Snapshot | None], str]
+"""Says of the document as it is now, None for a closed one, why a job's result is of no use; "" while it is."""
+
+
+@dataclass(frozen=True)
+class MovedOn(Refusal):
+    """The document was changed while the job ran, so that its result would have been of no use."""
 
 
 class Progress:
@@ -86,12 +97,13 @@ async def run(
     said: Callable[[T], str],
     token: lsp.ProgressToken | None = None,
     *,
+    outdated: Outdated = lambda now: "",
     background: bool = False,
 ) -> T | Refusal:
     """The job's answer; `subject` is its document and kernel, which has one job at a time.
 
     `said` puts the answer into the words that end the progress. A job in the `background` is cancelled by one that a
-    person asks for.
+    person asks for. When the document becomes `outdated`, the job is cancelled, and the answer is a MovedOn.
     """
     while (other := session.running.get(subject)) is not None:
         if background or not other.background:
@@ -100,15 +112,35 @@ async def run(
         await other.ended.wait()
     running = Running(background)
     session.running[subject] = running
+    watching = session.spawn(_watch(session, subject[0], outdated, running))
     progress = Progress(session, title, running.cancel, token)
     progress.start(background=background)
     message = "Stopped by an error; see the log."
     try:
         answer = await job(progress.report, running.cancel)
+        if running.outdated.is_set() and is_cancelled(answer):
+            moved = MovedOn(outdated(session.documents.get(subject[0])) or "The file was edited meanwhile.")
+            message = moved.reason
+            return moved
         message = said(answer)
         return answer
+    except asyncio.CancelledError:
+        message = CANCELLED
+        raise
     finally:
+        watching.cancel()
         del session.running[subject]
         running.ended.set()
         progress.end(message)
         session.learned()
+
+
+def is_cancelled(answer: object) -> bool:
+    failure = answer.failure if isinstance(answer, Step) else answer
+    return isinstance(failure, Failure) and failure.kind is FailureKind.CANCELLED
+
+
+async def _watch(session: Session, uri: str, outdated: Outdated, running: Running) -> None:
+    await session.documents.wait_until(uri, outdated)
+    running.outdated.set()
+    running.cancel.set()

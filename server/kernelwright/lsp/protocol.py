@@ -57,9 +57,12 @@ class Protocol(LanguageServerProtocol):
         yield self.fm.features[types.TEXT_DOCUMENT_DID_CLOSE], (params,), None
 
     @lsp_method(types.WORKSPACE_EXECUTE_COMMAND)
-    def lsp_workspace__execute_command(self, params: types.ExecuteCommandParams) -> Generator[Any, Any, Any]:
-        """Hands over the whole request, because its progress token is lost in pygls' own version."""
+    async def lsp_workspace__execute_command(self, params: types.ExecuteCommandParams) -> Any:
+        """Run a command in the task that belongs to the request, so that `$/cancelRequest` cancels it.
+
+        pygls' own version is a generator whose handler runs in another task: a cancel answers the request, and the
+        handler goes on. It also loses the progress token, so the whole request is handed over here.
+        """
         if (handler := self.fm.commands.get(params.command)) is None:
             raise JsonRpcInvalidParams.of(ValueError(f"There is no command {params.command!r}."))
-        result = yield handler, (params,), None
-        return result
+        return await handler(params)

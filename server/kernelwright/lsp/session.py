@@ -34,6 +34,7 @@ class Running:
 
     background: bool = False
     cancel: asyncio.Event = field(default_factory=asyncio.Event)
+    outdated: asyncio.Event = field(default_factory=asyncio.Event)  # cancelled by an edit of its document
     ended: asyncio.Event = field(default_factory=asyncio.Event)
 
 

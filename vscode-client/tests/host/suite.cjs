@@ -164,6 +164,7 @@ const TESTS = {
     const settings = () => vscode.workspace.getConfiguration("kernelwright", document.uri);
     const set = (name, value) => settings().update(name, value, vscode.ConfigurationTarget.Workspace);
     const verdict = () => run("kernelwright.verify", kernel(document, "held"));
+    await run("kernelwright.resetBaseline", kernel(document, "held"));
     const running = verdict();
     await until(() => there("begun"), "the kernel's call");
     await set("effort", "quick");

@@ -2,9 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 from lsprotocol.types import ExecuteCommandParams
 
+from kernelwright.lsp.results import code_of
 from kernelwright.lsp.session import Session
 from kernelwright.lsp.snapshot import Snapshot
 from kernelwright.values import Kernel, Refusal, Workload
@@ -35,6 +37,22 @@ class Subject:
     @property
     def key(self) -> tuple[str, str]:
         return self.snapshot.uri, self.kernel.name
+
+    def outdated(self, now: Snapshot | None) -> str:
+        """Why a job about this very code says nothing of the document as it is now; "" where it does.
+
+        A closed document may be opened again unchanged.
+        """
+        if now is None or now.hash == self.snapshot.hash:
+            return ""
+        kernel = now.kernel(self.kernel.name)
+        if kernel is not None and code_of(now.text, kernel, now.kernels) == self._code:
+            return ""
+        return f"{self.kernel.name} was edited meanwhile, so its job was ended."
+
+    @cached_property
+    def _code(self) -> str:
+        return code_of(self.snapshot.text, self.kernel, self.snapshot.kernels)
 
 
 _TYPES = {

@@ -1,14 +1,16 @@
 """`kernelwright.autopilot`: step after step, each its own undo, until the engine stops or the person does."""
 
 import asyncio
+from dataclasses import dataclass
 
 from lsprotocol.types import ExecuteCommandParams, MessageType
 
-from kernelwright.lsp import jobs
+from kernelwright.lsp import applying, jobs
 from kernelwright.lsp.commands import optimizing
 from kernelwright.lsp.commands.answers import declined, sentence
 from kernelwright.lsp.commands.arguments import Subject, arguments, subject
 from kernelwright.lsp.session import Session
+from kernelwright.lsp.snapshot import Snapshot
 from kernelwright.values import Failure, FailureKind, Outcome, Refusal, Step, apply
 from kernelwright.wire import Json, encode
 
@@ -21,13 +23,15 @@ async def autopilot(session: Session, params: ExecuteCommandParams) -> Json:
     found = asked if isinstance(asked, Refusal) else subject(session, asked)
     if isinstance(found, Refusal):
         return declined(session, found)
+    flight = _Flight(found.snapshot)
     taken = await jobs.run(
         session,
         found.key,
         f"Optimize {found.kernel.name}: autopilot",
-        lambda report, cancel: _steps(session, found, report, cancel),
+        lambda report, cancel: _steps(session, found, flight, report, cancel),
         lambda answer: _told(answer)[0],
         params.work_done_token,
+        outdated=flight.outdated,
     )
     if isinstance(taken, Refusal):
         return declined(session, taken)
@@ -36,29 +40,42 @@ async def autopilot(session: Session, params: ExecuteCommandParams) -> Json:
     return [encode(answer) for answer in taken if isinstance(answer, Step)]
 
 
+@dataclass
+class _Flight:
+    """The text that the next step is worked out for. While the last one is `landing`, the document changes by itself."""
+
+    snapshot: Snapshot
+    landing: bool = False
+
+    def outdated(self, now: Snapshot | None) -> str:
+        return "" if self.landing else applying.outdated(now, self.snapshot.hash)
+
+
 async def _steps(
-    session: Session, found: Subject, report: jobs.Report, cancel: asyncio.Event
+    session: Session, found: Subject, flight: _Flight, report: jobs.Report, cancel: asyncio.Event
 ) -> tuple[Step | Refusal | Failure, ...]:
     from kernelwright.engine import Request
 
-    snapshot = found.snapshot
-    request = Request(snapshot.path, snapshot.text, found.kernel.name)
+    uri = flight.snapshot.uri
+    request = Request(flight.snapshot.path, flight.snapshot.text, found.kernel.name)
     taken: list[Step | Refusal | Failure] = []
-    async for answer in session.engine(snapshot.path).autopilot(request, report, cancel):
+    async for answer in session.engine(request.path).autopilot(request, report, cancel):
         taken.append(answer)
-        if not isinstance(answer, Step):
-            continue
-        refused = await optimizing.show(session, snapshot, answer)
-        if refused is None and answer.outcome is Outcome.KEPT and answer.edits is not None:
-            after = apply(answer.edits, snapshot.text)
-            arrived = await session.documents.wait_for_text(snapshot.uri, answer.after_hash, _ARRIVAL)
-            snapshot = arrived or snapshot.replaced(after)
-        if refused is not None:
+        moved = ""
+        if isinstance(answer, Step) and not jobs.is_cancelled(answer):
+            flight.landing = True
+            refused = await optimizing.show(session, flight.snapshot, answer)
+            if refused is None and answer.outcome is Outcome.KEPT and answer.edits is not None:
+                after = apply(answer.edits, flight.snapshot.text)
+                arrived = await session.documents.wait_for_text(uri, answer.after_hash, _ARRIVAL)
+                flight.snapshot = arrived or flight.snapshot.replaced(after)
+            flight.landing = False
+            moved = refused.reason if refused else ""
+        if moved := moved or flight.outdated(session.documents.get(uri)):
             cancel.set()
-            return (
-                *taken,
-                Refusal(f"{refused.reason} The autopilot stopped; start it again on the text as it is now."),
-            )
+            return *taken, Refusal(f"{moved} The autopilot stopped; start it again on the text as it is now.")
+        if (task := asyncio.current_task()) is not None and task.cancelling():
+            raise asyncio.CancelledError  # while the editor made the edit
     return tuple(taken)
 
 

@@ -6,7 +6,7 @@ from lsprotocol.types import ExecuteCommandParams, ProgressToken
 
 from kernelwright import words
 from kernelwright.lsp import diagnostics, jobs
-from kernelwright.lsp.commands.answers import declined, sentence
+from kernelwright.lsp.commands.answers import declined, offered_again, sentence
 from kernelwright.lsp.commands.arguments import Subject, arguments, subject
 from kernelwright.lsp.results import Result, code_of, with_verdict
 from kernelwright.lsp.session import Session
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 
 async def verify(session: Session, params: ExecuteCommandParams) -> Json:
-    """A TrialResult without a measurement."""
+    """A TrialResult without a measurement; a Refusal where no baseline is known."""
     return await _command(session, params, measure=False)
 
 
 async def measure(session: Session, params: ExecuteCommandParams) -> Json:
-    """A TrialResult; nothing is measured that does not verify."""
+    """A TrialResult, or a Refusal as `verify` gives; nothing is measured that does not verify."""
     return await _command(session, params, measure=True)
 
 
@@ -33,6 +33,9 @@ async def _command(session: Session, params: ExecuteCommandParams, *, measure: b
     if isinstance(found, Refusal):
         return declined(session, found)
     answer = await check(session, found, measure=measure, token=params.work_done_token)
+    if isinstance(answer, jobs.MovedOn):
+        again = lambda: _command(session, params, measure=measure)
+        return await offered_again(session, answer, "the measurement" if measure else "the verification", again)
     return declined(session, answer) if isinstance(answer, Refusal | Failure) else encode(answer)
 
 
@@ -62,6 +65,7 @@ async def check(
         ),
         _told,
         token,
+        outdated=about.outdated,
         background=background,
     )
     if isinstance(answer, Refusal) or (isinstance(answer, Failure) and answer.kind is FailureKind.CANCELLED):

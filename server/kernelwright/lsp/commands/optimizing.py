@@ -4,7 +4,7 @@ from lsprotocol.types import ExecuteCommandParams, MessageType, ProgressToken
 
 from kernelwright import words
 from kernelwright.lsp import applying, diagnostics, jobs, results
-from kernelwright.lsp.commands.answers import declined, sentence
+from kernelwright.lsp.commands.answers import declined, offered_again, sentence
 from kernelwright.lsp.commands.arguments import Arguments, arguments, subject
 from kernelwright.lsp.menu import title_of
 from kernelwright.lsp.session import Session
@@ -12,8 +12,6 @@ from kernelwright.lsp.snapshot import Snapshot
 from kernelwright.lsp.undone import undone
 from kernelwright.values import Failure, FailureKind, Outcome, Refusal, Step, apply
 from kernelwright.wire import Json, encode
-
-_AGAIN = "Run again"
 
 
 async def optimize(session: Session, params: ExecuteCommandParams) -> Json:
@@ -50,17 +48,19 @@ async def _step(session: Session, asked: Arguments, token: ProgressToken | None)
         lambda report, cancel: engine.optimize(request, report, cancel),
         told,
         token,
+        outdated=lambda now: applying.outdated(now, snapshot.hash),
     )
-    if not isinstance(answer, Step):
+    if isinstance(answer, Step):
+        refused = await show(session, snapshot, answer, preview=asked.preview)
+        if refused is None:
+            return encode(answer)
+    elif isinstance(answer, jobs.MovedOn):
+        refused = Refusal(answer.reason)
+    else:
         return declined(session, answer)
-    refused = await show(session, snapshot, answer, preview=asked.preview)
-    if refused is None:
-        return encode(answer)
     if asked.preview or session.documents.get(snapshot.uri) is None:
         return declined(session, refused)
-    if await session.client.ask(f"{refused.reason} Run the step again on the text as it is now?", _AGAIN) == _AGAIN:
-        return await _step(session, asked, token)
-    return encode(Failure(FailureKind.CANCELLED, refused.reason))  # the person has been told, and does not want it
+    return await offered_again(session, refused, "the step", lambda: _step(session, asked, token))
 
 
 async def show(session: Session, made_for: Snapshot, step: Step, *, preview: bool = False) -> Refusal | None:

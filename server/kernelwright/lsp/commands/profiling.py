@@ -4,7 +4,7 @@ from lsprotocol.types import ExecuteCommandParams
 
 from kernelwright import words
 from kernelwright.lsp import jobs
-from kernelwright.lsp.commands.answers import declined, sentence
+from kernelwright.lsp.commands.answers import declined, offered_again, sentence
 from kernelwright.lsp.commands.arguments import arguments, subject
 from kernelwright.lsp.session import Session
 from kernelwright.values import Failure, ProfileResult, Refusal
@@ -28,7 +28,10 @@ async def profile(session: Session, params: ExecuteCommandParams) -> Json:
         lambda report, cancel: run(engine, snapshot.path, snapshot.text, kernel.name, report=report, cancel=cancel),
         _told,
         params.work_done_token,
+        outdated=found.outdated,
     )
+    if isinstance(answer, jobs.MovedOn):
+        return await offered_again(session, answer, "the profile", lambda: profile(session, params))
     if not isinstance(answer, ProfileResult):
         return declined(session, answer)
     if not asked.quiet:
