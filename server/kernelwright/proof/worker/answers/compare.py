@@ -74,7 +74,7 @@ def values(
     """
     baseline, candidate = expected.baseline, real(candidate)
     if baseline.numel() == 0:
-        return Errors(0.0, None, "empty", own=0.0, accuracy=Accuracy.BIT_EXACT)
+        return Errors(0.0, None, "empty", frozenset(Trivial), own=0.0, accuracy=Accuracy.BIT_EXACT)
     if not baseline.is_floating_point():
         return _exact(baseline, baseline if expected.as_well is None else expected.as_well, candidate, given)
     return _judged(expected, candidate, length, known if expected.own is None else 0.0, slack, special, given)
