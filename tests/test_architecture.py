@@ -76,12 +76,33 @@ def test_the_worker_needs_nothing_of_ours_but_what_it_may_load_anywhere() -> Non
 
 
 def test_the_server_starts_without_heavy_packages() -> None:
-    program = "import sys, kernelwright.lsp.server; print(*sys.modules)"
-    loaded = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.split()
-    assert {"torch", "triton", "numpy", "litellm"} & set(loaded) == set()
-    later = {"engine", "source", "macro", "micro", "proof", "journal", "cli"}  # loaded when a file is opened
-    ours = [name.split(".") for name in loaded if name.startswith("kernelwright.")]
-    assert {parts[1] for parts in ours} & later == set()
+    # As the console script does it, with nothing on stdin: the client is gone at once.
+    program = """
+import atexit, sys
+atexit.register(lambda: print(*sys.modules, file=sys.stderr))
+sys.argv = ["kernelwright", "serve"]
+from kernelwright.cli.main import main
+main()
+"""
+    ended = subprocess.run([sys.executable, "-c", program], input="", capture_output=True, text=True, check=True)
+    loaded = set(ended.stderr.split())
+    assert "kernelwright.lsp.server" in loaded
+    heavy = {"torch", "triton", "numpy", "litellm", "typer", "click", "rich", "pydantic", "sqlite3", "tree_sitter"}
+    assert heavy & loaded == set()
+    later = {"engine", "source", "macro", "micro", "proof", "journal"}  # loaded when a file is opened
+    assert {name.split(".")[1] for name in loaded if name.startswith("kernelwright.")} & later == set()
+    assert {name for name in loaded if name.startswith("kernelwright.cli.")} == {
+        "kernelwright.cli.main",
+        "kernelwright.cli.ending",
+    }
+
+
+@pytest.mark.parametrize(("arguments", "status"), [(["--help"], 0), (["--no-such-option"], 2)])
+def test_serve_still_reads_its_options(arguments: list[str], status: int) -> None:
+    command = [sys.executable, "-m", "kernelwright", "serve", *arguments]
+    ended = subprocess.run(command, input="", capture_output=True, text=True, check=False)
+    assert ended.returncode == status, ended.stderr
+    assert "kernelwright serve" in ended.stdout + ended.stderr
 
 
 def test_every_module_says_what_it_is_for() -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from typer.testing import CliRunner, Result
 
-from kernelwright.cli.main import app
+from kernelwright.cli.app import app
 
 SCORE = """\
 import torch

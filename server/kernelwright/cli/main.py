@@ -1,217 +1,28 @@
-"""The commands. Exit status 0: done, also when nothing helped; 1: the gate failed on verify; 2: bad input, no baseline.
+"""The entry of `kernelwright`: the language server at once, everything else by way of the commands in `app`.
 
-Each imports what it needs when it is called, so that the others start at once.
+Editors start `kernelwright serve` and wait for it: what reads a command line costs more than a tenth of the whole start.
 """
 
 import sys
-from pathlib import Path
-from typing import Annotated, Literal
-
-import typer
-
-from kernelwright import __version__
-from kernelwright.cli.ending import told_in_words
-
-app = typer.Typer(
-    name="kernelwright",
-    help="Optimises GPU kernels: one strategy at a time, verified against the original, then measured.",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    add_completion=False,
-)
-bench = typer.Typer(help="Run a benchmark the way a user would.", no_args_is_help=True)
-app.add_typer(bench, name="bench")
-
-File = Annotated[Path, typer.Argument(metavar="FILE", help="A Python file with Triton or PyTorch kernels.")]
-KernelName = Annotated[str | None, typer.Option("--kernel", metavar="NAME", help="Which kernel of the file.")]
-JsonOut = Annotated[Path | None, typer.Option("--json", metavar="OUT", help="Also write the result as JSON.")]
-Interpreter = Annotated[
-    str | None, typer.Option("--interpreter", metavar="PYTHON", help="The Python that has torch and triton.")
-]
-Effort = Annotated[
-    Literal["quick", "standard", "paranoid"],
-    typer.Option("--effort", help="How much the gate looks at; no speedup is shown on quick."),
-]
-AcceptReduced = Annotated[
-    bool,
-    typer.Option(
-        "--accept-reduced-accuracy", help="Let kernels pass that are clearly less accurate, within the usual tolerance."
-    ),
-]
-Against = Annotated[Path | None, typer.Option("--against", metavar="BASELINE", help="Judge against this file.")]
 
 
-@app.command()
-def optimize(
-    file: File,
-    kernel: KernelName = None,
-    strategy: Annotated[str | None, typer.Option(metavar="ID", help="Only this strategy.")] = None,
-    steps: Annotated[int, typer.Option(min=1, help="Most steps to take.")] = 1,
-    write: Annotated[bool, typer.Option("--write", help="Write kept steps to the file and the journal.")] = False,
-    diff: Annotated[bool, typer.Option("--diff", help="Print the difference (the default without --write).")] = False,
-    json_out: JsonOut = None,
-    interpreter: Interpreter = None,
-    effort: Effort = "standard",
-    accept_reduced: AcceptReduced = False,
-) -> None:
-    """Take the next step, or several, on one kernel."""
-    with told_in_words():
-        from kernelwright.cli.optimize import optimize_file
+def main() -> None:
+    if sys.argv[1:] == ["serve"]:
+        serve()
+        return
+    from kernelwright.cli.app import app
 
-        how = {"effort": effort, "accept_reduced_accuracy": accept_reduced}
-        sys.exit(optimize_file(file, kernel, strategy, steps, write, diff or not write, json_out, interpreter, how))
+    app()
 
 
-@app.command()
-def verify(
-    file: File,
-    kernel: KernelName = None,
-    against: Against = None,
-    json_out: JsonOut = None,
-    interpreter: Interpreter = None,
-    effort: Effort = "standard",
-    accept_reduced: AcceptReduced = False,
-) -> None:
-    """Check a kernel against its baseline."""
-    with told_in_words():
-        from kernelwright.cli.trial import try_file
-
-        how = {"effort": effort, "accept_reduced_accuracy": accept_reduced}
-        sys.exit(try_file(file, kernel, against, json_out, interpreter, how, measure=False))
-
-
-@app.command()
-def measure(
-    file: File,
-    kernel: KernelName = None,
-    against: Against = None,
-    json_out: JsonOut = None,
-    interpreter: Interpreter = None,
-    effort: Effort = "standard",
-    accept_reduced: AcceptReduced = False,
-) -> None:
-    """Check a kernel against its baseline, then time both."""
-    with told_in_words():
-        from kernelwright.cli.trial import try_file
-
-        how = {"effort": effort, "accept_reduced_accuracy": accept_reduced}
-        sys.exit(try_file(file, kernel, against, json_out, interpreter, how, measure=True))
-
-
-@app.command()
-def profile(
-    file: File,
-    kernel: KernelName = None,
-    json_out: JsonOut = None,
-    interpreter: Interpreter = None,
-) -> None:
-    """Say what one warm call launches, and how much of its time is in hand-written kernels."""
-    with told_in_words():
-        from kernelwright.cli.profile import profile_file
-
-        sys.exit(profile_file(file, kernel, json_out, interpreter))
-
-
-@app.command()
-def strategies(
-    language: Annotated[str | None, typer.Option(metavar="L", help="triton, torch or cuda.")] = None,
-) -> None:
-    """List the strategies."""
-    with told_in_words():
-        from kernelwright.cli.listing import list_strategies
-
-        sys.exit(list_strategies(language))
-
-
-@app.command()
-def history(file: File, kernel: KernelName = None) -> None:
-    """List the steps that were tried on a file."""
-    with told_in_words():
-        from kernelwright.cli.listing import list_history
-
-        sys.exit(list_history(file, kernel))
-
-
-@app.command()
-def revert(
-    file: File,
-    step: Annotated[
-        str | None, typer.Argument(metavar="STEP", help="A step's id; without it, the last kept one.")
-    ] = None,
-) -> None:
-    """Take the file back to before a step."""
-    with told_in_words():
-        from kernelwright.cli.revert import revert_file
-
-        sys.exit(revert_file(file, step))
-
-
-@app.command()
-def export(
-    file: File,
-    step: Annotated[
-        str | None, typer.Argument(metavar="STEP", help="A step's id; without it, the last kept one.")
-    ] = None,
-    out: Annotated[Path | None, typer.Option(help="The script's file; without it, it is printed.")] = None,
-) -> None:
-    """A kept step as one script that compares and times both texts without Kernelwright."""
-    with told_in_words():
-        from kernelwright.cli.export import export_step
-
-        sys.exit(export_step(file, step, out))
-
-
-@app.command()
-def doctor(interpreter: Interpreter = None) -> None:
-    """Say what is here: interpreter, torch, Triton, GPU, tools; and how to mend what is missing."""
-    with told_in_words():
-        from kernelwright.cli.listing import list_doctor
-
-        sys.exit(list_doctor(interpreter))
-
-
-@app.command()
 def serve() -> None:
-    """Run the language server on stdin and stdout."""
+    """Run the language server on stdin and stdout until the client says exit."""
+    import gc
+
+    gc.set_threshold(10_000, 20, 50)  # what is loaded stays: going through all of it again and again delays the start
+    from kernelwright.cli.ending import told_in_words
+
     with told_in_words():
         from kernelwright.lsp.server import serve as run
 
         run()
-
-
-@bench.command("kernelbench")
-def kernelbench(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder that holds level1, level2, …")],
-    level: Annotated[int, typer.Option(min=1, max=4)] = 1,
-    tasks: Annotated[str, typer.Option(metavar="1-100", help="Task numbers: 1-40,50.")] = "1-100",
-    out: Annotated[Path, typer.Option(metavar="FILE", help="One JSON line a task is added here.")] = Path(
-        "results.jsonl"
-    ),
-    resume: Annotated[bool, typer.Option("--resume", help="Skip tasks that FILE already holds.")] = False,
-    steps: Annotated[int, typer.Option(min=1, help="Most steps a task.")] = 4,
-    seconds: Annotated[float, typer.Option(help="Most seconds a task.")] = 180.0,
-    compile_baseline: Annotated[
-        bool, typer.Option("--torch-compile/--no-torch-compile", help="Measure torch.compile as well.")
-    ] = True,
-    interpreter: Interpreter = None,
-) -> None:
-    """Optimise KernelBench tasks and compare with eager fp32, eager TF32 and torch.compile."""
-    with told_in_words():
-        from kernelwright.cli.kernelbench import run_level
-
-        sys.exit(run_level(folder, level, tasks, out, resume, steps, seconds, compile_baseline, interpreter))
-
-
-@app.callback(invoke_without_command=True)
-def version(show: Annotated[bool, typer.Option("--version", help="Print the version.", is_eager=True)] = False) -> None:
-    if show:
-        typer.echo(f"kernelwright {__version__}")
-        raise typer.Exit
-
-
-def main() -> None:
-    app()
-
-
-if __name__ == "__main__":
-    main()

@@ -1,9 +1,5 @@
-"""`python -m kernelwright.lsp` is the language server on stdin and stdout."""
+"""`python -m kernelwright.lsp` is `kernelwright serve`, for an editor that knows an interpreter and not the command."""
 
-import gc
-
-gc.set_threshold(10_000, 20, 50)  # what is loaded stays: going through all of it again and again delays the start
-
-from kernelwright.lsp.server import serve  # noqa: E402
+from kernelwright.cli.main import serve
 
 serve()
