@@ -27,6 +27,7 @@ async def test_unsaved_texts_import_from_the_folder_of_their_own_file(code: Edit
             (code.workspace / name / "helper.py").write_text(helper)
     for name, expected in (("one", "passed"), ("two", "of two"), ("none", "imports 'helper'"), ("one", "passed")):
         uri = code.open(f"{name}/kernel.py", USING)  # never saved: there is no such file
+        await code.command("kernelwright.resetBaseline", {"uri": uri, "kernel": "scaled"})
         answer = await code.command("kernelwright.verify", {"uri": uri, "kernel": "scaled"})
         assert expected in str(answer), answer
         code.close(uri)

@@ -9,15 +9,15 @@ _UNSEEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e"
     "\u2060-\u206f\u3164\ud800-\udfff\ufeff\uffa0\ufff0-\ufffb\U000e0000-\U000e0fff]"
 )
-_BREAKS = re.compile(r"[ \t]*[\n\t]\s*")
+_BREAKS = re.compile(r"[\n\t]+")
 _OF_SEVERAL_LINES = {"Failure": "detail"}  # a traceback, or the end of a log
 
 
 def plain(text: str, *, lines: bool = False) -> str:
     """The text with escapes such as \\x1b in the place of what acts or cannot be seen; one line, unless `lines`."""
     text = text.replace("\r\n", "\n")
-    if not lines:
-        text = _BREAKS.sub(" ", text)
+    if not lines and ("\n" in text or "\t" in text):
+        text = " ".join(part.strip(" ") for part in _BREAKS.split(text))
     return _UNSEEN.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), text)
 
 

@@ -70,7 +70,8 @@ def test_uninitialised_memory_is_seen_even_when_it_held_the_answer() -> None:
     baseline = returning("torch.relu(x - 100)")
     candidate = returning("out", "out = torch.empty_like(x); out[:, :1] = torch.relu(x[:, :1] - 100)")
     assert ended_by(baseline, candidate, "f(randn(512, 1024))") in ("nan-poison", "nan-parity", "values")
-    assert "zeros would pass" in trial(baseline, baseline, ROWS).verdict.checks[0].detail
+    first = next(check for check in trial(baseline, baseline, ROWS).verdict.checks if check.name == "values")
+    assert "zeros would pass" in first.detail
 
 
 @pytest.mark.parametrize("words", ["# torch.compile", "if not torch:\n    f = torch.compile(f)"])

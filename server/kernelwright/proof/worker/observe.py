@@ -59,16 +59,17 @@ def observe(
     versions = {name: tensor._version for name, tensor in state.items()}
     seed_everything(seed)
     with buffers_put_back(target) as before:
-        with torch.no_grad(), PoisonedAllocation() if poisoned else contextlib.nullcontext():
-            for left in range(calls - 1, 0, -1):
-                earlier = Inputs(clone(inputs.args), clone(inputs.kwargs))
-                for tensor in earlier.tensors():
-                    if tensor.is_floating_point():
-                        tensor.mul_(0.5**left)
-                target(*earlier.args, **earlier.kwargs)
-            output = target(*given.args, **given.kwargs)
-            synchronize()
-        random, settings = flags.generators(), flags.read()
+        with torch.no_grad():
+            with PoisonedAllocation() if poisoned else contextlib.nullcontext():
+                for left in range(calls - 1, 0, -1):
+                    earlier = Inputs(clone(inputs.args), clone(inputs.kwargs))
+                    for tensor in earlier.tensors():
+                        if tensor.is_floating_point():
+                            tensor.mul_(0.5**left)
+                    target(*earlier.args, **earlier.kwargs)
+                output = target(*given.args, **given.kwargs)
+                synchronize()
+            random, settings = flags.generators(), flags.read()  # before no_grad puts its own back
         changed_inputs = {
             index: after
             for index, (after, original) in enumerate(zip(given.tensors(), inputs.tensors(), strict=True))

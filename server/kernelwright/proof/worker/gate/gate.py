@@ -28,7 +28,7 @@ from kernelwright.proof.worker.gate.grounds import stops_the_gpu
 from kernelwright.proof.worker.gate.in_bounds import bounds_kept
 from kernelwright.proof.worker.gate.large import compare_large
 from kernelwright.proof.worker.gate.other_numbers import compare_others, takes_any_number
-from kernelwright.proof.worker.gate.properties import LARGE_WHOLE_NUMBERS
+from kernelwright.proof.worker.gate.properties import LARGE_WHOLE_NUMBERS, UNALIGNED
 from kernelwright.proof.worker.gate.surroundings import added_reads
 from kernelwright.proof.worker.gate.verdict import summaries
 from kernelwright.proof.worker.hosts.contender import Contender
@@ -42,6 +42,7 @@ _CALLS_AFTER = 2  # variations that what follows them takes the time of
 _LONGEST = 2  # budgets by the clock on the wall, after which nothing more is begun
 _LEFT_OUT = "data left out on which the baseline may stop the GPU"
 _NOT_EMPTY = "fails on an empty batch, which the baseline takes"
+_NOT_UNALIGNED = "fails on views that begin off any alignment, which the baseline takes"
 
 
 def verify(bench: Bench, contender: Contender, report: Report, between: Callable[[], None] = lambda: None) -> None:
@@ -141,8 +142,8 @@ def examine(bench: Bench, contender: Contender, variation: Variation) -> None:
             return
         if variation.data == LARGE_WHOLE_NUMBERS and not takes_any_number(bench, targets, inputs):
             return
-        if variation.empty:
-            _compare_empty(bench, contender, variation, targets, inputs)
+        if told := _NOT_EMPTY if variation.empty else _NOT_UNALIGNED if variation.data == UNALIGNED else "":
+            _compare_or_tell(bench, contender, variation, targets, inputs, told)
             return
         if not variation.perturbed:
             compare_once(bench, contender, variation, targets, inputs)
@@ -156,14 +157,16 @@ def examine(bench: Bench, contender: Contender, variation: Variation) -> None:
         return
 
 
-def _compare_empty(bench: Bench, contender: Contender, variation: Variation, targets: Targets, inputs: Inputs) -> None:
+def _compare_or_tell(
+    bench: Bench, contender: Contender, variation: Variation, targets: Targets, inputs: Inputs, told: str
+) -> None:
     """`compare_once` where an exception is told: nobody gets a wrong answer by it."""
     try:
         compare_once(bench, contender, variation, targets, inputs)
     except Rejected as rejected:
         if rejected.check.name != "runs" or not rejected.check.detail.startswith("raises"):
             raise
-        bench.caveats.append(_NOT_EMPTY)
+        bench.caveats.append(told)
 
 
 def _state(targets: Targets, names: tuple[str, ...]) -> dict[str, torch.Tensor]:

@@ -21,6 +21,7 @@ from kernelwright.proof.worker.gate.properties import (
     LARGE_WHOLE_NUMBERS,
     MASKED_ROWS,
     NON_FINITE,
+    OVERFLOWING,
     SIGNED_ZEROS,
     SLOPES,
     VIEWS,
@@ -90,6 +91,8 @@ def tells_nothing(variation: Variation, oracle: Oracle) -> bool:
     """
     reference, baseline = oracle.reference, oracle.baseline
     floats = [t for t in baseline.results() if t.is_floating_point()]
+    if variation.data == OVERFLOWING and len(floats) < len(baseline.results()):
+        return True  # which of two infinities is larger
     answers = (*baseline.results(), *baseline.changed_inputs.values())
     shows = any(t.is_floating_point() or t.is_complex() for t in answers)  # whole numbers have no NaN
     if variation.data in NON_FINITE and not shows:
@@ -98,6 +101,8 @@ def tells_nothing(variation: Variation, oracle: Oracle) -> bool:
         return True
     if not variation.derived or variation.empty or not floats or any(t.dtype == torch.float64 for t in floats):
         return False
+    if not variation.data and all(bool(t.isnan().all()) for t in floats):
+        return True  # a correlation of one element each
     if reference is None:
         return variation.data not in ("", SLOPES, WHOLE_NUMBERS, MASKED_ROWS, LARGE_WHOLE_NUMBERS, *VIEWS)
     owns = [own for own in oracle.own_errors if own is not None]

@@ -32,7 +32,8 @@ WHOLE_NUMBERS = "other whole numbers"
 MASKED_ROWS = "an empty and a full row of masks"
 _ZEROS = "zeros in the first input"
 _LATER = "views that begin later in their storage"
-_UNALIGNED = "views that begin off any alignment"
+UNALIGNED = "views that begin off any alignment"
+OVERFLOWING = "squares that overflow"
 SIGNED_ZEROS = frozenset({"signed zeros", "signed zeros in other inputs"})
 LARGE_WHOLE_NUMBERS = "large whole numbers"
 _FAR, _STEP = 20480.0, 1024.0
@@ -245,7 +246,7 @@ _VIEWS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "outer dimensions exchanged": _exchanged,
     "inner slices": _inner,
     _LATER: lambda x: _begun_later(x, 64),
-    _UNALIGNED: lambda x: _begun_later(x, 3),
+    UNALIGNED: lambda x: _begun_later(x, 3),
 }
 PROPERTIES: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "constants varied": _varied,
@@ -257,7 +258,7 @@ PROPERTIES: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "negative": _negative,
     "far below zero": _far_below,
     "far above zero": _far_above,
-    "squares that overflow": _overflowing,
+    OVERFLOWING: _overflowing,
     "signed zeros": _signed_zeros,
     "signed zeros in other inputs": _signed_zeros,
     "alternating signs": _alternating,
@@ -279,7 +280,7 @@ VIEWS = frozenset(_VIEWS)
 INFINITE = frozenset({"inf planted", "-inf planted"})
 NON_FINITE = INFINITE | {"NaN planted", "NaN planted in other inputs"}
 LARGE = frozenset(
-    {PLANTED, "large offset", "far below zero", "far above zero", "squares that overflow", "mixed magnitudes", SLOPES}
+    {PLANTED, "large offset", "far below zero", "far above zero", OVERFLOWING, "mixed magnitudes", SLOPES}
 )
 _IN_THE_FIRST = INFINITE | {
     "NaN planted",
@@ -289,7 +290,7 @@ _IN_THE_FIRST = INFINITE | {
     "signed zeros",
 }  # of the tensors: the rest of the output stays as it was, and strides may be read of some inputs only
 _IN_THE_OTHERS = frozenset(name for name in PROPERTIES if name.endswith("in other inputs"))
-_BEGUN_LATER = frozenset({_LATER, _UNALIGNED})
+_BEGUN_LATER = frozenset({_LATER, UNALIGNED})
 _OF_WHOLE_NUMBERS = frozenset({WHOLE_NUMBERS, MASKED_ROWS, LARGE_WHOLE_NUMBERS})
 
 
