@@ -23,7 +23,7 @@ class Settings:
     effort: str = setting(
         "standard",
         "How much a verification looks at: quick, the most telling cases only, on which no speedup is shown; standard; or "
-        "paranoid, with more seeds, all boundaries, gradients of the inputs too, calls repeated and tensors of more than "
+        "paranoid, with more seeds, gradients at all boundaries, calls repeated and tensors of more than "
         "2^31 elements where they fit, in up to five times verifyTimeout. Steps are taken on standard at least.",
         choices=("quick", "standard", "paranoid"),
     )

@@ -14,7 +14,7 @@ from kernelwright.cli.ending import told_in_words
 
 app = typer.Typer(
     name="kernelwright",
-    help="Optimises GPU kernels: one strategy at a time, verified against the original, then measured.",
+    help="Optimises GPU kernels: one strategy at a time, verified against the baseline, then measured.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     add_completion=False,

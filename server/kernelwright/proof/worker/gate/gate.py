@@ -18,6 +18,7 @@ from kernelwright.proof.worker.bench import (
     targets_for,
 )
 from kernelwright.proof.worker.gate.accuracy import settle
+from kernelwright.proof.worker.gate.added_reads import added_reads
 from kernelwright.proof.worker.gate.arguments import make_inputs
 from kernelwright.proof.worker.gate.cases import INTERPRETER_ELEMENTS, Variation, for_gradients
 from kernelwright.proof.worker.gate.comparison import compare_once
@@ -29,7 +30,6 @@ from kernelwright.proof.worker.gate.in_bounds import bounds_kept
 from kernelwright.proof.worker.gate.large import compare_large
 from kernelwright.proof.worker.gate.other_numbers import compare_others, takes_any_number
 from kernelwright.proof.worker.gate.properties import LARGE_WHOLE_NUMBERS, UNALIGNED
-from kernelwright.proof.worker.gate.surroundings import added_reads
 from kernelwright.proof.worker.gate.verdict import summaries
 from kernelwright.proof.worker.hosts.contender import Contender
 from kernelwright.proof.worker.inputs import Inputs

@@ -1,8 +1,8 @@
 """What is asked of a candidate where NaN or infinities stand in the inputs, which is less than that all bits agree.
 
-A NaN must be seen in every output that depends on it, in whatever order a kernel adds. Where the original merely multiplies
+A NaN must be seen in every output that depends on it, in whatever order a kernel adds. Where the baseline merely multiplies
 it by zero, a kernel need not. Nor need infinities be subtracted in the same order: `inf - inf` is NaN. A kernel that spreads
-either further than the original does so with a caveat; one that loses a NaN is wrong.
+either further than the baseline does so with a caveat; one that loses a NaN is wrong.
 """
 
 import re

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kernelwright.proof.worker.gate.surroundings import added_reads
+from kernelwright.proof.worker.gate.added_reads import added_reads
 from proof.worker.trials import trial
 
 SOFTMAX = "import torch\n\n\ndef f(x):\n    return torch.softmax(x, dim=1)\n"
