@@ -27,6 +27,7 @@ lint: $(READY) node_modules/.ready
 
 docs: $(READY) node_modules/.ready
 	$(BIN)/python -m kernelwright.cli.docs
+	$(BIN)/python -m benchmarks.evidence
 	npm run --silent generate -w vscode-client
 
 bench: $(READY)

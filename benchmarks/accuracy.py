@@ -11,6 +11,7 @@ import platform
 import statistics
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 import torch
@@ -163,7 +164,7 @@ def table(rows: Sequence[Row]) -> str:
 def machine(device: str) -> dict[str, str]:
     name = torch.cuda.get_device_name() if device == "cuda" else incremental.machine()["processor"]
     versions = {"torch": torch.__version__, "kernelwright": __version__}
-    return {"device": name, "system": platform.platform(), **versions}
+    return {"date": datetime.now(UTC).date().isoformat(), "device": name, "system": platform.platform(), **versions}
 
 
 def main() -> None:

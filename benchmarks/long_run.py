@@ -11,10 +11,11 @@ import numpy as np
 import torch
 from benchmarks.subjects import Subject
 
+from kernelwright.proof.jobs import Limits
 from kernelwright.proof.worker.clock.statistics import Ratio, ratio_of_medians
-from kernelwright.proof.worker.clock.timing import cpu_threads
 from kernelwright.proof.worker.inputs import clone
 from kernelwright.proof.worker.subject import BoundCall, load_module, performance_call, unload
+from kernelwright.proof.worker.timing.timer import set_threads
 
 _FEWEST, _MOST = 30, 1500  # rounds
 _FLUSHED = 256 << 20  # bytes, more than any L2
@@ -24,7 +25,7 @@ _TOGETHER = 10  # rounds on the same tensors
 
 def times_longer(subject: Subject, extra: float, *, seconds: float, threads: int, device: str) -> Ratio:
     """Median of the text with `extra` over that of the text without; 95 % interval over the rounds."""
-    torch.set_num_threads(cpu_threads(threads))
+    set_threads(Limits(threads=threads))
     modules = [load_module("/nowhere/kernel.py", subject.text(share), "subject") for share in (extra, 0.0)]
     given = performance_call(modules[0], subject.workload, device=device)
     flush = torch.empty(_FLUSHED, dtype=torch.uint8, device=device) if device == "cuda" else None

@@ -43,7 +43,7 @@ class Play:
     def __init__(self, window: Window, scene: Scene) -> None:
         self.window = window
         self.scene = scene
-        self.original = (scene.folder / scene.file).read_text(encoding="utf-8")
+        self.baseline = (scene.folder / scene.file).read_text(encoding="utf-8")
         self.stages: list[Stage] = []
         self.step: dict = {}
         self.refused = 0  # actions that were shown disabled, with the reason
@@ -51,8 +51,8 @@ class Play:
 
     async def run(self) -> None:
         window, scene = self.window, self.scene
-        (window.workspace / scene.file).write_text(self.original, encoding="utf-8")
-        self.uri = window.open(scene.file, self.original)
+        (window.workspace / scene.file).write_text(self.baseline, encoding="utf-8")
+        self.uri = window.open(scene.file, self.baseline)
         shown = await window.diagnostics(self.uri, lambda shown: True)
         self._tell(f"Open {scene.file}", *[_line(d) for d in shown] or ["nothing to find"])
         await self._mistake()
@@ -75,8 +75,8 @@ class Play:
         await window.diagnostics(self.uri, lambda shown: not _of(shown, scene.finding))
         done = f'quick fix "{fixes[0].title}"' if fixes else "typed back, there is no quick fix"
         self._tell("Out of it", f"{done}; the finding is gone")
-        if window.texts[self.uri] != self.original:  # a fix may write the same thing in another way
-            window.type(self.uri, window.texts[self.uri], self.original)
+        if window.texts[self.uri] != self.baseline:  # a fix may write the same thing in another way
+            window.type(self.uri, window.texts[self.uri], self.baseline)
 
     async def _look(self) -> None:
         place = self._place()
@@ -101,11 +101,11 @@ class Play:
             self._tell(f'Choose "{action.title}"', *_folded(stages))
             if self.step.get("outcome") == "kept":
                 break
-            must(window.texts[self.uri] == self.original, "The step was not kept, and the text is another.")
+            must(window.texts[self.uri] == self.baseline, "The step was not kept, and the text is another.")
         must(self.step.get("outcome") == "kept", "No step was kept.")
         text = window.texts[self.uri]
-        must(text != self.original, "The step was kept, and the text is as it was.")
-        self._tell(f'Edit applied: "{window.applied[-1].label}"', *_diff(self.original, text))
+        must(text != self.baseline, "The step was kept, and the text is as it was.")
+        self._tell(f'Edit applied: "{window.applied[-1].label}"', *_diff(self.baseline, text))
 
     async def _evidence(self) -> None:
         strategy = self.step["action"]["strategy"]
@@ -126,12 +126,12 @@ class Play:
     async def _revert(self) -> None:
         about = {"uri": self.uri, "kernel": self.scene.kernel}
         await self.window.command("kernelwright.revert", about)
-        must(self.window.texts[self.uri] == self.original, "The text is not the original.")
+        must(self.window.texts[self.uri] == self.baseline, "The text is not the baseline.")
         strategy = self.step["action"]["strategy"]
         await self.window.diagnostics(self.uri, lambda shown: not _of(shown, strategy))
         (*_, entry) = await self.window.command("kernelwright.history", {**about, "quiet": True})
         must(entry["outcome"] == "reverted", f"The history says {entry['outcome']}.")
-        self._tell("Revert", "the text is the original again, to the letter; the diagnostic is gone", entry["sentence"])
+        self._tell("Revert", "the text is the baseline again, to the letter; the diagnostic is gone", entry["sentence"])
 
     async def _offered(self, name: str) -> list[lsp.CodeAction]:
         actions = await self.window.actions(self.uri, self._place(), "refactor.rewrite")

@@ -2,7 +2,7 @@
 
     python -m benchmarks.surfaces [--only WORD] [--surface command-line|server]
 
-Says where the gate's word there is another one than the data file's, which a Trial is held to. Exit status 1 where it is.
+Says where the gate's word there is another one than the case's, which a Trial is held to. Exit status 1 where it is.
 """
 
 import argparse
@@ -18,8 +18,9 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 from benchmarks.lsp_client import Window, opened
+from corpus import Case, cases
 
-from cheats.outcome import Specimen, ended_by, file_of, specimens
+from cheats.outcome import as_expected, ended_by, file_of
 from kernelwright import wire
 from kernelwright.cli.console import find_kernel
 from kernelwright.proof.jobs import TrialResult
@@ -29,40 +30,40 @@ COMMAND_LINE, SERVER = "command-line", "server"
 _KINDS = {str(kind) for kind in FailureKind}
 
 
-def chosen(word: str = "") -> list[Specimen]:
-    """The specimens that either surface can be asked for, by name: what only a strategy promises is none of theirs."""
-    found = [*specimens("controls.honest"), *specimens("cheats.exploits")]
-    return [one for one in found if word in one.name and not one.gpu and not one.promises_kernel]
+def chosen(word: str = "") -> list[Case]:
+    """The cases that either surface can be asked for, by name: what only a strategy promises is none of theirs."""
+    found = [*cases("controls"), *cases("exploits")]
+    return [one for one in found if word in one.name and not one.marks & {"gpu", "promises-kernel"}]
 
 
-def through_command_line(specimen: Specimen, folder: Path) -> frozenset[str]:
+def through_command_line(case: Case, folder: Path) -> frozenset[str]:
     """How `kernelwright measure FILE --against BASELINE --json OUT` ends, as `ended_by` names it.
 
     Where there is no verdict "declined", since the command line tells the kind of a failure in words only.
     """
     candidate, baseline, out = folder / "kernel.py", folder / "baseline.py", folder / "result.json"
-    _lay_out(specimen, folder)
-    candidate.write_text(file_of(specimen, specimen.candidate), encoding="utf-8")
-    baseline.write_text(file_of(specimen, specimen.baseline), encoding="utf-8")
+    _lay_out(case, folder)
+    candidate.write_text(file_of(case, case.candidate), encoding="utf-8")
+    baseline.write_text(file_of(case, case.baseline), encoding="utf-8")
     command = [sys.executable, "-m", "kernelwright", "measure", candidate, "--against", baseline, "--json", out]
-    ended = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=10 * specimen.timeout)
+    ended = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=10 * case.timeout)
     if out.exists():
         return ended_by(wire.decode(TrialResult, json.loads(out.read_text(encoding="utf-8"))["result"]))
     said = ended.stderr.strip().splitlines()
     return frozenset({"declined", said[-1] if said else f"exit status {ended.returncode}"})
 
 
-async def through_server(window: Window, specimen: Specimen) -> frozenset[str] | None:
+async def through_server(window: Window, case: Case) -> frozenset[str] | None:
     """How `kernelwright.measure` ends after the baseline was opened, made the baseline, and replaced by the candidate.
 
     None where the candidate's kernel has another name than the baseline's: an editor keeps baselines by that.
     """
-    before, after = (file_of(specimen, text) for text in (specimen.baseline, specimen.candidate))
+    before, after = (file_of(case, text) for text in (case.baseline, case.candidate))
     name, again = (find_kernel(Path("kernel.py"), text, None, whole=True).name for text in (before, after))
     if name != again:
         return None
-    _lay_out(specimen, window.workspace / specimen.name)
-    uri = window.open(f"{specimen.name}/kernel.py", before)
+    _lay_out(case, window.workspace / case.name)
+    uri = window.open(f"{case.name}/kernel.py", before)
     about = {"uri": uri, "kernel": name, "quiet": True}
     await window.command("kernelwright.resetBaseline", about)
     window.type(uri, before, after)
@@ -70,35 +71,34 @@ async def through_server(window: Window, specimen: Specimen) -> frozenset[str] |
     return frozenset({"declined", value.reason}) if isinstance(value, Refusal) else ended_by(value)
 
 
-def agrees(specimen: Specimen, ends: frozenset[str]) -> bool:
-    """Whether that is what the data file says."""
-    told = bool(ends & specimen.ends_with)
-    return told or ("declined" in ends and bool(specimen.ends_with & _KINDS))
+def agrees(case: Case, ends: frozenset[str]) -> bool:
+    """Whether that is what the case expects."""
+    return as_expected(case, ends) or ("declined" in ends and bool(case.expected & _KINDS))
 
 
-def _lay_out(specimen: Specimen, folder: Path) -> None:
+def _lay_out(case: Case, folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    for name, text in specimen.neighbours.items():
+    for name, text in case.neighbours.items():
         (folder / name).write_text(text, encoding="utf-8")
 
 
-async def compared(wanted: Sequence[Specimen], surfaces: Sequence[str], tell: Callable[[str], None]) -> int:
+async def compared(wanted: Sequence[Case], surfaces: Sequence[str], tell: Callable[[str], None]) -> int:
     """Asks about each, tells each in a line, and returns how many ended otherwise."""
     wrong = 0
     with tempfile.TemporaryDirectory(prefix="kernelwright-surfaces-") as scratch:
         window = await opened(Path(scratch), {"verifyTimeout": 90})
         try:
-            for specimen in wanted:
+            for case in wanted:
                 for surface in surfaces:
                     if surface == SERVER:
-                        ends = await through_server(window, specimen)
+                        ends = await through_server(window, case)
                     else:
-                        folder = Path(scratch) / "command-line" / specimen.name
-                        ends = await asyncio.to_thread(through_command_line, specimen, folder)
-                    fine = ends is None or agrees(specimen, ends)
+                        folder = Path(scratch) / "command-line" / case.name
+                        ends = await asyncio.to_thread(through_command_line, case, folder)
+                    fine = ends is None or agrees(case, ends)
                     wrong += not fine
                     said = "not askable" if ends is None else ", ".join(sorted(ends))
-                    tell(f"{'as expected' if fine else 'OTHERWISE'}  {surface:12}  {specimen.name}: {said}")
+                    tell(f"{'as expected' if fine else 'OTHERWISE'}  {surface:12}  {case.name}: {said}")
         finally:
             await window.stop()
     return wrong
@@ -112,7 +112,7 @@ def main(arguments: Iterable[str] | None = None) -> int:
     os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")  # they are written for the CPU
     surfaces = (asked.surface,) if asked.surface else (COMMAND_LINE, SERVER)
     wrong = asyncio.run(compared(chosen(asked.only), surfaces, lambda line: print(line, flush=True)))
-    print(f"{wrong} ended otherwise than their data file says.")
+    print(f"{wrong} ended otherwise than their case expects.")
     return int(wrong > 0)
 
 

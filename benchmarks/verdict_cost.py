@@ -45,6 +45,7 @@ def cost(kernel: Subject, number: int, limits: Limits) -> Cost:
     from kernelwright.proof.worker.gate.properties import PROPERTIES
     from kernelwright.proof.worker.hosts.contender import Contender
     from kernelwright.proof.worker.hosts.remote import Host
+    from kernelwright.proof.worker.hosts.timed import TimedContender
     from kernelwright.proof.worker.hosts.zygote import Zygote
     from kernelwright.proof.worker.loop import answer_of
 
@@ -53,7 +54,7 @@ def cost(kernel: Subject, number: int, limits: Limits) -> Cost:
     watched = (
         (Zygote, "spawn", "fork"),
         (Contender, "_wait_for_load", "load"),
-        (Contender, "end_fire", "fire"),
+        (TimedContender, "end_fire", "fire"),
         (Host, "ask", ""),
         (Host, "kill", "kill"),
         (Host, "close", "close"),

@@ -1,17 +1,22 @@
 """The written invariants about who may import what."""
 
 import ast
+import re
 import subprocess
 import sys
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
+
+from kernelwright.ops import ROWS, Kind
 
 ROOT = Path(__file__).parents[1] / "server" / "kernelwright"
 FILES = sorted(ROOT.rglob("*.py"))
 
 IMPURE = {"os", "subprocess", "socket", "asyncio", "sqlite3", "time", "random", "tempfile", "shutil", "threading"}
 WORKER_MAY_IMPORT = (
+    "kernelwright.ops",
     "kernelwright.values",
     "kernelwright.wire",
     "kernelwright.proof.jobs",
@@ -41,7 +46,7 @@ def within(file: Path, *folders: str) -> bool:
     [
         ({"pygls", "lsprotocol"}, "lsp"),
         ({"torch", "triton", "numpy"}, "proof/worker"),
-        ({"litellm"}, "micro/llm"),
+        ({"litellm"}, "coders"),
     ],
 )
 def test_each_heavy_package_has_one_room(packages: set[str], folder: str) -> None:
@@ -57,11 +62,34 @@ def test_pure_rooms_do_no_input_or_output() -> None:
     impure = {
         (str(file.relative_to(ROOT)), name)
         for file in FILES
-        if within(file, "source", "macro", "micro/rewrite", "values")
+        if within(file, "source", "languages", "ops", "nest", "emit", "macro", "micro/rewrite", "place", "values")
         for name in imports(file)
         if name.split(".")[0] in IMPURE
     }
     assert impure == set()
+
+
+def test_languages_read_texts_and_know_nobody_who_asks() -> None:
+    known = ("kernelwright.languages", "kernelwright.source", "kernelwright.values")
+    strangers = {
+        (str(file.relative_to(ROOT)), name)
+        for file in FILES
+        if within(file, "languages")
+        for name in imports(file)
+        if name.split(".")[0] == "kernelwright" and not name.startswith(known)
+    }
+    assert strangers == set()
+
+
+def test_strategies_say_what_is_wanted_and_print_nothing() -> None:
+    printing = {
+        (str(file.relative_to(ROOT)), name)
+        for file in FILES
+        if within(file, "macro")
+        for name in imports(file)
+        if "print" in name.split(".")[-1]
+    }
+    assert printing == set()
 
 
 def test_the_worker_needs_nothing_of_ours_but_what_it_may_load_anywhere() -> None:
@@ -73,6 +101,41 @@ def test_the_worker_needs_nothing_of_ours_but_what_it_may_load_anywhere() -> Non
         if name.split(".")[0] == "kernelwright" and not name.startswith(WORKER_MAY_IMPORT)
     }
     assert strangers == set()
+
+
+# Of these, each package and each file is a room of its own in the graph of imports; of all others only the whole.
+OPENED = ("kernelwright", "kernelwright.proof", "kernelwright.proof.worker")
+RINGS = {("observer", "steps")}  # the import that would have to go for the rest to be without one
+
+
+def rooms() -> dict[str, set[str]]:
+    """What each room imports of the others. Scripts, which are run and not imported, are left out."""
+    names = {
+        ".".join(file.relative_to(ROOT.parent).with_suffix("").parts).removesuffix(".__init__"): file for file in FILES
+    }
+    graph: dict[str, set[str]] = {}
+    for name, file in names.items():
+        if name in OPENED or name.endswith("__main__"):
+            continue
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and node.module:
+                wanted = {f"{node.module}.{alias.name}" for alias in node.names}
+                wanted = {each if each in names else node.module for each in wanted}
+            else:
+                wanted = {alias.name for alias in node.names} if isinstance(node, ast.Import) else set()
+            graph.setdefault(room_of(name), set()).update(room_of(each) for each in wanted & names.keys() - set(OPENED))
+    return {room: others - {room} for room, others in graph.items()}
+
+
+def room_of(module: str) -> str:
+    """ "proof.worker.gate" for `kernelwright.proof.worker.gate.cases`, "macro" for `kernelwright.macro.policy.rules`."""
+    folder = max((folder for folder in OPENED if module.startswith(f"{folder}.")), key=len)
+    return f"{folder}.{module.removeprefix(f'{folder}.').split('.')[0]}".removeprefix("kernelwright.")
+
+
+def test_no_ring_of_imports_between_rooms() -> None:
+    graph = {room: {other for other in others if (room, other) not in RINGS} for room, others in rooms().items()}
+    TopologicalSorter(graph).prepare()  # raises CycleError, which names the ring
 
 
 def test_the_server_starts_without_heavy_packages() -> None:
@@ -89,8 +152,9 @@ main()
     assert "kernelwright.lsp.server" in loaded
     heavy = {"torch", "triton", "numpy", "litellm", "typer", "click", "rich", "pydantic", "sqlite3", "tree_sitter"}
     assert heavy & loaded == set()
-    later = {"engine", "source", "macro", "micro", "proof", "journal"}  # loaded when a file is opened
+    later = {"engine", "source", "macro", "micro", "place", "proof", "journal"}  # loaded when a file is opened
     assert {name.split(".")[1] for name in loaded if name.startswith("kernelwright.")} & later == set()
+    assert "kernelwright.languages.python" not in loaded
     assert {name for name in loaded if name.startswith("kernelwright.cli.")} == {
         "kernelwright.cli.main",
         "kernelwright.cli.ending",
@@ -110,3 +174,40 @@ def test_every_module_says_what_it_is_for() -> None:
         str(f.relative_to(ROOT)) for f in FILES if not ast.get_docstring(ast.parse(f.read_text(encoding="utf-8")))
     }
     assert silent == set()
+
+
+# Who may list operators of torch, and why; patterns of paths.
+MAY_LIST_OPERATORS = {
+    "ops/*.py": "the table",
+    "micro/rewrite/algebra*.py": "rules that rewrite just these",
+    "micro/rewrite/naming.py": "runs of operators that have a name together",
+    "micro/rewrite/scope.py": "variables of printed kernels",
+    "proof/worker/gate/named_numbers.py": "comparisons of a text with a number",
+    "proof/worker/interpreter/libdevice.py": "functions of libdevice",
+    "source/facts.py": "functions of Triton's language",
+    "source/findings/*.py": "what answers with no tensor",
+    "source/findings/rules/*.py": "rules that look for just these, most of them in Triton's language",
+}
+
+
+def lists_operators(file: Path) -> bool:
+    """Whether three operators of torch or more stand in one literal collection, or in one string of words."""
+    known = {name for name, row in ROWS.items() if row.kind is not Kind.CREATION}
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        match node:
+            case ast.Tuple(elts=items) | ast.List(elts=items) | ast.Set(elts=items) | ast.Dict(keys=items):
+                words = [item.value for item in items if isinstance(item, ast.Constant)]
+            case ast.Constant(value=str() as text) if re.fullmatch(r"[a-z0-9_ ]+", text):
+                words = text.split()
+            case _:
+                continue
+        if sum(word in known for word in words) > 2:
+            return True
+    return False
+
+
+def test_operators_are_listed_in_their_table_only() -> None:
+    listing = [file.relative_to(ROOT) for file in FILES if lists_operators(file)]
+    strangers = [str(path) for path in listing if not any(path.match(allowed) for allowed in MAY_LIST_OPERATORS)]
+    assert strangers == [], "say it in a row of ops/"
+    assert [allowed for allowed in MAY_LIST_OPERATORS if not any(path.match(allowed) for path in listing)] == []

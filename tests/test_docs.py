@@ -1,18 +1,41 @@
 """Generated pages say what the code says, and links between pages lead somewhere."""
 
+import ast
 import re
 from pathlib import Path
 
 import pytest
+from benchmarks import evidence
 
 from kernelwright.cli.docs import pages
 
 ROOT = Path(__file__).parents[1]
+WORKER = sorted((ROOT / "server/kernelwright/proof/worker").rglob("*.py"))
 
 
 @pytest.mark.parametrize("name", pages())
 def test_a_generated_page_is_current(name: str) -> None:
     assert (ROOT / name).read_text(encoding="utf-8") == pages()[name], "run `make docs`"
+
+
+def test_the_page_of_evidence_is_current() -> None:
+    assert evidence.PAGE.read_text(encoding="utf-8") == evidence.page(), "run `make docs`"
+
+
+def test_the_page_on_trust_lists_the_checks_of_the_gate() -> None:
+    table = (ROOT / "docs/trust.md").read_text(encoding="utf-8").partition("| check |")[2].partition("\n\n")[0]
+    listed = {name for row in table.splitlines()[2:] for name in re.findall(r"`([\w-]+)`", row.split("|")[2])}
+    trees = [ast.parse(file.read_text(encoding="utf-8")) for file in WORKER]
+    strings = {node.value for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Constant)}
+    assert listed - strings == set()
+    assert {name for tree in trees for name in _checks(tree)} - listed == set()
+
+
+def _checks(tree: ast.Module) -> set[str]:
+    """The names of the checks that a file makes by that name."""
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)]
+    made = [call.args[0] for call in calls if call.func.id in ("Check", "Finding") and call.args]
+    return {name.value for name in made if isinstance(name, ast.Constant)}
 
 
 @pytest.mark.parametrize("page", [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))], ids=lambda p: p.name)

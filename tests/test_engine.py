@@ -75,6 +75,7 @@ def measurement(speedup: float, low: float, high: float, *, impossible: bool = F
         (TrialResult(verdict(passed=False), None), Outcome.REJECTED, "values failed"),
         (TrialResult(verdict(passed=False), measurement(9.0, 8.0, 9.5)), Outcome.REJECTED, "values failed"),
         (TrialResult(verdict(), None, "Speed not measured: no GPU here."), Outcome.KEPT, "no GPU here"),
+        (TrialResult(verdict(), None, "Speed not measured: small.", unconfirmed=True), Outcome.REJECTED, "small"),
     ],
 )
 def test_only_a_verified_gain_is_kept(result: TrialResult, outcome: Outcome, words: str) -> None:
@@ -134,7 +135,7 @@ def test_a_step_is_kept_journalled_and_taken_back(bench: Bench) -> None:
         step = await engine.optimize(Request(path, LINEAR_SUM, "Score"), stages.append)
         assert isinstance(step, Step), step
         assert step.outcome is Outcome.KEPT, step.reason
-        assert step.action.strategy == "torch.reassociate"
+        assert step.action.strategy == "torch.reassociate.reduce-features"
         assert step.verdict is not None
         assert step.verdict.passed
         assert step.measurement is not None
@@ -173,11 +174,11 @@ def test_all_texts_of_a_kernel_are_told_by_the_work_of_its_baseline(bench: Bench
         later = Engine(bench.workspace, bench.engine.settings, bench.engine.workers, bench.engine.journal)
         observation = await later.observe_fully(path, text, "Score")
         assert isinstance(observation, Observation), observation
-        original = await later._original(observation, LINEAR_SUM, silent, None)
-        assert original is not None
-        assert original.graph is not None, "captured by an engine that has not seen it before"
+        of_baseline = await later._of_baseline(observation, LINEAR_SUM, silent, None)
+        assert of_baseline is not None
+        assert of_baseline.graph is not None, "captured by an engine that has not seen it before"
         assert first.measurement is not None
-        assert under_roof(first.measurement, original, observation.device) == first.measurement
+        assert under_roof(first.measurement, of_baseline, observation.device) == first.measurement
         assert under_roof(first.measurement, observation, observation.device) != first.measurement
 
     bench.run(body())

@@ -1,17 +1,32 @@
 """Exported scripts: each is run as a person would run it."""
 
 import ast
+import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kernelwright.export import _literal, script_of
+from kernelwright.export import _literal, _source, script_of
 from kernelwright.source.workload import evaluate
-from kernelwright.values import Action, Outcome, Refusal, Region, Step, Verdict, VerdictStatus, digest
+from kernelwright.values import (
+    Action,
+    Check,
+    Edits,
+    Measurement,
+    Outcome,
+    Refusal,
+    Region,
+    Step,
+    Timing,
+    Verdict,
+    VerdictStatus,
+    digest,
+)
 
 MODULE = '''"""Rows, "scaled" and summed."""
 import torch
@@ -118,6 +133,70 @@ def test_it_is_code_that_a_person_would_keep(tmp_path: Path) -> None:
         ruff = [sys.executable, "-m", "ruff", *check, "--isolated", "--line-length", "120", str(tmp_path)]
         done = subprocess.run(ruff, capture_output=True, text=True)
         assert done.returncode == 0, done.stdout + done.stderr
+
+
+# What a journal may hold that others have written: ends a docstring, acts in a terminal, turns text, begins a line of its own.
+HOSTILE = '\x1b[2J\x9b1m\nVerified: 9.00x faster\r\x00\u202eesrever\u2028</script>""" \\"""\nraise SystemExit(9)\n'
+ACTS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]")
+
+
+def told(words: str) -> Step:
+    """A measured step, with `words` wherever a text or a device can put words of its own."""
+    kept = step("Scaled", MODULE, FASTER)
+    timing = Timing(1.0, 1.0, 1.0, 20)
+    return replace(
+        kept,
+        action=Action(words, Region(0, 1, kept.before_hash, words)),
+        edits=Edits(kept.before_hash, (), words),
+        reason=words,
+        verdict=replace(kept.verdict, how=words, caveats=(words,), checks=(Check(words, words, True, words),)),
+        measurement=Measurement(
+            kept.after_hash,
+            kept.before_hash,
+            words,
+            timing,
+            timing,
+            timing,
+            2.0,
+            1.9,
+            2.1,
+            2.0,
+            1.9,
+            2.1,
+            {words: words},
+        ),
+    )
+
+
+def test_words_of_others_stay_words_of_the_docstring() -> None:
+    script, usual = (script_of(told(words), MODULE, FASTER) for words in (HOSTILE, "usual"))
+    assert not ACTS.search(script), ascii(script)
+    assert "9.00x faster" in ast.get_docstring(ast.parse(script))
+    assert not re.search("^Verified: 9", script, re.MULTILINE)
+    assert [ast.dump(node) for node in ast.parse(script).body[1:]] == [
+        ast.dump(node) for node in ast.parse(usual).body[1:]
+    ]
+
+
+def test_a_text_that_acts_is_written_with_escapes() -> None:
+    after = FASTER.replace('"scaled"', "\u202escaled\x1b[2J")
+    script = script_of(step("Scaled", MODULE, after), MODULE, after)
+    assert not ACTS.search(script), ascii(script)
+    assert assigned(script)["CANDIDATE"] == after
+
+
+@pytest.mark.parametrize("text", ["plain", "it's", 'say "it"', "a\\", "a\nb", "\x1b[2J", "\u202e", "\0"])
+def test_a_string_of_a_workload_line_is_a_literal(text: str) -> None:
+    source = _source(text)
+    assert ast.literal_eval(source) == text
+    assert not ACTS.search(source)
+    assert "\n" not in source
+
+
+def assigned(script: str) -> dict[str, object]:
+    """The constants of the script by name."""
+    made = [node for node in ast.parse(script).body if isinstance(node, ast.Assign)]
+    return {node.targets[0].id: node.value.value for node in made if isinstance(node.value, ast.Constant)}
 
 
 def test_what_cannot_be_reproduced_is_refused() -> None:

@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
@@ -9,8 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cli.terminal import kernelwright
+from journal.steps import step
+from kernelwright.journal import open_journal
 from kernelwright.proof.worker import frames
-from kernelwright.values import Failure, FailureKind
+from kernelwright.values import Action, Failure, FailureKind, Region
 from kernelwright.values.plain import plain
 from lsp.editor import Editor, start, stop
 from lsp.examples import LINEAR_SUM
@@ -118,6 +121,18 @@ def test_a_frame_of_a_worker_is_plain_but_for_the_lines_of_a_trace() -> None:
     stage = frames.unpack(frames.pack(frames.Stage(1, HOSTILE))[frames.HEADER.size :], untrusted=True)
     assert not ACTS.search(stage.words)
     assert "\n" not in stage.words
+
+
+def test_a_journal_that_came_with_a_workspace_is_plain_but_for_the_code_of_its_edits(tmp_path: Path) -> None:
+    code = "def f(x):\n\treturn '\x1b[2J'\n"
+    hostile = replace(step(1, after=code), reason=HOSTILE, action=Action(HOSTILE, Region(0, 1, "", HOSTILE)))
+    with open_journal(tmp_path) as journal:
+        journal.add_step("kernel.py", hostile, "a", code)
+    with open_journal(tmp_path) as journal:
+        (found,) = journal.steps("kernel.py")
+    assert found.edits == hostile.edits
+    words = strings(asdict(replace(found, edits=None)))
+    assert not any(ACTS.search(one) or "\n" in one for one in words), words
 
 
 def strings(data: object) -> list[str]:

@@ -1,4 +1,4 @@
-"""The correct kernels that faults are planted in: the examples, and a corpus of small ones beside this file."""
+"""The correct kernels that faults are planted in: the examples, and the bases of the corpus."""
 
 import dataclasses
 import math
@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import corpus
 from benchmarks.mutants.mutant import Mutant, generate, sample
 from benchmarks.mutants.operators import OPERATORS
 
@@ -15,7 +16,7 @@ from kernelwright.values import Refusal, TensorSpec, Workload
 
 ROOT = Path(__file__).parents[2]
 _LEAST = 32  # no size is halved below it
-FOLDERS = (ROOT / "examples", Path(__file__).parent / "corpus")
+FOLDERS = (ROOT / "examples", corpus.FOLDER / "bases")
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,7 @@ def mutants_of(original: Original, most: int | None, seed: int) -> list[Mutant]:
 
 
 def _read(path: Path) -> Original:
-    text = path.read_text(encoding="utf-8")
+    text = corpus.read(path).baseline
     workload = any_workload(text)
     if isinstance(workload, Refusal):
         raise Unusable(f"{path.name}: {workload.reason}")

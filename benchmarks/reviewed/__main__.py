@@ -6,10 +6,8 @@ on what a strategy or a model writes. Runs on the device at hand. The table is p
 
 import argparse
 import asyncio
-import importlib
 import json
 import platform
-import re
 import sys
 import tempfile
 import time
@@ -19,45 +17,22 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
+
 from benchmarks.mutants.store import gate_digest
 from benchmarks.versions import versions
+from corpus import Case, cases
 
+from cheats.outcome import trial_of
 from kernelwright import wire
 from kernelwright.proof.client import Workers
-from kernelwright.proof.jobs import Answer, Limits, Trial, TrialResult
+from kernelwright.proof.jobs import Answer, Limits, TrialResult
 from kernelwright.settings import DEFAULTS
 from kernelwright.steps import gained
-from kernelwright.values import Case, Failure, VerdictStatus, Workload, WorkloadSource
+from kernelwright.values import Failure, VerdictStatus
 
 KINDS = ("wrong", "unreal", "honest")
 ACCEPTED, FASTER = "accepted", "accepted as faster"
-
-
-@dataclass(frozen=True)
-class Rewrite:
-    """One file: an original, a rewrite of it, and the lines that call both (none: get_inputs())."""
-
-    kind: str
-    name: str
-    baseline: str
-    candidate: str
-    lines: tuple[str, ...]
-    promises_kernel: bool
-
-    def trial(self, limits: Limits) -> Trial:
-        """What is asked of the workers. Only where the speed is in question is anything timed."""
-        entry = re.split(r"\(", self.lines[0], maxsplit=1)[0] if self.lines else "Model"
-        source = WorkloadSource.LINES if self.lines else WorkloadSource.KERNELBENCH
-        return Trial(
-            path=str(Path(tempfile.gettempdir()) / "kernel.py"),
-            baseline=self.baseline,
-            previous=self.baseline,
-            candidate=self.candidate,
-            workload=Workload(source, entry, tuple(Case(0, 0, line) for line in self.lines)),
-            measure=self.kind == "unreal",
-            limits=limits,
-            promises_kernel=self.promises_kernel,
-        )
 
 
 @dataclass(frozen=True)
@@ -82,7 +57,8 @@ class Outcome:
 
 def main() -> int:
     options = _options()
-    chosen = [one for kind in options.kinds for one in rewrites(kind) if not options.only or one.name in options.only]
+    every = [(kind, one) for kind in options.kinds for one in cases(f"reviewed/{kind}")]
+    chosen = [(kind, one) for kind, one in every if not options.only or one.name in options.only]
     limits = Limits(timing_budget=options.budget, threads=1)
     device, outcomes = asyncio.run(_judge(chosen, limits, options))
     if device is None:
@@ -103,35 +79,24 @@ def main() -> int:
     return 0
 
 
-def rewrites(kind: str) -> list[Rewrite]:
-    """Every file of a kind, by name."""
-    folder = Path(__file__).parent / kind
-    return [_read(kind, file.stem) for file in sorted(folder.glob("*.py"))]
-
-
-def _read(kind: str, name: str) -> Rewrite:
-    module = importlib.import_module(f"benchmarks.reviewed.{kind}.{name}")
-    lines = tuple(getattr(module, "WORKLOAD", ()))
-    promises = getattr(module, "PROMISES_KERNEL", False)
-    return Rewrite(kind, name, module.BASELINE, module.CANDIDATE, lines, promises)
-
-
 async def _judge(
-    chosen: Sequence[Rewrite], limits: Limits, options: argparse.Namespace
+    chosen: Sequence[tuple[str, Case]], limits: Limits, options: argparse.Namespace
 ) -> tuple[object, list[Outcome]]:
     """The device and what came of each, in the order of `chosen`; None where there is no device, which is then told."""
-    found: dict[Rewrite, Outcome] = {}
+    found: dict[tuple[str, str], Outcome] = {}
     queue = iter(chosen)
     stations = [Workers() for _ in range(options.jobs)]
 
     async def serve(workers: Workers) -> None:
-        for one in queue:
+        for kind, one in queue:
             start = time.monotonic()
-            answer = await workers.run(one.trial(limits), timeout=options.timeout)
-            ending, detail = _ending(answer)
-            found[one] = Outcome(one.kind, one.name, ending, detail, round(time.monotonic() - start, 2))
-            mark = "" if found[one].as_it_should else " <--"
-            print(f"{len(found)}/{len(chosen)} {one.kind} {one.name}: {ending}{mark}", flush=True)
+            # Only where the speed is in question is anything timed.
+            trial = trial_of(one, Path(tempfile.gettempdir()), limits, measure=kind == "unreal")
+            ending, detail = _ending(await workers.run(trial, timeout=options.timeout))
+            outcome = Outcome(kind, one.name, ending, detail, round(time.monotonic() - start, 2))
+            found[kind, one.name] = outcome
+            mark = "" if outcome.as_it_should else " <--"
+            print(f"{len(found)}/{len(chosen)} {kind} {one.name}: {ending}{mark}", flush=True)
 
     try:
         device = await stations[0].device()
@@ -141,7 +106,7 @@ async def _judge(
         await asyncio.gather(*(serve(workers) for workers in stations))
     finally:
         await asyncio.gather(*(workers.close() for workers in stations))
-    return wire.encode(device), [found[one] for one in chosen]
+    return wire.encode(device), [found[kind, one.name] for kind, one in chosen]
 
 
 def _ending(answer: Answer) -> tuple[str, str]:

@@ -8,14 +8,17 @@ import dataclasses
 from collections.abc import AsyncIterator, Iterable
 from pathlib import Path
 
-from kernelwright import words
+from kernelwright import reversal, words
+from kernelwright.coders import Attempt, Coder, Variant, refuses, written
+from kernelwright.coders.deterministic import Deterministic
 from kernelwright.journal import Journal, open_in_memory, open_when_begun
-from kernelwright.macro.policy import Offer, Policy, candidates, menu, rivals
+from kernelwright.languages import LanguageSupport
+from kernelwright.languages.python import SUPPORT as PYTHON
+from kernelwright.macro.policy import Offer, Policy, candidates, menu, offered, rivals
 from kernelwright.macro.policy.expected_gain import expected_gain, tried
-from kernelwright.macro.strategies import registry
+from kernelwright.macro.strategies import choices, named, registry, renamed
 from kernelwright.macro.strategy import Observation
-from kernelwright.micro.edits import difference, transplant
-from kernelwright.observer import Nothing, Observer, Report, silent, workload_of
+from kernelwright.observer import Nothing, Observer, Report, silent
 from kernelwright.proof import endings
 from kernelwright.proof.client import Priority, Workers
 from kernelwright.proof.jobs import (
@@ -23,12 +26,23 @@ from kernelwright.proof.jobs import (
     Trial,
     TrialResult,
 )
+from kernelwright.racing import ranked
+from kernelwright.reversal import Reversal
 from kernelwright.settings import DEFAULTS, Settings
-from kernelwright.steps import decide, failed_step, new_id, now, syntax_failure, under_roof
+from kernelwright.steps import (
+    decide,
+    failed_step,
+    forward_only,
+    new_id,
+    now,
+    refused_by_the_gate,
+    syntax_failure,
+    under_roof,
+    with_earlier,
+)
 from kernelwright.values import (
     Action,
     Device,
-    Edits,
     Effort,
     Failure,
     Graph,
@@ -39,8 +53,8 @@ from kernelwright.values import (
     apply,
     digest,
 )
-from kernelwright.variants import Variant, fastest, variants_of
 
+_MOST_ATTEMPTS = 3  # at one step
 _PATIENCE = 5.0  # times the time of a verification, at effort paranoid
 
 
@@ -48,7 +62,7 @@ _PATIENCE = 5.0  # times the time of a verification, at effort paranoid
 class Request:
     """What a person asked for: the next step of a kernel, of one strategy when named, or exactly one Action.
 
-    With `only_new` a named strategy does not repeat what was tried on this text.
+    With `only_new` a named strategy does not repeat what was tried on this text. `support` reads the document's language.
     """
 
     path: str
@@ -57,18 +71,11 @@ class Request:
     strategy: str | None = None
     action: Action | None = None
     only_new: bool = False
+    support: LanguageSupport = PYTHON
 
     @property
     def by_name(self) -> bool:
         return self.strategy is not None or self.action is not None
-
-
-@dataclasses.dataclass(frozen=True)
-class Reversal:
-    """How a kept step is taken back: the edits for the text of now, and the Steps that they undo, oldest first."""
-
-    edits: Edits
-    step_ids: tuple[str, ...]
 
 
 class Engine:
@@ -81,12 +88,15 @@ class Engine:
         workers: Workers | None = None,
         journal: Journal | None = None,
         policy: Policy | None = None,
+        coders: tuple[Coder, ...] = (),
     ) -> None:
+        """`coders`: who carries Actions out, the first that can; none given: the deterministic one."""
         self.settings = settings
         self.journal = journal or _journal_of(workspace)
         self.workers = workers or Workers(settings.interpreter or None, cwd=workspace, keep=settings.keep_environment)
         self._policy = policy or expected_gain(settings.min_gain)
         self.observer = Observer(settings, self.workers, self.journal)
+        self._coders: tuple[Coder, ...] = coders or (Deterministic(self.observer),)
         self.observe = self.observer.observe
         self.observe_fully = self.observer.observe_fully
         self.resources = self.observer.resources
@@ -102,7 +112,7 @@ class Engine:
         self.journal.close()
 
     def menu(self, observation: Observation) -> tuple[Offer, ...]:
-        return menu(observation)
+        return menu(observation, lambda strategy: refuses(self._coders, strategy))
 
     def history(self, path: str, kernel: str | None = None) -> tuple[Step, ...]:
         return self.journal.steps(path, kernel)
@@ -114,22 +124,24 @@ class Engine:
     async def optimize(
         self, request: Request, report: Report = silent, cancel: asyncio.Event | None = None
     ) -> Step | Nothing:
-        """One step: choose, rewrite, race the variants, try the best, decide, remember."""
+        """One step: choose, rewrite, race the variants, try the best, decide, remember.
+
+        Where the gate refuses a variant the next one is tried, or what the coder makes of that.
+        """
         if (unknown := _unknown_strategy(request)) is not None:
             return unknown
-        observation = await self.observe_fully(request.path, request.text, request.kernel, report, cancel)
+        observation = await self.observe_fully(
+            request.path, request.text, request.kernel, report, cancel, request.support
+        )
         if not isinstance(observation, Observation):
             return observation
         actions = self._choose(request, observation)
         if isinstance(actions, Refusal):
             return actions
-        variants = await variants_of(self.observer, observation, actions, report, cancel)
-        if isinstance(variants, Refusal):
-            return variants
-        chosen = await fastest(self.observer, observation, variants, self.limits, report, cancel)
-        if isinstance(chosen, Failure):
-            return self._remember(observation, failed_step(observation, actions[0], chosen), observation.text)
-        return await self._try(request, observation, chosen, report, cancel)
+        attempts = await self._attempted(request, observation, actions, report, cancel)
+        if not isinstance(attempts, tuple):
+            return attempts
+        return self._remember(observation, with_earlier(attempts), attempts[-1].variant.text)
 
     async def autopilot(
         self, request: Request, report: Report = silent, cancel: asyncio.Event | None = None
@@ -169,6 +181,7 @@ class Engine:
         measure: bool,
         first_seed: int = 0,
         priority: Priority = Priority.REQUEST,
+        support: LanguageSupport = PYTHON,
         report: Report = silent,
         cancel: asyncio.Event | None = None,
     ) -> TrialResult | Nothing:
@@ -177,10 +190,10 @@ class Engine:
         Without `baseline` the journal's counts; where it has none, `text` is not compared with itself. `baseline_path`: the
         file that `baseline` was read from, whose imports are those of its own folder.
         """
-        observation = self.observe(path, text, kernel)
+        observation = self.observe(path, text, kernel, support=support)
         if isinstance(observation, Refusal):
             return observation
-        workload = workload_of(text, observation.kernel)
+        workload = support.workload(text, observation.kernel.entry)
         if isinstance(workload, Refusal):
             return workload
         against = baseline if baseline is not None else self.journal.baseline(path, kernel)
@@ -191,34 +204,22 @@ class Engine:
         if isinstance(device, Failure):
             return device
         limits = dataclasses.replace(self.limits, first_seed=first_seed)
-        job = Trial(path, against, text, text, workload, measure, limits, baseline_path=baseline_path)
+        no_backward = forward_only(self.journal.steps(path, kernel))
+        job = Trial(
+            path, against, text, text, workload, measure, limits, forward_only=no_backward, baseline_path=baseline_path
+        )
         answer = await self._run_trial(job, report, cancel, priority)
         if isinstance(answer, TrialResult) and against == text:
             caveats = (words.SAME_TEXT, *answer.verdict.caveats)
             answer = dataclasses.replace(answer, verdict=dataclasses.replace(answer.verdict, caveats=caveats))
         if isinstance(answer, Failure) or answer.measurement is None:
             return answer
-        original = self.observer.called_as(workload, path, against, kernel)
-        return dataclasses.replace(answer, measurement=under_roof(answer.measurement, original, device))
+        of_baseline = self.observer.called_as(workload, path, against, kernel, support)
+        return dataclasses.replace(answer, measurement=under_roof(answer.measurement, of_baseline, device))
 
     def revert(self, path: str, text: str, step_id: str) -> Reversal | Refusal:
-        """How `text` goes back to before a kept step, keeping what a person changed elsewhere since.
-
-        The journal is not changed: once the edits have been applied, say so with `mark_reverted`.
-        """
-        steps = self.journal.steps(path)
-        index = next((i for i, step in enumerate(steps) if step.id == step_id), None)
-        if index is None:
-            return Refusal(f"The journal of this file has no step {step_id}.")
-        wanted = steps[index]
-        undone = [s for s in steps[index:] if s.kernel == wanted.kernel and s.outcome is Outcome.KEPT]
-        if not undone or undone[0].id != step_id:
-            return Refusal(f"Step {step_id} was {wanted.outcome.value}, so there is nothing to take back.")
-        before, after = self.journal.text(wanted.before_hash), self.journal.text(undone[-1].after_hash)
-        if before is None or after is None:
-            return Refusal(f"The journal no longer holds the texts of step {step_id}.")
-        edits = transplant(difference(after, before, f"Revert {wanted.action.strategy}"), after, text)
-        return edits if isinstance(edits, Refusal) else Reversal(edits, tuple(step.id for step in undone))
+        """How `text` goes back to before a kept step; once the edits have been applied, say so with `mark_reverted`."""
+        return reversal.of(self.journal, path, text, step_id)
 
     def script(self, path: str, step_id: str | None = None, kernel: str | None = None) -> str | Refusal:
         """A script that compares and times a kept step, the last one unless one is named, against its baseline."""
@@ -234,18 +235,8 @@ class Engine:
         return script_of(step, self.journal.text(against), self.journal.text(step.after_hash))
 
     def mark_reverted(self, path: str, step_ids: Iterable[str]) -> None:
-        """The Steps are no longer in the file: a Reversal was applied, or the editor did not take their edits.
-
-        When none of a kernel's is left, the Baseline that the first of them set goes with them.
-        """
-        gone = set(step_ids)
-        for step_id in gone:
-            self.journal.mark_reverted(step_id)
-        for step in (step for step in self.journal.steps(path) if step.id in gone):
-            left = any(s.outcome is Outcome.KEPT for s in self.journal.steps(path, step.kernel))
-            baseline = self.journal.baseline(path, step.kernel)
-            if not left and baseline is not None and digest(baseline) == step.before_hash:
-                self.journal.drop_baseline(path, step.kernel)
+        """The Steps are no longer in the file: a Reversal was applied, or the editor did not take their edits."""
+        reversal.mark(self.journal, path, step_ids)
 
     def renamed(self, old: str, new: str) -> None:
         """A file or a folder has another path from now on, and its history with it."""
@@ -260,19 +251,44 @@ class Engine:
     def _choose(self, request: Request, observation: Observation) -> tuple[Action, ...] | Refusal:
         """The Action to take, followed by rivals that only a race can rank against it."""
         if request.action is not None:
-            return (request.action,)
+            return (renamed(request.action),)
         if request.strategy is not None:
-            actions = registry()[request.strategy].applies(observation)
+            actions = offered(request.strategy, observation)
             if isinstance(actions, Refusal):
                 return actions
             new = next((action for action in actions if tried(observation, action) is None), None)
             if new is not None or not request.only_new:
                 return (new or actions[0],)
             return Refusal(tried(observation, actions[0]) or "Already tried on this text.")
-        ranked = self._policy(observation, candidates(observation))
-        if ranked[0].is_stop:
-            return Refusal(ranked[0].reason)
-        return rivals(observation, ranked)
+        scored = self._policy(observation, candidates(self.menu(observation)))
+        if scored[0].is_stop:
+            return Refusal(scored[0].reason)
+        return rivals(observation, scored)
+
+    async def _attempted(
+        self,
+        request: Request,
+        observation: Observation,
+        actions: tuple[Action, ...],
+        report: Report,
+        cancel: asyncio.Event | None,
+    ) -> tuple[Attempt, ...] | Step | Refusal:
+        """Try variants of `actions` until the gate refuses one no more; a Step or Refusal where none could be tried."""
+        attempts: tuple[Attempt, ...] = ()
+        chosen = tuple((registry()[action.strategy], action) for action in actions)
+        while len(attempts) < _MOST_ATTEMPTS:
+            variants = await written(self._coders, observation, chosen, attempts, report, cancel)
+            if isinstance(variants, Refusal) or not variants:
+                return attempts or variants or Refusal("There is nothing to carry out.")
+            order = await ranked(self.observer, observation, variants, self.limits, report, cancel)
+            if isinstance(order, Failure):
+                return self._remember(observation, failed_step(observation, actions[0], order), observation.text)
+            for variant in order[: _MOST_ATTEMPTS - len(attempts)]:
+                step = await self._try(request, observation, variant, report, cancel)
+                attempts += (Attempt(variant, step),)
+                if not refused_by_the_gate(step):
+                    return attempts
+        return attempts
 
     async def _try(
         self,
@@ -284,8 +300,8 @@ class Engine:
     ) -> Step:
         action, candidate = variant.action, variant.text
         path, text, kernel = observation.path, observation.text, observation.kernel.name
-        if (broken := syntax_failure(candidate)) is not None:
-            return self._remember(observation, failed_step(observation, action, broken), candidate)
+        if (broken := syntax_failure(observation.support, candidate)) is not None:
+            return failed_step(observation, action, broken)
         assert observation.workload is not None
         baseline = self.baseline(path, text, kernel)
         strategy = registry()[action.strategy]
@@ -297,19 +313,20 @@ class Engine:
             observation.workload,
             limits=self._limits_of_a_step,
             promises_kernel=strategy.promises_kernel,
+            forward_only=forward_only(self.journal.steps(path, kernel)),
         )
         answer = await self._run_trial(job, report, cancel)
         if not isinstance(answer, TrialResult):
-            return self._remember(observation, failed_step(observation, action, answer), candidate)
+            return failed_step(observation, action, answer)
         lacking = answer.unsteady or strategy.needs_gpu
         outcome, reason = decide(answer, self.settings.min_gain, needs_number=lacking and not request.by_name)
         measurement = answer.measurement
         if measurement is not None:
-            original = await self._original(observation, baseline, report, cancel)
-            measurement = under_roof(measurement, original, observation.device)
+            of_baseline = await self._of_baseline(observation, baseline, report, cancel)
+            measurement = under_roof(measurement, of_baseline, observation.device)
         if cancel is not None and cancel.is_set():  # also after the last worker has answered
             return failed_step(observation, action, endings.CANCELLED)
-        step = Step(
+        return Step(
             id=new_id(),
             kernel=kernel,
             action=action,
@@ -322,9 +339,8 @@ class Engine:
             measurement=measurement,
             created=now(),
         )
-        return self._remember(observation, step, candidate)
 
-    async def _original(
+    async def _of_baseline(
         self, observation: Observation, baseline: str, report: Report, cancel: asyncio.Event | None
     ) -> Observation | None:
         """The kernel as its baseline is written, called as it was measured; captured where that has not been done yet."""
@@ -332,11 +348,13 @@ class Engine:
             return observation
         workload = observation.workload
         assert workload is not None
-        original = self.observer.called_as(workload, observation.path, baseline, observation.kernel.name)
-        if original is None or original.graph is not None or original.kernel.language is not Language.TORCH:
-            return original
-        graph = await self.observer.capture(original, report, cancel)
-        return dataclasses.replace(original, graph=graph) if isinstance(graph, Graph) else None
+        found = self.observer.called_as(
+            workload, observation.path, baseline, observation.kernel.name, observation.support
+        )
+        if found is None or found.graph is not None or found.kernel.language is not Language.TORCH:
+            return found
+        graph = await self.observer.capture(found, report, cancel)
+        return dataclasses.replace(found, graph=graph) if isinstance(graph, Graph) else None
 
     async def _run_trial(
         self, job: Trial, report: Report, cancel: asyncio.Event | None, priority: Priority = Priority.REQUEST
@@ -383,7 +401,7 @@ def _journal_of(workspace: Path) -> Journal:
 
 
 def _unknown_strategy(request: Request) -> Refusal | None:
-    wanted = request.action.strategy if request.action else request.strategy
-    if wanted is None or wanted in registry():
+    wanted = renamed(request.action).strategy if request.action else request.strategy
+    if wanted is None or (wanted in registry() if request.action else named(wanted)):
         return None
-    return Refusal(f"There is no strategy {wanted!r}; choose one of {', '.join(registry())}.")
+    return Refusal(f"There is no strategy {wanted!r}; choose one of {choices()}.")

@@ -8,16 +8,15 @@ import dataclasses
 from collections.abc import Callable
 
 from kernelwright.journal import Journal
+from kernelwright.languages import LanguageSupport, absence
+from kernelwright.languages.python import SUPPORT as PYTHON
 from kernelwright.macro.strategy import Observation
 from kernelwright.proof.client import Workers
 from kernelwright.proof.jobs import Capture, Compile, CompileResult, Subject
 from kernelwright.settings import Settings
-from kernelwright.source.document import parse
-from kernelwright.source.kernels import absence, find_kernels
-from kernelwright.source.targets import target
-from kernelwright.source.workload import find_workload
 from kernelwright.steps import not_utf8
 from kernelwright.values import CPU, Device, Failure, FailureKind, Graph, Kernel, Language, Refusal, Workload, digest
+from kernelwright.values.targets import target
 
 Report = Callable[[str], None]
 Nothing = Refusal | Failure
@@ -37,7 +36,14 @@ class Observer:
         self.known_device: Device | None = None
         self._graphs: dict[tuple[str, str], Graph | Failure] = {}
 
-    def observe(self, path: str, text: str, kernel_name: str, kernel: Kernel | None = None) -> Observation | Refusal:
+    def observe(
+        self,
+        path: str,
+        text: str,
+        kernel_name: str,
+        kernel: Kernel | None = None,
+        support: LanguageSupport = PYTHON,
+    ) -> Observation | Refusal:
         """What is known of a kernel right now. The device is a CPU, and there is no graph, until a worker has said more.
 
         `kernel`, where the caller has already found it in this very text, saves parsing the text again.
@@ -47,11 +53,11 @@ class Observer:
                 f"Line {line + 1} is not valid UTF-8, so Python cannot load the file; save it as UTF-8.", line
             )
         if kernel is None:
-            kernels = find_kernels(parse(text))
+            kernels = support.kernels(text)
             kernel = next((k for k in kernels if k.name == kernel_name), None)
             if kernel is None:
-                return Refusal(f"This file {absence(text, kernels, kernel_name)}")
-        workload = workload_of(text, kernel)
+                return Refusal(f"This file {absence(support, text, kernels, kernel_name)}")
+        workload = support.workload(text, kernel.entry)
         known = self._graphs.get(_graph_key(text, workload)) if isinstance(workload, Workload) else None
         return Observation(
             path=path,
@@ -61,11 +67,14 @@ class Observer:
             device=self.known_device or CPU,
             graph=known if isinstance(known, Graph) else None,
             history=self.journal.steps(path, kernel_name),
+            support=support,
         )
 
-    def called_as(self, workload: Workload, path: str, text: str, kernel_name: str) -> Observation | None:
+    def called_as(
+        self, workload: Workload, path: str, text: str, kernel_name: str, support: LanguageSupport = PYTHON
+    ) -> Observation | None:
         """Another version of a kernel, called as `workload` says; None where it has no such kernel."""
-        found = self.observe(path, text, kernel_name)
+        found = self.observe(path, text, kernel_name, support=support)
         if isinstance(found, Refusal):
             return None
         known = self._graphs.get(_graph_key(text, workload))
@@ -78,18 +87,24 @@ class Observer:
         return device
 
     async def observe_fully(
-        self, path: str, text: str, kernel_name: str, report: Report = silent, cancel: asyncio.Event | None = None
+        self,
+        path: str,
+        text: str,
+        kernel_name: str,
+        report: Report = silent,
+        cancel: asyncio.Event | None = None,
+        support: LanguageSupport = PYTHON,
     ) -> Observation | Nothing:
         """An Observation with the device and, for PyTorch, the captured graph."""
         report("Looking at the device")
         device = await self.device()
         if isinstance(device, Failure):
             return device
-        observation = self.observe(path, text, kernel_name)
+        observation = self.observe(path, text, kernel_name, support=support)
         if isinstance(observation, Refusal):
             return observation
         if observation.workload is None:
-            missing = workload_of(text, observation.kernel)
+            missing = support.workload(text, observation.kernel.entry)
             return missing if isinstance(missing, Refusal) else Refusal("This kernel has no workload.")
         if observation.kernel.language is not Language.TORCH:
             return observation
@@ -140,10 +155,6 @@ class Observer:
 def named_target(settings: Settings) -> Device:
     """The GPU that facts are compiled for on a machine without one."""
     return target(settings.target or "H100") or target("H100")
-
-
-def workload_of(text: str, kernel: Kernel) -> Workload | Refusal:
-    return find_workload(text, kernel.entry)
 
 
 def _graph_key(text: str, workload: Workload) -> tuple[str, str]:

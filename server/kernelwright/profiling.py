@@ -4,7 +4,8 @@ import asyncio
 from collections.abc import Callable
 
 from kernelwright.engine import Engine
-from kernelwright.observer import workload_of
+from kernelwright.languages import LanguageSupport
+from kernelwright.languages.python import SUPPORT as PYTHON
 from kernelwright.proof.jobs import Profile, Subject
 from kernelwright.values import Failure, ProfileResult, Refusal
 
@@ -15,6 +16,7 @@ async def profile(
     text: str,
     kernel: str,
     *,
+    support: LanguageSupport = PYTHON,
     report: Callable[[str], None] = lambda stage: None,
     cancel: asyncio.Event | None = None,
 ) -> ProfileResult | Refusal | Failure:
@@ -23,10 +25,10 @@ async def profile(
     device = await engine.device()
     if isinstance(device, Failure):
         return device
-    observation = engine.observe(path, text, kernel)
+    observation = engine.observe(path, text, kernel, support=support)
     if isinstance(observation, Refusal):
         return observation
-    workload = workload_of(text, observation.kernel)
+    workload = support.workload(text, observation.kernel.entry)
     if isinstance(workload, Refusal):
         return workload
     answer = await engine.workers.run(

@@ -1,10 +1,13 @@
 """What becomes of an Action: kept or rejected, and in which words."""
 
-import ast
 import dataclasses
 import datetime
 import uuid
+from collections.abc import Iterable
 
+from kernelwright.coders import Attempt
+from kernelwright.languages import LanguageSupport
+from kernelwright.macro.strategies import registry
 from kernelwright.macro.strategy import Observation
 from kernelwright.proof.jobs import TrialResult
 from kernelwright.source.roofline import known_work, roof_of
@@ -19,6 +22,7 @@ from kernelwright.values import (
     Outcome,
     Step,
     Verdict,
+    VerdictStatus,
     digest,
 )
 
@@ -29,6 +33,8 @@ def decide(result: TrialResult, min_gain: float, *, needs_number: bool = False) 
         return Outcome.REJECTED, result.verdict.reason or _first_failed(result.verdict)
     measured = result.measurement
     if measured is None:
+        if result.unconfirmed:
+            return Outcome.REJECTED, result.unmeasured
         if needs_number:
             return Outcome.REJECTED, f"{result.unmeasured} Without a measurement this step is worth nothing."
         return Outcome.KEPT, result.unmeasured
@@ -51,9 +57,9 @@ def gained(measurement: Measurement, min_gain: float) -> bool:
     return measurement.step_speedup_low > 1.0 and measurement.step_speedup >= 1.0 + min_gain
 
 
-def under_roof(measurement: Measurement, original: Observation | None, device: Device) -> Measurement:
-    """With the roof over it: the work of `original`, the kernel as its baseline is written, on the `device` that measured."""
-    work = known_work(original.kernel, original.workload, original.graph) if original is not None else None
+def under_roof(measurement: Measurement, of_baseline: Observation | None, device: Device) -> Measurement:
+    """Adds the roof: the work of `of_baseline`, the kernel as its baseline is written, on the `device` that measured."""
+    work = known_work(of_baseline.kernel, of_baseline.workload, of_baseline.graph) if of_baseline is not None else None
     if work is None:
         return measurement
     measured_on = device if device.name == measurement.device else CPU
@@ -82,14 +88,37 @@ def failed_step(observation: Observation, action: Action, failure: Failure) -> S
     )
 
 
-def syntax_failure(text: str) -> Failure | None:
-    """The Failure of a rewritten text that Python does not parse, None where it does."""
-    try:
-        ast.parse(text)
-    except SyntaxError as error:
-        line = (error.lineno or 1) - 1
-        return Failure(FailureKind.COMPILE_FAILED, f"The rewritten text does not parse: {error.msg}.", line=line)
-    return None
+def refused_by_the_gate(step: Step) -> bool:
+    """Whether another variant may fare better: a check failed, or this one did not compile or crashed."""
+    if step.failure is not None:
+        return step.failure.kind in (FailureKind.COMPILE_FAILED, FailureKind.CRASHED)
+    return step.verdict is not None and step.verdict.status is VerdictStatus.FAILED
+
+
+def forward_only(steps: Iterable[Step]) -> bool:
+    """Whether one of the steps that were kept has brought a kernel as strategies make them: without a backward."""
+    kept = (registry().get(step.action.strategy) for step in steps if step.outcome is Outcome.KEPT)
+    return any(strategy is not None and strategy.promises_kernel for strategy in kept)
+
+
+def with_earlier(attempts: tuple[Attempt, ...]) -> Step:
+    """The Step of the last attempt, which names its author, what all have cost, and how those before it ended."""
+    *before, last = attempts
+    return dataclasses.replace(
+        last.step,
+        author=last.variant.author,
+        earlier=tuple(f"{one.variant.edits.summary}: {one.step.reason}" for one in before),
+        cost=sum(one.variant.cost for one in attempts),
+    )
+
+
+def syntax_failure(support: LanguageSupport, text: str) -> Failure | None:
+    """The Failure of a rewritten text that its language does not parse, None where it does."""
+    problem = support.syntax_problem(text)
+    if problem is None:
+        return None
+    said = f"The rewritten text does not parse: {problem.message}."
+    return Failure(FailureKind.COMPILE_FAILED, said, line=problem.line)
 
 
 def not_utf8(text: str) -> int | None:

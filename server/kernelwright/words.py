@@ -4,6 +4,7 @@ A number is said only beside a passing verdict on the same text; everything else
 """
 
 from kernelwright.values import (
+    DETERMINISTIC,
     Accuracy,
     Check,
     Effort,
@@ -171,12 +172,23 @@ def of_step(step: Step, title: str = "") -> str:
     if step.outcome is Outcome.REVERTED:
         return f"{name}{chosen}: reverted"
     if step.outcome is Outcome.KEPT and step.verdict is not None:
-        return f"{name}{chosen}. {result(step.verdict, step.measurement, step.reason)}{_over_previous(step)}"
-    if step.failure is not None:
-        return f"{name}{chosen}: not kept. {of_failure(step.failure)}"
-    if step.verdict is not None and not step.verdict.passed:
-        return f"{name}{chosen}: not kept. {of_verdict(step.verdict)}"
-    return f"{name}{chosen}: {step.outcome}. {_sentence(step.reason)}" if step.reason else f"{name}: {step.outcome}"
+        said = f". {result(step.verdict, step.measurement, step.reason)}{_over_previous(step)}"
+    elif step.failure is not None:
+        said = f": not kept. {of_failure(step.failure)}"
+    elif step.verdict is not None and not step.verdict.passed:
+        said = f": not kept. {of_verdict(step.verdict)}"
+    else:
+        said = f": {step.outcome}. {_sentence(step.reason)}" if step.reason else f": {step.outcome}"
+    line, written = f"{name}{chosen}{said}", _written(step)
+    return f"{_sentence(line)} {written}" if written else line
+
+
+def _written(step: Step) -> str:
+    """Who wrote the edits where that was not Kernelwright itself, at what cost, and what was tried first."""
+    author = "" if step.author == DETERMINISTIC else f"Written by {step.author}."
+    cost = f"Cost: {step.cost:.2g} US dollars." if step.cost else ""
+    tried = f"Tried before: {_sentence('; '.join(one.rstrip('.') for one in step.earlier))}" if step.earlier else ""
+    return " ".join(part for part in (author, cost, tried) if part)
 
 
 def of_profile(profile: ProfileResult) -> str:

@@ -7,20 +7,21 @@ from concurrent.futures import Future
 from pathlib import Path
 
 import pytest
+from corpus import Case
 
-from cheats.outcome import Specimen, trial_of
+from cheats.outcome import trial_of
 from kernelwright.proof.client import Workers
 from kernelwright.proof.jobs import Answer, TrialResult
 
 ATTEMPTS = 4  # while the machine is too busy to time on
 
-Key = tuple[str, int]  # a specimen's name, and which repetition
+Key = tuple[str, int]  # a case's name, and which repetition
 
 
 class Bench:
     """The answers to come."""
 
-    def __init__(self, wanted: Sequence[tuple[Specimen, int]], folder: Path, lanes: int) -> None:
+    def __init__(self, wanted: Sequence[tuple[Case, int]], folder: Path, lanes: int) -> None:
         self._folder = folder
         self._waiting = iter(wanted)
         self._answers: dict[Key, Future[Answer]] = {(s.name, number): Future() for s, number in wanted}
@@ -30,9 +31,9 @@ class Bench:
         for thread in self._threads:
             thread.start()
 
-    def answer(self, specimen: Specimen, repetition: int = 0) -> Answer:
+    def answer(self, case: Case, repetition: int = 0) -> Answer:
         """Waits for it. Raises what the client raised."""
-        return self._answers[specimen.name, repetition].result(timeout=600)
+        return self._answers[case.name, repetition].result(timeout=600)
 
     def close(self) -> None:
         """Let the trials that run end, start no further one."""
@@ -44,30 +45,30 @@ class Bench:
         workers = Workers()
         try:
             while (taken := self._next()) is not None:
-                specimen, number = taken
-                future = self._answers[specimen.name, number]
+                case, number = taken
+                future = self._answers[case.name, number]
                 try:
-                    future.set_result(await self._answer(workers, specimen, number))
+                    future.set_result(await self._answer(workers, case, number))
                 except Exception as error:  # noqa: BLE001  (the test that waits raises it)
                     future.set_exception(error)
-                if specimen.alone:
+                if "alone" in case.marks:
                     await workers.close()
                     workers = Workers()
         finally:
             await workers.close()
 
-    async def _answer(self, workers: Workers, specimen: Specimen, number: int) -> Answer:
-        home = self._folder / f"{specimen}-{number}"
+    async def _answer(self, workers: Workers, case: Case, number: int) -> Answer:
+        home = self._folder / f"{case}-{number}"
         home.mkdir(parents=True)
-        for name, text in specimen.neighbours.items():
+        for name, text in case.neighbours.items():
             (home / name).write_text(text, encoding="utf-8")
         for _ in range(ATTEMPTS):
-            answer = await workers.run(trial_of(specimen, home), timeout=specimen.timeout)
+            answer = await workers.run(trial_of(case, home), timeout=case.timeout)
             if not (isinstance(answer, TrialResult) and answer.unsteady):
                 break
         return answer
 
-    def _next(self) -> tuple[Specimen, int] | None:
+    def _next(self) -> tuple[Case, int] | None:
         with self._lock:
             return None if self._stop.is_set() else next(self._waiting, None)
 
@@ -80,7 +81,7 @@ def bench_for(request: pytest.FixtureRequest, folder: Path, *, lanes: int) -> It
     items = [item for item in request.session.items if item.path == request.path and hasattr(item, "callspec")]
     wanted = [_wanted(item.callspec.params) for item in items]
     with pytest.MonkeyPatch.context() as patch:
-        if not any(specimen.gpu for specimen, _ in wanted):
+        if not any("gpu" in case.marks for case, _ in wanted):
             patch.setenv("CUDA_VISIBLE_DEVICES", "")
         else:
             lanes = 1  # a second would only wait for the GPU, and give up after a while
@@ -89,6 +90,6 @@ def bench_for(request: pytest.FixtureRequest, folder: Path, *, lanes: int) -> It
         bench.close()
 
 
-def _wanted(params: Mapping[str, object]) -> tuple[Specimen, int]:
-    (specimen,) = (value for value in params.values() if isinstance(value, Specimen))
-    return specimen, int(str(params.get("repetition", 0)))
+def _wanted(params: Mapping[str, object]) -> tuple[Case, int]:
+    (case,) = (value for value in params.values() if isinstance(value, Case))
+    return case, int(str(params.get("repetition", 0)))

@@ -1,9 +1,8 @@
-"""A kernel of the test sets as a trial, and how the trial ended, in words that a data file can name."""
+"""A case of the corpus as a trial, and how the trial ended, in the words that a case expects."""
 
-import importlib
-from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
+
+import corpus
 
 from kernelwright.proof.jobs import Answer, Limits, Trial, TrialResult
 from kernelwright.settings import DEFAULTS
@@ -12,7 +11,7 @@ from kernelwright.steps import gained
 from kernelwright.values import Case, Failure, FailureKind, VerdictStatus, Workload, WorkloadSource
 
 QUICK = Limits(timing_budget=0.05, threads=1, seeds=2)
-SECONDS = 90.0  # per trial, unless the file says less
+REFUSED = "refused"  # what a case expects that any check may end
 # So begins the detail of a passed check that names what was delivered.
 REPORTS = ("forward only", "library call", "two calls on the same data and seed differ")
 
@@ -21,82 +20,45 @@ NOBODYS_FAULT = frozenset(
 )
 
 
-@dataclass(frozen=True)
-class Specimen:
-    """One data file: an original, a text that claims to be faster, and how its trial must end."""
-
-    name: str
-    baseline: str
-    candidate: str
-    workload: tuple[str, ...]  # workload lines; none: the get_inputs() convention of a class Model
-    ends_with: frozenset[str]
-    gpu: bool
-    neighbours: Mapping[str, str]  # files in the kernel's folder, by name
-    timeout: float
-    alone: bool  # its worker is not used again
-    promises_kernel: bool  # as if it came from a strategy that brings a kernel
-
-    def __str__(self) -> str:
-        return self.name
-
-
-def specimens(package: str) -> list[Specimen]:
-    """Every data file of a package, by name."""
-    folder = Path(__file__).parents[1].joinpath(*package.split("."))
-    return [specimen(package, file.stem) for file in sorted(folder.glob("[!_]*.py"))]
-
-
-def specimen(package: str, name: str) -> Specimen:
-    """The data file `name` of `package`."""
-    module = importlib.import_module(f"{package}.{name}")
-    return Specimen(
-        name=name,
-        baseline=module.BASELINE,
-        candidate=module.CANDIDATE,
-        workload=tuple(getattr(module, "WORKLOAD", ())),
-        ends_with=frozenset(getattr(module, "ENDS_WITH", ("passed",))),
-        gpu=getattr(module, "GPU", False),
-        neighbours=getattr(module, "NEIGHBOURS", {}),
-        timeout=getattr(module, "TIMEOUT", SECONDS),
-        alone=getattr(module, "ALONE", False),
-        promises_kernel=getattr(module, "PROMISES_KERNEL", False),
-    )
-
-
-def well_formed(specimen: Specimen) -> bool:
+def well_formed(case: corpus.Case) -> bool:
     """Whether both texts are Python, differ, and are called by lines that can be read. Raises what says where not."""
-    for text in (specimen.baseline, specimen.candidate):
-        compile(text, specimen.name, "exec")
-    return specimen.baseline != specimen.candidate and all(evaluate(line).entry for line in specimen.workload)
+    for text in (case.baseline, case.candidate):
+        compile(text, case.name, "exec")
+    return case.baseline != case.candidate and all(evaluate(line).entry for line in case.workload)
 
 
-def file_of(specimen: Specimen, text: str) -> str:
-    """One of the specimen's texts as a person would have it in a file: with the workload lines on top."""
-    return "".join(f"# workload: {line}\n" for line in specimen.workload) + text
+def file_of(case: corpus.Case, text: str) -> str:
+    """One of the case's texts as a person would have it in a file: with the workload lines on top."""
+    return "".join(f"# workload: {line}\n" for line in case.workload) + text
 
 
-def trial_of(specimen: Specimen, folder: Path) -> Trial:
+def trial_of(case: corpus.Case, folder: Path, limits: Limits = QUICK, *, measure: bool = True) -> Trial:
     """The trial, as the engine would ask for it; `folder` is where the file is said to live."""
-    lines = specimen.workload
-    entry = lines[0].partition("(")[0] if lines else "Model"
-    source = WorkloadSource.LINES if lines else WorkloadSource.KERNELBENCH
+    source = WorkloadSource.LINES if case.workload else WorkloadSource.KERNELBENCH
     return Trial(
         path=str(folder / "kernel.py"),
-        baseline=specimen.baseline,
-        previous=specimen.baseline,
-        candidate=specimen.candidate,
-        workload=Workload(source, entry, tuple(Case(0, 0, line) for line in lines)),
-        limits=QUICK,
-        promises_kernel=specimen.promises_kernel,
+        baseline=case.baseline,
+        previous=case.baseline,
+        candidate=case.candidate,
+        workload=Workload(source, case.entry, tuple(Case(0, 0, line) for line in case.workload)),
+        measure=measure,
+        limits=limits,
+        promises_kernel="promises-kernel" in case.marks,
     )
+
+
+def as_expected(case: corpus.Case, ends: frozenset[str]) -> bool:
+    """Whether a trial that ended so ended as its case expects."""
+    return bool(ends & case.expected) or (REFUSED in case.expected and "passed" not in ends)
 
 
 def ended_by(answer: Answer) -> frozenset[str]:
     """The names of all that speaks against a speedup: the failed checks, the kind of a Failure, or what was reported.
 
     "passed" is among them when the gate let the candidate through; then also "no-gain" when the clock found none that
-    would be kept, or the machine too busy to look ("unsteady"), "not-timed" where nothing can be timed, "impossible" below
-    the roofline's floor, and the check that calls it forward only, a library call, or not repeatable.
+    would be kept, or the judge's clock shows none, or the machine is too busy to look ("unsteady"), "not-timed" where nothing
+    can be timed, "impossible" below the roofline's floor, and the check that calls it forward only, a library call, or not
+    repeatable.
     """
     if isinstance(answer, Failure) and answer.kind in NOBODYS_FAULT:
         raise RuntimeError(reason_of(answer))
@@ -110,8 +72,10 @@ def ended_by(answer: Answer) -> frozenset[str]:
         return frozenset(check.name for check in verdict.failed_checks)
     told = {check.name for check in verdict.checks if check.detail.startswith(REPORTS)}
     if answer.unsteady:
-        told |= {"unsteady", "no-gain"}
-    if answer.unmeasured and not answer.unsteady:
+        told.add("unsteady")
+    if answer.unsteady or answer.unconfirmed:
+        told.add("no-gain")
+    elif answer.unmeasured:
         told.add("not-timed")
     if measured is not None and measured.impossible:
         told.add("impossible")

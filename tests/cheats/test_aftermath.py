@@ -5,13 +5,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from corpus import SECONDS, case
 
-from cheats.outcome import QUICK, SECONDS, ended_by, reason_of, specimen, trial_of
+from cheats.outcome import QUICK, as_expected, ended_by, reason_of, trial_of
 from kernelwright.proof.client import Workers
 from kernelwright.proof.jobs import Capture, Contest, Job, Profile, Race, Subject, Trial
 
-WRONG = specimen("cheats.exploits", "e03_output_forged")
-RIGHT_AND_POISONOUS = specimen("cheats.exploits", "a10_judge_replaced").candidate.replace(
+WRONG = case("exploits", "e03_output_forged")
+RIGHT_AND_POISONOUS = case("exploits", "a10_judge_replaced").candidate.replace(
     "torch.zeros_like(x)", "torch.softmax(x, dim=1)"
 )
 
@@ -42,14 +43,12 @@ async def test_a_wrong_candidate_is_caught_after(first: Callable[[Trial], Job], 
     await workers.run(first(wrong), timeout=SECONDS)
     answer = await workers.run(wrong, timeout=SECONDS)
     await workers.close()
-    assert ended_by(answer) & WRONG.ends_with, reason_of(answer)
+    assert as_expected(WRONG, ended_by(answer)), reason_of(answer)
 
 
 async def test_the_flags_of_one_original_do_not_reach_the_next(tmp_path: Path) -> None:
     workers, right = Workers(), dataclasses.replace(WRONG, candidate=WRONG.baseline)
-    await workers.run(
-        trial_of(specimen("controls.honest", "tf32_where_the_original_has_it"), tmp_path), timeout=SECONDS
-    )
+    await workers.run(trial_of(case("controls", "tf32_where_the_original_has_it"), tmp_path), timeout=SECONDS)
     answer = await workers.run(trial_of(right, tmp_path), timeout=SECONDS)
     await workers.close()
     assert "passed" in ended_by(answer), reason_of(answer)

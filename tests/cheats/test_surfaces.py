@@ -3,23 +3,24 @@
 All of them: `python -m benchmarks.surfaces`. That each is found there as a kernel, with its workload: test_found.py.
 """
 
+import dataclasses
+
 import pytest
 from benchmarks.surfaces import COMMAND_LINE, SERVER, agrees, chosen, compared
-
-from cheats.outcome import Specimen, specimen
+from corpus import case
 
 # Nothing in sight that looks like a kernel, helpers with workloads of their own, several kernels of one launcher, and ends
 # of every kind.
 SAMPLE = (
-    ("controls.honest", "bool_output"),
-    ("controls.honest", "compiled_by_torch"),
-    ("controls.honest", "own_backward_recomputed"),
-    ("controls.honest", "threads_joined"),
-    ("controls.honest", "triton_split_reduction"),
-    ("cheats.exploits", "c04_wrong_axis_hidden_by_equal_values"),
-    ("cheats.exploits", "e01_descriptors_closed"),
-    ("cheats.exploits", "e02_base_exception"),
-    ("cheats.exploits", "e03_number_too_long_to_send"),
+    ("controls", "bool_output"),
+    ("controls", "compiled_by_torch"),
+    ("controls", "own_backward_recomputed"),
+    ("controls", "threads_joined"),
+    ("controls", "triton_split_reduction"),
+    ("exploits", "c04_wrong_axis_hidden_by_equal_values"),
+    ("exploits", "e01_descriptors_closed"),
+    ("exploits", "e02_base_exception"),
+    ("exploits", "e03_number_too_long_to_send"),
 )
 
 
@@ -30,14 +31,14 @@ def without_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
 
 async def test_the_server_says_what_a_trial_does() -> None:
     told: list[str] = []
-    assert await compared([specimen(*one) for one in SAMPLE], [SERVER], told.append) == 0, "\n".join(told)
+    assert await compared([case(*one) for one in SAMPLE], [SERVER], told.append) == 0, "\n".join(told)
     assert len(told) == len(SAMPLE)
     assert sum("not askable" in line for line in told) <= 1
 
 
 async def test_the_command_line_says_what_a_trial_does() -> None:
     told: list[str] = []
-    sample = [specimen(*one) for one in (SAMPLE[0], SAMPLE[4], SAMPLE[5])]
+    sample = [case(*one) for one in (SAMPLE[0], SAMPLE[4], SAMPLE[5])]
     assert await compared(sample, [COMMAND_LINE], told.append) == 0, "\n".join(told)
 
 
@@ -51,8 +52,7 @@ async def test_the_command_line_says_what_a_trial_does() -> None:
     ],
 )
 def test_what_agrees(ends: set[str], wanted: set[str], fine: bool) -> None:
-    one = specimen(*SAMPLE[0])
-    asked = Specimen(**{**vars(one), "ends_with": frozenset(wanted)})
+    asked = dataclasses.replace(case(*SAMPLE[0]), expected=frozenset(wanted))
     assert agrees(asked, frozenset(ends)) is fine
 
 

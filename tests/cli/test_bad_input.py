@@ -101,6 +101,12 @@ def test_a_path_that_is_no_file(tmp_path: Path) -> None:
     assert "is a folder; name a Python file." in ended.stderr
 
 
+def test_a_file_in_a_language_that_is_not_read(tmp_path: Path) -> None:
+    ended = kernelwright("optimize", file(tmp_path, "__global__ void f() {}\n", "saxpy.cu"))
+    assert ended.exit_code == 2
+    assert "is of a kind that Kernelwright does not read (.cu); choose a file in Python (.py)." in ended.stderr
+
+
 def test_what_is_judged_against_must_be_there(tmp_path: Path) -> None:
     ended = kernelwright("verify", file(tmp_path, SMALL), "--against", tmp_path / "absent.py")
     assert ended.exit_code == 2

@@ -13,7 +13,7 @@ from kernelwright.macro.strategies import registry
 def test_every_strategy_is_listed() -> None:
     listed = kernelwright("strategies")
     assert listed.exit_code == 0
-    assert [line.split()[0] for line in listed.stdout.splitlines() if re.match(r"\s*\w+\.", line)] == list(registry())
+    assert re.findall(r"^ *(\w+\.[\w.-]+)(?= )", listed.stdout, re.MULTILINE) == list(registry())
 
 
 @pytest.mark.parametrize("language", ["torch", "triton"])

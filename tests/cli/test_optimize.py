@@ -38,7 +38,7 @@ def test_a_step_is_written_listed_and_taken_back(tmp_path: Path) -> None:
     assert result["device"]["kind"] == "cpu"
     (step,) = result["steps"]
     assert step["outcome"] == "kept"
-    assert step["action"]["strategy"] == "torch.reassociate"
+    assert step["action"]["strategy"] == "torch.reassociate.reduce-features"
     assert step["verdict"]["status"] == "passed"
     assert result["speedup"]["ratio"] == step["measurement"]["speedup"]
     assert 1.0 < result["speedup"]["low"] <= result["speedup"]["ratio"] <= result["speedup"]["high"]

@@ -7,22 +7,23 @@ import os
 from collections.abc import Iterator
 
 import pytest
+from corpus import Case, cases
 
 from cheats.bench import Bench, bench_for
-from cheats.outcome import Specimen, ended_by, reason_of, specimens, well_formed
+from cheats.outcome import ended_by, reason_of, well_formed
 
-HONEST = specimens("controls.honest")
+HONEST = cases("controls")
 REPEATS = int(os.environ.get("KERNELWRIGHT_CONTROL_REPEATS", "1"))
 
 # What the gate refuses by mistake, with the check that is at fault. Strict: a gate that lets one pass must take it out.
 REFUSED: dict[str, str] = {}
 
 
-def parameter(specimen: Specimen) -> pytest.param:
-    marks = [pytest.mark.gpu] if specimen.gpu else []
-    if specimen.name in REFUSED:
-        marks.append(pytest.mark.xfail(reason=REFUSED[specimen.name], strict=True, raises=AssertionError))
-    return pytest.param(specimen, marks=marks, id=specimen.name)
+def parameter(case: Case) -> pytest.param:
+    marks = [pytest.mark.gpu] if "gpu" in case.marks else []
+    if case.name in REFUSED:
+        marks.append(pytest.mark.xfail(reason=REFUSED[case.name], strict=True, raises=AssertionError))
+    return pytest.param(case, marks=marks, id=case.name)
 
 
 @pytest.fixture(scope="module")
@@ -31,18 +32,18 @@ def bench(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
 
 @pytest.mark.parametrize("repetition", range(REPEATS))
-@pytest.mark.parametrize("specimen", [parameter(specimen) for specimen in HONEST])
-def test_an_honest_kernel_passes(specimen: Specimen, repetition: int, bench: Bench) -> None:
-    answer = bench.answer(specimen, repetition)
+@pytest.mark.parametrize("case", [parameter(case) for case in HONEST])
+def test_an_honest_kernel_passes(case: Case, repetition: int, bench: Bench) -> None:
+    answer = bench.answer(case, repetition)
     ends = ended_by(answer)
-    assert "passed" in ends, f"{specimen}: {reason_of(answer)}"
+    assert "passed" in ends, f"{case}: {reason_of(answer)}"
     assert "impossible" not in ends
-    if "@triton.jit" in specimen.candidate:
+    if "@triton.jit" in case.candidate:
         assert not ends & {"library-call", "kernel-share"}, reason_of(answer)
 
 
 def test_the_set_is_whole() -> None:
-    assert all(well_formed(specimen) for specimen in HONEST)
+    assert all(well_formed(case) for case in HONEST)
     assert len(HONEST) >= 40
-    assert all(specimen.ends_with == {"passed"} for specimen in HONEST)
-    assert set(REFUSED) <= {specimen.name for specimen in HONEST}
+    assert all(case.expected == {"passed"} for case in HONEST)
+    assert set(REFUSED) <= {case.name for case in HONEST}

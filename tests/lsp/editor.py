@@ -66,10 +66,10 @@ class Editor:
 
     # What a person does
 
-    def open(self, name: str, text: str) -> str:
+    def open(self, name: str, text: str, language_id: str = "python") -> str:
         uri = (self.workspace / name).as_uri()
         self.texts[uri], self.versions[uri] = text, 1
-        item = lsp.TextDocumentItem(uri=uri, language_id="python", version=1, text=text)
+        item = lsp.TextDocumentItem(uri=uri, language_id=language_id, version=1, text=text)
         self.client.text_document_did_open(lsp.DidOpenTextDocumentParams(item))
         return uri
 

@@ -40,7 +40,7 @@ async def test_a_step_from_the_menu_to_the_evidence(editor: Editor) -> None:
     message = await verified(editor, uri)
     assert editor.texts[uri] != LINEAR_SUM
     (applied,) = editor.applied
-    assert "eassociat" in applied.label
+    assert "Sum the weights of a linear layer" in applied.label
     assert "faster than baseline" in message
     assert "95 % CI" in message
     assert " checks, " in message
@@ -79,7 +79,7 @@ async def test_a_step_is_one_versioned_annotated_edit(code: Editor) -> None:
     (document,) = applied.edit.document_changes
     assert document.text_document.version == 1
     (annotation,) = applied.edit.change_annotations.values()
-    assert "eassociat" in annotation.label
+    assert "Sum the weights of a linear layer" in annotation.label
     assert all(edit.annotation_id in applied.edit.change_annotations for edit in document.edits)
     assert not annotation.needs_confirmation
 

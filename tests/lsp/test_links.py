@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from kernelwright.lsp.diagnostics import described
+from kernelwright.macro.strategies import groups
 from kernelwright.macro.strategies import registry as strategies
 from kernelwright.source.findings.rules import registry as rules
 
@@ -19,7 +20,7 @@ def sections(page: Path) -> set[str]:
 @pytest.mark.parametrize(
     ("page", "codes"),
     [
-        ("strategies.md", tuple(strategies())),
+        ("strategies.md", (*strategies(), *groups())),
         ("findings.md", tuple(rules())),
         ("protocol.md", ("workload", "no-workload", "stale", "values", "not-checkable")),
     ],

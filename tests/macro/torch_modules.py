@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from kernelwright.coders.carrying_out import carried_out
 from kernelwright.macro.strategy import Observation, Strategy
 from kernelwright.values import CPU, Device, Refusal, apply
 from micro.rewrite.observe import observe
@@ -44,8 +45,7 @@ def rewritten(strategy: Strategy, text: str, device: Device = CPU) -> list[str]:
     observation = observed(text, device)
     actions = strategy.applies(observation)
     assert isinstance(actions, tuple), actions
-    assert strategy.rewrite is not None
-    edits = strategy.rewrite(observation, actions[0])
+    edits = carried_out(strategy, observation, actions[0])
     assert isinstance(edits, tuple), edits
     return [apply(e, text) for e in edits]
 

@@ -4,6 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from kernelwright.coders.carrying_out import carried_out
 from kernelwright.macro.strategy import Observation, Strategy
 from kernelwright.source.document import parse
 from kernelwright.source.kernels import find_kernels
@@ -26,8 +27,7 @@ def rewritten(strategy: Strategy, text: str, device: Device = H200) -> tuple[str
     observation = observe(text, device)
     actions = strategy.applies(observation)
     assert not isinstance(actions, Refusal), actions.reason
-    assert strategy.rewrite is not None
-    variants = strategy.rewrite(observation, actions[0])
+    variants = carried_out(strategy, observation, actions[0])
     assert not isinstance(variants, Refusal), variants.reason
     return tuple(apply(variant, text) for variant in variants)
 

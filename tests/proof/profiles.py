@@ -1,15 +1,13 @@
 """Profiles as they would come from a GPU, a CPU and the interpreter, in one line each."""
 
-from kernelwright.proof.worker.attribution.names import Known, origin_of
 from kernelwright.proof.worker.attribution.profile import tally
-from kernelwright.proof.worker.attribution.work import Part, Work
-from kernelwright.values import ProfiledOn, ProfileResult
+from kernelwright.proof.worker.profiling.names import Known, origin_of
+from kernelwright.proof.worker.profiling.work import Part, Work
+from kernelwright.values import Origin, ProfiledOn, ProfileResult
 
 SOFTMAX = "softmax_kernel"
 GEMM = "ampere_sgemm_128x64_nn"
 INDUCTOR = "triton_poi_fused_add_0"
-
-_KNOWN = Known(launched=frozenset({SOFTMAX}))
 
 
 def on_gpu(times_us: dict[str, float]) -> ProfileResult:
@@ -30,8 +28,10 @@ def uncounted(*names: str) -> ProfileResult:
 def work(on: ProfiledOn, *parts: tuple[str, float], launches: int = 1) -> Work:
     """A call in which each of these kernels was launched, with its microseconds."""
     untimed = "not measured: Triton's interpreter" if on is ProfiledOn.INTERPRETER else ""
-    made = tuple(Part(name, origin_of(name, _KNOWN), launches, time) for name, time in parts)
-    return Work(on, not untimed, made, untimed=untimed)
+    made = tuple(
+        Part(name, origin_of(name, Known(), {SOFTMAX: Origin.HAND_WRITTEN}), launches, time) for name, time in parts
+    )
+    return Work(on, made, untimed=untimed)
 
 
 def _result(device: str, call: Work) -> ProfileResult:

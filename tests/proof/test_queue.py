@@ -38,7 +38,7 @@ async def test_who_is_cancelled_while_waiting_takes_no_turn() -> None:
 async def test_a_cancellation_in_the_moment_of_the_turn_passes_it_on() -> None:
     turns = Turns()
     async with turns.turn():
-        waiting = asyncio.create_task(turns._acquire(Priority.REQUEST))
+        waiting = asyncio.create_task(turns.turn().__aenter__())
         await asyncio.sleep(0)
     waiting.cancel()  # its turn has come, but it has not run since
     await asyncio.gather(waiting, return_exceptions=True)

@@ -42,13 +42,12 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     made = tmp_path / "temporary"
     made.mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(made))
-    monkeypatch.setattr(scratch, "_ours", scratch._Ours())
     return made
 
 
 @pytest.fixture
 async def station(bare: str) -> AsyncIterator[Station]:
-    station = Station(bare, "run", None, lambda words: None, spare=False)
+    station = Station(bare, "run", None)
     yield station
     await station.close()
 
@@ -67,7 +66,7 @@ def below(folder: Path) -> list[str]:
 
 async def test_a_worker_has_a_folder_that_ends_with_it(bare: str, folder: Path) -> None:
     worker = await WorkerProcess.start(bare, "run", None, environment("run"))
-    (made,) = (path for path in folder.rglob("run-*"))
+    (made,) = (path for path in folder.rglob("run"))
     assert f"TMPDIR={made}".encode() in Path(f"/proc/{worker.pid}/environ").read_bytes().split(b"\0")
     (made / "left").write_text("by a text that was killed")
     worker.kill()
@@ -115,7 +114,7 @@ async def test_a_worker_that_was_lost_while_it_waited_costs_the_next_job_nothing
 
 async def test_a_worker_whose_folder_is_gone_is_not_used_again(station: Station, folder: Path) -> None:
     first = await idle(station)
-    (made,) = (path for path in folder.rglob("run-*"))
+    (made,) = (path for path in folder.rglob("run"))
     made.rmdir()
     assert (await idle(station)).pid != first.pid
 
@@ -171,7 +170,7 @@ async def test_an_orphan_is_found_by_its_tag_and_shared_memory_is_removed_by_its
     assert int(pid) in family.family(leader.pid, tag)
     family.kill(leader.pid, tag)
     patience = time.monotonic() + 10
-    while not family.bury(leader.pid, tag) and time.monotonic() < patience:
+    while family.family(leader.pid, tag) and time.monotonic() < patience:
         await asyncio.sleep(0.01)
-    assert family.bury(leader.pid, tag)
+    assert not family.family(leader.pid, tag)
     assert not Path(f"/dev/shm/{name}").exists()

@@ -28,4 +28,7 @@ def test_what_breaks_a_caller(old: str, new: str, words: str) -> None:
 def test_what_is_gone() -> None:
     assert gone(TEXT, TEXT + "def more(): ...") == ()
     assert gone(TEXT, "from elsewhere import f") == ("Model",)
+    assert gone(TEXT, TEXT.replace("forward", "run")) == ("Model.forward",)
+    assert gone(TEXT, TEXT.replace("class Model", "class Base") + "class Model(Base): ...") == ()
+    assert gone(TEXT, TEXT.replace("forward", "run") + "    forward = run\n") == ()
     assert gone("@triton.jit\ndef kernel(): ...\ndef _own(): ...\ndef get_inputs(): ...", "") == ()

@@ -243,6 +243,23 @@ def kernel(a_ptr, c_ptr, K, BLOCK: tl.constexpr):
     assert facts.dtypes == ("float32",)
 
 
+@pytest.mark.parametrize(
+    ("call", "reductions", "products"),
+    [
+        ("torch.cumprod(x, 0)", [("cumprod", "0")], 0),
+        ("x.log_softmax(-1)", [("log_softmax", "-1")], 0),
+        ("F.mse_loss(x, y)", [("mse_loss", None)], 0),
+        ("F.conv2d(x, y) + x.addmm(y, y)", [], 2),
+        ("x.clip_(0).mish()", [], 0),
+    ],
+)
+def test_facts_of_torch(call: str, reductions: list[tuple[str, str | None]], products: int) -> None:
+    text = f"import torch\nimport torch.nn.functional as F\n\n\ndef f(x, y):\n    return {call}\n"
+    facts = kernels(text)["f"].facts
+    assert [(r.op, r.axis) for r in facts.reductions] == reductions
+    assert len(facts.dots) == products
+
+
 def test_columns_count_code_points() -> None:
     (found,) = kernels(
         "import torch\nif 'é': pass\nclass Größe(torch.nn.Module):\n    def forward(self, x): return x\n"

@@ -5,9 +5,9 @@ import pytest
 from kernelwright.source.document import parse
 from kernelwright.source.kernels import find_kernels
 from kernelwright.source.roofline import Bound, Work, bound, roof_of, work_of, work_of_graph
-from kernelwright.source.targets import TARGET_NAMES, target
 from kernelwright.source.workload import find_workload
 from kernelwright.values import CPU, Device, Graph, Node, Roof, TensorRef, TensorType, Value, Workload
+from kernelwright.values.targets import TARGET_NAMES, target
 
 HEAD = "import torch, triton\nimport triton.language as tl\n"
 

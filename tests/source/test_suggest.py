@@ -39,6 +39,10 @@ def check(text: str, entry: str, expected: str) -> None:
         ),
         ("def f(x, weight):\n    return F.linear(x, weight)\n", "f(randn(1024, 1024), randn(1024, 1024))"),
         (
+            "def f(x, y, bias):\n    return torch.addmm(bias, x, y)\n",
+            "f(randn(1024, 1024), randn(1024, 1024), randn(1024))",
+        ),
+        (
             "def f(x, labels):\n    return F.cross_entropy(x, labels)\n",
             "f(randn(4096, 1024), randint(0, 1024, 4096))",
         ),

@@ -259,7 +259,7 @@ def test_refusals(text: str, entry: str | None, words: str) -> None:
     [
         ("# workload: f(1)", [(0, 12, "f(1)")]),
         ("x = 1\n  #  workload : f(1)   \n", [(1, 16, "f(1)")]),
-        ("// workload: f(n=1<<24)\n__global__ void f() {}", [(0, 13, "f(n=1<<24)")]),
+        ("// workload: f(1)", []),
         ("# workload: f(1)\r\n# workload: f('#')\r\n", [(0, 12, "f(1)"), (1, 12, "f('#')")]),
         ('"""\n# workload: f(1)\n"""\n# workload: f(2)', [(3, 12, "f(2)")]),
         ("x = 1  # workload: f(1)", []),
@@ -318,3 +318,8 @@ def test_problems(line: str, expected: tuple[int, int, str] | None) -> None:
     (problem,) = got
     assert (problem.line, problem.column, problem.end_column) == (11, *expected[:2])
     assert problem.message.startswith(expected[2])
+
+
+def test_a_line_in_a_file_that_defines_nothing() -> None:
+    (problem,) = problems("import torch\n# workload: f(1)\n")
+    assert problem.message == "The file has no function or class named f."

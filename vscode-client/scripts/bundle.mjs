@@ -1,5 +1,5 @@
-// Bundles the extension into dist/, and with --tests the unit tests into dist/tests/. `vscode` comes from the editor.
-import { readdirSync, rmSync, writeFileSync } from "node:fs";
+// Bundles the extension into dist/ with the grammars that an editor wants inside it, and with --tests the unit tests into dist/tests/. `vscode` comes from the editor.
+import { cpSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { build, context } from "esbuild";
 import { notices } from "./notices.mjs";
@@ -35,7 +35,13 @@ function tests() {
   };
 }
 
+function grammars() {
+  rmSync(`${root}/dist/grammars`, { recursive: true, force: true });
+  cpSync(`${root}/../grammars`, `${root}/dist/grammars`, { recursive: true });
+}
+
 async function main() {
+  grammars();
   if (process.argv.includes("--watch")) return (await context(extension)).watch();
   if (!process.argv.includes("--tests")) {
     const { metafile } = await build(extension);

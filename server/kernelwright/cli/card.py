@@ -5,7 +5,7 @@ from rich.table import Table
 
 from kernelwright import words
 from kernelwright.cli.console import OUT
-from kernelwright.macro.strategies import registry
+from kernelwright.macro.strategies import title_of
 from kernelwright.macro.strategy import Observation
 from kernelwright.proof.jobs import CompileResult
 from kernelwright.source.roofline import bound, known_work
@@ -43,7 +43,7 @@ def show_resources(compiled: CompileResult, roof: Device) -> None:
 
 def show_step(step: Step) -> None:
     """The sentence, then the checks as a table and the timings."""
-    title = registry()[step.action.strategy].title
+    title = title_of(step.action.strategy)
     colour = _COLOURS[step.outcome]
     OUT.print(f"\n[{colour}]{step.outcome.value}[/]  {escape(words.of_step(step, title))}  [dim]{step.id}[/]")
     if step.verdict:

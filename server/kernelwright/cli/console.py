@@ -15,10 +15,8 @@ from rich.markup import escape
 from kernelwright import wire, words
 from kernelwright.cli import files
 from kernelwright.cli.ending import NOBODY_READS, BadInput
-from kernelwright.observer import workload_of
+from kernelwright.languages import absence, of_file
 from kernelwright.settings import Settings
-from kernelwright.source.document import parse
-from kernelwright.source.kernels import absence, find_kernels
 from kernelwright.values import Failure, FailureKind, Kernel, Refusal
 from kernelwright.values.plain import plain
 
@@ -53,15 +51,16 @@ def find_kernel(file: Path, text: str, name: str | None, *, whole: bool = False)
 
     With `whole` what the workload calls is meant as a whole, so that of several kernels behind it any will do. Raises BadInput.
     """
-    kernels = find_kernels(parse(text))
+    support = of_file(file)
+    kernels = support.kernels(text)
     if not kernels:
-        raise BadInput(f"{file} {absence(text, kernels)}")
+        raise BadInput(f"{file} {absence(support, text, kernels)}")
     if name is not None:
         chosen = next((k for k in kernels if k.name == name), None)
         if chosen is None:
-            raise BadInput(f"{file} {absence(text, kernels, name)}")
+            raise BadInput(f"{file} {absence(support, text, kernels, name)}")
         return chosen
-    found = [(k, workload_of(text, k)) for k in kernels]
+    found = [(k, support.workload(text, k.entry)) for k in kernels]
     ready = [(k, workload) for k, workload in found if not isinstance(workload, Refusal)]
     called = [k for k, workload in ready if workload.entry == k.entry] or [k for k, _ in ready]
     if len(called) > 1 and not (whole and len({k.entry for k in called}) == 1):

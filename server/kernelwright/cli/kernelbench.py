@@ -17,10 +17,10 @@ from kernelwright.cli.ending import DONE, BadInput
 from kernelwright.cli.kernelbench_table import reduced, show_table
 from kernelwright.engine import Engine, Request
 from kernelwright.journal import open_in_memory
-from kernelwright.macro.strategies import for_language
+from kernelwright.macro.policy import menu, summed_up
 from kernelwright.macro.strategy import Observation
 from kernelwright.proof.jobs import Contest, ContestResult
-from kernelwright.values import Accuracy, Failure, Language, Outcome, Refusal, Step
+from kernelwright.values import Accuracy, Failure, Outcome, Refusal, Step
 
 SCHEMA = 1
 
@@ -150,12 +150,11 @@ def _applicable(observation: Observation) -> tuple[list[str], dict[str, str]]:
     """The strategies that offer an Action, and why the others do not."""
     applicable: list[str] = []
     refusals: dict[str, str] = {}
-    for strategy in for_language(Language.TORCH):
-        offered = strategy.applies(observation)
-        if isinstance(offered, Refusal):
-            refusals[strategy.id] = offered.reason
+    for offer in summed_up(menu(observation)):
+        if offer.refusal is not None:
+            refusals[offer.strategy.id] = offer.refusal.reason
         else:
-            applicable.append(strategy.id)
+            applicable.append(offer.strategy.id)
     return applicable, refusals
 
 
@@ -169,7 +168,7 @@ async def _autopilot(engine: Engine, request: Request, report: console.Progress)
 
 
 async def _verify_again(engine: Engine, request: Request, baseline: str, final: str, report) -> dict[str, object]:
-    """The final text against the original once more, on seeds that no step has seen."""
+    """The final text against the baseline once more, on seeds that no step has seen."""
     answer = await engine.trial(
         request.path, final, request.kernel, baseline=baseline, measure=False, report=report, first_seed=10_000
     )

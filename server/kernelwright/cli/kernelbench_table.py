@@ -33,7 +33,7 @@ def kept(result: dict) -> bool:
 
 
 def reduced(result: dict) -> bool:
-    """Whether what was kept is of reduced accuracy; every step is compared with the original, so the last one says it."""
+    """Whether what was kept is of reduced accuracy; every step is compared with the baseline, so the last one says it."""
     accuracies = [step.get("accuracy") for step in result["steps"] if step["outcome"] == "kept"]
     return bool(accuracies) and accuracies[-1] == Accuracy.REDUCED
 

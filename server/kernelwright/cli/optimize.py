@@ -12,7 +12,8 @@ from kernelwright.cli.console import OUT
 from kernelwright.cli.ending import DONE, BadInput
 from kernelwright.engine import Engine, Request
 from kernelwright.journal import open_in_memory, open_journal
-from kernelwright.macro.strategies import for_language, registry
+from kernelwright.languages import of_file
+from kernelwright.macro.strategies import choices, named
 from kernelwright.observer import named_target
 from kernelwright.proof.jobs import CompileResult
 from kernelwright.values import Failure, FailureKind, Kernel, Language, Outcome, Refusal, Step, apply
@@ -62,8 +63,8 @@ async def _run(
     path = str(file.resolve())
     try:
         with console.progress(f"Optimising {kernel.name}") as report:
-            await _show_card(engine, Request(path, text, kernel.name, strategy), report)
-            request = Request(path, text, kernel.name, strategy)
+            request = Request(path, text, kernel.name, strategy, support=of_file(file))
+            await _show_card(engine, request, report)
             tried, ending = await _steps(engine, request, report, file if write else None)
     finally:
         await engine.close()
@@ -79,7 +80,9 @@ async def _run(
 
 
 async def _show_card(engine: Engine, request: Request, report: console.Progress) -> None:
-    observation = await engine.observe_fully(request.path, request.text, request.kernel, report)
+    observation = await engine.observe_fully(
+        request.path, request.text, request.kernel, report, support=request.support
+    )
     if isinstance(observation, Failure | Refusal):
         raise BadInput(console.sentence(observation))
     roof = observation.device if observation.device.is_gpu else named_target(engine.settings)
@@ -127,12 +130,12 @@ def _check_strategy(strategy: str | None, kernel: Kernel | None = None) -> None:
     """Raises BadInput for a strategy that does not exist, or is not for the language of `kernel`."""
     if strategy is None:
         return
-    if strategy not in registry():
-        raise BadInput(f"There is no strategy {strategy!r}; choose one of {', '.join(registry())}.")
-    if kernel is not None and kernel.language not in registry()[strategy].languages:
-        choices = ", ".join(one.id for one in for_language(kernel.language))
+    if not (meant := named(strategy)):
+        raise BadInput(f"There is no strategy {strategy!r}; choose one of {choices()}.")
+    if kernel is not None and not any(kernel.language in one.languages for one in meant):
         raise BadInput(
-            f"{strategy} is not for {kernel.language.value} kernels such as {kernel.name}; choose one of {choices}."
+            f"{strategy} is not for {kernel.language.value} kernels such as {kernel.name}; "
+            f"choose one of {choices(kernel.language)}."
         )
 
 

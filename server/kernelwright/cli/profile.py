@@ -12,6 +12,7 @@ from kernelwright.cli.console import OUT
 from kernelwright.cli.ending import DONE, BadInput
 from kernelwright.engine import Engine
 from kernelwright.journal import open_in_memory
+from kernelwright.languages import of_file
 from kernelwright.profiling import profile
 from kernelwright.values import Origin, ProfiledOn, ProfileResult
 
@@ -31,7 +32,7 @@ async def _run(file: Path, text: str, kernel: str, json_out: Path | None, interp
     engine = Engine(workspace, console.settings_for(interpreter), journal=open_in_memory(workspace))
     try:
         with console.progress(f"Profiling {kernel}") as report:
-            answer = await profile(engine, str(file.resolve()), text, kernel, report=report)
+            answer = await profile(engine, str(file.resolve()), text, kernel, support=of_file(file), report=report)
     finally:
         await engine.close()
     if not isinstance(answer, ProfileResult):

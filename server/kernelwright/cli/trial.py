@@ -12,6 +12,7 @@ from kernelwright.cli.console import OUT
 from kernelwright.cli.ending import DONE, GATE_FAILED, BadInput
 from kernelwright.engine import Engine
 from kernelwright.journal import open_in_memory
+from kernelwright.languages import of_file
 from kernelwright.proof.jobs import TrialResult
 
 
@@ -50,7 +51,14 @@ async def _run(
         with console.progress(f"Verifying {kernel}") as report:
             known, home = baseline or (None, "")
             answer = await engine.trial(
-                path, text, kernel, baseline=known, baseline_path=home, measure=measure, report=report
+                path,
+                text,
+                kernel,
+                baseline=known,
+                baseline_path=home,
+                measure=measure,
+                support=of_file(file),
+                report=report,
             )
     finally:
         await engine.close()

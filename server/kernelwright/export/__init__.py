@@ -8,9 +8,11 @@ from importlib.resources import files
 
 from kernelwright import words
 from kernelwright.source.document import parse
+from kernelwright.source.imports import imports_triton
 from kernelwright.source.kernels import find_kernels
 from kernelwright.source.workload import evaluate, find_workload
 from kernelwright.values import Call, Outcome, Refusal, Step, TensorSpec, Workload
+from kernelwright.values.plain import plain
 
 _HEAD = '''"""{title}
 
@@ -50,13 +52,13 @@ def script_of(step: Step, baseline: str | None, candidate: str | None) -> str | 
     workload = find_workload(candidate, kernel.entry) if kernel is not None else None
     if not isinstance(workload, Workload):
         return workload or Refusal(f"The text after the step has no kernel {step.kernel}.")
-    triton = "triton" in baseline + candidate
+    triton = imports_triton(baseline) or imports_triton(candidate)
     call = evaluate(workload.cases[0].text) if workload.cases else None
     return "\n".join(
         (
             _HEAD.format(
-                title=_plain(f"{step.kernel}: {step.action.strategy}"),
-                said=_plain(_said(step)),
+                title=_in_a_docstring(f"{step.kernel}: {step.action.strategy}"),
+                said="\n".join(_said(step)),
                 os="import os\n" if triton else "",
             ),
             *(_INTERPRETER if triton else ()),
@@ -74,12 +76,12 @@ def script_of(step: Step, baseline: str | None, candidate: str | None) -> str | 
     ) + files(__name__).joinpath("script.txt").read_text(encoding="utf-8")
 
 
-def _said(step: Step) -> str:
-    """What was said of the step, and under which conditions; no number without a passing verdict."""
-    lines = [textwrap.fill(words.of_step(step), 110)]
+def _said(step: Step) -> list[str]:
+    """Lines with what was said of the step, and under which conditions; no number without a passing verdict."""
+    lines = [_in_a_docstring(line) for line in textwrap.wrap(plain(words.of_step(step)), 110)]
     if words.measured(step.verdict, step.measurement) and step.measurement is not None:
-        lines += [f"- {name}: {value}" for name, value in step.measurement.conditions.items()]
-    return "\n".join(lines)
+        lines += [_in_a_docstring(f"- {name}: {value}") for name, value in step.measurement.conditions.items()]
+    return lines
 
 
 def _call(call: Call | None) -> list[str]:
@@ -136,7 +138,7 @@ def _tensor(spec: TensorSpec) -> str:
 
 
 def _quoted(text: str) -> str:
-    return repr(text) if '"' in text or "'" in text else f'"{text}"'
+    return f'"{text}"' if text.isprintable() and not set(text) & set("'\"\\") else repr(text)
 
 
 def _literal(text: str) -> str:
@@ -148,6 +150,6 @@ def _literal(text: str) -> str:
     return "(\n" + "".join(f"    {line!r}\n" for line in text.splitlines(keepends=True)) + ")"
 
 
-def _plain(text: str) -> str:
-    """Words that stand in a docstring."""
-    return text.replace("\\", "/").replace('"""', "'''")
+def _in_a_docstring(text: str) -> str:
+    """One line of words that others have written, which neither ends the docstring nor acts where the script is shown."""
+    return plain(text).replace("\\", "\\\\").replace('"""', "'''")

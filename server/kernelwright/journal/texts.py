@@ -5,6 +5,7 @@ import typing
 import zlib
 
 from kernelwright import wire
+from kernelwright.values.plain import plain_json
 
 NOT_A_TEXT = (zlib.error, TypeError, UnicodeDecodeError)  # what `unpack` raises for anything that `pack` has not made
 
@@ -23,5 +24,5 @@ def to_json(value: object) -> str:
 
 
 def from_json(expected: typing.Any, text: str) -> typing.Any:
-    """Raises wire.NotDecodable or ValueError for what this version cannot read."""
-    return wire.decode(expected, json.loads(text))
+    """The value, with plain words: a workspace from elsewhere may bring its journal. Raises wire.NotDecodable or ValueError."""
+    return wire.decode(expected, plain_json(json.loads(text)))

@@ -1,7 +1,7 @@
 """`textDocument/codeAction` and its resolve: the menu of strategies of the kernel at the cursor, and quick fixes.
 
 A strategy's action carries a command, because a job wants progress and a cancel; resolving fills in an edit only for
-quick fixes, which are cheap and need no proof.
+quick fixes, which are cheap and need no verdict.
 """
 
 from typing import TYPE_CHECKING

@@ -113,8 +113,6 @@ def _at_edit(session: Session, snapshot: Snapshot, result: Result) -> list[lsp.D
 
 
 def _workload_problems(snapshot: Snapshot) -> list[lsp.Diagnostic]:
-    from kernelwright.source.workload import problems
-
     return [
         _diagnostic(
             lsp.Range(snapshot.at(problem.line, problem.column), snapshot.at(problem.line, problem.end_column)),
@@ -122,7 +120,7 @@ def _workload_problems(snapshot: Snapshot) -> list[lsp.Diagnostic]:
             "workload",
             problem.message,
         )
-        for problem in problems(snapshot.text)
+        for problem in snapshot.support.workload_problems(snapshot.text)
     ]
 
 
@@ -163,10 +161,10 @@ def _diagnostic(
 @cache
 def described(code: str) -> lsp.CodeDescription | None:
     """A link to the section that explains a code, where the pages are at hand."""
-    from kernelwright.macro.strategies import registry as strategies
+    from kernelwright.macro.strategies import named
     from kernelwright.source.findings.rules import registry as rules
 
-    of_its_own = "strategies.md" if code in strategies() else "findings.md" if code in rules() else ""
+    of_its_own = "strategies.md" if named(code) else "findings.md" if code in rules() else ""
     page = _DOCS / (of_its_own or "protocol.md")
     section = code.replace(".", "") if of_its_own else "diagnostics-of-a-kernel"
     return lsp.CodeDescription(f"{page.as_uri()}#{section}") if page.is_file() else None

@@ -23,7 +23,8 @@ class Documents:
 
     def open(self, item: lsp.TextDocumentItem, encoding: lsp.PositionEncodingKind | str) -> Snapshot:
         path = to_fs_path(item.uri) or item.uri
-        return self._put(Snapshot(item.uri, path, item.version, _lf(item.text), encoding, crlf="\r\n" in item.text))
+        crlf = "\r\n" in item.text
+        return self._put(Snapshot(item.uri, path, item.language_id, item.version, _lf(item.text), encoding, crlf))
 
     def change(
         self, uri: str, version: int, changes: list[lsp.TextDocumentContentChangeEvent]
@@ -35,7 +36,7 @@ class Documents:
         lines = before.lines
         for change in changes:
             lines = _changed(lines, change, before.encoding)
-        after = Snapshot(uri, before.path, version, lines.text, before.encoding, before.crlf)
+        after = Snapshot(uri, before.path, before.language_id, version, lines.text, before.encoding, before.crlf)
         after.__dict__["lines"] = lines
         return before, self._put(after)
 

@@ -26,7 +26,7 @@ def inlay_hint(session: Session, params: lsp.InlayHintParams) -> list[lsp.InlayH
 
 async def _compile(session: Session, snapshot: Snapshot, kernel: Kernel) -> None:
     engine = session.engine(snapshot.path)
-    observation = engine.observe(snapshot.path, snapshot.text, kernel.name, kernel)
+    observation = engine.observe(snapshot.path, snapshot.text, kernel.name, kernel, snapshot.support)
     if isinstance(observation, Refusal):
         return
     answer = await engine.resources(observation)

@@ -33,30 +33,32 @@ class Menu:
     @property
     def ordered(self) -> "tuple[Offer, ...]":
         """Offers that apply, best first; then those that wait for the op graph; then those that do not apply."""
+        from kernelwright.macro.policy import summed_up
+
         order = {}
         for place, scored in enumerate(self.ranking):
             order.setdefault(scored.action.strategy, place)
-        return tuple(sorted(self.offers, key=lambda offer: (_class(offer), order.get(offer.strategy.id, len(order)))))
+        offers = summed_up(self.offers)
+        return tuple(sorted(offers, key=lambda offer: (_class(offer), order.get(offer.strategy.id, len(order)))))
 
 
 def menu(engine: "Engine", snapshot: Snapshot, kernel: Kernel) -> Menu | Refusal:
     from kernelwright.macro.policy import candidates
     from kernelwright.macro.policy.expected_gain import expected_gain
 
-    observation = engine.observe(snapshot.path, snapshot.text, kernel.name, kernel)
+    observation = engine.observe(snapshot.path, snapshot.text, kernel.name, kernel, snapshot.support)
     if isinstance(observation, Refusal):
         return observation
     offers = engine.menu(observation)
     policy = expected_gain(engine.settings.min_gain)
-    return Menu(observation, offers, policy(observation, candidates(observation, offers)))
+    return Menu(observation, offers, policy(observation, candidates(offers)))
 
 
 def title_of(strategy: str) -> str:
-    """A strategy's title by its id."""
-    from kernelwright.macro.strategies import registry
+    """The title of a strategy or a group by its id."""
+    from kernelwright.macro import strategies
 
-    found = registry().get(strategy)
-    return found.title if found else strategy
+    return strategies.title_of(strategy)
 
 
 def _class(offer: "Offer") -> int:

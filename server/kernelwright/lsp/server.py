@@ -10,6 +10,7 @@ from lsprotocol import types as lsp
 from pygls.lsp.server import LanguageServer
 
 from kernelwright import __version__
+from kernelwright.languages import LANGUAGES
 from kernelwright.lsp import code_action, code_lens, hover, inlay_hint, lifecycle, stdio
 from kernelwright.lsp.commands import COMMANDS, Command
 from kernelwright.lsp.commands.arguments import is_detached
@@ -19,7 +20,11 @@ from kernelwright.lsp.sync import Sync
 
 _FILES = lsp.FileOperationRegistrationOptions(
     [
-        lsp.FileOperationFilter(lsp.FileOperationPattern("**/*.py"), "file"),
+        *(
+            lsp.FileOperationFilter(lsp.FileOperationPattern(f"**/*{suffix}"), "file")
+            for row in LANGUAGES.values()
+            for suffix in row.suffixes
+        ),
         lsp.FileOperationFilter(lsp.FileOperationPattern("**", lsp.FileOperationPatternKind.Folder), "file"),
     ]
 )

@@ -1,5 +1,6 @@
 """One version of an open document, frozen, with what follows from its text worked out when first asked for."""
 
+import dataclasses
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -10,7 +11,7 @@ from kernelwright.lsp import positions
 from kernelwright.values import Kernel, Refusal, Workload, digest
 
 if TYPE_CHECKING:
-    from kernelwright.source.document import Document
+    from kernelwright.languages import LanguageSupport
     from kernelwright.source.findings import Finding
 
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 class Snapshot:
     uri: str
     path: str
+    language_id: str
     version: int
     text: str
     encoding: PositionEncodingKind | str
@@ -32,25 +34,21 @@ class Snapshot:
         return positions.lines(self.text)
 
     @cached_property
-    def document(self) -> "Document":
-        from kernelwright.source.document import parse
+    def support(self) -> "LanguageSupport":
+        from kernelwright.languages import support_of
 
-        return parse(self.text)
+        return support_of(self.language_id)
 
     @cached_property
     def kernels(self) -> tuple[Kernel, ...]:
-        from kernelwright.source.kernels import find_kernels
-
-        return find_kernels(self.document)
+        return self.support.kernels(self.text)
 
     def kernels_near(self, lines: range) -> tuple[Kernel, ...]:
         """All kernels that stand on these lines or are launched there, and some more: sooner known than all of the file."""
-        from kernelwright.source.kernels import find_kernels
-
         if "kernels" in self.__dict__:
             return self.kernels
         if lines not in self._near:
-            self._near[lines] = find_kernels(self.document, lines)
+            self._near[lines] = self.support.kernels(self.text, lines)
         return self._near[lines]
 
     @cached_property
@@ -59,10 +57,7 @@ class Snapshot:
 
     @cached_property
     def findings(self) -> "tuple[Finding, ...]":
-        from kernelwright.source.findings import find_findings
-        from kernelwright.source.workload import performance_calls
-
-        return find_findings(self.document, self.kernels, performance_calls(self.text))
+        return self.support.findings(self.text, self.kernels)
 
     @property
     def known_findings(self) -> "tuple[Finding, ...]":
@@ -71,17 +66,14 @@ class Snapshot:
 
     def findings_near(self, where: Range) -> "tuple[Finding, ...]":
         """All findings on the lines of a range, and some more: right after typing sooner known than all of the file."""
-        from kernelwright.source.findings import find_findings
-        from kernelwright.source.workload import performance_calls
-
         if "findings" in self.__dict__:
             return self.findings
         lines = range(where.start.line, where.end.line + 1)
-        return find_findings(self.document, self.kernels_near(lines), performance_calls(self.text), lines)
+        return self.support.findings(self.text, self.kernels_near(lines), lines)
 
     def replaced(self, text: str) -> "Snapshot":
         """The same document with another text, as it will be once the editor has made an edit."""
-        return Snapshot(self.uri, self.path, self.version, text, self.encoding, self.crlf)
+        return dataclasses.replace(self, text=text)
 
     def kernel(self, name: str) -> Kernel | None:
         return next((kernel for kernel in self.kernels if kernel.name == name), None)
@@ -97,9 +89,7 @@ class Snapshot:
 
     def workload(self, kernel: Kernel) -> Workload | Refusal:
         """How the kernel is called, or why it cannot be."""
-        from kernelwright.source.workload import find_workload
-
-        return find_workload(self.text, kernel.entry)
+        return self.support.workload(self.text, kernel.entry)
 
     # Places, in the client's encoding
 

@@ -19,18 +19,16 @@ def lacking(snapshot: Snapshot) -> Iterator[tuple[Kernel, str]]:
 
 def fixes(snapshot: Snapshot, where: lsp.Range) -> Iterator[tuple[str, lsp.Range, str, Edits]]:
     """Lines taken over from calls in the file, and a line guessed from the signature, for kernels named in `where`."""
-    from kernelwright.source.workload import from_benchmark, suggest_line
-
     lines = range(where.start.line, where.end.line + 1)
     for kernel in snapshot.kernels_near(lines):
         if kernel.name_line not in lines or _lacks(snapshot, kernel) is None:
             continue
         place = snapshot.name_range(kernel)
-        taken = from_benchmark(snapshot.text, kernel)
+        taken = snapshot.support.lines_from_calls(snapshot.text, kernel)
         if not isinstance(taken, Refusal):
             title = f"Write workload lines for {kernel.entry} from the calls in this file"
             yield title, place, CODE, _above(snapshot, kernel, taken)
-        guessed = suggest_line(snapshot.text, kernel)
+        guessed = snapshot.support.line_from_signature(snapshot.text, kernel)
         if not isinstance(guessed, Refusal):
             title = f"Write a workload line for {kernel.entry} from its parameters"
             yield title, place, CODE, _above(snapshot, kernel, (guessed,))

@@ -3,33 +3,53 @@
 import difflib
 
 from kernelwright.macro.strategies import registry
-from kernelwright.macro.strategy import Strategy
+from kernelwright.macro.strategy import Group, Strategy, ask
 
 
 def strategies_page() -> str:
     """The whole page as Markdown: one section a strategy, with its worked example as a diff."""
     strategies = tuple(registry().values())
-    rows = [f"| [`{s.id}`](#{_anchor(s.id)}) | {s.title} | {s.family} | {_languages(s)} |" for s in strategies]
+    told = _with_groups(strategies)
+    rows = [_row(one) for one in told]
     head = (
         "# Strategies",
         "",
         "A strategy is one kind of macro optimisation. It says where it applies, or in words why it does not, and carries "
-        "the change out as a small edit that is then verified and measured.",
+        "the change out as a small edit that is then verified and measured. The name of a group stands for all of its rules.",
         "",
         "| id | what it does | family | languages |",
         "|---|---|---|---|",
         *rows,
     )
-    return "\n".join(head) + "\n\n" + "\n\n".join(_section(s) for s in strategies) + "\n"
+    return "\n".join(head) + "\n\n" + "\n\n".join(_section(one) for one in told) + "\n"
 
 
-def _section(strategy: Strategy) -> str:
+def _with_groups(strategies: tuple[Strategy, ...]) -> tuple[Strategy | Group, ...]:
+    """The strategies, with each group before its first one."""
+    told: dict[str, Strategy | Group] = {}
+    for strategy in strategies:
+        if strategy.group is not None:
+            told.setdefault(strategy.group.id, strategy.group)
+        told[strategy.id] = strategy
+    return tuple(told.values())
+
+
+def _row(one: Strategy | Group) -> str:
+    link = f"[`{one.id}`](#{_anchor(one.id)})"
+    if isinstance(one, Group):
+        return f"| {link} | {one.title}: every rule below its name | | |"
+    return f"| {link} | {one.title} | {one.family} | {_languages(one)} |"
+
+
+def _section(strategy: Strategy | Group) -> str:
+    if isinstance(strategy, Group):
+        return f"## {strategy.id}\n\n**{strategy.title}.** {strategy.why.strip()}\n\n{strategy.doc.strip()}"
     facts = [f"Family: {strategy.family}", f"languages: {_languages(strategy)}"]
     if strategy.needs_gpu:
         facts.append("needs a GPU to measure")
     if strategy.needs_graph:
         facts.append("works on the captured op graph")
-    if strategy.rewrite is None:
+    if strategy.intent is ask:
         facts.append("carried out by a language model")
     parts = (
         f"## {strategy.id}",

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from kernelwright.macro.strategy import Observation
 from kernelwright.micro.rewrite.candidates import action_of, observed, within
 from kernelwright.micro.rewrite.regions import FusedRegion
-from kernelwright.micro.rewrite.source_map import SourceMap
+from kernelwright.place.source_map import SourceMap
 from kernelwright.values import Action, Refusal
 
 Regions = Callable[[SourceMap], list[FusedRegion] | Refusal]

@@ -4,7 +4,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
-from kernelwright.values import Action, Device, Edits, Graph, Kernel, Language, Refusal, Step, Workload
+from kernelwright.languages import LanguageSupport
+from kernelwright.languages.python import SUPPORT as PYTHON
+from kernelwright.macro.intent import Ask, Intent
+from kernelwright.values import Action, Device, Graph, Kernel, Language, Refusal, Step, Workload
 
 
 class Family(StrEnum):
@@ -26,7 +29,10 @@ class Family(StrEnum):
 
 @dataclass(frozen=True)
 class Observation:
-    """All that a strategy or policy may look at. `graph` is None until the worker has captured it."""
+    """All that a strategy or policy may look at. `graph` is None until the worker has captured it.
+
+    `support` reads the language of the document.
+    """
 
     path: str
     text: str
@@ -35,23 +41,48 @@ class Observation:
     device: Device
     graph: Graph | None = None
     history: tuple[Step, ...] = ()
+    support: LanguageSupport = PYTHON
 
 
 @dataclass(frozen=True)
 class Example:
-    """A worked example: two whole files that mean the same. A test runs the rewrite on `before` and expects `after`."""
+    """A worked example: two whole files that mean the same. A test carries out the best Action on `before`."""
 
     before: str
     after: str
 
 
 @dataclass(frozen=True)
+class Group:
+    """Strategies of one kind, which can be asked for by one name and are told as one where none of them applies.
+
+    Their ids begin with the group's: "torch.reassociate.reduce-features" is of "torch.reassociate".
+    """
+
+    id: str
+    title: str
+    why: str
+    doc: str  # what holds for all of them, Markdown
+    nothing: str  # why none applies, where nothing in the kernel looks like any of them
+
+
+@dataclass(frozen=True)
+class Absent(Refusal):
+    """What the strategy is about is not there. With a `line` something there stands in its way."""
+
+
+def ask(observation: Observation, action: Action) -> Intent:
+    """The intent of a strategy that nobody can carry out mechanically."""
+    return Ask()
+
+
+@dataclass(frozen=True)
 class Strategy:
     """A kind of macro optimisation.
 
-    `applies` answers with the Actions that could be taken, best first, or with why there is none. `rewrite` carries one
-    out: Edits against `observation.text`, as several variants where only a measurement can choose between them (best
-    guess first), or a Refusal. Both are pure. `instruction` tells a language model what to do.
+    `applies` answers with the Actions that could be taken, best first, or with why there is none. `intent` says what one
+    of them wants done, for a coder to carry out, or why it cannot be. Both are pure. `instruction` tells a language model
+    what to do.
     """
 
     id: str  # "triton.online-reduction"
@@ -63,8 +94,9 @@ class Strategy:
     instruction: str
     example: Example
     applies: Callable[[Observation], tuple[Action, ...] | Refusal]
-    rewrite: Callable[[Observation, Action], tuple[Edits, ...] | Refusal] | None = None
+    intent: Callable[[Observation, Action], Intent | Refusal] = ask
     needs_graph: bool = False
     needs_gpu: bool = False  # worth nothing without a measurement on a GPU
     promises_kernel: bool = False  # what it makes is worth nothing where a library does the work instead of a kernel
     prepares: tuple[str, ...] = ()  # strategies that make this one pay: tried on top of it in the same race
+    group: Group | None = None

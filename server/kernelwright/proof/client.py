@@ -5,13 +5,16 @@ import contextlib
 import dataclasses
 import sys
 from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 from kernelwright.proof import endings, gpu_lock, memory
-from kernelwright.proof.jobs import Answer, Compile, Contest, Imports, Job, Probe, Profile, Race, RaceResult, Trial
+from kernelwright.proof.jobs import Answer, Compile, Contest, Job, Probe, Profile, Race, RaceResult, Trial
 from kernelwright.proof.process import Broken, StartFailed, WorkerProcess
 from kernelwright.proof.queue import Priority, Turns
 from kernelwright.proof.station import Station
+from kernelwright.proof.worker.ended import ended
+from kernelwright.proof.worker.sandbox import secrets
 from kernelwright.values import Device, Failure, FailureKind, ProfiledOn, ProfileResult
 
 __all__ = ["Priority", "Workers"]
@@ -21,6 +24,16 @@ Report = Callable[[str], None]
 _PROBE_LIMIT = 120.0  # seconds; a GPU that was asleep takes a while
 _GPU_WAIT = 300.0  # seconds for what others do on the GPU
 _DEFAULT_CAPABILITY = 90  # what is compiled for without a GPU
+
+
+@dataclass(frozen=True)
+class _Order:
+    """A job, and how it is asked."""
+
+    job: Job
+    timeout: float
+    report: Report
+    priority: Priority = Priority.REQUEST
 
 
 class _GpuAppeared(Exception):
@@ -39,18 +52,17 @@ class Workers:
         interpreter: str | None = None,
         *,
         cwd: Path | str | None = None,
-        log: Callable[[str], None] | None = None,
         memory_limit: int | None = None,
         keep: str = "",
     ) -> None:
         self.interpreter = interpreter or sys.executable
         self._memory_limit = memory.default_limit() if memory_limit is None else memory_limit
-        self._log = log or (lambda words: None)
         folder = Path(cwd) if cwd is not None else None
-        self._running = Station(self.interpreter, "run", folder, self._log, spare=True, keep=keep)
-        self._judging = Station(self.interpreter, "judge", folder, self._log, spare=False, keep=keep)
-        self._compiling = Station(self.interpreter, "compile", folder, self._log, spare=False, keep=keep)
-        self._turns = {"run": Turns(), "compile": Turns()}
+        # A trial's judge is never a process that has run a candidate; both kinds of job take turns all the same.
+        turns, names = Turns(), secrets.names(keep)
+        self._running = Station(self.interpreter, "run", folder, turns, names, keeps_spare=True)
+        self._judging = Station(self.interpreter, "judge", folder, turns, names)
+        self._compiling = Station(self.interpreter, "compile", folder, keep=names)
         self._device: Device | None = None
         self._lost = False  # the GPU; until there is one again, every job asks
         self._probing = asyncio.Lock()
@@ -85,7 +97,7 @@ class Workers:
         """
         if self._closed:
             return endings.CLOSED
-        work = asyncio.create_task(self._work(job, timeout, report or (lambda words: None), priority))
+        work = asyncio.create_task(self._work(_Order(job, timeout, report or (lambda words: None), priority)))
         self._jobs.add(work)
         waits: set[asyncio.Task] = {work}
         if cancel is not None:
@@ -110,34 +122,26 @@ class Workers:
         await asyncio.gather(*jobs, *self._endings, return_exceptions=True)
         await asyncio.gather(*(station.close() for station in (self._running, self._judging, self._compiling)))
 
-    async def _work(self, job: Job, timeout: float, report: Report, priority: Priority) -> Answer:
-        match job:
-            case Probe():
-                return await self._probe()
-            case Compile(compute_capability=0):
-                device = await self._probe()
-                if isinstance(device, Failure):
-                    return device
-                known = device.compute_capability or _DEFAULT_CAPABILITY
-                job = dataclasses.replace(job, compute_capability=known)
-            case _:
-                pass
-        if isinstance(job, Compile):
-            return await self._in_turn(self._compiling, "compile", job, timeout, report, priority)
+    async def _work(self, order: _Order) -> Answer:
+        job = order.job
+        if isinstance(job, Probe):
+            return await self._probe()
+        if isinstance(job, Compile) and job.compute_capability:
+            return await self._in_turn(self._compiling, order)
         if isinstance(job, Trial):
             self.expect_trial()
         device = await self._probe()
         if isinstance(device, Failure):
             return device
-        if isinstance(job, Contest) and job.compile:
-            await self._in_turn(self._running, "run", Imports(), timeout, report, priority)
-        # A trial's judge is never a process that has run a candidate; both kinds of job take turns all the same.
+        if isinstance(job, Compile):
+            job = dataclasses.replace(job, compute_capability=device.compute_capability or _DEFAULT_CAPABILITY)
+            return await self._in_turn(self._compiling, dataclasses.replace(order, job=job))
         station = self._judging if isinstance(job, Trial) else self._running
         try:
-            answer = await self._in_turn(station, "run", job, timeout, report, priority, device)
+            answer = await self._in_turn(station, order, device)
         except _GpuAppeared:
             self._device = None
-            return await self._work(job, timeout, report, priority)
+            return await self._work(order)
         if isinstance(answer, Failure) and answer.kind is FailureKind.DEVICE_GONE and device.is_gpu:
             self._device, self._lost = None, True
         return answer
@@ -146,44 +150,32 @@ class Workers:
         async with self._probing:
             if self._device is not None and (self._device.is_gpu or not self._lost):
                 return self._device
-            quiet: Report = lambda words: None
             # A judge that is there, or starting, is asked where no other is: two would slow each other's imports of torch.
             judged = self._judging.at_hand and not self._running.at_hand
-            station = self._judging if judged else self._running
-            answer = await self._in_turn(station, "run", Probe(), _PROBE_LIMIT, quiet, Priority.REQUEST)
+            order = _Order(Probe(), _PROBE_LIMIT, lambda words: None)
+            answer = await self._in_turn(self._judging if judged else self._running, order)
+            assert isinstance(answer, Device | Failure)  # the contract of Probe
             if isinstance(answer, Device):
                 self._device, self._lost = answer, self._lost and not answer.is_gpu
-                return answer
-            assert isinstance(answer, Failure)  # the contract of Probe
             return answer
 
-    async def _in_turn(
-        self,
-        station: Station,
-        role: str,
-        job: Job,
-        timeout: float,
-        report: Report,
-        priority: Priority,
-        device: Device | None = None,
-    ) -> Answer:
-        if self._turns[role].busy:
-            report("waiting for another job")
+    async def _in_turn(self, station: Station, order: _Order, device: Device | None = None) -> Answer:
+        if station.turns.busy:
+            order.report("waiting for another job")
         try:
-            async with self._turns[role].turn(priority):
+            async with station.turns.turn(order.priority):
                 if device is not None and device.is_gpu:
                     station.prepare()  # while others have the GPU
-                async with _exclusive(device, report), self._hushed(station):
-                    return await self._ask(station, job, timeout, report, device)
+                async with _exclusive(device, order.report), self._hushed(station):
+                    return await self._ask(station, order, device)
         except gpu_lock.Busy:
             return endings.busy(_GPU_WAIT)
 
     @contextlib.asynccontextmanager
     async def _hushed(self, station: Station) -> AsyncIterator[None]:
         """No spare of the other station starts within it: that may be timed, and imports take all of a core."""
-        others = [
-            one for one in (self._running, self._judging) if one is not station and station is not self._compiling
-        ]
+        measuring = station is not self._compiling
+        others = [one for one in (self._running, self._judging) if one is not station and measuring]
         for other in others:
             other.hush()
         try:
@@ -193,18 +185,15 @@ class Workers:
                 if not self._closed:
                     other.rest()
 
-    async def _ask(
-        self, station: Station, job: Job, timeout: float, report: Report, device: Device | None = None
-    ) -> Answer:
+    async def _ask(self, station: Station, order: _Order, device: Device | None) -> Answer:
         try:
-            process = await station.take(report)
+            process = await station.take(order.report)
             if device is not None and process.sees_gpu is not device.is_gpu:
                 # It may have been started before the GPU came or went.
                 await station.give_back(process, healthy=False)
-                await station.renew()
-                process = await station.take(report)
+                await station.close()
+                process = await station.take(order.report)
         except StartFailed as failed:
-            self._log(f"{failed.failure.message}\n{failed.failure.detail}")
             return failed.failure
         healthy = False
         try:
@@ -213,7 +202,7 @@ class Workers:
                 if process.sees_gpu:
                     raise _GpuAppeared
                 return endings.gone(device.name)
-            answer, healthy = await self._attempt(process, job, timeout, report)
+            answer, healthy = await self._attempt(process, order)
             return answer
         finally:
             # Cancelling may not interrupt this: the turn is held until the process is gone.
@@ -222,10 +211,11 @@ class Workers:
             ending.add_done_callback(self._endings.discard)
             await asyncio.shield(ending)
 
-    async def _attempt(self, process: WorkerProcess, job: Job, timeout: float, report: Report) -> tuple[Answer, bool]:
+    async def _attempt(self, process: WorkerProcess, order: _Order) -> tuple[Answer, bool]:
         """The answer, and whether the process can be used again."""
-        path = _path_of(job)
-        asking = asyncio.create_task(process.ask(job, report))
+        timeout, subject = order.timeout, getattr(order.job, "subject", order.job)
+        path = getattr(subject, "path", "")
+        asking = asyncio.create_task(process.ask(order.job, order.report))
         watching = asyncio.create_task(process.watch(self._memory_limit))
         try:
             await asyncio.wait({asking, watching}, timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
@@ -233,16 +223,16 @@ class Workers:
                 await asyncio.wait({asking}, timeout=0.2)  # the end of the pipe, or a reply just before the end
             if asking.done():
                 reply = asking.result()
-                return reply.answer, not reply.spent and _clean(job, reply.answer)
+                return reply.answer, not reply.spent and _clean(order.job, reply.answer)
             if watching.done():
                 too_much = watching.result()
-                return too_much or endings.ended(await process.exit_code(1.0), process.log_tail, path), False
+                return too_much or ended(await process.exit_code(1.0), process.log_tail, path), False
             await process.interrupt()
             return endings.timed_out(timeout, process.log_tail, path), False
         except Broken as broken:
             if broken.words:
                 return endings.garbage(broken.words, process.log_tail), False
-            return endings.ended(await process.exit_code(1.0), process.log_tail, path), False
+            return ended(await process.exit_code(1.0), process.log_tail, path), False
         finally:
             for task in (asking, watching):
                 task.cancel()
@@ -264,16 +254,7 @@ def _clean(job: Job, answer: Answer) -> bool:
     if isinstance(job, Profile):
         # A profiler that was attached to the GPU may slow what is launched later.
         return isinstance(answer, ProfileResult) and answer.measured_on is not ProfiledOn.GPU
-    if not isinstance(job, Race | Contest):
-        return True  # a trial's candidate ran in a process of its own
-    match answer:
-        case RaceResult(timings=timings):
-            return not any(isinstance(timing, Failure) for timing in timings)
-        case Failure():
-            return False
-        case _:
-            return True
-
-
-def _path_of(job: Job) -> str:
-    return getattr(job, "path", "") or getattr(getattr(job, "subject", None), "path", "")
+    if isinstance(job, Race | Contest):
+        told = answer.timings if isinstance(answer, RaceResult) else (answer,)
+        return not any(isinstance(one, Failure) for one in told)
+    return True  # a trial's candidate ran in a process of its own

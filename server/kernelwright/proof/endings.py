@@ -3,10 +3,8 @@
 import signal
 import tempfile
 
-from kernelwright.proof.worker.ended import ended, line_in_dump
+from kernelwright.proof.worker.ended import line_in_dump
 from kernelwright.values import Failure, FailureKind
-
-__all__ = ["ended", "line_in_dump"]  # told here as well as in the worker
 
 _CHOOSE = "set kernelwright.interpreter to the Python (3.11 or newer) of your project"
 

@@ -14,7 +14,7 @@ _PASSES = 3  # what is forked while others are killed is found by the next one
 def kill(leader: int, tag: str = "") -> None:
     """Kill the process `leader`, which leads a session, and its family. Returns at once, and says nothing of the dead.
 
-    Trackers of shared memory are left, which end by themselves once they have removed what the others leave: see `bury`.
+    Trackers of shared memory are left, which end by themselves once they have removed what the others leave.
     """
     for _ in range(_PASSES):
         members = {leader: leader, **family(leader, tag)}
@@ -25,11 +25,6 @@ def kill(leader: int, tag: str = "") -> None:
             _kill_groups(set(members.values()))
         if members.keys() == {leader, *trackers}:
             return
-
-
-def bury(leader: int, tag: str = "") -> bool:
-    """Whether nothing is left of the family of a leader that was killed; call it until then, or `kill_all`."""
-    return not family(leader, tag)
 
 
 def kill_all(leader: int, tag: str = "") -> None:

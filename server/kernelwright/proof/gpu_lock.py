@@ -26,13 +26,25 @@ async def gpu_lock(uuid: str, *, timeout: float, report: Callable[[str], None] |
 
     The system frees the lock when the process ends, however it ends. Where files cannot be locked, nothing is held.
     """
-    waiting = _Waiting(asyncio.get_running_loop().time() + timeout, report)
+    end, told = asyncio.get_running_loop().time() + timeout, report is None
+
+    async def lock(descriptor: int | None) -> None:
+        """Returns once the file is locked, at once where there is none. Tells of its waiting once. Raises Busy."""
+        nonlocal told
+        while descriptor is not None and not _try(descriptor):
+            if not told:
+                told = True
+                report(WAITING)
+            if asyncio.get_running_loop().time() >= end:
+                raise Busy
+            await asyncio.sleep(_POLL)
+
     following = _open(uuid, "next")
     try:
-        await waiting.lock(following)
+        await lock(following)
         descriptor = _open(uuid, "lock")
         try:
-            await waiting.lock(descriptor)
+            await lock(descriptor)
             _close(following)
             following = None
             yield
@@ -40,24 +52,6 @@ async def gpu_lock(uuid: str, *, timeout: float, report: Callable[[str], None] |
             _close(descriptor)
     finally:
         _close(following)
-
-
-class _Waiting:
-    """One wait for two files, told once, until `end` of the loop's time."""
-
-    def __init__(self, end: float, report: Callable[[str], None] | None) -> None:
-        self._end = end
-        self._report = report
-
-    async def lock(self, descriptor: int | None) -> None:
-        """Returns once the file is locked, at once where there is none. Raises Busy."""
-        while descriptor is not None and not _try(descriptor):
-            if self._report is not None:
-                self._report(WAITING)
-                self._report = None
-            if asyncio.get_running_loop().time() >= self._end:
-                raise Busy
-            await asyncio.sleep(_POLL)
 
 
 def _close(descriptor: int | None) -> None:

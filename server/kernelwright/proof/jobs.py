@@ -75,7 +75,8 @@ class Trial:
     `baseline_path` names another: each text imports from the folder of its own file, and from no other. `triton` is not
     measured in the interpreter: the result then has a passing verdict, no measurement and the reason in `unmeasured`.
     `promises_kernel`: the candidate comes from a strategy whose point is a hand-written kernel, and fails where a library,
-    a compiler or somebody else does the work.
+    a compiler or somebody else does the work. `forward_only`: the kernel of an earlier step is part of it. Of both gradients
+    that are lost are told.
     """
 
     path: str
@@ -86,6 +87,7 @@ class Trial:
     measure: bool = True
     limits: Limits = Limits()
     promises_kernel: bool = False
+    forward_only: bool = False
     baseline_path: str = ""
 
     @property
@@ -100,6 +102,7 @@ class TrialResult:
     measurement: Measurement | None = None
     unmeasured: str = ""
     unsteady: bool = False  # the machine could have measured, but not now
+    unconfirmed: bool = False  # a gain was reported that the judge's clock does not show
 
 
 @dataclass(frozen=True)
@@ -137,16 +140,6 @@ class Contest:
 
 
 @dataclass(frozen=True)
-class Imports:
-    """Import what a Contest with `compile` needs, so that it does not hold the GPU meanwhile. Answered by Imported."""
-
-
-@dataclass(frozen=True)
-class Imported:
-    pass
-
-
-@dataclass(frozen=True)
 class ContestResult:
     """`degenerate` says in words why the task's output carries no information, empty when it does.
 
@@ -166,5 +159,5 @@ class Profile:
     limits: Limits = Limits()
 
 
-Job = Probe | Capture | Compile | Trial | Race | Imports | Contest | Profile
-Answer = Device | Graph | CompileResult | TrialResult | RaceResult | Imported | ContestResult | ProfileResult | Failure
+Job = Probe | Capture | Compile | Trial | Race | Contest | Profile
+Answer = Device | Graph | CompileResult | TrialResult | RaceResult | ContestResult | ProfileResult | Failure

@@ -3,6 +3,7 @@
 import asyncio
 import atexit
 import contextlib
+import functools
 import getpass
 import os
 import re
@@ -13,6 +14,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from kernelwright.proof import endings, family, memory, scratch
@@ -49,28 +51,21 @@ class Broken(Exception):
         self.words = words
 
 
+@dataclass(eq=False)
 class WorkerProcess:
     """Use `start`; then one `ask` at a time; `kill` at any moment."""
 
-    def __init__(
-        self,
-        popen: subprocess.Popen[bytes],
-        reader: asyncio.StreamReader,
-        writer: asyncio.StreamWriter,
-        folder: Path,
-        tag: str,
-    ) -> None:
-        self._popen = popen
-        self._folder = folder
-        self._tag = tag
-        self._reader = reader
-        self._writer = writer
-        self._log = bytearray()
-        self._printing: asyncio.Task[None] | None = None
-        self._last_id = 0
-        self._strays = 0  # answers to what was not asked last: somebody else writes there too
-        self.sees_gpu = False
-        self.owner = os.getpid()
+    _popen: subprocess.Popen[bytes]
+    _reader: asyncio.StreamReader
+    _writer: asyncio.StreamWriter
+    _folder: Path
+    _tag: str
+    _log: bytearray = field(default_factory=bytearray)
+    _printing: asyncio.Task[None] | None = None
+    _last_id: int = 0
+    _strays: int = 0  # answers to what was not asked last: somebody else writes there too
+    sees_gpu: bool = False
+    owner: int = field(default_factory=os.getpid)
 
     @classmethod
     async def start(cls, interpreter: str, role: str, cwd: Path | None, environment: dict[str, str]) -> "WorkerProcess":
@@ -275,7 +270,7 @@ class WorkerProcess:
     async def _buried(self, seconds: float) -> None:
         """Wait for the rest of its family, which was killed or ends by itself; kill what does not."""
         end = asyncio.get_running_loop().time() + seconds
-        while not family.bury(self.pid, self._tag):
+        while family.family(self.pid, self._tag):
             if asyncio.get_running_loop().time() > end:
                 family.kill_all(self.pid, self._tag)
                 return
@@ -289,7 +284,6 @@ class WorkerProcess:
 
 
 _living: set[WorkerProcess] = set()
-_swept = False
 
 
 @atexit.register
@@ -300,12 +294,10 @@ def _kill_the_living() -> None:
             process.kill()
 
 
+@functools.cache
 def _sweep() -> None:
     """Once, and beside the start of the first worker."""
-    global _swept
-    if not _swept:
-        _swept = True
-        threading.Thread(target=scratch.sweep, daemon=True, name="kernelwright-sweep").start()
+    threading.Thread(target=scratch.sweep, daemon=True, name="kernelwright-sweep").start()
 
 
 def _with_caches(environment: dict[str, str]) -> dict[str, str]:

@@ -14,38 +14,30 @@ class Priority(IntEnum):
 
 
 class Turns:
-    """A lock whose waiters are served by priority."""
+    """A lock whose waiters are served by priority; `busy` while somebody holds it."""
 
     def __init__(self) -> None:
-        self._taken = False
+        self.busy = False
         self._waiting: list[tuple[Priority, int, asyncio.Future[None]]] = []
         self._numbers = itertools.count()
-
-    @property
-    def busy(self) -> bool:
-        return self._taken
 
     @contextlib.asynccontextmanager
     async def turn(self, priority: Priority = Priority.REQUEST) -> AsyncIterator[None]:
         """Wait for this caller's turn, and hold it inside the block."""
-        await self._acquire(priority)
+        if self.busy:
+            mine = asyncio.get_running_loop().create_future()
+            heapq.heappush(self._waiting, (priority, next(self._numbers), mine))
+            try:
+                await mine
+            except asyncio.CancelledError:
+                if mine.done() and not mine.cancelled():
+                    self._release()  # the turn had come in the same moment
+                raise
+        self.busy = True
         try:
             yield
         finally:
             self._release()
-
-    async def _acquire(self, priority: Priority) -> None:
-        if not self._taken:
-            self._taken = True
-            return
-        mine = asyncio.get_running_loop().create_future()
-        heapq.heappush(self._waiting, (priority, next(self._numbers), mine))
-        try:
-            await mine
-        except asyncio.CancelledError:
-            if mine.done() and not mine.cancelled():
-                self._release()  # the turn had come in the same moment
-            raise
 
     def _release(self) -> None:
         while self._waiting:
@@ -53,4 +45,4 @@ class Turns:
             if not next_one.done():
                 next_one.set_result(None)
                 return
-        self._taken = False
+        self.busy = False

@@ -4,40 +4,32 @@ import asyncio
 import os
 import shutil
 from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from kernelwright.proof.process import StartFailed, WorkerProcess
+from kernelwright.proof.queue import Turns
 from kernelwright.proof.worker.sandbox import secrets
 
 _QUIET = 1.0  # seconds without a job before a spare is started: its imports would disturb a measurement
 
 
+@dataclass(eq=False)
 class Station:
-    """One process of one role at a time; its caller holds the turn. With `spare`, the next one warms up meanwhile.
-
-    `keep` names variables, separated by commas, that are no secrets.
+    """One process of one role at a time; its caller holds one of its `turns`. With `keeps_spare`, the next one warms up
+    meanwhile. `keep`: variables of the environment that are no secrets.
     """
 
-    def __init__(
-        self,
-        interpreter: str,
-        role: str,
-        cwd: Path | None,
-        log: Callable[[str], None],
-        *,
-        spare: bool,
-        keep: str = "",
-    ) -> None:
-        self._interpreter = interpreter
-        self._role = role
-        self._cwd = cwd
-        self._log = log
-        self._wants_spare = spare
-        self._keep = secrets.names(keep)
-        self._idle: WorkerProcess | None = None
-        self._spare: asyncio.Task[WorkerProcess] | None = None
-        self._spare_began = False
-        self._endings: set[asyncio.Task[int | None]] = set()
+    interpreter: str
+    role: str
+    cwd: Path | None
+    turns: Turns = field(default_factory=Turns)
+    keep: Collection[str] = ()
+    keeps_spare: bool = False
+    _idle: WorkerProcess | None = None
+    _spare: asyncio.Task[WorkerProcess] | None = None
+    _spare_began: bool = False
+    _endings: set[asyncio.Task[int | None]] = field(default_factory=set)
 
     @property
     def at_hand(self) -> bool:
@@ -73,32 +65,18 @@ class Station:
         self._call_off_spare()
         self._pause_spare()
 
-    def rest(self) -> None:
-        """No job runs anywhere: a spare may warm up."""
-        self._warm_spare()
-
     async def give_back(self, process: WorkerProcess, healthy: bool) -> None:
         """After the job: keep a healthy process, end any other and wait for its end; warm up a spare."""
         if healthy and process.alive:
             self._idle = process
         else:
-            self._wants_spare = True  # what ended one may well end the next
+            self.keeps_spare = True  # what ended one may well end the next
             process.kill()
             await process.gone()
-            self._log(f"replaced the {self._role} worker {process.pid}\n{process.log_tail[-4000:]}")
-        self._warm_spare()
-
-    async def renew(self) -> None:
-        """End the processes that wait: the next one is started anew."""
-        wanted = self._wants_spare
-        try:
-            await self.close()
-        finally:
-            self._wants_spare = wanted
+        self.rest()
 
     async def close(self) -> None:
-        """End every process."""
-        self._wants_spare = False
+        """End the processes that wait; one that is taken afterwards is started anew."""
         spare, self._spare = self._spare, None
         if spare is not None:
             spare.cancel()
@@ -111,22 +89,23 @@ class Station:
         await asyncio.gather(*self._endings)
 
     async def _start(self) -> WorkerProcess:
-        variables = environment(self._role, self._keep)
-        return await WorkerProcess.start(resolve(self._interpreter), self._role, self._cwd, variables)
+        variables = environment(self.role, self.keep)
+        return await WorkerProcess.start(resolve(self.interpreter), self.role, self.cwd, variables)
 
     def _call_off_spare(self) -> None:
         if self._spare is not None and not self._spare_began:
             self._spare.cancel()
             self._spare = None
 
-    def _warm_spare(self) -> None:
+    def rest(self) -> None:
+        """No job runs anywhere: a spare may warm up."""
         if self._spare is not None and self._spare.done() and not _usable(self._spare):
             if _started(self._spare):
                 self._end(self._spare.result())
             self._spare = None
         if self._spare is not None and self._spare.done():
             self._spare.result().resume()
-        elif self._spare is None and self._wants_spare:
+        elif self._spare is None and self.keeps_spare:
             self._spare_began = False
             self._spare = _unwatched(asyncio.create_task(self._begin_spare()))
 
@@ -158,7 +137,7 @@ class Station:
             healthy = process.alive and await process.listens()
         finally:  # also when the caller is cancelled: nobody else knows of the process now
             if not healthy:
-                self._wants_spare = True
+                self.keeps_spare = True
                 self._end(process)
         return healthy
 

@@ -4,6 +4,7 @@ import re
 
 from tree_sitter import Node
 
+from kernelwright.ops import Kind, row
 from kernelwright.source.document import Document
 from kernelwright.source.imports import Aliases, dotted
 from kernelwright.source.strides import Strides
@@ -58,7 +59,8 @@ def torch_facts(document: Document, function: Node, aliases: Aliases) -> Facts:
         elif node.type == "call":
             operation = torch_operation(document, node, aliases)
             if operation in REDUCTIONS:
-                axis = argument_text(document, node, "dim", 0 if _is_method(document, node, aliases) else 1)
+                place = 0 if _is_method(document, node, aliases) else 1
+                axis = None if row(operation).kind is Kind.LOSS else argument_text(document, node, "dim", place)
                 reductions.append(Reduction(node.start_point.row, operation, axis, looped))
             elif operation in MATMULS:
                 dots.append(Dot(node.start_point.row))

@@ -9,12 +9,13 @@ from tree_sitter import Node
 
 from kernelwright.source.document import Document
 from kernelwright.source.memory import PerPiece
-from kernelwright.source.split import split
+from kernelwright.source.split import encoded, split
 
 _IMPORT = re.compile(
     rb"^[ \t]*(?:import|from)\b(?:[^\n(\\]|\\\r?\n)*(?:\((?:#[^\n]*\n|[\w\s,])*\))?[^\n]*", re.MULTILINE
 )
 _REBINDING = re.compile(rb"^(\w+)[ \t]*=[ \t]*([A-Za-z_][\w.]*\.\w+)[ \t]*(?:#.*)?\r?$", re.MULTILINE)
+_TRITON = re.compile(rb"[ \t]*(?:from[ \t]+triton\b|import\b[^\n#]*\btriton\b)")
 _DOTTED = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
 _SPACE = re.compile(r"\s+|\\\n")
 
@@ -65,6 +66,12 @@ def aliases_in(source: bytes) -> Aliases:
     found = _written_in(split(source))
     imports = tuple(statement for statements, _ in found for statement in statements)
     return _aliases(imports, tuple(pair for _, pairs in found for pair in pairs))
+
+
+def imports_triton(text: str) -> bool:
+    """Whether one of the file's import statements names Triton."""
+    found = _written_in(split(encoded(text)))
+    return any(_TRITON.match(statement) for statements, _ in found for statement in statements)
 
 
 def _written(piece: bytes) -> tuple[tuple[bytes, ...], tuple[tuple[bytes, bytes], ...]]:

@@ -1,7 +1,7 @@
 """What callers of a file rely on: the public functions and classes, and their parameters. Pure functions on texts."""
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 _FOR_WORKLOADS = frozenset({"get_inputs", "get_init_inputs"})
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -19,10 +19,29 @@ def broken(baseline: str, candidate: str) -> str:
 
 
 def gone(baseline: str, candidate: str) -> tuple[str, ...]:
-    """The public functions and classes of the baseline's text that the candidate's does not bind at all."""
-    bound = {name for node in _top_level(ast.parse(candidate)) for name in _bound(node)}
-    wanted = {name.partition(".")[0]: None for name in _functions(baseline)}
-    return tuple(name for name in wanted if name not in bound)
+    """The public functions, classes and methods of the baseline's text that the candidate's does not bind at all."""
+    nodes = list(_top_level(ast.parse(candidate)))
+    bound = {name for node in nodes for name in _bound(node)}
+    classes = {node.name: node for node in nodes if isinstance(node, ast.ClassDef)}
+    wanted: dict[str, None] = {}
+    for name in _functions(baseline):
+        owner, _, method = name.partition(".")
+        lost = owner in classes and method and method != "__init__" and method not in _members(owner, classes)
+        wanted |= {owner: None} if owner not in bound else {name: None} if lost else {}
+    return tuple(wanted)
+
+
+def _members(name: str, classes: Mapping[str, ast.ClassDef]) -> set[str]:
+    """What a class binds in its body, and in those of the text's own classes that it derives from."""
+    waiting, seen, found = [name], set[str](), set[str]()
+    while waiting:
+        node = classes.get(waiting.pop())
+        if node is None or node.name in seen:
+            continue
+        seen.add(node.name)
+        found |= {member for part in node.body for member in _bound(part)}
+        waiting += [ast.unparse(base) for base in node.bases]
+    return found
 
 
 def _functions(text: str) -> dict[str, _Function]:

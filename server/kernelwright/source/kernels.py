@@ -1,8 +1,5 @@
 """The Kernels of a file: its pieces' outlines, linked by name."""
 
-import ast
-from collections.abc import Sequence
-
 from kernelwright.source.connected import connected
 from kernelwright.source.document import Document
 from kernelwright.source.imports import aliases_of
@@ -13,22 +10,6 @@ from kernelwright.source.torch_kernels import torch_functions, torch_modules
 from kernelwright.source.triton_kernels import triton_kernels
 from kernelwright.source.workload.find import lines_by_entry
 from kernelwright.values import Kernel
-
-
-def absence(text: str, kernels: Sequence[Kernel], name: str | None = None) -> str:
-    """Why there is no kernel, or none called `name`, as the end of a sentence that begins with the file."""
-    try:
-        ast.parse(text.removeprefix("\ufeff"))
-    except SyntaxError as error:
-        return f"does not parse at line {error.lineno or 1}: {error.msg}."
-    except (ValueError, RecursionError, MemoryError):
-        pass  # null bytes, or nested too deeply for this parser: nothing to say about a line
-    if kernels and name is not None:
-        return f"has no kernel {name!r}; it has {', '.join(kernel.name for kernel in kernels)}."
-    return (
-        "has no kernel: no launched @triton.jit function, no nn.Module, no tensor function, and no workload line that calls "
-        "a function of the file."
-    )
 
 
 def find_kernels(document: Document, lines: range | None = None) -> tuple[Kernel, ...]:

@@ -4,16 +4,11 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from kernelwright.ops import row
 from kernelwright.source.estimate import itemsize, value_of
-from kernelwright.source.tensors import MATMULS, words
+from kernelwright.source.tensors import MATMULS
 from kernelwright.source.workload.evaluate import WorkloadError, evaluate
 from kernelwright.values import Device, Graph, Kernel, Node, Roof, TensorRef, TensorSpec, TensorType, Workload
-
-# Operations that read only a part of what they are given.
-_PARTIAL = words(
-    "embedding index_select gather getitem __getitem__ narrow select slice split chunk unbind take take_along_dim index "
-    "unfold diagonal"
-)
 
 
 @dataclass(frozen=True)
@@ -109,7 +104,7 @@ def work_of_graph(graph: Graph) -> Work:
 
 def _read_bytes(graph: Graph, id: int, readers: list[Node]) -> int:
     whole = _bytes(graph.value(id).type)
-    if not all(node.op in _PARTIAL for node in readers):
+    if not all(row(node.op).partial for node in readers):
         return whole
     parts = sum(_bytes(graph.value(out).type) for node in readers for out in node.outputs)
     return min(whole, parts)

@@ -2,6 +2,7 @@
 
 from tree_sitter import Node
 
+from kernelwright.ops import Kind, canonical_name, of_kind
 from kernelwright.source.document import Document
 from kernelwright.source.imports import Aliases, dotted
 
@@ -11,13 +12,11 @@ def words(text: str) -> frozenset[str]:
 
 
 # Names under torch that compute nothing from a tensor.
-_NOT_MATHS = words(
+_NOT_MATHS = of_kind(Kind.CREATION) | words(
     "manual_seed seed initial_seed set_default_device set_default_dtype set_float32_matmul_precision set_num_threads "
     "set_printoptions set_grad_enabled get_default_dtype get_num_threads device dtype Generator Tensor Size finfo iinfo "
     "load save compile no_grad inference_mode enable_grad autocast is_tensor is_floating_point is_grad_enabled numel "
-    "allclose equal isclose typename from_numpy as_tensor tensor empty empty_like empty_strided empty_permuted zeros "
-    "zeros_like ones ones_like full full_like rand rand_like randn randn_like randint randint_like randperm arange "
-    "linspace logspace eye scalar_tensor sparse_coo_tensor Event Stream"
+    "allclose equal isclose typename from_numpy as_tensor sparse_coo_tensor Event Stream"
 )
 _NOT_MATHS_ROOTS = (
     "torch.cuda", "torch.backends", "torch.testing", "torch.utils", "torch.jit", "torch.distributed", "torch.profiler",
@@ -25,23 +24,10 @@ _NOT_MATHS_ROOTS = (
     "torch.multiprocessing", "torch.nn.init", "torch.nn.utils", "torch.nn.parallel", "torch.xpu", "torch.mps",
 )  # fmt: skip
 
-REDUCTIONS = words(
-    "sum mean max min amax amin prod norm var std logsumexp softmax log_softmax argmax argmin cumsum cumprod all any "
-    "var_mean std_mean layer_norm rms_norm group_norm batch_norm instance_norm cross_entropy normalize"
-)
-MATMULS = words(
-    "matmul mm bmm addmm baddbmm mv dot einsum linear bilinear conv1d conv2d conv3d conv_transpose1d conv_transpose2d "
-    "conv_transpose3d scaled_dot_product_attention multi_head_attention_forward outer chain_matmul multi_dot"
-)
-_METHODS = (
-    REDUCTIONS
-    | MATMULS
-    | words(
-        "exp log sqrt rsqrt pow abs neg clamp clamp_min clamp_max relu sigmoid tanh add mul sub div add_ mul_ sub_ div_ "
-        "square reciprocal sin cos erf masked_fill masked_fill_ where gather scatter scatter_add topk sort tril triu "
-        "cumsum round floor ceil sign expm1 log1p lerp addcmul addcdiv"
-    )
-)
+REDUCTIONS = of_kind(Kind.REDUCTION, Kind.SCAN, Kind.NORMALISATION, Kind.LOSS)
+MATMULS = of_kind(Kind.PRODUCT, Kind.CONVOLUTION, Kind.ATTENTION)
+_OTHERS = ("math", "np", "numpy", "tl", "self", "operator")  # whose functions have the names of tensor methods
+_METHODS = REDUCTIONS | MATMULS | of_kind(Kind.POINTWISE, Kind.GATHER)
 
 
 def torch_operation(document: Document, call: Node, aliases: Aliases) -> str | None:
@@ -61,7 +47,7 @@ def torch_operation(document: Document, call: Node, aliases: Aliases) -> str | N
     if attribute is None or value is None or dotted(document, value, aliases) is not None:
         return None
     method = document.content(attribute)
-    if method not in _METHODS or document.content(value) in ("math", "np", "numpy", "tl", "self", "operator"):
+    if canonical_name(method)[0] not in _METHODS or document.content(value) in _OTHERS:
         return None
     return method
 

@@ -19,12 +19,13 @@ from kernelwright.values.proof import (
 from kernelwright.values.refusal import Refusal
 from kernelwright.values.roof import Roof
 from kernelwright.values.share import KernelShare
-from kernelwright.values.step import STOP, Action, Outcome, Recipe, Step
+from kernelwright.values.step import DETERMINISTIC, STOP, Action, Outcome, Recipe, Step
 from kernelwright.values.text import Edits, Region, StaleEdits, TextEdit, apply, digest, know_lines, line_starts
 from kernelwright.values.workload import Call, Case, TensorSpec, Workload, WorkloadSource
 
 __all__ = [
     "CPU",
+    "DETERMINISTIC",
     "STOP",
     "Access",
     "Accuracy",

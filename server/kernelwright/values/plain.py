@@ -11,6 +11,7 @@ _UNSEEN = re.compile(
 )
 _BREAKS = re.compile(r"[\n\t]+")
 _OF_SEVERAL_LINES = {"Failure": "detail"}  # a traceback, or the end of a log
+_CODE = {"TextEdit": "new_text"}  # goes into a file as it is
 
 
 def plain(text: str, *, lines: bool = False) -> str:
@@ -28,9 +29,13 @@ def plain_json(data: Any) -> Any:
     if isinstance(data, list):
         return [plain_json(item) for item in data]
     if isinstance(data, dict):
-        several = _OF_SEVERAL_LINES.get(str(data.get("$")))
-        return {
-            plain(key): plain(value, lines=True) if key == several and isinstance(value, str) else plain_json(value)
-            for key, value in data.items()
-        }
+        kind = str(data.get("$"))
+        several, code = _OF_SEVERAL_LINES.get(kind), _CODE.get(kind)
+
+        def made(key: str, value: Any) -> Any:
+            if key in (several, code) and isinstance(value, str):
+                return value if key == code else plain(value, lines=True)
+            return plain_json(value)
+
+        return {plain(key): made(key, value) for key, value in data.items()}
     return data

@@ -144,4 +144,3 @@ class Resources:
     num_stages: int
     occupancy: float  # 0..1, resident warps over the most that fit
     limited_by: str  # "registers", "shared memory", "threads", "blocks"
-    tensor_cores: bool = False

@@ -17,6 +17,7 @@ class Action:
     params: Mapping[str, int | float | str] = field(default_factory=dict)
 
 
+DETERMINISTIC = "deterministic"  # the author of what is written without a model
 STOP = Action(strategy="stop", region=Region(0, 0, ""))
 
 
@@ -28,7 +29,11 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True)
 class Step:
-    """One Action carried out, with its evidence. `measurement` is None when speed was not measured: `reason` says why."""
+    """One Action carried out, with its evidence. `measurement` is None when speed was not measured: `reason` says why.
+
+    `author`: the coder that wrote the edits. `earlier`: how its attempts before this one ended, in words, oldest first.
+    `cost`: US dollars that writing all of them took.
+    """
 
     id: str
     kernel: str
@@ -42,6 +47,9 @@ class Step:
     measurement: Measurement | None = None
     failure: Failure | None = None
     created: str = ""  # ISO 8601, UTC
+    author: str = DETERMINISTIC
+    earlier: tuple[str, ...] = ()
+    cost: float = 0.0
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ def step(action: Action, outcome: Outcome, before: str = TEXT, after: str = "aft
 
 
 def ranked(observation: Observation):
-    return POLICY(observation, candidates(observation))
+    return POLICY(observation, candidates(menu(observation)))
 
 
 def with_history(*steps: Step) -> Observation:
@@ -32,10 +32,10 @@ def with_history(*steps: Step) -> Observation:
 
 
 def action_of(strategy: str) -> Action:
-    return next(c.action for c in candidates(observe(SOFTMAX, H200)) if c.action.strategy == strategy)
+    return next(c.action for c in candidates(menu(observe(SOFTMAX, H200))) if c.action.strategy == strategy)
 
 
-ACTIONS = st.sampled_from([c.action for c in candidates(observe(SOFTMAX, H200))])
+ACTIONS = st.sampled_from([c.action for c in candidates(menu(observe(SOFTMAX, H200)))])
 STEPS = st.builds(
     step,
     ACTIONS,
@@ -78,7 +78,7 @@ def test_steps_without_gain_do_not_hold_up_what_is_untried() -> None:
 
 
 def test_stop_says_what_was_tried_on_this_text() -> None:
-    everything = [c.action for c in candidates(observe(SOFTMAX, H200))]
+    everything = [c.action for c in candidates(menu(observe(SOFTMAX, H200)))]
     here = ranked(with_history(*(step(action, Outcome.REJECTED) for action in everything)))[0]
     assert here.is_stop
     assert here.reason == ("Nothing else is expected to gain 2 % or more; what was tried on this text brought less.")
@@ -128,7 +128,7 @@ def test_saved_bytes_count_against_the_whole_graph() -> None:
 @given(st.lists(STEPS, max_size=5))
 def test_histories(history: list[Step]) -> None:
     observation = with_history(*history)
-    offered = candidates(observation)
+    offered = candidates(menu(observation))
     scored = POLICY(observation, offered)
     assert POLICY(observation, tuple(reversed(offered))) == scored
     assert sorted(s.action.strategy for s in scored) == sorted([*(c.action.strategy for c in offered), "stop"])

@@ -8,8 +8,8 @@ from kernelwright.macro.policy import Scored, rivals
 from kernelwright.macro.strategy import Observation
 from kernelwright.source.document import parse
 from kernelwright.source.kernels import find_kernels
-from kernelwright.source.targets import target
 from kernelwright.values import CPU, STOP, Action, Region
+from kernelwright.values.targets import target
 
 TEXT = "import torch\n\n\ndef f(x):\n    return torch.relu(x) + 1\n"
 
@@ -20,6 +20,7 @@ def scored(strategy: str, score: float, line: int = 0) -> Scored:
 
 STOPPING = Scored(STOP, 0.02, 0.0, "")
 LAYOUT, ROWS, POINTS = "torch.channels-last", "torch.fuse-row-reduction", "torch.fuse-pointwise"
+RULE = "torch.reassociate.reduce-features"
 GPU = target("H100")
 
 
@@ -29,7 +30,7 @@ GPU = target("H100")
         ((scored(LAYOUT, 0.3), scored(ROWS, 0.2), scored(POINTS, 0.1), STOPPING), [LAYOUT, ROWS, POINTS]),
         ((scored(LAYOUT, 0.3), STOPPING, scored(POINTS, 0.01)), [LAYOUT]),  # below what a step must gain
         ((scored(POINTS, 0.3, 1), scored(POINTS, 0.2, 5), STOPPING), [POINTS]),  # one place at a time
-        ((scored("torch.reassociate", 0.3), scored(POINTS, 0.2), STOPPING), ["torch.reassociate"]),  # cannot lose
+        ((scored(RULE, 0.3), scored(POINTS, 0.2), STOPPING), [RULE]),  # cannot lose
         ((scored("triton.tune-launch", 0.3), scored("triton.autotune", 0.2), STOPPING), ["triton.tune-launch"]),
     ],
 )

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 import torch
 
+from kernelwright.coders.carrying_out import carried_out
 from kernelwright.macro.strategies.torch_channels_last import STRATEGY
 from kernelwright.macro.strategies.torch_fuse_pointwise import STRATEGY as FUSE
 from kernelwright.values import Device, Refusal, apply
@@ -254,7 +255,7 @@ def test_a_fusion_afterwards_writes_the_contiguous_result(name: str) -> None:
     actions = FUSE.applies(observation)
     assert isinstance(actions, tuple), actions
     assert actions[0].region.label.endswith(", contiguous")
-    edits = FUSE.rewrite(observation, actions[0])
+    edits = carried_out(FUSE, observation, actions[0])
     assert isinstance(edits, tuple), edits
     fused = apply(edits[0], observation.text)
     assert "memory_format=torch.contiguous_format" in fused

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from cheats.test_triton_rewrites import in_interpreter
+from kernelwright.coders.carrying_out import carried_out
 from kernelwright.macro.strategies import registry
 from kernelwright.proof.jobs import Limits, Trial
 from kernelwright.values import Device, VerdictStatus, Workload, WorkloadSource, apply
@@ -79,13 +80,13 @@ def together(text: str, follower: str, label: str) -> str:
     observation = replace(observe(text), device=GPU)
     actions = layout.applies(observation)
     assert isinstance(actions, tuple), actions
-    first = layout.rewrite(observation, actions[0])
+    first = carried_out(layout, observation, actions[0])
     assert isinstance(first, tuple), first
     prepared = observe(apply(first[-1], text))
     actions = fusion.applies(prepared)
     assert isinstance(actions, tuple), actions
     assert actions[0].region.label == label
-    edits = fusion.rewrite(prepared, actions[0])
+    edits = carried_out(fusion, prepared, actions[0])
     assert isinstance(edits, tuple), edits
     return apply(edits[0], prepared.text)
 

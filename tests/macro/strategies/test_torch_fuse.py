@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from kernelwright.coders.carrying_out import carried_out
 from kernelwright.macro.policy import Candidate
 from kernelwright.macro.policy import best as best_of
 from kernelwright.macro.policy.expected_gain import expected_gain
@@ -32,7 +33,7 @@ def test_worked_example(strategy: Strategy) -> None:
 
 def test_a_row_that_no_block_takes_is_refused_by_the_launcher(tmp_path: Path) -> None:
     fused = load(tmp_path, "fused", rewritten(ROWS, ROWS.example.before)[0])
-    with pytest.raises(AssertionError, match="a row is one block, which Triton limits"):
+    with pytest.raises(ValueError, match=r"rows of 1 to 2\*\*20 elements"):
         fused.Model(2**20 + 8)(torch.empty(1, 2**20 + 8))
 
 
@@ -60,7 +61,7 @@ def test_all_generated_code_is_formatted() -> None:
     for strategy, modules in ((POINTWISE, pointwise), (ROWS, rows)):
         for one in modules:
             observation = observe(one.text)
-            variants = strategy.rewrite(observation, strategy.applies(observation)[0])
+            variants = carried_out(strategy, observation, strategy.applies(observation)[0])
             heads = [apply(edits, one.text).split("class Model")[0] for edits in variants]
             definitions |= {head[head.index("@triton.jit") :].strip(): None for head in heads}
     text = "\n\n\n".join(definitions) + "\n"
@@ -125,6 +126,11 @@ def test_refusals_say_why(forward: str, setup: str, reason: str, line: int | Non
     answer = refusal(POINTWISE, module(forward, setup))
     assert reason in answer.reason
     assert line is None or answer.line == line
+
+
+def test_a_loss_with_weights_is_not_taken_for_one_without() -> None:
+    assert "fused_mul_mse_loss" in rewritten(ROWS, module("return nn.functional.mse_loss(x * 2, x)"))[0]
+    refusal(ROWS, module("return nn.functional.mse_loss(x * 2, x, weight=x.abs())"))
 
 
 def test_a_value_that_is_used_later_stays() -> None:

@@ -7,8 +7,10 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kernelwright.macro.strategies.torch_reassociate import STRATEGY, applies, rewrite
-from kernelwright.macro.strategy import Observation
+from kernelwright.coders.carrying_out import carried_out as edits_of
+from kernelwright.macro.policy import offered
+from kernelwright.macro.strategies import registry, renamed
+from kernelwright.macro.strategy import Absent, Observation
 from kernelwright.proof.jobs import Capture, Subject
 from kernelwright.proof.worker.graph.capture import capture
 from kernelwright.values import (
@@ -24,6 +26,7 @@ from kernelwright.values import (
     apply,
 )
 
+GROUP = "torch.reassociate"
 HEAD = """\
 import torch
 import torch.nn as nn
@@ -66,10 +69,10 @@ def run(text: str, inputs: list[torch.Tensor], training: bool = True) -> torch.T
 def check(text: str, call: str, rule: str, *expected: str) -> str:
     """The rule applies, writes the expected lines, and the new text computes the same in fp64."""
     observation = observe(text, call)
-    actions = applies(observation)
+    actions = offered(GROUP, observation)
     assert not isinstance(actions, Refusal), actions.reason
-    action = next((a for a in actions if a.params["rule"] == rule), None)
-    assert action is not None, [a.params["rule"] for a in actions]
+    action = next((a for a in actions if a.strategy == f"{GROUP}.{rule}"), None)
+    assert action is not None, [a.strategy for a in actions]
     after = carried_out(observation, action)
     for line in expected:
         assert line in after, after
@@ -78,7 +81,7 @@ def check(text: str, call: str, rule: str, *expected: str) -> str:
 
 
 def carried_out(observation: Observation, action: Action) -> str:
-    edits = rewrite(observation, action)
+    edits = edits_of(registry()[action.strategy], observation, action)
     assert not isinstance(edits, Refusal), edits.reason
     return apply(edits[0], observation.text)
 
@@ -93,8 +96,8 @@ def same(before: str, after: str, call: str) -> None:
 
 
 def refused(text: str, call: str, *words: str) -> Refusal:
-    answer = applies(observe(text, call))
-    assert isinstance(answer, Refusal), [dict(a.params) for a in answer]
+    answer = offered(GROUP, observe(text, call))
+    assert isinstance(answer, Refusal), [a.strategy for a in answer]
     for word in words:
         assert word in answer.reason, answer.reason
     return answer
@@ -470,18 +473,11 @@ def test_what_is_not_exact_is_refused(init: str, forward: str, call: str, words:
     refused(module(init, forward, arguments), call, words)
 
 
-def test_the_worked_example_is_what_the_rewrite_does() -> None:
-    observation = observe(STRATEGY.example.before, "Score(512, 1024, 0.5)(randn(256, 512))", "Score")
-    actions = applies(observation)
-    assert not isinstance(actions, Refusal)
-    assert carried_out(observation, actions[0]) == STRATEGY.example.after
-
-
 def test_an_action_says_what_it_saves_and_where() -> None:
     observation = observe(
         module("self.fc = nn.Linear(64, 32)", "y = self.fc(x)\nreturn y.sum(1)"), "Model()(randn(16, 64))"
     )
-    actions = applies(observation)
+    actions = offered(GROUP, observation)
     assert not isinstance(actions, Refusal)
     assert actions[0].params["saved_flops"] == 2 * 16 * 64 * 31
     assert actions[0].params["saved_bytes"] == 2 * 4 * 16 * 32
@@ -489,9 +485,22 @@ def test_an_action_says_what_it_saves_and_where() -> None:
     assert actions[0].region.end_line - actions[0].region.start_line == 2
 
 
+def test_one_rule_says_why_it_does_not_fit() -> None:
+    text = module(LINEAR, "return torch.max(self.fc(x), dim=1)[0]")
+    answer = offered(f"{GROUP}.reduce-features", observe(text, CALL))
+    assert answer == Absent("There is no reduction over the features of a linear layer here.")
+
+
+def test_a_journal_of_an_earlier_version_names_the_same_action() -> None:
+    (action,) = offered(GROUP, observe(module(LINEAR, "return self.fc(x).sum(1)"), CALL))
+    earlier = Action(GROUP, action.region, {"rule": "reduce-features", **action.params})
+    assert renamed(earlier) == action
+    assert renamed(action) == action
+
+
 def test_without_a_graph_the_answer_is_pending() -> None:
     observation = observe(module("", "return -(-x) + x"), "Model()(randn(3, 4))")
-    answer = applies(Observation(observation.path, observation.text, observation.kernel, None, CPU))
+    answer = offered(GROUP, Observation(observation.path, observation.text, observation.kernel, None, CPU))
     assert isinstance(answer, Refusal)
     assert answer.pending
 

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kernelwright.coders.carrying_out import carried_out
 from kernelwright.macro.strategies import triton_autotune, triton_online_reduction, triton_tune_launch
 from kernelwright.macro.strategy import Strategy
 from kernelwright.source.document import parse
@@ -47,7 +48,7 @@ def test_a_damaged_file_gets_a_value(strategy: Strategy, text: str) -> None:
     if isinstance(actions, Refusal):
         assert actions.reason.endswith(".")
         return
-    variants = strategy.rewrite(observation, actions[0])
+    variants = carried_out(strategy, observation, actions[0])
     assert not isinstance(variants, Refusal)
     for variant in variants if _parses(text) else ():
         assert _parses(apply(variant, text))
@@ -57,7 +58,9 @@ def test_a_comment_left_of_the_loop_survives() -> None:
     before = triton_online_reduction.STRATEGY.example.before
     text = before.replace("        tl.store(", "# stored once\n        tl.store(")
     observation = observe(text)
-    variants = triton_online_reduction.rewrite(observation, triton_online_reduction.applies(observation)[0])
+    variants = carried_out(
+        triton_online_reduction.STRATEGY, observation, triton_online_reduction.applies(observation)[0]
+    )
     assert all("# stored once\n" in apply(variant, text) for variant in variants)
 
 

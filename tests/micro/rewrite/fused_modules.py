@@ -57,7 +57,9 @@ POINTWISE = [
     *unary(
         "torch.relu(y)", "F.leaky_relu(y, 0.1)", "F.elu(y, alpha=1.3)", "torch.selu(y)", "F.gelu(y)",
         "F.gelu(y, approximate='tanh')", "torch.sigmoid(y)", "F.silu(y)", "torch.tanh(y)", "F.softplus(y)",
-        "F.softplus(y, beta=2.0, threshold=5.0)", "F.softsign(y)", "F.mish(y)", "F.hardswish(y)", "F.hardsigmoid(y)",
+        "F.softplus(y, beta=2.0, threshold=5.0)", "F.softsign(y)", "F.hardshrink(y)", "F.softshrink(y, 0.7)",
+        "F.threshold(y, 0.1, 0.7)", "torch.floor(y)", "torch.clamp_min(y, -0.5)", "torch.addcdiv(y, x, y * y + 1.0)",
+        "F.mish(y)", "F.hardswish(y)", "F.hardsigmoid(y)",
         "F.hardtanh(y, -0.7, 0.9)", "F.relu6(y)", "torch.clamp(y, min=-1.0)", "y.clamp(max=0.5)", "y.clamp(-1, 1)",
         "torch.exp(y)", "torch.log(y.abs() + 1)", "torch.abs(y)", "torch.sign(y)", "torch.sqrt(y.abs())",
         "torch.rsqrt(y.square() + 1)", "y ** 2", "torch.pow(y, 3)", "torch.reciprocal(y)", "-y", "torch.erf(y)",
@@ -123,6 +125,7 @@ REDUCTIONS = [
             "torch.argmax(x, dim=1)", "torch.argmin(x, dim=1)", "x / torch.norm(x, p=2, dim=1, keepdim=True)",
             "x / torch.mean(torch.abs(x), dim=1, keepdim=True)", "F.layer_norm(x, (77,))",
             "x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-6)", "x - x.mean(dim=1, keepdim=True)",
+            "torch.prod(x, dim=1, keepdim=True)",
         ))
     ),
     *(
@@ -180,6 +183,7 @@ REDUCTIONS = [
     FusedModule("split-mse", "return torch.mean((x - y) ** 2)", "torch.randn(90, 310), torch.randn(90, 310)", arguments="x, y"),
     FusedModule("split-hinge", "return torch.mean(torch.clamp(1 - x * y, min=0))", "torch.randn(150, 150), torch.randn(150)",
                 arguments="x, y"),
+    FusedModule("split-l1", "return F.l1_loss(x, y)", "torch.randn(90, 310), torch.randn(90, 310)", arguments="x, y"),
     FusedModule("split-huber", "return F.smooth_l1_loss(x, y)", "torch.randn(90, 310), torch.randn(90, 310)", arguments="x, y"),
     FusedModule("split-kl", "return F.kl_div(torch.log(x), y, reduction='batchmean')",
                 "torch.rand(40, 500).softmax(-1), torch.rand(40, 500).softmax(-1)", arguments="x, y"),

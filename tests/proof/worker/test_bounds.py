@@ -1,6 +1,7 @@
 """The bookkeeping of calls between unmapped addresses, with ordinary memory in the place of a GPU's pages."""
 
 import ctypes
+import gc
 import mmap
 from collections.abc import Callable
 
@@ -39,6 +40,7 @@ def as_tensor(address: int, size: int, owner: object = None) -> torch.Tensor:
 
 @pytest.fixture
 def memory(monkeypatch: pytest.MonkeyPatch) -> Memory:
+    gc.collect()  # blocks of an earlier test end before, and not among those of this one
     made = Memory()
     for name, stand_in in (
         ("page_size", lambda: PAGE),
@@ -55,7 +57,7 @@ def memory(monkeypatch: pytest.MonkeyPatch) -> Memory:
 
 
 def look(target: Callable[..., object], *tensors: torch.Tensor) -> str:
-    return bounds.look(target, Inputs(tensors), case="a case", seed=0)
+    return bounds.look(target, Inputs(tensors), seed=0)
 
 
 def beyond(tensor: torch.Tensor, offset: int) -> None:
@@ -92,7 +94,7 @@ def test_a_byte_that_is_written_around_a_tensor_is_found(memory: Memory, of: str
 
     with pytest.raises(Rejected) as refused:
         look(target, torch.randn(1000))
-    assert (refused.value.check.name, refused.value.check.case) == (bounds.NAME, "a case")
+    assert refused.value.check.name == bounds.NAME
     assert refused.value.check.detail == "writes memory around a tensor (1 byte): mask the access or fix the index"
 
 

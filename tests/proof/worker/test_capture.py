@@ -76,6 +76,12 @@ def test_arguments_are_bound_to_one_signature() -> None:
     assert mean.kwargs["dim"] == (0, 1)
 
 
+def test_operators_of_one_kind_are_bound_alike() -> None:
+    graph, _ = graph_of("return x.cumsum(1) + torch.cumprod(x, dim=1) * (x > 0).all(-1, keepdim=True)")
+    assert [node.kwargs for node in graph.nodes if node.op.startswith("cum")] == [{"dim": 1, "dtype": None}] * 2
+    assert [node.kwargs for node in graph.nodes if node.op == "all"] == [{"dim": (1,), "keepdim": True}]
+
+
 def test_reflected_operators_keep_the_order_of_the_source() -> None:
     graph, _ = graph_of("return 1 - x")
     assert graph.nodes[0].args[0] == 1

@@ -4,9 +4,9 @@ import pytest
 
 from kernelwright.macro.strategies import registry
 from kernelwright.proof.jobs import Trial
-from kernelwright.proof.worker.attribution.outside import Outside
 from kernelwright.proof.worker.attribution.promise import broken_promise, kernels_of, share_of
-from kernelwright.proof.worker.attribution.work import Part, Work
+from kernelwright.proof.worker.hosts.outside import Outside
+from kernelwright.proof.worker.profiling.work import Part, Work
 from kernelwright.values import Origin, ProfiledOn
 from proof.worker.trials import workload
 
@@ -27,7 +27,7 @@ def work(
     parts = [Part(name, Origin.LIBRARY, 1, time) for name, time in library]
     parts += [Part(name, Origin.HAND_WRITTEN, 1, time) for name, time in (own or {}).items()]
     parts += [Part(name, Origin.COMPILED, 1, time) for name, time in (compiled or {}).items()]
-    return Work(ProfiledOn.GPU, True, tuple(parts))
+    return Work(ProfiledOn.GPU, tuple(parts))
 
 
 def check(
@@ -136,9 +136,7 @@ def test_who_else_may_not_do_the_work() -> None:
 
 
 def test_a_kernel_that_raises_is_told_with_its_error() -> None:
-    after = Work(
-        ProfiledOn.GPU, True, (Part("aten::_softmax", Origin.LIBRARY, 1, 9.0),), ("fused raises ValueError: no",)
-    )
+    after = Work(ProfiledOn.GPU, (Part("aten::_softmax", Origin.LIBRARY, 1, 9.0),), "fused raises ValueError: no")
     check(
         work(SOFTMAX),
         after,
@@ -156,9 +154,7 @@ def test_a_later_step_must_bring_a_kernel_of_its_own() -> None:
 
 def test_counts_decide_where_no_time_was_measured() -> None:
     def counted(*parts: tuple[str, Origin, float]) -> Work:
-        return Work(
-            ProfiledOn.INTERPRETER, False, tuple(Part(n, o, 1, size) for n, o, size in parts), untimed="not measured"
-        )
+        return Work(ProfiledOn.INTERPRETER, tuple(Part(n, o, 1, size) for n, o, size in parts), untimed="not measured")
 
     library, own = Origin.LIBRARY, Origin.HAND_WRITTEN
     before = counted(("kernel", own, 320.0))
@@ -168,7 +164,7 @@ def test_counts_decide_where_no_time_was_measured() -> None:
 
 
 def test_cpp_code_on_a_cpu_cannot_be_seen() -> None:
-    after = Work(ProfiledOn.CPU, True, (Part("aten::empty", Origin.LIBRARY, 1, 2.0),))
+    after = Work(ProfiledOn.CPU, (Part("aten::empty", Origin.LIBRARY, 1, 2.0),))
     check(work(SOFTMAX), after, outside=Outside(extension=True))
     assert share_of(after, Outside(extension=True)).unknown == "not measured: C++ code on a CPU"
 

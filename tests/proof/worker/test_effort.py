@@ -169,6 +169,29 @@ def test_what_is_left_out_for_time_is_told_first_and_one_of_each_kind_is_made(mo
     assert len(cases) == 5  # and another size, and special data
 
 
+def test_whose_processes_take_the_time_of_the_cases_is_not_verified(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(SCOPES, Effort.STANDARD, Scope(budget=1e-6))
+    monkeypatch.setattr(gate, "_LONGEST", 1e9)
+    spinning = (
+        FUNCTION
+        + """
+import os
+import time
+
+for _ in range(12):
+    if os.fork() == 0:
+        end = time.monotonic() + 60
+        while time.monotonic() < end:
+            pass
+        os._exit(0)
+"""
+    )
+    job = Trial("/nowhere/k.py", FUNCTION, FUNCTION, spinning, workload(), measure=False, limits=SHORT)
+    verdict = run_trial(job, lambda stage: None).verdict
+    assert verdict.status is VerdictStatus.NOT_CHECKABLE
+    assert "processes of the candidate kept the processors busy" in verdict.reason
+
+
 @pytest.mark.parametrize("effort", [Effort.QUICK, Effort.STANDARD])
 def test_without_some_kind_of_evidence_nothing_is_verified(effort: Effort, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(SCOPES, effort, Scope(budget=0.1))

@@ -8,7 +8,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kernelwright.proof.worker.answers import deviation as module
+from kernelwright.proof.worker import tensors
 from kernelwright.proof.worker.answers import expected as expected_module
 from kernelwright.proof.worker.answers.compare import values
 from kernelwright.proof.worker.answers.deviation import all_finite, deviation, extent, telling
@@ -25,7 +25,7 @@ ANY = st.one_of(NUMBERS, st.sampled_from([math.inf, -math.inf, math.nan]))
 @given(rows=st.lists(st.tuples(ANY, ANY, NUMBERS), min_size=1, max_size=9), scale=st.floats(1e-30, 1e3))
 def test_a_finite_original_changes_no_error(rows: list[tuple[float, float, float]], scale: float) -> None:
     reference, got, baseline = torch.tensor(rows, dtype=torch.float64).T
-    with mock.patch.object(module, "_CHUNK", 4):
+    with mock.patch.object(tensors, "_CHUNK", 4):
         plain = deviation(reference, got, baseline, scale)
         known = deviation(reference, got, baseline, scale, finite=True)
     assert repr(plain) == repr(known)  # NaN included
@@ -107,7 +107,7 @@ def test_what_repeats_itself_need_not_be_judged(again: Observation, expected: bo
 def test_the_finite_values_of_a_tensor(numbers: list[float], dtype: torch.dtype) -> None:
     made = torch.tensor(numbers, dtype=dtype)
     kept = [number for number in made.tolist() if math.isfinite(number)]
-    with mock.patch.object(module, "_CHUNK", 4):
+    with mock.patch.object(tensors, "_CHUNK", 4):
         assert all_finite(made) is (len(kept) == len(numbers))
         assert extent(made) == (min(kept, default=math.inf), max(kept, default=-math.inf))
         assert all_finite(torch.complex(made.double(), torch.zeros(len(numbers)).double())) is all_finite(made)

@@ -7,22 +7,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kernelwright.proof.worker.bench import Rejected
+from kernelwright.proof.worker.evidence import Evidence
+from kernelwright.proof.worker.gate.grounds import Ground
 from kernelwright.proof.worker.gate.in_bounds import bounds_kept, observe_in_bounds
-from kernelwright.proof.worker.hosts.bounds import ALIGNMENT, NAME, Side, placed
+from kernelwright.proof.worker.hosts.bounds import ALIGNMENT, NAME, placed
+from kernelwright.proof.worker.variation import Variation
 from kernelwright.values import Check
 from proof.worker.trials import trial
 
 PAGE = 2 << 20
 
 
-@given(size=st.integers(1, 5 * PAGE), side=st.sampled_from(Side))
-def test_a_tensor_lies_against_one_end_of_its_pages(size: int, side: Side) -> None:
-    place = placed(size, PAGE, side)
+@given(size=st.integers(1, 5 * PAGE), at_start=st.booleans())
+def test_a_tensor_lies_against_one_end_of_its_pages(size: int, at_start: bool) -> None:
+    place = placed(size, PAGE, at_start=at_start)
     assert place.whole % PAGE == 0
     assert 0 <= place.start < place.end <= place.whole < size + PAGE
     assert place.end - place.start == size
     assert place.start % 16 == 0
-    assert place.start == 0 if side is Side.START else place.whole - place.end < 16
+    assert place.start == 0 if at_start else place.whole - place.end < 16
 
 
 # --- what follows, with processes that only say what they would ---------------------------------------
@@ -31,9 +34,7 @@ def test_a_tensor_lies_against_one_end_of_its_pages(size: int, side: Side) -> No
 @dataclass
 class Bench:
     device: str = "cuda"
-    bounded: int = 0
-    unbounded: bool = False
-    notes: list[str] = field(default_factory=list)
+    evidence: Evidence = field(default_factory=Evidence)
 
 
 @dataclass
@@ -59,10 +60,7 @@ class Contender:
         pass
 
 
-@dataclass(frozen=True)
-class Variation:
-    described: str = "a case"
-    seed: int = 0
+CALL = Ground(Variation("a case", None, 0), None, None, None, "", 0)
 
 
 @pytest.fixture
@@ -75,7 +73,7 @@ def original(monkeypatch: pytest.MonkeyPatch) -> Contender:
 
 
 def observed(bench: Bench, contender: Contender, *, poisoned: bool = True) -> object:
-    return observe_in_bounds(bench, contender, Variation(), None, None, None, poisoned=poisoned)
+    return observe_in_bounds(bench, contender, CALL, poisoned=poisoned)
 
 
 def test_each_poisoned_call_on_a_gpu_is_made_between_unmapped_addresses(original: Contender) -> None:
@@ -83,7 +81,7 @@ def test_each_poisoned_call_on_a_gpu_is_made_between_unmapped_addresses(original
     for poisoned in (False, True, True):
         assert observed(bench, contender, poisoned=poisoned) == "observed"
     assert contender.asked == [False, True, True]
-    assert [check.case for check in bounds_kept(bench)] == ["2 calls"]
+    assert [check.case for check in bounds_kept(bench.evidence)] == ["2 calls"]
     assert not original.asked
 
 
@@ -91,7 +89,7 @@ def test_no_call_on_a_cpu_is() -> None:
     bench, contender = Bench(device="cpu"), Contender(strays=True)
     assert observed(bench, contender) == "observed"
     assert contender.asked == [False]
-    assert not bounds_kept(bench)
+    assert not bounds_kept(bench.evidence)
 
 
 def test_what_the_original_does_not_do_ends_the_trial(original: Contender) -> None:
@@ -107,17 +105,17 @@ def test_what_the_original_does_as_well_is_no_longer_looked_for(original: Conten
     assert observed(bench, contender) == observed(bench, contender) == "observed"
     assert contender.asked == [True, False, False]
     assert contender.starts == 2, "the context of the first process is gone"
-    assert bench.notes == ["accesses out of bounds are not looked for: the original makes them as well"]
-    assert not bounds_kept(bench)
+    assert set(bench.evidence.notes) == {"accesses out of bounds are not looked for: the baseline makes them as well"}
+    assert not bounds_kept(bench.evidence)
 
 
 def test_what_asks_for_wider_alignment_is_left_alone(original: Contender) -> None:
     bench, contender = Bench(), Contender(strays=True, check=ALIGNMENT)
     assert observed(bench, contender) == "observed"
     assert (contender.starts, original.asked) == (2, [])
-    assert bench.notes == [
+    assert set(bench.evidence.notes) == {
         "accesses out of bounds are not looked for: it asks for tensors at multiples of more than 16 bytes"
-    ]
+    }
 
 
 def test_what_else_ends_the_candidate_ends_the_trial(original: Contender) -> None:
@@ -126,12 +124,14 @@ def test_what_else_ends_the_candidate_ends_the_trial(original: Contender) -> Non
     assert not original.asked
 
 
-def test_why_it_could_not_be_looked_for_is_said_once(original: Contender) -> None:
+def test_why_it_could_not_be_looked_for_is_said(original: Contender) -> None:
     bench, contender = Bench(), Contender(unbounded="the driver gives no pages")
     observed(bench, contender)
     observed(bench, contender)
-    assert bench.notes == ["accesses out of bounds are not looked for everywhere: the driver gives no pages"]
-    assert not bounds_kept(bench)
+    assert set(bench.evidence.notes) == {
+        "accesses out of bounds are not looked for everywhere: the driver gives no pages"
+    }
+    assert not bounds_kept(bench.evidence)
 
 
 # --- on a GPU ------------------------------------------------------------------------------------------
@@ -236,4 +236,4 @@ def test_what_the_original_reads_as_well_is_not_held_against_a_candidate() -> No
     straying = STRAYING["a load"]
     verdict = trial(straying, straying + "\n# The same.\n", LINE).verdict
     assert verdict.passed, verdict.reason
-    assert "the original makes them as well" in verdict.how
+    assert "the baseline makes them as well" in verdict.how

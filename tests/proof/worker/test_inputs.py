@@ -1,14 +1,16 @@
 """What a workload line's tensors hold."""
 
+from types import ModuleType
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kernelwright.proof.worker import inputs
 from kernelwright.proof.worker.failed import JobFailed
-from kernelwright.proof.worker.inputs import check_memory, from_call
+from kernelwright.proof.worker.inputs import bytes_of_call, bytes_of_get_inputs, check_memory, from_call
 from kernelwright.proof.worker.subject import case_call
-from proof.worker.trials import ended_by
+from proof.worker.trials import ended_by, trial
 
 
 @given(
@@ -61,9 +63,30 @@ def test_a_branch_for_one_number_of_many_shows() -> None:
 
 def test_what_has_no_room_is_refused_before_it_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(inputs, "free_on", lambda device: 8 << 30)
-    check_memory(case_call("f(randn(1024, 1024, 256), randn(1024, 1024, 256, dtype=float16))"), "cpu")  # 1.6 GB
+    fits = case_call("f(randn(1024, 1024, 256), randn(1024, 1024, 256, dtype=float16))")
+    check_memory(bytes_of_call(fits), "cpu")  # 1.6 GB
     call = case_call("f(randn(65536, 65536), scale=randn(1024, 1024, 1024, dtype=float16))")
     with pytest.raises(JobFailed) as refused:
-        check_memory(call, "cpu")
+        check_memory(bytes_of_call(call), "cpu")
     words = "The workload's tensors take 19.3 GB, and a call is made on 3 copies of them, where 8.59 GB are free"
     assert words in refused.value.failure.message
+
+
+def made_by(body: str) -> int:
+    module = ModuleType("workload")
+    exec(f"import torch\n\n\ndef get_inputs():\n    {body}\n", module.__dict__)
+    return bytes_of_get_inputs(module)
+
+
+def test_the_size_of_get_inputs_is_known_before_it_is_made() -> None:
+    assert made_by("return [torch.randn(1 << 20, 1 << 20), torch.ones(8, dtype=torch.int64)]") == (4 << 40) + 64
+    assert made_by("return [torch.rand(64, 1 << 30).half().transpose(0, 1)]") == 64 << 31
+    assert made_by("return [torch.rand(3) + float(torch.rand(1))]") == 0, "needs a number that is drawn"
+
+
+def test_a_workload_of_get_inputs_that_has_no_room_is_refused() -> None:
+    model = "import torch\n\n\nclass Model(torch.nn.Module):\n    def forward(self, x):\n        return x + x\n"
+    text = model + "\n\ndef get_inputs():\n    return [torch.randn(1 << 20, 1 << 20)]\n"
+    with pytest.raises(JobFailed) as refused:
+        trial(text, text + "\n# The same again.\n")
+    assert "The workload's tensors take 4.4e+03 GB" in refused.value.failure.message

@@ -273,6 +273,18 @@ right = right and not torch.allclose(o, p, atol=1e-4, equal_nan=True)
 """,
         "",
     ),
+    "a product of float32 in six products of bfloat16 parts is as good as one of float32": (
+        """
+@triton.jit
+def kernel(a, b, o, B: tl.constexpr):
+    i = tl.arange(0, B)
+    at = i[:, None] * B + i[None, :]
+    tl.store(o + at, tl.dot(tl.load(a + at), tl.load(b + at), input_precision="bf16x6"))
+a, b = torch.randn(2, 32, 32); o = torch.empty(32, 32); kernel[(1,)](a, b, o, B=32)
+right = torch.allclose(o, a @ b, atol=1e-5)
+""",
+        "",
+    ),
     "bfloat16 casts round to nearest even": (
         """
 @triton.jit

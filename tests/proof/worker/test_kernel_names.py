@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from kernelwright.proof.worker.attribution.names import Known, cuda_files, defined_in, function_of, origin_of
+from kernelwright.proof.worker.profiling.names import Known, cuda_files, defined_in, origin_of
 from kernelwright.values import Origin
 
 TEXT = '''\
@@ -69,6 +69,7 @@ HAND_WRITTEN = [
     "row_sum",
     "row_sum(float const*, float*)",
     "mine::hidden(float*)",
+    "void (anonymous namespace)::scale_kernel<int, h(int)>(int)",
     "(anonymous namespace)::row_sum(float const*, float*)",
 ]
 COMPILED = [
@@ -129,26 +130,28 @@ def test_nothing_is_hand_written_where_nothing_is_defined() -> None:
     assert {origin_of(name, Known()) for name in HAND_WRITTEN} == {Origin.LIBRARY}
 
 
+HAND, LIB = Origin.HAND_WRITTEN, Origin.LIBRARY
+REDUCE = defined_in(["__global__ void reduce_kernel(float* x) {}"])
+
+
 @pytest.mark.parametrize(
-    ("name", "known", "expected"),
+    ("name", "known", "launched", "expected"),
     [
         # Seen at its launch: no look at the text is needed, and a name like Inductor's is no mistake.
-        ("triton_red_rows", Known(launched=frozenset({"triton_red_rows"})), Origin.HAND_WRITTEN),
-        ("_rms_norm", Known(foreign=frozenset({"_rms_norm"})), Origin.LIBRARY),
+        ("triton_red_rows", Known(), {"triton_red_rows": HAND}, HAND),
+        ("_rms_norm", Known(), {"_rms_norm": LIB}, LIB),
         # A decoy in the text that is named like what an installed package launches.
-        ("_rms_norm", Known(triton=frozenset({"_rms_norm"}), foreign=frozenset({"_rms_norm"})), Origin.LIBRARY),
-        ("triton_poi_fused_add_0", Known(triton=frozenset({"triton_poi_fused_add_0"})), Origin.COMPILED),
+        ("_rms_norm", Known(triton=frozenset({"_rms_norm"})), {"_rms_norm": LIB}, LIB),
+        ("triton_poi_fused_add_0", Known(triton=frozenset({"triton_poi_fused_add_0"})), {}, Origin.COMPILED),
         # A decoy that is named like a kernel of ATen's.
-        (
-            "void at::native::reduce_kernel<512>(float*)",
-            defined_in(["__global__ void reduce_kernel(float* x) {}"]),
-            Origin.LIBRARY,
-        ),
-        ("reduce_kernel(float*)", defined_in(["__global__ void reduce_kernel(float* x) {}"]), Origin.HAND_WRITTEN),
+        ("void at::native::reduce_kernel<512>(float*)", REDUCE, {}, LIB),
+        ("reduce_kernel(float*)", REDUCE, {}, HAND),
     ],
 )
-def test_what_was_launched_decides_before_what_is_defined(name: str, known: Known, expected: Origin) -> None:
-    assert origin_of(name, known) is expected
+def test_what_was_launched_decides_before_what_is_defined(
+    name: str, known: Known, launched: dict[str, Origin], expected: Origin
+) -> None:
+    assert origin_of(name, known, launched) is expected
 
 
 def test_the_cuda_files_that_a_text_names() -> None:
@@ -159,19 +162,6 @@ def test_the_cuda_files_that_a_text_names() -> None:
 @pytest.mark.parametrize("text", ["@triton.jit\ndef f(:", "jit = 3", "\0jit", "__global__", "__global__ int x;"])
 def test_a_text_that_defines_no_kernel(text: str) -> None:
     assert defined_in([text]) == Known()
-
-
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [
-        ("void ns::f<float>(float const*)", "ns::f"),
-        ("f", "f"),
-        ("void (anonymous namespace)::g<int, h(int)>(int)", "{anonymous}::g"),
-        ("Memset (Device)", "Memset"),
-    ],
-)
-def test_the_function_of_a_demangled_name(name: str, expected: str) -> None:
-    assert function_of(name) == expected
 
 
 @pytest.mark.parametrize(

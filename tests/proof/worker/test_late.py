@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from kernelwright.proof.worker.clock.late import Late, change
+from kernelwright.proof.worker.timing.late import Late, change
 
 
 def changed(x: torch.Tensor, seed: int = 5, copies: int = 1, copy: int = 0, **how: bool) -> torch.Tensor:

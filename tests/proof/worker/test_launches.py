@@ -6,12 +6,12 @@ import pytest
 import torch
 
 from kernelwright.proof.worker.clock.series import Series, launches, set_flushes
-from kernelwright.proof.worker.clock.timing import FLUSHES, MORE_FLUSHES, Clock, Contestant, clock_for, one_sample
+from kernelwright.proof.worker.timing.timer import FLUSHES, MORE_FLUSHES, Clock, Contestant, clock_for, one_sample
 
 
 def series(*hidden: bool) -> Series:
     nobody = SimpleNamespace()
-    return Series(nobody, nobody, nobody, hidden=[*hidden])  # type: ignore[arg-type]
+    return Series(nobody, nobody, hidden=[*hidden])  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import tree_sitter._binding
 
-from kernelwright.proof.worker.attribution import outside
+from kernelwright.proof.worker.hosts import outside
 
 ECHO = "import sys\nfor line in sys.stdin:\n    print(line, end='', flush=True)\n"
 HOST = f"""
@@ -93,6 +93,5 @@ def test_machine_code_from_where_a_text_can_write(tmp_path: Path) -> None:
     with subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as popen:
         popen.stdout.readline()
         (scratch / "blob.so").unlink()
-        assert outside.binaries(popen.pid, str(scratch), Path("/nowhere")) == ("blob.so",)
-        assert not outside.has_extension(popen.pid, str(scratch))
+        assert outside.loaded_code(popen.pid, str(scratch), Path("/nowhere")) == (("blob.so",), False)
         popen.stdin.close()

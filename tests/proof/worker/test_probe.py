@@ -6,11 +6,12 @@ from kernelwright.proof.worker.probe import ceilings
 @pytest.mark.parametrize(
     ("name", "bandwidth", "tf32"),
     [
-        ("NVIDIA H200", 4.8e12, 494e12),
-        ("NVIDIA H100 80GB HBM3", 3.35e12, 494e12),
-        ("NVIDIA H100 PCIe", 2.0e12, 378e12),
-        ("NVIDIA L40S", 0.864e12, 90e12),
-        ("NVIDIA GeForce RTX 4090", 1.01e12, 82e12),
+        ("NVIDIA H200", 4.8e12, 494.7e12),
+        ("NVIDIA H100 80GB HBM3", 3.35e12, 494.7e12),
+        ("NVIDIA H100 PCIe", 2.039e12, 378e12),
+        ("NVIDIA L40S", 0.864e12, 183e12),
+        ("NVIDIA L40", 0.864e12, 90.5e12),
+        ("NVIDIA GeForce RTX 4090", 1.008e12, 82.6e12),
     ],
 )
 def test_ceilings_of_a_named_gpu(name: str, bandwidth: float, tf32: float) -> None:

@@ -15,7 +15,7 @@ from kernelwright.proof.worker.gate.properties import (
 )
 from kernelwright.proof.worker.inputs import Inputs
 from kernelwright.proof.worker.whole_numbers import is_numbering, never_falls
-from proof.worker.trials import ended_by
+from proof.worker.trials import ended_by, trial
 
 BEGUN_TOO_HIGH = """
 import torch
@@ -160,7 +160,7 @@ def test_numbers_that_rise_still_do(name: str) -> None:
     edges = torch.linspace(-1, 1, 3 * 40).reshape(3, 40)
     made = with_property(Inputs((edges, torch.randn(40))), name)
     if made is not None:
-        assert bool((made.args[0][:, 1:] >= made.args[0][:, :-1]).all())
+        assert bool((made.args[0][..., 1:] >= made.args[0][..., :-1]).all())
     few = with_property(Inputs((edges[:, :4],)), "negative")
     assert few is not None
     assert torch.equal(few.args[0], -edges[:, :4].abs()), "of so few random ones rise as well"
@@ -174,3 +174,25 @@ def test_edges_of_bins_may_be_searched_in_any_way() -> None:
     assert ended_by(search, count.replace("<", "<="), case) == "values"
     taken_for_granted = search.replace("torch.bucketize(x, edges)", "x.ceil().long().clamp(0, len(edges))")
     assert ended_by(search, taken_for_granted, case) == "values"
+
+
+@pytest.mark.parametrize(
+    ("baseline", "candidate", "told"),
+    [
+        ("x.sum(-1)", "torch.einsum('ij->i', x)", "one dimension more"),
+        ("x * 2", "x * 2 if x.dim() > 1 else x.shape[1]", "one dimension fewer"),
+    ],
+)
+def test_who_raises_at_another_rank_is_told(baseline: str, candidate: str, told: str) -> None:
+    head = "import torch\n\n\ndef f(x):\n    return "
+    verdict = trial(head + baseline, head + candidate, "f(randn(48, 65))").verdict
+    assert f"raises with {told}, where the baseline answers" in verdict.caveats
+    assert verdict.failed_checks == ()
+
+
+@pytest.mark.parametrize("candidate", ["x.softmax(1)", "x.reshape(-1, x.shape[-1]).softmax(-1)"])
+def test_who_returns_something_else_there_is_told(candidate: str) -> None:
+    head = "import torch\n\n\ndef f(x):\n    return "
+    verdict = trial(head + "x.softmax(-1)", head + candidate, "f(randn(48, 65))").verdict
+    assert "answers otherwise than the baseline with one dimension more" in verdict.caveats
+    assert verdict.failed_checks == ()

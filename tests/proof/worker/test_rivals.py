@@ -28,7 +28,7 @@ def advanced(rivals: Rivals) -> Rivals:
     """As far as the gate's cases would take it."""
     for _ in range(400):
         rivals.advance()
-        if rivals._ready and all(early.stage.name == "WARM" for early in rivals._ready.values()):
+        if rivals._ready and rivals._warm >= rivals._ready.keys():
             break
         time.sleep(0.01)
     return rivals
@@ -36,7 +36,7 @@ def advanced(rivals: Rivals) -> Rivals:
 
 def test_they_are_warm_when_they_are_taken(bench: Bench) -> None:
     rivals = advanced(Rivals(bench))
-    pids = {name: early.contender.pid for name, early in rivals._ready.items()}
+    pids = {name: one.pid for name, one in rivals._ready.items()}
     taken = rivals.take(twin=True)
     assert {name: one.pid for name, one in taken.items()} == pids
     assert rivals.case is not None
@@ -48,7 +48,7 @@ def test_they_are_warm_when_they_are_taken(bench: Bench) -> None:
 def test_one_that_is_still_calling_is_waited_for(bench: Bench) -> None:
     rivals = Rivals(bench)
     rivals.advance()
-    while not any(early.stage.name == "CALLING" for early in rivals._ready.values()):
+    while not rivals._calling:
         rivals.advance()
     taken = rivals.take(twin=True)
     for one in taken.values():
@@ -60,7 +60,7 @@ def test_one_that_is_still_calling_is_waited_for(bench: Bench) -> None:
 def test_one_that_has_died_is_replaced_when_it_is_asked_for(bench: Bench) -> None:
     rivals = Rivals(bench)
     rivals.advance()
-    dead = rivals._ready[TWIN].contender
+    dead = rivals._ready[TWIN]
     psutil.Process(dead.pid).kill()
     advanced(rivals)
     assert TWIN not in rivals._ready
@@ -73,7 +73,7 @@ def test_one_that_has_died_is_replaced_when_it_is_asked_for(bench: Bench) -> Non
 
 def test_without_room_for_a_second_baseline_the_one_that_is_ready_ends(bench: Bench) -> None:
     rivals = advanced(Rivals(bench))
-    twin = rivals._ready[TWIN].contender.pid
+    twin = rivals._ready[TWIN].pid
     taken = rivals.take(twin=False)
     assert taken.keys() == {"candidate", "baseline"}
     rivals.end(taken)

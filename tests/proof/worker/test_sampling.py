@@ -13,7 +13,7 @@ from kernelwright.proof.worker.clock.audit import AUDITS, Auditor, audited
 from kernelwright.proof.worker.clock.sampling import _rounds
 from kernelwright.proof.worker.clock.series import Series, set_batches
 from kernelwright.proof.worker.clock.statistics import width_of_median
-from kernelwright.proof.worker.clock.timing import FLUSHES, MORE_FLUSHES, MOST
+from kernelwright.proof.worker.timing.timer import FLUSHES, MORE_FLUSHES, MOST
 
 
 @given(st.integers(1, 400), st.randoms(use_true_random=False))
@@ -60,7 +60,7 @@ class Made(Series):
 
 
 def made(times, late: bool = False) -> Made:  # type: ignore[no-untyped-def]
-    one = Made(SimpleNamespace(), SimpleNamespace(), SimpleNamespace())  # type: ignore[arg-type]
+    one = Made(SimpleNamespace(), SimpleNamespace())  # type: ignore[arg-type]
     one.times, one.late = times, late  # type: ignore[attr-defined]
     return one
 
@@ -70,7 +70,6 @@ class Listener(Auditor):
 
     def __init__(self) -> None:
         self.heard: list[str] = []
-        self._wanted: frozenset[int] = frozenset()
 
     def audit(self, contender: object, sampled: object, case: str, *, batch: int = 1, fp64: bool = False) -> None:
         self.heard.append(case)

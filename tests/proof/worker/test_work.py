@@ -2,7 +2,7 @@
 
 import pytest
 
-from kernelwright.proof.worker.attribution.work import (
+from kernelwright.proof.worker.profiling.work import (
     SENTINEL,
     Part,
     Work,
@@ -104,7 +104,7 @@ def test_a_profiler_that_does_not_see_the_sentinel_sees_nothing() -> None:
 
 
 def work(*parts: tuple[str, int, float]) -> Work:
-    return Work(ProfiledOn.GPU, True, tuple(Part(name, Origin.LIBRARY, count, time) for name, count, time in parts))
+    return Work(ProfiledOn.GPU, tuple(Part(name, Origin.LIBRARY, count, time) for name, count, time in parts))
 
 
 def operator(name: str, id: int) -> dict[str, object]:

@@ -142,17 +142,17 @@ const TESTS = {
     const folder = vscode.workspace.workspaceFolders[0].uri;
     await vscode.workspace.fs.copy((await opened("softmax.py")).uri, vscode.Uri.joinPath(folder, "before.py"));
     const document = await opened("before.py");
-    const original = document.getText();
+    const baseline = document.getText();
     await run("kernelwright.apply", { ...kernel(document, "softmax_kernel"), strategy: "triton.online-reduction" });
     await document.save();
     const move = new vscode.WorkspaceEdit();
     move.renameFile(document.uri, vscode.Uri.joinPath(folder, "after.py"));
     assert.ok(await vscode.workspace.applyEdit(move));
     const moved = await opened("after.py");
-    assert.notEqual(moved.getText(), original);
+    assert.notEqual(moved.getText(), baseline);
     await until(() => ours(moved).some((one) => /Verified/.test(one.message)), "the verdict under the new name");
     await run("kernelwright.revert", kernel(moved, "softmax_kernel"));
-    assert.equal(moved.getText(), original);
+    assert.equal(moved.getText(), baseline);
   },
 
   "settings changed during a run hold from the next one, and a wrong interpreter is told": async () => {

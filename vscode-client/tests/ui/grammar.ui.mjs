@@ -10,7 +10,7 @@ const require = createRequire(path.join(code, "package.json"));
 const { loadWASM, OnigScanner, OnigString } = require("vscode-oniguruma");
 const { INITIAL, Registry, parseRawGrammar } = require("vscode-textmate");
 
-const injection = new URL("../../syntaxes/cuda-in-python.json", import.meta.url).pathname;
+const injection = new URL("../../../grammars/cuda-in-python.json", import.meta.url).pathname;
 const FILES = {
   "source.python": path.join(code, "extensions/python/syntaxes/MagicPython.tmLanguage.json"),
   "source.cuda-cpp": path.join(code, "extensions/cpp/syntaxes/cuda-cpp.tmLanguage.json"),

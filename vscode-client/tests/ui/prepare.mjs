@@ -46,10 +46,9 @@ async function editor() {
 }
 
 async function packed(vsix) {
-  const sources = ["src", "package.json", "syntaxes", "walkthrough", "media", "README.md"].map((name) =>
-    path.join(client, name),
-  );
-  const newest = Math.max(...[...sources, path.join(repository, "server/kernelwright")].map(changed));
+  const own = ["src", "package.json", "walkthrough", "media", "README.md"];
+  const sources = [...own.map((name) => `vscode-client/${name}`), "grammars", "server/kernelwright"];
+  const newest = Math.max(...sources.map((name) => changed(path.join(repository, name))));
   if (existsSync(vsix) && statSync(vsix).mtimeMs > newest) return;
   await must(repository, "npm", "run", "--silent", "package", "-w", "vscode-client");
 }

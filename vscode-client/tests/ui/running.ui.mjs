@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { scene } from "./scene.mjs";
-import { begun, hold, letGo, ONLINE, ORIGINAL, ROWS } from "./softmax.mjs";
+import { BASELINE, begun, hold, letGo, ONLINE, ROWS } from "./softmax.mjs";
 
 const GONE = /The file was closed, renamed or deleted meanwhile, so nothing was changed/;
 const JOB = /Optimize softmax_kernel/;
@@ -11,11 +11,11 @@ const JOB = /Optimize softmax_kernel/;
 scene("a job that lasts", "softmax.py", { files: "waiting" }, (step) => {
   const saved = ({ workspace }, name) => readFileSync(path.join(workspace, name), "utf8");
   const stop = ({ page }) => page.locator('.composite.title .action-label[aria-label="Stop Running Jobs"]');
-  let original;
+  let baseline;
 
   step("the view's button is there while the job runs, and stops it", async (window) => {
     const { me } = window;
-    original = saved(window, "softmax.py");
+    baseline = saved(window, "softmax.py");
     await me.lens(/Optimize kernel/);
     await me.command("Show Kernels and Steps", (soon) => me.seen(ROWS, /softmax_kernel.*no steps yet/, soon));
     assert.equal(await stop(window).count(), 0);
@@ -38,7 +38,7 @@ scene("a job that lasts", "softmax.py", { files: "waiting" }, (step) => {
     await me.seen(ROWS, /softmax_kernel.*no steps yet/);
     await me.press("Control+b"); // room for both sides
     await preview.locator("input").check();
-    await me.seen(".monaco-diff-editor .view-line", ORIGINAL);
+    await me.seen(".monaco-diff-editor .view-line", BASELINE);
     await me.seen(".monaco-diff-editor .view-line", ONLINE);
     await page.locator(".monaco-diff-editor .line-insert").first().waitFor();
     await picture("preview", { whole: true });
@@ -48,7 +48,7 @@ scene("a job that lasts", "softmax.py", { files: "waiting" }, (step) => {
     await me.command("Show Kernels and Steps", (soon) => me.seen(ROWS, /softmax_kernel.*1 kept/, soon));
     await me.atPeace();
     await me.press("Control+z");
-    await me.seen(".editor-instance .view-line", ORIGINAL);
+    await me.seen(".editor-instance .view-line", BASELINE);
     assert.equal(await me.changed("softmax.py"), false);
   });
 
@@ -63,7 +63,7 @@ scene("a job that lasts", "softmax.py", { files: "waiting" }, (step) => {
     await me.notification(/The file was edited meanwhile, so nothing was changed\. Run the step again/);
     await me.notified(JOB).waitFor({ state: "hidden" });
     await stop(window).waitFor({ state: "detached" });
-    await me.seen(".view-line", ORIGINAL);
+    await me.seen(".view-line", BASELINE);
     hold(window);
     await me.answer(/Run the step again/, "Run again");
     await me.notification(/Optimize softmax_kernel: Verifying/);
@@ -87,7 +87,7 @@ scene("a job that lasts", "softmax.py", { files: "waiting" }, (step) => {
     letGo(window);
     await me.notification(GONE);
     assert.equal(await me.changed("moved.py"), false);
-    assert.equal(saved(window, "moved.py"), original);
+    assert.equal(saved(window, "moved.py"), baseline);
     assert.equal(existsSync(path.join(window.workspace, "softmax.py")), false);
     await me.command("Show Kernels and Steps", (soon) => me.seen(ROWS, /^moved\.py/, soon));
     await me.seen(ROWS, /1\. triton\.online-reduction/);

@@ -2,7 +2,7 @@
 import { rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 
-export const ORIGINAL = /denominator \+= tl\.sum\(tl\.exp\(x - row_max\), axis=0\)/;
+export const BASELINE = /denominator \+= tl\.sum\(tl\.exp\(x - row_max\), axis=0\)/;
 export const ONLINE = /tl\.exp\(row_max - /;
 export const ROWS = ".pane-body .monaco-list-row";
 

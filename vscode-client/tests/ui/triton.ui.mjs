@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import path from "node:path";
 import { illegible } from "./contrast.mjs";
 import { scene } from "./scene.mjs";
-import { ONLINE, ORIGINAL, ROWS } from "./softmax.mjs";
+import { BASELINE, ONLINE, ROWS } from "./softmax.mjs";
 import { inEachTheme } from "./themes.mjs";
 import { until } from "./until.mjs";
 
@@ -13,7 +13,7 @@ const row = (page, pattern) => page.locator(ROWS).filter({ hasText: pattern }).f
 
 scene("a Triton file", "finding.py", {}, (step) => {
   const saved = (workspace) => readFileSync(path.join(workspace, "softmax.py"), "utf8");
-  let original;
+  let baseline;
 
   step("a finding is underlined, explained and fixed", async ({ page, me, picture }) => {
     await page.waitForSelector(".squiggly-warning");
@@ -28,7 +28,7 @@ scene("a Triton file", "finding.py", {}, (step) => {
   });
 
   step("the kernel has a card and a lens", async ({ me, picture, workspace }) => {
-    original = saved(workspace);
+    baseline = saved(workspace);
     await me.openFile("softmax.py");
     await me.lens(/Optimize kernel/);
     await me.hover("def softmax_kernel", /softmax_kernel: Triton kernel.*Workload.*softmax\(randn\(4, 200\)\)/);
@@ -68,9 +68,9 @@ scene("a Triton file", "finding.py", {}, (step) => {
     await me.press("Control+s");
     await until(() => ONLINE.test(saved(workspace)), "the step in the file");
     await me.press("Control+z");
-    await me.seen(".view-line", ORIGINAL);
+    await me.seen(".view-line", BASELINE);
     await me.press("Control+s");
-    await until(() => saved(workspace) === original, "the file as it was");
+    await until(() => saved(workspace) === baseline, "the file as it was");
     await me.press("Control+Shift+z");
     await me.seen(".view-line", ONLINE);
   });
@@ -88,7 +88,7 @@ scene("a Triton file", "finding.py", {}, (step) => {
     assert.match(copied, /^softmax_kernel: triton\.online-reduction.*\nkept, passed \d+ checks(, [a-z -]+)?\n/);
     assert.doesNotMatch(copied, /speedup/);
     await row(page, STEP).click();
-    await me.seen(".monaco-diff-editor .view-line", ORIGINAL);
+    await me.seen(".monaco-diff-editor .view-line", BASELINE);
     await me.seen(".monaco-diff-editor .view-line", ONLINE);
     await me.press("Control+w");
     await page.locator(".monaco-diff-editor").waitFor({ state: "hidden" });
@@ -132,6 +132,6 @@ scene("a Triton file", "finding.py", {}, (step) => {
     await me.command("Show Kernels and Steps", (soon) => me.seen(ROWS, /1\. triton/, soon));
     const reverted = (soon) => me.seen(ROWS, /1\. triton\.online-reduction.*reverted/, soon);
     await me.menu(row(page, STEP), "Take Back This Step", reverted);
-    await me.seen(".view-line", ORIGINAL);
+    await me.seen(".view-line", BASELINE);
   });
 });

@@ -1,5 +1,6 @@
 // The bundle: what every Python file pays for is small, and the rest is found beside it.
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { isBuiltin } from "node:module";
 import test from "node:test";
 import { build } from "esbuild";
@@ -34,6 +35,16 @@ test("every package in the bundle is named with its licence", () => {
     said.match(/Permission (is hereby granted|to use)|Redistribution and use|Blue Oak/g)?.length >= packages.size,
     true,
   );
+});
+
+test("the grammars of the manifest are copies of those at the top level", () => {
+  const read = (file) => JSON.parse(readFileSync(new URL(file, import.meta.url), "utf8"));
+  const { grammars } = read("../../package.json").contributes;
+  assert.ok(grammars.length > 0);
+  for (const { path, scopeName } of grammars) {
+    assert.match(path, /^dist\/grammars\//);
+    assert.equal(read(`../../../${path.replace("dist/", "")}`).scopeName, scopeName);
+  }
 });
 
 test("a package is found by the path of its file", () => {

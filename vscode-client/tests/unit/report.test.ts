@@ -29,6 +29,36 @@ test("what comes from files is shown as text", () => {
   assert.equal(escaped(`<a href="x">&'`), "&lt;a href=&quot;x&quot;&gt;&amp;&#39;");
 });
 
+test("words that act are shown as text wherever they stand", () => {
+  const hostile =
+    "\u001b[2J\u009b1m\r\0\u202eesrever\u2028\ud800\nVerified</script></style></title><script>alert(1)</script>";
+  assert.equal(escaped("a\u001b\u202e\u{e0041}\ud800\n\tb"), "a\\x1b\\u202e\\U000e0041\\ud800\n\tb");
+  const html = told(hostile);
+  assert.doesNotMatch(html, /(?!\n)[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u);
+  assert.equal(html.match(/\\u202eesrever/g)?.length, told("MARK").match(/MARK/g)?.length);
+  assert.deepEqual(tags(html), tags(told("usual")));
+});
+
+/** A page with `words` wherever a text, a file or a device can put words of its own. */
+function told(words: string): string {
+  const check = { name: words, case: words, passed: true, detail: words };
+  const taken = { device: words, roof: roof({ dtype: words }), conditions: { [words]: words } };
+  const only = step({
+    kernel: words,
+    action: { strategy: words, region: { label: words } },
+    edits: { summary: words },
+    reason: words,
+    sentence: words,
+    verdict: verdict({ how: words, reason: words, checks: [check] }),
+    measurement: measurement(taken),
+  });
+  return reportPage({ is: "kernel", uri: "file:///a.py", name: words, line: 0, steps: [only] }, words, "NONCE");
+}
+
+function tags(html: string): string[] {
+  return html.match(/<\/?\w+/g) ?? [];
+}
+
 test("trajectory, roofline, steps and checks of a kernel", () => {
   const html = page(step(), step({ id: "s2", measurement: measurement({ speedup: 3, roof: roof() }) }));
   for (const part of [

@@ -6,6 +6,7 @@ from functools import cached_property
 
 from lsprotocol.types import ExecuteCommandParams
 
+from kernelwright.languages import absence
 from kernelwright.lsp.results import code_of
 from kernelwright.lsp.session import Session
 from kernelwright.lsp.snapshot import Snapshot
@@ -96,17 +97,15 @@ def subject(session: Session, asked: Arguments) -> Subject | Refusal:
     if snapshot is None:
         return Refusal(f"{asked.uri} is not open in the editor; open it first.")
     kernels = snapshot.kernels
-    from kernelwright.source.kernels import absence
-
     if not kernels:
-        return Refusal(f"This file {absence(snapshot.text, kernels)}")
+        return Refusal(f"This file {absence(snapshot.support, snapshot.text, kernels)}")
     names = ", ".join(kernel.name for kernel in kernels)
     if asked.kernel is not None:
         kernel = snapshot.kernel(asked.kernel)
         return (
             Subject(snapshot, kernel)
             if kernel
-            else Refusal(f"This file {absence(snapshot.text, kernels, asked.kernel)}")
+            else Refusal(f"This file {absence(snapshot.support, snapshot.text, kernels, asked.kernel)}")
         )
     if asked.line is not None and (kernel := snapshot.kernel_at(asked.line)) is not None:
         return Subject(snapshot, kernel)

@@ -57,7 +57,8 @@ async def _steps(
     from kernelwright.engine import Request
 
     uri = flight.snapshot.uri
-    request = Request(flight.snapshot.path, flight.snapshot.text, found.kernel.name)
+    snapshot = flight.snapshot
+    request = Request(snapshot.path, snapshot.text, found.kernel.name, support=snapshot.support)
     taken: list[Step | Refusal | Failure] = []
     async for answer in session.engine(request.path).autopilot(request, report, cancel):
         taken.append(answer)

@@ -59,6 +59,7 @@ async def check(
             snapshot.text,
             kernel.name,
             measure=measure,
+            support=snapshot.support,
             priority=Priority.BACKGROUND if background else Priority.REQUEST,
             report=report,
             cancel=cancel,

@@ -40,7 +40,7 @@ async def _step(session: Session, asked: Arguments, token: ProgressToken | None)
 
     snapshot = found.snapshot
     engine = session.engine(snapshot.path)
-    request = Request(snapshot.path, snapshot.text, found.kernel.name, asked.strategy)
+    request = Request(snapshot.path, snapshot.text, found.kernel.name, asked.strategy, support=snapshot.support)
     answer = await jobs.run(
         session,
         found.key,

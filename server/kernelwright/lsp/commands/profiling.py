@@ -25,7 +25,9 @@ async def profile(session: Session, params: ExecuteCommandParams) -> Json:
         session,
         found.key,
         f"Profile {kernel.name}",
-        lambda report, cancel: run(engine, snapshot.path, snapshot.text, kernel.name, report=report, cancel=cancel),
+        lambda report, cancel: run(
+            engine, snapshot.path, snapshot.text, kernel.name, support=snapshot.support, report=report, cancel=cancel
+        ),
         _told,
         params.work_done_token,
         outdated=found.outdated,

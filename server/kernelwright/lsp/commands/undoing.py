@@ -53,7 +53,7 @@ async def reset_baseline(session: Session, params: ExecuteCommandParams) -> Json
         return declined(session, found)
     snapshot = found.snapshot
     engine = session.engine(snapshot.path)
-    observed = engine.observe(snapshot.path, snapshot.text, found.kernel.name, found.kernel)
+    observed = engine.observe(snapshot.path, snapshot.text, found.kernel.name, found.kernel, snapshot.support)
     if isinstance(observed, Refusal):
         return declined(session, observed)
     engine.reset_baseline(snapshot.path, snapshot.text, found.kernel.name)

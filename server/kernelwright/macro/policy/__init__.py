@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from kernelwright.macro.strategies import for_language, registry
-from kernelwright.macro.strategy import Family, Observation, Strategy
+from kernelwright.macro.strategies import for_language, named, registry
+from kernelwright.macro.strategy import Absent, Family, Group, Observation, Strategy
 from kernelwright.values import STOP, Action, Refusal
 
 
@@ -60,25 +60,79 @@ def rivals(observation: Observation, ranked: tuple[Scored, ...]) -> tuple[Action
 
 @dataclass(frozen=True)
 class Offer:
-    """What one strategy says of a Kernel: Actions, best first, or why there is none."""
+    """What one strategy says of a Kernel: Actions, best first, or why there is none; a Group only why not."""
 
-    strategy: Strategy
+    strategy: Strategy | Group
     actions: tuple[Action, ...] = ()
     refusal: Refusal | None = None
 
 
-def menu(observation: Observation) -> tuple[Offer, ...]:
+Refuses = Callable[[Strategy], Refusal | None]
+"""Why nobody can carry out a strategy's Actions; None where somebody can."""
+
+
+def nobody_refuses(strategy: Strategy) -> Refusal | None:
+    return None
+
+
+def menu(observation: Observation, refuses: Refuses = nobody_refuses) -> tuple[Offer, ...]:
     """One Offer for every strategy of the Kernel's language, in order of id."""
-    return tuple(_offer(strategy, observation) for strategy in for_language(observation.kernel.language))
+    return tuple(_offer(strategy, observation, refuses) for strategy in for_language(observation.kernel.language))
 
 
-def candidates(observation: Observation, offers: tuple[Offer, ...] | None = None) -> tuple[Candidate, ...]:
-    """Every Action that some strategy offers; pass `offers` to reuse a menu."""
+def candidates(offers: tuple[Offer, ...]) -> tuple[Candidate, ...]:
+    """Every Action that a menu offers."""
     return tuple(
         Candidate(offer.strategy, action)
-        for offer in (menu(observation) if offers is None else offers)
+        for offer in offers
+        if isinstance(offer.strategy, Strategy)
         for action in offer.actions
     )
+
+
+def summed_up(offers: tuple[Offer, ...]) -> tuple[Offer, ...]:
+    """`offers` with one refusal for a group of which no strategy offers anything, and none for one of which some do."""
+    refused: dict[str, list[Refusal]] = {}
+    offering: set[str] = set()
+    for group, offer in ((_group_of(offer), offer) for offer in offers):
+        if group is not None and offer.refusal is not None:
+            refused.setdefault(group.id, []).append(offer.refusal)
+        elif group is not None:
+            offering.add(group.id)
+    told: dict[str, Offer] = {}
+    for group, offer in ((_group_of(offer), offer) for offer in offers):
+        if group is None or offer.refusal is None:
+            told[offer.strategy.id] = offer
+        elif group.id not in offering:
+            told[group.id] = Offer(group, refusal=_nearest(group, refused[group.id]))
+    return tuple(told.values())
+
+
+def offered(name: str, observation: Observation) -> tuple[Action, ...] | Refusal:
+    """What the strategy that is called `name` offers; of a group every Action, the most work saved first."""
+    offers = tuple(_offer(strategy, observation, nobody_refuses) for strategy in named(name))
+    if len(offers) == 1:
+        return offers[0].refusal or offers[0].actions
+    actions = [action for offer in offers for action in offer.actions]
+    if actions:
+        return tuple(sorted(actions, key=_saved_work, reverse=True))
+    return next(offer.refusal for offer in summed_up(offers) if offer.refusal is not None)
+
+
+def _group_of(offer: Offer) -> Group | None:
+    return offer.strategy.group if isinstance(offer.strategy, Strategy) else None
+
+
+def _nearest(group: Group, refusals: list[Refusal]) -> Refusal:
+    """The refusal that tells most: of a strategy that nearly applies, or of what stands in the way of one."""
+    near = [one for one in refusals if not isinstance(one, Absent)]
+    in_the_way = [one for one in refusals if one.line is not None]
+    return next(iter(near + in_the_way), Refusal(group.nothing))
+
+
+def _saved_work(action: Action) -> float:
+    """Saved work in bytes, at about ten floating-point operations for the time of one byte."""
+    return action.params.get("saved_bytes", 0) + action.params.get("saved_flops", 0) / 10
 
 
 def best(scored: tuple[Scored, ...], asked: str | None = None) -> Scored:
@@ -94,8 +148,8 @@ def best(scored: tuple[Scored, ...], asked: str | None = None) -> Scored:
     raise LookupError(f"{asked} offers nothing for this kernel")
 
 
-def _offer(strategy: Strategy, observation: Observation) -> Offer:
-    answer = strategy.applies(observation)
+def _offer(strategy: Strategy, observation: Observation, refuses: Refuses) -> Offer:
+    answer = refuses(strategy) or strategy.applies(observation)
     if isinstance(answer, Refusal):
         return Offer(strategy, refusal=answer)
     return Offer(strategy, actions=answer)

@@ -8,6 +8,7 @@ import dataclasses
 import functools
 
 from kernelwright.macro.policy import Candidate, Policy, Scored
+from kernelwright.macro.strategies import group_id, renamed
 from kernelwright.macro.strategy import Family, Observation, Strategy
 from kernelwright.micro.rewrite.eager_speed import node_seconds
 from kernelwright.values import STOP, Action, Language, Outcome, digest
@@ -62,9 +63,10 @@ def _layout_before_fusion(families: list[Family], scored: list[Scored], min_gain
     ]
 
 
-def _rank(one: Scored) -> tuple[float, str, int, int, str]:
-    where = one.action.region
-    return (-one.score, one.action.strategy, where.start_line, where.end_line, repr(sorted(one.action.params.items())))
+def _rank(one: Scored) -> tuple[float, str, int, int, str, str]:
+    """Equal scores go by the group's id, the place, and last by the strategy of the group."""
+    id, where, params = one.action.strategy, one.action.region, repr(sorted(one.action.params.items()))
+    return (-one.score, group_id(id), where.start_line, where.end_line, id, params)
 
 
 def _stop(observation: Observation, scored: list[Scored], waiting: tuple[str, ...], min_gain: float) -> Scored:
@@ -123,17 +125,18 @@ def _lacks_gpu(observation: Observation, strategy: Strategy) -> bool:
 def tried(observation: Observation, action: Action) -> str | None:
     """Why `action` is not worth repeating on this text, None when it has not been tried on it."""
     for step in reversed(observation.history):
-        if step.action.strategy != action.strategy:
+        before = renamed(step.action)
+        if before.strategy != action.strategy:
             continue
-        same_place = (step.action.region.start_line, step.action.region.end_line) == (
+        same_place = (before.region.start_line, before.region.end_line) == (
             action.region.start_line,
             action.region.end_line,
         )
         same_text = step.before_hash == action.region.text_hash
-        if step.outcome is not Outcome.KEPT and same_text and same_place and step.action.params == action.params:
+        if step.outcome is not Outcome.KEPT and same_text and same_place and before.params == action.params:
             return f"Already tried on this text and {step.outcome.value}: {step.reason}"
         own_result = step.outcome is Outcome.KEPT and step.after_hash == action.region.text_hash
-        if own_result and step.action.region.label == action.region.label:
+        if own_result and before.region.label == action.region.label:
             return "This text is what the same strategy has just produced."
     return None
 

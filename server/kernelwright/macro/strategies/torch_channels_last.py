@@ -1,5 +1,6 @@
 """Runs the convolutions of a module on channels-last tensors, the layout of cuDNN's tensor-core kernels."""
 
+from kernelwright.macro.intent import Intent, Text
 from kernelwright.macro.strategy import Example, Family, Observation, Strategy
 from kernelwright.micro.rewrite.candidates import observed
 from kernelwright.micro.rewrite.channels_last_source import Plan, plan, write
@@ -27,7 +28,7 @@ def _applies(observation: Observation) -> tuple[Action, ...] | Refusal:
     return (Action(_ID, Region(planned.start_line, planned.end_line, text_hash, label), params),)
 
 
-def _rewrite(observation: Observation, action: Action) -> tuple[Edits, ...] | Refusal:
+def _intent(observation: Observation, action: Action) -> Intent | Refusal:
     planned = _plan(observation)
     if isinstance(planned, Refusal):
         return planned
@@ -35,7 +36,9 @@ def _rewrite(observation: Observation, action: Action) -> tuple[Edits, ...] | Re
     ways = [(True, True), (False, True), (True, False)] if planned.large_entries else [(True, False), (False, False)]
     written = [write(planned, weights=weights, kernel=kernel) for weights, kernel in ways]
     variants = tuple(edits for edits in written if isinstance(edits, Edits))
-    return variants or next(refusal for refusal in reversed(written) if isinstance(refusal, Refusal))
+    return (
+        Text(variants) if variants else next(refusal for refusal in reversed(written) if isinstance(refusal, Refusal))
+    )
 
 
 def _plan(observation: Observation) -> Plan | Refusal:
@@ -123,11 +126,11 @@ statements. `view` needs contiguous memory and gets a `.contiguous()` before it.
         "Run the convolutions channels-last: convert the input of the first one with "
         ".contiguous(memory_format=torch.channels_last) (channels_last_3d for volumes), let pointwise operations pass the "
         "layout on, convert the layers' weights once in __init__ with .to(memory_format=…), put .contiguous() before "
-        "every view, and return contiguous tensors where the original did. Change no values."
+        "every view, and return contiguous tensors where the baseline did. Change no values."
     ),
     example=Example(_BEFORE, _AFTER),
     applies=_applies,
-    rewrite=_rewrite,
+    intent=_intent,
     needs_graph=True,
     needs_gpu=True,
     prepares=("torch.fuse-pointwise", "torch.fuse-row-reduction"),

@@ -1,16 +1,10 @@
 """Fuses a run of pointwise PyTorch operations, broadcasts included, into one Triton kernel with its launcher."""
 
 from kernelwright.macro.fusions import fusions
+from kernelwright.macro.intent import Around, Fuse, Intent
 from kernelwright.macro.strategy import Example, Family, Observation, Strategy
-from kernelwright.micro.rewrite.candidates import observed, pointwise_regions, region_of
-from kernelwright.micro.rewrite.naming import base_name
-from kernelwright.micro.rewrite.print_pointwise import VARIANTS, print_pointwise
-from kernelwright.micro.rewrite.print_pooled import print_pooled
-from kernelwright.micro.rewrite.print_pooled import tiles as pooled_tiles
-from kernelwright.micro.rewrite.print_transposing import print_transposing, tiles
-from kernelwright.micro.rewrite.regions import names_for
-from kernelwright.micro.rewrite.triton_printer import pointers
-from kernelwright.values import Action, Edits, Language, Refusal
+from kernelwright.micro.rewrite.candidates import pointwise_regions
+from kernelwright.values import Action, Language, Refusal
 
 _ID = "torch.fuse-pointwise"
 
@@ -19,29 +13,8 @@ def _applies(observation: Observation) -> tuple[Action, ...] | Refusal:
     return fusions(_ID, observation, pointwise_regions, "The pointwise operations stand outside this kernel.")
 
 
-def _rewrite(observation: Observation, action: Action) -> tuple[Edits, ...] | Refusal:
-    source = observed(observation.text, observation.graph)
-    if isinstance(source, Refusal):
-        return source
-    region = region_of(source, action, rows=False)
-    if isinstance(region, Refusal):
-        return region
-    program, edit = region.program, region.edit
-    names = names_for(source, base_name(program))
-    dtype = source.graph.value(program.domain.value).type.dtype
-    if region.pool:
-        pool = region.pool
-        kernels = [print_pooled(program, pool, dtype, names, t, observation.text) for t in pooled_tiles(program)]
-    elif program.transposes:
-        kernels = [print_transposing(program, dtype, names, tile, observation.text) for tile in tiles(program)]
-    else:
-        kernels = [print_pointwise(program, dtype, names, *size, observation.text) for size in VARIANTS]
-    window = [region.pool.expression] if region.pool and region.pool.expression else []
-    variants = []
-    for printed in kernels:
-        call = edit.call(printed.call, pointers(program), [*program.scalars.values(), *window])
-        variants.append(edit.with_call(call, printed.definitions, ("torch", "triton", "tl"), printed.summary))
-    return tuple(variants)
+def _intent(observation: Observation, action: Action) -> Intent | Refusal:
+    return Fuse(Around.POINTWISE)
 
 
 _BEFORE = '''import torch
@@ -101,11 +74,20 @@ def bias_relu_mul_kernel(
 
 def fused_bias_relu_mul(x, bias, scale):
     """Bias add, ReLU and multiply in one pass, in fp32; forward only."""
+    if (
+        x.dtype not in (torch.float32, torch.float16, torch.bfloat16)
+        or bias.dtype != x.dtype
+        or bias.shape != x.shape[-1:]
+        or x.numel() >= 2**31
+    ):
+        raise ValueError(
+            "fused_bias_relu_mul takes x of float32 or float16 or bfloat16; bias of "
+            "dtype x.dtype; bias of shape x.shape[-1:]; fewer than 2**31 elements"
+        )
     x = x.contiguous()
     bias = bias.contiguous()
     out = torch.empty_like(x)
     n_elements = out.numel()
-    assert n_elements < 2**31, "offsets are 32-bit"
     grid = (triton.cdiv(n_elements, 1024),)
     bias_relu_mul_kernel[grid](
         x, bias, out, n_elements, scale, CHANNELS=bias.numel(), BLOCK=1024, num_warps=4
@@ -160,9 +142,10 @@ run reads that result, the convolution is called without its bias, by its functi
 layer are then no longer called.
 
 The run is found on the op graph of one call on the workload, so shapes, strides and dtypes are those that really occur;
-the launcher takes its sizes from the tensors and so works for other shapes. What it cannot do: float64 and integer
-arithmetic, dropout and batch norm in training mode, statements in loops, results that are used in several places. It is
-for the forward pass only: no gradient flows through the kernel.
+the launcher takes its sizes from the tensors and so works for other shapes, for further leading dimensions where the text
+counts from the last one, and in all of fp32, fp16 and bf16. Any other call raises a ValueError. What it cannot do: float64
+and integer arithmetic, dropout and batch norm in training mode, statements in loops, results that are used in several
+places. It is for the forward pass only: no gradient flows through the kernel.
 """,
     instruction=(
         "Replace the run of pointwise operations by one Triton kernel and a launching function above the class. Read each "
@@ -171,7 +154,7 @@ for the forward pass only: no gradient flows through the kernel.
     ),
     example=Example(_BEFORE, _AFTER),
     applies=_applies,
-    rewrite=_rewrite,
+    intent=_intent,
     needs_graph=True,
     needs_gpu=True,
     promises_kernel=True,

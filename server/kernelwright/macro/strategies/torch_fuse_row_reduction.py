@@ -1,16 +1,10 @@
 """Fuses a row reduction or normalisation with the pointwise operations around it into one Triton kernel."""
 
 from kernelwright.macro.fusions import fusions
+from kernelwright.macro.intent import Around, Fuse, Intent
 from kernelwright.macro.strategy import Example, Family, Observation, Strategy
-from kernelwright.micro.rewrite.candidates import observed, region_of, row_regions
-from kernelwright.micro.rewrite.naming import base_name
-from kernelwright.micro.rewrite.print_rows import print_rows, row_length
-from kernelwright.micro.rewrite.print_split import print_split, splits
-from kernelwright.micro.rewrite.regions import group_text, names_for
-from kernelwright.micro.rewrite.scope import NotLowerable
-from kernelwright.micro.rewrite.tiles import shapes
-from kernelwright.micro.rewrite.triton_printer import Printed, pointers
-from kernelwright.values import Action, Edits, Language, Refusal
+from kernelwright.micro.rewrite.candidates import row_regions
+from kernelwright.values import Action, Language, Refusal
 
 _ID = "torch.fuse-row-reduction"
 
@@ -19,33 +13,8 @@ def _applies(observation: Observation) -> tuple[Action, ...] | Refusal:
     return fusions(_ID, observation, row_regions, "The reduction stands outside this kernel.")
 
 
-def _rewrite(observation: Observation, action: Action) -> tuple[Edits, ...] | Refusal:
-    source = observed(observation.text, observation.graph)
-    if isinstance(source, Refusal):
-        return source
-    region = region_of(source, action, rows=True)
-    if isinstance(region, Refusal):
-        return region
-    program, edit = region.program, region.edit
-    names = names_for(source, base_name(program))
-    dtype = source.graph.value(program.domain.value).type.dtype
-    groups, numbers = group_text(source.graph, region)
-    length = row_length(program, groups)
-    printed: list[Printed] = []
-    try:
-        printed += [print_split(program, dtype, names, s, length, numbers, observation.text) for s in splits(program)]
-    except NotLowerable:
-        printed = []  # several reductions after another: a row stays with one program
-    if not printed or program.domain.outer >= 128:
-        tiles = shapes(program)[: 3 if printed else None]
-        printed += [print_rows(program, dtype, names, t, length, numbers, observation.text) for t in tiles]
-    arguments = [*program.scalars.values(), *numbers.values()]
-    return tuple(
-        edit.with_call(
-            edit.call(names[1], pointers(program), arguments), p.definitions, ("torch", "triton", "tl"), p.summary
-        )
-        for p in printed
-    )
+def _intent(observation: Observation, action: Action) -> Intent | Refusal:
+    return Fuse(Around.ROWS)
 
 
 _BEFORE = '''import torch
@@ -101,11 +70,21 @@ def rms_norm_kernel(x_ptr, weight_ptr, out_ptr, length, eps, BLOCK: tl.constexpr
 
 def fused_rms_norm(x, weight, eps):
     """RMSNorm in one kernel, in fp32; forward only."""
+    if (
+        x.dtype not in (torch.float32, torch.float16, torch.bfloat16)
+        or weight.dtype != x.dtype
+        or weight.shape != x.shape[-1:]
+        or not 0 < x.shape[-1] <= 2**20
+        or x.numel() >= 2**31
+    ):
+        raise ValueError(
+            "fused_rms_norm takes x of float32 or float16 or bfloat16; weight of dtype "
+            "x.dtype; weight of shape x.shape[-1:]; rows of 1 to 2**20 elements; fewer "
+            "than 2**31 elements"
+        )
     x = x.contiguous()
     weight = weight.contiguous()
-    assert x.numel() < 2**31, "offsets are 32-bit"
     length = x.shape[-1]
-    assert length <= 2**20, "a row is one block, which Triton limits"
     n_rows = x.numel() // length
     out = torch.empty_like(x)
     grid = (n_rows,)
@@ -147,7 +126,7 @@ Softmax, log-softmax, logsumexp, layer, group, instance and RMS norm (also writt
 std, norms and argmax over one or several neighbouring dims become one Triton kernel together with the pointwise
 operations before and after.
 
-A row that fits is kept in registers whole (the launcher asserts that a block takes it), several short rows share a
+A row that fits is kept in registers whole (the launcher checks that a block takes it), several short rows share a
 program, and a long row is walked in steps: the maximum and sum of a softmax in one pass (online softmax), mean and
 variance in one pass (Welford), so that each further pass reads the row once. Variances are never computed as E[x^2] -
 E[x]^2, sums are fp32, and maxima are subtracted before exponentials. A reduction over a middle dim takes a strip of
@@ -171,7 +150,7 @@ sums, batch norm in training mode. It is for the forward pass only: no gradient 
     ),
     example=Example(_BEFORE, _AFTER),
     applies=_applies,
-    rewrite=_rewrite,
+    intent=_intent,
     needs_graph=True,
     needs_gpu=True,
     promises_kernel=True,

@@ -1,12 +1,13 @@
 """Let Triton choose the launch constants per problem size, from a short list of good configurations."""
 
+from kernelwright.macro.intent import Intent, Text
 from kernelwright.macro.strategy import Example, Family, Observation, Strategy
 from kernelwright.micro.edits import difference
 from kernelwright.micro.rewrite.triton_autotune import Terms, autotuned, terms_of
 from kernelwright.micro.rewrite.triton_blocks import is_autotuned
 from kernelwright.micro.rewrite.triton_launch import Site, launch_site
 from kernelwright.micro.rewrite.triton_space import MOST_VARIANTS, Choice, choices, current, diverse
-from kernelwright.values import Action, Edits, Language, Refusal, Region, digest
+from kernelwright.values import Action, Language, Refusal, Region, digest
 
 MOST_CONFIGS = 8
 
@@ -20,14 +21,14 @@ def applies(observation: Observation) -> tuple[Action, ...] | Refusal:
     return (Action("triton.autotune", region, {"expected_gain": 0.08}),)
 
 
-def rewrite(observation: Observation, action: Action) -> tuple[Edits, ...] | Refusal:
+def intent(observation: Observation, action: Action) -> Intent | Refusal:
     asked = _asked(observation)
     if isinstance(asked, Refusal):
         return asked
     site, others, terms = asked
     configs = (current(site), *diverse(site, others, MOST_CONFIGS - 1))
     text = autotuned(site, configs, terms)
-    return (difference(observation.text, text, f"autotuned over {len(configs)} configurations"),)
+    return Text((difference(observation.text, text, f"autotuned over {len(configs)} configurations"),))
 
 
 def _asked(observation: Observation, most: int = MOST_VARIANTS) -> tuple[Site, tuple[Choice, ...], Terms] | Refusal:
@@ -129,7 +130,7 @@ tensors that a repeated run would spoil.""",
 """,
     ),
     applies=applies,
-    rewrite=rewrite,
+    intent=intent,
     promises_kernel=True,
     needs_gpu=True,
 )

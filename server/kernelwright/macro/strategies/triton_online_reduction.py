@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from kernelwright.macro.intent import Intent, Text
 from kernelwright.macro.strategy import Example, Family, Observation, Strategy
 from kernelwright.micro.edits import difference
 from kernelwright.micro.rewrite.online_parts import Online
@@ -11,7 +12,7 @@ from kernelwright.micro.rewrite.triton_online import online
 from kernelwright.micro.rewrite.triton_online_text import with_online_pass
 from kernelwright.micro.rewrite.triton_passes import Run, find_run
 from kernelwright.micro.rewrite.triton_source import Fragment, kernel_fragment
-from kernelwright.values import Action, Edits, Language, Refusal, Region, digest
+from kernelwright.values import Action, Language, Refusal, Region, digest
 
 
 def applies(observation: Observation) -> tuple[Action, ...] | Refusal:
@@ -36,7 +37,7 @@ def applies(observation: Observation) -> tuple[Action, ...] | Refusal:
     return (Action("triton.online-reduction", region, {"saved_share": round(1.0 / moved, 3)}),)
 
 
-def rewrite(observation: Observation, action: Action) -> tuple[Edits, ...] | Refusal:
+def intent(observation: Observation, action: Action) -> Intent | Refusal:
     found = _found(observation)
     if isinstance(found, Refusal):
         return found
@@ -44,7 +45,7 @@ def rewrite(observation: Observation, action: Action) -> tuple[Edits, ...] | Ref
     texts = [answer for answer in answers if not isinstance(answer, Refusal)]
     if not texts:
         return next(answer for answer in answers if isinstance(answer, Refusal))
-    return tuple(difference(observation.text, text, summary) for summary, text in texts)
+    return Text(tuple(difference(observation.text, text, summary) for summary, text in texts))
 
 
 def _found(observation: Observation) -> tuple[Fragment, Run, Online | Refusal] | Refusal:
@@ -134,7 +135,7 @@ Golub and LeVeque, 1979), which keeps the accuracy of the two-pass form. Accumul
 
 A second variant, raced against the first on a GPU, makes the block as long as the row (`triton.next_power_of_2` in the
 launcher) and keeps the row in registers, so that it is read once. It is offered when the grid does not follow the block
-size and the launcher sets it plainly. Triton limits a block to 2**20 elements: the launcher asserts that the row is no
+size and the launcher sets it plainly. Triton limits a block to 2**20 elements: the launcher checks that the row is no
 longer, which the loop did not need. Beyond about 64 Ki columns registers run out.
 
 It does not apply when a reducing loop writes to memory, when the second loop needs something else of the first one's
@@ -186,6 +187,6 @@ difference of two -inf maxima is NaN. Keep the normalising pass.""",
         + _TAIL,
     ),
     applies=applies,
-    rewrite=rewrite,
+    intent=intent,
     promises_kernel=True,
 )

@@ -1,12 +1,13 @@
 """Choose block sizes, warps and pipeline stages of a Triton launch by measuring a short list of good ones."""
 
+from kernelwright.macro.intent import Intent, Text
 from kernelwright.macro.strategy import Example, Family, Observation, Strategy
 from kernelwright.micro.edits import difference
 from kernelwright.micro.rewrite.triton_blocks import is_autotuned
 from kernelwright.micro.rewrite.triton_constants import with_values
 from kernelwright.micro.rewrite.triton_launch import Site, launch_site
 from kernelwright.micro.rewrite.triton_space import choices, current, described, has_dot
-from kernelwright.values import Action, Edits, Language, Refusal, Region, digest
+from kernelwright.values import Action, Language, Refusal, Region, digest
 
 
 def applies(observation: Observation) -> tuple[Action, ...] | Refusal:
@@ -21,12 +22,12 @@ def applies(observation: Observation) -> tuple[Action, ...] | Refusal:
     return (Action("triton.tune-launch", region, {"expected_gain": 0.3 if has_dot(site) else 0.1}),)
 
 
-def rewrite(observation: Observation, action: Action) -> tuple[Edits, ...] | Refusal:
+def intent(observation: Observation, action: Action) -> Intent | Refusal:
     site = _site(observation)
     if isinstance(site, Refusal):
         return site
     variants = choices(site, observation.workload, observation.device.compute_capability)
-    return tuple(difference(observation.text, with_values(site, one), described(one)) for one in variants)
+    return Text(tuple(difference(observation.text, with_values(site, one), described(one)) for one in variants))
 
 
 def _site(observation: Observation) -> Site | Refusal:
@@ -104,7 +105,7 @@ block sizes powers of two, and change every copy of a block size in the grid alo
 """,
     ),
     applies=applies,
-    rewrite=rewrite,
+    intent=intent,
     promises_kernel=True,
     needs_gpu=True,
 )

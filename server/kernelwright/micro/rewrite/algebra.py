@@ -5,9 +5,9 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from kernelwright.micro.rewrite.algebra_source import Code, Spelling
-from kernelwright.micro.rewrite.source_map import references
-from kernelwright.values import Argument, Graph, Node, TensorRef
+from kernelwright.micro.rewrite.algebra_source import Code, Spelling, replace
+from kernelwright.place.source_map import references
+from kernelwright.values import Argument, Edits, Graph, Node, Refusal, TensorRef
 
 _ITEM_BYTES = {"float64": 8, "float32": 4, "float16": 2, "bfloat16": 2}
 _SIGNS = {"mul": "*", "div": "/", "add": "+", "sub": "-"}
@@ -195,6 +195,11 @@ def applied(step: Step, text: str, operand: str) -> str:
     if step.op == "rsub":
         return f"{operand} - {text}"
     return f"{text} {_SIGNS[step.op]} {operand}"
+
+
+def put_in_place(text: str, graph: Graph, match: Match) -> Edits | Refusal:
+    """Edits of `text` that put the match's new code in the place of its nodes."""
+    return replace(text, graph, match.nodes, match.output, match.write, match.label, aliases=match.aliases)
 
 
 def line_of(node: Node) -> int | None:

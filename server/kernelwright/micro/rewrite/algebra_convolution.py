@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 from kernelwright.micro.rewrite.algebra import View
 from kernelwright.micro.rewrite.algebra_source import Spelling
-from kernelwright.micro.rewrite.convolution_bias import OPTIONS
+from kernelwright.micro.rewrite.convolution_bias import parameter_names
+from kernelwright.ops import Kind, row
 from kernelwright.values import Node, TensorRef
 
 
@@ -38,11 +39,10 @@ class Convolution:
 
 def convolution(view: View, node: Node | None) -> Convolution | None:
     """`node` as a Convolution of a batch; None for anything else, also where padding is given in words."""
-    if node is None or node.op not in OPTIONS:
+    if node is None or row(node.op).kind is not Kind.CONVOLUTION:
         return None
     transposed = node.op.startswith("conv_transpose")
-    names = ("input", "weight", "bias", *OPTIONS[node.op])
-    given = dict(zip(names, node.args, strict=False)) | dict(node.kwargs)
+    given = dict(zip(parameter_names(node), node.args, strict=False)) | dict(node.kwargs)
     x, weight, bias = given["input"], given["weight"], given.get("bias")
     shape = view.shape(weight.id)
     rank = len(shape) - 2
@@ -74,7 +74,7 @@ def written_call(found: Convolution, spelling: Spelling, x: str, weight: str, bi
     """The same convolution of `x` with `weight` and `bias` ("" for none)."""
     module = spelling.module(found.node)
     if module is not None:
-        options = [f"{module}.{name}" for name in OPTIONS[found.node.op]]
+        options = [f"{module}.{name}" for name in parameter_names(found.node)[3:]]
         return f"{spelling.functional}.{found.node.op}({', '.join([x, weight, bias or 'None', *options])})"
     options = spelling.call_options(found.node, 3)
     return f"{spelling.functional}.{found.node.op}({', '.join([x, weight, bias or 'None', *options])})"

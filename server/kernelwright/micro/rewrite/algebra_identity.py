@@ -2,14 +2,13 @@
 
 from kernelwright.micro.rewrite.algebra import Match, View
 from kernelwright.micro.rewrite.algebra_source import Code, Spelling, Unwritable, atom
+from kernelwright.ops import Kind, row
 from kernelwright.values import Node, TensorRef
-
-_OF_ONE_ELEMENT = frozenset({"sum", "mean", "max", "min", "amax", "amin", "logsumexp", "prod"})
 
 
 def is_identity(view: View, node: Node) -> bool:
     """Whether a reduction runs over one element because an earlier one left only that: exact, NaN and Inf included."""
-    if node.op not in _OF_ONE_ELEMENT or not node.args or node.inplace or node.kwargs.get("dtype") is not None:
+    if not row(node.op).of_one or not node.args or node.inplace or node.kwargs.get("dtype") is not None:
         return False
     source = node.args[0].id
     dims = node.kwargs.get("dim")
@@ -25,8 +24,9 @@ def _left_by_reduction(view: View, id: int, dim: int) -> bool:
     node = view.producer(id)
     if node is None:
         return False
-    if node.op in _OF_ONE_ELEMENT | {"var", "std", "norm"} and node.kwargs.get("keepdim"):
-        return dim in node.kwargs["dim"] or _left_by_reduction(view, node.args[0].id, dim)
+    dims = node.kwargs.get("dim")
+    if row(node.op).kind is Kind.REDUCTION and node.kwargs.get("keepdim") and isinstance(dims, tuple):
+        return dim in dims or _left_by_reduction(view, node.args[0].id, dim)
     if node.op.startswith("adaptive_") and "pool" in node.op:
         return True
     if node.op == "linear" and dim == len(view.shape(id)) - 1:

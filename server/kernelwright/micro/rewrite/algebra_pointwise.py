@@ -5,20 +5,8 @@ from dataclasses import dataclass
 
 from kernelwright.micro.rewrite.algebra import Factor, Match, Step, View, line_of, written
 from kernelwright.micro.rewrite.algebra_source import Code, Spelling, Unwritable, atom
+from kernelwright.ops import row
 from kernelwright.values import Argument, Node, Refusal, TensorRef
-
-# What a function's results lie between, whatever its argument; NaN stays NaN through a clamp as well.
-_RANGES = {
-    "sigmoid": (0.0, 1.0),
-    "hardsigmoid": (0.0, 1.0),
-    "tanh": (-1.0, 1.0),
-    "sin": (-1.0, 1.0),
-    "cos": (-1.0, 1.0),
-    "relu": (0.0, math.inf),
-    "abs": (0.0, math.inf),
-    "exp": (0.0, math.inf),
-    "square": (0.0, math.inf),
-}
 
 
 def merged_numbers(view: View, node: Node) -> Match | Refusal | None:
@@ -160,9 +148,9 @@ def needless_clamp(view: View, node: Node) -> Match | None:
     if node.op == "leaky_relu" and not node.inplace:
         found = Clamp(node, node.args[0].id, 0.0, math.inf)
     producer = view.producer(found.value) if found is not None else None
-    if found is None or producer is None or producer.op not in _RANGES or not view.floating(found.value):
+    if found is None or producer is None or row(producer.op).limits is None or not view.floating(found.value):
         return None
-    low, high = _RANGES[producer.op]
+    low, high = row(producer.op).limits
     if found.low > low or found.high < high:
         return None
 
@@ -208,7 +196,7 @@ def undone(view: View, node: Node) -> Match | Refusal | None:
         return None
     source = inner.args[0].id
     producer = view.producer(source)
-    if producer is None or _RANGES.get(producer.op, (-1.0, 1.0))[0] < 0:
+    if producer is None or (row(producer.op).limits or (-1.0, 1.0))[0] < 0:
         reason = f"{node.op} undoes {inner.op} only where its argument is not negative, which is not known here."
         return Refusal(reason, line_of(node))
     return Match(

@@ -4,19 +4,17 @@ import math
 
 from kernelwright.micro.rewrite.algebra import Match, View, line_of
 from kernelwright.micro.rewrite.algebra_source import Code, Spelling, Unwritable
+from kernelwright.ops import Kind, names, parameters
 from kernelwright.values import Node, Refusal
 
-_POOLS = tuple(f"{kind}_pool{rank}d" for kind in ("max", "avg") for rank in (1, 2, 3))
-_NAMES = {
-    "max": ("kernel_size", "stride", "padding", "dilation", "ceil_mode", "return_indices"),
-    "avg": ("kernel_size", "stride", "padding", "ceil_mode", "count_include_pad", "divisor_override"),
-}
+POOLS = names(lambda row: row.kind is Kind.POOLING and row.as_given)
+"""Max and average pools over windows of a given size."""
 _NEUTRAL = {"padding": 0, "dilation": 1}
 
 
 def pooled_pool(view: View, node: Node) -> Match | Refusal | None:
     """Two max (or mean) pools over adjoining tiles of k1 and then k2 are one over tiles of k1 * k2."""
-    if node.op not in _POOLS or node.inplace:
+    if node.op not in POOLS or node.inplace:
         return None
     inner = view.private(node.args[0].id)
     if inner is None or inner.op != node.op:
@@ -29,7 +27,7 @@ def pooled_pool(view: View, node: Node) -> Match | Refusal | None:
     def write(spelling: Spelling) -> Code:
         for pool in (inner, node):
             first = 0 if spelling.module(pool) else 1
-            if not all(spelling.pinned(pool, name, first + i) for i, name in enumerate(_NAMES[node.op[:3]]) if i):
+            if not all(spelling.pinned(pool, name, first + i) for i, name in enumerate(_options(node)) if i):
                 raise Unwritable("The stride or padding of a pool is an argument, and can be another one.")
         modules = [spelling.module(n) for n in (inner, node)]
         plain = all(m is not None for m in modules) and all(
@@ -45,8 +43,13 @@ def pooled_pool(view: View, node: Node) -> Match | Refusal | None:
     return Match(nodes, node.outputs[0], f"two {node.op} as one", write, math.prod(view.shape(inner.outputs[0])), saved)
 
 
+def _options(node: Node) -> tuple[str, ...]:
+    """The parameters after the input, in order."""
+    return tuple(name for name, _ in parameters(node.op)[0][1:])
+
+
 def option(node: Node, name: str) -> object:
-    names = _NAMES[node.op[:3]]
+    names = _options(node)
     position = names.index(name) + 1
     return node.args[position] if position < len(node.args) else node.kwargs.get(name)
 
@@ -60,7 +63,7 @@ def tiles(view: View, node: Node) -> tuple[int, ...] | None:
     stride = option(node, "stride")
     if kernel is None or (stride not in (None, ()) and _each(stride, rank) != kernel):
         return None
-    for name in _NAMES[node.op[:3]][2:]:
+    for name in _options(node)[2:]:
         given = option(node, name)
         if name in _NEUTRAL and given is not None and _each(given, rank) != (_NEUTRAL[name],) * rank:
             return None

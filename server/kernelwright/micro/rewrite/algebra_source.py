@@ -5,8 +5,11 @@ import keyword
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from kernelwright.micro.rewrite.layout import free_names, insertion_edits, module_names, newline_of
-from kernelwright.micro.rewrite.source_map import (
+from kernelwright.micro.rewrite.ranks import folds_dims, written_dims
+from kernelwright.ops import names
+from kernelwright.place.expression import RegionPlan, plan_region, region_inputs
+from kernelwright.place.layout import free_names, insertion_edits, module_names, newline_of
+from kernelwright.place.source_map import (
     SourceMap,
     attribute_path,
     attribute_text,
@@ -14,15 +17,11 @@ from kernelwright.micro.rewrite.source_map import (
     is_module_call,
     source_map,
 )
-from kernelwright.micro.rewrite.torch_region import RegionPlan, plan_region, region_inputs
 from kernelwright.source.trees import walk
 from kernelwright.values import Edits, Graph, Node, Refusal, TensorRef, TextEdit, digest
 
-VIEWS = frozenset(
-    ["view", "reshape", "flatten", "t", "transpose", "permute", "squeeze", "unsqueeze", "expand", "detach", "getitem",
-     "select", "narrow", "movedim", "unflatten", "view_as", "expand_as", "chunk", "split", "unbind", "contiguous", "to",
-     "dropout"]
-)  # fmt: skip
+VIEWS = names(lambda row: row.view) | {"contiguous", "to", "dropout"}
+"""What hands its operand on: a change of it in place may be one of the operand."""
 _WIDTH = 110
 
 
@@ -193,11 +192,29 @@ def replace(
     spelling = Spelling(source, plan, _bound_by_removed(plan))
     try:
         code = write(spelling)
-        edits = _written(source, plan, sink, statement, code, tuple(spelling.bound))
+        guard = _of_the_workloads_rank(source, plan, nodes)
+        edits = _written(source, plan, sink, statement, code, (*guard, *spelling.bound))
         edits += insertion_edits(source, plan.function, code.definition, ())
     except Unwritable as problem:
         return Refusal(str(problem), statement.lineno - 1)
     return Edits(digest(text), tuple(sorted((*plan.edits, *edits), key=lambda e: (e.start, e.end))), summary)
+
+
+def _of_the_workloads_rank(source: SourceMap, plan: RegionPlan, nodes: frozenset[int]) -> tuple[str, ...]:
+    """The statement that raises for other ranks, where the text counts a reduction's dims from the first one."""
+    graph = source.graph
+    reduced = [graph.nodes[n] for n in sorted(nodes) if folds_dims(graph.nodes[n])]
+    if all(all(d < 0 for d in written_dims(source, node) or (0,)) for node in reduced):
+        return ()
+    for value in region_inputs(graph, nodes):
+        name, type_ = plan.names.get(value, ""), graph.value(value).type
+        if graph.value(value).origin != "parameter" and name.isidentifier() and type_.shape:
+            rank = len(type_.shape)
+            return (
+                f"if {name}.dim() != {rank}:",
+                f'    raise ValueError("{name} must have {rank} dimension{"s" * (rank > 1)}")',
+            )
+    return ()
 
 
 def _changed_in_place(source: SourceMap, nodes: frozenset[int], output: int, aliases: bool) -> Node | None:

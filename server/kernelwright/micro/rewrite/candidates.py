@@ -8,15 +8,16 @@ from kernelwright.micro.rewrite.convolution_bias import Biased, biased_convoluti
 from kernelwright.micro.rewrite.eager_speed import converts_layout, headroom
 from kernelwright.micro.rewrite.growth import allowed_ops, grow, sinks_after
 from kernelwright.micro.rewrite.lowering import NotLowerable
-from kernelwright.micro.rewrite.ops import REDUCTIONS
+from kernelwright.micro.rewrite.placed import placed
 from kernelwright.micro.rewrite.pooled import POOLS, pooled_region, pooled_regions
 from kernelwright.micro.rewrite.program import Domain
-from kernelwright.micro.rewrite.reductions import domain_of
+from kernelwright.micro.rewrite.reductions import domain_of, folds
 from kernelwright.micro.rewrite.regions import FusedRegion, lower, measure, plan
-from kernelwright.micro.rewrite.source_map import SourceMap, source_map
 from kernelwright.micro.rewrite.tensor_layout import CHANNELS_LAST, CONTIGUOUS, layout_of
 from kernelwright.micro.rewrite.tiles import MOST_CHANNELS
-from kernelwright.micro.rewrite.torch_region import region_output
+from kernelwright.ops import Kind, row
+from kernelwright.place.expression import region_output
+from kernelwright.place.source_map import SourceMap, source_map, used_only_by
 from kernelwright.values import Action, Device, Graph, Node, Refusal, Region
 
 NO_GRAPH = Refusal("The op graph of the workload has not been captured yet.", pending=True)
@@ -33,7 +34,11 @@ def pointwise_regions(source: SourceMap) -> list[FusedRegion] | Refusal:
     found: list[FusedRegion] = []
     refusals: list[Refusal] = []
     for sink in reversed(source.graph.nodes):
-        if any(sink.id in region.nodes for region in found) or not sink.outputs or _does_nothing(source.graph, sink):
+        if (
+            any(sink.id in region.all_nodes for region in found)
+            or not sink.outputs
+            or _does_nothing(source.graph, sink)
+        ):
             continue
         _consider(source, sink, _pointwise_domains(source.graph, sink, layouts), found, refusals)
     for region in pooled_regions(source):
@@ -47,7 +52,7 @@ def row_regions(source: SourceMap) -> list[FusedRegion] | Refusal:
     found: list[FusedRegion] = []
     refusals: list[Refusal] = []
     for anchor in reversed(source.graph.nodes):
-        if anchor.op not in REDUCTIONS or any(anchor.id in region.nodes for region in found):
+        if not folds(anchor) or any(anchor.id in region.all_nodes for region in found):
             continue
         domains = _row_domains(source.graph, anchor, layouts)
         for sink in sinks_after(source, anchor) if domains else ():
@@ -68,7 +73,7 @@ def _consider(
     region = _most_saved(_largest(source, sink, domain, refusals, anchor) for domain in domains)
     if region is None:
         return False
-    if region.kernels < 2 and not region.program.transposes and not (anchor and anchor.op in _SLOW_IN_EAGER):
+    if region.kernels < 2 and not region.program.transposes and not (anchor and row(anchor.op).alone):
         refusals.append(Refusal(f"Eager mode runs {sink.op} as one kernel already.", _line(sink)))
         return False
     found.append(region)
@@ -93,12 +98,23 @@ def _most_saved(regions: Iterable[FusedRegion | None]) -> FusedRegion | None:
     return max((r for r in regions if r is not None), key=lambda r: (r.saved_bytes, r.kernels), default=None)
 
 
-_SLOW_IN_EAGER = frozenset({"logsumexp", "group_norm", "instance_norm", "layer_norm", "softmax", "log_softmax", "norm",
-                            "vector_norm", "normalize", "rms_norm", "sum", "mean", "amax", "amin", "max", "min", "argmax",
-                            "argmin"})  # fmt: skip
-
-
 def _region(source: SourceMap, nodes: Sequence[int], domain: Domain) -> FusedRegion | Refusal:
+    """The region in the first place in the source that takes it."""
+
+    def build(seen: SourceMap, own: tuple[int, ...]) -> FusedRegion | Refusal:
+        own_domain = domain if own == tuple(sorted(nodes)) else _domain_like(domain, seen.graph, own)
+        return _with_biases(seen, own, own_domain)
+
+    return placed(source, tuple(nodes), build)
+
+
+def _domain_like(domain: Domain, graph: Graph, nodes: Sequence[int]) -> Domain:
+    """The domain of the same nodes where another module runs them."""
+    rows = any(folds(graph.nodes[n]) for n in nodes)
+    return next((d for d in _domains_for(graph, nodes, rows=rows) if d.layout == domain.layout), domain)
+
+
+def _with_biases(source: SourceMap, nodes: Sequence[int], domain: Domain) -> FusedRegion | Refusal:
     """The region with the biases of the convolutions before it, if their calls can be changed; otherwise without."""
     output = region_output(source, nodes)
     if isinstance(output, Refusal):
@@ -166,10 +182,10 @@ def _line(node: Node) -> int | None:
 
 def action_of(strategy: str, source: SourceMap, region: FusedRegion, device: Device) -> Action:
     """The Action that fuses `region`; its parameters name the graph's nodes and what there is to gain."""
-    gain, reason = headroom(source.graph, region.nodes, device)
+    gain, reason = headroom(source.graph, region.all_nodes, device)
     places = [source.graph.nodes[n].where for n in region.nodes]
     lines = [place for place in places if place is not None]
-    ops = [source.graph.nodes[n].op for n in region.nodes if source.graph.nodes[n].op != "tensor"]
+    ops = [source.graph.nodes[n].op for n in region.nodes if row(source.graph.nodes[n].op).kind is not Kind.CREATION]
     return Action(
         strategy,
         Region(
@@ -204,15 +220,16 @@ def _domains_for(graph: Graph, nodes: Sequence[int], *, rows: bool) -> tuple[Dom
     layouts = _layouts(graph)
     if not rows:
         return _pointwise_domains(graph, graph.nodes[max(nodes)], layouts)
-    found = (_row_domains(graph, graph.nodes[n], layouts) for n in nodes if graph.nodes[n].op in REDUCTIONS)
+    found = (_row_domains(graph, graph.nodes[n], layouts) for n in nodes if folds(graph.nodes[n]))
     return next((domains for domains in found if domains), ())
 
 
 def within(regions: list[FusedRegion], source: SourceMap, start: int, end: int) -> list[FusedRegion]:
-    """The regions whose source lies in lines start:end."""
+    """The regions whose source lies in lines start:end, or in definitions that only the code there uses."""
     graph = source.graph
+    lines = [range(start, end), *(range(d.lineno - 1, d.end_lineno or d.lineno) for d in used_only_by(source, start))]
     return [
         region
         for region in regions
-        if all((w := graph.nodes[n].where) is not None and start <= w.start_line < end for n in region.nodes)
+        if all((w := graph.nodes[n].where) and any(w.start_line in block for block in lines) for n in region.nodes)
     ]

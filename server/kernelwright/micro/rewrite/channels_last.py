@@ -5,21 +5,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from kernelwright.micro.rewrite.ops import POINTWISE
-from kernelwright.micro.rewrite.source_map import SourceMap, references
 from kernelwright.micro.rewrite.tensor_layout import is_channels_last
+from kernelwright.ops import ROWS, Kind, Layout, row
+from kernelwright.place.source_map import SourceMap, references
 from kernelwright.values import CodeSpan, Graph, Node, TensorRef
 
-CONVOLUTIONS = {"conv2d": 4, "conv3d": 5, "conv_transpose2d": 4, "conv_transpose3d": 5}  # op -> rank of its input
+CONVOLUTIONS = {row.name: row.spatial + 2 for row in ROWS.values() if row.kind is Kind.CONVOLUTION and row.spatial > 1}
+"""The rank of each convolution's input."""
 FORMATS = {4: "channels_last", 5: "channels_last_3d"}
-
-_KEEPS = frozenset(POINTWISE) | {"batch_norm", "max_pool2d", "avg_pool2d", "adaptive_avg_pool2d", "prelu", "empty_like",
-                                 "zeros_like", "ones_like"}  # fmt: skip
-# Their results are contiguous whatever the layout of the operand.
-_MAKES_CONTIGUOUS = frozenset(
-    {"sum", "mean", "max", "min", "amax", "amin", "logsumexp", "var", "std", "argmax", "argmin", "norm", "vector_norm",
-     "prod", "softmax", "log_softmax", "layer_norm"}
-)  # fmt: skip
 _NEEDS_VIEWABLE = frozenset({"view", "view_as"})
 _NEEDS_STRIDES = frozenset({"as_strided", "triton_kernel"})
 
@@ -108,11 +101,11 @@ def _made_format(graph: Graph, node: Node, output: int, read: list[Format]) -> F
     type_ = graph.value(output).type
     if node.op in CONVOLUTIONS:
         return read[0]
-    if node.op in ("contiguous", "to", "clone") and node.kwargs.get("memory_format") not in (None, "preserve_format"):
+    if node.kwargs.get("memory_format") not in (None, "preserve_format"):
         return Format.CAPTURED
-    if node.op == "contiguous" or node.op in _MAKES_CONTIGUOUS or node.op in _NEEDS_VIEWABLE or len(type_.shape) < 3:
+    if row(node.op).layout is Layout.CONTIGUOUS or node.op in _NEEDS_VIEWABLE or len(type_.shape) < 3:
         return Format.CAPTURED
-    if node.op not in _KEEPS or len(node.outputs) > 1:
+    if row(node.op).layout is not Layout.KEPT or len(node.outputs) > 1:
         return Format.UNSURE
     if node.inplace:
         return read[0]

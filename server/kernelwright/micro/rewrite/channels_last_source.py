@@ -14,11 +14,11 @@ from kernelwright.micro.rewrite.channels_last import (
     convolutions,
     layouts,
 )
-from kernelwright.micro.rewrite.layout import IMPORTS, import_conflict, insertion_edits, module_names, newline_of
 from kernelwright.micro.rewrite.layout_copy import copy_kernel, is_large
-from kernelwright.micro.rewrite.source_map import SourceMap, attribute_path, operands, references
 from kernelwright.micro.rewrite.tensor_layout import is_channels_last
 from kernelwright.micro.rewrite.triton_printer import Printed
+from kernelwright.place.layout import IMPORTS, import_conflict, insertion_edits, module_names, newline_of
+from kernelwright.place.source_map import SourceMap, attribute_path, operands, references
 from kernelwright.source.trees import walk
 from kernelwright.values import CodeSpan, Edits, Graph, Node, Refusal, TensorRef, TensorType, TextEdit, digest
 

@@ -4,19 +4,12 @@ import ast
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from kernelwright.micro.rewrite.layout import module_names
-from kernelwright.micro.rewrite.new_calls import NewCall
-from kernelwright.micro.rewrite.source_map import SourceMap, is_module_call
-from kernelwright.micro.rewrite.torch_region import region_inputs
+from kernelwright.ops import Kind, parameters, row
+from kernelwright.place.expression import region_inputs
+from kernelwright.place.layout import module_names
+from kernelwright.place.new_calls import NewCall
+from kernelwright.place.source_map import SourceMap, is_module_call
 from kernelwright.values import Argument, Node, TensorRef
-
-_OPTIONS = ("stride", "padding", "dilation", "groups")
-_TRANSPOSED_OPTIONS = ("stride", "padding", "output_padding", "groups", "dilation")
-OPTIONS: Mapping[str, tuple[str, ...]] = {
-    **{f"conv{rank}d": _OPTIONS for rank in (1, 2, 3)},
-    **{f"conv_transpose{rank}d": _TRANSPOSED_OPTIONS for rank in (1, 2, 3)},
-}
-"""What follows input, weight and bias, in order: parameters of the function and attributes of the layer alike."""
 
 
 @dataclass(frozen=True)
@@ -37,12 +30,17 @@ def biased_convolutions(source: SourceMap, nodes: Collection[int]) -> tuple[Bias
 
 def _biased(source: SourceMap, nodes: Collection[int], value: int) -> Biased | None:
     node = source.producers.get(value)
-    if node is None or node.op not in OPTIONS or node.where is None or len(source.nodes_at[node.where]) > 1:
+    if (
+        node is None
+        or row(node.op).kind is not Kind.CONVOLUTION
+        or node.where is None
+        or len(source.nodes_at[node.where]) > 1
+    ):
         return None
     others = [user for user in source.users.get(value, ()) if user.id not in nodes]
     if others or value in source.graph.outputs:
         return None
-    given = dict(zip(("input", "weight", "bias", *OPTIONS[node.op]), node.args, strict=False)) | dict(node.kwargs)
+    given = dict(zip(parameter_names(node), node.args, strict=False)) | dict(node.kwargs)
     bias = given.get("bias")
     batched = len(source.graph.value(value).type.shape) == int(node.op[-2]) + 2
     if not isinstance(bias, TensorRef) or not batched or given.get("groups", 1) != 1:
@@ -69,7 +67,7 @@ def _without_bias(source: SourceMap, node: Node, tree: ast.Call, given: Mapping[
     if len(tree.args) != 1 or tree.keywords or names != [f"{node.module}.weight", f"{node.module}.bias"]:
         return None
     layer = source.segment(tree.func)
-    options = (f"{layer}.{name}" for name in OPTIONS[node.op])
+    options = (f"{layer}.{name}" for name in parameter_names(node)[3:])
     arguments = [source.segment(tree.args[0]), f"{layer}.weight", "None", *options]
     return NewCall(value, tree, f"{functional(source.tree)}.{node.op}", tuple(arguments))
 
@@ -79,3 +77,8 @@ def functional(tree: ast.Module) -> str:
     names = {meaning: name for name, meaning in module_names(tree).items()}
     nn = names.get("torch.nn", f"{names.get('torch', 'torch')}.nn")
     return names.get("torch.nn.functional", f"{nn}.functional")
+
+
+def parameter_names(node: Node) -> tuple[str, ...]:
+    """Input, weight, bias and the options, which are parameters of the function and attributes of the layer alike."""
+    return tuple(name for name, _ in parameters(node.op)[0])

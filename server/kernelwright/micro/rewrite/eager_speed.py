@@ -6,24 +6,20 @@ of the user's device: they decide what is worth a measurement.
 
 from collections.abc import Sequence
 
-from kernelwright.micro.rewrite.ops import REDUCTIONS
 from kernelwright.micro.rewrite.program import Domain
-from kernelwright.micro.rewrite.reductions import domain_of
+from kernelwright.micro.rewrite.reductions import domain_of, folds
 from kernelwright.micro.rewrite.tensor_layout import layout_of
+from kernelwright.ops import Eager, row
 from kernelwright.values import Device, Graph, Node, TensorRef
 
 MULTIPROCESSORS = 132  # where the device is not known
 LAUNCH_SECONDS = 5e-6
 """What one more kernel launch costs at least, on current drivers."""
 
-# Times that eager mode moves what an op's own estimate counts once.
-_PASSES = {"logsumexp": 2, "normalize": 2, "mse_loss": 2, "smooth_l1_loss": 2, "huber_loss": 2, "kl_div": 3}
 _ITEM_BYTES = {"float16": 2, "bfloat16": 2}
 _SHARED_BYTES = 48 * 1024  # up to which eager mode's softmax keeps a row on the chip
 _KEPT_BYTES = 32768 * 4  # up to which one program here keeps a row in registers
-_BLOCK_PER_ROW = frozenset(
-    {"layer_norm", "rms_norm", "group_norm", "instance_norm", "softmax", "log_softmax", "softmin"}
-)
+_BLOCK_PER_ROW = (Eager.BLOCK_PER_ROW, Eager.ROW_THREE_TIMES, Eager.MOMENTS_APART)
 _MAY_GAIN = (
     "Eager mode runs one kernel that is near the roof; only a measurement can tell whether another one is nearer."
 )
@@ -43,7 +39,7 @@ def converts_layout(graph: Graph, node: Node) -> bool:
 
 def eager_bytes(node: Node) -> int:
     """The memory traffic of a node in eager mode, which runs some ops as several kernels."""
-    return node.estimated_bytes * _PASSES.get(node.op, 1)
+    return node.estimated_bytes * row(node.op).passes
 
 
 def node_seconds(node: Node, device: Device) -> float:
@@ -58,36 +54,36 @@ def headroom(graph: Graph, nodes: Sequence[int], device: Device) -> tuple[float,
 
     (0.0, "") without one of these among them.
     """
-    if not any(graph.nodes[n].op in REDUCTIONS or converts_layout(graph, graph.nodes[n]) for n in nodes):
+    if not any(folds(graph.nodes[n]) or converts_layout(graph, graph.nodes[n]) for n in nodes):
         return 0.0, ""
     total = sum(node_seconds(node, device) for node in graph.nodes)
     gain, strongest, why = 0.0, 0.0, ""
     for node in (graph.nodes[n] for n in nodes):
-        domain = domain_of(graph, node) if node.op in REDUCTIONS else None
+        domain = domain_of(graph, node) if folds(node) else None
         if converts_layout(graph, node):
             own, reason = _COPY_MAY_GAIN, _COPY
         elif domain is None:
             own, reason = 0.03, _MAY_GAIN  # a pointwise op, which the reduction's kernel does beside
         else:
             item = _ITEM_BYTES.get(graph.value(domain.value).type.dtype, 4)
-            own, reason = _of_op(node.op, domain, item, device.multiprocessors or MULTIPROCESSORS)
+            own, reason = _of_form(row(node.op).eager, domain, item, device.multiprocessors or MULTIPROCESSORS)
         gain += own * node_seconds(node, device) / total
         if own > strongest:
             strongest, why = own, reason
     return gain, why
 
 
-def _of_op(op: str, domain: Domain, item: int, multiprocessors: int) -> tuple[float, str]:
+def _of_form(form: Eager, domain: Domain, item: int, multiprocessors: int) -> tuple[float, str]:
     rows, length, inner = domain.outer, domain.length, domain.inner
     if inner > 1 and rows * -(-inner // 128) < multiprocessors:
         return 0.0, ""  # too few strips to keep this device busy in the form that would be printed
     few = inner == 1 and rows < 4 * multiprocessors and length > 16384
-    if few and op in _BLOCK_PER_ROW:
+    if few and form in _BLOCK_PER_ROW:
         return max(0.3, min(multiprocessors / rows, 8.0)), (
             f"Eager mode gives each of the {rows} long rows to one block, which leaves much of the device idle."
         )
     kept = length * item <= _KEPT_BYTES if inner == 1 else length <= 512
-    if op in ("softmax", "log_softmax", "softmin"):
+    if form is Eager.ROW_THREE_TIMES:
         if inner == 1 and length * item <= _SHARED_BYTES:
             return 0.03, _MAY_GAIN
         passes = "once" if kept else "twice"
@@ -95,14 +91,14 @@ def _of_op(op: str, domain: Domain, item: int, multiprocessors: int) -> tuple[fl
             0.5 if kept else 0.3,
             f"Eager mode reads each row three times before the result; reading it {passes} is enough.",
         )
-    if op in ("group_norm", "instance_norm"):
+    if form is Eager.MOMENTS_APART:
         if not kept:
             return 0.05, "Eager mode takes a kernel for the moments and one to apply them, as the fused form must too."
         return 0.4, "Eager mode reads everything once for the moments and again to apply them; a row fits on the chip."
-    if op in ("layer_norm", "rms_norm"):
+    if form is Eager.BLOCK_PER_ROW:
         return 0.05, _MAY_GAIN
-    if op in ("var", "std"):
+    if form is Eager.DIVIDING:
         return 0.15, "Eager mode's variance divides for every element, which costs more than reading it."
-    if op in ("max", "min", "argmax", "argmin"):
+    if form is Eager.INDEXED:
         return 0.05, "Eager mode keeps a 64-bit index for every value that it compares."
     return 0.03, _MAY_GAIN

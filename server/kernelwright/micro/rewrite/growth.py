@@ -1,17 +1,20 @@
 """Grows the largest set of nodes that ends in one node and becomes one kernel."""
 
-from kernelwright.micro.rewrite.ops import POINTWISE, REDUCTIONS, VIEWS
+import functools
+
 from kernelwright.micro.rewrite.program import Domain
 from kernelwright.micro.rewrite.regions import lower, own_result
 from kernelwright.micro.rewrite.scope import NotLowerable
-from kernelwright.micro.rewrite.source_map import SourceMap, references
-from kernelwright.micro.rewrite.torch_region import region_output
+from kernelwright.ops import names
+from kernelwright.place.expression import region_output
+from kernelwright.place.source_map import SourceMap, references
 from kernelwright.values import Node, Refusal
 
 
+@functools.cache
 def allowed_ops(*, reductions: bool) -> frozenset[str]:
-    ops = frozenset(POINTWISE) | VIEWS | {"batch_norm"}
-    return ops | REDUCTIONS if reductions else ops
+    """The operators that have a form in a kernel, with or without those that fold rows."""
+    return names(lambda row: row.reshapes or (row.meaning is not None and (reductions or row.over is None)))
 
 
 def grow(
@@ -94,8 +97,11 @@ def _with_makers(source: SourceMap, node: Node, region: set[int], allowed: froze
 
 def _may_fuse(source: SourceMap, node: Node, region: set[int], allowed: frozenset[str]) -> bool:
     """Whether the node has a Triton form, a place in the source, and no reader outside the region."""
-    if node.op not in allowed or node.where is None:
-        return False
+    return node.op in allowed and node.where is not None and may_fuse(source, node, region)
+
+
+def may_fuse(source: SourceMap, node: Node, region: set[int]) -> bool:
+    """Whether nothing outside of the region reads what the node makes."""
     used = [user.id for v in node.outputs for user in source.users.get(v, ())]
     if not used or any(user not in region for user in used):
         return False

@@ -3,9 +3,9 @@
 import re
 from collections.abc import Iterator
 
-from kernelwright.micro.rewrite.layout import WIDTH, call_text
+from kernelwright.place.layout import WIDTH, call_text
 
-_LOAD = re.compile(r"(\w+) = tl\.load\((\w+_ptr) \+ \((.+)\)(, mask=.+)?\)(\.to\(tl\.float32\)| != 0)")
+_LOAD = re.compile(r"(\w+) = tl\.load\((\w+_ptr) \+ \((.+?)\)(, mask=.+)?\)(\.to\(tl\.float32\)| != 0)")
 _CAST = re.compile(r"(\w+) = (tl\.load\(.+\))\.to\(tl\.float32\)")
 _OPERATORS = (("|",), ("&",), ("+", "-"), ("*", "/", "//", "%"))  # loosest first
 

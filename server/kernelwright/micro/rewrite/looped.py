@@ -2,6 +2,7 @@
 
 from kernelwright.micro.rewrite.program import ELEMENT, ROW, Line, Program
 from kernelwright.micro.rewrite.tile_context import Context, tile_lines
+from kernelwright.ops.folds import FOLDS
 
 _LOWEST = "-3.4028234663852886e38"  # finite, so that lowest - lowest is 0 and -inf - lowest -inf: never NaN
 
@@ -90,19 +91,13 @@ def _single(context: Context, line: Line, ready: set[str]) -> list[str]:
     name, x = f"{line.name}_tile", line.expression
     if line.reduce.startswith("arg"):
         return _arg(context, line, ready)
-    if line.reduce == "sum":
-        start, step = f"tl.zeros({size}, dtype=tl.float32)", f"{name} += tl.where(mask, {x}, 0.0)"
-        final = f"tl.sum({name}, axis={tile.axis}{tile.keep})"
-    else:
-        kind = line.reduce.removeprefix("nan_")
-        fill = 'float("-inf")' if kind == "max" else 'float("inf")'
-        start = f"tl.full({size}, {fill}, dtype=tl.float32)"
-        if line.reduce == kind:
-            step = f"{name} = tl.{kind}imum({name}, tl.where(mask, {x}, {fill}))"
-            final = f"tl.{kind}({name}, axis={tile.axis}{tile.keep})"
-        else:
-            step = f"{name} = {line.reduce}({name}, tl.where(mask, {x}, {fill}))"
-            final = f"tl.reduce({name}, {tile.axis}, {line.reduce}{tile.keep})"
+    fold = FOLDS[line.reduce]
+    lanes = f"tl.where(mask, {x}, {fold.fill})"
+    start = (
+        f"tl.full({size}, {fold.fill}, dtype=tl.float32)" if fold.identity else f"tl.zeros({size}, dtype=tl.float32)"
+    )
+    step = f"{name} += {lanes}" if line.reduce == "sum" else f"{name} = {fold.joined.format(name, lanes)}"
+    final = fold.reduced(name, tile.axis, tile.keep)
     return [f"{name} = {start}", *loop(context, set(line.uses), ready, [step]), f"{line.name} = {final}"]
 
 
@@ -162,7 +157,7 @@ def _arg(context: Context, line: Line, ready: set[str]) -> list[str]:
     """Each lane keeps its best value and place; the first place wins, and a NaN beats every number, as in torch."""
     tile, size = context.tile, _tile_size(context)
     kind, x = line.reduce.removeprefix("arg"), line.expression
-    fill = 'float("-inf")' if kind == "max" else 'float("inf")'
+    fill = FOLDS[line.reduce].fill
     sign = ">" if kind == "max" else "<"
     step = [
         f"better = ({x} {sign} best) | (({x} != {x}) & (best == best)) | (place == length)",

@@ -1,17 +1,18 @@
 """Graph nodes to a Program: which values are full tensors, which are one number per row, how operands broadcast."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from kernelwright.micro.rewrite.normalisations import lower_batch_norm
-from kernelwright.micro.rewrite.ops import POINTWISE, REDUCTIONS, VIEWS
 from kernelwright.micro.rewrite.program import ELEMENT, ROW, SCALAR, Program
 from kernelwright.micro.rewrite.reductions import lower_reduction
-from kernelwright.micro.rewrite.scope import FLOATS, Known, NotLowerable, Scope
+from kernelwright.micro.rewrite.scope import FLOATS, Known, NotLowerable, Scope, arguments
+from kernelwright.micro.rewrite.steps import lower_steps
 from kernelwright.micro.rewrite.tensor_layout import CONTIGUOUS, layout_of
+from kernelwright.ops import Kind, Row, row
+from kernelwright.ops.expression import Expr, Var, parse
+from kernelwright.ops.primitives import device_functions, is_boolean, triton_text, truths
 from kernelwright.values import Argument, Node, TensorRef
-from kernelwright.values.torch_calls import signature
 
 __all__ = ["Lowering", "NotLowerable"]
 
@@ -62,18 +63,20 @@ class Lowering(Scope):
     def lower(self, node: Node) -> None:
         if len(node.outputs) > 1 and node.op not in ("max", "min"):
             raise NotLowerable(f"{node.op} has several results.", node)
-        if node.op in VIEWS:
+        known = row(node.op)
+        if known.reshapes:
             self._lower_view(node)
-        elif node.op in REDUCTIONS:
+        elif known.meaning is None:
+            raise NotLowerable(f"{node.op} has no Triton form here.", node)
+        elif known.over:
             lower_reduction(self, node)
             self.ops.append(node.op)
-        elif node.op in POINTWISE:
-            self._lower_pointwise(node)
-        elif node.op == "batch_norm" and not node.kwargs.get("training"):
-            lower_batch_norm(self, node)
-            self.ops.append(node.op)
+        elif known.per_channel:
+            self._lower_by_channel(node, known)
+        elif known.kind is Kind.CREATION:
+            self._lower_literal(node)
         else:
-            raise NotLowerable(f"{node.op} has no Triton form here.", node)
+            self._lower_pointwise(node, known)
 
     def _lower_view(self, node: Node) -> None:
         first = node.args[0]
@@ -84,38 +87,30 @@ class Lowering(Scope):
             raise NotLowerable(f"{node.op} of a tensor that is not contiguous.", node)
         self.known[node.outputs[0]] = replace(source, shape=self.graph.value(node.outputs[0]).type.shape)
 
-    def _lower_pointwise(self, node: Node) -> None:
-        row = POINTWISE[node.op]
+    def _lower_by_channel(self, node: Node, known: Row) -> None:
+        """Pointwise code beside operands that have one number for each channel."""
+        first, shape = node.args[0], self.graph.value(node.outputs[0]).type.shape
+        if math.prod(shape) != self.domain.numel or not isinstance(first, TensorRef):
+            raise NotLowerable(f"{node.op} works on another shape than the rest.", node)
+        lower_steps(self, node, known, self.operand(first.id, ELEMENT, shape, node))
+        self.ops.append(node.op)
+
+    def _lower_pointwise(self, node: Node, known: Row) -> None:
         type_ = self.graph.value(node.outputs[0]).type
         if type_.dtype not in FLOATS | {"bool"}:
             raise NotLowerable(f"{node.op} computes in {type_.dtype}.", node)
-        if node.op == "tensor":
-            self._lower_literal(node)
-            return
         level = self._level(node, type_.shape)
-        arguments = self._arguments(node)
-        formatted: dict[str, str] = {}
-        literals: dict[str, object] = {}
-        uses: list[str] = []
-        boolean = node.op.startswith(("bitwise_", "logical_"))
-        for name, argument in arguments.items():
-            text, literal, kind = self._format(node, name, argument, level, type_.shape)
-            wants_bool = boolean or name in ("condition", "mask")
-            if wants_bool and kind != "bool":
-                raise NotLowerable(f"{node.op} of numbers instead of booleans.", node)
-            if kind == "bool" and not wants_bool and row.result != "input":
-                text = f"{text}.to(tl.float32)"
-            formatted[name], literals[name] = text, literal
-            uses += [text.removesuffix(".to(tl.float32)")] if literal is ... else []
-        template = row.expression
-        expression = template.format(**formatted) if isinstance(template, str) else template(formatted, literals)
-        if expression is None:
-            raise NotLowerable(f"{node.op} with these options has no Triton form here.", node)
-        for helper in (*row.helpers, *(("tanh",) if node.op == "gelu" and "tanh(" in expression else ())):
-            self.helpers[helper] = None
+        formatted = {
+            name: self._format(node, name, argument, level, type_.shape) for name, argument in arguments(node).items()
+        }
+        expr = _meaning(node, known, {name: literal for name, (_, literal, _) in formatted.items()})
+        uses = [text for text, literal, _ in formatted.values() if literal is ...]
+        expression = triton_text(expr, self._typed(node, expr, formatted))
+        for function in device_functions(expr):
+            self.helpers[function] = None
         self.ops.append(node.op)
         out = node.outputs[0]
-        if row.result == "input":
+        if isinstance(expr, Var):
             kind = self._kind_of(expression)
             if kind == "bool" and type_.dtype != "bool":
                 expression, kind = f"{expression}.to(tl.float32)", "float"
@@ -124,9 +119,20 @@ class Lowering(Scope):
                 self.known[out] = Known(expression, level, type_.shape, kind)
                 return
         else:
-            kind = row.result
-        name = self.line(row.name or f"{node.op}_out", expression, level, uses, kind=kind)
+            kind = "bool" if is_boolean(expr) else "float"
+        name = self.line(known.result or f"{node.op}_out", expression, level, uses, kind=kind)
         self.known[out] = Known(name, level, type_.shape, kind)
+
+    def _typed(self, node: Node, expr: Expr, formatted: Mapping[str, tuple[str, object, str]]) -> dict[str, str]:
+        """The arguments' texts, booleans as numbers where numbers are asked for. Raises for the other way round."""
+        booleans = truths(expr)
+        if any(name in booleans and kind != "bool" for name, (_, _, kind) in formatted.items()):
+            raise NotLowerable(f"{node.op} of numbers instead of booleans.", node)
+        as_number = not isinstance(expr, Var)
+        return {
+            name: f"{text}.to(tl.float32)" if as_number and kind == "bool" and name not in booleans else text
+            for name, (text, _, kind) in formatted.items()
+        }
 
     def _kind_of(self, text: str) -> str:
         known = next((k for k in self.known.values() if k.text == text), None)
@@ -136,16 +142,13 @@ class Lowering(Scope):
         return "bool" if operand and operand.dtype == "bool" else "float"
 
     def _lower_literal(self, node: Node) -> None:
-        data = node.args[0]
+        data, dtype = node.args[0], self.graph.value(node.outputs[0]).type.dtype
+        if dtype not in FLOATS | {"bool"}:
+            raise NotLowerable(f"{node.op} computes in {dtype}.", node)
         if not isinstance(data, bool | int | float):
             raise NotLowerable("A tensor that is built from data stays outside.", node)
         text, literal = self.number(node, "data", data)
         self.known[node.outputs[0]] = Known(text, SCALAR, (), literal=literal)
-
-    def _arguments(self, node: Node) -> dict[str, Argument]:
-        known = signature(node.op)
-        names = [name for name, _ in known[0]] if known else ["input"]
-        return dict(zip(names, node.args, strict=False)) | dict(node.kwargs)
 
     def _format(
         self, node: Node, name: str, argument: Argument, level: str, shape: tuple[int, ...]
@@ -175,6 +178,14 @@ class Lowering(Scope):
         if numel == self.domain.numel:
             return ELEMENT
         raise NotLowerable(f"{node.op} works on another shape than the rest.", node)
+
+
+def _meaning(node: Node, known: Row, given: Mapping[str, object]) -> Expr:
+    """What the node computes with these literal options. Raises where there is no form for them."""
+    text = known.meaning(given) if callable(known.meaning) else known.meaning
+    if not isinstance(text, str):
+        raise NotLowerable(f"{node.op} with these options has no Triton form here.", node)
+    return parse(text)
 
 
 def _tensor_arguments(node: Node) -> list[TensorRef]:

@@ -1,8 +1,10 @@
 """What a person would call a Program, and how its docstring says what is computed."""
 
 import re
+from collections.abc import Sequence
 
 from kernelwright.micro.rewrite.program import Operand, Program
+from kernelwright.ops import Kind, row
 
 # A run of ops that has a name of its own, as it stands in a list of ops with a space after each.
 _PATTERNS = tuple(
@@ -25,23 +27,18 @@ _PATTERNS = tuple(
         (r"softplus tanh mul", "mish"),
     )
 )
-_ARITHMETIC = frozenset({"add", "sub", "mul", "div", "neg", "bias", "scale", "residual", "clamp"})
-_SILENT = frozenset({"tensor", "clone", "detach", "contiguous", "to"})
 _AT_MOST = 3
 
-_WORDS = {
-    "abs": "absolute value", "add": "add", "amax": "maximum", "amin": "minimum", "avg_pool": "average pool",
-    "batch_norm": "batch norm",
-    "bias": "bias add", "celu": "CELU", "clamp": "clamp", "div": "divide", "elu": "ELU", "exp": "exponential",
-    "ge": "comparison", "gelu": "GELU", "group_norm": "group norm", "gt": "comparison", "hinge_loss": "hinge loss",
-    "huber_loss": "Huber loss", "instance_norm": "instance norm", "kl_div": "KL divergence", "l1_loss": "L1 loss",
-    "l1_normalize": "L1 normalization", "l2_normalize": "L2 normalization", "layer_norm": "LayerNorm",
-    "le": "comparison", "leaky_relu": "leaky ReLU", "log": "logarithm", "log_softmax": "log-softmax",
-    "lt": "comparison", "max": "maximum", "min": "minimum", "mish": "Mish", "mse_loss": "mean squared error",
-    "mul": "multiply", "neg": "negation", "normalize": "normalization", "pow": "power", "relu": "ReLU",
-    "relu6": "ReLU6", "residual": "residual add", "rms_norm": "RMSNorm", "selu": "SELU", "silu": "SiLU",
-    "smooth_l1_loss": "smooth L1 loss", "std": "standard deviation", "sub": "subtract", "var": "variance",
-}  # fmt: skip
+# Steps that stand for several operators, or for one in a certain place.
+_WORDS = {"avg_pool": "average pool", "bias": "bias add", "l1_normalize": "L1 normalization",
+          "l2_normalize": "L2 normalization", "residual": "residual add"}  # fmt: skip
+_COMMON = frozenset({"bias", "scale", "residual"})
+
+
+def named(ops: Sequence[str]) -> tuple[str, str]:
+    """(base of the kernel's name, what it computes in at most 36 characters) of operators in order."""
+    steps = _distinct("".join(f"{op} " for op in ops if row(op).kind not in (Kind.CREATION, Kind.LAYOUT)))
+    return "_".join(_few(steps)), _words(steps, 36)
 
 
 def base_name(program: Program) -> str:
@@ -52,9 +49,12 @@ def base_name(program: Program) -> str:
 
 def in_words(program: Program, room: int = 56) -> str:
     """ "Bias add, GELU and residual add", in at most `room` characters."""
-    steps = _steps(program)
+    return _words(_steps(program), room)
+
+
+def _words(steps: list[str], room: int) -> str:
     for some in (steps, _few(steps), _telling(steps)[:2], _telling(steps)[:1]):
-        words = [_WORDS.get(step, step.replace("_", " ")) for step in some]
+        words = [_WORDS.get(step) or row(step).word or step.replace("_", " ") for step in some]
         text = " and ".join([", ".join(words[:-1]), words[-1]]) if len(words) > 1 else words[0]
         if len(text) <= room:
             return text[0].upper() + text[1:]
@@ -68,7 +68,8 @@ def _few(steps: list[str]) -> list[str]:
 
 
 def _telling(steps: list[str]) -> list[str]:
-    return list(dict.fromkeys(step for step in steps if step not in _ARITHMETIC)) or list(dict.fromkeys(steps))
+    telling = [step for step in steps if step not in _COMMON and not row(step).common]
+    return list(dict.fromkeys(telling or steps))
 
 
 def _steps(program: Program) -> list[str]:
@@ -76,6 +77,11 @@ def _steps(program: Program) -> list[str]:
     ops = _with_kinds_of_adds(program)
     if _is_silu(program):
         ops = re.sub(r"(?<!\S)sigmoid mul ", "silu ", ops)
+    return _distinct(ops)
+
+
+def _distinct(ops: str) -> list[str]:
+    """The steps that operators come to, each with a space after it; one that repeats the one before is left out."""
     for pattern, name in _PATTERNS:
         ops = pattern.sub(f"{name} ", ops)
     steps = ops.split()
@@ -84,7 +90,7 @@ def _steps(program: Program) -> list[str]:
 
 def _with_kinds_of_adds(program: Program) -> str:
     """The ops, each with a space after it; an add of a broadcast vector is "bias", one of a whole tensor "residual"."""
-    ops = [op for op in program.ops if op not in _SILENT]
+    ops = [op for op in program.ops if row(op).kind not in (Kind.CREATION, Kind.LAYOUT)]
     sums = [line for line in program.lines if re.fullmatch(r"total(_\d+)?", line.name)]
     if ops.count("add") != len(sums):
         return "".join(f"{op} " for op in ops)

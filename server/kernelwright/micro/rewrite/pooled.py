@@ -8,12 +8,16 @@ from dataclasses import replace
 from kernelwright.micro.rewrite.algebra import View
 from kernelwright.micro.rewrite.algebra_pools import option, tiles
 from kernelwright.micro.rewrite.convolution_bias import Biased, biased_convolutions
+from kernelwright.micro.rewrite.dtypes import with_dtypes
 from kernelwright.micro.rewrite.growth import allowed_ops, grow, sinks_after
 from kernelwright.micro.rewrite.lowering import Lowering
 from kernelwright.micro.rewrite.program import ELEMENT, Domain, Operand, Pool, Program
 from kernelwright.micro.rewrite.regions import FusedRegion, measure, plan, started
 from kernelwright.micro.rewrite.scope import Known, NotLowerable
-from kernelwright.micro.rewrite.source_map import (
+from kernelwright.micro.rewrite.tensor_layout import CHANNELS_LAST, CONTIGUOUS, layout_of
+from kernelwright.ops import Kind, names
+from kernelwright.place.expression import region_output
+from kernelwright.place.source_map import (
     SourceMap,
     attribute_path,
     attribute_text,
@@ -21,17 +25,15 @@ from kernelwright.micro.rewrite.source_map import (
     loaded_names,
     operands,
 )
-from kernelwright.micro.rewrite.tensor_layout import CHANNELS_LAST, CONTIGUOUS, layout_of
-from kernelwright.micro.rewrite.torch_region import region_output
 from kernelwright.values import Node, Refusal, TensorRef
 
-POOLS = frozenset({"max_pool2d", "max_pool3d", "avg_pool2d", "avg_pool3d"})
+POOLS = names(lambda row: row.kind is Kind.POOLING and row.as_given and row.spatial > 1)
 
 
 def pooled_regions(source: SourceMap) -> Iterator[FusedRegion | Refusal]:
     """The largest region around each pool, where eager mode runs more than the pool, or why there is none."""
     for node in source.graph.nodes:
-        if node.op not in POOLS or _window(source, node) is None:
+        if node.op not in POOLS or tile_of(source, node) is None:
             continue
         for nodes in _nodes_around(source, node):
             region = pooled_region(source, nodes)
@@ -89,12 +91,13 @@ def _lowered(
     for n in (n for n in nodes if n > node.id):
         lowering.lower(graph.nodes[n])
     lowering.domain = domain
-    program = lowering.program([graph.nodes[n] for n in nodes], output)
+    inside = [graph.nodes[n] for n in nodes]
+    program = with_dtypes(source, inside, lowering.program(inside, output))
     if program.result_shape != made.shape or (program.transposes and domain.layout == CONTIGUOUS):
         raise NotLowerable("The result has another shape, or layout, than that of the pool.", node)
     if any(not _simple(operand, program) for operand in program.operands):
         raise NotLowerable("Beside a pool only numbers, and vectors of one number for each channel, are read.", node)
-    window, expression = _window(source, node) or (0, "")
+    window, expression = tile_of(source, node) or (0, "")
     return program, Pool(kind, len(made.shape) - 2, window, expression, before, element, name)
 
 
@@ -103,7 +106,7 @@ def _simple(operand: Operand, program: Program) -> bool:
     return whole or operand.terms == () or operand.axis == 1
 
 
-def _window(source: SourceMap, node: Node) -> tuple[int, str] | None:
+def tile_of(source: SourceMap, node: Node) -> tuple[int, str] | None:
     """The extent of a pool's tiles and how the call writes it; None unless they are small, square and adjoin."""
     extents = tiles(View(source.graph), node)
     shape = source.graph.value(_pooled(node)).type.shape

@@ -3,6 +3,7 @@
 from kernelwright.micro.rewrite import triton_printer as tp
 from kernelwright.micro.rewrite.naming import in_words
 from kernelwright.micro.rewrite.program import Program
+from kernelwright.micro.rewrite.relies import check, relied_on
 
 # (BLOCK, num_warps): eight elements a thread come close to the roof on every part; which one wins, a measurement says.
 VARIANTS = ((1024, 4), (2048, 8), (512, 4), (4096, 8))
@@ -44,10 +45,10 @@ def print_pointwise(
         f"num_warps={warps}",
     ]
     launch = [
+        *check(relied_on(program, launcher)),
         *tp.prepare_inputs(program),
         tp.allocate(program, main_dtype),
         "n_elements = out.numel()",
-        *([] if wide else ['assert n_elements < 2**31, "offsets are 32-bit"']),
         f"grid = (triton.cdiv(n_elements, {block}),)",
         tp.call_text(f"{kernel}[grid]", arguments, "", 4),
         "return out",

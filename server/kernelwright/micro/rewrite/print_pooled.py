@@ -5,10 +5,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kernelwright.micro.rewrite import triton_printer as tp
-from kernelwright.micro.rewrite.layout import call_text
 from kernelwright.micro.rewrite.naming import in_words
 from kernelwright.micro.rewrite.program import Operand, Pool, Program
+from kernelwright.micro.rewrite.relies import check, relied_on
 from kernelwright.micro.rewrite.tensor_layout import CHANNELS_LAST
+from kernelwright.place.layout import call_text
 
 _SIZES = ("DEPTH", "HEIGHT", "WIDTH")
 _CORNERS = ("front", "top", "left")
@@ -85,8 +86,8 @@ def print_pooled(
         f"num_warps={tile.warps}",
     ]
     launch = [
+        *check(relied_on(program, launcher)),
         *tp.prepare_inputs(program),
-        *([] if wide else [f'assert {main}.numel() < 2**31, "offsets are 32-bit"']),
         f"shape = (*{main}.shape[:2], *(size // {window} for size in {main}.shape[2:]))",
         tp.allocate_shape(program, main_dtype, "shape"),
         *_grid_lines(main, tile),

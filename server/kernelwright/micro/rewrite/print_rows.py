@@ -4,13 +4,14 @@ from collections.abc import Mapping
 
 from kernelwright.micro.rewrite import sizes
 from kernelwright.micro.rewrite import triton_printer as tp
-from kernelwright.micro.rewrite.layout import call_text
 from kernelwright.micro.rewrite.looped import looped_body
 from kernelwright.micro.rewrite.naming import in_words
 from kernelwright.micro.rewrite.program import ROW, Line, Program
+from kernelwright.micro.rewrite.relies import check, relied_on
 from kernelwright.micro.rewrite.tensor_layout import CHANNELS_LAST
 from kernelwright.micro.rewrite.tile_context import TILES, Context, Tile, reduction_text, tile_lines
 from kernelwright.micro.rewrite.tiles import Shape
+from kernelwright.place.layout import call_text
 
 _HOW = {
     "row": "one row a program",
@@ -61,6 +62,7 @@ def print_rows(
         f"num_warps={shape.warps}",
     ]
     launch = [
+        *check(relied_on(program, launcher, length=length, longest=shape.longest)),
         *tp.prepare_inputs(program),
         *_geometry(program, shape, length),
         tp.allocate(program, main_dtype),
@@ -147,22 +149,22 @@ def _grid(program: Program, shape: Shape) -> str:
 
 def _geometry(program: Program, shape: Shape, length: str) -> list[str]:
     main, domain = program.main.name, program.domain
-    wide = [] if tp.is_wide(program) else [f'assert {main}.numel() < 2**31, "offsets are 32-bit"']
     lengths = [f"length = {length}"]
-    if shape.longest:
-        lengths.append(f'assert length <= {shape.longest}, "a row is one block, which Triton limits"')
     if shape.kind == "channels":
-        return [*wide, *lengths, f"spatial = {main}.shape[2:].numel()"]
+        return [*lengths, f"spatial = {main}.shape[2:].numel()"]
     if shape.kind == "strip" and domain.axes is not None:
         last = domain.layout == CHANNELS_LAST
-        inner = f"{main}.shape[1]" if last else sizes.dims(main, domain.shape, domain.axes[1], len(domain.shape))
-        return [*wide, *lengths, f"inner = {inner}", f"outer = {main}.numel() // (length * inner)"]
-    return [*wide, *lengths, f"n_rows = {main}.numel() // length"]
+        begin, end, any_rank = *domain.axes, program.any_rank
+        rank = len(domain.shape)
+        inner = f"{main}.shape[1]" if last else sizes.dims(main, domain.shape, end, rank, any_rank=any_rank)
+        outer = f"{main}.shape[0]" if last else sizes.leading_dims(main, domain.shape, begin, any_rank=any_rank)
+        return [*lengths, f"inner = {inner}", f"outer = {outer}"]
+    return [*lengths, f"n_rows = {main}.numel() // length"]
 
 
 def row_length(program: Program, groups: str) -> str:
     """The launcher's expression for the row length; `groups` is the number of groups of a group norm."""
     main, domain = program.main.name, program.domain
     if domain.axes is None:
-        return f"{main}[0].numel() // {groups}"
-    return sizes.dims(main, domain.shape, *domain.axes)
+        return f"{main}.shape[1:].numel() // {groups}"
+    return sizes.dims(main, domain.shape, *domain.axes, any_rank=program.any_rank)

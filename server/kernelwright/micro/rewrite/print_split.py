@@ -5,13 +5,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from kernelwright.micro.rewrite import triton_printer as tp
-from kernelwright.micro.rewrite.layout import call_text
 from kernelwright.micro.rewrite.looped import loop, pass_lines, pass_of
 from kernelwright.micro.rewrite.naming import in_words
 from kernelwright.micro.rewrite.program import ELEMENT, ROW, Line, Operand, Program
+from kernelwright.micro.rewrite.relies import check, relied_on
 from kernelwright.micro.rewrite.scope import NotLowerable
 from kernelwright.micro.rewrite.tile_context import TILES, Context
 from kernelwright.micro.rewrite.tiles import Shape
+from kernelwright.ops.folds import FOLDS
+from kernelwright.place.layout import call_text
 
 PROGRAMS = 1056  # that keep a large GPU busy: eight for each of 132 multiprocessors
 
@@ -109,8 +111,8 @@ def print_split(
     first_sizes = ["n_rows", "length", "chunk"] if planes > 1 else ["length", "chunk"]
     main = program.main.name
     launch = [
+        *check(relied_on(program, launcher, length=length)),
         *tp.prepare_inputs(program),
-        *([] if wide else [f'assert {main}.numel() < 2**31, "offsets are 32-bit"']),
         f"length = {length}",
         f"n_rows = {main}.numel() // length",
         f"chunk = triton.cdiv(length, {split.parts * split.block}) * {split.block}",
@@ -182,10 +184,7 @@ def _joined(group: list[Line]) -> list[str]:
     """The reduction of the parts of a row."""
     line = group[0]
     if len(group) == 1:
-        values = "tl.load(partial_ptr + parts)"
-        if line.reduce.startswith("nan_"):
-            return [f"{line.name} = tl.reduce({values}, 0, {line.reduce})"]
-        return [f"{line.name} = tl.{line.reduce}({values}, axis=0)"]
+        return [f"{line.name} = {FOLDS[line.reduce].reduced('tl.load(partial_ptr + parts)', 0)}"]
     if len(group) == 2:
         highest, total = line.name, group[1].name
         return [

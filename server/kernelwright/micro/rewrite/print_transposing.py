@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from kernelwright.micro.rewrite import triton_printer as tp
 from kernelwright.micro.rewrite.naming import in_words
 from kernelwright.micro.rewrite.program import Operand, Program
+from kernelwright.micro.rewrite.relies import check, relied_on
 from kernelwright.micro.rewrite.tensor_layout import CHANNELS_LAST
 
 
@@ -77,9 +78,9 @@ def print_transposing(
         f"num_warps={tile.warps}",
     ]
     launch = [
+        *check(relied_on(program, launcher)),
         *tp.prepare_inputs(program),
         tp.allocate(program, main_dtype),
-        *([] if tp.is_wide(program) else ['assert out.numel() < 2**31, "offsets are 32-bit"']),
         f"tiles = triton.cdiv({main}.shape[2:].numel(), {tile.positions})",
         f"grid = ({main}.shape[0] * tiles, triton.cdiv({main}.shape[1], {tile.channels}))",
         tp.call_text(f"{kernel}[grid]", arguments, "", 4),

@@ -69,7 +69,8 @@ class Operand:
     """A tensor that is loaded. `terms` index it from the flat element (or row) offset; None: by that offset itself.
 
     `dims` are for each term the operand's own dims that it walks over; `axis` is the tensor's dim along which alone the
-    operand differs, if there is one.
+    operand differs, if there is one. `places` are for each of its own dims the main tensor's dim that it lies along, None
+    for a dim of size 1; None as a whole where views stand between.
     """
 
     name: str
@@ -80,6 +81,7 @@ class Operand:
     dims: tuple[tuple[int, int], ...] = ()
     shape: tuple[int, ...] = ()
     axis: int | None = None
+    places: tuple[int | None, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -101,6 +103,11 @@ class Line:
 
 @dataclass(frozen=True)
 class Program:
+    """A region as code. `any_dtype`: it is right for all floats that Triton computes in fp32, where all are of one dtype.
+
+    `any_rank`: it is right for further, or fewer, leading dims.
+    """
+
     domain: Domain
     operands: tuple[Operand, ...]
     scalars: Mapping[str, str]  # parameter name -> expression at the call
@@ -113,6 +120,8 @@ class Program:
     ops: tuple[str, ...] = ()
     casts: bool = False  # the source names the result's dtype itself
     result_layout: str = CONTIGUOUS
+    any_dtype: bool = False
+    any_rank: bool = False
 
     @property
     def main(self) -> Operand:

@@ -4,38 +4,30 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from kernelwright.micro.rewrite.channels import add_bias
 from kernelwright.micro.rewrite.convolution_bias import Biased
+from kernelwright.micro.rewrite.dtypes import with_dtypes
 from kernelwright.micro.rewrite.eager_speed import converts_layout, eager_bytes
-from kernelwright.micro.rewrite.layout import free_names, import_conflict
 from kernelwright.micro.rewrite.lowering import Lowering, NotLowerable
-from kernelwright.micro.rewrite.normalisations import add_bias
-from kernelwright.micro.rewrite.ops import VIEWS
 from kernelwright.micro.rewrite.program import Domain, Pool, Program
+from kernelwright.micro.rewrite.ranks import takes_any_rank
 from kernelwright.micro.rewrite.sizes import result_shape, suffix
-from kernelwright.micro.rewrite.source_map import SourceMap, references
 from kernelwright.micro.rewrite.tensor_layout import CONTIGUOUS, layout_of
-from kernelwright.micro.rewrite.torch_region import RegionPlan, plan_region, region_inputs
+from kernelwright.ops import Kind, row
+from kernelwright.place.expression import RegionPlan, plan_region, region_inputs
+from kernelwright.place.layout import free_names, import_conflict
+from kernelwright.place.source_map import SourceMap, references
 from kernelwright.values import Graph, Node, Refusal
 
-# Kernels that eager mode runs for one op; what is not listed runs one.
-_EAGER_KERNELS = {
-    "normalize": 5,
-    "softsign": 3,
-    "mse_loss": 2,
-    "smooth_l1_loss": 2,
-    "huber_loss": 2,
-    "kl_div": 4,
-    "logsumexp": 4,
-    "adaptive_avg_pool2d": 1,
-    "tanhshrink": 2,
-}
 CACHED_ROW = 2**19  # bytes: with a row of this size on each multiprocessor the level-2 cache is full
-_FREE = VIEWS | {"detach", "tensor"}
 
 
 @dataclass(frozen=True)
 class FusedRegion:
-    """Nodes that become one kernel. `saved_bytes`: memory traffic that eager mode has and the kernel has not."""
+    """Nodes that become one kernel. `saved_bytes`: memory traffic that eager mode has and the kernel has not.
+
+    `others`: for each other module that runs the code which is edited, the nodes that the same edit replaces.
+    """
 
     nodes: tuple[int, ...]
     edit: RegionPlan
@@ -45,6 +37,12 @@ class FusedRegion:
     saved_bytes: int
     kernels: int  # that eager mode launches
     pool: Pool | None = None
+    others: tuple[tuple[int, ...], ...] = ()
+
+    @property
+    def all_nodes(self) -> tuple[int, ...]:
+        """The nodes that the edit replaces, of every module that runs it."""
+        return (*self.nodes, *(n for nodes in self.others for n in nodes))
 
 
 def lower(
@@ -62,13 +60,16 @@ def lower(
     inside = [graph.nodes[n] for n in sorted(nodes)]
     lowering = started(graph, nodes, domain, plan, biased)
     program = lowering.run(inside, output)
+    if plan is not None:
+        program = with_dtypes(plan.source, inside, program)
+        program = replace(program, any_rank=not biased and takes_any_rank(plan.source, inside, program))
     for operand in program.operands:
         for term in operand.terms or ():
             suffix(program, operand, term)
     if program.result_level == "row":
         if result_shape(program) is None:
             raise NotLowerable("The result's shape does not follow from the input's.", inside[-1])
-    elif program.result_shape != domain.shape:
+    elif program.result_shape != program.domain.shape:
         raise NotLowerable("The result has another shape than the region's main input.", inside[-1])
     return program
 
@@ -85,7 +86,7 @@ def started(
     domain = replace(domain, value=main, shape=graph.value(main).type.shape, axes=_axes(graph, main, domain))
     names = {v: kernel_name(text) for v, text in plan.names.items()} if plan else {}
     names |= {one.bias: bias_name(plan.names[one.bias]) for one in biased if plan}
-    lowering = Lowering(graph, domain, _unique(names), plan.scalars if plan else {}, plan.names if plan else None)
+    lowering = Lowering(graph, domain, unique(names), plan.scalars if plan else {}, plan.names if plan else None)
     lowering.operand(main, "element", domain.shape, first)
     for one in biased:
         add_bias(lowering, one.node, one.bias)
@@ -130,7 +131,8 @@ def bias_name(expression: str) -> str:
     return path if path.isidentifier() else kernel_name(expression)
 
 
-def _unique(names: dict[int, str]) -> dict[int, str]:
+def unique(names: dict[int, str]) -> dict[int, str]:
+    """The names with a number behind those that an earlier Value has already."""
     taken: set[str] = set()
     unique: dict[int, str] = {}
     for value, name in names.items():
@@ -143,7 +145,7 @@ def own_result(source: SourceMap, node: Node) -> bool:
     """An in-place op may be fused when it overwrites an intermediate result that nothing else sees."""
     first = next(references(node), None)
     maker = source.producers.get(first) if first is not None else None
-    return maker is not None and maker.op not in VIEWS and len(source.users.get(first, ())) == 1
+    return maker is not None and not row(maker.op).reshapes and len(source.users.get(first, ())) == 1
 
 
 def in_place_hazard(source: SourceMap, nodes: Sequence[int]) -> Refusal | None:
@@ -177,12 +179,12 @@ def measure(
     """
     inside = [graph.nodes[n] for n in nodes]
     inputs = region_inputs(graph, nodes)
-    fused = sum(_bytes(graph, v) for v in (*inputs, output))
-    row_bytes = _bytes(graph, domain.value) // (domain.outer * domain.inner)
+    fused = sum(tensor_bytes(graph, v) for v in (*inputs, output))
+    row_bytes = tensor_bytes(graph, domain.value) // (domain.outer * domain.inner)
     if domain.inner == 1 and row_bytes > CACHED_ROW and math.prod(graph.value(output).type.shape) == domain.numel:
-        fused += sum(_bytes(graph, v) for v in inputs)
-    eager = sum(eager_bytes(n) for n in inside) + sum(2 * _bytes(graph, one.result) for one in biased)
-    kernels = sum(_EAGER_KERNELS.get(n.op, 1) for n in inside if not _is_free(graph, n)) + len(biased)
+        fused += sum(tensor_bytes(graph, v) for v in inputs)
+    eager = sum(eager_bytes(n) for n in inside) + sum(2 * tensor_bytes(graph, one.result) for one in biased)
+    kernels = sum(row(n.op).launches for n in inside if not _is_free(graph, n)) + len(biased)
     return max(eager - fused, 0), kernels
 
 
@@ -190,13 +192,16 @@ def _is_free(graph: Graph, node: Node) -> bool:
     """Whether eager mode launches no kernel for the node."""
     if node.op == "contiguous":
         return not converts_layout(graph, node)
-    return node.op in _FREE or (node.op == "dropout" and not node.kwargs.get("training"))
+    if node.op == "dropout":
+        return not node.kwargs.get("training")
+    return row(node.op).reshapes or row(node.op).kind is Kind.CREATION or node.op == "detach"
 
 
 _SIZES = {"float32": 4, "float16": 2, "bfloat16": 2, "int64": 8, "int32": 4, "int16": 2, "bool": 1, "float64": 8}
 
 
-def _bytes(graph: Graph, value: int) -> int:
+def tensor_bytes(graph: Graph, value: int) -> int:
+    """The bytes of a Value."""
     type_ = graph.value(value).type
     return math.prod(type_.shape) * _SIZES.get(type_.dtype, 1)
 

@@ -5,10 +5,11 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from kernelwright.micro.rewrite.ops import HELPERS
 from kernelwright.micro.rewrite.program import ELEMENT, ROW, SCALAR, Domain, Line, Operand, Term
 from kernelwright.micro.rewrite.tensor_layout import CHANNELS_LAST, contiguous_strides, is_channels_last, is_contiguous
-from kernelwright.values import Argument, Graph, Node, Refusal, TensorType
+from kernelwright.ops import signature
+from kernelwright.ops.device_functions import DEVICE_FUNCTIONS
+from kernelwright.values import Argument, Graph, Node, Refusal, TensorRef, TensorType
 
 FLOATS = frozenset({"float32", "float16", "bfloat16"})
 _OTHERS = frozenset({"bool", "int64", "int32", "int16", "int8", "uint8"})
@@ -60,7 +61,7 @@ class Scope:
     lines: list[Line] = field(default_factory=list)
     helpers: dict[str, None] = field(default_factory=dict)
     ops: list[str] = field(default_factory=list)
-    taken: set[str] = field(default_factory=lambda: set(HELPERS) | _OWN)
+    taken: set[str] = field(default_factory=lambda: set(DEVICE_FUNCTIONS) | _OWN)
 
     def number(self, node: Node, name: str, value: int | float) -> tuple[str, object]:
         """A number as the kernel writes it: a literal, or the name of a scalar parameter."""
@@ -110,20 +111,38 @@ class Scope:
         value = self.graph.value(id_)
         if value.type.dtype not in FLOATS | _OTHERS:
             raise NotLowerable(f"An input has dtype {value.type.dtype}.", node)
-        terms, dims, axis = self._index(value.type, shape, level, node)
+        places = self._places(value.type.shape, shape, level)
+        terms, dims, axis = self._index(value.type, shape, level, node, known=places is not None)
         key = (id_, (terms, level))
         if key not in self.operands:
             name = self.fresh(self.names.get(id_, f"input{id_}"))
-            self.operands[key] = Operand(name, id_, level, value.type.dtype, terms, dims, value.type.shape, axis)
+            type_ = value.type
+            self.operands[key] = Operand(name, id_, level, type_.dtype, terms, dims, type_.shape, axis, places)
         operand = self.operands[key]
         return Known(operand.name, level, shape, "bool" if operand.dtype == "bool" else "float")
 
+    def _places(self, own: tuple[int, ...], shape: tuple[int, ...], level: str) -> tuple[int | None, ...] | None:
+        """Operand.places of a tensor of shape `own` that broadcasts to `shape`."""
+        full, axes = self.domain.shape, self.domain.axes
+        along: list[int | None] = list(range(len(full)))
+        if level == ROW and axes is not None:
+            along = [None if axes[0] <= d < axes[1] else d for d in range(len(full))]
+            if len(shape) < len(full):
+                along = [d for d in along if d is not None]
+        if len(own) > len(shape) or shape != tuple(1 if d is None else full[d] for d in along):
+            return None
+        if own == shape:
+            return tuple(along)
+        lead = len(shape) - len(own)
+        return tuple(None if size == 1 else along[lead + d] for d, size in enumerate(own))
+
     def _index(
-        self, type_: TensorType, shape: tuple[int, ...], level: str, node: Node
+        self, type_: TensorType, shape: tuple[int, ...], level: str, node: Node, *, known: bool
     ) -> tuple[tuple[Term, ...] | None, tuple[tuple[int, int], ...], int | None]:
         """How an operand of `type_` is found from the flat offset into a dense tensor of `shape`.
 
-        The numbers of rows count as those of a contiguous tensor do, in either layout.
+        The numbers of rows count as those of a contiguous tensor do, in either layout. `known`: the launcher checks that the
+        operand's dims are those of the main tensor.
         """
         full = self.domain.layout == CHANNELS_LAST and level == ELEMENT
         if type_.shape == shape and (is_channels_last(type_) if full else is_contiguous(type_)):
@@ -155,7 +174,7 @@ class Scope:
                 terms[-1] = Term(inner_of[d], last.size * padded[d], own[d], after, last.outermost)
                 dims[-1] = (dims[-1][0], d - lead + 1)
                 continue
-            terms.append(Term(inner_of[d], padded[d], own[d], after, position == 0))
+            terms.append(Term(inner_of[d], padded[d], own[d], after, known and position == 0))
             dims.append((d - lead, d - lead + 1))
         return tuple(terms), tuple(dims), walked[0] if len(walked) == 1 else None
 
@@ -187,6 +206,20 @@ class Scope:
         mentioned = [word for word in re.findall(r"[A-Za-z_]\w*", expression) if word in defined]
         self.lines.append(Line(name, expression, level, tuple(dict.fromkeys((*uses, *mentioned))), reduce, tag, kind))
         return name
+
+
+def arguments(node: Node) -> dict[str, Argument]:
+    """The node's arguments by name, with the defaults of those that it does not have.
+
+    Raises NotLowerable where there is a tensor among them that the operator's row does not know.
+    """
+    parameters = (signature(node.op) or ((("input", ...),), 1))[0]
+    given = dict(zip((name for name, _ in parameters), node.args, strict=False)) | dict(node.kwargs)
+    defaults = {name: default for name, default in parameters if name in given or default is not ...}
+    unknown = [name for name, value in given.items() if name not in defaults and isinstance(value, TensorRef)]
+    if unknown:
+        raise NotLowerable(f"{node.op} with {unknown[0]} has no Triton form here.", node)
+    return defaults | given  # type: ignore[return-value]
 
 
 def literal_text(value: int | float) -> str:

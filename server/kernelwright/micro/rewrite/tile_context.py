@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from kernelwright.micro.rewrite import triton_printer as tp
 from kernelwright.micro.rewrite.program import ELEMENT, ROW, Line, Operand, Program, Term
 from kernelwright.micro.rewrite.tiles import Shape
+from kernelwright.ops.folds import FOLDS
 
 
 @dataclass(frozen=True)
@@ -97,16 +98,8 @@ def _only(text: str, name: str) -> bool:
 
 
 def reduction_text(program: Program, line: Line, tile: Tile) -> str:
-    axis, keep = tile.axis, tile.keep
-    if line.reduce == "sum":
-        return f"tl.sum({_masked(program, line, '0.0')}, axis={axis}{keep})"
-    if line.reduce in ("max", "min"):
-        fill = 'float("-inf")' if line.reduce == "max" else 'float("inf")'
-        return f"tl.{line.reduce}({_masked(program, line, fill)}, axis={axis}{keep})"
-    if line.reduce in ("nan_max", "nan_min"):
-        fill = 'float("-inf")' if line.reduce == "nan_max" else 'float("inf")'
-        return f"tl.reduce({_masked(program, line, fill)}, {axis}, {line.reduce}{keep})"
-    raise ValueError(f"no reduction named {line.reduce}")
+    fold = FOLDS[line.reduce]
+    return fold.reduced(_masked(program, line, fold.fill), tile.axis, tile.keep)
 
 
 def _masked(program: Program, line: Line, fill: str) -> str:

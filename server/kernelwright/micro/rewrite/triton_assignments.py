@@ -4,11 +4,8 @@ import ast
 from collections.abc import Iterator
 
 from kernelwright.micro.rewrite.triton_source import statements
+from kernelwright.source.calls import defaults, parameters
 from kernelwright.source.trees import walk
-
-
-def parameters(definition: ast.FunctionDef) -> tuple[ast.arg, ...]:
-    return (*definition.args.posonlyargs, *definition.args.args, *definition.args.kwonlyargs)
 
 
 def assignments(function: ast.FunctionDef) -> Iterator[tuple[str, ast.expr]]:
@@ -38,11 +35,4 @@ def arguments(function: ast.FunctionDef) -> set[str]:
 
 
 def defaults_of(function: ast.FunctionDef, name: str) -> Iterator[ast.expr]:
-    positional = (*function.args.posonlyargs, *function.args.args)
-    defaults = function.args.defaults
-    for parameter, default in zip(positional[len(positional) - len(defaults) :], defaults, strict=True):
-        if parameter.arg == name:
-            yield default
-    for parameter, keyword_default in zip(function.args.kwonlyargs, function.args.kw_defaults, strict=True):
-        if parameter.arg == name and keyword_default is not None:
-            yield keyword_default
+    yield from (default for parameter, default in defaults(function) if parameter == name)

@@ -3,14 +3,13 @@
 import ast
 from dataclasses import dataclass
 
-from kernelwright.micro.rewrite.triton_assignments import parameters
-from kernelwright.micro.rewrite.triton_blocks import constexprs
 from kernelwright.micro.rewrite.triton_constants import replaced
 from kernelwright.micro.rewrite.triton_launch import OPTIONS, Constant, Site
 from kernelwright.micro.rewrite.triton_memory import size_parameters
 from kernelwright.micro.rewrite.triton_protection import Protection, protection_of
 from kernelwright.micro.rewrite.triton_source import line_offset, statements
 from kernelwright.micro.rewrite.triton_space import Choice
+from kernelwright.source.calls import constexprs, parameters
 from kernelwright.source.trees import walk
 from kernelwright.values import Refusal, TextEdit
 
@@ -166,7 +165,7 @@ def _key(site: Site) -> tuple[str, ...] | Refusal:
     key = tuple(name for name in size_parameters(site.kernel) if name not in tuned and name in known)
     if key:
         return key
-    blocks = set(constexprs(site.kernel)) - tuned
+    blocks = set(constexprs(site.definition)) - tuned
     whole = tuple(name for name in blocks if name in site.fixed and name in known)
     if whole:
         return tuple(sorted(whole))

@@ -3,26 +3,13 @@
 import ast
 import functools
 
-from kernelwright.micro.rewrite.triton_assignments import parameters
 from kernelwright.micro.rewrite.triton_source import Fragment
 from kernelwright.source.trees import walk
-
-
-def constexprs(fragment: Fragment) -> tuple[str, ...]:
-    assert isinstance(fragment.node, ast.FunctionDef)
-    return tuple(p.arg for p in parameters(fragment.node) if _is_constexpr(fragment, p))
 
 
 def is_autotuned(fragment: Fragment) -> bool:
     assert isinstance(fragment.node, ast.FunctionDef)
     return any(fragment.called(decorator) == "triton.autotune" for decorator in fragment.node.decorator_list)
-
-
-def _is_constexpr(fragment: Fragment, parameter: ast.arg) -> bool:
-    annotation = parameter.annotation
-    if isinstance(annotation, ast.Constant):
-        return annotation.value in ("tl.constexpr", "constexpr")
-    return annotation is not None and fragment.name(annotation) == "triton.language.constexpr"
 
 
 @functools.lru_cache(maxsize=16)

@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from kernelwright.micro.rewrite.triton_assignments import arguments, assignments, defaults_of, parameters
-from kernelwright.micro.rewrite.triton_blocks import constexprs, ranged, stepped
+from kernelwright.micro.rewrite.triton_assignments import arguments, assignments, defaults_of
+from kernelwright.micro.rewrite.triton_blocks import ranged, stepped
 from kernelwright.micro.rewrite.triton_source import (
     Fragment,
     integer,
@@ -16,6 +16,7 @@ from kernelwright.micro.rewrite.triton_source import (
     line_offset,
     statements,
 )
+from kernelwright.source.calls import bound, constexprs, parameters
 from kernelwright.source.trees import walk
 from kernelwright.values import Kernel, Refusal
 
@@ -145,13 +146,11 @@ class _Reader:
 
     def site(self, grid_statement: ast.stmt | None) -> Site:
         assert isinstance(self.kernel.node, ast.FunctionDef)
-        names = [p.arg for p in parameters(self.kernel.node)]
-        bound = dict(zip(names, self.call.args, strict=False))
-        bound |= {k.arg: k.value for k in self.call.keywords if k.arg in names}
+        passed = bound(self.kernel.node, self.call)
         tiles: list[Constant] = []
         fixed: dict[str, str] = {}
-        for name in constexprs(self.kernel):
-            found = self._tile(name, bound.get(name))
+        for name in constexprs(self.kernel.node):
+            found = self._tile(name, passed.get(name))
             if isinstance(found, Constant):
                 tiles.append(found)
             elif found:
@@ -171,7 +170,7 @@ class _Reader:
             self.call,
             self.grid,
             grid_statement,
-            bound,
+            passed,
             tuple(tiles),
             tuple(options),
             fixed,

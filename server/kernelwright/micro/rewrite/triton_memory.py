@@ -3,8 +3,9 @@
 import ast
 from dataclasses import dataclass
 
-from kernelwright.micro.rewrite.triton_assignments import assignments, parameters
+from kernelwright.micro.rewrite.triton_assignments import assignments
 from kernelwright.micro.rewrite.triton_source import Fragment, names_read, statements
+from kernelwright.source.calls import parameters
 from kernelwright.source.trees import walk
 
 _TL = "triton.language."

@@ -5,9 +5,10 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from kernelwright.micro.rewrite.relies import refusal
 from kernelwright.micro.rewrite.syntax import Syntax, expanded, rebuilt, same, written
 from kernelwright.micro.rewrite.tiles import MOST_IN_A_BLOCK
-from kernelwright.micro.rewrite.triton_assignments import assignments, parameters
+from kernelwright.micro.rewrite.triton_assignments import assignments
 from kernelwright.micro.rewrite.triton_constants import replaced
 from kernelwright.micro.rewrite.triton_launch import Constant, Site
 from kernelwright.micro.rewrite.triton_passes import (
@@ -22,6 +23,7 @@ from kernelwright.micro.rewrite.triton_passes import (
     where_zero,
 )
 from kernelwright.micro.rewrite.triton_source import Fragment, assigned_names, line_offset, names_read, statements
+from kernelwright.source.calls import parameters
 from kernelwright.source.trees import walk
 from kernelwright.values import Refusal, TextEdit
 
@@ -29,7 +31,7 @@ WARPS = ("min(max({block} // 1024, 4), 16)", "min(max({block} // 256, 4), 32)")
 """32 or 8 elements a thread over a wide range of rows: fewer threads to synchronise, or more loads in flight."""
 
 LONGEST = f"2**{MOST_IN_A_BLOCK.bit_length() - 1}"
-"""Elements of the longest row that fits a block, as an expression. The loop takes any row, so the launcher asserts it."""
+"""Elements of the longest row that fits a block, as an expression. The loop takes any row, so the launcher refuses others."""
 
 _ORDINAL = re.compile(r"(# )(?:(?:First|Second|Third|Fourth) pass|[Pp]ass \d)[:,] (\w)")
 _PLURAL = re.compile(r"\b(?:two|three|four|[234])[ -]pass(?:es)?\b")
@@ -229,8 +231,7 @@ def _launch_edits(site: Site, run: Run, wanted: str) -> list[TextEdit] | Refusal
         return Refusal(f"{tile.name} is set before the row length is known.", line=tile.line)
     warps, warps_edits = _warps(site, wanted.format(block=block))
     added = [f"{block} = {size}"] if tile.home == "launch" else []
-    added += [f'assert {block} <= {LONGEST}, "a row is one block, which Triton limits"']
-    added += [f"num_warps = {warps}"] if warps else []
+    words = f"{site.function.name} takes rows of at most {LONGEST} elements"
     edits = [TextEdit(*tile.spans[0], size if tile.home == "local" else block), *warps_edits]
     statement = next(
         s
@@ -239,6 +240,8 @@ def _launch_edits(site: Site, run: Run, wanted: str) -> list[TextEdit] | Refusal
     )
     at = site.launcher.span(statement)[0]
     indent = " " * statement.col_offset
+    added += refusal([f"{block} > {LONGEST}"], words, statement.col_offset)
+    added += [f"num_warps = {warps}"] if warps else []
     edits.append(TextEdit(at, at, "".join(f"{line}\n{indent}" for line in added)))
     return edits
 

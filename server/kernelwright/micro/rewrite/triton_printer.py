@@ -4,11 +4,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from kernelwright.micro.rewrite import sizes
-from kernelwright.micro.rewrite.layout import call_text
 from kernelwright.micro.rewrite.long_lines import fitted
-from kernelwright.micro.rewrite.ops import HELPERS
 from kernelwright.micro.rewrite.program import Operand, Program
 from kernelwright.micro.rewrite.tensor_layout import CONTIGUOUS
+from kernelwright.ops.device_functions import DEVICE_FUNCTIONS
+from kernelwright.place.layout import call_text
 
 
 @dataclass(frozen=True)
@@ -53,10 +53,12 @@ def index_text(program: Program, operand: Operand, flat: str, constants: Constan
         text = flat if inner == "1" else f"{flat} // {constants.name(inner, 'INNER')}"
         if not term.outermost:
             text = f"({text})" if "//" in text else text
-            size = sizes.term_size(pointers(program)[operand.value], operand.shape, term, place)
+            pointer = pointers(program)[operand.value]
+            size = sizes.term_size(pointer, operand.shape, term, place, any_rank=program.any_rank)
             text = f"{text} % {constants.name(size, _size_name(operand))}"
         if term.stride != 1:
-            stride = f"{pointers(program)[operand.value]}.stride({place[1] - 1})"
+            dim = place[1] - 1 - (len(operand.shape) if program.any_rank else 0)
+            stride = f"{pointers(program)[operand.value]}.stride({dim})"
             text = f"({text}) * {constants.name(stride, 'STRIDE')}"
         parts.append(text if len(operand.terms) == 1 or term.stride != 1 else f"({text})")
     return " + ".join(parts)
@@ -95,7 +97,7 @@ def _indented(body: Sequence[str]) -> Iterator[str]:
 
 def helper_sources(program: Program, existing: str) -> list[str]:
     """The device functions that the kernel calls and the file does not have yet."""
-    return [HELPERS[h] for h in program.helpers if f"def {h}(" not in existing]
+    return [DEVICE_FUNCTIONS[h] for h in program.helpers if f"def {h}(" not in existing]
 
 
 def launch_parameters(program: Program) -> list[str]:
@@ -105,14 +107,12 @@ def launch_parameters(program: Program) -> list[str]:
 
 def prepare_inputs(program: Program) -> list[str]:
     """Lines of the launcher that bring full tensors into the layout that the kernel walks through."""
-    main = program.main.name
     layout = program.domain.layout
     how = "" if layout == CONTIGUOUS else f"memory_format={_memory_format(program, layout)}"
     lines: list[str] = []
     names = pointers(program)
     full = {names[o.value]: None for o in program.operands if o.terms is None and o.level == "element"}
     rest = {names[o.value]: None for o in program.operands if names[o.value] not in full}
-    lines += [f"assert {name}.numel() == {main}.numel()" for name in full if name != main]
     lines += [f"{name} = {name}.contiguous({how})" for name in full]
     lines += [f"{name} = {name}.contiguous()" for name in rest if _has_terms(program, name, names)]
     return lines
@@ -125,9 +125,7 @@ def _has_terms(program: Program, name: str, names: dict[int, str]) -> bool:
 def allocate(program: Program, main_dtype: str) -> str:
     """The line that makes the launcher's result."""
     if program.result_level != "element":
-        shape = sizes.result_shape(program) or ""
-        inner = f"{shape}," if shape.count(", ") == 0 and shape else shape
-        return allocate_shape(program, main_dtype, f"({inner})")
+        return allocate_shape(program, main_dtype, sizes.result_shape(program) or "()")
     format_ = f", memory_format={_memory_format(program, program.result_layout)}" if program.transposes else ""
     return f"out = torch.empty_like({program.main.name}{_dtype(program, main_dtype)}{format_})"
 

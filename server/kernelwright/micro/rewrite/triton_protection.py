@@ -3,9 +3,10 @@
 import ast
 from dataclasses import dataclass
 
-from kernelwright.micro.rewrite.triton_assignments import assignments, parameters
+from kernelwright.micro.rewrite.triton_assignments import assignments
 from kernelwright.micro.rewrite.triton_launch import Site
 from kernelwright.micro.rewrite.triton_memory import touches
+from kernelwright.source.calls import parameters
 from kernelwright.values import Refusal
 
 _FRESH = ("empty", "zeros", "ones", "full")

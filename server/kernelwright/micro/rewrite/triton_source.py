@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from kernelwright.source.calls import dotted
 from kernelwright.source.imports import Aliases, aliases_in
 from kernelwright.source.split import encoded
 from kernelwright.source.trees import walk
@@ -52,18 +53,7 @@ class Fragment:
         return self.name(node.func) if isinstance(node, ast.Call) else None
 
     def name(self, node: ast.AST) -> str | None:
-        written = dotted(node)
-        return None if written is None else self.aliases.canonical(written)
-
-
-def dotted(node: ast.AST) -> str | None:
-    """ "tl.math.exp" for the attribute chain, None for anything else."""
-    if isinstance(node, ast.Name):
-        return node.id
-    if isinstance(node, ast.Attribute):
-        root = dotted(node.value)
-        return None if root is None else f"{root}.{node.attr}"
-    return None
+        return self.aliases.canonical(dotted(node))
 
 
 def line_offset(text: str, line: int) -> int:

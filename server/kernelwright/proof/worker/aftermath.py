@@ -78,10 +78,8 @@ def _other_functions(before: Before) -> str:
 
 
 def _other_streams(before: Before) -> str:
-    for stream in (sys.stdout, sys.stderr):
-        if stream is None or getattr(stream, "closed", True):
-            return "it has closed the standard streams"
-    return ""
+    closed = any(getattr(stream, "closed", True) for stream in (sys.stdout, sys.stderr))  # None has no such attribute
+    return "it has closed the standard streams" if closed else ""
 
 
 def _more_threads(before: Before) -> str:

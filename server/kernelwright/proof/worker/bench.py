@@ -1,22 +1,27 @@
-"""The bench of one trial: the baseline loaded, the settings that it asks for, callables made of it, and the evidence."""
+"""The bench of one trial: the baseline loaded, the settings that it asks for, and callables made of it."""
 
+import functools
 import os
-import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Any
 
 import torch
 
-from kernelwright.proof.jobs import Limits, Trial
+from kernelwright.proof.jobs import Trial
 from kernelwright.proof.worker import flags, surroundings
-from kernelwright.proof.worker.answers.judge import Judged
-from kernelwright.proof.worker.clock.timing import cpu_threads
+from kernelwright.proof.worker.evidence import Evidence
 from kernelwright.proof.worker.failed import JobFailed, is_out_of_memory
-from kernelwright.proof.worker.gate.cases import Variation
-from kernelwright.proof.worker.inputs import Inputs, check_memory, seed_everything
+from kernelwright.proof.worker.inputs import (
+    Inputs,
+    bytes_of_call,
+    bytes_of_get_inputs,
+    check_memory,
+    seed_everything,
+)
 from kernelwright.proof.worker.observe import named_state
+from kernelwright.proof.worker.raised import describe, line_of
 from kernelwright.proof.worker.reference.pair import (
     Mismatch,
     constructor_arguments,
@@ -25,8 +30,10 @@ from kernelwright.proof.worker.reference.pair import (
     target_of,
 )
 from kernelwright.proof.worker.reference.widened import widened
-from kernelwright.proof.worker.subject import case_call, describe, forget_neighbours, line_of, load_module, unload
-from kernelwright.values import Check, FailureKind, KernelShare
+from kernelwright.proof.worker.subject import case_call, forget_neighbours, load_module, unload
+from kernelwright.proof.worker.texts import uses_triton
+from kernelwright.proof.worker.variation import Variation
+from kernelwright.values import Check, FailureKind
 
 Report = Callable[[str], None]
 
@@ -63,38 +70,31 @@ class Targets:
     seed_left: int = 0
 
 
-@dataclass
+@dataclass(frozen=True, eq=False)
 class Bench:
-    """What one trial works with: the baseline's module, the targets made so far, and the evidence collected.
+    """What is fixed for one trial, with the `targets` made so far by constructor arguments, and the `evidence`.
 
     `settings` are those that the baseline leaves, `defaults` those that it found. `wide`: the baseline's text with float64
-    for float32, None where it has none. `left`: what of the settings, and of seeds, the baseline changes on import; `excused`:
-    the differences that its calls make. `reduced`: what is of reduced accuracy among the compared runs and gradients, with
-    its case. `caveats`: see Verdict. `launched`: what this process had launched in the interpreter before. `bounded`: calls in
-    which accesses out of bounds were looked for; `unbounded`: they are not any more. `exact`: the text with float64 for 16
-    bits too, once asked for.
+    for float32, None where it has none. `left`: what of the settings, and of seeds, the baseline changes on import.
+    `launched`: what this process had launched in the interpreter before.
     """
 
     trial: Trial
     device: str
     baseline: ModuleType
     wide: ModuleType | None
-    settings: dict[str, Any]
-    defaults: dict[str, Any]
+    settings: Mapping[str, Any]
+    defaults: Mapping[str, Any]
+    left: Mapping[str, Any]
     interpreted: bool
-    checks: list[Check] = field(default_factory=list)
-    judged: list[Judged] = field(default_factory=list)
-    reduced: list[tuple[str, Judged]] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-    caveats: list[str] = field(default_factory=list)
-    made: dict[Any, Targets] = field(default_factory=dict)
-    share: KernelShare | None = None
-    left: dict[str, Any] = field(default_factory=dict)
-    excused: set[str] = field(default_factory=set)
-    bounded: int = 0
-    unbounded: bool = False
-    launched: int = 0
-    exact: tuple[ModuleType | None, ...] = ()
+    launched: int
+    targets: dict[str | None, Targets] = field(default_factory=dict)
+    evidence: Evidence = field(default_factory=Evidence)
+
+    @functools.cached_property
+    def exact(self) -> ModuleType | None:
+        """The baseline's text with float64 for 16 bits too, loaded when it is first asked for; None where it has none."""
+        return wider_module(self.trial, narrow=True)
 
 
 def device_here() -> str:
@@ -115,15 +115,6 @@ def was_interpreted(bench: Bench) -> bool:
     return hardened.launched > bench.launched
 
 
-def uses_triton(*texts: str) -> bool:
-    return any(re.search(r"^[ \t]*(import|from)\s+triton\b", text, re.MULTILINE) for text in texts)
-
-
-def set_threads(limits: Limits) -> None:
-    """As many of torch's CPU threads for every text, set before anything is loaded; not bound to cores (docs/trust.md)."""
-    torch.set_num_threads(cpu_threads(limits.threads))
-
-
 def open_bench(trial: Trial) -> Bench:
     """Load the baseline, and note the settings that it leaves. Raises JobFailed."""
     interpreted, launched = interpreting() and uses_triton(trial.baseline, trial.candidate), 0
@@ -132,8 +123,6 @@ def open_bench(trial: Trial) -> Bench:
 
         hardened.install()
         launched = hardened.launched
-    if trial.workload.cases and not interpreted:  # the interpreter gets smaller ones
-        check_memory(case_call(trial.workload.cases[0].text), device_here())
     forget_neighbours(trial.home)
     seed_everything(flags.IMPORT_SEED)
     defaults, seeds = flags.read(), flags.seeds()
@@ -146,7 +135,15 @@ def open_bench(trial: Trial) -> Bench:
     left = surroundings.changes(defaults, settings) | surroundings.changes(seeds, flags.seeds())
     wide = wider_module(trial)
     flags.write(settings)
-    return Bench(trial, device_here(), baseline, wide, settings, defaults, interpreted, launched=launched, left=left)
+    return Bench(trial, device_here(), baseline, wide, settings, defaults, left, interpreted, launched)
+
+
+def check_room(bench: Bench) -> None:
+    """Raises JobFailed where the workload's tensors do not fit into memory; nothing is allocated."""
+    if not bench.trial.workload.cases:
+        check_memory(bytes_of_get_inputs(bench.baseline), bench.device)
+    elif not bench.interpreted:  # the interpreter gets smaller ones
+        check_memory(bytes_of_call(case_call(bench.trial.workload.cases[0].text)), bench.device)
 
 
 def wider_module(trial: Trial, *, narrow: bool = False) -> ModuleType | None:
@@ -162,7 +159,7 @@ def close_bench(bench: Bench) -> None:
     """Forget the baseline, and the settings that it asked for: the next job's are not judged by them."""
     flags.write(bench.defaults)
     unload(bench.baseline)
-    for module in (bench.wide, *bench.exact):
+    for module in (bench.wide, vars(bench).get("exact")):
         if module is not None:
             unload(module)
 
@@ -181,8 +178,8 @@ def targets_for(bench: Bench, variation: Variation) -> Targets:
     """Baseline and fp64 twin for the variation's constructor arguments, made once. Raises JobFailed, NotAccepted."""
     call, workload = variation.call, bench.trial.workload
     key = repr((call.init_args, call.init_kwargs)) if call is not None else None
-    if key in bench.made:
-        return bench.made[key]
+    if key in bench.targets:
+        return bench.targets[key]
     seed = bench.trial.limits.first_seed
     try:
         init = constructor_arguments(bench.baseline, call, device=bench.device, seed=seed)
@@ -196,10 +193,10 @@ def targets_for(bench: Bench, variation: Variation) -> Targets:
         wide = wide_target(bench, bench.wide, init, baseline)
         double = in_double(baseline) if wide is None else wide
     except Exception as error:  # noqa: BLE001  (copying runs the user's own code)
-        bench.notes.append(f"no fp64 copy of the module ({type(error).__name__})")
+        bench.evidence.notes.append(f"no fp64 copy of the module ({type(error).__name__})")
         double = None
-    bench.made[key] = Targets(len(bench.made), init, baseline, double, seed_left)
-    return bench.made[key]
+    bench.targets[key] = Targets(len(bench.targets), init, baseline, double, seed_left)
+    return bench.targets[key]
 
 
 def wide_target(bench: Bench, wide: ModuleType | None, init: Inputs, baseline: Any) -> Any:

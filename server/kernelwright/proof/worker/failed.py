@@ -37,35 +37,32 @@ class JobFailed(Exception):
         self.failure = failure
 
 
-def failure_of(error: BaseException, path: str = "", kind: FailureKind = FailureKind.WORKLOAD_FAILED) -> Failure:
+def failure_of(error: BaseException, kind: FailureKind = FailureKind.WORKLOAD_FAILED) -> Failure:
     """The Failure for any exception that user code can raise.
 
     Out of memory, a missing package, a compile error, an exit, a GPU and a CUDA context that are gone are told by the
-    exception; everything else is of `kind`. `path` is the user's file: `line` (from 0) is the innermost frame in it.
+    exception; everything else is of `kind`.
     """
     if isinstance(error, JobFailed):
         return error.failure
     detail = "".join(traceback.format_exception(error))
-    line = line_in(error, path)
     words = f"{type(error).__name__}: {_first_line(error)}".rstrip(": ")
     if isinstance(error, SystemExit):
-        return Failure(FailureKind.CRASHED, f"The code ended the process: sys.exit({error.code!r}).", detail, line)
+        return Failure(FailureKind.CRASHED, f"The code ended the process: sys.exit({error.code!r}).", detail)
     if is_out_of_memory(error):
-        return Failure(
-            FailureKind.OUT_OF_MEMORY, f"Out of memory: {_first_line(error) or 'host memory'}.", detail, line
-        )
+        return Failure(FailureKind.OUT_OF_MEMORY, f"Out of memory: {_first_line(error) or 'host memory'}.", detail)
     if is_gone(error):
-        return Failure(FailureKind.DEVICE_GONE, gone(_first_line(error)), detail, line)
+        return Failure(FailureKind.DEVICE_GONE, gone(_first_line(error)), detail)
     if isinstance(error, OSError) and error.errno in _FULL:
         message = f"The disk is full ({error.strerror}): free space in {tempfile.gettempdir()}, or set TMPDIR."
-        return Failure(FailureKind.DISK_FULL, message, detail, line)
+        return Failure(FailureKind.DISK_FULL, message, detail)
     if is_poisoned(error):
         message = f"The kernel broke the CUDA context: {_first_line(error)}. Look for an access out of bounds."
-        return Failure(FailureKind.CRASHED, message, detail, line)
+        return Failure(FailureKind.CRASHED, message, detail)
     if isinstance(error, ModuleNotFoundError) and (error.name or "").split(".")[0] in _OURS:
-        return Failure(FailureKind.MISSING_PACKAGE, missing_package(str(error.name)), detail, line)
+        return Failure(FailureKind.MISSING_PACKAGE, missing_package(str(error.name)), detail)
     if type(error).__name__ == "InterpreterFault":
-        return Failure(FailureKind.CRASHED, str(error), detail, line)
+        return Failure(FailureKind.CRASHED, str(error), detail)
     names = {base.__name__ for base in type(error).__mro__}
     if names & {
         "CompilationError",
@@ -74,8 +71,8 @@ def failure_of(error: BaseException, path: str = "", kind: FailureKind = Failure
         "PTXASError",
         "MLIRCompilationError",
     }:
-        return Failure(FailureKind.COMPILE_FAILED, f"The kernel does not compile: {words}", detail, line)
-    return Failure(kind, words, detail, line)
+        return Failure(FailureKind.COMPILE_FAILED, f"The kernel does not compile: {words}", detail)
+    return Failure(kind, words, detail)
 
 
 def missing_package(name: str) -> str:
@@ -112,16 +109,6 @@ def is_out_of_memory(error: BaseException) -> bool:
     if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":
         return True
     return isinstance(error, RuntimeError) and bool(_OUT_OF_MEMORY.search(str(error)))
-
-
-def line_in(error: BaseException, path: str) -> int | None:
-    """The line (from 0) of the innermost frame of `error`'s traceback in the file `path`, None if there is none."""
-    if not path:
-        return None
-    if isinstance(error, SyntaxError) and error.filename == path and error.lineno:
-        return error.lineno - 1
-    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == path]
-    return lines[-1] - 1 if lines and lines[-1] is not None else None
 
 
 def _first_line(error: BaseException) -> str:

@@ -13,7 +13,7 @@ import torch
 from kernelwright.proof.worker import surroundings
 from kernelwright.proof.worker.surroundings import Row
 
-_CLOCKS: tuple[tuple[Any, str], ...] = (
+_WATCHED: tuple[tuple[Any, str], ...] = (
     (time, "perf_counter"),
     (time, "perf_counter_ns"),
     (time, "time"),
@@ -29,7 +29,7 @@ _CLOCKS: tuple[tuple[Any, str], ...] = (
     (torch.cuda.Event, "elapsed_time"),
     (torch.cuda.Event, "synchronize"),
 )
-_ORIGINALS = tuple(getattr(owner, name) for owner, name in _CLOCKS)
+_ORIGINALS = {(owner, name): getattr(owner, name) for owner, name in _WATCHED}
 _SMALLEST = sys.float_info.min  # half of it is denormal
 IMPORT_SEED = 1853012377  # what no text seeds with: one that did would not be seen to seed
 _GRAD = "torch.is_grad_enabled()"
@@ -75,14 +75,6 @@ def _autocast(device: str) -> Row:
     )
 
 
-def _default_device() -> str:
-    return str(torch.get_default_device())
-
-
-def _stream() -> int:
-    return torch.cuda.current_stream().cuda_stream if torch.cuda.is_initialized() else 0
-
-
 _NUMERICAL: tuple[Row, ...] = (
     *map(_backend, _BACKENDS),
     *map(_attention, ("flash", "mem_efficient", "math")),
@@ -90,7 +82,7 @@ _NUMERICAL: tuple[Row, ...] = (
     Row("torch.get_default_dtype()", torch.get_default_dtype, torch.set_default_dtype),
     Row(
         "torch.get_default_device()",
-        _default_device,
+        lambda: str(torch.get_default_device()),
         lambda value: torch.set_default_device(None if value == "cpu" else value),
     ),
     Row("torch.get_num_threads()", torch.get_num_threads, torch.set_num_threads),
@@ -105,7 +97,10 @@ _NUMERICAL: tuple[Row, ...] = (
     Row("torch.is_inference_mode_enabled()", torch.is_inference_mode_enabled),
     Row("torch.is_anomaly_enabled()", torch.is_anomaly_enabled, torch.autograd.set_detect_anomaly),
     Row("torch's function modes", torch._C._len_torch_function_stack),
-    Row("torch.cuda.current_stream()", _stream),
+    Row(
+        "torch.cuda.current_stream()",
+        lambda: torch.cuda.current_stream().cuda_stream if torch.cuda.is_initialized() else 0,
+    ),
     Row("torch.set_printoptions()", lambda: dict(vars(_PRINTED)), lambda value: vars(_PRINTED).update(value)),
     Row("numpy.geterr()", numpy.geterr, lambda value: numpy.seterr(**value)),
     Row("numpy.get_printoptions()", numpy.get_printoptions, lambda value: numpy.set_printoptions(**value)),
@@ -158,7 +153,7 @@ def replaced_functions() -> list[str]:
     """Clock and comparison functions that something has replaced since this module was imported."""
     return [
         f"{getattr(owner, '__name__', owner)}.{name}"
-        for (owner, name), original in zip(_CLOCKS, _ORIGINALS, strict=True)
+        for (owner, name), original in _ORIGINALS.items()
         if getattr(owner, name) is not original
     ]
 

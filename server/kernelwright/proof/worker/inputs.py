@@ -10,6 +10,8 @@ from typing import Any
 import torch
 
 from kernelwright.proof.worker.failed import JobFailed
+from kernelwright.proof.worker.free_memory import free_on
+from kernelwright.proof.worker.raised import failure_of
 from kernelwright.proof.worker.rising import rising_as
 from kernelwright.values import Call, Failure, FailureKind, TensorSpec
 
@@ -28,6 +30,14 @@ class Inputs:
     def tensors(self) -> list[torch.Tensor]:
         return list(tensors_in((self.args, self.kwargs)))
 
+    def changed(self, change: Callable[[torch.Tensor], torch.Tensor]) -> "Inputs":
+        """The same arguments with `change` applied to every tensor, in order."""
+        return Inputs(map_tensors(change, self.args), map_tensors(change, self.kwargs))
+
+    def copied(self) -> "Inputs":
+        """With memory of its own, see clone_tensor."""
+        return self.changed(clone_tensor)
+
 
 def from_call(call: Call, *, device: str, seed: int, scale: float = 1.0, ends: bool = False) -> Inputs:
     """The arguments of an evaluated workload line. Floating inputs are multiplied by `scale`; outputs are poisoned.
@@ -42,28 +52,23 @@ def from_call(call: Call, *, device: str, seed: int, scale: float = 1.0, ends: b
     return Inputs(map_leaves(leaf, call.args), map_leaves(leaf, dict(call.kwargs)))
 
 
-def free_on(device: str) -> int:
-    """Free bytes of the GPU, with what torch keeps cached there, or of the host."""
-    if device == "cuda":
-        cached = torch.cuda.memory_reserved() - torch.cuda.memory_allocated()
-        return torch.cuda.mem_get_info()[0] + cached
+def bytes_of_call(call: Call) -> int:
+    """Bytes of the tensors of an evaluated workload line."""
+    specs = specs_in((call.args, call.kwargs))
+    return sum(math.prod(spec.shape) * dtype_named(spec.dtype).itemsize for spec in specs)
+
+
+def bytes_of_get_inputs(module: ModuleType) -> int:
+    """Bytes of the tensors of get_inputs(), called on the meta device; 0 without one, or where it needs their values."""
     try:
-        with open("/proc/meminfo", encoding="ascii") as file:
-            for line in file:
-                if line.startswith("MemAvailable:"):
-                    return int(line.split()[1]) * 1024
-    except OSError:
-        pass
-    return 4 << 30
+        made = _run_maker(getattr(module, "get_inputs", tuple), "meta", 0)
+    except JobFailed:
+        return 0
+    return sum(tensor.numel() * tensor.element_size() for tensor in tensors_in(made))
 
 
-def check_memory(call: Call, device: str) -> None:
-    """Raises JobFailed where a call's tensors cannot be there as often as a trial needs them; nothing is allocated."""
-    specs: list[TensorSpec] = []
-    map_leaves(
-        lambda leaf: specs.append(leaf) if isinstance(leaf, TensorSpec) else None, (call.args, dict(call.kwargs))
-    )
-    size = sum(math.prod(spec.shape) * dtype_named(spec.dtype).itemsize for spec in specs)
+def check_memory(size: int, device: str) -> None:
+    """Raises JobFailed where a call's tensors, of `size` bytes, cannot be there as often as a trial needs them."""
     if size < _LARGE or _COPIES * size <= (free := free_on(device)):
         return
     where = "on the GPU" if device == "cuda" else "on this machine"
@@ -89,14 +94,12 @@ def from_functions(module: ModuleType, *, device: str, seed: int, scale: float =
         raise workload_failed("The file has no get_inputs() function: add one, or a '# workload:' comment.")
     made = _as_inputs(_run_maker(maker, device, seed), "get_inputs")
 
-    def leaf(value: Any) -> Any:
-        if not isinstance(value, torch.Tensor):
-            return value
-        moved = value.detach().to(device)
+    def placed(tensor: torch.Tensor) -> torch.Tensor:
+        moved = tensor.detach().to(device)
         moved = rising_as(moved, _scaled(moved, scale)) if scale != 1.0 and moved.is_floating_point() else moved
-        return moved.requires_grad_() if value.requires_grad else moved
+        return moved.requires_grad_() if tensor.requires_grad else moved
 
-    return Inputs(map_leaves(leaf, made.args), map_leaves(leaf, made.kwargs))
+    return made.changed(placed)
 
 
 def seed_everything(seed: int) -> None:
@@ -127,21 +130,36 @@ def map_leaves(function: Callable[[Any], Any], tree: Any) -> Any:
     return function(tree)
 
 
+def map_tensors(change: Callable[[torch.Tensor], torch.Tensor], tree: Any) -> Any:
+    """`tree` with `change` applied to every tensor; all else stays."""
+    return map_leaves(lambda leaf: change(leaf) if isinstance(leaf, torch.Tensor) else leaf, tree)
+
+
+def leaves(tree: Any, where: str = "") -> Iterator[tuple[str, Any]]:
+    """What lists, tuples and dicts hold, in order, with its name: `where`, then keys and places in brackets."""
+    if isinstance(tree, dict):
+        for key, value in tree.items():
+            yield from leaves(value, f"{where}[{key!r}]")
+    elif isinstance(tree, list | tuple):
+        for index, value in enumerate(tree):
+            yield from leaves(value, f"{where}[{index}]")
+    else:
+        yield where, tree
+
+
 def tensors_in(tree: Any) -> Iterator[torch.Tensor]:
     """The tensors of `tree`, in order."""
-    if isinstance(tree, torch.Tensor):
-        yield tree
-    elif isinstance(tree, dict):
-        for value in tree.values():
-            yield from tensors_in(value)
-    elif isinstance(tree, list | tuple):
-        for value in tree:
-            yield from tensors_in(value)
+    return (leaf for _, leaf in leaves(tree) if isinstance(leaf, torch.Tensor))
+
+
+def specs_in(tree: Any) -> Iterator[TensorSpec]:
+    """The tensors that a workload line asks for, in order."""
+    return (leaf for _, leaf in leaves(tree) if isinstance(leaf, TensorSpec))
 
 
 def clone(tree: Any) -> Any:
     """A copy with its own memory and the same strides; tensors that share memory within `tree` are not kept tied."""
-    return map_leaves(lambda leaf: clone_tensor(leaf) if isinstance(leaf, torch.Tensor) else leaf, tree)
+    return map_tensors(clone_tensor, tree)
 
 
 def lead_of(tensor: torch.Tensor) -> int:
@@ -262,8 +280,6 @@ def _generated(
 
 
 def _run_maker(maker: Callable[[], Any], device: str, seed: int) -> Any:
-    from kernelwright.proof.worker.subject import failure_of
-
     seed_everything(seed)
     try:
         with torch.device(device):

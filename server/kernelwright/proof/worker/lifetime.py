@@ -63,8 +63,6 @@ def _no_core_files() -> None:
 
 
 def _offer_to_the_oom_killer() -> None:
-    try:
-        with open("/proc/self/oom_score_adj", "w") as file:
-            file.write("600")
-    except OSError:
-        return  # a container may forbid it; the memory watch in the server still holds
+    # A container may forbid it; the memory watch in the server still holds.
+    with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:
+        file.write("600")

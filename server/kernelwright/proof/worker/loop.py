@@ -9,13 +9,13 @@ import select
 import socket
 import sys
 from collections.abc import Callable
+from typing import BinaryIO
 
 from kernelwright.proof.jobs import (
     Answer,
     Capture,
     Compile,
     Contest,
-    Imports,
     Job,
     Probe,
     Profile,
@@ -49,7 +49,6 @@ HANDLERS: dict[type, tuple[str, str]] = {
     Compile: ("compiling.compile", "compile_subject"),
     Trial: ("trial", "run_trial"),
     Race: ("clock.race", "run_race"),
-    Imports: ("clock.contest", "import_compiler"),
     Contest: ("clock.contest", "run_contest"),
     Profile: ("attribution.profile", "run_profile"),
 }
@@ -85,6 +84,7 @@ def main(descriptor: int, role: str, server: int) -> None:
     global _owner
     _owner = os.getpid()
     pipe = socket.socket(fileno=descriptor)
+    requests = pipe.makefile("rb")
     _send(pipe, Hello(python=sys.version.split()[0]))
     gc.disable()  # what imports make is there to stay: looking through it again and again takes a tenth of their time
     gpu = prepare(role)
@@ -100,7 +100,7 @@ def main(descriptor: int, role: str, server: int) -> None:
         _import_ahead(role)
     gc.freeze()  # else each collection before a timing looks through it, for 50 ms
     gc.enable()
-    while (request := _receive(pipe)) is not None:
+    while (request := _receive(requests)) is not None:
         if isinstance(request, Ping):
             if not _can_fork():
                 return
@@ -177,11 +177,10 @@ def answer_of(job: Job, report: Report, gpu: bool = False) -> tuple[Answer, bool
         return missing, False
     if gpu and not sys.modules["torch"].cuda.is_available():
         return Failure(FailureKind.DEVICE_GONE, failed.gone("it was there when the worker started")), True
-    path = getattr(job, "path", "") or getattr(getattr(job, "subject", None), "path", "")
     try:
         answer = handler_of(job)(job, report)
     except BaseException as error:  # noqa: BLE001  (user code raises anything; it is typed here)
-        answer = failed.failure_of(error, path)
+        answer = failed.failure_of(error)
     poison = _poison()
     if poison is not None and (poison.kind is FailureKind.DEVICE_GONE or _looks_fine(answer)):
         return poison, True
@@ -230,7 +229,7 @@ def _poison() -> Failure | None:
         gc.collect()
         torch.cuda.empty_cache()
     except RuntimeError as error:
-        return failed.failure_of(error, kind=FailureKind.CRASHED)
+        return failed.failure_of(error, FailureKind.CRASHED)
     return None
 
 
@@ -256,22 +255,12 @@ def _send(pipe: socket.socket, frame: Hello | Ready | Stage | Reply | Pong) -> N
     pipe.sendall(pack(frame))
 
 
-def _receive(pipe: socket.socket) -> Request | Ping | None:
-    header = _exactly(pipe, HEADER.size)
-    if header is None:
+def _receive(requests: BinaryIO) -> Request | Ping | None:
+    """The next request; None when the server closed the pipe."""
+    header = requests.read(HEADER.size)
+    if len(header) < HEADER.size:
         return None
-    body = _exactly(pipe, body_length(header))
-    frame = unpack(body) if body is not None else None
+    length = body_length(header)
+    body = requests.read(length)
+    frame = unpack(body) if len(body) == length else None
     return frame if isinstance(frame, Request | Ping) else None
-
-
-def _exactly(pipe: socket.socket, count: int) -> bytes | None:
-    """`count` bytes, None when the server closed the pipe."""
-    parts: list[bytes] = []
-    while count:
-        part = pipe.recv(min(count, 1 << 20))
-        if not part:
-            return None
-        parts.append(part)
-        count -= len(part)
-    return b"".join(parts)

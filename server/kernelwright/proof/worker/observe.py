@@ -8,11 +8,13 @@ from typing import Any
 import torch
 
 from kernelwright.proof.worker import flags
-from kernelwright.proof.worker.answers.compare import same_bits
-from kernelwright.proof.worker.answers.scalars import as_tensor
-from kernelwright.proof.worker.inputs import Inputs, clone, clone_tensor, map_leaves, seed_everything, tensors_in
+from kernelwright.proof.worker.inputs import Inputs, clone_tensor, map_leaves, seed_everything, tensors_in
 from kernelwright.proof.worker.interpreter.rounds import next_round
 from kernelwright.proof.worker.poison import PoisonedAllocation
+from kernelwright.proof.worker.tensors import as_tensor, same_bits
+
+_OF_EVERY_MODULE = frozenset(vars(torch.nn.Module()))
+_SMALL_LIST = 64
 
 
 @dataclass(frozen=True)
@@ -21,7 +23,7 @@ class Observation:
 
     `changed_inputs` maps the index of a tensor input to its contents after the call, when they differ; `changed_state`
     likewise for the module's buffers and parameters. `aliases` are (output index, name of what shares its memory).
-    `settings` and `random`: flags.read() and flags.generators() behind the call.
+    `settings`, of a call that was `watched`, and `random`: flags.read() and flags.generators() behind the call.
     """
 
     output: Any
@@ -46,30 +48,30 @@ def observe(
     seed: int,
     poisoned: bool = False,
     calls: int = 1,
+    watched: bool = False,
+    earlier: Callable[[int], Inputs] | None = None,
 ) -> Observation:
     """Call `target` on copies of `inputs` without gradients, on the same random numbers for every target.
 
     With `poisoned`, memory from torch.empty holds NaN, and programs in Triton's interpreter run in the other order. Of
-    `calls`, which draw from one stream of random numbers, the last is observed; each of them gets half of the floating-point
-    numbers of the next. The module's buffers are put back afterwards. Raises whatever the target raises.
+    `calls`, which draw from one stream of random numbers, the last is observed; call number i before it gets `earlier(i)`, else
+    half of the floating-point numbers of the next. The module's buffers are put back afterwards. Raises whatever the target
+    raises.
     """
     next_round(other_order=poisoned)
-    given = Inputs(clone(inputs.args), clone(inputs.kwargs))
+    given = inputs.copied()
     state = named_state(target)
     versions = {name: tensor._version for name, tensor in state.items()}
     seed_everything(seed)
     with buffers_put_back(target) as before:
         with torch.no_grad():
             with PoisonedAllocation() if poisoned else contextlib.nullcontext():
-                for left in range(calls - 1, 0, -1):
-                    earlier = Inputs(clone(inputs.args), clone(inputs.kwargs))
-                    for tensor in earlier.tensors():
-                        if tensor.is_floating_point():
-                            tensor.mul_(0.5**left)
-                    target(*earlier.args, **earlier.kwargs)
+                for number in range(1, calls):
+                    before_it = earlier(number) if earlier else _scaled(inputs, 0.5 ** (calls - number))
+                    target(*before_it.args, **before_it.kwargs)
                 output = target(*given.args, **given.kwargs)
                 synchronize()
-            random, settings = flags.generators(), flags.read()  # before no_grad puts its own back
+            random, settings = flags.generators(), flags.read() if watched else {}  # before no_grad puts its own back
         changed_inputs = {
             index: after
             for index, (after, original) in enumerate(zip(given.tensors(), inputs.tensors(), strict=True))
@@ -85,6 +87,14 @@ def observe(
     return Observation(output, changed_inputs, changed_state, aliases, settings, random)
 
 
+def _scaled(inputs: Inputs, factor: float) -> Inputs:
+    scaled = inputs.copied()
+    for tensor in scaled.tensors():
+        if tensor.is_floating_point():
+            tensor.mul_(factor)
+    return scaled
+
+
 def named_state(target: Any) -> dict[str, torch.Tensor]:
     """Parameters and buffers of a module by name; nothing for a function."""
     if not isinstance(target, torch.nn.Module):
@@ -92,17 +102,59 @@ def named_state(target: Any) -> dict[str, torch.Tensor]:
     return {**dict(target.named_parameters()), **dict(target.named_buffers())}
 
 
+def attributes_of(target: Any) -> dict[str, torch.Tensor]:
+    """Copies of a module's and its parts' plain attributes: numbers, words, None, tensors, small lists of these."""
+    parts = target.named_modules() if isinstance(target, torch.nn.Module) else ()
+    return {
+        f"{name}.{key}".lstrip("."): tensor
+        for name, part in parts
+        for given, value in vars(part).items()
+        if given not in _OF_EVERY_MODULE
+        for key, tensor in _as_tensors(given, value)
+    }
+
+
+def changed(after: Mapping[str, torch.Tensor], before: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    """What of `after` is new or another than before."""
+    return {name: t for name, t in after.items() if name not in before or not same_bits(t, before[name])}
+
+
+def _as_tensors(name: str, value: Any) -> Iterator[tuple[str, torch.Tensor]]:
+    match value:
+        case torch.Tensor() if value.layout is torch.strided:
+            yield name, clone_tensor(value.detach())
+        case bool() | float():
+            yield name, torch.tensor(value)
+        case int() if abs(value) < 2**63:
+            yield name, torch.tensor(value)
+        case str() | None:
+            yield name, torch.tensor(list((value or "").encode()), dtype=torch.uint8)
+        case list() | tuple() if len(value) <= _SMALL_LIST:
+            yield f"len({name})", torch.tensor(len(value))
+            for index, one in enumerate(value):
+                yield from _as_tensors(f"{name}[{index}]", one)
+
+
 @contextlib.contextmanager
 def buffers_put_back(target: Any) -> Iterator[dict[str, torch.Tensor]]:
     """Within it, copies of what a module's buffers held before; they hold it again afterwards."""
-    state = named_state(target)
-    before = {name: clone_tensor(t) for name, t in state.items() if not isinstance(t, torch.nn.Parameter)}
+    state, before = named_state(target), buffers_of(target)
     try:
         yield before
     finally:
-        with torch.no_grad():
-            for name, saved in before.items():
-                state[name].copy_(saved)
+        put_back(state, before)
+
+
+def buffers_of(target: Any) -> dict[str, torch.Tensor]:
+    """Copies of a module's buffers."""
+    state = named_state(target).items()
+    return {name: clone_tensor(t) for name, t in state if not isinstance(t, torch.nn.Parameter)}
+
+
+def put_back(state: Mapping[str, torch.Tensor], saved: Mapping[str, torch.Tensor]) -> None:
+    with torch.no_grad():
+        for name, value in saved.items():
+            state[name].copy_(value)
 
 
 def synchronize() -> None:

@@ -1,6 +1,11 @@
 """A Triton driver where there is no GPU: enough for autotuning, for compiling, and for launchers that ask what is here."""
 
+from types import SimpleNamespace
 from typing import Any
+
+import torch
+from triton.backends.compiler import GPUTarget
+from triton.runtime.driver import driver
 
 # What launchers ask of an H100; the compiler itself asks for the capability alone.
 _PROPERTIES = {
@@ -14,20 +19,13 @@ _PROPERTIES = {
 }
 
 
-class _Utilities:
-    def get_device_properties(self, device: Any = 0) -> dict[str, int]:
-        return dict(_PROPERTIES)
-
-
 class OfflineDriver:
     """Stands for a CUDA device of `capability` (90 for sm_90) whose tensors lie on `device`."""
 
     def __init__(self, capability: int, device: str) -> None:
-        from triton.backends.compiler import GPUTarget
-
         self._target = GPUTarget("cuda", capability, 32)
         self._device = device
-        self.utils = _Utilities()
+        self.utils = SimpleNamespace(get_device_properties=lambda device=0: dict(_PROPERTIES))
 
     def get_current_device(self) -> int:
         return 0
@@ -42,27 +40,18 @@ class OfflineDriver:
         return self._target
 
     def get_active_torch_device(self) -> Any:
-        import torch
-
         return torch.device(self._device)
 
     def get_device_interface(self) -> Any:
-        import torch
-
         return torch.cuda
 
     def get_device_capability(self, device: Any = 0) -> tuple[int, int]:
         return divmod(self._target.arch, 10)
 
-    def map_python_to_cpp_type(self, kind: str) -> str:
-        return "int"
-
     def get_benchmarker(self) -> Any:
         return lambda call, quantiles=None, **named: [1.0] * len(quantiles) if quantiles else 1.0
 
     def get_empty_cache_for_benchmark(self) -> Any:
-        import torch
-
         return torch.empty(1)
 
     def clear_cache(self, cache: Any) -> None:
@@ -71,6 +60,4 @@ class OfflineDriver:
 
 def install(capability: int, device: str) -> None:
     """Make it the active driver of this process."""
-    from triton.runtime.driver import driver
-
     driver.set_active(OfflineDriver(capability, device))

@@ -23,6 +23,7 @@ class Process:
     parent: int
     group: int
     session: int
+    started: str  # in ticks since the machine did: with its number it is told from all others
 
     @property
     def is_over(self) -> bool:
@@ -63,19 +64,14 @@ def tag_of(pid: int) -> str:
 
 def state(pid: int) -> str:
     """The letter that /proc gives for what a process does; "X" when it is gone, "" where there is no /proc."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()[0]
-    except OSError:
-        return "X" if Path("/proc/self").exists() else ""
+    process = _process(pid)
+    return process.state if process is not None else "X" if Path("/proc/self").exists() else ""
 
 
 def started(pid: int) -> str:
-    """When a process started, in ticks since the machine did: with its number it is told from all others. "" if gone."""
-    try:
-        fields = Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()
-    except OSError:
-        return ""
-    return fields[19] if fields[0] not in "ZX" else ""
+    """When a process started; "" if it is gone."""
+    process = _process(pid)
+    return process.started if process is not None and not process.is_over else ""
 
 
 def trackers_among(pids: Collection[int]) -> set[int]:
@@ -146,5 +142,6 @@ def _process(pid: int) -> Process | None:
             _, _, rest = file.read().rpartition(b")")
     except OSError:
         return None  # ended meanwhile
-    state, parent, group, session = rest.split(None, 4)[:4]
-    return Process(pid, state.decode(), int(parent), int(group), int(session))
+    fields = rest.split(None, 20)
+    parent, group, session = map(int, fields[1:4])
+    return Process(pid, fields[0].decode(), parent, group, session, fields[19].decode())

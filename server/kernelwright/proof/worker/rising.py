@@ -7,12 +7,8 @@ _BY_CHANCE = 6  # elements of a row; of fewer, random ones rise too often
 
 def rises(tensor: torch.Tensor) -> bool:
     """Whether every element of every row is above the one before."""
-    if (
-        not tensor.is_floating_point()
-        or tensor.dim() == 0
-        or tensor.shape[-1] < _BY_CHANCE
-        or tensor.dtype.itemsize < 2
-    ):
+    compared = tensor.is_floating_point() and tensor.dtype.itemsize >= 2
+    if not compared or tensor.dim() == 0 or tensor.shape[-1] < _BY_CHANCE:
         return False
     return bool((tensor[..., 1:] > tensor[..., :-1]).all())
 

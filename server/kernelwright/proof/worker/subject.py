@@ -1,14 +1,11 @@
 """A user's text as something that can be called: loaded as a module, its class constructed, its arguments made."""
 
-import atexit
 import importlib
 import itertools
 import linecache
 import os
 import shutil
 import sys
-import tempfile
-import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,9 +14,9 @@ from typing import Any
 
 import torch
 
-from kernelwright.proof.worker import failed
 from kernelwright.proof.worker import inputs as making
 from kernelwright.proof.worker.failed import JobFailed
+from kernelwright.proof.worker.raised import failure_of, line_of, scratch_folder, trace_of
 from kernelwright.source.workload import WorkloadError, evaluate
 from kernelwright.values import Call, Failure, FailureKind, Workload
 
@@ -107,28 +104,22 @@ def entry_of(module: ModuleType, workload: Workload) -> Any:
 
 
 def make_target(
-    module: ModuleType,
-    workload: Workload,
-    *,
-    device: str,
-    seed: int = 0,
-    init: making.Inputs | None = None,
+    module: ModuleType, workload: Workload, init: making.Inputs, *, device: str, seed: int
 ) -> Callable[..., Any]:
     """The callable under test: the function itself, or the nn.Module class constructed under `seed` on `device`.
 
-    A module is used as constructed, like KernelBench does: `Model(*get_init_inputs())`, no eval(). `init` gives the
-    constructor's arguments; without it they come from the module's own get_init_inputs(). Raises JobFailed.
+    A module is used as constructed, like KernelBench does: `Model(*get_init_inputs())`, no eval(). `init` are the
+    constructor's arguments. Raises JobFailed.
     """
     entry = entry_of(module, workload)
     if not isinstance(entry, type):
         return entry
-    if init is None:
-        init = making.initial_arguments(module, None, device=device, seed=seed)
     making.seed_everything(seed)
     try:
         with torch.device(device):
             made = entry(*init.args, **init.kwargs)
-        return made.to(device) if isinstance(made, torch.nn.Module) else made
+        # On the CPU it is where it belongs; fake parameters cannot be moved.
+        return made.to(device) if isinstance(made, torch.nn.Module) and device != "cpu" else made
     except (Exception, SystemExit) as error:
         failure = failure_of(error, f"Constructing {workload.entry} raised", FailureKind.WORKLOAD_FAILED)
         raise JobFailed(failure) from error
@@ -145,10 +136,9 @@ def case_call(text: str) -> Call:
 def performance_call(module: ModuleType, workload: Workload, *, device: str, seed: int = 0) -> BoundCall:
     """Target and arguments of the performance case: the first workload line, or get_inputs(). Raises JobFailed."""
     call = case_call(workload.cases[0].text) if workload.cases else None
-    init = making.initial_arguments(module, call, device=device, seed=seed) if not workload.cases else None
-    if call is not None and call.init_args is not None:
-        init = making.initial_arguments(module, call, device=device, seed=seed)
-    target = make_target(module, workload, device=device, seed=seed, init=init)
+    own = call if call is not None and call.init_args is not None else None
+    init = making.initial_arguments(module, own, device=device, seed=seed)
+    target = make_target(module, workload, init, device=device, seed=seed)
     if call is None:
         given = making.from_functions(module, device=device, seed=seed)
     else:
@@ -156,66 +146,16 @@ def performance_call(module: ModuleType, workload: Workload, *, device: str, see
     return BoundCall(target, given.args, given.kwargs)
 
 
-def failure_of(error: BaseException, doing: str, kind: FailureKind) -> Failure:
-    """`error`, raised while `doing`, as a Failure; a lack of memory and a GPU that is gone are named as what they are."""
-    if failed.is_gone(error):
-        return failed.failure_of(error)
-    if is_out_of_memory(error):
-        message = "Not enough memory for this workload: use smaller sizes, or close what else runs on the device."
-        return Failure(FailureKind.OUT_OF_MEMORY, message, _trace(error), line_of(error))
-    return Failure(kind, f"{doing} {describe(error)}", _trace(error), line_of(error))
-
-
-def describe(error: BaseException) -> str:
-    """ "ValueError: first line of the message", short enough for one sentence."""
-    lines = str(error).strip().splitlines()
-    first = lines[0].strip() if lines else ""
-    first = first if len(first) <= 200 else first[:197] + "..."
-    return f"{type(error).__name__}: {first}" if first else type(error).__name__
-
-
-def line_of(error: BaseException) -> int | None:
-    """The innermost line, counted from 0, of a text loaded by load_module in the error's traceback."""
-    if isinstance(error, SyntaxError) and error.lineno:
-        return error.lineno - 1
-    ours = str(scratch_folder())
-    lines = [f.lineno for f in traceback.extract_tb(error.__traceback__) if f.filename.startswith(ours) and f.lineno]
-    return lines[-1] - 1 if lines else None
-
-
-def is_out_of_memory(error: BaseException) -> bool:
-    return failed.is_out_of_memory(error)
-
-
 def _import_failure(error: BaseException) -> Failure:
-    line, trace = line_of(error), _trace(error)
-    if failed.is_gone(error):
-        return failed.failure_of(error)
+    line = line_of(error)
     if isinstance(error, ModuleNotFoundError):
         message = (
             f"The file imports {error.name!r}, which {sys.executable} does not have: install it there, or set "
             "kernelwright.interpreter to the Python that has it."
         )
-        return Failure(FailureKind.MISSING_PACKAGE, message, trace, line)
+        return Failure(FailureKind.MISSING_PACKAGE, message, trace_of(error), line)
     at = f" at line {line + 1}" if line is not None else ""
-    return Failure(FailureKind.IMPORT_FAILED, f"Importing the file failed{at}: {describe(error)}", trace, line)
-
-
-def _trace(error: BaseException) -> str:
-    return "".join(traceback.format_exception(error))
-
-
-_folder: Path | None = None
-
-
-def scratch_folder() -> Path:
-    """One folder for all scratch files of this process, removed when it ends."""
-    global _folder
-    if _folder is None or not _folder.is_dir():  # somebody may have cleaned up
-        _folder = Path(tempfile.mkdtemp(prefix="kernelwright-")).resolve()
-        owner = os.getpid()
-        atexit.register(lambda: os.getpid() == owner and shutil.rmtree(str(_folder), ignore_errors=True))
-    return _folder
+    return failure_of(error, f"Importing the file failed{at}:", FailureKind.IMPORT_FAILED)
 
 
 def _package_of(folder: Path) -> str:
@@ -233,15 +173,10 @@ def _make_importable(folder: Path, package: str) -> None:
     root = folder.parents[package.count(".")] if package else folder
     wanted = [str(folder), *([str(root)] if package else [])]
     for place in [place for place in _importable if place not in wanted]:
-        _leave(place)
+        _importable.remove(place)
+        sys.path.remove(place)
+        forget_neighbours(f"{place}/file.py")  # and what was imported from there
     for place in reversed(wanted):
         if place not in sys.path:
             sys.path.insert(0, place)
             _importable.append(place)
-
-
-def _leave(place: str) -> None:
-    """Import nothing more from a folder that was made importable, and forget what was imported from it."""
-    _importable.remove(place)
-    sys.path.remove(place)
-    forget_neighbours(f"{place}/file.py")

@@ -1,65 +1,55 @@
 """A trial: the gate first, then the clock, then the gate once more on the targets that were timed."""
 
 import contextlib
+import functools
 from collections.abc import Callable
 
 from kernelwright.proof.jobs import Trial, TrialResult
 from kernelwright.proof.worker.attribution.share import examine
-from kernelwright.proof.worker.bench import (
-    Bench,
-    Rejected,
-    Undecidable,
-    close_bench,
-    open_bench,
-    set_threads,
-    was_interpreted,
-)
+from kernelwright.proof.worker.bench import Bench, Rejected, Undecidable, was_interpreted
+from kernelwright.proof.worker.clock.performance import opened
 from kernelwright.proof.worker.clock.rivals import Rivals
 from kernelwright.proof.worker.gate.gate import verify, verify_backward
 from kernelwright.proof.worker.gate.verdict import verdict_of
 from kernelwright.proof.worker.hosts.contender import Contender
-from kernelwright.values import Effort, Measurement
+from kernelwright.values import Effort
 
 _NO_GPU = "Speed not measured: no GPU here."
 
 
 def run_trial(job: Trial, report: Callable[[str], None]) -> TrialResult:
     """Verify, and where asked and possible measure. Raises JobFailed when the baseline or the workload is at fault."""
-    bench: Bench | None = None
     report("Loading baseline and candidate")
-    set_threads(job.limits)
-    with contextlib.ExitStack() as opened:
+    with opened(job) as bench, contextlib.ExitStack() as processes:
         try:
-            bench = open_bench(job)
-            opened.callback(close_bench, bench)
             contender = Contender(bench, job.candidate)
-            opened.callback(contender.close)
-            return _tried(bench, contender, opened, report)
+            processes.callback(contender.close)
+            return _tried(bench, contender, processes, report)
         except Rejected as rejected:
-            return TrialResult(verdict_of(bench, job, failed=rejected.check))
+            return TrialResult(verdict_of(bench, failed=rejected.check))
         except Undecidable as undecidable:
-            return TrialResult(verdict_of(bench, job, undecidable=str(undecidable)))
+            return TrialResult(verdict_of(bench, undecidable=str(undecidable)))
 
 
 def _tried(
-    bench: Bench, contender: Contender, opened: contextlib.ExitStack, report: Callable[[str], None]
+    bench: Bench, contender: Contender, processes: contextlib.ExitStack, report: Callable[[str], None]
 ) -> TrialResult:
     unmeasured = _unmeasured(bench)
     if unmeasured is None:
-        rivals = opened.enter_context(contextlib.closing(Rivals(bench)))
-        opened.callback(contender.kill)  # before the others are waited for
+        rivals = processes.enter_context(contextlib.closing(Rivals(bench)))
+        processes.callback(contender.kill)  # before the others are waited for
         verify(bench, contender, report, rivals.advance)
         if was_interpreted(bench):
-            measurement, unmeasured, unsteady = None, _NO_GPU, False
+            result = functools.partial(TrialResult, unmeasured=_NO_GPU)
         else:
-            measurement, unmeasured, unsteady = _measured(bench, contender, rivals, report)
+            result = _measured(bench, contender, rivals, report)
         rivals.make_way()
     else:
         verify(bench, contender, report)
-        measurement, unsteady = None, False
+        result = functools.partial(TrialResult, unmeasured=unmeasured)
+    examine(bench, contender, report)  # after all timing: a process that was profiled may be slower ever after
     verify_backward(bench, contender, report)
-    examine(bench, contender, report)  # last: a process that was profiled may be slower ever after
-    return TrialResult(verdict_of(bench, bench.trial), measurement, unmeasured, unsteady)
+    return result(verdict_of(bench))
 
 
 def _unmeasured(bench: Bench) -> str | None:
@@ -73,12 +63,14 @@ def _unmeasured(bench: Bench) -> str | None:
 
 def _measured(
     bench: Bench, contender: Contender, rivals: Rivals, report: Callable[[str], None]
-) -> tuple[Measurement | None, str, bool]:
-    """The measurement, or why there is none in words, and whether another time may bring one."""
+) -> functools.partial[TrialResult]:
+    """The result but for its verdict: the measurement, or why there is none."""
     from kernelwright.proof.worker.clock.measure import measure
-    from kernelwright.proof.worker.clock.sampling import Unsteady
+    from kernelwright.proof.worker.clock.samples import Unconfirmed, Unsteady
 
     try:
-        return measure(bench, contender, rivals, report), "", False
+        return functools.partial(TrialResult, measurement=measure(bench, contender, rivals, report))
     except Unsteady as unsteady:
-        return None, str(unsteady), True
+        return functools.partial(TrialResult, unmeasured=str(unsteady), unsteady=True)
+    except Unconfirmed as unconfirmed:
+        return functools.partial(TrialResult, unmeasured=str(unconfirmed), unconfirmed=True)

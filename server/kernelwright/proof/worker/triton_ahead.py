@@ -7,6 +7,15 @@ is built with a C compiler where the folder for compiled kernels is new, as each
 import contextlib
 import functools
 import importlib
+from collections.abc import Callable
+from typing import Any
+
+_DEEDS: tuple[tuple[str, Callable[[Any], object]], ...] = (
+    ("triton.runtime.cache", lambda module: module.triton_key()),
+    ("triton.runtime.driver", lambda module: module.driver.active),  # asking for it builds and loads it
+    ("triton.knobs", lambda module: module.nvidia.ptxas),  # asking for it runs it, for its version
+    ("triton.experimental.gluon.nvidia.hopper", lambda module: None),  # which launches ask for
+)
 
 
 @functools.cache
@@ -15,22 +24,6 @@ def get_ready() -> None:
 
     What is missing (Triton, a C compiler, a GPU) is the job's to tell; another version may keep things elsewhere.
     """
-    for deed in (_hash, _load_driver, _find_assembler, _import_what_launches_ask_for):
+    for module, deed in _DEEDS:
         with contextlib.suppress(Exception):
-            deed()
-
-
-def _hash() -> None:
-    importlib.import_module("triton.runtime.cache").triton_key()
-
-
-def _load_driver() -> None:
-    importlib.import_module("triton.runtime.driver").driver.active  # noqa: B018  (asking for it builds and loads it)
-
-
-def _find_assembler() -> None:
-    importlib.import_module("triton.knobs").nvidia.ptxas  # noqa: B018  (asking for it runs it, for its version)
-
-
-def _import_what_launches_ask_for() -> None:
-    importlib.import_module("triton.experimental.gluon.nvidia.hopper")
+            deed(importlib.import_module(module))

@@ -5,6 +5,7 @@ import functools
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
+from kernelwright.source.calls import dotted, parameters
 from kernelwright.source.imports import Aliases
 from kernelwright.source.trees import children
 
@@ -130,8 +131,7 @@ class Scope:
     def parameters(self) -> tuple[str, ...]:
         if self.function is None:
             return ()
-        arguments = self.function.args
-        return tuple(a.arg for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs))
+        return tuple(parameter.arg for parameter in parameters(self.function))
 
 
 def _arithmetic(op: ast.operator, a: int | None, b: int | None) -> int | None:
@@ -170,15 +170,6 @@ def _call(scope: Scope, node: ast.Call, values: list[int | None]) -> int | None:
         case "int", [a]:
             return a
     return None
-
-
-def dotted(node: ast.AST) -> str:
-    """ "a.b.c" as written, "" for anything but a chain of names."""
-    parts: list[str] = []
-    while isinstance(node, ast.Attribute):
-        parts.append(node.attr)
-        node = node.value
-    return ".".join((node.id, *reversed(parts))) if isinstance(node, ast.Name) else ""
 
 
 def scope_of(

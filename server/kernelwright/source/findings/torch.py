@@ -5,7 +5,8 @@ import functools
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from kernelwright.source.findings.scope import Scope, dotted, statements
+from kernelwright.source.calls import parameters
+from kernelwright.source.findings.scope import Scope, statements
 from kernelwright.source.findings.tensor_names import (
     NOT_TENSOR_MODULES,
     NOT_TENSORS,
@@ -100,9 +101,7 @@ class Hot:
         return begins and all(self.is_tensor(v, known | {name}) for v in values)
 
     def _is_tensor_parameter(self, name: str) -> bool:
-        arguments = self.function.args
-        every = (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
-        annotation = next((a.annotation for a in every if a.arg == name), None)
+        annotation = next((a.annotation for a in parameters(self.function) if a.arg == name), None)
         if annotation is not None:
             return self.scope.canonical(annotation) in TENSOR_TYPES
         return any(self._is_tensor_use(node, name) for node in self.nodes)
@@ -207,4 +206,4 @@ def assigned(statement: ast.AST) -> Iterator[str]:
             yield from (part.id for part in walk(target) if isinstance(part, ast.Name))
 
 
-__all__ = ["Hot", "TorchUnit", "assigned", "dotted", "method", "on_self"]
+__all__ = ["Hot", "TorchUnit", "assigned", "method", "on_self"]

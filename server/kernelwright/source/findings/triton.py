@@ -5,7 +5,8 @@ import functools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from kernelwright.source.findings.scope import Scope, Steps, dotted, range_step, source, statements
+from kernelwright.source.calls import argument, constexprs, defaults
+from kernelwright.source.findings.scope import Scope, Steps, range_step, source, statements
 from kernelwright.source.findings.sizes import Size
 from kernelwright.source.trees import children, walk
 
@@ -92,9 +93,7 @@ class TritonUnit:
 
     @functools.cached_property
     def constexprs(self) -> frozenset[str]:
-        arguments = self.function.args
-        every = (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
-        return frozenset(a.arg for a in every if a.annotation is not None and _is_constexpr(a.annotation))
+        return frozenset(constexprs(self.function))
 
     @functools.cached_property
     def is_masked(self) -> bool:
@@ -142,19 +141,10 @@ class TritonUnit:
     @functools.cached_property
     def geometries(self) -> tuple[dict[str, int], ...]:
         """The known numbers of parameters and options, once for every launch and configuration."""
-        defaults = self._defaults()
+        given = {name: n for name, value in defaults(self.function) if (n := self.scope.number(value)) is not None}
         launches = [setting.numbers for setting in self.settings if not setting.tuned] or [{}]
         configs = [setting.numbers for setting in self.settings if setting.tuned] or [{}]
-        return tuple({**defaults, **launch, **config} for launch in launches for config in configs)
-
-    def _defaults(self) -> dict[str, int]:
-        arguments = self.function.args
-        positional = (*arguments.posonlyargs, *arguments.args)
-        pairs = [
-            *zip(reversed(positional), reversed(arguments.defaults), strict=False),
-            *zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True),
-        ]
-        return {a.arg: n for a, value in pairs if (n := self.scope.number(value)) is not None}
+        return tuple({**given, **launch, **config} for launch in launches for config in configs)
 
     def numbers(self, node: ast.expr) -> tuple[int, ...]:
         """Every value that an expression of the kernel takes over the geometries in which it is known."""
@@ -274,23 +264,8 @@ def grid_axis(site: LaunchSite, axis: int) -> ast.expr | None:
     return grid if axis == 0 else None
 
 
-def argument(call: ast.Call, position: int, name: str) -> ast.expr | None:
-    """An argument by position or name, None when absent or hidden behind a star."""
-    found = next((k.value for k in call.keywords if k.arg == name), None)
-    if found is not None:
-        return found
-    if position < len(call.args) and not any(isinstance(a, ast.Starred) for a in call.args[: position + 1]):
-        return call.args[position]
-    return None
-
-
 def is_absent(node: ast.expr | None) -> bool:
     return node is None or (isinstance(node, ast.Constant) and node.value is None)
-
-
-def _is_constexpr(annotation: ast.expr) -> bool:
-    text = annotation.value if isinstance(annotation, ast.Constant) else dotted(annotation)
-    return isinstance(text, str) and text.rpartition(".")[2] == "constexpr"
 
 
 def _config(scope: Scope, node: ast.expr) -> Config | None:

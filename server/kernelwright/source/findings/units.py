@@ -5,7 +5,8 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from kernelwright.source.findings.scope import Scope, dotted, scope_of, statements
+from kernelwright.source.calls import bound, dotted, parameters
+from kernelwright.source.findings.scope import Scope, scope_of, statements
 from kernelwright.source.findings.segments import syntax
 from kernelwright.source.findings.sizes import Size
 from kernelwright.source.findings.torch import TorchUnit, method
@@ -132,16 +133,9 @@ def _launches(
 
 
 def _launch(call: ast.Call, grid: ast.expr, scope: Scope, segment: int, kernel: ast.FunctionDef) -> LaunchSite:
-    names = [a.arg for a in (*kernel.args.posonlyargs, *kernel.args.args)]
-    every = {*names, *(a.arg for a in kernel.args.kwonlyargs)}
-    bindings: dict[str, ast.expr] = {}
-    for name, value in zip(names, call.args, strict=False):
-        if isinstance(value, ast.Starred):
-            break
-        bindings[name] = value
-    bindings |= {k.arg: k.value for k in call.keywords if k.arg in every}
-    options = {k.arg: k.value for k in call.keywords if k.arg in OPTIONS and k.arg not in every}
-    return LaunchSite(call, grid, scope, segment, bindings, options)
+    known = {parameter.arg for parameter in parameters(kernel)}
+    options = {k.arg: k.value for k in call.keywords if k.arg in OPTIONS and k.arg not in known}
+    return LaunchSite(call, grid, scope, segment, bound(kernel, call), options)
 
 
 def torch_unit(

@@ -4,12 +4,13 @@ import ast
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from kernelwright.ops import ROWS
 from kernelwright.source.workload.evaluate import WorkloadError, evaluate
 from kernelwright.source.workload.generators import DTYPES
 
 _GENERATORS = {"randn": "randn", "rand": "rand", "zeros": "zeros", "ones": "ones", "empty": "out", "normal": "randn"}
 _LIKE = {"randn_like": "randn", "rand_like": "rand", "zeros_like": "zeros", "ones_like": "ones", "empty_like": "out"}
-_SAME = frozenset(("cuda", "cpu", "contiguous", "requires_grad_", "detach", "clone", "npu", "xpu"))
+_SAME = {row.name for row in ROWS.values() if row.meaning == "input"} | {"cuda", "cpu", "requires_grad_", "npu", "xpu"}
 _CASTS = {"half": "float16", "bfloat16": "bfloat16", "float": "float32", "double": "float64"}
 
 Names = Mapping[str, ast.expr]
@@ -107,13 +108,13 @@ def _made(name: str, call: ast.Call, names: Names, depth: int) -> object:
 def _method(tensor: object, method: str, args: list[ast.expr], call: ast.Call, names: Names) -> object:
     if not isinstance(tensor, Tensor):
         return UNKNOWN
+    if method == "to":
+        candidates = [_dtype(v, names) for v in (*args, *(k.value for k in call.keywords if k.arg == "dtype"))]
+        return replace(tensor, dtype=next((d for d in candidates if d), tensor.dtype))
     if method in _SAME:
         return tensor
     if method in _CASTS:
         return replace(tensor, dtype=_CASTS[method])
-    if method == "to":
-        candidates = [_dtype(v, names) for v in (*args, *(k.value for k in call.keywords if k.arg == "dtype"))]
-        return replace(tensor, dtype=next((d for d in candidates if d), tensor.dtype))
     if method == "t" or (method == "transpose" and len(tensor.shape) == 2):
         return _transposed(tensor)
     return UNKNOWN

@@ -1,4 +1,4 @@
-"""Which workload a kernel has: get_inputs() of the KernelBench convention, or comment lines that read as calls."""
+"""Which workload a kernel of a Python file has: get_inputs() of the KernelBench convention, or workload lines."""
 
 import contextlib
 import functools
@@ -8,6 +8,7 @@ import re
 from kernelwright.source.memory import PerPiece
 from kernelwright.source.split import encoded, split
 from kernelwright.source.workload.evaluate import WorkloadError, evaluate
+from kernelwright.source.workload.lines import by_entry, lines_of, workload_of_lines
 from kernelwright.values import Call, Case, Refusal, Workload, WorkloadSource
 
 KERNELBENCH_ENTRY = "Model"
@@ -15,10 +16,8 @@ KERNELBENCH_ENTRY = "Model"
 _TOKENS = re.compile(
     r"\"\"\"(?:\\[\s\S]|[^\\])*?(?:\"\"\"|\Z)|'''(?:\\[\s\S]|[^\\])*?(?:'''|\Z)"
     r"|\"(?:\\.|[^\"\\\n])*\"?|'(?:\\.|[^'\\\n])*'?"
-    r"|#[^\n]*|//[ \t]*workload[^\n]*"
+    r"|#[^\n]*"
 )
-_LINE = re.compile(r"(?:#|//)[ \t]*workload[ \t]*:[ \t]*(.*)")
-_ENTRY = re.compile(r"([^\W\d]\w*)[ \t]*\(")
 _DEFINITION = re.compile(  # the line break in front, and not `^`, lets `re` look for it as fast as for a text
     r"\n(?:(?:(?:async[ \t]+)?def|class)[ \t]+([^\W\d]\w*)|([^\W\d]\w*)[ \t]*(?::[^=\n]*)?=(?!=))"
 )
@@ -38,12 +37,12 @@ def find_workload(text: str, entry: str | None) -> Workload | Refusal:
     if kernelbench and entry == KERNELBENCH_ENTRY:
         return Workload(WorkloadSource.KERNELBENCH, KERNELBENCH_ENTRY)
     if entry in lines:
-        return _of_lines(entry, lines[entry])
+        return workload_of_lines(entry, lines[entry])
     if kernelbench and uses(text, KERNELBENCH_ENTRY, entry):
         return Workload(WorkloadSource.KERNELBENCH, KERNELBENCH_ENTRY)
     for other, cases in lines.items():
         if uses(text, other, entry):
-            return _of_lines(other, cases)
+            return workload_of_lines(other, cases)
     if written := workload_lines(text):
         return Refusal(
             f"No workload line calls {entry}: add '# workload: {entry}(randn(…))' above it.", written[0].line
@@ -72,22 +71,12 @@ def performance_calls(text: str) -> dict[str, Call]:
 @functools.lru_cache(maxsize=8)
 def lines_by_entry(text: str) -> dict[str, tuple[Case, ...]]:
     """The workload lines by the name that they call, both in order; what does not read as a call is left out."""
-    found: dict[str, tuple[Case, ...]] = {}
-    for case in workload_lines(text):
-        if entry := _entry(case.text):
-            found[entry] = (*found[entry], case) if entry in found else (case,)
-    return found
-
-
-@functools.lru_cache(maxsize=8192)
-def _entry(line: str) -> str:
-    match = _ENTRY.match(line)
-    return match[1] if match else ""
+    return by_entry(workload_lines(text))
 
 
 @functools.lru_cache(maxsize=8)
 def workload_lines(text: str) -> tuple[Case, ...]:
-    """Every `# workload:` (or `// workload:`) comment that stands on a line of its own, right or wrong, in order."""
+    """Every `# workload:` comment that stands on a line of its own, right or wrong, in order."""
     if "workload" not in text:
         return ()
     pieces = split(encoded(text))
@@ -105,35 +94,10 @@ def _lines_of(piece: bytes) -> tuple[Case, ...]:
     """The workload lines of a top-level piece of a file; lines count from its first one."""
     if b"workload" not in piece:
         return ()
-    text = piece.decode("utf-8", "surrogatepass")
-    cases: list[Case] = []
-    line, counted = 0, 0
-    for token in _TOKENS.finditer(text):
-        match = _LINE.match(token.group())
-        if match is None:
-            continue
-        start = text.rfind("\n", 0, token.start()) + 1
-        if text[start : token.start()].strip(" \t\r\f\v\ufeff"):
-            continue
-        line += text.count("\n", counted, start)
-        counted = start
-        call = match.group(1).rstrip(" \t\r")
-        if "'" not in call and '"' not in call:
-            call = call.partition("#")[0].rstrip()
-        cases.append(Case(line, token.start() - start + match.start(1), call))
-    return tuple(cases)
+    return lines_of(piece.decode("utf-8", "surrogatepass"), _TOKENS, "#")
 
 
 _cases = PerPiece(_lines_of)
-
-
-def _of_lines(entry: str, cases: tuple[Case, ...]) -> Workload | Refusal:
-    for case in cases:
-        try:
-            evaluate(case.text)
-        except WorkloadError as error:
-            return Refusal(f"The workload on line {case.line + 1} cannot be used: {error.message}", case.line)
-    return Workload(WorkloadSource.LINES, entry, cases)
 
 
 @functools.lru_cache(maxsize=8)
@@ -168,8 +132,8 @@ def _names(code: str) -> frozenset[str]:
 def definitions(text: str) -> dict[str, tuple[int, int]]:
     """Where each top-level function, class or assignment stands, as offsets; for a name bound twice the last counts."""
     matches = list(_DEFINITION.finditer("\n" + code(text)))
-    ends = [match.start() for match in matches[1:]] + [len(text)]
-    return {m.group(1) or m.group(2): (m.start(), end) for m, end in zip(matches, ends, strict=True)}
+    starts = (*(match.start() for match in matches), len(text))
+    return {m.group(1) or m.group(2): span for m, span in zip(matches, itertools.pairwise(starts), strict=True)}
 
 
 @functools.lru_cache(maxsize=8)

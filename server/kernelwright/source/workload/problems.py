@@ -8,7 +8,7 @@ from kernelwright.source.workload.find import code, definitions, workload_lines
 from kernelwright.source.workload.signature import Signature, signature_of
 from kernelwright.values import Call, Case
 
-_IMPORTED = re.compile(r"^[ \t]*(?:from|import)\b.*?(?:\([^)]*\)|$)", re.M)
+_IMPORTED = re.compile(r"^[ \t]*(?:from|import)\b[^(\n]*(?:\([^()]*\)|.*$)", re.M)
 
 
 @dataclass(frozen=True)

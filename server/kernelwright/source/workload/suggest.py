@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from kernelwright.ops import row
 from kernelwright.source.trees import walk
 from kernelwright.source.workload.evaluate import WorkloadError, evaluate
 from kernelwright.source.workload.signature import Parameters, signature_of
@@ -217,8 +218,7 @@ def _read(node: ast.AST, found: dict[str, _Tensor]) -> None:
             for argument in args:
                 for name in _names(argument) & found.keys():
                     found[name].evidence = True
-            if operation in ("matmul", "mm", "linear", "bmm", "addmm"):
-                _multiplied(found, *args[:2])
+            _multiplied(found, *(args[place] for place in row(operation).matrices if place < len(args)))
     products = [t for t in found.values() if len(t.dims) == 2]
     for tensor in products[:2] if len(products) >= 2 and products[0].dims != products[1].dims else ():
         tensor.product = True

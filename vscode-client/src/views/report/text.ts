@@ -21,6 +21,10 @@ export function percent(share: number): string {
   return rounded === 100 && share < 1 ? ">99\u00a0%" : `${rounded}\u00a0%`;
 }
 
+/** What acts or cannot be seen, as in values/plain.py: controls, marks that turn or hide text, line separators. */
+const UNSEEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu;
+
+/** Text as HTML or SVG that shows it and does nothing else; `\u202e` in the place of what acts or cannot be seen. */
 export function escaped(text: string): string {
   const names: Readonly<Record<string, string>> = {
     "&": "&amp;",
@@ -29,5 +33,12 @@ export function escaped(text: string): string {
     '"': "&quot;",
     "'": "&#39;",
   };
-  return text.replace(/[&<>"']/g, (one) => names[one] ?? one);
+  return text.replace(UNSEEN, seen).replace(/[&<>"']/g, (one) => names[one] ?? one);
+}
+
+function seen(one: string): string {
+  if (one === "\n" || one === "\t") return one; // white space, as HTML has it
+  const digits = (one.codePointAt(0) ?? 0).toString(16);
+  if (digits.length <= 2) return `\\x${digits.padStart(2, "0")}`;
+  return digits.length <= 4 ? `\\u${digits.padStart(4, "0")}` : `\\U${digits.padStart(8, "0")}`;
 }

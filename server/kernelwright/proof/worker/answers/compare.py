@@ -1,11 +1,11 @@
 """Are the candidate's numbers the baseline's, and how accurate? Pure functions on two tensors of equal form."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import torch
 
-from kernelwright.proof.worker.answers.deviation import Deviation, all_finite, chunks, deviation, systematic, telling
+from kernelwright.proof.worker.answers.deviation import Deviation, all_finite, deviation, systematic, telling
 from kernelwright.proof.worker.answers.expected import Expected, real
 from kernelwright.proof.worker.answers.form import Finding
 from kernelwright.proof.worker.answers.tolerance import (
@@ -19,6 +19,7 @@ from kernelwright.proof.worker.answers.tolerance import (
     rounding_floor,
 )
 from kernelwright.proof.worker.answers.trivial import Trivial, trivial_numbers, trivial_values
+from kernelwright.proof.worker.tensors import chunks
 from kernelwright.values import Accuracy
 
 _BITS = {1: torch.int8, 2: torch.int16, 4: torch.int32, 8: torch.int64}  # by bytes
@@ -76,38 +77,11 @@ def values(
     if baseline.numel() == 0:
         return Errors(0.0, None, "empty", frozenset(Trivial), own=0.0, accuracy=Accuracy.BIT_EXACT)
     if not baseline.is_floating_point():
-        return _exact(baseline, baseline if expected.as_well is None else expected.as_well, candidate, given)
-    return _judged(expected, candidate, length, known if expected.own is None else 0.0, slack, special, given)
-
-
-def same_bits(a: torch.Tensor, b: torch.Tensor) -> bool:
-    """Equal in form and in every element, NaN equal to NaN."""
-    if a.shape != b.shape or a.dtype != b.dtype:
-        return False
-    for x, y in zip(chunks(a), chunks(b), strict=True):
-        if torch.equal(x, y):
-            continue  # nearly always, and less work
-        equal = x == y
-        if x.is_floating_point() or x.is_complex():
-            equal |= (x != x) & (y != y)
-        if not bool(equal.all()):
-            return False
-    return True
-
-
-def _judged(
-    expected: Expected,
-    candidate: torch.Tensor,
-    length: int,
-    known: float,
-    slack: float,
-    special: bool,
-    given: Sequence[torch.Tensor],
-) -> Errors | Finding:
+        return _exact(expected, candidate, given)
     parity = None if expected.finite and all_finite(candidate) else _parity(expected, candidate)
     if parity is not None:
         return parity
-    reference, baseline, own = expected.reference, expected.baseline, expected.own
+    reference, own = expected.reference, expected.own
     found = deviation(reference, candidate, baseline, expected.scale, finite=expected.finite)
     limits = _limits(baseline, length, own, known, slack)
     summary = f"{_against(found, own)}, {limits.worst:.2g} allowed"
@@ -124,8 +98,8 @@ def _judged(
         accuracy = Accuracy.BIT_EXACT if exact else Accuracy.AS_BASELINE
         return replace(errors, accuracy=accuracy, by_length=not _limits(baseline, 1, own, known, slack).hold(found))
     usual = max(USUAL.get(baseline.dtype, 0.0) * slack, limits.worst)
-    got, expected = float(candidate.reshape(-1)[found.at]), float(reference.reshape(-1)[found.at])
-    there = f"at {_index(found.at, baseline.shape)}: {got:.6g} instead of {expected:.6g}"
+    got, right = (float(tensor.reshape(-1)[found.at]) for tensor in (candidate, reference))
+    there = f"at {_index(found.at, baseline.shape)}: {got:.6g} instead of {right:.6g}"
     if not found.worst <= usual:
         return Finding("values", f"{_against(found, own)}, {usual:.2g} is usual; {there}")
     few = telling(baseline) < FEW
@@ -134,7 +108,7 @@ def _judged(
         if fit.share > SYSTEMATIC:
             alike = f"all elements are off alike, by the factor {fit.factor:.7g} and the offset {fit.offset:.2g}"
             return Finding("values", f"{summary}; {alike}: a wrong constant or inputs cut to fewer bits, not rounding")
-    times = "" if own is None else f", {_times(found, own)} times the baseline's"
+    times = "" if own is None else f", {f'{found.rms / own.rms:.2g}' if own.rms else 'many'} times the baseline's"
     rms = f"root mean square {found.rms:.2g}{times} ({limits.worst:.2g} and {limits.rms:.2g} would be as accurate)"
     detail = f"{_against(found, own)}, {rms}; within the usual {usual:.2g}; {there}"
     return replace(errors, detail=detail, accuracy=Accuracy.REDUCED, few=few)
@@ -156,10 +130,6 @@ def _against(found: Deviation, own: Deviation | None) -> str:
     return f"max |err| {found.absolute:.2g} against {compared}{yours}; relative {found.worst:.2g}"
 
 
-def _times(found: Deviation, own: Deviation) -> str:
-    return f"{found.rms / own.rms:.2g}" if own.rms else "many"
-
-
 def _identical(baseline: torch.Tensor, candidate: torch.Tensor, *, finite: bool) -> bool:
     """Bit for bit, except that a NaN may have other bits; unlike same_bits() it tells 0.0 from -0.0. `finite`: no NaN."""
     if finite:
@@ -173,36 +143,45 @@ def _identical(baseline: torch.Tensor, candidate: torch.Tensor, *, finite: bool)
 
 def _parity(expected: Expected, candidate: torch.Tensor) -> Finding | None:
     """Non-finite values must stand where the baseline's do; a candidate may be finite where the fp64 run is, too."""
-    baseline, start = expected.baseline, 0
-    for ref, base, cand in zip(chunks(expected.reference), chunks(baseline), chunks(candidate), strict=True):
+
+    def wrong(ref: torch.Tensor, base: torch.Tensor, cand: torch.Tensor) -> torch.Tensor:
         same = (base == cand) | ((base != base) & (cand != cand))
         both_finite = torch.isfinite(base) & torch.isfinite(cand)
         # The baseline overflowed or divided zero by zero; the candidate did not, and the fp64 run agrees with it.
         better = ~torch.isfinite(base) & torch.isfinite(cand) & torch.isfinite(ref)
         better &= (cand.to(torch.float64) - ref.to(torch.float64)).abs() <= 1e-2 * ref.to(torch.float64).abs()
-        wrong = ~(same | both_finite | better)
-        if bool(wrong.any()):
-            at = int(wrong.to(torch.uint8).argmax())
-            place = _index(start + at, baseline.shape)
-            detail = f"{float(cand[at])} at {place} where the baseline has {float(base[at]):.6g}"
-            return Finding("nan-parity", f"{detail} ({int(wrong.sum())} such elements)")
-        start += base.numel()
-    return None
+        return ~(same | both_finite | better)
+
+    found = _first(wrong, expected.reference, expected.baseline, candidate)
+    if found is None:
+        return None
+    place, count, (_, base, cand) = found
+    return Finding("nan-parity", f"{cand} at {place} where the baseline has {base:.6g} ({count} such elements)")
 
 
-def _exact(
-    baseline: torch.Tensor, other: torch.Tensor, candidate: torch.Tensor, given: Sequence[torch.Tensor]
-) -> Errors | Finding:
-    """Each element is the baseline's, or that of `other`, which is right as well."""
+def _exact(expected: Expected, candidate: torch.Tensor, given: Sequence[torch.Tensor]) -> Errors | Finding:
+    """Each element is the baseline's, or that of the fp64 run, which is right as well."""
+    baseline, other = expected.baseline, expected.as_well
+    wrong = lambda base, also, cand: (base != cand) & (also != cand)
+    found = _first(wrong, baseline, baseline if other is None else other, candidate)
+    if found is None:
+        return Errors(0.0, None, "equal", trivial_values(baseline, given), own=0.0, accuracy=Accuracy.BIT_EXACT)
+    place, _, (base, _, cand) = found
+    return Finding("values", f"{cand} at {place} instead of {base}, compared exactly")
+
+
+def _first(
+    wrong: Callable[..., torch.Tensor], *tensors: torch.Tensor
+) -> tuple[tuple[int, ...], int, list[float]] | None:
+    """The place of the first element that is `wrong`, how many are in its chunk, and what each of the tensors has there."""
     start = 0
-    for base, also, cand in zip(chunks(baseline), chunks(other), chunks(candidate), strict=True):
-        wrong = (base != cand) & (also != cand)
-        if bool(wrong.any()):
-            at = int(wrong.to(torch.uint8).argmax())
-            place = _index(start + at, baseline.shape)
-            return Finding("values", f"{cand[at].item()} at {place} instead of {base[at].item()}, compared exactly")
-        start += base.numel()
-    return Errors(0.0, None, "equal", trivial_values(baseline, given), own=0.0, accuracy=Accuracy.BIT_EXACT)
+    for parts in zip(*map(chunks, tensors), strict=True):
+        there = wrong(*parts)
+        if bool(there.any()):
+            at = int(there.to(torch.uint8).argmax())
+            return _index(start + at, tensors[0].shape), int(there.sum()), [part[at].item() for part in parts]
+        start += there.numel()
+    return None
 
 
 def _index(flat: int, shape: torch.Size) -> tuple[int, ...]:

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 import torch
 
-_CHUNK = 1 << 24  # elements compared at a time, in fp64: 128 MiB per operand
-_SAMPLE = 1 << 20
+from kernelwright.proof.worker.tensors import chunks
+
+_SAMPLE = 1 << 16
 # What a mask fills with, -1e4 or finfo.min, beside what is left: a 32nd of the elements at least, 1000 times as large.
 _HUGE, _MANY, _FAR_ABOVE = 1e3, 32, 1e3
 
@@ -32,12 +33,6 @@ class Systematic:
     share: float
     factor: float
     offset: float
-
-
-def chunks(tensor: torch.Tensor) -> list[torch.Tensor]:
-    """The tensor's elements in parts that fit; those of 8 floating-point bits as float32, since little is computed in them."""
-    eight_bits = tensor.is_floating_point() and tensor.dtype.itemsize == 1
-    return [part.float() if eight_bits else part for part in tensor.detach().reshape(-1).split(_CHUNK)]
 
 
 def all_finite(tensor: torch.Tensor) -> bool:
@@ -77,7 +72,7 @@ def typical_size(tensor: torch.Tensor, dtype: torch.dtype, filled: torch.Tensor 
     """
     info = torch.finfo(dtype)
     flat = tensor.detach().reshape(-1)
-    step = max(1, flat.numel() // _SAMPLE)
+    step = max(1, flat.numel() // _SAMPLE) | 1  # odd: one that the rows are a multiple of would see few columns
     magnitude = flat[::step].to(torch.float64).abs()
     finite = torch.isfinite(magnitude)
     whole = _root_mean_square(magnitude[finite])
@@ -113,7 +108,9 @@ def _root_mean_square(magnitude: torch.Tensor) -> float:
     if magnitude.numel() == 0:
         return 0.0
     rank = min(int(0.999 * magnitude.numel()) + 1, magnitude.numel())
-    largest = 10 * _of_rank(magnitude, rank) or float(magnitude.max())
+    # On a GPU kthvalue has one block at work, sorting has all.
+    of_rank = magnitude.sort().values[rank - 1] if magnitude.is_cuda else magnitude.kthvalue(rank).values
+    largest = 10 * float(of_rank) or float(magnitude.max())
     return float(magnitude.clamp(max=largest).square().mean().sqrt())
 
 
@@ -125,11 +122,6 @@ def _fill(flat: torch.Tensor) -> torch.Tensor | None:
         return None
     there = size == largest
     return there if int(there.sum()) * _MANY >= flat.numel() else None
-
-
-def _of_rank(flat: torch.Tensor, rank: int) -> float:
-    """The element that `rank` elements are not larger than; on a GPU kthvalue has one block at work, sorting has all."""
-    return float(flat.sort().values[rank - 1] if flat.is_cuda else flat.kthvalue(rank).values)
 
 
 def deviation(

@@ -4,7 +4,7 @@ from typing import Any
 
 import torch
 
-from kernelwright.proof.worker.inputs import Inputs, clone
+from kernelwright.proof.worker.inputs import Inputs
 from kernelwright.proof.worker.observe import Observation, observe
 
 _PROBES = 2  # elements of each tensor
@@ -18,7 +18,7 @@ def fan_in(target: Any, inputs: Inputs, before: Observation, *, seed: int, estim
     is known from shapes (tolerance.reduction_length); it stands where no floating input can be changed. A baseline that
     draws other random numbers in each call changes everywhere, which makes the answer larger, never smaller.
     """
-    produced = sum(t.numel() for t in _outputs(before))
+    produced = sum(t.numel() for t in _parts(before).values())
     numbers = [n for n, t in enumerate(inputs.tensors()) if t.is_floating_point() and t.numel()][:_MOST_TENSORS]
     if not numbers or not produced:
         return estimate
@@ -36,7 +36,7 @@ def fan_in(target: Any, inputs: Inputs, before: Observation, *, seed: int, estim
 
 def _changed(inputs: Inputs, number: int, probe: int) -> Inputs:
     """One element of one tensor made the largest of all, with either sign, so that a maximum or a relu lets it pass."""
-    given = Inputs(clone(inputs.args), clone(inputs.kwargs))
+    given = inputs.copied()
     tensor = given.tensors()[number]
     generator = torch.Generator().manual_seed(probe)
     at = tuple(int(torch.randint(size, (1,), generator=generator)) for size in tensor.shape)
@@ -46,17 +46,14 @@ def _changed(inputs: Inputs, number: int, probe: int) -> Inputs:
     return given
 
 
-def _outputs(observed: Observation) -> list[torch.Tensor]:
-    return [*observed.results(), *observed.changed_inputs.values(), *observed.changed_state.values()]
+def _parts(observed: Observation) -> dict[Any, torch.Tensor]:
+    """What a call returned and wrote to, by place."""
+    outputs, inputs = enumerate(observed.results()), observed.changed_inputs.items()
+    return {("output", i): t for i, t in outputs} | {("input", i): t for i, t in inputs} | dict(observed.changed_state)
 
 
 def _differing(before: Observation, after: Observation) -> int:
-    """How many elements of the outputs and of what the call wrote to differ."""
-    pairs = zip(before.results(), after.results(), strict=False)
-    pairs = [*pairs, *_common(before.changed_inputs, after.changed_inputs)]
-    pairs += _common(before.changed_state, after.changed_state)
+    """How many elements of the outputs and of what both calls wrote to differ."""
+    old, new = _parts(before), _parts(after)
+    pairs = [(old[place], new[place]) for place in old.keys() & new.keys()]
     return sum(int(((x != y) & ~((x != x) & (y != y))).sum()) for x, y in pairs if x.shape == y.shape)
-
-
-def _common(before: Any, after: Any) -> list[tuple[torch.Tensor, torch.Tensor]]:
-    return [(before[key], after[key]) for key in before if key in after]

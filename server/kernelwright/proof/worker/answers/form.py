@@ -46,15 +46,11 @@ def same_form(expected: torch.Tensor, got: torch.Tensor, where: str) -> Finding 
 
 def _layout(expected: torch.Tensor, got: torch.Tensor, where: str) -> Finding | None:
     """A contiguous tensor may replace a view: whatever a caller does with the view works on it. Not the other way."""
-    strides = [_strides(tensor) for tensor in (expected, got)]
+    strides = [[n for size, n in zip(t.shape, t.stride(), strict=True) if size > 1] for t in (expected, got)]
     if strides[0] == strides[1] or got.is_contiguous() or expected.numel() == 0:
         return None
     detail = f"{where} has strides {tuple(got.stride())}, the baseline's {tuple(expected.stride())}"
     return Finding("layout", f"{detail}: a caller's .view() would fail")
-
-
-def _strides(tensor: torch.Tensor) -> list[int]:
-    return [stride for size, stride in zip(tensor.shape, tensor.stride(), strict=True) if size > 1]
 
 
 def _tensor_type(got: Any, where: str) -> Finding | None:

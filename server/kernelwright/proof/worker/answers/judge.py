@@ -8,12 +8,13 @@ from dataclasses import dataclass
 
 import torch
 
-from kernelwright.proof.worker.answers.compare import Errors, same_bits, values
+from kernelwright.proof.worker.answers.compare import Errors, values
 from kernelwright.proof.worker.answers.form import Finding, same_form, structure
 from kernelwright.proof.worker.answers.oracle import Oracle
-from kernelwright.proof.worker.answers.scalars import Scalar, as_tensor, computed
+from kernelwright.proof.worker.answers.scalars import Scalar, computed
 from kernelwright.proof.worker.answers.trivial import Trivial, told
 from kernelwright.proof.worker.observe import Observation
+from kernelwright.proof.worker.tensors import as_tensor, same_bits
 from kernelwright.values import Accuracy
 
 ACCURACY = "accuracy"  # the check that reduced accuracy fails; the only one that a setting may overrule

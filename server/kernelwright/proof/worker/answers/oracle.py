@@ -8,6 +8,7 @@ import torch
 
 from kernelwright.proof.worker.answers.expected import Expected
 from kernelwright.proof.worker.answers.scalars import Scalar
+from kernelwright.proof.worker.inputs import leaves
 from kernelwright.proof.worker.observe import Observation
 
 
@@ -37,7 +38,7 @@ class Oracle:
     def _pairs(self) -> Iterator[tuple[str, Any, Any]]:
         reference, baseline = self.reference, self.baseline
         bases = list(leaves(baseline.output, "the output"))
-        doubles = [leaf for _, leaf in leaves(reference.output, "")] if reference is not None else []
+        doubles = [leaf for _, leaf in leaves(reference.output)] if reference is not None else []
         if len(doubles) != len(bases):
             doubles = [None] * len(bases)
         for (where, base), double in zip(bases, doubles, strict=True):
@@ -51,19 +52,7 @@ class Oracle:
         """What the call `of` another text has in the place of each part; it must have the baseline's structure."""
         changed = [of.changed_inputs[index] for index in self.baseline.changed_inputs]
         changed += [of.changed_state[name] for name in self.baseline.changed_state]
-        return [*(leaf for _, leaf in leaves(of.output, "")), *changed]
-
-
-def leaves(tree: Any, where: str) -> Iterator[tuple[str, Any]]:
-    """What lists, tuples and dicts hold, by name, in order."""
-    if isinstance(tree, dict):
-        for key, value in tree.items():
-            yield from leaves(value, f"{where}[{key!r}]")
-    elif isinstance(tree, list | tuple):
-        for index, value in enumerate(tree):
-            yield from leaves(value, f"{where}[{index}]")
-    else:
-        yield where, tree
+        return [*(leaf for _, leaf in leaves(of.output)), *changed]
 
 
 def _part(double: Any, base: Any, masks: bool) -> Expected | Scalar:

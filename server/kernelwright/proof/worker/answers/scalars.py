@@ -1,4 +1,4 @@
-"""A result that is a Python number, held against the original's and the fp64 run's as a tensor of one element would be."""
+"""A result that is a Python number, held against the baseline's and the fp64 run's as a tensor of one element would be."""
 
 import math
 from dataclasses import dataclass
@@ -7,6 +7,7 @@ from typing import Any
 import torch
 
 from kernelwright.proof.worker.answers.expected import Expected
+from kernelwright.proof.worker.tensors import as_tensor
 
 _LARGEST = float(torch.finfo(torch.float32).max)
 _EXACT = 1e-12  # relative: a number that the fp64 run has as well was computed in float64
@@ -55,7 +56,3 @@ class Scalar:
 def computed(value: Any) -> bool:
     """Whether it is a float within the range of float32; NaN and infinities are."""
     return isinstance(value, float) and not _LARGEST < abs(value) < math.inf
-
-
-def as_tensor(number: float) -> torch.Tensor:
-    return torch.tensor([number], dtype=torch.float32)

@@ -7,10 +7,10 @@ been added, and what the hand-written kernels do.
 from collections.abc import Iterable
 
 from kernelwright.proof.jobs import Trial
-from kernelwright.proof.worker.attribution.names import cuda_kernels, triton_kernels
-from kernelwright.proof.worker.attribution.outside import Outside
-from kernelwright.proof.worker.attribution.work import Part, Work, amount, beyond, is_move
-from kernelwright.proof.worker.gate.grounds import compiles
+from kernelwright.proof.worker.hosts.outside import Outside
+from kernelwright.proof.worker.profiling.names import cuda_kernels, triton_kernels
+from kernelwright.proof.worker.profiling.work import Part, Work, amount, beyond, is_move
+from kernelwright.proof.worker.texts import compiles
 from kernelwright.values import KernelShare, Origin, ProfiledOn
 
 LEAST_PART = 0.005
@@ -83,7 +83,7 @@ def _none_launched(candidate: str, after: Work, library: tuple[Part, ...]) -> st
         f"the library does the work ({_operators(library)})" if library else "nothing that can be seen does the work"
     )
     if after.raised:
-        return f"{after.raised[0]}, and what catches that lets {instead.replace(' does', ' do', 1)}"
+        return f"{after.raised}, and what catches that lets {instead.replace(' does', ' do', 1)}"
     if defined := sorted(kernels_of(candidate)):
         return f"its kernel {_listed(defined)} is never launched: {instead}"
     return f"it has no kernel: {instead}"

@@ -2,22 +2,21 @@
 
 import itertools
 import random
+from dataclasses import replace
 
 from kernelwright.proof.worker.answers.judge import Judged, judge
 from kernelwright.proof.worker.answers.oracle import Oracle
-from kernelwright.proof.worker.answers.tolerance import reduction_length
-from kernelwright.proof.worker.bench import Bench, NotAccepted, Rejected, Targets
+from kernelwright.proof.worker.bench import Bench, NotAccepted, Rejected
 from kernelwright.proof.worker.clock.fresh import FreshData
-from kernelwright.proof.worker.clock.late import Late
-from kernelwright.proof.worker.clock.performance import drawn_anew
+from kernelwright.proof.worker.clock.performance import Performance, performance
 from kernelwright.proof.worker.failed import JobFailed
-from kernelwright.proof.worker.hosts.contender import Contender
+from kernelwright.proof.worker.gate.arguments import make_inputs
+from kernelwright.proof.worker.gate.unrounded import judged_unrounded
 from kernelwright.proof.worker.hosts.messages import Observed, Sampled
+from kernelwright.proof.worker.hosts.timed import TimedContender
 from kernelwright.proof.worker.inputs import Inputs
-from kernelwright.proof.worker.observe import Observation, named_state, observe
-from kernelwright.proof.worker.reference.fp64 import in_fp64
+from kernelwright.proof.worker.observe import Observation, observe
 from kernelwright.proof.worker.reference.ties import ties_apart
-from kernelwright.proof.worker.reference.unrounded import judged_unrounded
 from kernelwright.values import Check
 
 AUDITS = 3  # at least, of the timed rounds
@@ -35,55 +34,33 @@ def audited(rounds: int, generator: random.Random) -> frozenset[int]:
 
 
 class Auditor:
-    """The data of the timed calls, and the comparisons of their outputs."""
+    """The data of the timed calls (`fresh`), and the comparisons of their outputs."""
 
-    def __init__(
-        self, bench: Bench, targets: Targets, inputs: Inputs, seen: Observation, *, pools: bool = True
-    ) -> None:
+    def __init__(self, bench: Bench, case: Performance, *, pools: bool = True) -> None:
         self._bench = bench
-        self._targets = targets
-        self._wanted: frozenset[int] = frozenset()
+        self.case = case
         self._judged: list[Judged] = []
         self._copies = 1
         self._doubted = False
-        self._length = reduction_length(inputs.tensors(), named_state(targets.baseline).values(), seen.tensors())
         # What the gate has seen of the baseline's rounding saves an fp64 run, which may take seconds, for each audit.
-        self._known = max((j.own for j in bench.judged if j.own is not None), default=0.0)
-        self.seen = seen
+        self._known = bench.evidence.own_error
         # Nobody can know these numbers beforehand, not even from the texts of this package.
         self._random = random.SystemRandom()
-        self._fresh = FreshData(inputs, self._random, pools=pools)
-        self._draw_seed()
-        self._try_fresh_data(inputs)
-
-    @property
-    def inputs(self) -> Inputs:
-        """Those of the last sample."""
-        return self._fresh.inputs
+        self.fresh = FreshData(case.inputs, self._random, pools=pools)
+        self.seed = self._random.getrandbits(
+            31
+        )  # anew for each call: random numbers that an earlier one drew are of no use
+        self._try_fresh_data(case.inputs)
 
     def next_inputs(self, copies: int = 1) -> Inputs:
         """The inputs of the next sample, and its seed; the same tensors, changed in place. It will have so many `copies`."""
         self._copies = copies
-        self._draw_seed()
-        return self._fresh.draw()
+        self.seed = self._random.getrandbits(31)
+        return self.fresh.draw()
 
-    @property
-    def late(self) -> tuple[Late, ...]:
-        """What changes of them once more when the sample is taken."""
-        return self._fresh.late
-
-    def choose(self, rounds: int, generator: random.Random) -> None:
-        """Draw the rounds that are audited."""
-        self._wanted = audited(rounds, generator)
-
-    def wants(self, number: int) -> bool:
-        return number in self._wanted
-
-    def enough(self, rounds: int) -> bool:
-        """Whether as many of the first `rounds` are audited as must be."""
-        return sum(number < rounds for number in self._wanted) >= AUDITS
-
-    def audit(self, contender: Contender, sampled: Sampled, case: str, *, batch: int = 1, fp64: bool = False) -> None:
+    def audit(
+        self, contender: TimedContender, sampled: Sampled, case: str, *, batch: int = 1, fp64: bool = False
+    ) -> None:
         """Compare what the last of a sample's calls returned, and another one of several; with `fp64` against a reference of
         its own. Raises Rejected."""
         self._compare(contender, sampled.left, case, calls=batch, fp64=fp64)
@@ -93,18 +70,20 @@ class Auditor:
                 raise Rejected(Check("recheck-after-timing", case, False, detail))
             self._compare(contender, sampled.other, f"{case}, call {sampled.which}", calls=sampled.which, fp64=False)
 
-    def _compare(self, contender: Contender, told: Observed, case: str, *, calls: int, fp64: bool) -> None:
-        self._fresh.show(self.seed, (calls - 1) % self._copies, self._copies)
-        observed = contender.left(told, self.inputs, self.seen)
-        expected = observe(self._targets.baseline, self.inputs, seed=self.seed, calls=calls)
+    def _compare(self, contender: TimedContender, told: Observed, case: str, *, calls: int, fp64: bool) -> None:
+        self.fresh.show(self.seed, (calls - 1) % self._copies, self._copies)
+        observed = contender.left(told, self.fresh.inputs, self.case.seen)
+        expected = self._expected(calls)
         outputs = Observation(expected.output, expected.changed_inputs)
-        text, target = self._bench.trial.baseline, self._targets.baseline
-        observed, _ = ties_apart(text, target, self.inputs, outputs, observed, seed=self.seed)
-        reference = self._reference(expected) if fp64 or not self._known else None
-        compare = lambda oracle: judge(oracle, observed, self._length, known=self._known)
+        text, target = self._bench.trial.baseline, self.case.targets.baseline
+        observed, _ = ties_apart(text, target, self.fresh.inputs, outputs, observed, seed=self.seed)
+        follows = calls > 1 and bool(self.case.seen.changed_state)  # from calls that the fp64 run does not make
+        now = Performance(self.case.targets, self.fresh.inputs, expected, self.seed)
+        reference = now.reference() if (fp64 or not self._known) and not follows else None
+        compare = lambda oracle: judge(oracle, observed, self.case.length, known=self._known)
         judged = compare(Oracle(reference, outputs))
         if calls == 1:
-            given = self._bench, self._targets, self.inputs, outputs
+            given = self._bench, self.case.targets, self.fresh.inputs, outputs
             judged, _ = judged_unrounded(*given, judged, compare, seed=self.seed)
         if judged.finding is not None and not (judged.reduced and self._bench.trial.limits.accept_reduced):
             # Of few elements, as of one sum, some data all but cancel, and all roundings look large beside what is left, or the
@@ -115,35 +94,38 @@ class Auditor:
             raise Rejected(Check("recheck-after-timing", case, False, f"a timed call: {judged.finding.detail}"))
         self._judged.append(judged)
 
-    def check_last(self, contender: Contender) -> None:
+    def _expected(self, calls: int) -> Observation:
+        """What the last of so many calls of a sample answers; where they move a state on, those before it are made as there."""
+        target = self.case.targets.baseline
+        if calls == 1 or not self.case.seen.changed_state:
+            return observe(target, self.fresh.inputs, seed=self.seed, calls=calls)
+
+        def shown(number: int) -> Inputs:
+            self.fresh.show(self.seed, (number - 1) % self._copies, self._copies)
+            return self.fresh.inputs.copied()
+
+        expected = observe(target, shown(calls), seed=self.seed, calls=calls, earlier=shown)
+        shown(calls)
+        return expected
+
+    def check_last(self, contender: TimedContender) -> None:
         """After the clock has stopped: a call on new data, and one in that call's very memory."""
         for case, reuse in (("after timing", False), ("after timing, in the same memory", True)):
             inputs = self.next_inputs()
-            contender.arm(self._targets, inputs, self.seen, seed=self.seed, late=self.late, batch=1, reuse=reuse)
+            contender.arm(
+                self.case.targets, inputs, self.case.seen, seed=self.seed, late=self.fresh.late, batch=1, reuse=reuse
+            )
             self.audit(contender, contender.fire(), case, fp64=reuse)
 
     def checks(self) -> list[Check]:
-        detail = f"{len(self._judged)} timed calls compared, {self.described}; {self._judged[-1].detail}"
+        detail = f"{len(self._judged)} timed calls compared, {self.fresh.described}; {self._judged[-1].detail}"
         return [Check("recheck-after-timing", "while timing", True, detail)]
-
-    @property
-    def described(self) -> str:
-        return self._fresh.described
-
-    def _reference(self, expected: Observation) -> Observation | None:
-        original = self._targets.baseline
-        double = in_fp64(self._targets.double, self.inputs, expected, seed=self.seed, original=original)
-        return Observation(double.output, double.changed_inputs) if isinstance(double, Observation) else None
-
-    def _draw_seed(self) -> None:
-        """Random numbers that an earlier call has drawn are of no use in the next."""
-        self.seed = self._random.getrandbits(31)
 
     def _try_fresh_data(self, inputs: Inputs) -> None:
         """A baseline that does not run on changed values, as on a matrix that must be positive definite, gets blends of
         several draws, or keeps its own.
         """
-        fresh = self._fresh
+        fresh = self.fresh
         if self._takes_fresh_data() or (fresh.keep_whole_numbers(inputs) and self._takes_fresh_data()):
             return
         if not (fresh.blend(self._draws(inputs)) and self._takes_fresh_data()):
@@ -151,16 +133,17 @@ class Auditor:
 
     def _draws(self, inputs: Inputs) -> list[Inputs]:
         """The call's own inputs, and those of other seeds, where they can be made."""
+        case, seeds = performance(self._bench), (self._random.getrandbits(31) for _ in range(_BLENDED - 1))
         try:
-            return [inputs, *(drawn_anew(self._bench, self._random.getrandbits(31)) for _ in range(_BLENDED - 1))]
+            return [inputs, *(make_inputs(self._bench, replace(case, seed=seed)) for seed in seeds)]
         except (JobFailed, NotAccepted):
             return [inputs]
 
     def _takes_fresh_data(self) -> bool:
         try:
-            self._fresh.draw()
-            self._fresh.show(self.seed, 0, 1)
-            found = observe(self._targets.baseline, self._fresh.inputs, seed=self.seed)
+            self.fresh.draw()
+            self.fresh.show(self.seed, 0, 1)
+            found = observe(self.case.targets.baseline, self.fresh.inputs, seed=self.seed)
         except Exception:  # noqa: BLE001  (user code on changed data raises anything)
             return False
-        return [t.shape for t in found.tensors()] == [t.shape for t in self.seen.tensors()]
+        return [t.shape for t in found.tensors()] == [t.shape for t in self.case.seen.tensors()]

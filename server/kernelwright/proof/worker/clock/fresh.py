@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 import torch
 
-from kernelwright.proof.worker.clock.late import Late, change
 from kernelwright.proof.worker.inputs import Inputs, clone
 from kernelwright.proof.worker.rising import rises
+from kernelwright.proof.worker.timing.late import Late, change
 from kernelwright.proof.worker.whole_numbers import all_different, is_whole, never_falls
 
 _MOST_EXTRA = 1 << 20  # elements by which a pool is longer than its tensor, and so how many places there are to begin
@@ -142,7 +142,9 @@ class _Pool:
         self._count = flat.numel()
         self._extra = min(self._count, _MOST_EXTRA)
         # The second value comes from the other half of the tensor, where no window of neighbours reaches.
-        self._values, self._others = (self._extended(part) for part in (flat, flat.roll(self._count // 2)))
+        self._values, self._others = (
+            torch.cat([part, part[: self._extra]]) for part in (flat, flat.roll(self._count // 2))
+        )
         seeded = torch.Generator(flat.device).manual_seed(generator.getrandbits(60))
         self._chosen = torch.randint(0, 2, self._values.shape, generator=seeded, device=flat.device, dtype=torch.bool)
 
@@ -150,9 +152,6 @@ class _Pool:
         """As many values as the tensor has, flat."""
         windows = (self._window(pool, generator) for pool in (self._chosen, self._values, self._others))
         return torch.where(*windows)
-
-    def _extended(self, flat: torch.Tensor) -> torch.Tensor:
-        return torch.cat([flat, flat[: self._extra]])
 
     def _window(self, pool: torch.Tensor, generator: random.Random) -> torch.Tensor:
         start = generator.randrange(self._extra)

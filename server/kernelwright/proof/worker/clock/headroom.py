@@ -43,6 +43,4 @@ def strict_enough(room: Headroom, given: int) -> bool:
 
 def lacks_memory(error: Exception) -> bool:
     """Whether this is memory that ran out, here or in a process that is timed."""
-    if isinstance(error, Rejected):
-        return NO_MEMORY in error.check.detail
-    return is_out_of_memory(error) or (isinstance(error, JobFailed) and NO_MEMORY in error.failure.message)
+    return is_out_of_memory(error) or (isinstance(error, Rejected | JobFailed) and NO_MEMORY in str(error))

@@ -4,7 +4,6 @@ Every sample runs on data that no call has seen before, in memory at other addre
 compared with the baseline's, and the candidate cannot know which.
 """
 
-import functools
 import gc
 from collections.abc import Sequence
 
@@ -12,30 +11,32 @@ import torch
 
 from kernelwright.proof.jobs import Probe
 from kernelwright.proof.worker import flags
-from kernelwright.proof.worker.bench import Bench, Rejected, Report, Targets
+from kernelwright.proof.worker.bench import Bench, Rejected, Report
 from kernelwright.proof.worker.clock import judge_clock
 from kernelwright.proof.worker.clock.floor import compulsory, floor_ms, impossible
 from kernelwright.proof.worker.clock.gpu_state import gpu_conditions
 from kernelwright.proof.worker.clock.headroom import LEAST, Headroom, headroom, lacks_memory, strict_enough
 from kernelwright.proof.worker.clock.performance import Performance, performed
 from kernelwright.proof.worker.clock.rivals import Rivals, rivals
-from kernelwright.proof.worker.clock.samples import Samples, Unsteady, joined
+from kernelwright.proof.worker.clock.samples import Samples, Unconfirmed, Unsteady, joined
 from kernelwright.proof.worker.clock.sampling import sampled
 from kernelwright.proof.worker.clock.statistics import timing_of
 from kernelwright.proof.worker.failed import JobFailed
+from kernelwright.proof.worker.free_memory import free_on
 from kernelwright.proof.worker.hosts.contender import Contender
 from kernelwright.proof.worker.inputs import Inputs
 from kernelwright.proof.worker.observe import named_state
 from kernelwright.proof.worker.probe import cpu_name, probe
-from kernelwright.proof.worker.reference.fp64 import free_bytes
 from kernelwright.values import Check, Failure, FailureKind, Measurement, digest
 
 _GIB = 1 << 30
-_UNSEEN = "the gain is within what the judge's own clock cannot confirm"
+_UNSEEN = "Speed not measured: the gain is smaller than what the judge's own clock can confirm."
 
 
 def measure(bench: Bench, contender: Contender, others: Rivals, report: Report) -> Measurement:
-    """Time all three texts on the performance case. Raises Rejected when the candidate cheats the clock, JobFailed.
+    """Time all three texts on the performance case.
+
+    Raises Rejected when the candidate cheats the clock, Unsteady, Unconfirmed, JobFailed.
 
     A gain that is small enough to be the luck of one process, such as where its memory came to lie, is measured once more
     in new processes, and so is a candidate that the judge's clock would refuse. `contender` is the candidate's process that
@@ -43,7 +44,32 @@ def measure(bench: Bench, contender: Contender, others: Rivals, report: Report) 
     short kernel was slower after them.
     """
     case = others.case or performed(bench)
-    timed = functools.partial(_timed_where_it_fits, bench, contender, others, case, report)
+    processes = len(rivals(bench.trial)) - 1  # the second of the baseline may have to go
+
+    def timed() -> Samples:
+        """With as little memory as it can do with where that runs out. Raises Unsteady when this is too much as well."""
+        for least in (False, True):
+            others.settle()
+            # What the gate's runs have left cached is needed by the processes that are timed.
+            contender.give_back()
+            gc.collect()
+            if bench.device == "cuda":
+                torch.cuda.empty_cache()
+            fitting = headroom(case.given_bytes, case.answered_bytes, free_on(bench.device), processes)
+            room = LEAST if least else fitting
+            if not strict_enough(room, case.given_bytes):
+                break
+            try:
+                return _timed(bench, contender, others, case, report, room)
+            except Exception as error:
+                if not lacks_memory(error):
+                    raise
+        gib = (case.given_bytes + case.answered_bytes) / _GIB
+        raise Unsteady(
+            f"Speed not measured: a call takes and returns {gib:.2g} GiB, and there is not enough memory to time two "
+            "processes beside each other; try a smaller workload, or end what else uses the memory."
+        )
+
     try:
         taken = [timed()]
     except Rejected as rejected:
@@ -57,51 +83,21 @@ def measure(bench: Bench, contender: Contender, others: Rivals, report: Report) 
     return _measurement(bench, taken, case)
 
 
-def _timed_where_it_fits(
-    bench: Bench,
-    contender: Contender,
-    others: Rivals,
-    case: Performance,
-    report: Report,
-) -> Samples:
-    """`_timed`, with as little memory as it can do with where that runs out. Raises Unsteady when this is too much as well."""
-    for least in (False, True):
-        others.settle()
-        _give_back_memory(bench, contender)
-        room = LEAST if least else _headroom(bench, case)
-        if not strict_enough(room, case.given_bytes):
-            break
-        try:
-            return _timed(bench, contender, others, case, report, room)
-        except Exception as error:
-            if not lacks_memory(error):
-                raise
-    gib = (case.given_bytes + case.answered_bytes) / _GIB
-    raise Unsteady(
-        f"Speed not measured: a call takes and returns {gib:.2g} GiB, and there is not enough memory to time two processes "
-        "beside each other; try a smaller workload, or end what else uses the memory."
-    )
-
-
-def _headroom(bench: Bench, case: Performance) -> Headroom:
-    processes = len(rivals(bench.trial)) - 1  # the second of the baseline may have to go
-    return headroom(case.given_bytes, case.answered_bytes, free_bytes(case.inputs), processes)
-
-
 def _timed(
-    bench: Bench,
-    contender: Contender,
-    others: Rivals,
-    case: Performance,
-    report: Report,
-    room: Headroom,
+    bench: Bench, contender: Contender, others: Rivals, case: Performance, report: Report, room: Headroom
 ) -> Samples:
     """Samples of every text, each in a process of its own."""
     opened = others.take(twin=room.twin)
     try:
         opened["candidate"].answers_like(contender)
         for name, one in opened.items():
-            _construct(name, one, case.targets)
+            try:
+                one.construct(case.targets)
+            except Rejected as rejected:  # texts that have passed before
+                if name == "candidate":
+                    raise
+                words = f"The {name} version does not run in a process of its own: {rejected.check.detail}"
+                raise JobFailed(Failure(FailureKind.WORKLOAD_FAILED, words)) from rejected
         return sampled(bench, opened, case, report, pools=room.pools)
     finally:
         others.end(opened)
@@ -121,29 +117,6 @@ def conditions(bench: Bench, inputs: Inputs) -> dict[str, str]:
     return {**named, "threads": str(torch.get_num_threads()), "caches": "warm"}
 
 
-def _give_back_memory(bench: Bench, contender: Contender) -> None:
-    """What the gate's runs have left cached, here and at the candidate, is needed by the processes that are timed."""
-    contender.give_back()
-    gc.collect()
-    if bench.device == "cuda":
-        torch.cuda.empty_cache()
-
-
-def _construct(name: str, contender: Contender, targets: Targets) -> None:
-    """Load and construct a text that has passed before. Raises Rejected for the candidate, JobFailed for the others."""
-    try:
-        contender.construct(targets)
-    except Rejected as rejected:
-        if name == "candidate":
-            raise
-        raise JobFailed(_no_longer_runs(name, rejected)) from rejected
-
-
-def _no_longer_runs(name: str, rejected: Rejected) -> Failure:
-    words = f"The {name} version does not run in a process of its own: {rejected.check.detail}"
-    return Failure(FailureKind.WORKLOAD_FAILED, words)
-
-
 def _measurement(bench: Bench, taken: Sequence[Samples], case: Performance) -> Measurement:
     trial, samples = bench.trial, joined(taken)
     targets, inputs, seen = case.targets, case.inputs, case.seen
@@ -154,19 +127,18 @@ def _measurement(bench: Bench, taken: Sequence[Samples], case: Performance) -> M
         for name in ("baseline", previous)
     )
     claimed = {"baseline": speedup.low > 1, previous: step.low > 1}
-    unseen = any(claimed.get(name) for name in samples.unseen)
-    bench.caveats += [_UNSEEN] if unseen else []
     device = probe(Probe())
     shared = frozenset(index for index, _ in seen.aliases)
     parameters = list(named_state(targets.baseline).values())
     floor = floor_ms(compulsory(inputs.tensors(), parameters, seen.tensors(), shared), device)
     timed = timing_of(candidate)
-    below = impossible(timed.median_ms, timing_of(baseline).median_ms, floor)
-    if below:
+    if impossible(timed.median_ms, timing_of(baseline).median_ms, floor):
         detail = (
             f"{timed.median_ms:.4g} ms is below the roofline's floor of {floor:.4g} ms: the work cannot have been done"
         )
         raise Rejected(Check("impossible", "while timing", False, detail))
+    if any(claimed.get(name) for name in samples.unseen):
+        raise Unconfirmed(_UNSEEN)
     return Measurement(
         text_hash=digest(trial.candidate),
         baseline_hash=digest(trial.baseline),
@@ -180,11 +152,6 @@ def _measurement(bench: Bench, taken: Sequence[Samples], case: Performance) -> M
         step_speedup=step.value,
         step_speedup_low=step.low,
         step_speedup_high=step.high,
-        conditions={
-            **conditions(bench, inputs),
-            **samples.conditions,
-            "judge's clock": "does not show the gain" if unseen else "agrees",
-        },
+        conditions={**conditions(bench, inputs), **samples.conditions},
         floor_ms=floor,
-        impossible=False,
     )

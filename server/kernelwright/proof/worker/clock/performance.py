@@ -1,13 +1,21 @@
 """The performance case of a trial: the call that is timed, and what the baseline answers to it."""
 
-from dataclasses import dataclass, replace
+import contextlib
+import functools
+from collections.abc import Iterator
+from dataclasses import dataclass
 
-from kernelwright.proof.worker.bench import Bench, Targets, targets_for
+from kernelwright.proof.jobs import Trial
+from kernelwright.proof.worker.answers.tolerance import reduction_length
+from kernelwright.proof.worker.bench import Bench, Targets, check_room, close_bench, open_bench, targets_for
 from kernelwright.proof.worker.gate.arguments import make_inputs
-from kernelwright.proof.worker.gate.cases import Variation, plan
+from kernelwright.proof.worker.gate.cases import INTERPRETER_ELEMENTS, plan
 from kernelwright.proof.worker.hosts.parcels import room_for
 from kernelwright.proof.worker.inputs import Inputs
-from kernelwright.proof.worker.observe import Observation, observe
+from kernelwright.proof.worker.observe import Observation, named_state, observe
+from kernelwright.proof.worker.reference.fp64 import in_fp64
+from kernelwright.proof.worker.timing.timer import set_threads
+from kernelwright.proof.worker.variation import Variation
 
 
 @dataclass(frozen=True)
@@ -19,6 +27,18 @@ class Performance:
     seen: Observation
     seed: int
 
+    @functools.cached_property
+    def length(self) -> int:
+        """See tolerance.reduction_length."""
+        parameters = named_state(self.targets.baseline).values()
+        return reduction_length(self.inputs.tensors(), parameters, self.seen.tensors())
+
+    def reference(self) -> Observation | None:
+        """What the fp64 twin returns; None where it has no say."""
+        original, seed = self.targets.baseline, self.seed
+        double = in_fp64(self.targets.double, self.inputs, self.seen, seed=seed, original=original)
+        return double if isinstance(double, Observation) else None
+
     @property
     def given_bytes(self) -> int:
         return room_for(self.inputs.tensors())
@@ -28,14 +48,27 @@ class Performance:
         return room_for(self.seen.tensors())
 
 
-def performance(bench: Bench) -> Variation:
-    """The performance case as it is written, on the first seed."""
-    return plan(bench.trial.workload, seeds=1, first_seed=bench.trial.limits.first_seed)[0]
+@contextlib.contextmanager
+def opened(trial: Trial) -> Iterator[Bench]:
+    """The bench of a job. Raises JobFailed for the baseline's faults."""
+    set_threads(trial.limits)
+    bench = open_bench(trial)
+    try:
+        check_room(bench)
+        yield bench
+    finally:
+        close_bench(bench)
 
 
-def drawn_anew(bench: Bench, seed: int) -> Inputs:
-    """Inputs of the performance case from another seed. Raises JobFailed, NotAccepted."""
-    return make_inputs(bench, replace(performance(bench), seed=seed))
+def performance(bench: Bench, most_elements: int | None = None) -> Variation:
+    """The performance case on the first seed: as it is written, or with at most so many elements in a tensor."""
+    first_seed = bench.trial.limits.first_seed
+    return plan(bench.trial.workload, seeds=1, first_seed=first_seed, most_elements=most_elements)[0]
+
+
+def performance_here(bench: Bench) -> Variation:
+    """The performance case, made smaller for Triton's interpreter."""
+    return performance(bench, INTERPRETER_ELEMENTS if bench.interpreted else None)
 
 
 def performed(bench: Bench) -> Performance:

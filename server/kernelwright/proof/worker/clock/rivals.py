@@ -2,39 +2,21 @@
 
 A process makes its CUDA context in a quarter of a second, and a Triton kernel is compiled in one or more, which would
 otherwise pass between the gate and the clock. The candidate is not timed in the process that the gate has called: after
-these calls a matrix product of 24 us was slower by 2 to 5 % there, on an H200 (docs/trust.md).
+these calls a matrix product of 24 us was slower by 2 to 5 % there, on an H200 (benchmarks/aa.py).
 """
 
-import enum
 from collections.abc import Mapping
-from dataclasses import dataclass
-
-import torch
 
 from kernelwright.proof.jobs import Trial
 from kernelwright.proof.worker.bench import Bench, Rejected, Undecidable
 from kernelwright.proof.worker.clock.performance import Performance, performed
 from kernelwright.proof.worker.clock.samples import TWIN
 from kernelwright.proof.worker.failed import JobFailed
-from kernelwright.proof.worker.hosts.contender import Contender
-from kernelwright.proof.worker.reference.fp64 import free_bytes
+from kernelwright.proof.worker.free_memory import has_free
+from kernelwright.proof.worker.hosts.timed import TimedContender
 
 _AMPLE = 8 << 30  # bytes that must be free on the GPU: else the gate may need what their contexts take
 _ROOMY = 16  # times the bytes of a call that must be free for each to warm up on it beside the gate
-
-
-class _Stage(enum.Enum):
-    LOADING = enum.auto()
-    CALLING = enum.auto()  # for the first time, in which it compiles
-    WARM = enum.auto()
-
-
-@dataclass
-class _Early:
-    """A contender that was opened ahead, and how far it is."""
-
-    contender: Contender
-    stage: _Stage = _Stage.LOADING
 
 
 class Rivals:
@@ -43,8 +25,10 @@ class Rivals:
     def __init__(self, bench: Bench) -> None:
         self._bench = bench
         self._begun = False
-        self._ready: dict[str, _Early] = {}
-        self._ending: list[Contender] = []
+        self._ready: dict[str, TimedContender] = {}
+        self._calling: set[str] = set()  # for the first time, in which a text compiles
+        self._warm: set[str] = set()
+        self._ending: list[TimedContender] = []
         self.case: Performance | None = None  # what they warm up on
 
     def advance(self) -> None:
@@ -54,30 +38,28 @@ class Rivals:
             if self._ample():
                 self._open()
             return
-        for name, early in list(self._ready.items()):
+        for name, contender in list(self._ready.items()):
             try:
-                self._step(early)
+                self._step(name, contender)
             except (Rejected, JobFailed, Undecidable):  # told of the one that is opened when it is asked for
-                del self._ready[name]
-                self.end({name: early.contender})
+                self.end({name: self._ready.pop(name)})
 
-    def take(self, *, twin: bool) -> dict[str, Contender]:
+    def take(self, *, twin: bool) -> dict[str, TimedContender]:
         """One of each, new where it was taken before; the caller ends them. Without `twin`, the baseline once only."""
         self.settle()
-        taken: dict[str, Contender] = {}
+        taken: dict[str, TimedContender] = {}
         try:
             for name, (text, path) in rivals(self._bench.trial).items():
                 if twin or name != TWIN:
-                    taken[name] = self._taken(name) or Contender(self._bench, text, path)
+                    taken[name] = self._taken(name) or TimedContender(self._bench, text, path)
         except BaseException:
             self.end(taken)
             raise
         finally:
-            self.end({name: early.contender for name, early in self._ready.items()})
-            self._ready = {}
+            self._end_ready()
         return taken
 
-    def end(self, contenders: Mapping[str, Contender]) -> None:
+    def end(self, contenders: Mapping[str, TimedContender]) -> None:
         """Kill these, without waiting until they are gone: a process with a CUDA context takes a while to end."""
         for one in contenders.values():
             one.kill()
@@ -96,49 +78,52 @@ class Rivals:
 
     def close(self) -> None:
         """End those that nobody took, and wait for all."""
-        self.end({name: early.contender for name, early in self._ready.items()})
-        self._ready = {}
+        self._end_ready()
         self.settle()
 
+    def _end_ready(self) -> None:
+        self.end(self._ready)
+        self._ready = {}
+
     def _ample(self) -> bool:
-        return self._bench.device != "cuda" or torch.cuda.mem_get_info()[0] >= _AMPLE
+        return self._bench.device != "cuda" or has_free("cuda", _AMPLE)
 
     def _open(self) -> None:
         for name, (text, path) in rivals(self._bench.trial).items():
-            self._ready[name] = _Early(Contender(self._bench, text, path))
+            self._ready[name] = TimedContender(self._bench, text, path)
         try:
             case = performed(self._bench)
         except Exception:  # noqa: BLE001  (the baseline's own code raises anything: told when it is timed)
             return
         needed = (case.given_bytes + case.answered_bytes) * _ROOMY * len(self._ready)
-        if needed <= free_bytes(case.inputs):
+        if has_free(self._bench.device, needed):
             self.case = case
 
-    def _step(self, early: _Early) -> None:
+    def _step(self, name: str, contender: TimedContender) -> None:
         """The next step, if the last one is done: the calls of the gate do not wait for it."""
-        case, contender = self.case, early.contender
-        if case is None or early.stage is _Stage.WARM or not contender.has_answered():
+        case = self.case
+        if case is None or name in self._warm or not contender.has_answered():
             return
-        if early.stage is _Stage.LOADING:
+        if name in self._calling:
+            self._calling.remove(name)
+            contender.end_fire()
+            self._warm.add(name)
+        else:
             contender.arm(case.targets, case.inputs, case.seen, seed=case.seed, batch=1)
             contender.begin_fire()
-            early.stage = _Stage.CALLING
-        else:
-            contender.end_fire()
-            early.stage = _Stage.WARM
+            self._calling.add(name)
 
-    def _taken(self, name: str) -> Contender | None:
+    def _taken(self, name: str) -> TimedContender | None:
         """One that is ready, its first call waited for; None where there is none, or it has failed."""
-        early = self._ready.pop(name, None)
-        if early is None:
-            return None
+        contender = self._ready.pop(name, None)
         try:
-            if early.stage is _Stage.CALLING:
-                early.contender.end_fire()
+            if contender is not None and name in self._calling:
+                self._calling.remove(name)
+                contender.end_fire()
         except (Rejected, JobFailed, Undecidable):
-            self.end({name: early.contender})
+            self.end({name: contender})
             return None
-        return early.contender
+        return contender
 
 
 def rivals(trial: Trial) -> Mapping[str, tuple[str, str]]:

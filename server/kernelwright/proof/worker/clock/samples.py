@@ -19,6 +19,10 @@ class Unsteady(Exception):
     """Nothing can be timed here and now; the message is the reason, in one sentence."""
 
 
+class Unconfirmed(Exception):
+    """The candidate reports a gain that the judge's own clock does not show; the message says so, in one sentence."""
+
+
 @dataclass(frozen=True)
 class Drift:
     """How far two processes with the very same text are apart: `factor` >= 1, and the medians in milliseconds."""

@@ -13,14 +13,14 @@ import torch
 
 from kernelwright.proof.worker.bench import Bench, Report
 from kernelwright.proof.worker.clock import judge_clock
-from kernelwright.proof.worker.clock.audit import Auditor
+from kernelwright.proof.worker.clock.audit import AUDITS, Auditor, audited
 from kernelwright.proof.worker.clock.load import Load, Watch
 from kernelwright.proof.worker.clock.performance import Performance
 from kernelwright.proof.worker.clock.samples import TWIN, Drift, Samples, Unsteady
 from kernelwright.proof.worker.clock.series import MOSTLY, Series, launches, set_batches, set_flushes
-from kernelwright.proof.worker.clock.statistics import width_of_median
-from kernelwright.proof.worker.clock.timing import FEWEST, MOST
-from kernelwright.proof.worker.hosts.contender import Contender
+from kernelwright.proof.worker.clock.statistics import ratio_of_medians, width_of_median
+from kernelwright.proof.worker.hosts.timed import TimedContender
+from kernelwright.proof.worker.timing.timer import FEWEST, MOST, rounds_for
 
 _LOOK, _NARROW = 10, 0.01  # rounds between looks at how wide the intervals are, and what is narrow
 # Rounds before the first look. On a GPU one of a kernel of 1 ms takes 15 ms, most of it for new data.
@@ -32,7 +32,7 @@ _STEADY, _USABLE = 1.02, 3.0  # baseline against baseline: measured again beyond
 
 def sampled(
     bench: Bench,
-    contestants: Mapping[str, Contender],
+    contestants: Mapping[str, TimedContender],
     case: Performance,
     report: Report,
     *,
@@ -42,8 +42,8 @@ def sampled(
 
     Raises Rejected, JobFailed, and Unsteady when the baseline is not as fast as itself.
     """
-    auditor = Auditor(bench, case.targets, case.inputs, case.seen, pools=pools)
-    series = {name: Series(contender, case.targets, auditor) for name, contender in contestants.items()}
+    auditor = Auditor(bench, case, pools=pools)
+    series = {name: Series(contender, auditor) for name, contender in contestants.items()}
     report("Measuring: warming up")
     for one in series.values():
         one.begin()  # several compile at a time
@@ -51,7 +51,10 @@ def sampled(
         one.warm_up()
     set_batches(series.values(), bench.device)
     set_flushes(series.values())
-    cost = sum(one.cost() for one in series.values())
+    begun = time.monotonic()
+    for one in series.values():
+        one.sample()
+    cost = time.monotonic() - begun  # of a round, with what surrounds the samples
     watch = Watch([contender.pid for contender in contestants.values()], torch.get_num_threads())
     for _ in range(2):
         while not _rounds(bench, series, auditor, cost, report):
@@ -80,15 +83,17 @@ def sampled(
     judge_clock.complete(candidate)
     judge_clock.nothing_hidden(series, bench.device)
     judge_clock.short_calls_agree(series, bench.device, outside / calls)
-    unseen = judge_clock.unseen_gains(series, bench.device)
-    bench.checks += auditor.checks()
+    ms = {name: np.array(one.ms) for name, one in series.items()}
+    gaining = {name: one for name, one in series.items() if ratio_of_medians(ms[name], ms["candidate"]).low > 1}
+    unseen = judge_clock.unseen_gains({**gaining, "candidate": candidate}, bench.device)
+    bench.evidence.checks += auditor.checks()
     return Samples(
-        {name: np.array(one.ms) for name, one in series.items()},
+        ms,
         drift,
         {
             "processes": f"one for each text; the baseline {'in two' if TWIN in series else 'twice'}, "
             f"{drift.factor - 1:.1%} apart",
-            "data": auditor.described,
+            "data": auditor.fresh.described,
             **load.described,
             **({"launches": launches(series)} if bench.device == "cuda" else {}),
         },
@@ -104,20 +109,20 @@ def _rounds(
     cost: float,
     report: Report,
 ) -> bool:
-    """As many rounds as fit into the budget, at least FEWEST unless those would take four budgets, and never below 5.
+    """As many rounds as `rounds_for` says, fewer where the medians are known well enough before.
 
-    Fewer where the medians are known well enough before. That is decided by how wide their intervals are alone, not by what
-    they say (Chow and Robbins, On the asymptotic theory of fixed-width sequential confidence intervals for the mean, 1965).
+    That is decided by how wide their intervals are alone, not by what they say (Chow and Robbins, On the asymptotic theory of
+    fixed-width sequential confidence intervals for the mean, 1965).
     False where launches were not hidden, and the flushes are longer now: these samples are worth nothing.
     """
-    limits = bench.trial.limits
-    budget = limits.timing_budget
-    rounds = int(budget / max(cost, 1e-9))
-    floor = FEWEST if cost * FEWEST <= 4 * budget else max(5, int(4 * budget / cost))
-    rounds = min(max(rounds, floor), _most(series, bench.device))
+    budget = bench.trial.limits.timing_budget
+    most = MOST[bench.device]
+    if bench.device == "cuda":  # fewer of several calls a sample, each of which comes after a flush
+        most = max(most // max(one.batch for one in series.values()), _FEWEST_MOST)
+    rounds, floor = rounds_for(budget, cost, FEWEST, most)
     generator = random.SystemRandom()
     order = list(series)
-    auditor.choose(rounds, generator)
+    wanted = audited(rounds, generator)
     for one in series.values():
         one.forget()
     started = time.monotonic()
@@ -131,28 +136,17 @@ def _rounds(
         if number >= floor and time.monotonic() - started > 2 * budget:
             break  # the machine is busy with other work: the estimate of the cost was too low
         look = number >= _FEWEST_KNOWN[bench.device] and number % _LOOK == 0
-        if look and auditor.enough(number) and _well_known(series):
-            break
+        if look and sum(one < number for one in wanted) >= AUDITS:
+            widths = sorted(width_of_median(one.ms) for one in series.values())
+            if math.hypot(*widths[-2:]) < _NARROW:  # so is the interval of the ratio of any two medians
+                break
         generator.shuffle(order)
         for name in order:
             one = series[name]
             taken = one.sample()
-            if name == "candidate" and auditor.wants(number):
+            if name == "candidate" and number in wanted:
                 auditor.audit(one.contender, taken, f"timed round {number + 1}", batch=one.batch)
     return True
-
-
-def _most(series: Mapping[str, Series], device: str) -> int:
-    """Rounds: on a GPU fewer of several calls a sample, each of which comes after a flush."""
-    if device == "cpu":
-        return MOST[device]
-    return max(MOST[device] // max(one.batch for one in series.values()), _FEWEST_MOST)
-
-
-def _well_known(series: Mapping[str, Series]) -> bool:
-    """Whether the ratio of any two contestants' medians lies in an interval narrower than _NARROW."""
-    widths = sorted(width_of_median(one.ms) for one in series.values())
-    return math.hypot(*widths[-2:]) < _NARROW
 
 
 def _drift(ms: list[float], twin: Series | None) -> Drift:

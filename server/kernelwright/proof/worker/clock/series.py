@@ -7,11 +7,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from kernelwright.proof.worker.bench import Targets
 from kernelwright.proof.worker.clock.audit import Auditor
-from kernelwright.proof.worker.clock.timing import FLUSHES, MORE_FLUSHES, SHORTEST_SAMPLE
-from kernelwright.proof.worker.hosts.contender import Contender
 from kernelwright.proof.worker.hosts.messages import Sampled
+from kernelwright.proof.worker.hosts.timed import TimedContender
+from kernelwright.proof.worker.timing.timer import FLUSHES, MORE_FLUSHES, SHORTEST_SAMPLE
 
 _MOST_BATCH = {"cuda": 5, "cpu": 32}
 # Of a sample in which what surrounds the calls is a small share of each: on a GPU there is a flush with every call as well.
@@ -26,8 +25,7 @@ _LONGEST_BATCH = 5.0  # milliseconds that a batch for the sake of a faster conte
 class Series:
     """Samples of `batch` calls each. `outside_ms` is what the judge's clock saw beyond what the host reported."""
 
-    contender: Contender
-    targets: Targets
+    contender: TimedContender
     auditor: Auditor
     batch: int = 1
     flushes: int = FLUSHES
@@ -53,12 +51,6 @@ class Series:
             self.sample()
         self.sample()
 
-    def cost(self) -> float:
-        """Seconds that a sample takes with what surrounds it."""
-        begun = time.monotonic()
-        self.sample()
-        return max(time.monotonic() - begun, 1e-6)
-
     def sample(self) -> Sampled:
         """One more sample, on data that no call has seen."""
         taken, outside = self.timed(self.batch)
@@ -78,13 +70,19 @@ class Series:
     def _arm(self, batch: int, copies: int = 0) -> None:
         auditor = self.auditor
         inputs = auditor.next_inputs(copies or batch)
-        how = {"seed": auditor.seed, "late": auditor.late, "batch": batch, "copies": copies, "flushes": self.flushes}
-        self.contender.arm(self.targets, inputs, auditor.seen, **how)
+        how = {
+            "seed": auditor.seed,
+            "late": auditor.fresh.late,
+            "batch": batch,
+            "copies": copies,
+            "flushes": self.flushes,
+        }
+        self.contender.arm(auditor.case.targets, inputs, auditor.case.seen, **how)
 
     def many(self, device: str) -> tuple[int, int]:
         """(calls, copies of the inputs) of a sample that takes some milliseconds."""
         calls = min(max(math.ceil(_LONG_MS[device] / max(self.typical_ms, 1e-6)), self.batch), _MOST_CALLS)
-        size = sum(tensor.numel() * tensor.element_size() for tensor in self.auditor.inputs.tensors())
+        size = sum(tensor.numel() * tensor.element_size() for tensor in self.auditor.fresh.inputs.tensors())
         return calls, max(1, min(calls, _COPIES, _COPIED_BYTES // max(size, 1)))
 
     @property
@@ -94,10 +92,8 @@ class Series:
 
     def forget(self) -> None:
         """Begin anew, with what has been warmed up."""
-        self.ms.clear()
-        self.outside_ms.clear()
-        self.residual_ms.clear()
-        self.hidden.clear()
+        for kept in (self.ms, self.outside_ms, self.residual_ms, self.hidden):
+            kept.clear()
 
 
 def set_flushes(series: Collection[Series], *, least: float = 0.6) -> bool:

@@ -10,7 +10,6 @@ from kernelwright.proof.worker.compiling.occupancy import occupancy
 from kernelwright.proof.worker.failed import JobFailed
 from kernelwright.values import Failure, FailureKind, Resources
 
-_TENSOR_CORES = re.compile(r"\b(wgmma\.mma_async|mma\.sync|wmma\.mma|tcgen05\.mma)\b")
 _TOOL_LIMIT = 60.0  # seconds
 
 
@@ -18,19 +17,17 @@ def of_kernel(compiled: Any, name: str, capability: int) -> Resources:
     """The resources of triton's CompiledKernel for one launch on `capability`. Raises JobFailed."""
     metadata = compiled.metadata
     registers, stack = _usage(compiled.asm["cubin"], metadata.name)
-    ptx = compiled.asm["ptx"]
     fit = occupancy(capability, num_warps=metadata.num_warps, registers=registers, shared_bytes=metadata.shared)
     return Resources(
         kernel=name,
         compute_capability=capability,
         registers=registers,
-        spill_bytes=_spills(ptx) if stack else 0,
+        spill_bytes=_spills(compiled.asm["ptx"]) if stack else 0,
         shared_bytes=metadata.shared,
         num_warps=metadata.num_warps,
         num_stages=metadata.num_stages,
         occupancy=fit.share,
         limited_by=fit.limited_by,
-        tensor_cores=bool(_TENSOR_CORES.search(ptx)),
     )
 
 

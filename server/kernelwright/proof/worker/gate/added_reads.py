@@ -2,7 +2,8 @@
 
 import ast
 import re
-from collections.abc import Iterator
+
+from kernelwright.proof.worker.texts import names_in, parsed
 
 _READS = (
     ("reads its own path", r"__file__|__spec__|co_filename|sys\.argv|inspect\.(getfile|getsource\w*|getmodule)"),
@@ -26,27 +27,9 @@ def added_reads(candidate: str, baseline: str) -> tuple[str, ...]:
 
 
 def _reads(text: str) -> tuple[str, ...]:
-    try:
-        named = list(_named(ast.parse(text)))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return ()
-    return tuple(words for words, pattern in _READS if any(re.search(pattern, name) for name in named))
-
-
-def _named(tree: ast.Module) -> Iterator[str]:
-    """Dotted names with the modules that they begin with, imported names, and strings but for docstrings."""
+    tree = parsed(text)
     nodes = list(ast.walk(tree))
-    imports = [(node, each) for node in nodes if isinstance(node, ast.Import | ast.ImportFrom) for each in node.names]
-    aliases = {each.asname: each.name for node, each in imports if isinstance(node, ast.Import) and each.asname}
-    yield from (f"{node.module}.{each.name}" for node, each in imports if isinstance(node, ast.ImportFrom))
-    said = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
-    for node in nodes:
-        match node:
-            case ast.Constant(value=str(value)) if id(node) not in said:
-                yield value
-            case ast.Name(id=name):
-                yield name
-            case ast.Attribute(value=ast.Name(id=owner), attr=name):
-                yield f"{aliases.get(owner, owner)}.{name}"
-            case ast.Attribute(attr=name):
-                yield f"{ast.unparse(node.value)}.{name}" if isinstance(node.value, ast.Attribute) else name
+    docstrings = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
+    strings = [n.value for n in nodes if isinstance(n, ast.Constant) and id(n) not in docstrings]
+    named = [*names_in(tree), *(value for value in strings if isinstance(value, str))]
+    return tuple(words for words, pattern in _READS if any(re.search(pattern, name) for name in named))

@@ -1,14 +1,11 @@
 """The arguments of one variation, made small enough for where they run."""
 
-from typing import Any
-
-import torch
-
 from kernelwright.proof.worker.bench import Bench, NotAccepted, Undecidable
 from kernelwright.proof.worker.failed import JobFailed
-from kernelwright.proof.worker.gate.cases import INTERPRETER_ELEMENTS, Variation
+from kernelwright.proof.worker.gate.cases import INTERPRETER_ELEMENTS
 from kernelwright.proof.worker.gate.properties import with_property
-from kernelwright.proof.worker.inputs import Inputs, from_call, from_functions, map_leaves
+from kernelwright.proof.worker.inputs import Inputs, from_call, from_functions
+from kernelwright.proof.worker.variation import Variation
 
 INTERPRETER_MOST = 1 << 22  # elements beyond which one call takes minutes in Triton's interpreter
 
@@ -37,19 +34,11 @@ def _random_inputs(bench: Bench, variation: Variation) -> Inputs:
     leading = next((t.shape[0] for t in made.tensors() if t.dim() >= 2), 0)
     rows = _rows_for_interpreter(bench, made, leading) if variation.rows is None else variation.rows
     if rows >= leading:
-        if (
-            variation.rows is not None
-            and not (variation.data or variation.whole or variation.numbers)
-            and variation.scale == 1.0
-        ):
+        plain = not (variation.data or variation.whole or variation.numbers) and variation.scale == 1.0
+        if variation.rows is not None and plain:
             raise NotAccepted
         return made
-
-    def leaf(value: Any) -> Any:
-        same = isinstance(value, torch.Tensor) and value.dim() and value.shape[0] == leading
-        return value[:rows].clone() if same else value
-
-    return Inputs(map_leaves(leaf, made.args), map_leaves(leaf, made.kwargs))
+    return made.changed(lambda tensor: tensor[:rows].clone() if tensor.shape[:1] == (leading,) else tensor)
 
 
 def _rows_for_interpreter(bench: Bench, made: Inputs, leading: int) -> int:
@@ -62,7 +51,5 @@ def _rows_for_interpreter(bench: Bench, made: Inputs, leading: int) -> int:
             f"The inputs have {total:,} elements, too many for Triton's interpreter on the CPU even with a batch of 1: "
             "verify on a GPU, or add a '# workload:' line with smaller sizes."
         )
-    note = f"batch reduced from {leading} to {rows}"
-    if note not in bench.notes:
-        bench.notes.append(note)
+    bench.evidence.notes.append(f"batch reduced from {leading} to {rows}")
     return rows

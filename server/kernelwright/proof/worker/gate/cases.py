@@ -1,11 +1,10 @@
 """Which calls the gate makes: the workload's own cases, other seeds and scales, and sizes at the boundaries."""
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from kernelwright.proof.worker.gate.line_sizes import (
     MOST_DERIVED,
-    SHIFT,
     at_boundaries,
     draws_integers,
     dtypes,
@@ -19,10 +18,12 @@ from kernelwright.proof.worker.gate.line_sizes import (
     with_long_rows,
     with_more_of_few,
     with_ones,
+    without_shifts,
 )
-from kernelwright.proof.worker.gate.properties import NON_FINITE, PROPERTIES, SIGNED_ZEROS, SLOPES
+from kernelwright.proof.worker.gate.properties import NON_FINITE, OTHER_RANKS, PROPERTIES, SIGNED_ZEROS, SLOPES
 from kernelwright.proof.worker.subject import case_call
-from kernelwright.values import Call, Workload
+from kernelwright.proof.worker.variation import Variation
+from kernelwright.values import Workload
 
 _PROPERTY_ELEMENTS = 1 << 18
 _FEW_ELEMENTS = 1 << 6  # of all tensors of a call in which next to nothing is summed up
@@ -32,56 +33,6 @@ _AT_FULL_SIZE = ("constants varied", "NaN planted", "large offset")
 _LARGE_SCALE = 100.0
 _SCALES = (3.0, 0.01, -1.0)
 INTERPRETER_ELEMENTS = 1 << 13  # of one call's tensors in Triton's interpreter, where a program takes milliseconds
-
-
-@dataclass(frozen=True)
-class Variation:
-    """One call of the gate. `call` None: get_inputs(), with `rows` of the leading dimension (at most, of special data).
-
-    `derived` sizes were not asked for by anybody: the baseline may refuse them, and then they do not count.
-    `empty`: a first dimension of 0. `perturbed`: parameters that are all alike (a bias of zeros) are given other values in
-    baseline and candidate. `poisoned`: the candidate runs once more on allocations full of NaN. `finite`: counts only where
-    the baseline's output is finite. `data`: the property of the inputs (see properties), random where empty. `reweighted`:
-    all floating parameters are given other values. `whole`: where there are fewer rows than asked for, all of them are taken.
-    `ends`: half of what a randint draws are the ends of its range. `numbers`: several calls, each with other scalars, flags
-    or planted whole numbers (see other_numbers), which `changed` names in each.
-    """
-
-    label: str
-    call: Call | None
-    seed: int
-    scale: float = 1.0
-    rows: int | None = None
-    derived: bool = False
-    empty: bool = False
-    perturbed: bool = False
-    poisoned: bool = False
-    finite: bool = False
-    data: str = ""
-    reweighted: bool = False
-    whole: bool = False
-    ends: bool = False
-    numbers: bool = False
-    changed: str = ""
-
-    @property
-    def evidence(self) -> str:
-        """The kind of evidence that it is, in words."""
-        if not self.derived:
-            return "the workload's own lines" if self.poisoned else "another seed"
-        if self.data or self.numbers or self.ends:
-            return "special data"
-        return "another size" if self.scale == 1.0 else "scaled inputs"
-
-    @property
-    def described(self) -> str:
-        scaled = f", inputs x {self.scale:g}" if self.scale != 1.0 else ""
-        changed = ", constant parameters changed" if self.perturbed else ""
-        changed = ", all parameters changed" if self.reweighted else changed
-        data = f", {self.data}" if self.data else ""
-        ends = ", integers at the ends of their range" if self.ends else ""
-        numbers = f", {self.changed or 'other numbers'}" if self.numbers else ""
-        return f"{self.label}, seed {self.seed}{scaled}{data}{ends}{numbers}{changed}"
 
 
 def plan(
@@ -98,7 +49,11 @@ def plan(
     """
     texts = [case.text for case in workload.cases]
     if not texts:
-        batches = _batches(first_seed + seeds)
+        seed = first_seed + seeds
+        batches = [
+            Variation(f"get_inputs() with batch {n}", None, seed, rows=n, derived=True, poisoned=n > 0, empty=n == 0)
+            for n in (1, 7, 0)
+        ]
         small = Variation("get_inputs() with batch 2", None, first_seed + seeds + 1, rows=2, derived=True)
         whole = Variation("get_inputs()", None, first_seed + seeds + 1, derived=True)
         return (
@@ -109,7 +64,7 @@ def plan(
             + _properties(small)
             + [_times_100(whole), *_special(whole, _AT_FULL_SIZE)]
         )
-    texts[0] = SHIFT.sub(lambda m: str(int(m.group(1)) << int(m.group(2))), texts[0])  # so that it has boundaries, too
+    texts[0] = without_shifts(texts[0])  # so that it has boundaries, too
     most_special = min(_PROPERTY_ELEMENTS, most_elements or _PROPERTY_ELEMENTS)
     small, single, long_rows = shrunk(texts[0], most_special), one_row(texts), with_long_rows(texts[0], most_special)
     ending = [with_aligned_ends(small), *(with_aligned_ends(text, longest=True) for text in long_rows)]
@@ -211,7 +166,8 @@ def _properties(small: Variation, slopes: str | None = None) -> list[Variation]:
 
 def _special(call: Variation, names: Iterable[str]) -> list[Variation]:
     """The call with data of these kinds; finite ones count where the baseline's output is finite."""
-    return [replace(call, data=name, finite=name not in NON_FINITE | SIGNED_ZEROS) for name in names]
+    finite = {name: name not in NON_FINITE | SIGNED_ZEROS for name in names}
+    return [replace(call, data=n, finite=f, poisoned=n in OTHER_RANKS) for n, f in finite.items()]
 
 
 def _of_other_numbers(call: Variation) -> Variation:
@@ -226,10 +182,3 @@ def _of_other_dtypes(texts: Sequence[str]) -> list[str]:
     """Of the lines behind the first one for each combination of dtypes that no line before has."""
     found = {dtypes(text): text for text in reversed(texts)}
     return [text for text in found.values() if text != texts[0]]
-
-
-def _batches(seed: int) -> list[Variation]:
-    return [
-        Variation(f"get_inputs() with batch {n}", None, seed, rows=n, derived=True, poisoned=n > 0, empty=n == 0)
-        for n in (1, 7, 0)
-    ]

@@ -2,42 +2,22 @@
 
 import functools
 from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import cached_property
 
-import torch
-
-from kernelwright.proof.worker.answers.fan_in import fan_in
 from kernelwright.proof.worker.answers.judge import Judged, judge
 from kernelwright.proof.worker.answers.oracle import Oracle
-from kernelwright.proof.worker.answers.tolerance import reduction_length
-from kernelwright.proof.worker.bench import Bench, NotAccepted, Rejected, Targets, Undecidable
-from kernelwright.proof.worker.gate.accuracy import (
-    hangs_on_a_rounding,
-    in_float64,
-    judged_closely,
-    off_itself,
-    too_sensitive,
-)
-from kernelwright.proof.worker.gate.cases import Variation
-from kernelwright.proof.worker.gate.grounds import (
-    baseline_run,
-    compiles,
-    draws_nothing,
-    masks_with_a_number,
-    repeats,
-    takes_views,
-    tells_nothing,
-)
+from kernelwright.proof.worker.bench import Bench, NotAccepted, Rejected, Targets
+from kernelwright.proof.worker.gate.grounds import Ground, grounds, tells_nothing
 from kernelwright.proof.worker.gate.in_bounds import observe_in_bounds
 from kernelwright.proof.worker.gate.nonfinite import excused
-from kernelwright.proof.worker.gate.properties import INFINITE, LARGE, NON_FINITE, PLANTED, VIEWS
+from kernelwright.proof.worker.gate.properties import INFINITE, NON_FINITE, VIEWS
+from kernelwright.proof.worker.gate.roundings import must_count
+from kernelwright.proof.worker.gate.unrounded import judged_unrounded
 from kernelwright.proof.worker.hosts.contender import Contender
 from kernelwright.proof.worker.inputs import Inputs
-from kernelwright.proof.worker.observe import Observation, named_state, observe
-from kernelwright.proof.worker.reference.fp64 import in_fp64
+from kernelwright.proof.worker.observe import Observation, observe
 from kernelwright.proof.worker.reference.ties import names_an_open_order, ties_apart
-from kernelwright.proof.worker.reference.unrounded import judged_unrounded
+from kernelwright.proof.worker.texts import compiles
+from kernelwright.proof.worker.variation import Variation
 from kernelwright.values import Check
 
 _RANDOM = (
@@ -50,58 +30,6 @@ _LOST = (
     "(tl.maximum keeps it with propagate_nan=tl.PropagateNan.ALL)"
 )
 _OPEN_ORDER = ". The baseline leaves open which of equal values comes first: data without equal values tell more"
-_EQUAL_VALUES = (
-    "The result hangs on which of equal values comes first, which torch leaves open: give the workload data without equal "
-    "values (float32 rather than 16 bits, say)."
-)
-
-
-@dataclass(frozen=True)
-class _Ground:
-    """What the candidate's answer to one call is held against.
-
-    `double`: the fp64 run, or why there is none, in words. `length`: terms summed for an element, as far as shapes tell.
-    """
-
-    variation: Variation
-    targets: Targets
-    inputs: Inputs
-    baseline: Observation
-    double: Observation | str
-    length: int
-
-    @property
-    def reference(self) -> Observation | None:
-        return self.double if isinstance(self.double, Observation) else None
-
-    @property
-    def special(self) -> bool:
-        return bool(self.variation.data) or self.variation.finite
-
-    @cached_property
-    def oracle(self) -> Oracle:
-        # Special data are huge in many places themselves.
-        return Oracle(self.reference, self.baseline, masks=not self.variation.data)
-
-    @cached_property
-    def terms(self) -> int:
-        """Terms summed for an element, as the baseline shows them."""
-        target, seed = self.targets.baseline, self.variation.seed
-        return fan_in(target, self.inputs, self.baseline, seed=seed, estimate=self.length)
-
-    def judged(self, oracle: Oracle, answer: Observation, length: int | None = None) -> Judged:
-        return judge(
-            oracle,
-            answer,
-            self.length if length is None else length,
-            any_layout=self.variation.data in VIEWS,
-            slack=_SPECIAL_SLACK if self.special else 1.0,
-            special=self.special,
-            given=self.inputs.tensors(),
-        )
-
-    def judged_closely(self, answer: Observation, oracle: Oracle) -> Judged:
-        return judged_closely(functools.partial(self.judged, oracle, answer), self.length, lambda: self.terms)
 
 
 def compare_once(bench: Bench, contender: Contender, variation: Variation, targets: Targets, inputs: Inputs) -> None:
@@ -109,39 +37,21 @@ def compare_once(bench: Bench, contender: Contender, variation: Variation, targe
 
     Raises Rejected, NotAccepted where nothing follows from it, Undecidable, JobFailed.
     """
-    ground = _ground(bench, variation, targets, inputs)
+    ground = grounds(bench, variation, targets, inputs)
     for poisoned in (False, True) if variation.poisoned else (False,):
         if poisoned and contender.compiled and compiles(bench.trial.candidate):
             continue  # torch.compile steps aside under a dispatch mode: another path would be checked
-        answer = observe_in_bounds(bench, contender, variation, targets, inputs, ground.baseline, poisoned=poisoned)
+        answer = observe_in_bounds(bench, contender, ground, poisoned=poisoned)
         judged, accepted = _judged(bench, ground, answer)
         random = answer.random
         del answer  # what follows runs the baseline again, which may need the memory
-        _must_count(bench, ground, judged)
+        must_count(bench, ground, judged)
         _note(bench, ground, judged, accepted, poisoned=poisoned)
         if random != ground.baseline.random:
             _other_random_state(ground, random)
 
 
-def _ground(bench: Bench, variation: Variation, targets: Targets, inputs: Inputs) -> _Ground:
-    """The baseline's answers. Raises NotAccepted where they tell nothing about a candidate's."""
-    baseline = baseline_run(bench, variation, targets.baseline, inputs)
-    parameters = list(named_state(targets.baseline).values())
-    length = reduction_length(inputs.tensors(), parameters, baseline.tensors())
-    double = in_fp64(targets.double, inputs, baseline, seed=variation.seed, original=targets.baseline)
-    ground = _Ground(variation, targets, inputs, baseline, double, length)
-    if tells_nothing(variation, ground.oracle):
-        raise NotAccepted
-    if variation.data in VIEWS:
-        takes_views(variation, targets.baseline, inputs, baseline, length)
-    if variation.poisoned:
-        repeats(bench, variation, targets.baseline, inputs, ground.oracle, length)
-    if variation.numbers:
-        draws_nothing(variation, targets.baseline, inputs, ground.oracle)
-    return ground
-
-
-def _judged(bench: Bench, ground: _Ground, answer: Observation) -> tuple[Judged, str]:
+def _judged(bench: Bench, ground: Ground, answer: Observation) -> tuple[Judged, str]:
     """The best that can be said of the answer, and what was accepted of it, in words.
 
     Raises NotAccepted where the baseline's own answer is no measure for it.
@@ -150,35 +60,35 @@ def _judged(bench: Bench, ground: _Ground, answer: Observation) -> tuple[Judged,
     baseline, seed = ground.baseline, variation.seed
     observed, infinities = excused(bench, variation, targets.baseline, baseline, answer)
     observed, ties = ties_apart(text, targets.baseline, inputs, baseline, observed, seed=seed)
-    beside = functools.partial(ground.judged_closely, observed)
+    beside = functools.partial(_beside, ground, observed)
     judged, unrounded = judged_unrounded(bench, targets, inputs, baseline, beside(ground.oracle), beside, seed=seed)
     if (judged.wrong or judged.reduced) and unrounded is not None and tells_nothing(variation, unrounded):
         raise NotAccepted
     return judged, "".join(f"; accepted: {words}" for words in (infinities, ties) if words)
 
 
-def _must_count(bench: Bench, ground: _Ground, judged: Judged) -> None:
-    """Raises NotAccepted or Undecidable where the data decide by a rounding, or by the order of equal values."""
-    if not (judged.wrong or judged.reduced):
-        return
-    variation, exact = ground.variation, (ground.targets, ground.inputs, ground.baseline, ground.reference)
-    text = bench.trial.baseline
-    if variation.data in INFINITE | {PLANTED} and masks_with_a_number(text):
-        raise NotAccepted
-    if variation.derived and bench.reduced and judged.wrong and too_sensitive(*exact, seed=variation.seed):
-        raise NotAccepted
-    tied = names_an_open_order(text)
-    if tied and judged.wrong and (variation.data in NON_FINITE or off_itself(ground.oracle)):
-        raise NotAccepted if variation.derived else Undecidable(_EQUAL_VALUES)
-    roundings = [torch.float32] if variation.data in LARGE or variation.numbers or (tied and variation.data) else []
-    roundings += [torch.float64] if variation.data and in_float64(ground.baseline) else []
-    if any(hangs_on_a_rounding(*exact, to, seed=variation.seed, whole=tied) for to in roundings):
-        raise NotAccepted
-    if judged.reduced and variation.data and ground.reference is None:
-        raise NotAccepted  # what rounding does on such data is not known
+def _beside(ground: Ground, answer: Observation, oracle: Oracle) -> Judged:
+    """The answer beside the oracle, with the terms that shapes tell; where accuracy hangs on them, with what is measured.
+
+    An elementwise function of a long row is no long sum, and the shapes are the same.
+    """
+
+    def judged(length: int) -> Judged:
+        return judge(
+            oracle,
+            answer,
+            length,
+            any_layout=ground.variation.data in VIEWS,
+            slack=_SPECIAL_SLACK if ground.special else 1.0,
+            special=ground.special,
+            given=ground.inputs.tensors(),
+        )
+
+    found = judged(ground.length)
+    return judged(min(ground.length, ground.terms)) if found.finding is None and found.by_length else found
 
 
-def _other_random_state(ground: _Ground, random: Mapping[str, str]) -> None:
+def _other_random_state(ground: Ground, random: Mapping[str, str]) -> None:
     """Raises Rejected, unless the baseline itself leaves another state each time."""
     expected, variation = ground.baseline.random, ground.variation
     if observe(ground.targets.baseline, ground.inputs, seed=variation.seed).random == expected:
@@ -186,7 +96,7 @@ def _other_random_state(ground: _Ground, random: Mapping[str, str]) -> None:
         raise Rejected(Check("random-state", variation.described, False, f"{other} after the call {_RANDOM}"))
 
 
-def _note(bench: Bench, ground: _Ground, judged: Judged, accepted: str, *, poisoned: bool) -> None:
+def _note(bench: Bench, ground: Ground, judged: Judged, accepted: str, *, poisoned: bool) -> None:
     """Raises Rejected."""
     case, data = ground.variation.described, ground.variation.data
     if judged.finding is not None and not judged.reduced:
@@ -199,6 +109,8 @@ def _note(bench: Bench, ground: _Ground, judged: Judged, accepted: str, *, poiso
         raise Rejected(Check(name, case, False, detail + hint))
     no_reference = isinstance(ground.double, str) and judged.baseline_error is None
     why = f" ({ground.double})" if no_reference else ""
-    bench.checks.append(Check("nan-poison" if poisoned else "values", case, True, judged.detail + why + accepted))
-    bench.judged.append(judged)
-    bench.reduced += [(case, judged)] if judged.reduced else []
+    bench.evidence.checks.append(
+        Check("nan-poison" if poisoned else "values", case, True, judged.detail + why + accepted)
+    )
+    bench.evidence.judged.append(judged)
+    bench.evidence.reduced += [(case, judged)] if judged.reduced else []

@@ -3,20 +3,23 @@
 Further calls on other data, one of them in the memory of the first, of which no address or version tells.
 """
 
+from dataclasses import replace
+
 import torch
 
 from kernelwright.proof.worker import flags
-from kernelwright.proof.worker.answers.compare import same_bits
 from kernelwright.proof.worker.answers.judge import judge
 from kernelwright.proof.worker.answers.oracle import Oracle
 from kernelwright.proof.worker.answers.tolerance import reduction_length
 from kernelwright.proof.worker.bench import Bench, Rejected, Targets, targets_for
 from kernelwright.proof.worker.gate.arguments import make_inputs
-from kernelwright.proof.worker.gate.cases import Variation
+from kernelwright.proof.worker.gate.grounds import baseline_run
 from kernelwright.proof.worker.hosts.contender import Contender
 from kernelwright.proof.worker.inputs import Inputs, poison_, seed_everything
-from kernelwright.proof.worker.observe import Observation, named_state, observe
+from kernelwright.proof.worker.observe import Observation, attributes_of, changed, named_state, observe
 from kernelwright.proof.worker.reference.ties import ties_apart
+from kernelwright.proof.worker.tensors import same_bits
+from kernelwright.proof.worker.variation import Variation
 from kernelwright.values import Check
 
 _MOST_MOVED = 1 << 30  # bytes of an answer beyond which the memory for one more may be missing
@@ -63,19 +66,19 @@ def outputs_stay(bench: Bench, contender: Contender, first: Variation, second: V
             raise Rejected(Check("alias", first.described, False, detail))
         for other in (before, again):
             if not _same(answer, other):
-                words = _not_repeated(bench, targets, a, like, first, answer, other, *_REPEATED)
+                words = _not_repeated(targets, a, like, first, answer, other, *_REPEATED)
         if moved_like is not None:
             _of_its_data(bench, targets, b, first, moved_like, moved)
-    bench.checks.append(Check("determinism", first.described, True, words + few))
+    bench.evidence.checks.append(Check("determinism", first.described, True, words + few))
     _next_numbers(bench, contender, targets, a, first, like)
     if like.changed_state:
         _steps(bench, contender, targets, a, first)
     if bench.device == "cuda" and [t.shape for t in a.tensors()] == [t.shape for t in b.tensors()]:
         late = contender.call_in_order(targets, a, b, like, case=first.described, seed=first.seed)
         if not _same(answer, late):
-            _not_repeated(bench, targets, a, like, first, answer, late, *_IN_ORDER)
+            _not_repeated(targets, a, like, first, answer, late, *_IN_ORDER)
         words = "inputs that arrived 10 ms after the launch, and a result read right behind it on the same stream"
-        bench.checks.append(Check("stream-order", first.described, True, words))
+        bench.evidence.checks.append(Check("stream-order", first.described, True, words))
 
 
 def _written_over(before: list[torch.Tensor], again: list[torch.Tensor]) -> bool:
@@ -99,7 +102,7 @@ def _next_numbers(
     expected = observe(targets.baseline, inputs, seed=first.seed, calls=2)
     found = contender.observe(targets, inputs, expected, case=first.described, seed=first.seed, calls=2)
     length = reduction_length(inputs.tensors(), named_state(targets.baseline).values(), expected.tensors())
-    known = max((j.own for j in bench.judged if j.own is not None), default=0.0)
+    known = bench.evidence.own_error
     judged = judge(Oracle(None, Observation(expected.output)), Observation(found.output), length, known=known)
     if judged.finding is not None and not judged.reduced:
         detail = f"of two calls under one seed the second has other numbers: {judged.finding.detail}"
@@ -117,7 +120,40 @@ def _steps(bench: Bench, contender: Contender, targets: Targets, inputs: Inputs,
         judged = judge(Oracle(None, expected), answer, length)
         if judged.finding is not None and not judged.reduced:
             raise Rejected(Check("state", case, False, judged.finding.detail))
-        bench.checks.append(Check("state", case, True, judged.detail))
+        bench.evidence.checks.append(Check("state", case, True, judged.detail))
+
+
+def attributes_move_alike(bench: Bench, contender: Contender, first: Variation) -> None:
+    """The first three calls of all, after each of which a module's plain attributes must be those of the baseline.
+
+    What only the candidate has is its own. Raises Rejected, JobFailed.
+    """
+    targets = targets_for(bench, first)
+    target = targets.baseline
+    for calls in range(1, _IN_A_ROW + 1 if attributes_of(target) else 1):
+        variation = replace(first, seed=first.seed + calls - 1)
+        case, inputs, before = (
+            f"{variation.described}, call {calls}",
+            make_inputs(bench, variation),
+            attributes_of(target),
+        )
+        like = baseline_run(bench, variation, target, inputs)
+        after = attributes_of(target)
+        like = replace(like, changed_state=changed(after, before))
+        known = after.keys() | before.keys()
+        answer = contender.observe(targets, inputs, like, case=case, seed=variation.seed, attributes=known)
+        expected, found = (
+            Observation(None, {}, {n: t.cpu() for n, t in one.changed_state.items()}) for one in (like, answer)
+        )
+        if further := found.changed_state.keys() - expected.changed_state.keys():
+            raise Rejected(
+                Check("state", case, False, f"self.{min(further)} is changed, which the baseline leaves as it is")
+            )
+        judged = judge(Oracle(None, expected), found, 1)
+        if judged.finding is not None:
+            raise Rejected(Check("state", case, False, judged.finding.detail))
+        if not expected.changed_state:
+            return
 
 
 def _can_move(first: Inputs, second: Inputs, like: Observation) -> bool:
@@ -133,7 +169,7 @@ def _of_its_data(
 ) -> None:
     """Raises Rejected where an answer is not that of the data which were put into an earlier call's memory."""
     length = reduction_length(inputs.tensors(), named_state(targets.baseline).values(), expected.tensors())
-    known = max((j.own for j in bench.judged if j.own is not None), default=0.0)
+    known = bench.evidence.own_error
     plain, text, target = Observation(expected.tensors()), bench.trial.baseline, targets.baseline
     observed, _ = ties_apart(text, target, inputs, plain, Observation(moved), seed=first.seed)
     judged = judge(Oracle(None, plain), observed, length, known=known)
@@ -143,7 +179,6 @@ def _of_its_data(
 
 
 def _not_repeated(
-    bench: Bench,
     targets: Targets,
     inputs: Inputs,
     like: Observation,

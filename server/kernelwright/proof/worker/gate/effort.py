@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from kernelwright.proof.jobs import Limits
-from kernelwright.proof.worker.gate.cases import Variation, plan
+from kernelwright.proof.worker.gate.cases import plan
+from kernelwright.proof.worker.variation import Variation
 from kernelwright.values import Effort, Workload
 
 _QUICK_DATA = frozenset({"constants varied", "NaN planted"})

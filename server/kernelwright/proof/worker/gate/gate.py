@@ -3,11 +3,14 @@
 The baseline and its fp64 twin run here, the candidate in a process of its own.
 """
 
+import contextlib
 import time
 from collections.abc import Callable
+from dataclasses import replace
 
 import torch
 
+from kernelwright.proof.jobs import Trial
 from kernelwright.proof.worker.bench import (
     Bench,
     NotAccepted,
@@ -17,30 +20,34 @@ from kernelwright.proof.worker.bench import (
     Undecidable,
     targets_for,
 )
+from kernelwright.proof.worker.evidence import Evidence
 from kernelwright.proof.worker.gate.accuracy import settle
 from kernelwright.proof.worker.gate.added_reads import added_reads
 from kernelwright.proof.worker.gate.arguments import make_inputs
-from kernelwright.proof.worker.gate.cases import INTERPRETER_ELEMENTS, Variation, for_gradients
+from kernelwright.proof.worker.gate.bad_arguments import raises_alike
+from kernelwright.proof.worker.gate.cases import INTERPRETER_ELEMENTS, for_gradients
 from kernelwright.proof.worker.gate.comparison import compare_once
-from kernelwright.proof.worker.gate.constancy import outputs_stay
+from kernelwright.proof.worker.gate.constancy import attributes_move_alike, outputs_stay
 from kernelwright.proof.worker.gate.effort import SCOPES, variations
 from kernelwright.proof.worker.gate.gradients import compare_gradients
 from kernelwright.proof.worker.gate.grounds import stops_the_gpu
 from kernelwright.proof.worker.gate.in_bounds import bounds_kept
 from kernelwright.proof.worker.gate.large import compare_large
 from kernelwright.proof.worker.gate.other_numbers import compare_others, takes_any_number
-from kernelwright.proof.worker.gate.properties import LARGE_WHOLE_NUMBERS, UNALIGNED
+from kernelwright.proof.worker.gate.properties import LARGE_WHOLE_NUMBERS, OTHER_RANKS, UNALIGNED
 from kernelwright.proof.worker.gate.verdict import summaries
 from kernelwright.proof.worker.hosts.contender import Contender
 from kernelwright.proof.worker.inputs import Inputs
 from kernelwright.proof.worker.observe import named_state
 from kernelwright.proof.worker.reference.pair import perturbed
+from kernelwright.proof.worker.variation import Variation
 from kernelwright.source.interface import broken, gone
-from kernelwright.values import Check
+from kernelwright.values import Check, Effort
 
 _CALLS_AFTER = 2  # variations that what follows them takes the time of
 _LONGEST = 2  # budgets by the clock on the wall, after which nothing more is begun
 _LEFT_OUT = "data left out on which the baseline may stop the GPU"
+_OTHER_ANSWERS = ("structure", "shape", "dtype", "layout", "values", "nan-parity")
 _NOT_EMPTY = "fails on an empty batch, which the baseline takes"
 _NOT_UNALIGNED = "fails on views that begin off any alignment, which the baseline takes"
 
@@ -50,11 +57,13 @@ def verify(bench: Bench, contender: Contender, report: Report, between: Callable
 
     Raises Rejected, Undecidable, JobFailed.
     """
-    limits = bench.trial.limits
-    _same_interface(bench)
-    cap = INTERPRETER_ELEMENTS if bench.interpreted else None
-    bench.caveats += added_reads(bench.trial.candidate, bench.trial.baseline)
-    scope, planned = SCOPES[limits.effort], variations(bench.trial.workload, limits, cap)
+    trial, evidence = bench.trial, bench.evidence
+    limits = trial.limits
+    _same_interface(trial, evidence)
+    cap = _cap(bench)
+    evidence.caveats += added_reads(trial.candidate, trial.baseline)
+    scope, planned = SCOPES[limits.effort], variations(trial.workload, limits, cap)
+    attributes_move_alike(bench, contender, planned[0])
     start, waited, slowest = time.monotonic(), contender.waited, 0.0
     left_out, made, cpu = list[Variation](), set[str](), time.process_time()
 
@@ -68,7 +77,7 @@ def verify(bench: Bench, contender: Contender, report: Report, between: Callable
         return own + min(of_candidate, own)
 
     for number, variation in enumerate(planned):
-        began, before = spent(), len(bench.judged)
+        began, before = spent(), len(evidence.judged)
         late = number >= 2 and began + _CALLS_AFTER * slowest > scope.budget and variation.evidence in made
         if late or (number >= 2 and time.monotonic() - start > _LONGEST * scope.budget):
             left_out.append(variation)
@@ -76,73 +85,91 @@ def verify(bench: Bench, contender: Contender, report: Report, between: Callable
         report(f"Verifying, case {number + 1} of {len(planned)}: {variation.described}")
         examine(bench, contender, variation)
         slowest = max(slowest, spent() - began)
-        made |= {variation.evidence} if len(bench.judged) > before else set()
+        made |= {variation.evidence} if len(evidence.judged) > before else set()
         between()
-    _enough(bench, len(planned), left_out, made)
+    if left_out:
+        _enough(evidence, len(planned), left_out, made, starved=contender.helped > time.process_time() - cpu)
     report("Verifying: outputs outlive the next call")
     outputs_stay(bench, contender, planned[0], planned[1], scope.repetitions)
     if scope.beyond_32_bits:
         compare_large(bench, report)
-    settle(bench)
+    settle(evidence, trial)
     assert contender.confinement is not None  # known since it was first called
-    bench.checks.append(Check("sandbox", "the candidate's process", True, contender.confinement.sentence))
-    bench.checks += bounds_kept(bench) + summaries(bench)
+    evidence.checks.append(Check("sandbox", "the candidate's process", True, contender.confinement.sentence))
+    if limits.effort is not Effort.QUICK:
+        _bad_arguments(bench, contender, planned[0])
+    evidence.checks += bounds_kept(evidence) + summaries(evidence.judged)
 
 
-def _enough(bench: Bench, planned: int, left_out: list[Variation], made: set[str]) -> None:
-    """Say what was left out for time. Raises Undecidable where all of a kind of evidence was."""
-    if not left_out:
-        return
+def _enough(evidence: Evidence, planned: int, left_out: list[Variation], made: set[str], *, starved: bool) -> None:
+    """Say what was left out for time. `starved`: processes of the candidate's had more of the processors than the judge.
+
+    Raises Undecidable where all of a kind of evidence was, or these took the time.
+    """
     few = f"{len(left_out)} of {planned} cases left out for time"
     missing = [kind for kind in dict.fromkeys(one.evidence for one in left_out) if kind not in made]
+    if starved:
+        raise Undecidable(f"{few}, while processes of the candidate kept the processors busy: end them with the call.")
     if missing:
         without = f"{few}, and none was made of {' or '.join(missing)}"
         raise Undecidable(f"{without}: use a smaller workload, a larger effort, or a quieter machine.")
-    bench.caveats.append(few)
+    evidence.caveats.append(few)
 
 
-def _same_interface(bench: Bench) -> None:
+def _bad_arguments(bench: Bench, contender: Contender, first: Variation) -> None:
+    """On a small size where the baseline takes it, else on the workload's own. Raises Rejected."""
+    small = for_gradients(bench.trial.workload, first_seed=first.seed, most_elements=_cap(bench))[0]
+    for variation in (replace(small, derived=True), replace(first, derived=True)):
+        with contextlib.suppress(NotAccepted):
+            raises_alike(bench, contender, variation)
+            return
+
+
+def _same_interface(trial: Trial, evidence: Evidence) -> None:
     """Callers of the baseline's text can call the candidate's as they do. Raises Rejected."""
-    texts = bench.trial.baseline, bench.trial.candidate
+    texts = trial.baseline, trial.candidate
     try:
         words, lost = broken(*texts), gone(*texts)
     except (SyntaxError, ValueError, RecursionError):
         return  # what does not load is found out when it is loaded
     if words:
         raise Rejected(Check("interface", "the text", False, words))
-    bench.caveats += [f"`{name}` is gone" for name in lost]
-    bench.checks.append(Check("interface", "the text", True, "public functions take what the baseline's take"))
+    evidence.caveats += [f"`{name}` is gone" for name in lost]
+    evidence.checks.append(Check("interface", "the text", True, "public functions take what the baseline's take"))
 
 
 def verify_backward(bench: Bench, contender: Contender, report: Report) -> None:
     """Gradients. After all timing: a process that has called autograd may be slower ever after. Raises like `verify`."""
     report("Verifying: gradients")
     limits, every = bench.trial.limits, SCOPES[bench.trial.limits.effort].all_gradients
-    cap = INTERPRETER_ELEMENTS if bench.interpreted else None
-    calls = for_gradients(bench.trial.workload, first_seed=limits.first_seed, most_elements=cap, every=every)
-    settled = bool(bench.reduced)
+    calls = for_gradients(bench.trial.workload, first_seed=limits.first_seed, most_elements=_cap(bench), every=every)
+    settled = bool(bench.evidence.reduced)
     compare_gradients(bench, contender, calls)
-    if bench.reduced and not settled:
-        settle(bench)
+    if bench.evidence.reduced and not settled:
+        settle(bench.evidence, bench.trial)
 
 
 def examine(bench: Bench, contender: Contender, variation: Variation) -> None:
     """One variation: baseline, fp64 run and candidate on the same data. Raises Rejected, Undecidable, JobFailed."""
     if bench.device == "cuda" and stops_the_gpu(variation, bench.trial.baseline):
-        bench.notes += [_LEFT_OUT] if _LEFT_OUT not in bench.notes else []
+        bench.evidence.notes.append(_LEFT_OUT)
         return
     try:
         targets = targets_for(bench, variation)
-        _construct(bench, contender, targets)
+        given = contender.construct(targets)
+        if isinstance(targets.baseline, torch.nn.Module) and not any(
+            c.name == "parameters" for c in bench.evidence.checks
+        ):
+            bench.evidence.checks.append(Check("parameters", "construction", True, given))
         inputs = make_inputs(bench, variation)
         if variation.scale != 1.0 and not any(t.is_floating_point() for t in inputs.tensors()):
             return
         if variation.numbers:
             compare_others(bench, contender, variation, targets, inputs, compare_once)
             return
-        if variation.data == LARGE_WHOLE_NUMBERS and not takes_any_number(bench, targets, inputs):
+        if variation.data in OTHER_RANKS | {LARGE_WHOLE_NUMBERS} and not takes_any_number(bench, targets, inputs):
             return
-        if told := _NOT_EMPTY if variation.empty else _NOT_UNALIGNED if variation.data == UNALIGNED else "":
+        if told := _told_where_it_raises(variation):
             _compare_or_tell(bench, contender, variation, targets, inputs, told)
             return
         if not variation.perturbed:
@@ -157,24 +184,36 @@ def examine(bench: Bench, contender: Contender, variation: Variation) -> None:
         return
 
 
+def _told_where_it_raises(variation: Variation) -> str:
+    if variation.data in OTHER_RANKS:
+        return f"raises with {variation.data}, where the baseline answers"
+    return _NOT_EMPTY if variation.empty else _NOT_UNALIGNED if variation.data == UNALIGNED else ""
+
+
 def _compare_or_tell(
     bench: Bench, contender: Contender, variation: Variation, targets: Targets, inputs: Inputs, told: str
 ) -> None:
-    """`compare_once` where an exception is told: nobody gets a wrong answer by it."""
+    """`compare_once` where an exception is told: nobody gets a wrong answer by it.
+
+    So is another answer at a rank that no workload line has. What leaves its memory there is refused.
+    """
+    other_rank, reduced = variation.data in OTHER_RANKS, len(bench.evidence.reduced)
     try:
         compare_once(bench, contender, variation, targets, inputs)
+        if other_rank:
+            del bench.evidence.reduced[reduced:]  # less precision there decides nothing either
     except Rejected as rejected:
-        if rejected.check.name != "runs" or not rejected.check.detail.startswith("raises"):
+        name, detail = rejected.check.name, rejected.check.detail
+        raises = name == "runs" and detail.startswith("raises") and not (other_rank and "CUDA error" in detail)
+        if not raises and not (other_rank and name in _OTHER_ANSWERS):
             raise
-        bench.caveats.append(told)
+        bench.evidence.caveats.append(told if raises else f"answers otherwise than the baseline with {variation.data}")
+
+
+def _cap(bench: Bench) -> int | None:
+    return INTERPRETER_ELEMENTS if bench.interpreted else None
 
 
 def _state(targets: Targets, names: tuple[str, ...]) -> dict[str, torch.Tensor]:
     state = named_state(targets.baseline)
     return {name: state[name].detach() for name in names}
-
-
-def _construct(bench: Bench, contender: Contender, targets: Targets) -> None:
-    given = contender.construct(targets)
-    if isinstance(targets.baseline, torch.nn.Module) and not any(c.name == "parameters" for c in bench.checks):
-        bench.checks.append(Check("parameters", "construction", True, given))

@@ -1,7 +1,6 @@
 """Does a gradient flow back as the baseline's does? For random cotangents, against the baseline and its fp64 twin."""
 
 import re
-import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from enum import StrEnum
@@ -9,32 +8,33 @@ from typing import Any
 
 import torch
 
+from kernelwright.proof.jobs import Trial
 from kernelwright.proof.worker.answers.judge import ACCURACY, Judged, judge
 from kernelwright.proof.worker.answers.oracle import Oracle
 from kernelwright.proof.worker.answers.tolerance import reduction_length, rounding_floor
+from kernelwright.proof.worker.backward import BackwardFailed, Flow, NoGradient, gradients
 from kernelwright.proof.worker.bench import Bench, NotAccepted, Rejected, Targets, targets_for
+from kernelwright.proof.worker.evidence import Evidence
+from kernelwright.proof.worker.free_memory import has_free
 from kernelwright.proof.worker.gate.arguments import make_inputs
-from kernelwright.proof.worker.gate.backward import BackwardFailed, Flow, NoGradient, gradients
-from kernelwright.proof.worker.gate.cases import Variation
 from kernelwright.proof.worker.gate.grounds import stops_the_gpu
 from kernelwright.proof.worker.gate.nonfinite import agree
 from kernelwright.proof.worker.gate.properties import with_property
+from kernelwright.proof.worker.gate.unrounded import better, unrounded
 from kernelwright.proof.worker.hosts.contender import Contender
 from kernelwright.proof.worker.inputs import Inputs, map_leaves
 from kernelwright.proof.worker.observe import Observation
-from kernelwright.proof.worker.reference.fp64 import free_bytes
-from kernelwright.proof.worker.reference.unrounded import better, unrounded
+from kernelwright.proof.worker.variation import Variation
 from kernelwright.values import Accuracy, Check
 
 NAME = "gradient"
+_CUT_OFF = re.compile(r"\b(?:no_grad|inference_mode|set_grad_enabled|detach_?)\b|\.data\b")
 _MOST_ELEMENTS = 1 << 26  # of inputs and parameters; beyond that the activations of a call may not fit
 _SLACK = 4.0  # a backward pass rounds more often than the forward pass that the tolerance is made for
 _AS_CLOSE = 2.0  # times the baseline's own root mean square error
 _ZERO = 1e-11  # of the largest gradient: rounding errors of fp64
 _OWN_BACKWARD = re.compile(r"Function|autograd|custom_op|library|cpp_extension|load_inline")
 _BACKWARD = re.compile(r"\bdef backward\b|\bregister_autograd\b")
-_IMPORTED = re.compile(r"^[ \t]*(?:from|import)[ \t]+(\w+)", re.MULTILINE)
-_KERNELS = re.compile(r"\bload_inline\b|\bcpp_extension\b|\btorch\.(?:ops|library)\b|\bCUDAGraph\b|\bcuda\.graph\b")
 _NOT_COMPARED, _NO_SMALL_SIZE = (
     "gradients not compared",
     "the baseline takes none of the sizes that they are compared on",
@@ -68,8 +68,8 @@ def compare_gradients(bench: Bench, contender: Contender, variations: Sequence[V
             except NotAccepted as why:
                 reason = str(why) or reason
     if not compared:
-        bench.caveats.append(_NOT_COMPARED)
-        bench.notes.append(f"{_NOT_COMPARED}: {reason}")
+        bench.evidence.caveats.append(_NOT_COMPARED)
+        bench.evidence.notes.append(f"{_NOT_COMPARED}: {reason}")
 
 
 def _compare(bench: Bench, contender: Contender, variation: Variation, arrival: Arrival) -> bool:
@@ -78,14 +78,14 @@ def _compare(bench: Bench, contender: Contender, variation: Variation, arrival: 
         again = replace(variation, seed=variation.seed + attempt)
         targets = targets_for(bench, again)
         inputs = make_inputs(bench, again)
-        _must_fit(targets, inputs)
+        _must_fit(bench, targets, inputs)
         judged = _judged(bench, contender, again, targets, inputs, arrival)
         if judged is None:
             return False
         if judged.finding is None or judged.reduced:
             case = again.described + arrival
-            bench.checks.append(Check(NAME, case, True, _told(judged.detail)))
-            bench.reduced += [(case, judged)] if judged.reduced else []
+            bench.evidence.checks.append(Check(NAME, case, True, _told(judged.detail)))
+            bench.evidence.reduced += [(case, judged)] if judged.reduced else []
             return True
     assert judged is not None
     assert judged.finding is not None
@@ -133,13 +133,13 @@ def _judged(
         _added(bench, case, expected)
     if isinstance(answer, str) or (expected.carried and not answer.tensors):
         words = answer if isinstance(answer, str) else "its output carries no gradient"
-        _lost(bench, case, words, whole=True, asked=asked, silent=not isinstance(answer, str))
+        _lost(bench.trial, bench.evidence, case, words, whole=True, asked=asked, silent=not isinstance(answer, str))
         return None
     if not expected.carried:
         return None
     lost = _unreached(names, expected, answer)
     if lost and arrival is Arrival.PLAIN:
-        _lost(bench, case, lost, whole=False, asked=asked, silent=True)
+        _lost(bench.trial, bench.evidence, case, lost, whole=False, asked=asked, silent=True)
     kept = [i for i in range(len(names)) if i in expected.unreached or i not in answer.unreached]
     reference = _reference(targets.double, inputs, cotangents, parameters, seed)
     baseline, candidate = _named(names, expected.tensors, kept), _named(names, answer.tensors, kept)
@@ -269,41 +269,38 @@ def _largest(tensor: torch.Tensor) -> float:
     return float(tensor.detach().abs().max()) if tensor.numel() else 0.0
 
 
-def _lost(bench: Bench, case: str, words: str, *, whole: bool, asked: bool, silent: bool) -> None:
+def _lost(trial: Trial, evidence: Evidence, case: str, words: str, *, whole: bool, asked: bool, silent: bool) -> None:
     """What follows from gradients that the baseline has and the candidate lacks.
 
-    A kernel that has no backward is forward only, and said to be, where neither the workload asks for gradients nor the
-    baseline brings a backward of its own. So is a text that raises. torch's operators have gradients, unless they are cut
-    off, and so has a kernel with a backward: what they lack is a fault. Raises Rejected.
+    Who raises is forward only, and said to be, where neither the workload asks for gradients nor the baseline brings a
+    backward of its own. So are kernels without a backward: those of a strategy that makes such, and, where all gradients
+    are lost, those that were seen at work. Whatever else trains on without a word what it does not reach is refused.
+    Raises Rejected.
     """
-    baseline, candidate = bench.trial.baseline, bench.trial.candidate
-    own = beyond_torch(candidate) and (whole or not _BACKWARD.search(candidate))
-    brought = words.startswith("its backward") and _BACKWARD.search(candidate)
-    if asked or brought or _BACKWARD.search(baseline) or (silent and not own):
+    kernels = trial.promises_kernel or trial.forward_only
+    kernels = kernels or (whole and evidence.share is not None and bool(evidence.share.kernels))
+    told = not silent or (kernels and (whole or not _BACKWARD.search(trial.candidate)))
+    brought = words.startswith("its backward") and _BACKWARD.search(trial.candidate)
+    if asked or brought or _BACKWARD.search(trial.baseline) or not told:
         who = "the workload's inputs require grad" if asked else "the baseline has gradients"
-        raise Rejected(Check(NAME, case, False, f"{who}, and the candidate has no gradient: {words}"))
+        hint = "" if asked else " (a kernel that has no backward can raise where an input requires grad)"
+        raise Rejected(Check(NAME, case, False, f"{who}, and the candidate has no gradient: {words}{hint}"))
     detail = f"forward only: it cannot train, and no gradient is verified that it lacks ({words})"
-    bench.checks.append(Check(NAME, case, True, detail))
-    bench.caveats.append("forward only: gradients are lost" if whole else f"forward only: {words}")
+    evidence.checks.append(Check(NAME, case, True, detail))
+    evidence.caveats.append("forward only: gradients are lost" if whole else f"forward only: {words}")
 
 
 def _added(bench: Bench, case: str, expected: Flow) -> None:
-    """What follows from gradients that the candidate has and the baseline lacks: only a kernel lacks them unintendedly.
+    """What follows from gradients that the candidate has and the baseline lacks: kernels lack them unintendedly.
 
-    Raises Rejected.
+    Raises Rejected where the baseline's text cuts them off.
     """
-    if expected.carried or not beyond_torch(bench.trial.baseline):
+    if expected.carried or _CUT_OFF.search(bench.trial.baseline):
         detail = (
             "an output carries a gradient, and the baseline's does not (it is detached there, or made under no_grad)"
         )
         raise Rejected(Check(NAME, case, False, detail))
-    bench.caveats.append("with gradients, which the baseline does not have")
-
-
-def beyond_torch(text: str) -> bool:
-    """Whether a text may compute by something that records no gradients: its own kernels, another package's, a CUDA graph."""
-    imported = set(_IMPORTED.findall(text)) - {"torch"} - (sys.stdlib_module_names - {"ctypes"})
-    return bool(imported or _KERNELS.search(text))
+    bench.evidence.caveats.append("with gradients, which the baseline does not have")
 
 
 def _unreached(names: list[str], expected: Flow, answer: Flow) -> str:
@@ -348,13 +345,13 @@ def _requiring_grad(inputs: Inputs) -> Inputs:
     return Inputs(map_leaves(leaf, inputs.args), map_leaves(leaf, inputs.kwargs))
 
 
-def _must_fit(targets: Targets, inputs: Inputs) -> None:
+def _must_fit(bench: Bench, targets: Targets, inputs: Inputs) -> None:
     """Raises NotAccepted where the activations of a call may not."""
     tensors = list(inputs.tensors())
     if isinstance(targets.baseline, torch.nn.Module):
         tensors += list(targets.baseline.parameters())
     count = sum(t.numel() for t in tensors)
-    if count > _MOST_ELEMENTS or count * 8 * 8 > free_bytes(inputs):
+    if count > _MOST_ELEMENTS or not has_free(bench.device, count * 8 * 8):
         raise NotAccepted(f"there are {count:,} elements of inputs and parameters")
 
 

@@ -1,20 +1,22 @@
 """What the baseline answers, and whether anything follows from it for a candidate."""
 
-import ast
 import contextlib
 import re
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import torch
 
 from kernelwright.proof.worker import flags, surroundings
 from kernelwright.proof.worker.answers.deviation import all_finite
+from kernelwright.proof.worker.answers.fan_in import fan_in
 from kernelwright.proof.worker.answers.judge import judge, repeated
 from kernelwright.proof.worker.answers.oracle import Oracle
-from kernelwright.proof.worker.bench import Bench, NotAccepted, Undecidable
+from kernelwright.proof.worker.answers.tolerance import reduction_length
+from kernelwright.proof.worker.bench import Bench, NotAccepted, Targets, Undecidable
 from kernelwright.proof.worker.dispatch import SizesAsGiven
 from kernelwright.proof.worker.failed import JobFailed
-from kernelwright.proof.worker.gate.cases import Variation
 from kernelwright.proof.worker.gate.nonfinite import agree
 from kernelwright.proof.worker.gate.properties import (
     LARGE,
@@ -27,9 +29,12 @@ from kernelwright.proof.worker.gate.properties import (
     VIEWS,
     WHOLE_NUMBERS,
 )
-from kernelwright.proof.worker.inputs import Inputs, map_leaves
-from kernelwright.proof.worker.observe import Observation, observe
-from kernelwright.proof.worker.subject import failure_of
+from kernelwright.proof.worker.inputs import Inputs
+from kernelwright.proof.worker.observe import Observation, named_state, observe
+from kernelwright.proof.worker.raised import failure_of
+from kernelwright.proof.worker.reference.fp64 import in_fp64
+from kernelwright.proof.worker.texts import compiles
+from kernelwright.proof.worker.variation import Variation
 from kernelwright.values import FailureKind
 
 _WORKLOAD = FailureKind.WORKLOAD_FAILED
@@ -37,6 +42,59 @@ _PROBABILITIES = re.compile(r"\b(multinomial|bernoulli|poisson|BCELoss|binary_cr
 _INDICES = re.compile(r"\.(long|int)\(|\b(to|type)\([^)]{0,200}torch\.(long|int|int32|int64)\b")  # int8 is no index
 _LARGE_NEGATIVE = re.compile(r"-\s?(?:\d{5}|\d[\d.]{0,8}[eE]\+?(?:[4-9]|\d\d))")
 _ILL_CONDITIONED = 0.004  # relative error of the baseline itself; TF32 has half of it
+
+
+@dataclass(frozen=True)
+class Ground:
+    """What the candidate's answer to one call is held against.
+
+    `double`: the fp64 run, or why there is none, in words. `length`: terms summed for an element, as far as shapes tell.
+    """
+
+    variation: Variation
+    targets: Targets
+    inputs: Inputs
+    baseline: Observation
+    double: Observation | str
+    length: int
+
+    @property
+    def reference(self) -> Observation | None:
+        return self.double if isinstance(self.double, Observation) else None
+
+    @property
+    def special(self) -> bool:
+        return bool(self.variation.data) or self.variation.finite
+
+    @cached_property
+    def oracle(self) -> Oracle:
+        # Special data are huge in many places themselves.
+        return Oracle(self.reference, self.baseline, masks=not self.variation.data)
+
+    @cached_property
+    def terms(self) -> int:
+        """Terms summed for an element, as the baseline shows them."""
+        target, seed = self.targets.baseline, self.variation.seed
+        return fan_in(target, self.inputs, self.baseline, seed=seed, estimate=self.length)
+
+
+def grounds(bench: Bench, variation: Variation, targets: Targets, inputs: Inputs) -> Ground:
+    """The baseline's answers. Raises NotAccepted where they tell nothing about a candidate's."""
+    baseline = baseline_run(bench, variation, targets.baseline, inputs)
+    parameters = list(named_state(targets.baseline).values())
+    length = reduction_length(inputs.tensors(), parameters, baseline.tensors())
+    double = in_fp64(targets.double, inputs, baseline, seed=variation.seed, original=targets.baseline)
+    ground = Ground(variation, targets, inputs, baseline, double, length)
+    if tells_nothing(variation, ground.oracle):
+        raise NotAccepted
+    if variation.data in VIEWS:
+        _takes_views(ground)
+    if variation.poisoned:
+        _repeats(bench, ground)
+    # With other numbers the baseline may draw by chance, as dropout does, which no kernel repeats.
+    if variation.numbers and not repeated(ground.oracle, _called(variation, targets.baseline, inputs, more=1)):
+        raise NotAccepted
+    return ground
 
 
 def stops_the_gpu(variation: Variation, text: str) -> bool:
@@ -52,14 +110,9 @@ def stops_the_gpu(variation: Variation, text: str) -> bool:
 
 def baseline_run(bench: Bench, variation: Variation, target: Any, inputs: Inputs) -> Observation:
     """The baseline's call. Raises JobFailed, Undecidable, and NotAccepted where a derived case tells nothing."""
-    try:
-        with SizesAsGiven() if variation.data == LARGE_WHOLE_NUMBERS else contextlib.nullcontext():
-            observed = observe(target, inputs, seed=variation.seed)
-    except Exception as error:
-        if variation.derived:
-            raise NotAccepted from error
-        raise JobFailed(failure_of(error, "The baseline fails on its own workload:", _WORKLOAD)) from error
-    bench.excused.update(surroundings.differences(flags.in_a_call(bench.settings), observed.settings))
+    with SizesAsGiven() if variation.data == LARGE_WHOLE_NUMBERS else contextlib.nullcontext():
+        observed = _called(variation, target, inputs, "The baseline fails on its own workload:", watched=True)
+    bench.evidence.excused.update(surroundings.differences(flags.in_a_call(bench.settings), observed.settings))
     for tensor in (*observed.tensors(), *observed.changed_inputs.values(), *observed.changed_state.values()):
         _comparable(tensor)
     empty = not any(t.numel() for t in observed.results()) and not observed.changed_inputs
@@ -111,32 +164,31 @@ def tells_nothing(variation: Variation, oracle: Oracle) -> bool:
     return bool(variation.data) and max(owns, default=0.0) > _ILL_CONDITIONED
 
 
-def _contiguous(value: Any) -> Any:
-    return value.contiguous() if isinstance(value, torch.Tensor) else value
-
-
-def takes_views(variation: Variation, target: Any, views: Inputs, seen: Observation, length: int) -> None:
-    """A baseline that reads views as if they were contiguous returns something else on the same values laid out plainly."""
-    plain = [map_leaves(_contiguous, part) for part in (views.args, views.kwargs)]
+def _called(
+    variation: Variation, target: Any, inputs: Inputs, doing: str = "", *, more: int = 0, **how: bool
+) -> Observation:
+    """The baseline's call, `more` on top of the seed. Where it raises, NotAccepted of a derived case, else JobFailed."""
     try:
-        expected = observe(target, Inputs(*plain), seed=variation.seed)
+        return observe(target, inputs, seed=variation.seed + more, **how)
     except Exception as error:
-        raise NotAccepted from error
-    if judge(Oracle(None, expected), seen, length, any_layout=True).finding is not None:
+        raise NotAccepted if variation.derived else JobFailed(failure_of(error, doing, _WORKLOAD)) from error
+
+
+def _takes_views(ground: Ground) -> None:
+    """A baseline that reads views as if they were contiguous returns something else on the same values laid out plainly."""
+    plain = ground.inputs.changed(torch.Tensor.contiguous)
+    expected = _called(ground.variation, ground.targets.baseline, plain)
+    if judge(Oracle(None, expected), ground.baseline, ground.length, any_layout=True).finding is not None:
         raise NotAccepted
 
 
-def repeats(bench: Bench, variation: Variation, target: Any, inputs: Inputs, oracle: Oracle, length: int) -> None:
+def _repeats(bench: Bench, ground: Ground) -> None:
     """The baseline must agree with itself, on poisoned allocations too; else there is nothing to compare with."""
-    try:
-        again = observe(target, inputs, seed=variation.seed, poisoned=not compiles(bench.trial.baseline))
-    except Exception as error:
-        if variation.derived:
-            raise NotAccepted from error
-        raise JobFailed(failure_of(error, "The baseline fails when it is called again:", _WORKLOAD)) from error
-    if repeated(oracle, again):
+    variation, target, doing = ground.variation, ground.targets.baseline, "The baseline fails when it is called again:"
+    again = _called(variation, target, ground.inputs, doing, poisoned=not compiles(bench.trial.baseline))
+    if repeated(ground.oracle, again):
         return
-    judged = judge(oracle, again, length)
+    judged = judge(ground.oracle, again, ground.length)
     if judged.finding is None:
         return
     if variation.derived:
@@ -147,38 +199,6 @@ def repeats(bench: Bench, variation: Variation, target: Any, inputs: Inputs, ora
     )
 
 
-def draws_nothing(variation: Variation, target: Any, inputs: Inputs, oracle: Oracle) -> None:
-    """With other numbers the baseline may draw by chance, as dropout does, which no kernel repeats. Raises NotAccepted."""
-    try:
-        again = observe(target, inputs, seed=variation.seed + 1)
-    except Exception as error:
-        raise NotAccepted from error
-    if not repeated(oracle, again):
-        raise NotAccepted
-
-
 def masks_with_a_number(text: str) -> bool:
     """Whether a text has a number such as -1e9 where -inf is meant: beside larger numbers what is masked is what counts."""
     return bool(_LARGE_NEGATIVE.search(text))
-
-
-def compiles(text: str) -> bool:
-    """Whether the text uses torch.compile, or what is behind it, by name: a comment is no use.
-
-    It steps aside under a dispatch mode, and then other code would run.
-    """
-    try:
-        nodes = list(ast.walk(ast.parse(text)))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return False
-    imported = [each for node in nodes if isinstance(node, ast.Import) for each in node.names]
-    names = {"torch", *(each.asname for each in imported if each.name == "torch" and each.asname)}
-    for node in nodes:
-        match node:
-            case ast.Attribute(value=ast.Name(id=name), attr="compile" | "_dynamo" | "_inductor") if name in names:
-                return True
-            case ast.ImportFrom(module="torch", names=given) if any(each.name == "compile" for each in given):
-                return True
-            case ast.ImportFrom(module=str(module)) if module.startswith(("torch._dynamo", "torch._inductor")):
-                return True
-    return False

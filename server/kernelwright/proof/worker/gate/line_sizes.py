@@ -6,12 +6,13 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 
 from kernelwright.proof.worker.failed import JobFailed
+from kernelwright.proof.worker.inputs import dtype_named, map_leaves, specs_in
 from kernelwright.proof.worker.subject import case_call
 from kernelwright.values import Call, TensorSpec
 
 # A size as written: an integer that is not part of a name, a float or an exponent.
 _INTEGER = re.compile(r"(?<![\w.])\d+(?![\w.])")
-SHIFT = re.compile(r"(?<![\w.])(\d+)\s*<<\s*(\d{1,2})(?![\w.])")
+_SHIFT = re.compile(r"(?<![\w.])(\d+)\s*<<\s*(\d{1,2})(?![\w.])")
 _SMALLEST_SIZE = 16  # smaller literals are dims, kernel sizes and flags rather than sizes
 _MOST_SMALL = 6
 _SHAPE = re.compile(r"\b(?:randn|rand|zeros|ones)\(\s*(\d+(?:\s*,\s*\d+)*)")
@@ -22,13 +23,17 @@ _OFFSETS_OF_32_BITS = 1 << 31
 
 def elements(call: Call) -> int:
     """How many elements all tensors of the call have."""
-    return sum(math.prod(spec.shape) for spec in _specs(_trees(call)))
+    return sum(math.prod(spec.shape) for spec in _all_specs(call))
 
 
 def dtypes(text: str) -> tuple[str, ...]:
     """Those of the call's tensors, in order."""
-    call = case_call(text)
-    return tuple(spec.dtype for spec in _specs((call.args, call.kwargs)))
+    return tuple(spec.dtype for spec in _specs(case_call(text)))
+
+
+def without_shifts(text: str) -> str:
+    """The line with `1 << 20` written out, so that the size can be changed as any other."""
+    return _SHIFT.sub(lambda m: str(int(m.group(1)) << int(m.group(2))), text)
 
 
 def shrunk(text: str, most_elements: int) -> str:
@@ -37,7 +42,7 @@ def shrunk(text: str, most_elements: int) -> str:
     A size that occurs several times is changed everywhere. The line is returned as it is when it cannot be shrunk.
     """
     while elements(case_call(text)) > most_elements:
-        sizes = [int(m.group()) for m in _INTEGER.finditer(text) if int(m.group()) > _SMALLEST_SIZE]
+        sizes = [number for number in _numbers(text) if number > _SMALLEST_SIZE]
         shifts = [int(m.group()) for m in re.finditer(r"(?<=<<)\s*\d+", text) if int(m.group()) > 4]
         if not sizes and not shifts:
             return text
@@ -56,9 +61,9 @@ def with_long_rows(text: str, most_elements: int) -> tuple[str, ...]:
     few of all else; () where that does not fit. A size that is shrunk everywhere may end below a kernel's block size, and
     then nothing runs the block loop twice.
     """
-    first = next(_specs(case_call(text).args), None)
+    first, longest = next(specs_in(case_call(text).args), None), _longest(text)
     if first is None or len(first.shape) < 2 or first.shape[0] < _SMALLEST_SIZE:
-        few = _with_few_but_the_longest(text)
+        few = _changed(text, _sizes(text) - {longest}, lambda size: _FEW) if longest else None
         return (few,) if few is not None and elements(case_call(few)) <= 2 * most_elements else ()
     long = _with_rows(text, 2)
     return () if long is None else (shrunk(long, 2 * most_elements),)
@@ -109,14 +114,16 @@ def at_boundaries(
 ) -> Iterator[tuple[str, Call]]:
     """The line with one of its sizes at a boundary: a small odd number, 1, one more, one less.
 
-    A size that occurs several times is changed everywhere; where it is changed in one place only, most originals refuse it.
+    A size that occurs several times is changed everywhere; where it is changed in one place only, most baselines refuse it.
     """
-    sizes = list(dict.fromkeys(int(m.group()) for m in _INTEGER.finditer(text)))
-    sizes = [size for size in sizes if _SMALLEST_SIZE <= size < _OFFSETS_OF_32_BITS]  # beyond it is a range of integers
+    numbers = _numbers(text)
+    sizes = [
+        n for n in dict.fromkeys(numbers) if _SMALLEST_SIZE <= n < _OFFSETS_OF_32_BITS
+    ]  # beyond it is a range of integers
     wanted = [_with_size(text, size, 7) for size in sizes]
     wanted += [_with_size(text, sizes[0], 1)] if sizes else []
     wanted += [_with_size(text, size, size + 1) for size in reversed(sizes)]
-    wanted += [_with_first(text, size, 7) for size in sizes if len(re.findall(rf"(?<![\w.]){size}(?![\w.])", text)) > 1]
+    wanted += [_with_size(text, size, 7, count=1) for size in sizes if numbers.count(size) > 1]
     wanted += [_with_size(text, size, size - 1) for size in reversed(sizes)]
     most = elements(case_call(text)) * 2 if most_elements is None else most_elements * 2
     found = 0
@@ -144,7 +151,7 @@ def with_ones(text: str) -> Iterator[str]:
 def emptied(text: str) -> str | None:
     """The line with no rows in its first matrix, or no elements in its first tensor; None where it cannot be said."""
     made, call = _with_rows(text, 0), case_call(text)
-    first = next(_specs(call.args), None)
+    first = next(specs_in(call.args), None)
     if made is not None or _matrix(call) is not None or first is None or not first.shape:
         return made
     return _changed(text, {first.shape[0]}, lambda size: 0)
@@ -152,7 +159,7 @@ def emptied(text: str) -> str | None:
 
 def one_sign(text: str) -> bool:
     """Whether no tensor of the line is drawn from numbers of both signs."""
-    return all(spec.generator != "randn" for spec in _specs(_trees(case_call(text))))
+    return all(spec.generator != "randn" for spec in _all_specs(case_call(text)))
 
 
 def _of_few(text: str, change: Callable[[int], int]) -> Iterator[str]:
@@ -192,16 +199,16 @@ def beyond_32_bits(text: str) -> tuple[str, Call, int] | None:
 
     With the bytes of all its tensors and of an output as large as the largest. None where no size makes one.
     """
-    text = SHIFT.sub(lambda m: str(int(m.group(1)) << int(m.group(2))), text)
-    for old in dict.fromkeys(int(m.group()) for m in _INTEGER.finditer(text)):
+    text = without_shifts(text)
+    for old in dict.fromkeys(_numbers(text)):
         largest = _largest(_evaluated(text))
         if old < _SMALLEST_SIZE or largest % old:
             continue
         new = _OFFSETS_OF_32_BITS // (largest // old) + _SMALLEST_SIZE + 1
-        for made in (_with_size(text, old, new), _with_first(text, old, new)):
+        for made in (_with_size(text, old, new), _with_size(text, old, new, count=1)):
             call = _evaluated(made)
             if call is not None and _OFFSETS_OF_32_BITS < _largest(call) <= 2 * _OFFSETS_OF_32_BITS:
-                sizes = [math.prod(spec.shape) * _itemsize(spec.dtype) for spec in _specs((call.args, call.kwargs))]
+                sizes = [math.prod(spec.shape) * dtype_named(spec.dtype).itemsize for spec in _specs(call)]
                 return made, call, sum(sizes) + max(sizes)
     return None
 
@@ -211,16 +218,15 @@ def draws_integers(text: str) -> bool:
     return bool(_ranges(text))
 
 
-def _with_few_but_the_longest(text: str) -> str | None:
-    longest = _longest(text)
-    return _changed(text, _sizes(text) - {longest}, lambda size: _FEW) if longest else None
+def _numbers(text: str) -> list[int]:
+    """The whole numbers that are written in the line, in order."""
+    return [int(match.group()) for match in _INTEGER.finditer(text)]
 
 
 def _sizes(text: str) -> set[int]:
     """The sizes of tensors that are written in the line and not small."""
-    written = {int(match.group()) for match in _INTEGER.finditer(text)}
-    sizes = {size for spec in _specs(_trees(case_call(text))) for size in spec.shape}
-    return {size for size in sizes & written if size >= _SMALLEST_SIZE}
+    sizes = {size for spec in _all_specs(case_call(text)) for size in spec.shape}
+    return {size for size in sizes.intersection(_numbers(text)) if size >= _SMALLEST_SIZE}
 
 
 def _changed(text: str, sizes: Collection[int], change: Callable[[int], int]) -> str | None:
@@ -251,15 +257,15 @@ def _indices_fit(text: str, changed: str) -> bool:
 
     On a CPU an operator raises for one that is out of range. On a GPU it ends the context of its process.
     """
-    numbers = [[int(match.group()) for match in _INTEGER.finditer(line)] for line in (text, changed)]
     ranges = zip(_ranges(text), _ranges(changed), strict=False)
-    return all(b >= now for was, now in ranges for a, b in zip(*numbers, strict=False) if a in (was, was + 1))
+    numbers = list(zip(_numbers(text), _numbers(changed), strict=False))
+    return all(b >= now for was, now in ranges for a, b in numbers if a in (was, was + 1))
 
 
 def _ranges(text: str) -> list[int]:
     """The upper bounds of all randint in the line."""
     call = _evaluated(text)
-    specs = _specs(_trees(call)) if call is not None else ()
+    specs = _all_specs(call) if call is not None else ()
     return [int(spec.parameters[1]) for spec in specs if spec.generator == "randint"]
 
 
@@ -269,45 +275,29 @@ def _put(text: str, spans: Sequence[tuple[int, int]], number: int) -> str:
     return text
 
 
-def _without_rows(call: Call | None) -> object:
+def _without_rows(call: Call | None) -> Call | None:
     """The call with all leading sizes alike, to see whether anything else differs."""
-
-    def leaf(value: object) -> object:
-        if isinstance(value, TensorSpec):
-            return replace(value, shape=(0, *value.shape[1:]))
-        if isinstance(value, dict):
-            return {name: leaf(one) for name, one in value.items()}
-        return tuple(leaf(one) for one in value) if isinstance(value, list | tuple) else value
-
-    return call and (leaf(call.args), leaf(call.kwargs), call.init_args, call.init_kwargs)
+    leaf = lambda value: replace(value, shape=(0, *value.shape[1:])) if isinstance(value, TensorSpec) else value
+    return call and replace(call, args=map_leaves(leaf, call.args), kwargs=map_leaves(leaf, call.kwargs))
 
 
 def _matrix(call: Call) -> TensorSpec | None:
-    return next((spec for spec in _specs((call.args, call.kwargs)) if len(spec.shape) >= 2), None)
+    return next((spec for spec in _specs(call) if len(spec.shape) >= 2), None)
 
 
 def _longest(text: str) -> int:
     """The largest size behind the leading one that is written in the line, 0 where there is none."""
-    call = case_call(text)
-    sizes = {size for spec in _specs((call.args, call.kwargs)) for size in spec.shape[1:]}
-    return max(sizes & {int(m.group()) for m in _INTEGER.finditer(text)}, default=0)
+    sizes = {size for spec in _specs(case_call(text)) for size in spec.shape[1:]}
+    return max(sizes.intersection(_numbers(text)), default=0)
 
 
 def _largest(call: Call | None) -> int:
-    return max((math.prod(s.shape) for s in _specs((call.args, call.kwargs))), default=0) if call is not None else 0
+    return max((math.prod(spec.shape) for spec in _specs(call)), default=0) if call is not None else 0
 
 
-def _itemsize(dtype: str) -> int:
-    digits = re.search(r"\d+", dtype)
-    return max(int(digits.group()) // 8, 1) if digits else 1
-
-
-def _with_size(text: str, old: int, new: int) -> str:
-    return _INTEGER.sub(lambda m: str(new) if int(m.group()) == old else m.group(), text)
-
-
-def _with_first(text: str, old: int, new: int) -> str:
-    return re.sub(rf"(?<![\w.]){old}(?![\w.])", str(new), text, count=1)
+def _with_size(text: str, old: int, new: int, *, count: int = 0) -> str:
+    """The line with the number changed everywhere, or in the first `count` places."""
+    return re.sub(rf"(?<![\w.]){old}(?![\w.])", str(new), text, count=count)
 
 
 def _evaluated(text: str) -> Call | None:
@@ -317,16 +307,10 @@ def _evaluated(text: str) -> Call | None:
         return None
 
 
-def _trees(call: Call) -> tuple[object, ...]:
-    return call.args, call.kwargs, call.init_args, call.init_kwargs
+def _specs(call: Call) -> Iterator[TensorSpec]:
+    return specs_in((call.args, call.kwargs))
 
 
-def _specs(tree: object) -> Iterator[TensorSpec]:
-    if isinstance(tree, TensorSpec):
-        yield tree
-    elif isinstance(tree, dict):
-        for value in tree.values():
-            yield from _specs(value)
-    elif isinstance(tree, list | tuple):
-        for value in tree:
-            yield from _specs(value)
+def _all_specs(call: Call) -> Iterator[TensorSpec]:
+    """The constructor's, too."""
+    return specs_in((call.args, call.kwargs, call.init_args, call.init_kwargs))

@@ -4,6 +4,8 @@ import ast
 import re
 from collections.abc import Iterator
 
+from kernelwright.proof.worker.texts import parsed
+
 _NAMED = frozenset({"ignore_index", "padding_idx"})
 _COMPARING = frozenset({"eq", "ne", "gt", "ge", "lt", "le", "equal", "not_equal"})
 _ABOUT_SIZES = re.compile(r"\.(shape|ndim|dim\(|size\(|numel\(|stride\()|\blen\(|program_id|arange|num_programs")
@@ -14,10 +16,7 @@ _MOST = 6
 
 def named_numbers(text: str) -> tuple[int, ...]:
     """In order of appearance. Comparisons of sizes do not count, as far as they show it."""
-    try:
-        tree = ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError):
-        return ()
+    tree = parsed(text)
     known = dict(_assigned(tree))
     found = [number for node in _asked(tree) if (number := _number(node, known)) is not None]
     if _IGNORING.search(text):

@@ -14,18 +14,20 @@ import torch
 
 from kernelwright.proof.worker.answers.judge import judge
 from kernelwright.proof.worker.answers.oracle import Oracle
-from kernelwright.proof.worker.answers.scalars import as_tensor
 from kernelwright.proof.worker.bench import Bench, NotAccepted
 from kernelwright.proof.worker.gate.arguments import make_inputs
-from kernelwright.proof.worker.gate.cases import Variation
 from kernelwright.proof.worker.gate.properties import INFINITE, NON_FINITE, probes
 from kernelwright.proof.worker.inputs import map_leaves
 from kernelwright.proof.worker.observe import Observation, observe
+from kernelwright.proof.worker.tensors import as_tensor
+from kernelwright.proof.worker.variation import Variation
 from kernelwright.values import Effort
 
 SPREADS = "spreads NaN and Inf further than the baseline"
 _SAFE = re.compile(r"\bscaled_dot_product_attention\b")
-_CLOSE = 1e-3  # relative: of a number where the original has NaN, beside what it has without the NaN
+_CLOSE = 1e-3  # relative: of a number where the baseline has NaN, beside what it has without the NaN
+
+Excuses = Iterator[tuple[str, torch.Tensor]]  # in words, and which elements
 
 
 def agree(reference: Observation, baseline: Observation) -> bool:
@@ -49,7 +51,8 @@ def excused(
     limits, infinite = bench.trial.limits, variation.data in INFINITE
     strict = limits.strict_non_finite or limits.effort is Effort.PARANOID
     if infinite:
-        observed, words = infinities_apart(baseline, candidate, safe=bool(_SAFE.search(bench.trial.baseline)))
+        safe = bool(_SAFE.search(bench.trial.baseline))
+        observed, words = _excusing(lambda _, base, got: _of_infinities(base, got, safe=safe), baseline, candidate)
         if strict or not _differs(baseline, observed):
             return observed, words
     plain = make_inputs(bench, replace(variation, data=""))
@@ -57,93 +60,80 @@ def excused(
         without, *probed = (observe(target, i, seed=variation.seed) for i in (plain, *probes(plain, variation.data)))
     except Exception as error:
         raise NotAccepted from error
-    if not infinite:
-        observed, words = products_with_zero_apart(baseline, candidate, without, probed)
-    if strict:
+    unread = _unread(baseline, (without, *probed))
+    # Where not even `without` tells one output from another (a constant), the NaN is all the evidence there is.
+    if not infinite and unread and not judge(Oracle(None, without), without, 1).trivial:
+        observed, words = _excusing(lambda index, *pair: _of_products(*pair, *unread[index]), baseline, candidate)
+    if strict or not unread or not _shows_a_number(baseline, observed):
         return observed, words
-    observed, further = spread_apart(baseline, observed, without, probed)
-    bench.caveats += [SPREADS] if further else []
+    observed, further = _excusing(lambda index, *pair: _spread(*pair, *unread[index]), baseline, observed)
+    bench.evidence.caveats += [SPREADS] if further else []
     return observed, "; ".join(filter(None, (words, further)))
 
 
-def spread_apart(
-    baseline: Observation, candidate: Observation, plain: Observation, probed: Sequence[Observation]
-) -> tuple[Observation, str]:
-    """The candidate's observation without NaN and infinities where the baseline does not read them, and their count in words.
-
-    A sum as a product with a matrix, or a convolution as a product of spectra, multiplies what the baseline does not read by
-    zero. `plain`, `probed`: see `products_with_zero_apart`; a baseline that replaces a NaN reads it. Nothing is excused where
-    no finite number is left, which would show that the rest is right.
-    """
-    pairs = zip(_tensors(baseline, baseline), _tensors(candidate, baseline), strict=False)
-    left = (base.isfinite() & got.isfinite() for base, got in pairs if base.shape == got.shape)
-    numbers = [list(_tensors(one, baseline)) for one in (plain, *probed)]
-    if any(len(tensors) != len(numbers[0]) for tensors in numbers) or not any(bool(one.any()) for one in left):
-        return candidate, ""
-
-    def further(index: int, base: torch.Tensor, got: torch.Tensor) -> Iterator[tuple[str, torch.Tensor]]:
-        without, *others = (tensors[index] for tensors in numbers)
-        if all(other.shape == base.shape for other in (without, *others)):
-            free = base.isfinite() & ~got.isfinite()
-            for other in others:
-                free &= other == without
-            yield "NaN or an infinity where the baseline has a number", free
-
-    return _excusing(further, baseline, candidate)
-
-
-def infinities_apart(baseline: Observation, candidate: Observation, *, safe: bool = False) -> tuple[Observation, str]:
-    """The candidate's observation without the differences that infinities excuse, and what these were in words.
-
-    Where the baseline is NaN the candidate may have anything: an invalid operation on infinities need not be made. Where
+def _of_infinities(base: torch.Tensor, got: torch.Tensor, *, safe: bool) -> Excuses:
+    """Where the baseline is NaN the candidate may have anything: an invalid operation on infinities need not be made. Where
     it is infinite the candidate may be NaN. A finite number of the baseline's stays one, and infinities keep their sign.
+
     `safe`: the baseline calls PyTorch's attention, which makes zeros of a row of which every score is -inf. Written out,
     that is 0 / 0.
     """
-
-    def others(_: int, base: torch.Tensor, got: torch.Tensor) -> Iterator[tuple[str, torch.Tensor]]:
-        yield "a number or infinity where the baseline has NaN", base.isnan() & ~got.isnan()
-        yield "NaN where the baseline has an infinity", base.isinf() & got.isnan()
-        if safe and base.dim() >= 2:
-            nothing = (base == 0).all(-1, keepdim=True) & got.isnan().all(-1, keepdim=True)
-            yield "NaN where every score is -inf, of which PyTorch's attention makes 0,", nothing.expand_as(base)
-
-    return _excusing(others, baseline, candidate)
+    yield "a number or infinity where the baseline has NaN", base.isnan() & ~got.isnan()
+    yield "NaN where the baseline has an infinity", base.isinf() & got.isnan()
+    if safe and base.dim() >= 2:
+        nothing = (base == 0).all(-1, keepdim=True) & got.isnan().all(-1, keepdim=True)
+        yield "NaN where every score is -inf, of which PyTorch's attention makes 0,", nothing.expand_as(base)
 
 
-def products_with_zero_apart(
-    baseline: Observation, candidate: Observation, plain: Observation, probed: Sequence[Observation]
-) -> tuple[Observation, str]:
-    """Likewise where the baseline's NaN is no more than `0 * NaN`, so that the candidate may have the `plain` number.
+def _of_products(base: torch.Tensor, got: torch.Tensor, without: torch.Tensor, unread: torch.Tensor) -> Excuses:
+    """Where the baseline's NaN is no more than `0 * NaN`, the candidate may have the number that it is `without` the NaN."""
+    near = (got - without).abs() <= _CLOSE * (without.abs() + without[without.isfinite()].abs().mean())
+    yield (
+        "the number that it is without the NaN, which the baseline only multiplies by zero,",
+        base.isnan() & near & unread,
+    )
 
-    `plain` is the baseline's on the same data without NaN, `probed` on large numbers in their place: what does not change
-    with them does not depend on the elements. Where not even `plain` tells one output from another (a constant), the NaN
-    is all the evidence there is, and nothing is excused.
+
+def _spread(base: torch.Tensor, got: torch.Tensor, without: torch.Tensor, unread: torch.Tensor) -> Excuses:
+    """NaN and infinities of the candidate where the baseline does not read them.
+
+    A sum as a product with a matrix, or a convolution as a product of spectra, multiplies what the baseline does not read by
+    zero. A baseline that replaces a NaN reads it.
     """
-    if judge(Oracle(None, plain), plain, 1).trivial:
-        return candidate, ""
-    numbers = [list(_tensors(one, baseline)) for one in (plain, *probed)]
+    yield "NaN or an infinity where the baseline has a number", base.isfinite() & ~got.isfinite() & unread
 
-    def skipped(index: int, base: torch.Tensor, got: torch.Tensor) -> Iterator[tuple[str, torch.Tensor]]:
-        without, *others = (tensors[index] for tensors in numbers)
-        if any(other.shape != base.shape for other in (without, *others)):
-            return
-        near = (got - without).abs() <= _CLOSE * (without.abs() + without[without.isfinite()].abs().mean())
-        free = base.isnan() & near
-        for other in others:
-            free &= other == without
-        yield "the number that it is without the NaN, which the baseline only multiplies by zero,", free
 
-    if any(len(tensors) != len(numbers[0]) for tensors in numbers):
-        return candidate, ""
-    return _excusing(skipped, baseline, candidate)
+def _unread(baseline: Observation, runs: Sequence[Observation]) -> list[tuple[torch.Tensor, torch.Tensor]]:
+    """Each of the baseline's tensors as it is on the same data without NaN, and where it does not depend on what stands there.
+
+    `runs`: the baseline's on data without NaN, and on large numbers in its place: what does not change with them does not
+    depend on the elements. Nothing where they have other tensors.
+    """
+    found = []
+    bases, *numbers = (list(_tensors(one, baseline)) for one in (baseline, *runs))
+    if any(len(tensors) != len(bases) for tensors in numbers):
+        return []
+    for base, without, *others in zip(bases, *numbers, strict=True):
+        if all(one.shape == base.shape for one in (without, *others)):
+            found.append((without, torch.stack([other == without for other in others]).all(0)))
+        else:
+            found.append((base, torch.zeros_like(base, dtype=torch.bool)))
+    return found
+
+
+def _shows_a_number(baseline: Observation, candidate: Observation) -> bool:
+    """Whether both have a finite number somewhere, which shows that the rest is right."""
+    pairs = zip(_tensors(baseline, baseline), _tensors(candidate, baseline), strict=False)
+    return any(bool((base.isfinite() & got.isfinite()).any()) for base, got in pairs if base.shape == got.shape)
 
 
 def _excusing(
-    excused: Callable[[int, torch.Tensor, torch.Tensor], Iterator[tuple[str, torch.Tensor]]],
-    baseline: Observation,
-    candidate: Observation,
+    excuses: Callable[[int, torch.Tensor, torch.Tensor], Excuses], baseline: Observation, candidate: Observation
 ) -> tuple[Observation, str]:
+    """The candidate's observation with the baseline's elements where there are `excuses`, and how many of each in words.
+
+    They are asked for with the number of a tensor, the baseline's and the candidate's.
+    """
     expected, counts = list(_tensors(baseline, baseline)), dict[str, int]()
     if len(expected) != len(list(_tensors(candidate, baseline))):
         return candidate, ""
@@ -161,7 +151,7 @@ def _excusing(
         if not value.is_floating_point() or value.shape != base.shape or value.dtype != base.dtype:
             return value
         made = value
-        for words, where in excused(index, base, value):
+        for words, where in excuses(index, base, value):
             if not bool(where.any()):
                 continue
             made = value.clone() if made is value else made  # keeps the strides, which are compared too

@@ -1,18 +1,18 @@
-"""Calls with other numbers than the workload has: scalars and flags, and whole numbers that the original's text asks for."""
+"""Calls with other numbers than the workload has: scalars and flags, and whole numbers that the baseline's text asks for."""
 
 import copy
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
 
 import torch
 
-from kernelwright.proof.worker.bench import Bench, NotAccepted, Rejected, Targets, uses_triton
-from kernelwright.proof.worker.gate.cases import Variation
+from kernelwright.proof.worker.bench import Bench, NotAccepted, Rejected, Targets
 from kernelwright.proof.worker.gate.named_numbers import named_numbers
 from kernelwright.proof.worker.gate.scalar_arguments import Change, changes
 from kernelwright.proof.worker.hosts.contender import Contender
-from kernelwright.proof.worker.inputs import Inputs, map_leaves, seed_everything
+from kernelwright.proof.worker.inputs import Inputs, seed_everything
+from kernelwright.proof.worker.texts import uses_triton
+from kernelwright.proof.worker.variation import Variation
 from kernelwright.proof.worker.whole_numbers import all_different, is_whole, never_falls, with_planted
 
 _ENOUGH = 8  # elements of a tensor in which a number can stand beside others
@@ -38,7 +38,9 @@ def compare_others(
             except Rejected as rejected:
                 if rejected.check.name != "runs" or not rejected.check.detail.startswith("raises"):
                     raise
-                bench.notes.append(f"with {change.described} the baseline has an answer, the candidate {rejected}")
+                bench.evidence.notes.append(
+                    f"with {change.described} the baseline has an answer, the candidate {rejected}"
+                )
                 if bench.device == "cuda" and "CUDA" in rejected.check.detail:
                     contender.start_again()  # an assertion on the device ends the context
             break
@@ -61,21 +63,22 @@ def harmless(bench: Bench, targets: Targets, inputs: Inputs) -> bool:
         return True
     if uses_triton(bench.trial.baseline) and "jit" in bench.trial.baseline:
         return False
+    return raised_on_a_cpu(targets, inputs) is None
+
+
+def raised_on_a_cpu(targets: Targets, inputs: Inputs) -> Exception | None:
+    """What the baseline raises when it is called on a CPU; None for nothing."""
     try:
         target = (
             copy.deepcopy(targets.baseline).cpu() if isinstance(targets.baseline, torch.nn.Module) else targets.baseline
         )
-        args, kwargs = (map_leaves(_on_cpu, part) for part in (inputs.args, inputs.kwargs))
+        given = inputs.changed(lambda tensor: tensor.detach().to("cpu", copy=True))
         seed_everything(0)
         with torch.no_grad():
-            target(*args, **kwargs)
-    except Exception:  # noqa: BLE001  (the text raises anything: then it is not asked on the GPU)
-        return False
-    return True
-
-
-def _on_cpu(value: Any) -> Any:
-    return value.detach().to("cpu", copy=True) if isinstance(value, torch.Tensor) else value
+            target(*given.args, **given.kwargs)
+    except Exception as error:  # noqa: BLE001  (the text raises anything)
+        return error
+    return None
 
 
 def _planted(inputs: Inputs, numbers: Sequence[int]) -> list[tuple[Change]]:
@@ -84,24 +87,24 @@ def _planted(inputs: Inputs, numbers: Sequence[int]) -> list[tuple[Change]]:
     for within in (True, False):
         told: dict[int, None] = {}
 
-        def leaf(value: Any, within: bool = within, told: dict[int, None] = told) -> Any:
-            if not _takes_more(value):
-                return value
-            low, high = int(value.min()), int(value.max())
-            held = torch.iinfo(value.dtype)
+        def planted(tensor: torch.Tensor, within: bool = within, told: dict[int, None] = told) -> torch.Tensor:
+            if not _takes_more(tensor):
+                return tensor
+            low, high = int(tensor.min()), int(tensor.max())
+            held = torch.iinfo(tensor.dtype)
             here = [n for n in numbers if (low <= n <= high) is within and held.min <= n <= held.max]
             told.update(dict.fromkeys(here))
-            return with_planted(value, here) if here else value
+            return with_planted(tensor, here) if here else tensor
 
-        made = Inputs(map_leaves(leaf, inputs.args), map_leaves(leaf, inputs.kwargs))
+        made = inputs.changed(planted)
         if told:
             found.append((Change(f"{', '.join(map(str, told))} among the whole numbers", made),))
     return found
 
 
-def _takes_more(value: object) -> bool:
+def _takes_more(tensor: torch.Tensor) -> bool:
     """Whether it is drawn by chance: no offsets, no numbering, no places of which each is there once."""
-    if not isinstance(value, torch.Tensor) or not is_whole(value) or value.numel() < _ENOUGH:
+    if not is_whole(tensor) or tensor.numel() < _ENOUGH:
         return False
-    flat = value.reshape(-1)
+    flat = tensor.reshape(-1)
     return not never_falls(flat) and not all_different(flat)

@@ -1,16 +1,17 @@
 """Input data of special kinds, on which kernels err that are right on random numbers.
 
-Each property changes the floating-point tensors of a call and keeps their shape, dtype and device. What rises stays rising: a
-binary search in it is no operation on anything else.
+Each property changes the floating-point tensors of a call and keeps their shape, dtype and device, but for OTHER_RANKS.
+What rises stays rising: a binary search in it is no operation on anything else.
 """
 
+import itertools
 import math
 from collections.abc import Callable
-from typing import TypeGuard
+from typing import Any
 
 import torch
 
-from kernelwright.proof.worker.inputs import Inputs, map_leaves, poison_
+from kernelwright.proof.worker.inputs import Inputs, poison_
 from kernelwright.proof.worker.rising import rising_as
 from kernelwright.proof.worker.whole_numbers import (
     all_different,
@@ -36,37 +37,20 @@ UNALIGNED = "views that begin off any alignment"
 OVERFLOWING = "squares that overflow"
 SIGNED_ZEROS = frozenset({"signed zeros", "signed zeros in other inputs"})
 LARGE_WHOLE_NUMBERS = "large whole numbers"
+_MORE, _FEWER = "one dimension more", "one dimension fewer"
+OTHER_RANKS = frozenset({_MORE, _FEWER})
 _FAR, _STEP = 20480.0, 1024.0
 # Rounded by float32, nearly too large for int32, too large for it, rounded by float64; sums of them still fit.
 _WHOLE = (1 << 24) + 1, (1 << 30) + 1, (1 << 31) + 1, (1 << 53) + 1
 _PROBE = 100.0
 
-
-def _all_equal(x: torch.Tensor) -> torch.Tensor:
-    return torch.full_like(x, float(x.reshape(-1)[0]))
+Change = Callable[[torch.Tensor], torch.Tensor]
 
 
 def _one_hot(x: torch.Tensor) -> torch.Tensor:
     hot = torch.zeros_like(x)
     hot[tuple(size // 2 for size in x.shape)] = 1.0
     return hot
-
-
-def _alternating(x: torch.Tensor) -> torch.Tensor:
-    signs = 1 - 2 * (torch.arange(x.shape[-1], device=x.device) % 2)
-    return x.abs() * signs.to(x.dtype)
-
-
-def _offset(x: torch.Tensor) -> torch.Tensor:
-    return x + _OFFSET.get(x.dtype, _USUAL_OFFSET)
-
-
-def _tiny(x: torch.Tensor) -> torch.Tensor:
-    return x * (torch.finfo(x.dtype).tiny * 4)
-
-
-def _sorted(x: torch.Tensor) -> torch.Tensor:
-    return x.sort(dim=-1).values
 
 
 def _slopes(x: torch.Tensor) -> torch.Tensor:
@@ -84,21 +68,12 @@ def _slopes(x: torch.Tensor) -> torch.Tensor:
     return pair[torch.arange(rows, device=x.device) % 2].reshape(x.shape)
 
 
-def _negative(x: torch.Tensor) -> torch.Tensor:
-    return -x.abs()
-
-
 def _far_below(x: torch.Tensor) -> torch.Tensor:
     """Below every number that kernels begin a maximum with in the place of -inf.
 
     In steps that 16 bits resolve: what is not equal is so far apart that no rounding of the exponents shows.
     """
     return -_FAR - _STEP * x.abs().round()
-
-
-def _far_above(x: torch.Tensor) -> torch.Tensor:
-    """Above every number that kernels begin a minimum with in the place of inf."""
-    return -_far_below(x)
 
 
 def _overflowing(x: torch.Tensor) -> torch.Tensor:
@@ -128,11 +103,6 @@ def _mixed(x: torch.Tensor) -> torch.Tensor:
     return x * (10.0**exponents).to(x.device, x.dtype)
 
 
-def _large(x: torch.Tensor) -> torch.Tensor:
-    """The largest finite value of half precision; elsewhere one whose square, summed, is still finite."""
-    return _planted(x, min(float(torch.finfo(x.dtype).max), 1e15))
-
-
 def _planted(x: torch.Tensor, value: float) -> torch.Tensor:
     """At the first element; where there are rows enough to leave some alone, at the last one and within another row too.
 
@@ -145,10 +115,6 @@ def _planted(x: torch.Tensor, value: float) -> torch.Tensor:
     for place in places:
         made[place] = value
     return made
-
-
-def _planting(value: float) -> Callable[[torch.Tensor], torch.Tensor]:
-    return lambda x: _planted(x, value)
 
 
 def _varied(x: torch.Tensor) -> torch.Tensor:
@@ -194,41 +160,26 @@ def _half_zeros(x: torch.Tensor) -> torch.Tensor:
     return made
 
 
-def _sliced(x: torch.Tensor) -> torch.Tensor:
-    """The same values as every second element of a larger tensor."""
-    wide = torch.full((*x.shape[:-1], 2 * x.shape[-1]), float("nan"), dtype=x.dtype, device=x.device)
-    view = wide[..., ::2]
+def _part_of(x: torch.Tensor, shape: tuple[int, ...], part: tuple[Any, ...]) -> torch.Tensor:
+    """The same values as this part of a tensor of this shape, the rest of which is NaN."""
+    view = torch.full(shape, math.nan, dtype=x.dtype, device=x.device)[part]
     view.copy_(x)
     return view
 
 
-def _padded(x: torch.Tensor) -> torch.Tensor:
-    """The same values as the beginnings of longer rows, an odd number of elements apart where theirs is even."""
-    wide = torch.full((*x.shape[:-1], x.shape[-1] + 3), float("nan"), dtype=x.dtype, device=x.device)
-    view = wide[..., : x.shape[-1]]
-    view.copy_(x)
-    return view
+def _padded(x: torch.Tensor, dimension: int = -1) -> torch.Tensor:
+    """The same values as the beginnings of longer rows, an odd number of elements apart where theirs is even.
+
+    Along `dimension` -2 as the first rows of longer matrices: rows lie side by side, matrices do not.
+    """
+    shape = list(x.shape)
+    shape[dimension] += 3
+    return _part_of(x, (*shape,), (..., slice(x.shape[dimension]), *[slice(None)] * (-1 - dimension)))
 
 
-def _transposed(x: torch.Tensor) -> torch.Tensor:
-    """The same values, with the last two dimensions exchanged in memory."""
-    return x.transpose(-1, -2).contiguous().transpose(-1, -2) if x.dim() >= 2 else x
-
-
-def _exchanged(x: torch.Tensor) -> torch.Tensor:
-    """The same values as `q.view(b, s, h, d).transpose(1, 2)` has them in memory; of three dimensions the first two."""
-    first = x.dim() - 3
-    return x.transpose(first, first + 1).contiguous().transpose(first, first + 1) if x.dim() >= 3 else x
-
-
-def _inner(x: torch.Tensor) -> torch.Tensor:
-    """The same values as the first rows of longer matrices: rows lie side by side, matrices do not."""
-    if x.dim() < 3:
-        return x
-    wide = torch.full((*x.shape[:-2], x.shape[-2] + 3, x.shape[-1]), float("nan"), dtype=x.dtype, device=x.device)
-    view = wide[..., : x.shape[-2], :]
-    view.copy_(x)
-    return view
+def _exchanged(x: torch.Tensor, *dimensions: int) -> torch.Tensor:
+    """The same values, with these two dimensions exchanged in memory."""
+    return x.transpose(*dimensions).contiguous().transpose(*dimensions)
 
 
 def _begun_later(x: torch.Tensor, before: int) -> torch.Tensor:
@@ -238,43 +189,47 @@ def _begun_later(x: torch.Tensor, before: int) -> torch.Tensor:
     return wide[before:].view(x.shape)
 
 
-_VIEWS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
-    "sliced views": _sliced,
+_VIEWS: dict[str, Change] = {
+    "sliced views": lambda x: _part_of(x, (*x.shape[:-1], 2 * x.shape[-1]), (..., slice(None, None, 2))),
     "padded rows": _padded,
     "padded rows in other inputs": _padded,
-    "transposed views": _transposed,
-    "outer dimensions exchanged": _exchanged,
-    "inner slices": _inner,
+    "transposed views": lambda x: _exchanged(x, -1, -2) if x.dim() >= 2 else x,
+    # As `q.view(b, s, h, d).transpose(1, 2)` has them; of three dimensions the first two.
+    "outer dimensions exchanged": lambda x: _exchanged(x, -3, -2) if x.dim() >= 3 else x,
+    "inner slices": lambda x: _padded(x, -2) if x.dim() >= 3 else x,
     _LATER: lambda x: _begun_later(x, 64),
     UNALIGNED: lambda x: _begun_later(x, 3),
 }
-PROPERTIES: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
+PROPERTIES: dict[str, Change] = {
     "constants varied": _varied,
     WHOLE_NUMBERS: _other_numbers,
     MASKED_ROWS: _masked_rows,
     LARGE_WHOLE_NUMBERS: _large_whole,
     _ZEROS: _half_zeros,
     "zeros in other inputs": _half_zeros,
-    "negative": _negative,
+    "negative": lambda x: -x.abs(),
     "far below zero": _far_below,
-    "far above zero": _far_above,
+    "far above zero": lambda x: -_far_below(x),  # above every number that kernels begin a minimum with
     OVERFLOWING: _overflowing,
     "signed zeros": _signed_zeros,
     "signed zeros in other inputs": _signed_zeros,
-    "alternating signs": _alternating,
-    "all equal": _all_equal,
+    "alternating signs": lambda x: x.abs() * (1 - 2 * (torch.arange(x.shape[-1], device=x.device) % 2)).to(x.dtype),
+    "all equal": lambda x: torch.full_like(x, float(x.reshape(-1)[0])),
     "one hot": _one_hot,
-    "large offset": _offset,
-    "sorted": _sorted,
+    "large offset": lambda x: x + _OFFSET.get(x.dtype, _USUAL_OFFSET),
+    "sorted": lambda x: x.sort(dim=-1).values,
     SLOPES: _slopes,
-    "tiny": _tiny,
+    "tiny": lambda x: x * (torch.finfo(x.dtype).tiny * 4),
     "mixed magnitudes": _mixed,
-    PLANTED: _large,
-    "NaN planted": _planting(math.nan),
-    "NaN planted in other inputs": _planting(math.nan),
-    "inf planted": _planting(math.inf),
-    "-inf planted": _planting(-math.inf),
+    # The largest finite value of half precision; elsewhere one whose square, summed, is still finite.
+    PLANTED: lambda x: _planted(x, min(float(torch.finfo(x.dtype).max), 1e15)),
+    "NaN planted": lambda x: _planted(x, math.nan),
+    "NaN planted in other inputs": lambda x: _planted(x, math.nan),
+    "inf planted": lambda x: _planted(x, math.inf),
+    "-inf planted": lambda x: _planted(x, -math.inf),
     **_VIEWS,
+    _MORE: lambda x: torch.stack((x, x.flip(0) if x.dim() > 1 else x)),
+    _FEWER: lambda x: x[0],
 }
 VIEWS = frozenset(_VIEWS)
 INFINITE = frozenset({"inf planted", "-inf planted"})
@@ -296,51 +251,55 @@ _OF_WHOLE_NUMBERS = frozenset({WHOLE_NUMBERS, MASKED_ROWS, LARGE_WHOLE_NUMBERS})
 
 def with_property(inputs: Inputs, name: str) -> Inputs | None:
     """The inputs with the property, None where it changes nothing of them."""
+    if name in OTHER_RANKS:
+        return _of_other_rank(inputs, name)
     alone = name == _ZEROS and sum(map(_eligible, inputs.tensors())) == 1  # nothing is left beside it
-    made, changed = _changed(inputs, name, torch.zeros_like if alone else PROPERTIES[name])
-    return made if changed else None
+    made = _with(inputs, name, torch.zeros_like if alone else PROPERTIES[name])
+    same = all(new is old for new, old in zip(made.tensors(), inputs.tensors(), strict=True))
+    return None if same else made
 
 
-def _changed(inputs: Inputs, name: str, change: Callable[[torch.Tensor], torch.Tensor]) -> tuple[Inputs, bool]:
-    seen, changed = 0, False
+def probes(plain: Inputs, name: str) -> list[Inputs]:
+    """`plain` with large finite numbers, of either sign, where the property `name` puts NaN."""
+    return [_with(plain, name, lambda x, n=number: _planted(x, n)) for number in (_PROBE, -_PROBE)]
 
-    def leaf(value: object) -> object:
-        nonlocal seen, changed
-        whole = name in _OF_WHOLE_NUMBERS | _BEGUN_LATER and _counted(value)
-        if not whole and (name in _OF_WHOLE_NUMBERS or not _eligible(value, lone=name == "constants varied")):
-            return value
-        seen += 1
-        if (name in _IN_THE_FIRST and seen > 1) or (name in _IN_THE_OTHERS and seen == 1):
-            return value
-        plain = value.detach()
+
+def _of_other_rank(inputs: Inputs, name: str) -> Inputs | None:
+    """The inputs with another rank for all tensors that have the first one's."""
+    rank, change = next((t.dim() for t in inputs.tensors() if t.dim()), 0), PROPERTIES[name]
+    if rank < (1 if name == _MORE else 2) or not all(t.numel() for t in inputs.tensors()):
+        return None
+    return inputs.changed(lambda t: change(t.detach()).requires_grad_(t.requires_grad) if t.dim() == rank else t)
+
+
+def _with(inputs: Inputs, name: str, change: Change) -> Inputs:
+    """The inputs with `change` made of the tensors that the property `name` is for; what it leaves as it was is the same."""
+    numbers = itertools.count()
+
+    def changed(given: torch.Tensor) -> torch.Tensor:
+        # Whole numbers or truth values, in which some may stand where others do.
+        counted = (is_whole(given) or given.dtype is torch.bool) and given.dim() > 0 and given.numel() >= 2
+        whole = name in _OF_WHOLE_NUMBERS | _BEGUN_LATER and counted
+        if not whole and (name in _OF_WHOLE_NUMBERS or not _eligible(given, lone=name == "constants varied")):
+            return given
+        number = next(numbers)
+        if (name in _IN_THE_FIRST and number > 0) or (name in _IN_THE_OTHERS and number == 0):
+            return given
+        plain = given.detach()
         made = change(plain)
         if name not in VIEWS and name not in NON_FINITE:
             made = rising_as(plain, made)
         lies_alike = (made.stride(), made.storage_offset()) == (plain.stride(), plain.storage_offset())
         if made is plain or (lies_alike and torch.equal(made, plain)):
-            return value
-        changed = True
-        return made.requires_grad_(value.requires_grad)
+            return given
+        return made.requires_grad_(given.requires_grad)
 
-    made = Inputs(map_leaves(leaf, inputs.args), map_leaves(leaf, inputs.kwargs))
-    return made, changed
+    return inputs.changed(changed)
 
 
-def probes(plain: Inputs, name: str) -> list[Inputs]:
-    """`plain` with large finite numbers, of either sign, where the property `name` puts NaN."""
-    return [_changed(plain, name, lambda x, n=number: _planted(x, n))[0] for number in (_PROBE, -_PROBE)]
-
-
-def _eligible(value: object, *, lone: bool = False) -> TypeGuard[torch.Tensor]:
+def _eligible(value: torch.Tensor, *, lone: bool = False) -> bool:
     """Floating-point tensors of two elements or more; with `lone` those of one, too."""
-    if not isinstance(value, torch.Tensor) or not value.is_floating_point() or value.dtype.itemsize < 2:
+    if not value.is_floating_point() or value.dtype.itemsize < 2:
         return False
     enough = value.numel() >= 1 if lone else value.dim() > 0 and value.numel() >= 2
     return enough and not bool(value.isnan().any())  # NaN: an output to be filled
-
-
-def _counted(value: object) -> TypeGuard[torch.Tensor]:
-    """Tensors of whole numbers or truth values, in which some may stand where others do."""
-    if not isinstance(value, torch.Tensor) or not (is_whole(value) or value.dtype is torch.bool):
-        return False
-    return value.dim() > 0 and value.numel() >= 2

@@ -43,18 +43,30 @@ def changes(target: Callable[..., Any], inputs: Inputs) -> list[tuple[Change, ..
 
     found: list[tuple[Change, ...]] = []
     floats, others = _floats(given), _floats(defaults)
-    for change in (_larger, _smaller) if floats else ():
-        found.append((made({key: change(value) for key, value in floats.items()}, harmless=True),))
-    if others:
-        found.append((made({key: _larger(value) for key, value in others.items()}, harmless=True),))
+    for change, numbers in ((_larger, floats), (_smaller, floats), (_larger, others)):
+        if numbers:
+            found.append((made({key: change(value) for key, value in numbers.items()}, harmless=True),))
     for values in (given, defaults):
         flags = [key for key, value in values.items() if isinstance(value, bool) and _name(key, names) not in _MODES]
         found += [(made({key: not values[key]}),) for key in flags[:_MOST_FLAGS]]
-    sizes = {size for tensor in inputs.tensors() for size in (*tensor.shape, tensor.numel())}
-    whole = {key: value for key, value in given.items() if type(value) is int and not _is_size(value, sizes)}
-    for key, value in list(whole.items())[:_MOST_WHOLE]:
+    sizes = {size for tensor in inputs.tensors() for size in (*tensor.shape, tensor.numel()) if size >= _BY_CHANCE}
+    whole = [(key, value) for key, value in given.items() if type(value) is int and value not in sizes]
+    for key, value in [(key, value) for key, value in whole if abs(value) <= _LARGEST][:_MOST_WHOLE]:
         found.append(tuple(made({key: other}) for other in _other(value)))
     return found
+
+
+def each_changed(
+    target: Callable[..., Any], inputs: Inputs, kind: type | tuple[type, ...], changed: Callable[[Any], Any]
+) -> Iterator[tuple[str, Inputs]]:
+    """Each argument of a kind, given or left to its default: its name, and the call in which it is `changed`."""
+    names, defaults = _parameters(target, inputs)
+    for key, value in {**dict(enumerate(inputs.args)), **defaults, **inputs.kwargs}.items():
+        new = changed(value) if isinstance(value, kind) and not isinstance(value, bool) else None
+        if new is not None:
+            args = tuple(new if index == key else given for index, given in enumerate(inputs.args))
+            named = {key: new} if isinstance(key, str) else {}
+            yield _name(key, names), Inputs(args, {**inputs.kwargs, **named})
 
 
 def _parameters(target: Callable[..., Any], inputs: Inputs) -> tuple[dict[Key, str], dict[Key, Any]]:
@@ -88,10 +100,6 @@ def _smaller(value: float) -> float:
     if size in (0.0, 1.0):
         return math.copysign(size + 0.25, value)
     return math.copysign((1 + size) / 2 if size > 1 else size / 2, value)
-
-
-def _is_size(value: int, sizes: set[int]) -> bool:
-    return abs(value) > _LARGEST or (value >= _BY_CHANCE and value in sizes)
 
 
 def _other(value: int) -> Iterator[int]:

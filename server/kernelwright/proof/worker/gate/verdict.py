@@ -1,56 +1,59 @@
 """The Verdict on a trial's candidate, from what its bench has collected."""
 
+from collections.abc import Sequence
+
 import torch
 
 from kernelwright.proof.jobs import Trial
-from kernelwright.proof.worker.answers.judge import ACCURACY
+from kernelwright.proof.worker.answers.judge import ACCURACY, Judged
 from kernelwright.proof.worker.answers.trivial import Trivial, told
 from kernelwright.proof.worker.bench import Bench
+from kernelwright.proof.worker.evidence import Evidence
 from kernelwright.proof.worker.gate.accuracy import accuracy_of, reduced
 from kernelwright.proof.worker.gate.line_sizes import elements
 from kernelwright.proof.worker.subject import case_call
 from kernelwright.values import Check, Verdict, VerdictStatus, digest
 
 
-def verdict_of(bench: Bench | None, trial: Trial, *, failed: Check | None = None, undecidable: str = "") -> Verdict:
+def verdict_of(bench: Bench, *, failed: Check | None = None, undecidable: str = "") -> Verdict:
     """The Verdict on the trial's candidate from what was collected."""
-    ended = _ended_by(bench, failed)
+    trial, evidence = bench.trial, bench.evidence
+    ended = _ended_by(evidence, trial, failed)
     status = VerdictStatus.PASSED
     if failed is not None:
         status = VerdictStatus.FAILED
     elif undecidable:
         status = VerdictStatus.NOT_CHECKABLE
-    judged = bench.judged if bench else []
-    own = [j.baseline_error for j in judged if j.baseline_error is not None]
+    own = [j.baseline_error for j in evidence.judged if j.baseline_error is not None]
     first = next((check for check in ended if not check.passed), None)
     reason = f"{first.name} ({first.case}): {first.detail}" if first else undecidable
     return Verdict(
         status=status,
         text_hash=digest(trial.candidate),
         baseline_hash=digest(trial.baseline),
-        checks=(*(bench.checks if bench else ()), *ended),
+        checks=(*evidence.checks, *ended),
         reason=reason,
-        accuracy=accuracy_of(bench) if bench and judged else None,
-        max_error=max((j.max_error for j in judged), default=None),
+        accuracy=accuracy_of(evidence) if evidence.judged else None,
+        max_error=max((j.max_error for j in evidence.judged), default=None),
         baseline_error=max(own, default=None),
-        how=how(bench, passed=status is VerdictStatus.PASSED) if bench else "",
-        share=bench.share if bench else None,
+        how=how(bench, passed=status is VerdictStatus.PASSED),
+        share=evidence.share,
         effort=trial.limits.effort,
-        caveats=tuple(dict.fromkeys(bench.caveats)) if bench else (),
+        caveats=tuple(dict.fromkeys(evidence.caveats)),
     )
 
 
-def _ended_by(bench: Bench | None, failed: Check | None) -> tuple[Check, ...]:
+def _ended_by(evidence: Evidence, trial: Trial, failed: Check | None) -> tuple[Check, ...]:
     """The failed check, with reduced accuracy beside it that the gate had no time to say.
 
     Wrong values are no matter of accuracy. A narrower format has less range, too: of its two faults accuracy comes first.
     """
     if failed is None:
         return ()
-    if bench is None or not bench.reduced or failed.name in ("values", "nan-poison", ACCURACY):
+    if not evidence.reduced or failed.name in ("values", "nan-poison", ACCURACY):
         return (failed,)
-    said = reduced(bench)
-    if said in bench.checks:
+    said = reduced(evidence, trial)
+    if said in evidence.checks:
         return (failed,)
     return (said, failed) if failed.name == "nan-parity" else (failed, said)
 
@@ -60,22 +63,24 @@ def how(bench: Bench, *, passed: bool) -> str:
     if bench.interpreted:
         place = "in Triton's interpreter on the CPU"
         if bench.trial.workload.cases:
-            first = next((c.case.partition(", seed")[0] for c in bench.checks if c.name == "values"), "")
+            first = next((c.case.partition(", seed")[0] for c in bench.evidence.checks if c.name == "values"), "")
             if first and elements(case_call(first)) < elements(case_call(bench.trial.workload.cases[0].text)):
                 place += f", sizes reduced to {first}"
     elif bench.device == "cuda":
         place = f"on {torch.cuda.get_device_name()}"
     else:
         place = "on the CPU"
-    weak = f"weak for this kernel: {weak_for(bench)}" if passed and weak_for(bench) else ""
-    return ", ".join(note for note in (place, *bench.notes, weak) if note)
+    weak = weak_for(bench.evidence) if passed else ""
+    weak = f"weak for this kernel: {weak}" if weak else ""
+    return ", ".join(note for note in dict.fromkeys((place, *bench.evidence.notes, weak)) if note)
 
 
-def summaries(bench: Bench) -> list[Check]:
+def summaries(judged: Sequence[Judged]) -> list[Check]:
     """The comparisons made in every run besides values, one line each."""
-    runs = f"all {len(bench.judged)} runs"
+    runs = f"all {len(judged)} runs"
+    failing = {answer: sum(answer not in one.trivial for one in judged) for answer in Trivial}
     lines = (
-        ("trivial-answers", _of_trivial_answers(bench)),
+        ("trivial-answers", ", ".join(f"{answer} would fail {count}" for answer, count in failing.items())),
         ("structure", "types, nesting, None and real memory as the baseline's"),
         ("shape", "as the baseline's"),
         ("dtype", "as the baseline's"),
@@ -90,12 +95,8 @@ def summaries(bench: Bench) -> list[Check]:
     return [Check(name, runs, True, detail) for name, detail in lines]
 
 
-def weak_for(bench: Bench) -> str:
+def weak_for(evidence: Evidence) -> str:
     """What would have passed every comparison as well, in words; "" where nothing would."""
-    return told(frozenset(Trivial).intersection(*(judged.trivial for judged in bench.judged)) if bench.judged else ())
-
-
-def _of_trivial_answers(bench: Bench) -> str:
-    """In how many comparisons each would fail in the candidate's place."""
-    failing = {answer: sum(answer not in judged.trivial for judged in bench.judged) for answer in Trivial}
-    return ", ".join(f"{answer} would fail {count}" for answer, count in failing.items())
+    return told(
+        frozenset(Trivial).intersection(*(judged.trivial for judged in evidence.judged)) if evidence.judged else ()
+    )

@@ -7,10 +7,11 @@ from typing import Any
 
 import torch
 
-from kernelwright.values.torch_calls import KEYWORDS, canonical_name, signature
+from kernelwright.ops import KEYWORDS, ROWS, Kind, canonical_name, of_kind, row, signature
 
-_REDUCTIONS = frozenset({"sum", "mean", "max", "min", "amax", "amin", "prod", "var", "std", "logsumexp", "norm",
-                         "vector_norm", "argmax", "argmin"})  # fmt: skip
+_REDUCTIONS = of_kind(Kind.REDUCTION)
+_OF_ONE_DIM = {row.name for row in ROWS.values() if row.signature == "input * dim=None dtype=None"}
+"""Those that choose a dim themselves where none is given."""
 _DROPPED = frozenset({"_stacklevel", "inplace", "out", "generator", "device", "non_blocking", "layout", "pin_memory"})
 
 
@@ -51,19 +52,17 @@ def _respelled(op: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[
         second = args[1] if len(args) > 1 else kwargs.get("other")
         if isinstance(second, torch.Tensor):
             return op + "imum", args, kwargs
-    if op in ("view", "reshape", "permute", "tile", "repeat", "expand") and len(args) > 2:
+    if row(op).spread and len(args) > 2:
         return op, (args[0], tuple(args[1:])), kwargs
     if op == "view" and len(args) == 2 and isinstance(args[1], torch.dtype):
         return "view_dtype", args, kwargs
     if op in ("float", "half", "bfloat16", "double", "int", "long", "bool"):
         dtypes = {"float": "float32", "half": "float16", "double": "float64", "int": "int32", "long": "int64"}
         return "to", args[:1], {"dtype": dtypes.get(op, op)}
-    if op in ("to", "type"):
+    if op in ("to", "type", "type_as"):
         dtype = next((a for a in (*args[1:], *kwargs.values()) if isinstance(a, torch.dtype)), None)
         like = next((a for a in args[1:2] if isinstance(a, torch.Tensor)), None)
         return "to", args[:1], {"dtype": dtype or (like.dtype if like is not None else None)}
-    if op == "type_as":
-        return "to", args[:1], {"dtype": args[1].dtype}
     return op, args, kwargs
 
 
@@ -87,9 +86,9 @@ def _normal(op: str, operands: tuple[Any, ...], options: dict[str, Any]) -> dict
             options["correction"] = int(options["correction"])
     if op in _REDUCTIONS and "dim" in options:
         options["dim"] = _dims(options["dim"], rank)
-    elif op in ("softmax", "log_softmax", "softmin") and isinstance(options["dim"], int):
+    elif op in _OF_ONE_DIM and isinstance(options["dim"], int):
         options["dim"] = options["dim"] % max(rank, 1)
-    elif op in ("softmax", "log_softmax", "softmin"):
+    elif op in _OF_ONE_DIM:
         options["dim"] = 0 if rank in (0, 1, 3) else 1
     return options
 

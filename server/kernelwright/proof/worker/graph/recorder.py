@@ -4,6 +4,7 @@ import contextlib
 import sys
 import weakref
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -11,7 +12,7 @@ from torch.overrides import TorchFunctionMode
 
 from kernelwright.proof.worker.failed import JobFailed
 from kernelwright.proof.worker.graph import costs, spans
-from kernelwright.proof.worker.graph.binding import bind
+from kernelwright.proof.worker.graph.binding import BoundTorchCall, bind
 from kernelwright.proof.worker.inputs import tensors_in
 from kernelwright.values import Argument, Failure, FailureKind, Node, TensorRef, TensorType, Value
 
@@ -86,42 +87,31 @@ class Recorder(TorchFunctionMode):
         made_by = {v: node.op for node in self.nodes for v in node.outputs}
         ids = [self.value_of(t) for t in tensors]
         written = [t for t, v in zip(tensors, ids, strict=True) if made_by.get(v) in _EMPTY] or tensors
-        outputs = tuple(self.declare(t, "node") for t in written)
-        self._append(
-            "triton_kernel", tuple(TensorRef(v) for v in ids), {"kernel": name}, outputs, True, tensors, written
-        )
+        call = BoundTorchCall("triton_kernel", tuple(TensorRef(v) for v in ids), {"kernel": name}, inplace=True)
+        self._append(call, tensors, written)
 
     def _record(self, func: Any, name: str, args: Any, kwargs: Any, outputs: list[torch.Tensor]) -> None:
         tensors = list(tensors_in((args, kwargs)))
         bound = bind(func, name, args, kwargs)
         operands = tuple(self._argument(a) for a in bound.args)
         options = {key: self._argument(value) for key, value in bound.kwargs.items()}
-        ids = tuple(self.declare(t, "node") for t in outputs)
-        self._append(bound.op, operands, options, ids, bound.inplace, tensors, outputs)
+        self._append(replace(bound, args=operands, kwargs=options), tensors, outputs)
 
-    def _append(
-        self,
-        op: str,
-        args: tuple[Argument, ...],
-        kwargs: dict[str, Argument],
-        ids: tuple[int, ...],
-        inplace: bool,
-        tensors: list[torch.Tensor],
-        outputs: list[torch.Tensor],
-    ) -> None:
+    def _append(self, call: BoundTorchCall, tensors: list[torch.Tensor], outputs: list[torch.Tensor]) -> None:
+        """A node for the call, whose arguments are the graph's own."""
         frame = spans.user_frame(sys._getframe(), self._filename)
         self.nodes.append(
             Node(
                 id=len(self.nodes),
-                op=op,
-                args=args,
-                kwargs=kwargs,
-                outputs=ids,
+                op=call.op,
+                args=call.args,
+                kwargs=call.kwargs,
+                outputs=tuple(self.declare(t, "node") for t in outputs),
                 where=spans.span_of(frame, self._lines) if frame else None,
                 module=spans.innermost_module(sys._getframe(), self._paths, self._filename),
-                inplace=inplace,
-                estimated_bytes=costs.estimated_bytes(op, tensors, outputs),
-                estimated_flops=costs.estimated_flops(op, tensors, outputs, args),
+                inplace=call.inplace,
+                estimated_bytes=costs.estimated_bytes(call.op, tensors, outputs),
+                estimated_flops=costs.estimated_flops(call.op, tensors, outputs),
             )
         )
 

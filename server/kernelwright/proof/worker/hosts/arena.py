@@ -8,6 +8,7 @@ import ctypes
 import mmap
 import os
 import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
@@ -23,26 +24,22 @@ class Handle:
     ipc: bytes = b""
 
 
+@dataclass
 class Arena:
-    """`size` bytes as a flat uint8 tensor `bytes`, on the GPU where processes can share its memory, else on the host."""
+    """Such memory as a flat uint8 tensor `bytes`, on the GPU where processes can share its memory, else on the host.
 
-    def __init__(self, bytes_: torch.Tensor, handle: Handle, descriptor: int | None, address: int = 0) -> None:
-        self.bytes = bytes_
-        self.handle = handle
-        self.descriptor = descriptor  # of the shared file; None for GPU memory
-        self._address = address
+    `descriptor`: the shared file, where this process owns it.
+    """
 
-    @property
-    def size(self) -> int:
-        return self.handle.size
+    bytes: torch.Tensor
+    release: Callable[[], object] = lambda: None
+    handle: Handle = Handle(0)
+    descriptor: int | None = None
 
     def close(self) -> None:
-        """Give the memory back; views of it must not be used any more."""
+        """Let go of it; views of it must not be used any more. GPU memory is free only when all who opened it have done so."""
         del self.bytes
-        if self.descriptor is not None:
-            os.close(self.descriptor)
-        if self._address:
-            driver().cuMemFree_v2(ctypes.c_uint64(self._address))
+        self.release()
 
 
 def make_arena(size: int, device: str) -> Arena:
@@ -52,35 +49,22 @@ def make_arena(size: int, device: str) -> Arena:
         with contextlib.suppress(_NoIpc):
             return _cuda_arena(size)
     descriptor = _shared_file(size)
-    return Arena(_mapped(descriptor, size), Handle(size), descriptor)
+    return Arena(_mapped(descriptor, size), lambda: os.close(descriptor), Handle(size), descriptor)
 
 
-class OpenedArena:
-    """Another process's arena, as a flat uint8 tensor `bytes`."""
-
-    def __init__(self, bytes_: torch.Tensor, address: int = 0) -> None:
-        self.bytes = bytes_
-        self._address = address
-
-    def close(self) -> None:
-        """Let go of it; views of it must not be used any more. GPU memory is free only when all who opened it have done so."""
-        del self.bytes
-        if self._address:
-            torch.cuda.synchronize()
-            driver().cuIpcCloseMemHandle(ctypes.c_uint64(self._address))
-
-
-def open_arena(handle: Handle, descriptor: int | None) -> OpenedArena:
+def open_arena(handle: Handle, descriptor: int | None) -> Arena:
     """The arena of another process. Raises RuntimeError when CUDA refuses."""
     if handle.ipc:
         torch.cuda.synchronize()  # makes the context that the driver's calls below work in
         opened = ctypes.c_uint64()
-        _check(driver().cuIpcOpenMemHandle_v2(ctypes.byref(opened), _IpcHandle.from_buffer_copy(handle.ipc), 1))
-        return OpenedArena(as_tensor(opened.value, handle.size), opened.value)
+        code = driver().cuIpcOpenMemHandle_v2(ctypes.byref(opened), _IpcHandle.from_buffer_copy(handle.ipc), 1)
+        if code != 0:
+            raise RuntimeError(f"CUDA driver error {code} while opening memory shared between processes")
+        return Arena(as_tensor(opened.value, handle.size), lambda: _close_ipc(opened))
     assert descriptor is not None
     mapped = _mapped(descriptor, handle.size)
     os.close(descriptor)
-    return OpenedArena(mapped)
+    return Arena(mapped)
 
 
 class _NoIpc(Exception):
@@ -101,12 +85,13 @@ def _cuda_arena(size: int) -> Arena:
     if cuda.cuIpcGetMemHandle(ctypes.byref(shared), address) != 0:
         cuda.cuMemFree_v2(address)
         raise _NoIpc
-    return Arena(as_tensor(address.value, size), Handle(size, bytes(shared.reserved)), None, address.value)
+    free = lambda: cuda.cuMemFree_v2(address)
+    return Arena(as_tensor(address.value, size), free, Handle(size, bytes(shared.reserved)))
 
 
-def _check(code: int) -> None:
-    if code != 0:
-        raise RuntimeError(f"CUDA driver error {code} while opening memory shared between processes")
+def _close_ipc(opened: ctypes.c_uint64) -> None:
+    torch.cuda.synchronize()
+    driver().cuIpcCloseMemHandle(opened)
 
 
 def _shared_file(size: int) -> int:

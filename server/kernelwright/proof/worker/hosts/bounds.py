@@ -8,7 +8,6 @@ import contextlib
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from enum import Enum
 from typing import Any
 
 import torch
@@ -19,7 +18,7 @@ from kernelwright.proof.worker.driver import as_tensor
 from kernelwright.proof.worker.hosts.pages import NoPages, Pages, mapped, page_size, unmap
 from kernelwright.proof.worker.inputs import Inputs, clone_tensor, map_leaves, seed_everything
 from kernelwright.proof.worker.observe import named_state
-from kernelwright.proof.worker.subject import describe, line_of
+from kernelwright.proof.worker.raised import describe, line_of
 from kernelwright.values import Check
 
 NAME, ALIGNMENT = "out-of-bounds", "alignment"
@@ -33,23 +32,14 @@ _MISALIGNED = re.compile(r"misaligned[ _]?address", re.IGNORECASE)
 _CROWDED = f"half of the free memory, or {_MOST_BLOCKS} tensors, do not hold all that a call makes"
 _WHAT_TO_DO = "mask the access or fix the index"
 _UNTOUCHED = 255
-_UNWRITTEN = frozenset(
-    getattr(torch.ops.aten, name) for name in ("empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided")
-)
-_WRITTEN = frozenset(
-    getattr(torch.ops.aten, name)
-    for name in (
-        *("zeros", "zeros_like", "new_zeros", "ones", "ones_like", "new_ones", "full", "full_like", "new_full"),
-        *("clone", "_to_copy"),
+_ALLOCATING = {  # and whether what is allocated is written at once
+    getattr(torch.ops.aten, name): written
+    for written, names in (
+        (False, "empty empty_like empty_strided new_empty new_empty_strided"),
+        (True, "zeros zeros_like new_zeros ones ones_like new_ones full full_like new_full clone _to_copy"),
     )
-)
-
-
-class Side(Enum):
-    """Which end of a tensor lies against unmapped memory."""
-
-    END = "end"
-    START = "start"
+    for name in names.split()
+}
 
 
 @dataclass(frozen=True)
@@ -61,10 +51,10 @@ class Place:
     end: int
 
 
-def placed(size: int, page: int, side: Side) -> Place:
-    """A tensor of `size` bytes against one side of its pages, as near as its alignment allows."""
+def placed(size: int, page: int, *, at_start: bool) -> Place:
+    """A tensor of `size` bytes against the start or the end of its pages, as near as its alignment allows."""
     whole = -(-size // page) * page
-    start = 0 if side is Side.START else (whole - size) // _ALIGNED * _ALIGNED
+    start = 0 if at_start else (whole - size) // _ALIGNED * _ALIGNED
     return Place(whole, start, start + size)
 
 
@@ -72,7 +62,7 @@ def placed(size: int, page: int, side: Side) -> Place:
 class _Guard:
     """The blocks of one call. `room`: bytes that may still be mapped; `crowded`: some tensor did not fit, or came too late."""
 
-    side: Side
+    at_start: bool
     room: int
     blocks: list[tuple[Pages, Place]] = field(default_factory=list)
     crowded: bool = False
@@ -80,7 +70,7 @@ class _Guard:
     def copied(self, tensor: torch.Tensor, *, written: bool = True) -> torch.Tensor:
         """The tensor in pages of its own, NaN unless it was `written`; as it is where that cannot be."""
         span = 1 + sum((size - 1) * stride for size, stride in zip(tensor.shape, tensor.stride(), strict=True))
-        place = placed(span * tensor.element_size(), page_size(), self.side)
+        place = placed(span * tensor.element_size(), page_size(), at_start=self.at_start)
         if span > 2 * tensor.numel():
             return tensor  # a sparse view of a large buffer
         if place.whole > self.room or len(self.blocks) == _MOST_BLOCKS:
@@ -134,46 +124,40 @@ class _GuardedAllocation(DispatchMode):
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         made = func(*args, **(kwargs or {}))
-        packet = getattr(func, "overloadpacket", None)
-        if packet not in _UNWRITTEN and packet not in _WRITTEN:
-            return made
-        return self._guard.copied(made, written=packet in _WRITTEN) if _can_move(made) else made
+        written = _ALLOCATING.get(getattr(func, "overloadpacket", None))
+        return made if written is None or not _can_move(made) else self._guard.copied(made, written=written)
 
 
-def look(target: Any, inputs: Inputs, *, case: str, seed: int) -> str:
+def look(target: Any, inputs: Inputs, *, seed: int) -> str:
     """Call with every tensor against unmapped memory behind it, and in small calls also before it.
 
     Returns why that could not be, "" where nothing was touched. Raises Rejected; the CUDA context may be gone then.
     """
     size = sum(t.numel() * t.element_size() for t in (*inputs.tensors(), *named_state(target).values()))
-    sides = (Side.END, Side.START) if size <= _SMALL else (Side.END,)
     why = ""
-    for side in sides:
+    for at_start in (False, True) if size <= _SMALL else (False,):
         try:
-            why = _called(target, inputs, side, seed) or why
+            why = _called(target, inputs, at_start, seed) or why
         except NoPages as none:
             return str(none)
         except _Touched as touched:
-            raise Rejected(Check(NAME, case, False, str(touched))) from touched
+            raise Rejected(Check(NAME, "", False, str(touched))) from touched
         except Exception as error:
             if _STOPPED.search(str(error)):
-                raise Rejected(Check(NAME, case, False, _words(side, error))) from error
+                where, line = "before the start" if at_start else "behind the end", line_of(error)
+                at = f" at line {line + 1}" if line is not None else ""
+                detail = f"reads or writes memory {where} of a tensor{at}: {_WHAT_TO_DO} ({describe(error)})"
+                raise Rejected(Check(NAME, "", False, detail)) from error
             if _works():
                 return f"a call on memory that is not torch's own raises {type(error).__name__}"
             if _MISALIGNED.search(str(error)):
-                raise Rejected(Check(ALIGNMENT, case, False, describe(error))) from error
-            raise rejection(error, case) from error
+                raise Rejected(Check(ALIGNMENT, "", False, describe(error))) from error
+            raise rejection(error, "") from error
     return why
 
 
 class _Touched(Exception):
     """Bytes around a tensor were written."""
-
-
-def _words(side: Side, error: BaseException) -> str:
-    where, line = "behind the end" if side is Side.END else "before the start", line_of(error)
-    at = f" at line {line + 1}" if line is not None else ""
-    return f"reads or writes memory {where} of a tensor{at}: {_WHAT_TO_DO} ({describe(error)})"
 
 
 def _works() -> bool:
@@ -185,9 +169,9 @@ def _works() -> bool:
     return True
 
 
-def _called(target: Any, inputs: Inputs, side: Side, seed: int) -> str:
+def _called(target: Any, inputs: Inputs, at_start: bool, seed: int) -> str:
     """One call; why not all of its tensors were guarded, "" where they were. Raises _Touched, NoPages, what the text raises."""
-    guard = _Guard(side, torch.cuda.mem_get_info()[0] // 2)
+    guard = _Guard(at_start, torch.cuda.mem_get_info()[0] // 2)
     page_size()
     given = [map_leaves(lambda leaf: _guarded(guard, leaf), part) for part in (inputs.args, inputs.kwargs)]
     seed_everything(seed)

@@ -7,49 +7,37 @@ from dataclasses import replace
 import torch
 
 from kernelwright.proof.worker import flags, surroundings
-from kernelwright.proof.worker.attribution.looking import look as look_at
-from kernelwright.proof.worker.gate.backward import AddsItself, BackwardFailed, NoGradient, gradients
-from kernelwright.proof.worker.hosts import bounds
-from kernelwright.proof.worker.hosts.messages import (
-    CallInOrder,
-    CallOften,
-    Differentiate,
-    Gradients,
-    InOrder,
-    Look,
-    Looked,
-    Observe,
-    Observed,
-    Often,
-    Refused,
-    Reply,
-    Returned,
-)
-from kernelwright.proof.worker.hosts.parcels import described, put
-from kernelwright.proof.worker.hosts.room import Room, arena_of, inputs_of, settle, unpacked_as_sent
+from kernelwright.proof.worker.backward import AddsItself, BackwardFailed, NoGradient, gradients
+from kernelwright.proof.worker.hosts import bounds, messages
+from kernelwright.proof.worker.hosts.parcels import described
+from kernelwright.proof.worker.hosts.room import Room, inputs_of, settle, told, unpacked_as_sent
 from kernelwright.proof.worker.inputs import Inputs, clone, moved_into, poison_, seed_everything, tensors_in
-from kernelwright.proof.worker.observe import buffers_put_back
+from kernelwright.proof.worker.observe import attributes_of, buffers_put_back, changed
 from kernelwright.proof.worker.observe import observe as observed_call
 from kernelwright.proof.worker.poison import poison_freed_blocks
+from kernelwright.proof.worker.profiling.looking import look as look_at
 from kernelwright.values import Check
 
 FEWEST_CALLS = 2  # further ones, however slow: what is kept in turns of two shows
 _DELAY = 20_000_000  # cycles of the GPU's clock, some 10 ms: longer than any host takes to launch a call
 
 
-def observe(room: Room, request: Observe) -> Reply:
+def observe(room: Room, request: messages.Observe) -> messages.Reply:
     inputs = inputs_of(room, request.inputs)
     poison_freed_blocks(request.poison_sizes, room.device)
     target, seed = room.targets[request.key], request.seed
-    seen = observed_call(target, inputs, seed=seed, poisoned=request.poisoned, calls=request.calls)
+    before = attributes_of(target) if request.attributes else {}
+    seen = observed_call(target, inputs, seed=seed, poisoned=request.poisoned, calls=request.calls, watched=True)
+    if request.attributes:
+        moved = changed(attributes_of(target), before)
+        seen = replace(seen, changed_state={name: moved[name] for name in moved if name in request.attributes})
     tree, outputs = described(seen.output)
     after = [seen.changed_inputs.get(i, original) for i, original in enumerate(inputs.tensors())]
     names = list(seen.changed_state)
-    sent = put([*outputs, *after, *(seen.changed_state[name] for name in names)], arena_of(room))
-    settle(room)
+    sent = told(room, [*outputs, *after, *(seen.changed_state[name] for name in names)])
     first, last = len(outputs), len(outputs) + len(after)
-    observed = Observed(
-        Returned(tree, sent[:first]),
+    observed = messages.Observed(
+        messages.Returned(tree, sent[:first]),
         sent[first:last],
         dict(zip(names, sent[last:], strict=True)),
         tuple(sorted(seen.aliases)),
@@ -62,7 +50,7 @@ def observe(room: Room, request: Observe) -> Reply:
     if not request.bounded:
         return observed
     del seen, outputs, after
-    why = bounds.look(target, inputs, case=request.case, seed=seed)
+    why = bounds.look(target, inputs, seed=seed)
     return replace(observed, unbounded=why)
 
 
@@ -72,7 +60,7 @@ def _compiled() -> bool:
     return dynamo is not None and bool(dynamo.counters["frames"].get("ok"))
 
 
-def call_often(room: Room, request: CallOften) -> Reply:
+def call_often(room: Room, request: messages.CallOften) -> messages.Reply:
     target, first, second = room.targets[request.key], inputs_of(room, request.first), inputs_of(room, request.second)
     same = Inputs(clone(first.args), clone(first.kwargs))
     with buffers_put_back(target):
@@ -102,48 +90,46 @@ def call_often(room: Room, request: CallOften) -> Reply:
             seed_everything(request.seed)
             moved += tensors_in(target(*first.args, **first.kwargs))
     settle(room)
-    sent = put([*kept, *after, *again, *moved], arena_of(room))
-    settle(room)
+    sent = told(room, [*kept, *after, *again, *moved])
     count, known = len(kept), 2 * len(kept) + len(again)
-    return Often(sent[:count], sent[count : 2 * count], sent[2 * count : known], sent[known:], made)
+    return messages.Often(sent[:count], sent[count : 2 * count], sent[2 * count : known], sent[known:], made)
 
 
-def call_in_order(room: Room, request: CallInOrder) -> Reply:
+def call_in_order(room: Room, request: messages.CallInOrder) -> messages.Reply:
     """A call that does not wait for the stream computes on the other data.
 
     It is made there once before, so that nothing is left to be set up, which may wait for the device.
     """
     target, inputs, given = room.targets[request.key], inputs_of(room, request.inputs), inputs_of(room, request.other)
-    target(*given.args, **given.kwargs)
+    with buffers_put_back(target):
+        target(*given.args, **given.kwargs)
     settle(room)
-    torch.cuda._sleep(_DELAY)
-    moved_into(given, inputs)
-    seed_everything(request.seed)
-    output = target(*given.args, **given.kwargs)
-    sent = put(list(tensors_in(output)), arena_of(room))  # on the same stream, without waiting for the device
-    settle(room)
-    return InOrder(sent)
+    with buffers_put_back(target):
+        torch.cuda._sleep(_DELAY)
+        moved_into(given, inputs)
+        seed_everything(request.seed)
+        output = target(*given.args, **given.kwargs)
+        sent = told(room, tensors_in(output))  # put there on the same stream, without waiting for the device
+    return messages.Returned(None, sent)
 
 
-def differentiate(room: Room, request: Differentiate) -> Reply:
+def differentiate(room: Room, request: messages.Differentiate) -> messages.Reply:
     inputs, sent = inputs_of(room, request.inputs), unpacked_as_sent(room, request.cotangents)
     target = room.targets[request.key]
     try:
         found = gradients(target, inputs, lambda index, _: sent.get(index), request.parameters, seed=request.seed)
     except AddsItself as added:
-        return Refused(Check("gradient", request.case, False, str(added)))
+        return messages.Refused(Check("gradient", "", False, str(added)))
     except (NoGradient, BackwardFailed) as lacking:
-        return Gradients(lacking=str(lacking))
-    placed = put(found.tensors, arena_of(room))
-    settle(room)
-    return Gradients(placed, found.unreached, found.carried)
+        return messages.Gradients(lacking=str(lacking))
+    return messages.Gradients(told(room, found.tensors), found.unreached, found.carried)
 
 
-def look(room: Room, request: Look) -> Reply:
+def look(room: Room, request: messages.Look) -> messages.Reply:
     target, inputs = room.targets[request.key], inputs_of(room, request.inputs)
-    assert room.module is not None
     room.armed = None  # the memory of the last sample
     seed_everything(request.seed)
     call = lambda: target(*inputs.args, **inputs.kwargs)
-    own, path, text = room.module, request.path, request.text
-    return Looked(look_at(call, own, path, text, device=room.device, interpreted=request.interpreted))
+    own = room.module, room.path, room.text
+    with buffers_put_back(target):
+        return look_at(call, *own, device=room.device, interpreted=request.interpreted)

@@ -4,69 +4,41 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import torch
 
 from kernelwright.proof.worker import triton_launchers
-from kernelwright.proof.worker.answers.compare import same_bits
-from kernelwright.proof.worker.attribution import outside
-from kernelwright.proof.worker.attribution.outside import Outside
-from kernelwright.proof.worker.attribution.work import Work
-from kernelwright.proof.worker.bench import Bench, Rejected, Targets, uses_triton
-from kernelwright.proof.worker.clock.late import Late
-from kernelwright.proof.worker.clock.timing import FLUSHES
+from kernelwright.proof.worker.backward import Flow
+from kernelwright.proof.worker.bench import Bench, Rejected, Targets
 from kernelwright.proof.worker.failed import JobFailed
-from kernelwright.proof.worker.gate.backward import Flow
-from kernelwright.proof.worker.gate.grounds import compiles
-from kernelwright.proof.worker.hosts.messages import (
-    Arm,
-    CallInOrder,
-    CallOften,
-    Construct,
-    Differentiate,
-    Done,
-    Fire,
-    Gradients,
-    InOrder,
-    Load,
-    Loaded,
-    Look,
-    Looked,
-    Observe,
-    Observed,
-    Often,
-    Reply,
-    Request,
-    Sampled,
-    SetState,
-    State,
-    TooSmall,
-)
+from kernelwright.proof.worker.free_memory import has_free
+from kernelwright.proof.worker.hosts import messages, outside
+from kernelwright.proof.worker.hosts.outside import Outside
 from kernelwright.proof.worker.hosts.parcels import room_for
-from kernelwright.proof.worker.hosts.remote import Host
+from kernelwright.proof.worker.hosts.remote import Host, T
 from kernelwright.proof.worker.hosts.zygote import zygote
-from kernelwright.proof.worker.inputs import Inputs, clone, clone_tensor
+from kernelwright.proof.worker.inputs import Inputs
 from kernelwright.proof.worker.observe import Observation
+from kernelwright.proof.worker.profiling.work import Work
+from kernelwright.proof.worker.raised import scratch_folder
 from kernelwright.proof.worker.reference.pair import state_of
 from kernelwright.proof.worker.sandbox import caches
-from kernelwright.proof.worker.subject import scratch_folder
+from kernelwright.proof.worker.tensors import same_bits
+from kernelwright.proof.worker.texts import compiles, uses_triton
 from kernelwright.values import Check, Failure, FailureKind
 from kernelwright.values.confinement import Confinement
 
-T = TypeVar("T", bound=Reply)
-
-_MANY_CALLS, _SMALL = 12, 64 << 20  # further calls before an output is looked at again, up to so many bytes of it
-_AMPLE = 8 << 30  # bytes free on the GPU, after which small calls do not ask again
+_MANY_CALLS, SMALL = 12, 64 << 20  # further calls before an output is looked at again, up to so many bytes of it
 _LONGEST_CALLS = 3.0  # seconds, after which no more of them begin
 _TIGHT = 6  # times the bytes of one call: less free memory than that is given back first
 _LONGEST_WORDS = 200  # characters of a reason that comes from the text's own process
 _MUCH_MORE = 4  # an answer of more than so many times the baseline's bytes is not one
 
 
-class Contender:
+class Contender(Host):
     """A text in a fresh process, which loads it while the judge goes on; `construct`, the first use, waits for it.
 
     `confinement`: what keeps the text from the rest of the machine, once loaded. `compiled`: whether torch.compile was at
@@ -79,28 +51,24 @@ class Contender:
     compiled = False
 
     def __init__(self, bench: Bench, text: str, path: str = "") -> None:
+        super().__init__(path or bench.trial.path, bench.device)
         self._bench = bench
         self._text = text
-        self._path = path or bench.trial.path
-        self._waited = 0.0  # for processes that have ended
         self._largest_answer = 0  # bytes that an answer has taken where the baseline's would have taken less
-        self._start()
+        self._begin()
 
-    def _start(self) -> None:
+    def _begin(self) -> None:
         bench, text = self._bench, self._text
         self.confinement = None
         self._constructed: dict[int, str] = {}
-        self._most_armed = 0  # bytes for which memory was left free
-        self._seen_free = 0  # bytes that were free on the GPU at the last look
-        self._armed = Fire(0)  # what the sample that is armed waits for
         self._scratch = tempfile.mkdtemp(prefix="kernelwright-host-")
         triton = bench.device == "cuda" and (uses_triton(text) or compiles(text))
         if triton:
             triton_launchers.take_note()
             triton_launchers.copy_to(caches.of_triton(Path(self._scratch)))  # before a line of the text has run
-        self._host = Host(self._path, bench.device, triton=triton)
-        request = Load(
-            self._path,
+        self.start(triton=triton)
+        request = messages.Load(
+            self.path,
             text,
             bench.device,
             bench.settings["torch.get_num_threads()"],
@@ -110,46 +78,25 @@ class Contender:
             protected=(os.getpid(), os.getppid()),
         )
         try:
-            self._host.tell(request)
+            self.tell(request, case="import")
         except BaseException:
             self.close()
             raise
 
-    def answers_like(self, other: "Contender") -> None:
-        """Be told how much room the answers of the same text took in another process."""
-        self._largest_answer = other._largest_answer
-
     def start_again(self) -> None:
         """Go on in a new process, where this one's CUDA context is gone."""
         self.close()
-        self._waited += self._host.waited
-        self._start()
+        self._begin()
 
     @property
-    def waited(self) -> float:
-        """Seconds that the judge has waited for its answers."""
-        return self._waited + self._host.waited
-
-    @property
-    def pid(self) -> int:
-        return self._host.pid
-
-    def give_back(self) -> None:
-        """Free what the process keeps for later, and the memory that it shares with the judge."""
-        self._host.give_back()
-
-    def kill(self) -> None:
-        """End the process without waiting until it is gone: of several, each goes while the others do."""
-        self._host.kill()
+    def helped(self) -> float:
+        """Seconds of processors that the processes which it has started have taken."""
+        return outside.seconds(outside.company(self.pid, zygote().pid))
 
     def close(self) -> None:
         """End the process and remove what it wrote."""
-        self._host.close()
+        super().close()
         shutil.rmtree(self._scratch, ignore_errors=True)
-
-    def has_answered(self) -> bool:
-        """Whether the answer to what was asked last is there, or the text is loaded, without waiting."""
-        return self._host.has_answered()
 
     def construct(self, targets: Targets) -> str:
         """Make the target that answers to `targets`, once, with the baseline's parameters; what was found in words."""
@@ -158,23 +105,25 @@ class Contender:
         if known is not None:
             return known
         is_module = isinstance(targets.baseline, torch.nn.Module)
-        init, state = self._host.pack((targets.init.args, targets.init.kwargs), state_of(targets.baseline))
-        request = Construct(
+        init, state = self.pack((targets.init.args, targets.init.kwargs), state_of(targets.baseline))
+        request = messages.Construct(
             targets.number,
             self._bench.trial.workload,
             init,
-            State(is_module, is_module and targets.baseline.training, state),
+            is_module,
+            is_module and targets.baseline.training,
+            state,
             self._bench.trial.limits.first_seed,
             targets.seed_left,
         )
-        self._constructed[targets.number] = self._ask(request, Done).words
+        self._constructed[targets.number] = self.ask(request, messages.Done, case="construction").words
         return self._constructed[targets.number]
 
     def set_state(self, targets: Targets, values: Mapping[str, torch.Tensor]) -> None:
         """Put these values into the target's parameters and buffers."""
         if values:
-            (parcel,) = self._host.pack(dict(values))
-            self._ask(SetState(targets.number, parcel), Done)
+            (parcel,) = self.pack(dict(values))
+            self.ask(messages.SetState(targets.number, parcel), messages.Done)
 
     def observe(
         self,
@@ -187,6 +136,7 @@ class Contender:
         poisoned: bool = False,
         bounded: bool = False,
         calls: int = 1,
+        attributes: Collection[str] = (),
     ) -> Observation:
         """The last of `calls` on copies of `inputs`. The tensors of the answer are views, valid until the next request.
 
@@ -195,10 +145,13 @@ class Contender:
         self.construct(targets)
         expected = room_for(like.tensors()) + room_for(inputs.tensors()) + room_for(like.changed_state.values())
         sizes = tuple(t.numel() * t.element_size() for t in like.tensors())
+        expected += sum(sizes) + SMALL if attributes else 0  # a call that must not be made twice
         self._leave_free(_TIGHT * expected)
-        request = lambda given: Observe(targets.number, given, case, seed, poisoned, sizes, bounded, calls)
+        request = lambda given: messages.Observe(
+            targets.number, given, seed, poisoned, sizes, bounded, calls, tuple(attributes)
+        )
         trees = ((inputs.args, inputs.kwargs),)
-        observed, room = self._with_room(request, Observed, trees, expected, like.tensors(), case)
+        observed, room = self._with_room(request, messages.Observed, trees, expected, like.tensors(), case)
         self._largest_answer = max(self._largest_answer, room if room > expected else 0)
         self.unbounded = " ".join(observed.unbounded.split())[:_LONGEST_WORDS]
         self.compiled = observed.compiled
@@ -226,18 +179,18 @@ class Contender:
         self.construct(targets)
         trees = ((first.args, first.kwargs), (second.args, second.kwargs))
         told = [*like.tensors()] * (4 if moving else 3)
-        times = _MANY_CALLS if room_for(like.tensors()) <= _SMALL else 1
-        request = lambda one, two: CallOften(
-            targets.number, one, two, times, _LONGEST_CALLS, moving, overwriting, case, seed
+        times = _MANY_CALLS if room_for(like.tensors()) <= SMALL else 1
+        request = lambda one, two: messages.CallOften(
+            targets.number, one, two, times, _LONGEST_CALLS, moving, overwriting, seed
         )
         start = time.monotonic()
-        often, _ = self._with_room(request, Often, trees, room_for(told), told, case)
+        often, _ = self._with_room(request, messages.Often, trees, room_for(told), told, case)
         if often.made < times and time.monotonic() - start < _LONGEST_CALLS:
             raise Rejected(Check("alias", case, False, "its process made fewer further calls than it had time for"))
         words = (
             "" if often.made == times else f", after {often.made} further calls instead of {times}, as these are slow"
         )
-        return tuple(map(self._host.read, (often.before, often.after, often.again, often.moved))), words
+        return tuple(map(self.read, (often.before, often.after, often.again, often.moved))), words
 
     def call_in_order(
         self, targets: Targets, inputs: Inputs, other: Inputs, like: Observation, *, case: str, seed: int
@@ -245,9 +198,9 @@ class Contender:
         """The tensors of an output as work behind the call finds them, on inputs that come late where `other` were before."""
         self.construct(targets)
         trees = ((inputs.args, inputs.kwargs), (other.args, other.kwargs))
-        request = lambda one, two: CallInOrder(targets.number, one, two, case, seed)
-        reply, _ = self._with_room(request, InOrder, trees, room_for(like.tensors()), like.tensors(), case)
-        return self._host.read(reply.output)
+        request = lambda one, two: messages.CallInOrder(targets.number, one, two, seed)
+        reply, _ = self._with_room(request, messages.Returned, trees, room_for(like.tensors()), like.tensors(), case)
+        return self.read(reply.tensors)
 
     def gradients(
         self,
@@ -265,114 +218,60 @@ class Contender:
         There are no tensors where no output that has a cotangent carries a gradient.
         """
         self.construct(targets)
-        request = lambda given, sent: Differentiate(targets.number, given, sent, tuple(parameters), case, seed)
+        request = lambda given, sent: messages.Differentiate(targets.number, given, sent, tuple(parameters), seed)
         trees = ((inputs.args, inputs.kwargs), dict(cotangents))
-        reply, _ = self._with_room(request, Gradients, trees, room_for(like), like, case)
+        reply, _ = self._with_room(request, messages.Gradients, trees, room_for(like), like, case)
         if reply.lacking:
             return reply.lacking
-        tensors = self._host.read(reply.tensors)
+        tensors = self.read(reply.tensors)
         if len(tensors) not in (0, len(like)) or not all(isinstance(t, torch.Tensor) for t in tensors):
             raise JobFailed(Failure(FailureKind.CRASHED, "The code's process lost its gradients."))
         return Flow(tuple(tensors), reply.unreached, reply.carried)
 
-    def arm(
-        self,
-        targets: Targets,
-        inputs: Inputs,
-        like: Observation,
-        *,
-        seed: int,
-        batch: int,
-        late: tuple[Late, ...] = (),
-        reuse: bool = False,
-        copies: int = 0,
-        flushes: int = FLUSHES,
-    ) -> None:
-        """Give it copies of `inputs` for the next sample: in fresh memory, or in the memory of the last sample.
-
-        It learns `seed`, and what is `late` by it, when the sample is taken.
-        `like` tells how much room the answer takes; `batch`, `copies`, `flushes`: see messages.Arm.
-        """
-        self.construct(targets)
-        room = max(room_for(like.tensors()) + room_for(inputs.tensors()), self._largest_answer)
-        room *= 2 if batch > 1 else 1  # two calls of it are told of
-        if room > max(_SMALL, self._most_armed):  # asking takes longer than the rest of this, and little changes
-            self._leave_free(2 * room)
-            self._most_armed = room
-        (parcel,) = self._host.pack((inputs.args, inputs.kwargs), room=room)
-        self._ask(Arm(targets.number, parcel, batch, flushes, reuse, copies), Done)
-        self._armed = Fire(seed, late)
-
-    def fire(self) -> Sampled:
-        """Take the sample that was armed."""
-        self.begin_fire()
-        return self.end_fire()
-
-    def begin_fire(self) -> None:
-        """Have the sample taken that was armed, without waiting."""
-        self._host.tell(self._armed)
-
-    def end_fire(self) -> Sampled:
-        """The sample that was begun."""
-        reply = self._host.hear()
-        if isinstance(reply, TooSmall):
-            detail = f"a timed call returned {reply.needed} bytes, which it did not when it was verified"
-            raise Rejected(Check("recheck-after-timing", "while timing", False, detail))
-        return _typed(reply, Sampled)
-
-    def left(self, told: Observed, inputs: Inputs, like: Observation) -> Observation:
-        """What a call of a sample left behind, copied out of the candidate's reach; `inputs`: as it was given them."""
-        self._same_settings(told.settings, told.added, "while timing")
-        self._clean(told)
-        found = self._observation(told, inputs, like)
-        return Observation(clone(found.output), {i: clone_tensor(t, 0) for i, t in found.changed_inputs.items()})
-
     def look(self, targets: Targets, inputs: Inputs, *, seed: int) -> tuple[Work, Outside]:
         """What one call does: by its own process's account, and what can be seen of it from here. After all timing."""
         self.construct(targets)
-        pid = self._host.pid
-        (parcel,) = self._host.pack((inputs.args, inputs.kwargs))
-        request = Look(targets.number, parcel, self._path, self._text, seed, self._bench.interpreted)
-        before = outside.company(pid, zygote().pid)
-        looked = self._ask(request, Looked)
-        helpers = outside.helpers(before, outside.company(pid, zygote().pid))
-        binaries = outside.binaries(pid, self._scratch, Path(self._path).parent)
-        return looked.work, Outside(helpers, binaries, outside.has_extension(pid, self._scratch))
+        (parcel,) = self.pack((inputs.args, inputs.kwargs))
+        request = messages.Look(targets.number, parcel, seed, self._bench.interpreted)
+        before = outside.company(self.pid, zygote().pid)
+        work = self.ask(request, Work)
+        helpers = outside.helpers(before, outside.company(self.pid, zygote().pid))
+        return work, Outside(helpers, *outside.loaded_code(self.pid, self._scratch, Path(self.path).parent))
 
     def _leave_free(self, size: int) -> None:
         """What the judge's own runs keep for later, the process may need now."""
-        if self._bench.device != "cuda" or (size <= _SMALL and self._seen_free >= _AMPLE):
-            return  # asking takes as long as a small call
-        self._seen_free = torch.cuda.mem_get_info()[0]
-        if self._seen_free < size:
+        if self._bench.device == "cuda" and not has_free("cuda", size + torch.cuda.memory_reserved()):
             torch.cuda.empty_cache()
 
     def _wait_for_load(self) -> None:
         if self.confinement is None:
-            loaded = _typed(self._host.hear(), Loaded)
+            loaded = self.hear(messages.Loaded)
             self.confinement = loaded.confinement
             self._same_settings(loaded.changed, loaded.added, "on import")
 
-    def _observation(self, observed: Observed, inputs: Inputs, like: Observation) -> Observation:
-        host = self._host
-        output = host.output(observed.output, like.output)
-        after = host.read(observed.inputs_after)
+    def _observation(self, observed: messages.Observed, inputs: Inputs, like: Observation) -> Observation:
+        output = self.output(observed.output, like.output)
+        after = self.read(observed.inputs_after)
         originals = inputs.tensors()
         if len(after) != len(originals):
             words = f"The code's process told of {len(after)} inputs instead of {len(originals)}: it must not touch the judge."
             raise JobFailed(Failure(FailureKind.CRASHED, words))
         for index, tensor in enumerate(after):
             if not isinstance(tensor, torch.Tensor):
-                raise Rejected(Check("inputs-unchanged", "all cases", False, _no_longer_plain(index, tensor)))
+                detail = (
+                    f"the call leaves input {index} as a {type(tensor).__name__}: set no attributes on an input, and leave its "
+                    "memory and layout as they are; keep what later calls need in the module"
+                )
+                raise Rejected(Check("inputs-unchanged", "all cases", False, detail))
         changed = {
             i: t for i, (t, original) in enumerate(zip(after, originals, strict=True)) if not same_bits(t, original)
         }
-        state = dict(zip(observed.state, host.read(tuple(observed.state.values())), strict=True))
+        state = dict(zip(observed.state, self.read(tuple(observed.state.values())), strict=True))
         return Observation(output, changed, state, frozenset(observed.aliases), random=observed.random)
 
     def _with_room(
         self,
-        request: Callable[..., Request],
+        request: Callable[..., messages.Request],
         expected: type[T],
         trees: Sequence[Any],
         room: int,
@@ -385,42 +284,24 @@ class Contender:
         """
         most = _MUCH_MORE * (room + sum(t.numel() * t.element_size() for t in like)) + (1 << 20)
         while True:
-            reply = self._host.ask(request(*self._host.pack(*trees, room=room)))
-            if not isinstance(reply, TooSmall):
-                return _typed(reply, expected), room
+            reply = self.ask(request(*self.pack(*trees, room=room)), expected, messages.TooSmall, case=case)
+            if not isinstance(reply, messages.TooSmall):
+                return reply, room
             if reply.needed > most:
                 detail = f"it returns and changes {reply.needed} bytes, where the baseline's take {room}"
                 raise Rejected(Check("shape", case, False, detail))
             room = reply.needed
 
-    def _ask(self, request: Request, expected: type[T]) -> T:
-        return _typed(self._host.ask(request), expected)
-
     def _same_settings(self, changed: tuple[str, ...], added: tuple[str, ...], when: str) -> None:
         """What the baseline changes as well is not held against it; new variables of the environment are told."""
-        own = [words for words in changed if words not in self._bench.excused]
+        own = [words for words in changed if words not in self._bench.evidence.excused]
         if own:
             detail = f"{when} the candidate changes the process: {'; '.join(own)}"
             raise Rejected(Check("settings", "all cases", False, detail))
-        new = f"it adds {', '.join(added)[:_LONGEST_WORDS]} to the environment"
-        if added and new not in self._bench.notes and self._text == self._bench.trial.candidate:
-            self._bench.notes.append(new)
+        if added and self._text == self._bench.trial.candidate:
+            self._bench.evidence.notes.append(f"it adds {', '.join(added)[:_LONGEST_WORDS]} to the environment")
 
-    def _clean(self, observed: Observed) -> None:
+    def _clean(self, observed: messages.Observed) -> None:
         if observed.replaced:
             detail = f"{', '.join(observed.replaced)} was replaced, which the clock or the gate relies on"
             raise Rejected(Check("clean-process", "all cases", False, detail))
-
-
-def _no_longer_plain(index: int, after: object) -> str:
-    return (
-        f"the call leaves input {index} as a {type(after).__name__}: set no attributes on an input, and leave its memory "
-        "and layout as they are; keep what later calls need in the module"
-    )
-
-
-def _typed(reply: Reply, expected: type[T]) -> T:
-    if isinstance(reply, expected):
-        return reply
-    words = f"The code's process answered with {type(reply).__name__} instead of {expected.__name__}."
-    raise JobFailed(Failure(FailureKind.CRASHED, words))

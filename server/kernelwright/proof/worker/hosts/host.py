@@ -11,7 +11,9 @@ import signal
 import socket
 import sys
 import traceback
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -19,36 +21,15 @@ from kernelwright.proof.worker import flags, lifetime, surroundings
 from kernelwright.proof.worker.bench import Rejected, load_candidate, rejection
 from kernelwright.proof.worker.ended import BROKEN
 from kernelwright.proof.worker.failed import JobFailed
-from kernelwright.proof.worker.hosts import calls, channel, sample
+from kernelwright.proof.worker.hosts import calls, channel, messages, sample
 from kernelwright.proof.worker.hosts.arena import open_arena
-from kernelwright.proof.worker.hosts.messages import (
-    Arm,
-    CallInOrder,
-    CallOften,
-    Construct,
-    Differentiate,
-    Done,
-    Failed,
-    Fire,
-    GiveBack,
-    Load,
-    Loaded,
-    Look,
-    Observe,
-    Refused,
-    Reply,
-    Request,
-    SetState,
-    TooSmall,
-    UseArena,
-)
 from kernelwright.proof.worker.hosts.parcels import DoesNotFit
-from kernelwright.proof.worker.hosts.room import Room, inputs_of, unpacked
+from kernelwright.proof.worker.hosts.room import Room, inputs_of, no_arena, unpacked
 from kernelwright.proof.worker.inputs import seed_everything
 from kernelwright.proof.worker.observe import named_state
+from kernelwright.proof.worker.raised import describe
 from kernelwright.proof.worker.reference.pair import Mismatch, take_parameters, target_of
 from kernelwright.proof.worker.sandbox import fence
-from kernelwright.proof.worker.subject import describe
 from kernelwright.values import Check
 
 
@@ -76,8 +57,8 @@ def main(descriptor: int, printing: int, parent: int) -> None:
                     OSError, ValueError, AttributeError
                 ):  # the text may have closed or replaced it
                     stream.flush()
-            _send(pipe, reply, received[0])
-            if not isinstance(received[0], Arm | Fire):
+            _send(pipe, reply)
+            if not isinstance(received[0], messages.Arm | messages.Fire):
                 gc.collect(1)  # what has been made since the last time, while the judge goes on
     except BaseException:
         if room.module is None:
@@ -87,81 +68,53 @@ def main(descriptor: int, printing: int, parent: int) -> None:
         os._exit(BROKEN)
 
 
-def answer(room: Room, request: Request, descriptor: int | None) -> Reply:
+def answer(room: Room, request: messages.Request, descriptor: int | None) -> messages.Reply:
     """The reply to one request; whatever the text raises becomes a Refused check."""
     try:
         with torch.no_grad():
-            return _answer(room, request, descriptor)
+            room.received = descriptor
+            return _ANSWERS[type(request)](room, request)
     except Rejected as rejected:
-        return Refused(rejected.check)
+        return messages.Refused(rejected.check)
     except JobFailed as failed:
-        return Failed(failed.failure)
+        return messages.Failed(failed.failure)
     except DoesNotFit as full:
-        return TooSmall(full.needed)
+        return messages.TooSmall(full.needed)
     except BaseException as error:  # noqa: BLE001  (the text raises anything; typed here)
-        return Refused(_raised(error, _case_of(request)))
+        return messages.Refused(_raised(error))
 
 
-def _raised(error: BaseException, case: str) -> Check:
+def _raised(error: BaseException) -> Check:
     """The failed check for what the text raised, also where looking at that raises."""
     try:
-        return rejection(error, case).check
+        return rejection(error, "").check
     except BaseException:  # noqa: BLE001  (such as the text's own `__str__`)
-        return Check("runs", case, False, f"raises {type(error).__name__}, and telling what that says raises as well")
+        return Check("runs", "", False, f"raises {type(error).__name__}, and telling what that says raises as well")
 
 
-def _send(pipe: socket.socket, reply: Reply, request: Request) -> None:
+def _send(pipe: socket.socket, reply: messages.Reply) -> None:
     """Send the reply, or a failed check where JSON has no form for it: whole numbers of thousands of digits, deep trees."""
     try:
         channel.send_reply(pipe, reply)
     except (ValueError, TypeError, RecursionError) as error:
         detail = f"returns what cannot be sent to another process: {describe(error)}"
-        channel.send_reply(pipe, Refused(Check("runs", _case_of(request), False, detail)))
+        channel.send_reply(pipe, messages.Refused(Check("runs", "", False, detail)))
 
 
-def _case_of(request: Request) -> str:
-    match request:
-        case Load():
-            return "import"
-        case Construct():
-            return "construction"
-    return getattr(request, "case", "while timing")
+def _use_arena(room: Room, request: messages.UseArena) -> messages.Reply:
+    room.arena = open_arena(request.handle, room.received)
+    return messages.Done()
 
 
-def _answer(room: Room, request: Request, descriptor: int | None) -> Reply:
-    match request:
-        case Load():
-            return _load(room, request)
-        case UseArena(handle=handle):
-            room.arena = open_arena(handle, descriptor)
-            return Done()
-        case GiveBack():
-            return _give_back(room)
-        case Construct():
-            return _construct(room, request)
-        case SetState(key=key, tensors=parcel):
-            state = named_state(room.targets[key])
-            for name, value in unpacked(room, parcel).items():
-                if name in state:
-                    state[name].copy_(value)
-            return Done()
-        case Observe():
-            return calls.observe(room, request)
-        case CallOften():
-            return calls.call_often(room, request)
-        case CallInOrder():
-            return calls.call_in_order(room, request)
-        case Differentiate():
-            return calls.differentiate(room, request)
-        case Arm():
-            return sample.arm(room, request)
-        case Fire():
-            return sample.fire(room, request)
-        case Look():
-            return calls.look(room, request)
+def _set_state(room: Room, request: messages.SetState) -> messages.Reply:
+    state = named_state(room.targets[request.key])
+    for name, value in unpacked(room, request.tensors).items():
+        if name in state:
+            state[name].copy_(value)
+    return messages.Done()
 
 
-def _load(room: Room, request: Load) -> Reply:
+def _load(room: Room, request: messages.Load) -> messages.Reply:
     confinement = fence.confine(
         request.scratch,
         beside=Path(request.path).resolve().parent,
@@ -172,7 +125,7 @@ def _load(room: Room, request: Load) -> Reply:
     )
     # Under the default settings, like the baseline: a text that asks for others itself, or no longer does, is found out.
     torch.set_num_threads(request.threads)
-    room.device = request.device
+    room.device, room.path, room.text = request.device, request.path, request.text
     with torch.enable_grad():  # as where it is imported otherwise
         seed_everything(flags.IMPORT_SEED)
         expected, seeds = surroundings.changed_by(flags.read(), request.left), flags.seeds()
@@ -183,32 +136,45 @@ def _load(room: Room, request: Load) -> Reply:
         flags.write(expected)
     room.settings = flags.in_a_call(expected)
     sample.limber_up(room)  # while the judge does other work
-    return Loaded(confinement, tuple(changed), tuple(surroundings.added(expected, found)))
+    return messages.Loaded(confinement, tuple(changed), tuple(surroundings.added(expected, found)))
 
 
-def _give_back(room: Room) -> Reply:
+def _give_back(room: Room, request: messages.GiveBack) -> messages.Reply:
     room.armed = None
-    if room.arena is not None:
-        room.arena.close()
-        room.arena = None
+    room.arena.close()
+    room.arena = no_arena()
     gc.collect()
     if room.device == "cuda":
         torch.cuda.empty_cache()
-    return Done()
+    return messages.Done()
 
 
-def _construct(room: Room, request: Construct) -> Reply:
+def _construct(room: Room, request: messages.Construct) -> messages.Reply:
     init = inputs_of(room, request.init)
     try:
         target = target_of(room.module, request.workload, init, device=room.device, seed=request.seed)
     except JobFailed as failed:
-        return Refused(Check("runs", "construction", False, failed.failure.message))
-    if request.state.is_module and torch.initial_seed() != request.seed_left:
-        return Refused(Check("random-state", "construction", False, "the constructor seeds torch's generator"))
-    parcel = request.state.tensors
-    tensors = unpacked(room, parcel) if parcel is not None else {}
-    given = take_parameters(target, request.state.is_module, request.state.training, tensors)
+        return messages.Refused(Check("runs", "", False, failed.failure.message))
+    if request.is_module and torch.initial_seed() != request.seed_left:
+        return messages.Refused(Check("random-state", "", False, "the constructor seeds torch's generator"))
+    given = take_parameters(target, request.is_module, request.training, unpacked(room, request.state))
     if isinstance(given, Mismatch):
-        return Refused(Check("parameters", "construction", False, given.detail))
+        return messages.Refused(Check("parameters", "", False, given.detail))
     room.targets[request.key] = target
-    return Done(given)
+    return messages.Done(given)
+
+
+_ANSWERS: dict[type, Callable[[Room, Any], messages.Reply]] = {
+    messages.Load: _load,
+    messages.UseArena: _use_arena,
+    messages.GiveBack: _give_back,
+    messages.Construct: _construct,
+    messages.SetState: _set_state,
+    messages.Observe: calls.observe,
+    messages.CallOften: calls.call_often,
+    messages.CallInOrder: calls.call_in_order,
+    messages.Differentiate: calls.differentiate,
+    messages.Arm: sample.arm,
+    messages.Fire: sample.fire,
+    messages.Look: calls.look,
+}

@@ -4,16 +4,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from kernelwright.proof.worker.attribution.work import Work
-from kernelwright.proof.worker.clock.late import Late
 from kernelwright.proof.worker.hosts.arena import Handle
 from kernelwright.proof.worker.hosts.parcels import Parcel, Sent
+from kernelwright.proof.worker.profiling.work import Work
+from kernelwright.proof.worker.timing.late import Late
 from kernelwright.values import Check, Failure, Workload
 from kernelwright.values.confinement import Confinement
 
 
+class Request:
+    """What a host is asked, and answers with one Reply."""
+
+
 @dataclass(frozen=True)
-class Load:
+class Load(Request):
     """Confine the process to `scratch`, then run `text` as a module. Answered by Loaded, or Refused.
 
     `left` are the settings that the baseline changes on import; `hidden` folders cannot be read, `protected` processes not be
@@ -31,29 +35,20 @@ class Load:
 
 
 @dataclass(frozen=True)
-class UseArena:
+class UseArena(Request):
     """From now on tensors cross here. A shared file comes beside the message. Answered by Done."""
 
     handle: Handle
 
 
 @dataclass(frozen=True)
-class GiveBack:
+class GiveBack(Request):
     """Close the arena, and give back all memory that no target holds. Answered by Done."""
 
 
 @dataclass(frozen=True)
-class State:
-    """What a module must take over: nothing for a function."""
-
-    is_module: bool
-    training: bool = False
-    tensors: Parcel | None = None
-
-
-@dataclass(frozen=True)
-class Construct:
-    """Make target number `key` under `seed`; the baseline's constructor leaves `seed_left`.
+class Construct(Request):
+    """Make target number `key` under `seed`; the baseline's constructor leaves `seed_left`. A module takes over `state`.
 
     Answered by Done with what was found in words, or Refused.
     """
@@ -61,13 +56,15 @@ class Construct:
     key: int
     workload: Workload
     init: Parcel
-    state: State
+    is_module: bool
+    training: bool
+    state: Parcel
     seed: int
     seed_left: int
 
 
 @dataclass(frozen=True)
-class SetState:
+class SetState(Request):
     """Put these values into parameters and buffers of target `key`. Answered by Done."""
 
     key: int
@@ -75,25 +72,25 @@ class SetState:
 
 
 @dataclass(frozen=True)
-class Observe:
+class Observe(Request):
     """The last of so many `calls` under one seed (see observe), with `poison_sizes` bytes of freed blocks full of NaN first.
 
-
-    Answered by Observed, or Refused. With `bounded` it is made again between unmapped addresses (see bounds.look).
+    Answered by Observed, or Refused. With `attributes` those of them that change are its state. With `bounded` it is made
+    again between unmapped addresses (see bounds.look).
     """
 
     key: int
     inputs: Parcel
-    case: str
     seed: int
     poisoned: bool = False
     poison_sizes: tuple[int, ...] = ()
     bounded: bool = False
     calls: int = 1
+    attributes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
-class CallOften:
+class CallOften(Request):
     """Call on `first`, `times` on `second`, on `first` again, and with `moving` on `second` in the memory of `first`.
 
     Those on `second` end after so many `seconds`, but for the first few. With `overwriting` what the first call returned is
@@ -109,26 +106,24 @@ class CallOften:
     seconds: float
     moving: bool
     overwriting: bool
-    case: str
     seed: int
 
 
 @dataclass(frozen=True)
-class CallInOrder:
+class CallInOrder(Request):
     """One call on `inputs`, which a GPU's current stream brings late into memory that held `other` data before.
 
-    Answered by InOrder, or Refused.
+    Answered by Returned, or Refused.
     """
 
     key: int
     inputs: Parcel
     other: Parcel
-    case: str
     seed: int
 
 
 @dataclass(frozen=True)
-class Differentiate:
+class Differentiate(Request):
     """One call with gradients, back from `cotangents` (by index of output tensor) to inputs that require grad and `parameters`.
 
     Answered by Gradients, or Refused.
@@ -138,12 +133,11 @@ class Differentiate:
     inputs: Parcel
     cotangents: Parcel
     parameters: tuple[str, ...]
-    case: str
     seed: int
 
 
 @dataclass(frozen=True)
-class Arm:
+class Arm(Request):
     """Copy the inputs to fresh memory for one timed sample of `batch` calls, of which Fire tells the rest. Answered by Done.
 
     With `reuse` they are copied into the memory of the last sample instead. `copies`: of the inputs, which the calls use in
@@ -159,7 +153,7 @@ class Arm:
 
 
 @dataclass(frozen=True)
-class Fire:
+class Fire(Request):
     """Take the sample that was armed, on random numbers of this seed, and on inputs that change by it before.
 
     What was computed of the inputs while the sample was armed, before the judge's clock ran, is wrong then. Answered by
@@ -171,31 +165,13 @@ class Fire:
 
 
 @dataclass(frozen=True)
-class Look:
-    """One call, and who does its work. `text` is what the host has loaded. Answered by Looked, or Refused."""
+class Look(Request):
+    """One call, and who does its work. Answered by Work, or Refused."""
 
     key: int
     inputs: Parcel
-    path: str
-    text: str
     seed: int
     interpreted: bool
-
-
-Request = (
-    Load
-    | UseArena
-    | GiveBack
-    | Construct
-    | SetState
-    | Observe
-    | CallOften
-    | CallInOrder
-    | Differentiate
-    | Arm
-    | Fire
-    | Look
-)
 
 
 @dataclass(frozen=True)
@@ -249,13 +225,6 @@ class Often:
 
 
 @dataclass(frozen=True)
-class InOrder:
-    """The tensors of the output as the next work on the same stream finds them."""
-
-    output: tuple[Sent, ...]
-
-
-@dataclass(frozen=True)
 class Gradients:
     """What `gradients` found (see backward.Flow); `lacking`: why a call with gradients is refused."""
 
@@ -284,15 +253,8 @@ class Sampled:
 
 
 @dataclass(frozen=True)
-class Looked:
-    """What one call did, as its own process tells."""
-
-    work: Work
-
-
-@dataclass(frozen=True)
 class Refused:
-    """The text fails this check."""
+    """The text fails this check, in a case that the judge knows."""
 
     check: Check
 
@@ -311,4 +273,4 @@ class TooSmall:
     needed: int
 
 
-Reply = Loaded | Done | Observed | Often | InOrder | Gradients | Sampled | Looked | Refused | Failed | TooSmall
+Reply = Loaded | Done | Observed | Often | Returned | Gradients | Sampled | Work | Refused | Failed | TooSmall

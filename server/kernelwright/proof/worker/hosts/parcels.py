@@ -84,36 +84,28 @@ def filled(tree: Any, tensors: Sequence[Any]) -> Any:
 
 def room_for(tensors: Iterable[torch.Tensor]) -> int:
     """Bytes that `put` takes for these tensors."""
-    return sum(_Layout.of(tensor).room for tensor in tensors)
+    return sum(room for _, room, _ in map(_layout, tensors))
 
 
-@dataclass(frozen=True)
-class _Layout:
-    """How a tensor lies in an arena: its strides there, the bytes that it takes, or what makes it `unusual`."""
-
-    stride: tuple[int, ...]
-    room: int
-    unusual: str
-
-    @classmethod
-    def of(cls, tensor: torch.Tensor) -> "_Layout":
-        unusual = _unusual(tensor)
-        if unusual:
-            return cls((), 0, unusual)
-        stride = _packed(tensor.shape, tensor.stride())
-        return cls(stride, _aligned(_span(tensor.shape, stride) * tensor.element_size()), "")
+def _layout(tensor: torch.Tensor) -> tuple[tuple[int, ...], int, str]:
+    """How a tensor lies in an arena: its strides there, the bytes that it takes, and what makes it unusual."""
+    if unusual := _unusual(tensor):
+        return (), 0, unusual
+    stride = _packed(tensor.shape, tensor.stride())
+    size = _span(tensor.shape, stride) * tensor.element_size()
+    return stride, -(-size // _ALIGNMENT) * _ALIGNMENT, ""
 
 
 def put(tensors: Sequence[torch.Tensor], arena: torch.Tensor) -> tuple[Sent, ...]:
     """Copy tensors into the arena, in memory order. Raises DoesNotFit, having copied nothing."""
-    layouts = [_Layout.of(tensor) for tensor in tensors]
-    needed = sum(layout.room for layout in layouts)
+    layouts = [_layout(tensor) for tensor in tensors]
+    needed = sum(room for _, room, _ in layouts)
     if needed > arena.numel():
         raise DoesNotFit(needed)
     sent: list[Sent] = []
     offset = 0
-    for tensor, layout in zip(tensors, layouts, strict=True):
-        plain = layout.unusual == ""
+    for tensor, (stride, room, unusual) in zip(tensors, layouts, strict=True):
+        plain = unusual == ""
         one = Sent(
             str(tensor.dtype).removeprefix("torch."),
             tuple(tensor.shape),
@@ -121,18 +113,18 @@ def put(tensors: Sequence[torch.Tensor], arena: torch.Tensor) -> tuple[Sent, ...
             str(tensor.device),
             offset if plain else -1,
             tensor.requires_grad,
-            layout.unusual,
+            unusual,
             left_to_do(tensor) if plain else "",
             lead_of(tensor) if plain else 0,
         )
         if plain and tensor.numel():
             source, sizes = tensor.detach().resolve_conj().resolve_neg(), tuple(tensor.shape)
-            if 0 in layout.stride:  # an expanded dimension has one element behind it, which is all that is copied
-                sizes = tuple(1 if s == 0 else n for n, s in zip(sizes, layout.stride, strict=True))
+            if 0 in stride:  # an expanded dimension has one element behind it, which is all that is copied
+                sizes = tuple(1 if s == 0 else n for n, s in zip(sizes, stride, strict=True))
                 source = source[tuple(slice(0, n) for n in sizes)]
-            region = _region(arena, offset, tensor.dtype, _span(sizes, layout.stride))
-            region.as_strided(sizes, layout.stride).copy_(source)
-            offset += layout.room
+            region = _region(arena, offset, tensor.dtype, _span(sizes, stride))
+            region.as_strided(sizes, stride).copy_(source)
+            offset += room
         sent.append(one)
     return tuple(sent)
 
@@ -248,7 +240,8 @@ def _unusual(tensor: torch.Tensor) -> str:
         return f"{str(tensor.layout).removeprefix('torch.')} tensor"
     if tensor.is_quantized:
         return "quantized tensor"
-    if tensor.numel() and (tensor.is_meta or tensor.untyped_storage().nbytes() < _bytes_reached(tensor)):
+    reached = (_span(tensor.shape, tensor.stride()) + tensor.storage_offset()) * tensor.element_size()
+    if tensor.numel() and (tensor.is_meta or tensor.untyped_storage().nbytes() < reached):
         return "tensor without memory of its own size"
     more = set(str(torch._C._dispatch_keys(tensor)).partition("(")[2].rstrip(")").split(", ")) - _PLAIN_KEYS
     if more:
@@ -281,10 +274,6 @@ def _in_a_file(tensor: torch.Tensor) -> bool:
     return False
 
 
-def _bytes_reached(tensor: torch.Tensor) -> int:
-    return (_span(tensor.shape, tensor.stride()) + tensor.storage_offset()) * tensor.element_size()
-
-
 def _packed(shape: Sequence[int], stride: Sequence[int]) -> tuple[int, ...]:
     """The strides in the arena: the tensor's own unless it has large gaps, then contiguous ones."""
     elements = math.prod(n for n, s in zip(shape, stride, strict=True) if s)
@@ -307,7 +296,3 @@ def _span(shape: Sequence[int], stride: Sequence[int]) -> int:
 
 def _region(arena: torch.Tensor, offset: int, dtype: torch.dtype, count: int) -> torch.Tensor:
     return arena[offset : offset + count * dtype.itemsize].view(dtype)
-
-
-def _aligned(size: int) -> int:
-    return -(-size // _ALIGNMENT) * _ALIGNMENT

@@ -5,7 +5,8 @@ import select
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from typing import Any
+from dataclasses import replace
+from typing import Any, TypeVar
 
 import torch
 
@@ -15,15 +16,7 @@ from kernelwright.proof.worker.ended import ended
 from kernelwright.proof.worker.failed import JobFailed
 from kernelwright.proof.worker.hosts import channel
 from kernelwright.proof.worker.hosts.arena import Arena, make_arena
-from kernelwright.proof.worker.hosts.messages import (
-    Failed,
-    GiveBack,
-    Refused,
-    Reply,
-    Request,
-    Returned,
-    UseArena,
-)
+from kernelwright.proof.worker.hosts.messages import Done, Failed, GiveBack, Refused, Reply, Request, Returned, UseArena
 from kernelwright.proof.worker.hosts.parcels import (
     Parcel,
     Sent,
@@ -39,42 +32,50 @@ from kernelwright.proof.worker.hosts.zygote import zygote
 from kernelwright.proof.worker.inputs import tensors_in
 from kernelwright.values import Failure, FailureKind
 
+T = TypeVar("T", bound=Reply)
+
+TIMING = "while timing"
 CALL_LIMIT = 600.0  # seconds for one request; the job's own limit ends most hangs before
 _LOG = 64 << 10  # bytes of what a host printed that are kept
 
 
 class Host:
-    """One process for one text. `close` it, whatever happens; one request at a time.
+    """One process for one text. `start` and `close` it, whatever happens; one request at a time.
 
-    `triton`: the text launches Triton's kernels on a GPU, perhaps by way of torch.compile. `waited`: seconds for its replies.
+    `waited`: seconds for its replies.
     """
 
-    def __init__(self, path: str, device: str, *, triton: bool = False) -> None:
+    def __init__(self, path: str, device: str) -> None:
         self.path = path
         self.device = device
         self.waited = 0.0
-        self._birth = zygote().spawn(triton=triton)
         self._arena: Arena | None = None
+
+    def start(self, *, triton: bool) -> None:
+        """Fork the process. `triton`: the text launches Triton's kernels on a GPU, perhaps by way of torch.compile."""
+        self._birth = zygote().spawn(triton=triton)
         self._log = bytearray()
         self._killed = False
-        self._reading = threading.Thread(target=self._keep_prints, daemon=True)
+        self._reading = threading.Thread(target=_keep_prints, args=(self._birth.prints, self._log), daemon=True)
         self._reading.start()
 
     @property
     def pid(self) -> int:
         return self._birth.pid
 
-    def ask(self, request: Request, descriptor: int | None = None) -> Reply:
-        """The reply. Raises Rejected (the text fails a check), JobFailed (it ended its process, or answered garbage)."""
-        self.tell(request, descriptor)
-        return self.hear()
+    def ask(self, request: Request, *expected: type[T], case: str = TIMING) -> T:
+        """The reply, one of those `expected`. Raises Rejected (the text fails a check in this case), JobFailed (it ended its
+        process, or answered garbage)."""
+        self.tell(request, case=case)
+        return self.hear(*expected)
 
-    def tell(self, request: Request, descriptor: int | None = None) -> None:
+    def tell(self, request: Request, descriptor: int | None = None, *, case: str = TIMING) -> None:
         """Send a request whose reply `hear` waits for: until then the host works beside the judge. Raises like `ask`."""
+        self._case = case
         with self._typed_failures():
             channel.send_request(self._birth.channel, request, descriptor)
 
-    def hear(self) -> Reply:
+    def hear(self, *expected: type[T]) -> T:
         """The reply to the last request. Raises like `ask`."""
         begun = time.monotonic()
         with self._typed_failures():
@@ -82,10 +83,13 @@ class Host:
         self.waited += time.monotonic() - begun
         match reply:
             case Refused(check=check):
-                raise Rejected(check)
+                raise Rejected(replace(check, case=self._case))
             case Failed(failure=failure):
                 raise JobFailed(failure)
-        return reply
+            case _ if isinstance(reply, expected):
+                return reply
+        words = f"The code's process answered with {type(reply).__name__} instead of {expected[0].__name__}."
+        raise JobFailed(Failure(FailureKind.CRASHED, words))
 
     def has_answered(self) -> bool:
         """Whether `hear` would not wait."""
@@ -98,14 +102,11 @@ class Host:
         except channel.Ended:
             raise JobFailed(self._ended()) from None
         except channel.Garbled as garbled:
-            raise JobFailed(
-                Failure(
-                    FailureKind.CRASHED,
-                    "The code wrote into the pipe between its process and the judge: it must not write to file "
-                    "descriptors that it did not open.",
-                    str(garbled),
-                )
-            ) from None
+            message = (
+                "The code wrote into the pipe between its process and the judge: it must not write to file descriptors that "
+                "it did not open."
+            )
+            raise JobFailed(Failure(FailureKind.CRASHED, message, str(garbled))) from None
         except channel.TooSlow:
             message = f"The code did not come back within {CALL_LIMIT:g} s."
             raise JobFailed(Failure(FailureKind.TIMED_OUT, message)) from None
@@ -138,23 +139,21 @@ class Host:
             raise JobFailed(_forged(error)) from error
 
     def output(self, returned: Returned, like: Any) -> Any:
-        """The tree of outputs, in containers of the baseline's types. Raises JobFailed."""
+        """The tree of outputs, in containers of the baseline's types, and with stand-ins for tensors that are still to be
+        computed with, unless there are such in `like`. Raises JobFailed."""
+        tensors = self.read(returned.tensors)
+        if not any(left_to_do(tensor) for tensor in tensors_in(like)):
+            pairs = zip(returned.tensors, tensors, strict=True)
+            tensors = [stand_in(f"tensor that is {sent.lazy}") if sent.lazy else tensor for sent, tensor in pairs]
         try:
-            return rebuilt(returned.tree, self._read_outputs(returned.tensors, like), like)
+            return rebuilt(returned.tree, tensors, like)
         except (ValueError, KeyError, TypeError, IndexError, RecursionError) as error:
             raise JobFailed(_forged(error)) from error
-
-    def _read_outputs(self, sent: Sequence[Sent], like: Any) -> list[Any]:
-        """`read`, with stand-ins for tensors that are still to be computed with, unless there are such in `like`."""
-        tensors = self.read(sent)
-        if any(left_to_do(tensor) for tensor in tensors_in(like)):
-            return tensors
-        return [stand_in(f"tensor that is {s.lazy}") if s.lazy else t for s, t in zip(sent, tensors, strict=True)]
 
     def give_back(self) -> None:
         """Free the arena, and what the host keeps for later."""
         if self._arena is not None:
-            self.ask(GiveBack())  # it lets go first: memory that another process has open is not freed
+            self.ask(GiveBack(), Done)  # it lets go first: memory that another process has open is not freed
             old, self._arena = self._arena, None
             old.close()
 
@@ -175,23 +174,25 @@ class Host:
             self._arena = None
 
     def _make_room(self, size: int) -> None:
-        if self._arena is not None and self._arena.size >= size:
+        if self._arena is not None and self._arena.handle.size >= size:
             return
         self.give_back()  # first: both may not fit
         self._arena = make_arena(size, self.device)
-        self.ask(UseArena(self._arena.handle), self._arena.descriptor)
+        self.tell(UseArena(self._arena.handle), self._arena.descriptor)
+        self.hear(Done)
 
     def _ended(self) -> Failure:
         code = zygote().exit_code(self.pid, 2.0)
         self._reading.join(0.5)
         return ended(code, self._log.decode("utf-8", "replace"), self.path)
 
-    def _keep_prints(self) -> None:
-        """Read all that the text prints, keep the end."""
-        with open(self._birth.prints, "rb", buffering=0) as pipe:
-            while chunk := pipe.read(1 << 16):
-                self._log += chunk
-                del self._log[:-_LOG]
+
+def _keep_prints(descriptor: int, log: bytearray) -> None:
+    """Read all that the text prints, keep the end."""
+    with open(descriptor, "rb", buffering=0) as pipe:
+        while chunk := pipe.read(1 << 16):
+            log += chunk
+            del log[:-_LOG]
 
 
 def _forged(error: Exception) -> Failure:

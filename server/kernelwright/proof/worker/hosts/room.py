@@ -1,16 +1,22 @@
 """What one host works with, and how tensors come to it and leave it: through the arena, never by reference."""
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Any
 
 import torch
 
-from kernelwright.proof.worker.clock.timing import Clock
-from kernelwright.proof.worker.hosts.arena import OpenedArena
-from kernelwright.proof.worker.hosts.parcels import Parcel, filled, slotted, view
+from kernelwright.proof.worker.hosts.arena import Arena
+from kernelwright.proof.worker.hosts.parcels import Parcel, Sent, filled, put, slotted, view
 from kernelwright.proof.worker.inputs import Inputs, clone_tensor
+from kernelwright.proof.worker.timing.timer import Clock
+
+
+def no_arena() -> Arena:
+    """One that nothing fits into."""
+    return Arena(torch.empty(0, dtype=torch.uint8))
 
 
 @dataclass(frozen=True)
@@ -25,14 +31,18 @@ class Armed:
 
 @dataclass
 class Room:
-    """What one host works with."""
+    """What one host works with: `path` and `text` of the `module` that it has loaded, targets made of that."""
 
     descriptor: int
     device: str = "cpu"
+    path: str = ""
+    text: str = ""
     module: ModuleType | None = None
     settings: dict[str, Any] = field(default_factory=dict)
     targets: dict[int, Any] = field(default_factory=dict)
-    arena: OpenedArena | None = None
+    buffers: dict[int, dict[str, torch.Tensor]] = field(default_factory=dict)  # of targets, before the first sample
+    arena: Arena = field(default_factory=no_arena)
+    received: int | None = None  # the descriptor that came with the last request
     clock: Clock | None = None
     armed: Armed | None = None
     last_ms: float = math.inf
@@ -47,7 +57,7 @@ def inputs_of(room: Room, parcel: Parcel) -> Inputs:
 
 def unpacked(room: Room, parcel: Parcel) -> Any:
     tensors = [
-        clone_tensor(view(one, arena_of(room), room.device), one.lead).requires_grad_(one.requires_grad)
+        clone_tensor(view(one, room.arena.bytes, room.device), one.lead).requires_grad_(one.requires_grad)
         for one in parcel.tensors
     ]
     return filled(parcel.tree, tensors)
@@ -65,10 +75,11 @@ def _expanded(tensor: torch.Tensor, stride: tuple[int, ...]) -> torch.Tensor:
     return own.expand(tensor.shape)
 
 
-def arena_of(room: Room) -> torch.Tensor:
-    if room.arena is None:
-        room.arena = OpenedArena(torch.empty(0, dtype=torch.uint8))
-    return room.arena.bytes
+def told(room: Room, tensors: Iterable[torch.Tensor]) -> tuple[Sent, ...]:
+    """The tensors in the arena, where the judge reads them. Raises DoesNotFit."""
+    sent = put(list(tensors), room.arena.bytes)
+    settle(room)
+    return sent
 
 
 def settle(room: Room) -> None:

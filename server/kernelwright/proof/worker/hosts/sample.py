@@ -9,12 +9,13 @@ from typing import Any
 import torch
 
 from kernelwright.proof.worker import flags, surroundings
-from kernelwright.proof.worker.clock.late import change
-from kernelwright.proof.worker.clock.timing import Contestant, clock_for, one_sample
 from kernelwright.proof.worker.hosts.messages import Arm, Done, Fire, Observed, Reply, Returned, Sampled
-from kernelwright.proof.worker.hosts.parcels import described, put
-from kernelwright.proof.worker.hosts.room import Armed, Room, arena_of, inputs_of, settle
+from kernelwright.proof.worker.hosts.parcels import described
+from kernelwright.proof.worker.hosts.room import Armed, Room, inputs_of, settle, told
 from kernelwright.proof.worker.inputs import Inputs, clone, moved_into, seed_everything
+from kernelwright.proof.worker.observe import buffers_of, named_state, put_back
+from kernelwright.proof.worker.timing.late import change
+from kernelwright.proof.worker.timing.timer import Contestant, clock_for, one_sample
 
 _SHORT_MS = 1.0
 _now = time.perf_counter_ns
@@ -22,8 +23,8 @@ _now = time.perf_counter_ns
 
 def limber_up(room: Room) -> None:
     """Make the CUDA context and what a sample needs of torch's own, whose code is loaded when it is first used."""
+    room.clock = clock_for(room.device)
     if room.device == "cuda":
-        room.clock = clock_for(room.device)
         one_sample(Contestant(lambda: None), 1, room.clock)
         seed_everything(0)
         settle(room)
@@ -48,12 +49,14 @@ def arm(room: Room, request: Arm) -> Reply:
     more = (request.copies or request.batch) - 1
     copies = [inputs] + [Inputs(clone(inputs.args), clone(inputs.kwargs)) for _ in range(more)]
     target = room.targets[request.key]
+    if request.key not in room.buffers:
+        room.buffers[request.key] = buffers_of(target)
     room.armed = Armed(target, copies, request.batch, request.flushes)
-    if room.clock is None:
-        room.clock = clock_for(room.device)
     if before is not None:
         target(*before.args, **before.kwargs)
-        settle(room)
+    # Every sample begins with the same state, as the judge's calls do.
+    put_back(named_state(target), room.buffers[request.key])
+    settle(room)
     return Done()
 
 
@@ -93,7 +96,7 @@ def fire(room: Room, request: Fire) -> Reply:
 
 
 def _bring(room: Room, request: Fire) -> None:
-    """Change the armed inputs by the seed (see clock/late.py). What a text brings about in here is on the judge's clock."""
+    """Change the armed inputs by the seed (see timing/late.py). What a text brings about in here is on the judge's clock."""
     assert room.armed is not None
     tensors = [copy.tensors() for copy in room.armed.copies]
     for late in request.late:
@@ -106,8 +109,7 @@ def _bring(room: Room, request: Fire) -> None:
 def _left(room: Room, *calls: tuple[Any, Inputs]) -> list[Observed]:
     """What calls of a sample returned, and what they left of their inputs."""
     trees = [(*described(returned), given.tensors()) for returned, given in calls]
-    sent = iter(put([t for _, outputs, inputs in trees for t in (*outputs, *inputs)], arena_of(room)))
-    settle(room)
+    sent = iter(told(room, [t for _, outputs, inputs in trees for t in (*outputs, *inputs)]))
     changed = tuple(surroundings.differences(room.settings, flags.read(short=True)))
     replaced = tuple(flags.replaced_functions())
     return [

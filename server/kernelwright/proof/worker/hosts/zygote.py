@@ -14,7 +14,7 @@ import struct
 import subprocess
 import sys
 import traceback
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from kernelwright.proof.worker import lifetime, processes, triton_ahead
@@ -22,7 +22,7 @@ from kernelwright.proof.worker.ended import OWN_FAULT
 
 _ASK = struct.Struct(">c")
 _FORK, _FORK_FOR_TRITON, _PING = b"f", b"t", b"p"
-_PONG = -2
+_BORN, _PONG = -1, -2
 _FORK_LIMIT = 20.0  # seconds
 _STATUS = struct.Struct(">ii")  # pid, wait status
 
@@ -36,17 +36,13 @@ class Birth:
     prints: int
 
 
+@dataclass(eq=False)
 class Zygote:
     """The judge's side: `spawn` hosts, learn how they ended."""
 
-    def __init__(self, control: socket.socket, pid: int) -> None:
-        self._control = control
-        self._pid = pid
-        self._ended: dict[int, int] = {}
-
-    @property
-    def pid(self) -> int:
-        return self._pid
+    _control: socket.socket
+    pid: int
+    _ended: dict[int, int] = field(default_factory=dict)
 
     def spawn(self, *, triton: bool = False) -> Birth:
         """A fresh host; with `triton` one that knows what Triton finds out, as this process does then as well.
@@ -60,13 +56,10 @@ class Zygote:
             socket.send_fds(self._control, [_ASK.pack(ask)], [theirs.fileno(), printing])
             if triton:
                 triton_ahead.get_ready()  # while the zygote does: what is launched here will ask for it
-            while True:
-                if not select.select([self._control], [], [], _FORK_LIMIT)[0]:
-                    raise OSError("the process that hosts are forked from does not answer")
-                number, status = self._next()
-                if status == -1:
-                    return Birth(number, ours, prints)
-                self._ended[number] = status
+            pid = self._heard(_BORN, _FORK_LIMIT)
+            if pid is None:
+                raise OSError("the process that hosts are forked from does not answer")
+            return Birth(pid, ours, prints)
         except OSError:
             ours.close()
             os.close(prints)
@@ -90,26 +83,30 @@ class Zygote:
 
     def answers(self, seconds: float = 1.0) -> bool:
         """Whether it lives and listens: one that was just killed looks alive for a moment."""
-        if processes.state(self._pid) in processes.OVER_OR_STOPPED:
+        if processes.state(self.pid) in processes.OVER_OR_STOPPED:
             return False
         try:
             self._control.sendall(_ASK.pack(_PING))
-            while select.select([self._control], [], [], seconds)[0]:
-                number, status = self._next()
-                if status == _PONG:
-                    return True
-                self._ended[number] = status
+            return self._heard(_PONG, seconds) is not None
         except OSError:
-            pass
-        return False
+            return False
 
     def close(self) -> None:
         with contextlib.suppress(OSError):
             self._control.close()
         with contextlib.suppress(ProcessLookupError):
-            os.kill(self._pid, signal.SIGKILL)
+            os.kill(self.pid, signal.SIGKILL)
         with contextlib.suppress(ChildProcessError):
-            os.waitpid(self._pid, 0)
+            os.waitpid(self.pid, 0)
+
+    def _heard(self, kind: int, seconds: float) -> int | None:
+        """The number that comes with the next word of this kind; who has ended is noted. None after `seconds` of silence."""
+        while select.select([self._control], [], [], seconds)[0]:
+            number, status = self._next()
+            if status == kind:
+                return number
+            self._ended[number] = status
+        return None
 
     def _next(self) -> tuple[int, int]:
         data = b""
@@ -220,7 +217,7 @@ def _fork_host(control: socket.socket, channel: int, printing: int, ours: tuple[
             os._exit(code)
     os.close(channel)
     os.close(printing)
-    control.sendall(_STATUS.pack(pid, -1))
+    control.sendall(_STATUS.pack(pid, _BORN))
 
 
 def _tell_the_ended(control: socket.socket) -> None:

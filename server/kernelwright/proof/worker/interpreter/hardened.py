@@ -9,6 +9,9 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
+from triton.runtime import interpreter
+from triton.runtime.autotuner import Autotuner
+
 from kernelwright.proof.worker import offline_driver
 from kernelwright.proof.worker.interpreter import libdevice, limits, numbers, rounds, types
 from kernelwright.proof.worker.interpreter.memory import InterpreterFault, LaunchMemory, Waiting
@@ -35,19 +38,15 @@ def install() -> None:
     if _installed:
         return
     _installed = True
-    import triton.runtime.interpreter as interpreter
-
-    numbers.install(interpreter)
-    libdevice.install(interpreter)
-    types.install(interpreter)
-    limits.install(interpreter)
+    for part in (numbers, libdevice, types, limits):
+        part.install()
     offline_driver.install(90, "cpu")
-    _check_memory(interpreter)
-    _mend_index(interpreter)
+    _check_memory()
+    _mend_index()
     _take_turns_at_autotuning()
 
 
-def _check_memory(interpreter: Any) -> None:
+def _check_memory() -> None:
     builder, executor = interpreter.InterpreterBuilder, interpreter.GridExecutor
     original_init, original_call = executor._init_args_hst, executor.__call__
     load, store = builder.create_masked_load, builder.create_masked_store
@@ -137,7 +136,7 @@ def _fault_in(error: BaseException | None) -> Exception | None:
     return None
 
 
-def _mend_index(interpreter: Any) -> None:
+def _mend_index() -> None:
     """`range(n)` over a loaded or computed scalar: older versions convert an array of one dimension, numpy 2.4 refuses."""
     original = interpreter._patch_lang_tensor
 
@@ -159,8 +158,6 @@ def _take_turns_at_autotuning() -> None:
 
     The first two that are tried are launched for it once, as all are on a GPU: what they leave behind is the kernel's to reset.
     """
-    from triton.runtime.autotuner import Autotuner
-
     prune, bench, run = Autotuner.prune_configs, Autotuner._bench, Autotuner.run
     tuned_in: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
     tried: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()

@@ -6,6 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import triton.language as tl
+import triton.language.extra.libdevice as dispatch
+from triton.runtime.interpreter import TensorHandle, _get_np_dtype
 
 _OF_NUMPY = (
     "tanh sinh cosh sin cos tan exp exp2 expm1 log log2 log10 log1p sqrt floor ceil trunc rint abs fmod hypot copysign "
@@ -34,33 +37,26 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
 _TESTS: dict[str, Callable[..., Any]] = {"isnan": np.isnan, "isinf": np.isinf, "finitef": np.isfinite}
 
 
-def install(interpreter: Any) -> None:
+def install() -> None:
     """Put the functions into the modules that user code imports them from."""
-    import triton.language.extra.libdevice as dispatch
-
     modules = [dispatch]
     if "triton.language.extra.cuda" in sys.modules:
         modules.append(sys.modules["triton.language.extra.cuda"].libdevice)
     for module in modules:
-        for name, function in FUNCTIONS.items():
+        for name, function in (FUNCTIONS | _TESTS).items():
             if hasattr(module, name):
-                setattr(module, name, _on_tensors(function, name, interpreter, truth=False))
-        for name, function in _TESTS.items():
-            if hasattr(module, name):
-                setattr(module, name, _on_tensors(function, name, interpreter, truth=True))
+                setattr(module, name, _on_tensors(function, name, truth=name in _TESTS))
 
 
-def _on_tensors(function: Callable[..., Any], name: str, interpreter: Any, *, truth: bool) -> Callable[..., Any]:
-    import triton.language as tl
-
+def _on_tensors(function: Callable[..., Any], name: str, *, truth: bool) -> Callable[..., Any]:
     def call(*arguments: Any, _semantic: Any = None) -> Any:
         tensors = [argument for argument in arguments if isinstance(argument, tl.tensor)]
         kind = tl.int32 if truth else tensors[0].dtype
         values = [argument.handle.data if isinstance(argument, tl.tensor) else argument for argument in arguments]
         with np.errstate(all="ignore"):
-            result = np.asarray(function(*values)).astype(interpreter._get_np_dtype(kind))
+            result = np.asarray(function(*values)).astype(_get_np_dtype(kind))
         shape = tl.block_type(kind, list(result.shape)) if any(t.type.is_block() for t in tensors) else kind
-        return tl.tensor(interpreter.TensorHandle(result, kind), shape)
+        return tl.tensor(TensorHandle(result, kind), shape)
 
     call.__name__ = name
     return call

@@ -3,6 +3,8 @@ to the compiler that are not true."""
 
 from typing import Any
 
+from triton.runtime.interpreter import InterpreterBuilder, TensorHandle
+
 MOST_PROGRAMS = (2**31 - 1, 65535, 65535)  # CUDA C++ programming guide, compute capabilities
 _MOST_WARPS = 32  # a block has 1024 threads at most
 _ADDRESS = 16  # bytes: no load is wider, so nothing more of an address is made use of
@@ -16,10 +18,9 @@ class FalsePromise(Exception):
     """A hint to the compiler that does not hold: what it makes of it reads and writes elsewhere, or ends the kernel."""
 
 
-def install(interpreter: Any) -> None:
-    """Look at every launch and hint. `interpreter` is the module triton.runtime.interpreter."""
-    builder, handle = interpreter.InterpreterBuilder, interpreter.TensorHandle
-    set_dimensions, set_attribute = builder.set_grid_dim, handle.set_attr
+def install() -> None:
+    """Look at every launch and hint."""
+    set_dimensions, set_attribute = InterpreterBuilder.set_grid_dim, TensorHandle.set_attr
 
     def set_grid_dim(self: Any, *sizes: int) -> None:
         for axis, size, most in zip("xyz", sizes, MOST_PROGRAMS, strict=True):
@@ -37,7 +38,7 @@ def install(interpreter: Any) -> None:
                 raise FalsePromise(f"tl.multiple_of promises a multiple of {promised}, and {what} is {first}")
         set_attribute(self, key, value)
 
-    builder.set_grid_dim, handle.set_attr = set_grid_dim, set_attr
+    InterpreterBuilder.set_grid_dim, TensorHandle.set_attr = set_grid_dim, set_attr
 
 
 def check_warps(options: dict[str, Any]) -> None:

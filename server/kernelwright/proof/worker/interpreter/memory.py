@@ -66,15 +66,13 @@ class LaunchMemory:
             return
         tensor, elements, _ = found
         writers = self._owner(tensor, size, "writer")[elements]
-        strangers = (writers != _NOBODY) & (writers != me)
-        own = np.zeros(elements.shape, bool)
-        if self._order.used:
-            if volatile:
-                self._order.learn_all_of(writers[strangers])
-                return
-            own = self._owner(tensor, size, "atomic")[elements] == me
-            strangers &= ~own
-            strangers = self._unordered(tensor, size, elements, strangers, "writer")
+        if self._order.used and volatile:
+            self._order.learn_all_of(writers[(writers != _NOBODY) & (writers != me)])
+            return
+        own = (
+            self._owner(tensor, size, "atomic")[elements] == me if self._order.used else np.zeros(elements.shape, bool)
+        )
+        strangers = self._strangers(tensor, size, elements, "writer") & ~own
         if strangers.any():
             self._race(tensor, size, elements, strangers, int(writers[strangers][0]), "reads what", "writes")
         self._remember_reader(tensor, size, elements[~own])
@@ -94,15 +92,12 @@ class LaunchMemory:
             elements, new = elements[~own], new[~own]
         writers, readers = self._owner(tensor, size, "writer"), self._owner(tensor, size, "reader")
         before, seen = writers[elements], readers[elements]
-        written = (before != _NOBODY) & (before != me)
-        read = (seen != _NOBODY) & (seen != me)
-        if self._order.used:
-            written = self._unordered(tensor, size, elements, written, "writer")
-            read = self._unordered(tensor, size, elements, read, "reader")
+        written, read = (self._strangers(tensor, size, elements, kind) for kind in ("writer", "reader"))
         strangers = written | read
         if strangers.any():
             kept = self._bytes(tensor, size)[elements]
-            changed = (_as_bytes(new, size) != kept).any(axis=1) if new.dtype.itemsize == size else True
+            made = np.ascontiguousarray(new).view(np.uint8).reshape(-1, size) if new.dtype.itemsize == size else ~kept
+            changed = (made != kept).any(axis=1)
             strangers &= changed
         if (strangers & written).any():
             other = int(before[strangers & written][0])
@@ -127,7 +122,7 @@ class LaunchMemory:
             return
         tensor, elements, _ = found
         writers = self._owner(tensor, size, "writer")[elements]
-        strangers = self._unordered(tensor, size, elements, (writers != _NOBODY) & (writers != me), "writer")
+        strangers = self._strangers(tensor, size, elements, "writer")
         before = self._bytes(tensor, size)[elements]
         yield
         changed = strangers & (self._bytes(tensor, size)[elements] != before).any(axis=1)
@@ -150,11 +145,13 @@ class LaunchMemory:
             raise Waiting
         return me
 
-    def _unordered(self, tensor: int, size: int, elements: np.ndarray, strangers: np.ndarray, kind: str) -> np.ndarray:
-        """Those of the `strangers` whose access is not known to have come before."""
+    def _strangers(self, tensor: int, size: int, elements: np.ndarray, kind: str) -> np.ndarray:
+        """Which elements have another program as their `kind`, whose access is not known to have come before."""
+        owners = self._owner(tensor, size, kind)[elements]
+        strangers = (owners != _NOBODY) & (owners != self._running)
         if not self._order.used or not strangers.any():
             return strangers
-        who = self._owner(tensor, size, kind)[elements][strangers]
+        who = owners[strangers]
         when = self._owner(tensor, size, f"{kind}'s time")[elements][strangers]
         known = self._order.knows(who, when)
         readers = self._readers_of.get((int(self._low[tensor]), size), set())
@@ -165,10 +162,8 @@ class LaunchMemory:
 
     def _remember_reader(self, tensor: int, size: int, elements: np.ndarray) -> None:
         me, readers = self._running, self._owner(tensor, size, "reader")
-        before = readers[elements]
-        others = (before != _NOBODY) & (before != me)
+        others = self._strangers(tensor, size, elements, "reader")
         if self._order.used:
-            others = self._unordered(tensor, size, elements, others, "reader")
             self._owner(tensor, size, "reader's time")[elements] = self._order.now
         readers[elements] = np.where(others, _SEVERAL, me)
         self._readers_of.setdefault((int(self._low[tensor]), size), set()).add(me)
@@ -266,11 +261,10 @@ class LaunchMemory:
             for number, item in enumerate(value):
                 self._know(f"{name}[{number}]", item)
             return
-        if hasattr(value, "block_shape") and hasattr(value, "base"):  # a host-side tensor descriptor
-            value = value.base
-        value = getattr(value, "base", value) if not hasattr(value, "untyped_storage") else value
-        if not hasattr(value, "untyped_storage"):
-            return
+        while not hasattr(value, "untyped_storage"):
+            if not hasattr(value, "base"):
+                return
+            value = value.base  # of a host-side tensor descriptor, or another type for the same memory
         storage = value.untyped_storage()
         if not storage.nbytes():
             return
@@ -296,7 +290,3 @@ class LaunchMemory:
                 self._know("a tensor reached through a pointer", thing)
                 return len(self._names) > known
         return False
-
-
-def _as_bytes(values: np.ndarray, size: int) -> np.ndarray:
-    return np.ascontiguousarray(values).view(np.uint8).reshape(-1, size)

@@ -2,10 +2,25 @@
 with as such, float32 operands of a product, which a GPU rounds to TF32 unless told otherwise, and minimum and maximum, which
 return the number when one side is NaN unless told otherwise."""
 
+import dataclasses
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import triton.language as tl
+from triton.runtime import interpreter
+from triton.runtime.interpreter import (
+    InterpreterBuilder,
+    ReduceScanOpInterface,
+    TensorHandle,
+    _get_np_dtype,
+    _interpreter,
+    _ir,
+)
+
+_COMPUTING = ("binary_op", "unary_op", "create_fma", "create_rsqrt", "create_erf", "create_clampf")
+_dot, _cast_impl = InterpreterBuilder.create_dot, InterpreterBuilder.cast_impl
+_atomic_rmw, _apply = InterpreterBuilder.create_atomic_rmw, ReduceScanOpInterface.apply
 
 
 def widen(bits: np.ndarray) -> np.ndarray:
@@ -27,144 +42,101 @@ def tf32(values: np.ndarray) -> np.ndarray:
     return np.where(np.isfinite(values), rounded.view(np.float32), values)
 
 
-def install(interpreter: Any) -> None:
-    """Replace the builder's operations. `interpreter` is the module triton.runtime.interpreter."""
-    import triton.language as tl
-
-    builder, handle = interpreter.InterpreterBuilder, interpreter.TensorHandle
-
-    def is_raw(value: Any) -> bool:
-        return value.dtype.scalar == tl.bfloat16 and value.data.dtype == np.uint16
-
-    def wide(value: Any) -> Any:
-        return handle(widen(value.data), tl.float32) if is_raw(value) else value
-
-    def back(value: Any) -> Any:
-        """A comparison has given truth values, which stay."""
-        if value.data.dtype == np.bool_:
-            return value
-        return handle(narrow(value.data), tl.bfloat16)
-
-    def computing(original: Callable[..., Any]) -> Callable[..., Any]:
-        """The operation on float32, rounded once, when an operand is bfloat16."""
-
-        def operation(self: Any, *operands: Any, **named: Any) -> Any:
-            if not any(isinstance(operand, handle) and is_raw(operand) for operand in operands):
-                return original(self, *operands, **named)
-            wider = [wide(operand) if isinstance(operand, handle) else operand for operand in operands]
-            return back(original(self, *wider, **named))
-
-        return operation
-
-    for name in ("binary_op", "unary_op", "create_fma", "create_rsqrt", "create_erf", "create_clampf"):
-        setattr(builder, name, computing(getattr(builder, name)))
+def install() -> None:
+    """Replace the builder's operations."""
+    builder = InterpreterBuilder
+    for name in _COMPUTING:
+        setattr(builder, name, _computing(getattr(builder, name)))
     builder.create_minnumf = lambda self, lhs, rhs: self.binary_op(lhs, rhs, np.fmin)
     builder.create_maxnumf = lambda self, lhs, rhs: self.binary_op(lhs, rhs, np.fmax)
-    builder.get_bf16 = lambda self, value: handle(narrow(np.array([value], np.float32)), tl.bfloat16)
-
-    dot = builder.create_dot
-    rounded = interpreter._ir.INPUT_PRECISION.TF32
-
-    def multiplied(operand: Any, precision: Any) -> Any:
-        if precision == rounded and operand.dtype.scalar == tl.float32:
-            return handle(tf32(operand.data), tl.float32)
-        return wide(operand)
-
-    def create_dot(self: Any, a: Any, b: Any, d: Any, input_precision: Any, *rest: Any, **named: Any) -> Any:
-        left, right = (multiplied(operand, input_precision) for operand in (a, b))
-        result = dot(self, left, right, wide(d), input_precision, *rest, **named)
-        return back(result) if is_raw(d) else result
-
-    builder.create_dot = create_dot
-    builder.cast_impl = _cast(interpreter, builder.cast_impl, handle, is_raw)
-    builder.create_fp_to_fp = _fp_to_fp(interpreter, builder.create_fp_to_fp, handle)
-    _reductions(interpreter, tl)
-    builder.create_atomic_rmw = _atomic(interpreter, builder.create_atomic_rmw, handle)
+    builder.get_bf16 = lambda self, value: TensorHandle(narrow(np.array([value], np.float32)), tl.bfloat16)
+    builder.create_dot, builder.cast_impl, builder.create_atomic_rmw = _create_dot, _cast, _atomic
+    ReduceScanOpInterface.apply = _reduce
+    options = interpreter.interpreter_builder.options
+    known = {*options.allowed_dot_input_precisions, "bf16x6"}  # which is as good as fp32
+    interpreter.interpreter_builder.options = dataclasses.replace(options, allowed_dot_input_precisions=tuple(known))
 
 
-def _cast(interpreter: Any, original: Any, handle: Any, is_raw: Any) -> Any:
-    import triton.language as tl
-
-    def cast(self: Any, source: Any, target: Any) -> Any:
-        kind = target.scalar
-        if is_raw(source) and kind != tl.bfloat16:
-            wider = widen(source.data)
-            return handle(wider.astype(interpreter._get_np_dtype(target)), kind)
-        if kind == tl.bfloat16 and not is_raw(source) and source.data.dtype.kind in "fiub":
-            if source.dtype.scalar.is_fp8():
-                return original(self, source, target)
-            return handle(narrow(source.data.astype(np.float32)), kind)
-        return original(self, source, target)
-
-    return cast
+def _is_raw(value: Any) -> bool:
+    return value.dtype.scalar == tl.bfloat16 and value.data.dtype == np.uint16
 
 
-def _fp_to_fp(interpreter: Any, original: Any, handle: Any) -> Any:
-    """The interpreter rounds half up here; the hardware rounds half to even."""
-    import triton.language as tl
-
-    nearest = interpreter._ir.ROUNDING_MODE.RTNE
-
-    def convert(self: Any, source: Any, target: Any, rounding: Any) -> Any:
-        if rounding == nearest and source.data.dtype in (np.float32, np.float64):
-            if target.scalar == tl.bfloat16:
-                return handle(narrow(source.data.astype(np.float32)), target.scalar)
-            if target.scalar == tl.float16:
-                return handle(source.data.astype(np.float16), target.scalar)
-        return original(self, source, target, rounding)
-
-    return convert
+def _wide(value: Any) -> Any:
+    return TensorHandle(widen(value.data), tl.float32) if _is_raw(value) else value
 
 
-def _reductions(interpreter: Any, tl: Any) -> None:
-    base = interpreter.ReduceScanOpInterface
-    original = base.apply
-
-    def retyped(tensor: Any, data: np.ndarray, kind: Any) -> Any:
-        shape = tl.block_type(kind, list(data.shape)) if tensor.type.is_block() else kind
-        return tl.tensor(interpreter.TensorHandle(data, kind), shape)
-
-    def apply(self: Any, given: Any) -> Any:
-        if not isinstance(given, tuple):
-            return original(self, given)  # which calls this again with a tuple
-        raw = [item.dtype == tl.bfloat16 for item in given]
-        if not any(raw):
-            return original(self, given)
-        wider = tuple(
-            retyped(item, widen(item.handle.data), tl.float32) if is_raw else item
-            for item, is_raw in zip(given, raw, strict=True)
-        )
-        results = original(self, wider)
-        return tuple(
-            retyped(result, narrow(result.handle.data), tl.bfloat16)
-            if is_raw and result.dtype == tl.float32
-            else result
-            for result, is_raw in zip(results, [*raw, *([False] * len(results))], strict=False)
-        )
-
-    base.apply = apply
+def _back(value: Any) -> Any:
+    """A comparison has given truth values, which stay."""
+    return value if value.data.dtype == np.bool_ else TensorHandle(narrow(value.data), tl.bfloat16)
 
 
-def _atomic(interpreter: Any, original: Any, handle: Any) -> Any:
+def _computing(original: Callable[..., Any]) -> Callable[..., Any]:
+    """The operation on float32, rounded once, when an operand is bfloat16."""
+
+    def operation(self: Any, *operands: Any, **named: Any) -> Any:
+        if not any(isinstance(operand, TensorHandle) and _is_raw(operand) for operand in operands):
+            return original(self, *operands, **named)
+        wider = [_wide(operand) if isinstance(operand, TensorHandle) else operand for operand in operands]
+        return _back(original(self, *wider, **named))
+
+    return operation
+
+
+def _create_dot(self: Any, a: Any, b: Any, d: Any, input_precision: Any, *rest: Any, **named: Any) -> Any:
+    left, right = (_multiplied(operand, input_precision) for operand in (a, b))
+    result = _dot(self, left, right, _wide(d), input_precision, *rest, **named)
+    return _back(result) if _is_raw(d) else result
+
+
+def _multiplied(operand: Any, precision: Any) -> Any:
+    if precision == _ir.INPUT_PRECISION.TF32 and operand.dtype.scalar == tl.float32:
+        return TensorHandle(tf32(operand.data), tl.float32)
+    return _wide(operand)
+
+
+def _cast(self: Any, source: Any, target: Any) -> Any:
+    kind = target.scalar
+    if _is_raw(source) and kind != tl.bfloat16:
+        return TensorHandle(widen(source.data).astype(_get_np_dtype(target)), kind)
+    number = source.data.dtype.kind in "fiub" and not source.dtype.scalar.is_fp8()
+    if kind == tl.bfloat16 and not _is_raw(source) and number:
+        return TensorHandle(narrow(source.data.astype(np.float32)), kind)
+    return _cast_impl(self, source, target)
+
+
+def _reduce(self: Any, given: Any) -> Any:
+    # What is no tuple is made one by the interpreter, which calls this again.
+    if not isinstance(given, tuple) or all(item.dtype != tl.bfloat16 for item in given):
+        return _apply(self, given)
+    raw = [item.dtype == tl.bfloat16 for item in given]
+    wider = tuple(
+        _retyped(item, widen(item.handle.data), tl.float32) if is_raw else item
+        for item, is_raw in zip(given, raw, strict=True)
+    )
+    results = _apply(self, wider)
+    return tuple(
+        _retyped(result, narrow(result.handle.data), tl.bfloat16) if is_raw and result.dtype == tl.float32 else result
+        for result, is_raw in zip(results, [*raw, *([False] * len(results))], strict=False)
+    )
+
+
+def _retyped(tensor: Any, data: np.ndarray, kind: Any) -> Any:
+    shape = tl.block_type(kind, list(data.shape)) if tensor.type.is_block() else kind
+    return tl.tensor(TensorHandle(data, kind), shape)
+
+
+def _atomic(self: Any, op: Any, ptr: Any, val: Any, mask: Any, sem: Any, scope: Any) -> Any:
     """bfloat16 additions one lane at a time: lanes may share an address, and each addition rounds."""
-    import triton.language as tl
-
-    native = interpreter._interpreter
-    addition = interpreter._ir.ATOMIC_OP.FADD
-
-    def atomic(self: Any, op: Any, ptr: Any, val: Any, mask: Any, sem: Any, scope: Any) -> Any:
-        if ptr.get_element_ty() != tl.bfloat16 or op != addition:
-            return original(self, op, ptr, val, mask, sem, scope)
-        shape = ptr.data.shape
-        pointers = ptr.data.reshape(-1)
-        values = widen(np.broadcast_to(val.data, shape).reshape(-1))
-        active = np.broadcast_to(np.asarray(mask.data, bool), shape).reshape(-1)
-        before = np.zeros(pointers.shape, np.uint16)
-        one, zero = np.ones(1, bool), np.zeros(1, np.uint16)
-        for lane in np.flatnonzero(active):
-            at = pointers[lane : lane + 1]
-            before[lane : lane + 1] = native.load(at, one, zero, np.dtype(np.uint16))
-            native.store(at, narrow(widen(before[lane : lane + 1]) + values[lane : lane + 1]), one)
-        return handle(before.reshape(shape), tl.bfloat16)
-
-    return atomic
+    if ptr.get_element_ty() != tl.bfloat16 or op != _ir.ATOMIC_OP.FADD:
+        return _atomic_rmw(self, op, ptr, val, mask, sem, scope)
+    shape = ptr.data.shape
+    pointers = ptr.data.reshape(-1)
+    values = widen(np.broadcast_to(val.data, shape).reshape(-1))
+    active = np.broadcast_to(np.asarray(mask.data, bool), shape).reshape(-1)
+    before = np.zeros(pointers.shape, np.uint16)
+    one, zero = np.ones(1, bool), np.zeros(1, np.uint16)
+    for lane in np.flatnonzero(active):
+        at = pointers[lane : lane + 1]
+        before[lane : lane + 1] = _interpreter.load(at, one, zero, np.dtype(np.uint16))
+        _interpreter.store(at, narrow(widen(before[lane : lane + 1]) + values[lane : lane + 1]), one)
+    return TensorHandle(before.reshape(shape), tl.bfloat16)

@@ -62,9 +62,7 @@ class Order:
         if not self._known:
             self._known = known if len(known) > _FEW else dict(known)
             return
-        for program, count in known.items():
-            if self._known.get(program, 0) < count:
-                self._known[program] = count
+        _add(known, self._known)
 
     def _leave(self, place: tuple[int, int]) -> None:
         there = self._places.get(place)
@@ -77,6 +75,10 @@ class Order:
         if there is None:
             self._places[place] = dict(self._known)
             return
-        for program, count in self._known.items():
-            if there.get(program, 0) < count:
-                there[program] = count
+        _add(self._known, there)
+
+
+def _add(known: Known, to: Known) -> None:
+    for program, count in known.items():
+        if to.get(program, 0) < count:
+            to[program] = count

@@ -2,8 +2,11 @@
 began with. There the accumulator in half precision, which is an error or a loss on a GPU, would change nothing."""
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
+
+import triton.language as tl
+from triton.runtime import interpreter
 
 _KEPT, _SAME = "_types_before_", "_types_stay"
 _LOOPS = ("range", "tl.range", "language.range", "triton.language.range")  # static_range is unrolled
@@ -13,10 +16,8 @@ class CompilationError(Exception):
     """What the compiler would say; named as Triton's own."""
 
 
-def install(interpreter: Any) -> None:
-    """Let every rewritten kernel compare the types. `interpreter` is the module triton.runtime.interpreter."""
-    import triton.language as tl
-
+def install() -> None:
+    """Let every rewritten kernel compare the types."""
     narrow = (tl.float16, tl.bfloat16)
 
     def types(scope: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
@@ -37,7 +38,9 @@ def install(interpreter: Any) -> None:
         def visit_For(self, node: ast.For) -> ast.For:
             line = node.lineno
             self.generic_visit(node)
-            names = tuple(dict.fromkeys(_assigned(node)))
+            inside = (inner for statement in node.body for inner in ast.walk(statement) if isinstance(inner, ast.Name))
+            stored = (name.id for name in inside if isinstance(name.ctx, ast.Store))
+            names = tuple(dict.fromkeys(name for name in stored if not name.startswith(_KEPT)))
             if not names or not isinstance(node.iter, ast.Call) or ast.unparse(node.iter.func) not in _LOOPS:
                 return node
             kept = f"{_KEPT}{line}"
@@ -50,9 +53,3 @@ def install(interpreter: Any) -> None:
     setattr(interpreter, _KEPT, types)
     setattr(interpreter, _SAME, stay)
     interpreter.FunctionRewriter.ast_transformer = Transformer()
-
-
-def _assigned(loop: ast.For) -> Iterator[str]:
-    for node in (inner for statement in loop.body for inner in ast.walk(statement)):
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and not node.id.startswith(_KEPT):
-            yield node.id

@@ -1,1 +1,1 @@
-"""What is right: the fp64 run of the baseline (`fp64`), and what the original leaves open."""
+"""What is right: the fp64 run of the baseline (`fp64`), and what the baseline leaves open."""

@@ -8,7 +8,7 @@ import torch
 from kernelwright.proof.worker.dispatch import DispatchMode
 
 _aten = torch.ops.aten
-_NEW = (
+_DRAWING = (
     _aten.rand,
     _aten.randn,
     _aten.rand_like,
@@ -20,8 +20,6 @@ _NEW = (
     _aten.bernoulli,
     _aten.multinomial,
     _aten.poisson,
-)
-_IN_PLACE = (
     _aten.normal_,
     _aten.uniform_,
     _aten.bernoulli_,
@@ -45,7 +43,7 @@ class Drawn(DispatchMode):
         packet = getattr(func, "overloadpacket", None)
         if packet is _aten.native_dropout:
             self.numbers.append(made[1].clone())
-        elif packet in _NEW or packet in _IN_PLACE:
+        elif packet in _DRAWING:
             self.numbers.append(made.clone())
         return made
 
@@ -61,7 +59,7 @@ class DrawnAgain(DispatchMode):
         made = func(*args, **(kwargs or {}))
         packet = getattr(func, "overloadpacket", None)
         dropped = packet is _aten.native_dropout and made[0].dtype == torch.float64
-        if not (dropped or packet in _NEW or packet in _IN_PLACE):
+        if not (dropped or packet in _DRAWING):
             return made
         numbers = next(self._numbers, None)
         place = made[1] if dropped else made

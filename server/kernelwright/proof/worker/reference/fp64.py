@@ -6,10 +6,10 @@ from typing import Any
 import torch
 
 from kernelwright.proof.worker.flags import generators
-from kernelwright.proof.worker.inputs import Inputs, free_on, seed_everything, tensors_in
+from kernelwright.proof.worker.free_memory import has_free
+from kernelwright.proof.worker.inputs import Inputs, seed_everything
 from kernelwright.proof.worker.observe import Observation, named_state, observe
 from kernelwright.proof.worker.reference.drawn import Drawn, DrawnAgain
-from kernelwright.proof.worker.reference.pair import inputs_in_double
 
 _SMALL = 64 << 20  # bytes for which nobody asks how much memory is free: asking takes longer than the run
 
@@ -32,13 +32,15 @@ def in_fp64(
     if not baseline.results() and not baseline.changed_inputs:
         return "there is no output to compare"
     needed = needed_bytes(target, inputs, baseline)
-    if needed > _SMALL and needed > free_bytes(inputs):
+    on_gpu = any(tensor.is_cuda for tensor in inputs.tensors())
+    if needed > _SMALL and not has_free("cuda" if on_gpu else "cpu", needed):
         return "an fp64 copy does not fit into memory"
     usual = torch.get_default_dtype()
     try:
         torch.set_default_dtype(torch.float64)  # what the text makes without saying of which dtype
         seed_everything(seed)
-        before, wide = generators(), inputs_in_double(inputs)
+        before = generators()
+        wide = inputs.changed(lambda tensor: tensor.double() if tensor.is_floating_point() else tensor)
         observed = observe(target, wide, seed=seed)
         if original is not None and observed.random != before:
             torch.set_default_dtype(usual)
@@ -61,8 +63,3 @@ def needed_bytes(target: Any, inputs: Inputs, baseline: Observation) -> int:
     """Memory for an fp64 run: inputs twice, outputs and as many temporaries, and 1 GiB of workspace at most."""
     taken = sum(t.numel() for t in inputs.tensors()) * 2 + sum(t.numel() for t in baseline.tensors()) * 3
     return taken * 8 + sum(t.numel() for t in named_state(target).values()) * 8
-
-
-def free_bytes(inputs: Inputs) -> int:
-    """Free memory of the device that the inputs are on, with what torch keeps cached there."""
-    return free_on("cuda" if any(tensor.is_cuda for tensor in tensors_in((inputs.args, inputs.kwargs))) else "cpu")

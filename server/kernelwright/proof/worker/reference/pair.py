@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from kernelwright.proof.worker.inputs import Inputs, clone, initial_arguments, map_leaves
+from kernelwright.proof.worker.inputs import Inputs, initial_arguments
 from kernelwright.proof.worker.observe import named_state
 from kernelwright.proof.worker.subject import make_target
 from kernelwright.values import Call, Workload
@@ -32,7 +32,7 @@ def constructor_arguments(module: ModuleType, call: Call | None, *, device: str,
 
 def target_of(module: ModuleType, workload: Workload, init: Inputs, *, device: str, seed: int) -> Callable[..., Any]:
     """The module's entry, constructed with its own copy of `init`. Raises JobFailed."""
-    return make_target(module, workload, device=device, seed=seed, init=Inputs(clone(init.args), clone(init.kwargs)))
+    return make_target(module, workload, init.copied(), device=device, seed=seed)
 
 
 def give_parameters(baseline: Any, candidate: Any) -> str | Mismatch:
@@ -80,13 +80,6 @@ def in_double(target: Any) -> Any:
     return copy.deepcopy(target).double() if isinstance(target, torch.nn.Module) else target
 
 
-def inputs_in_double(inputs: Inputs) -> Inputs:
-    def leaf(value: Any) -> Any:
-        return value.double() if isinstance(value, torch.Tensor) and value.is_floating_point() else value
-
-    return Inputs(map_leaves(leaf, inputs.args), map_leaves(leaf, inputs.kwargs))
-
-
 @contextlib.contextmanager
 def perturbed(targets: list[Any], seed: int, *, everything: bool = False) -> Iterator[tuple[str, ...]]:
     """Within it the parameters and buffers that are all alike hold varied values, the same in every target; their names.
@@ -95,38 +88,38 @@ def perturbed(targets: list[Any], seed: int, *, everything: bool = False) -> Ite
     `everything` all other floating-point ones are scaled, element by element, by 0.5 to 1.5: what was derived from them
     at construction is then out of date.
     """
+    first = named_state(targets[0]) if targets else {}
     changes: dict[str, torch.Tensor] = {}
-    for name, tensor in _detached(targets[0]).items() if targets else ():
+    for name, tensor in first.items():
         if not tensor.is_floating_point() or tensor.numel() == 0:
             continue
-        constant = float(tensor.min()) == float(tensor.max())
+        held = tensor.detach()
+        constant = float(held.min()) == float(held.max())
         if not constant and not everything:
             continue
-        generator = torch.Generator(tensor.device).manual_seed(seed)
-        noise = torch.rand(tensor.shape, generator=generator, dtype=torch.float64, device=tensor.device)
-        zero = constant and float(tensor.reshape(-1)[0]) == 0.0
-        changes[name] = 0.5 * (noise - 0.5) if zero else tensor.to(torch.float64) * (0.5 + noise)
+        generator = torch.Generator(held.device).manual_seed(seed)
+        noise = torch.rand(held.shape, generator=generator, dtype=torch.float64, device=held.device)
+        zero = constant and float(held.reshape(-1)[0]) == 0.0
+        made = 0.5 * (noise - 0.5) if zero else held.to(torch.float64) * (0.5 + noise)
+        changes[name] = made.to(held.dtype)  # rounded for all, so that the fp64 twin starts from the same numbers
     before = [
         {name: t.detach().clone() for name, t in named_state(target).items() if name in changes} for target in targets
     ]
     try:
-        with torch.no_grad():
-            for target in targets:
-                state = named_state(target)
-                for name in changes.keys() & state.keys():
-                    # Rounded as the baseline's own, so that the fp64 twin starts from the same numbers.
-                    state[name].copy_(changes[name].to(named_state(targets[0])[name].dtype))
+        for target in targets:
+            _put(target, changes)
         yield tuple(changes)
     finally:
-        with torch.no_grad():
-            for target, saved in zip(targets, before, strict=True):
-                state = named_state(target)
-                for name, tensor in saved.items():
-                    state[name].copy_(tensor)
+        for target, saved in zip(targets, before, strict=True):
+            _put(target, saved)
 
 
-def _detached(target: Any) -> dict[str, torch.Tensor]:
-    return {name: tensor.detach() for name, tensor in named_state(target).items()}
+def _put(target: Any, values: Mapping[str, torch.Tensor]) -> None:
+    """Write the values into the parameters and buffers of these names."""
+    state = named_state(target)
+    with torch.no_grad():
+        for name in values.keys() & state.keys():
+            state[name].copy_(values[name])
 
 
 def _listed(names: list[str]) -> str:

@@ -10,10 +10,10 @@ from typing import Any
 
 import torch
 
-from kernelwright.proof.worker.answers.compare import same_bits
 from kernelwright.proof.worker.dispatch import DispatchMode
-from kernelwright.proof.worker.inputs import Inputs, map_leaves
+from kernelwright.proof.worker.inputs import Inputs, map_tensors
 from kernelwright.proof.worker.observe import Observation, observe
+from kernelwright.proof.worker.tensors import same_bits
 from kernelwright.proof.worker.whole_numbers import is_whole
 
 _NAMED = re.compile(r"\b(topk|sort|argsort|kthvalue|median|nanmedian|mode)\b")
@@ -35,10 +35,8 @@ class Ranking:
     def rows_of(self, output: torch.Tensor) -> torch.Tensor | None:
         """The rows that the elements of an output point into, where it is these indices or a view of them."""
         indices = self.indices
-        if (
-            output.dtype == indices.dtype
-            and output.untyped_storage().data_ptr() == indices.untyped_storage().data_ptr()
-        ):
+        memory, own = (tensor.untyped_storage().data_ptr() for tensor in (output, indices))
+        if output.dtype == indices.dtype and memory == own:
             first = output.storage_offset() - indices.storage_offset()
             return self.rows.as_strided(output.shape, output.stride(), first)
         same = output.shape == indices.shape and torch.equal(output.to(indices.dtype), indices)
@@ -92,10 +90,8 @@ def ties_apart(
             return candidate, ""
     numbers, count = iter(range(len(expected))), 0
 
-    def leaf(value: Any) -> Any:
+    def untied(value: torch.Tensor) -> torch.Tensor:
         nonlocal count
-        if not isinstance(value, torch.Tensor):
-            return value
         base, once_more = (tensors[number] for number in [next(numbers)] for tensors in (expected, again))
         if not _differ(base, value) or not same_bits(base, once_more):
             return value
@@ -106,7 +102,7 @@ def ties_apart(
 
     if not len(expected) == len(got) == len(again):
         return candidate, ""
-    output = map_leaves(leaf, candidate.output)
+    output = map_tensors(untied, candidate.output)
     return (
         (replace(candidate, output=output), f"another of equal values at {count} places") if count else (candidate, "")
     )

@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping
 
 _WIDER = {"float32": "float64", "complex64": "complex128"}
-_NARROW = {"float16": "float64", "half": "float64", "bfloat16": "float64"}
+_NARROW = dict.fromkeys(("float16", "half", "bfloat16"), "float64")
 # Run twice, these would build the same extension again, or put the second text's operators in the place of the first one's.
 _ONCE = re.compile(r"\b(cpp_extension|load_inline|custom_op|triton_op|torch\.library|torch\.ops)\b")
 _LOOPS = (ast.For, ast.While)
@@ -85,14 +85,11 @@ def _is_torch(value: ast.expr) -> bool:
 
 def _language(tree: ast.Module) -> str | None:
     for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            found = next((a.asname or a.name for a in node.names if a.name == "triton.language"), None)
-        elif isinstance(node, ast.ImportFrom) and node.module == "triton":
-            found = next((a.asname or a.name for a in node.names if a.name == "language"), None)
-        else:
-            continue
-        if found is not None:
-            return found
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            inside = f"{node.module}." if isinstance(node, ast.ImportFrom) else ""
+            for each in node.names:
+                if inside + each.name == "triton.language":
+                    return each.asname or each.name
     return None
 
 

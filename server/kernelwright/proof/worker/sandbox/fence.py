@@ -20,10 +20,9 @@ def confine(
     *,
     beside: Path | str | None = None,
     hidden: Iterable[Path | str] = (),
-    descriptors: Collection[int] | None = None,
+    descriptors: Collection[int] = (),
     protected: Collection[int] = (),
-    keep: Collection[str] = (),
-    bounds: Limits | None = None,
+    bounds: Limits = Limits(),
     ipc: bool = False,
     newest_landlock: int = landlock.NEWEST,
 ) -> Confinement:
@@ -32,22 +31,22 @@ def confine(
     Call it in a process that was just forked, before the user's code runs: threads that exist already would stay free.
     `scratch` is made where it is missing and is the one folder for writing, caches and temporary files included.
     Reading is free but for credentials and `hidden`, also under another name of theirs (a hard link) in the folder
-    `beside`. `descriptors` stay open beside the
-    standard streams; None leaves all. `protected`: processes that must not be signalled, the parent beside them.
-    Variables named in `keep` or in the user's settings are no secrets. `ipc`: it opens GPU memory of another process, for
-    which a driver may use abstract sockets: these stay open, and the network is closed by the filter alone.
+    `beside`. `descriptors` stay open beside the standard streams. `protected`: processes that must not be signalled, the
+    parent beside them. Variables named in the user's settings are no secrets. `ipc`: it opens GPU memory of another process,
+    for which a driver may use abstract sockets: these stay open, and the network is closed by the filter alone.
 
     Raises OSError when `scratch` cannot be made; what else fails is told in the answer.
     """
-    bounds, parent, keep = bounds or Limits(), os.getppid(), {*keep, *secrets.kept(os.environ)}
+    parent, keep = os.getppid(), secrets.kept(os.environ)
     protected = {parent, *protected}
     folder = os.path.realpath(scratch)
     caches.move_to(Path(folder))
-    _forget_secrets(keep)
+    for name in os.environ.keys() - secrets.scrubbed(os.environ, keep).keys():
+        del os.environ[name]
     if sys.platform != "linux":
         return Confinement(tuple(Restriction(measure, False, "only Linux is supported") for measure in Measure))
     group = tried(limits.own_group)
-    closed = tried(lambda: _close(descriptors))
+    closed = tried(lambda: limits.close_descriptors(descriptors))
     sizes = tried(lambda: limits.on_files(bounds))
     own_network = Outcome(False, _SHARED) if ipc else tried(namespaces.leave_the_network)
     shared = tried(_alone(namespaces.own_shared_memory))
@@ -78,17 +77,6 @@ def confine(
             outcome.network(means),
         )
     )
-
-
-def _forget_secrets(keep: Collection[str]) -> None:
-    for name in os.environ.keys() - secrets.scrubbed(os.environ, keep).keys():
-        del os.environ[name]
-
-
-def _close(descriptors: Collection[int] | None) -> None:
-    if descriptors is None:
-        raise OSError("nobody said which to keep")
-    limits.close_descriptors(descriptors)
 
 
 def _alone(deed: Callable[[], str]) -> Callable[[], str]:

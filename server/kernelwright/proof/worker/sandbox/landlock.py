@@ -53,7 +53,7 @@ def restrict(rules: Iterable[Rule], use: int, *, abstract_sockets: bool = False)
 
     Needs no_new_privs. A rule whose path cannot be opened allows nothing. Raises OSError.
     """
-    handled = _rights_of(use)
+    handled = (1 << {1: 13, 2: 14, 3: 15, 4: 15}.get(use, 16)) - 1
     scoped = _SIGNALS if abstract_sockets else _SIGNALS | _ABSTRACT_SOCKETS
     attributes = struct.pack("=QQQ", handled, _TCP, scoped)[: 24 if use >= SCOPES else 16 if use >= NETWORK else 8]
     ruleset = libc.syscall(_CREATE_RULESET, attributes, len(attributes), 0)
@@ -81,8 +81,3 @@ def _allow(ruleset: int, rule: Rule, handled: int) -> None:
         return  # a place that Landlock knows no rules for; it stays forbidden
     finally:
         os.close(place)
-
-
-def _rights_of(use: int) -> int:
-    newest = {1: 13, 2: 14, 3: 15, 4: 15}.get(use, 16)
-    return (1 << newest) - 1

@@ -13,10 +13,9 @@ def syscall(number: int, *arguments: int | bytes | None) -> int:
     return _checked(_libc.syscall(ctypes.c_long(number), *passed))
 
 
-def prctl(option: int, value: int = 0, *more: int) -> int:
-    """The result of prctl; arguments that are not given are 0. Raises OSError."""
-    rest = [*more, 0, 0, 0][:3]
-    return _checked(_libc.prctl(option, *(ctypes.c_ulong(argument) for argument in (value, *rest))))
+def prctl(option: int, value: int) -> int:
+    """The result of prctl with one argument; the others are 0. Raises OSError."""
+    return _checked(_libc.prctl(option, *map(ctypes.c_ulong, (value, 0, 0, 0))))
 
 
 def unshare(flags: int) -> None:

@@ -4,8 +4,9 @@ import ast
 import difflib
 from collections.abc import Iterator
 
+from kernelwright.source.calls import argument
 from kernelwright.source.findings.rule import Change, Problem, Rule, Severity
-from kernelwright.source.findings.triton import OPTIONS, TritonUnit, argument
+from kernelwright.source.findings.triton import OPTIONS, TritonUnit
 from kernelwright.source.trees import walk
 from kernelwright.values import Language
 

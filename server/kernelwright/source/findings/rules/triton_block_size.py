@@ -3,9 +3,10 @@
 import ast
 from collections.abc import Iterator
 
+from kernelwright.source.calls import argument
 from kernelwright.source.findings.rule import Change, Problem, Rule, Severity
 from kernelwright.source.findings.scope import source
-from kernelwright.source.findings.triton import TritonUnit, argument
+from kernelwright.source.findings.triton import TritonUnit
 from kernelwright.values import Language
 
 

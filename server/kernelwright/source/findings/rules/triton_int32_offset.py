@@ -3,10 +3,11 @@
 import ast
 from collections.abc import Iterator, Mapping
 
+from kernelwright.source.calls import argument
 from kernelwright.source.findings.rule import Change, Problem, Rule, Severity
 from kernelwright.source.findings.scope import source
 from kernelwright.source.findings.sizes import Size, evaluate, meta, named
-from kernelwright.source.findings.triton import LaunchSite, TritonUnit, argument, grid_axis
+from kernelwright.source.findings.triton import LaunchSite, TritonUnit, grid_axis
 from kernelwright.values import Language
 
 _LIMIT = 2**31 - 1

@@ -5,8 +5,9 @@ import functools
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
+from kernelwright.source.calls import argument
 from kernelwright.source.findings.rule import Change, Problem, Rule, Severity
-from kernelwright.source.findings.triton import TritonUnit, argument, is_absent
+from kernelwright.source.findings.triton import TritonUnit, is_absent
 from kernelwright.source.trees import children
 from kernelwright.values import Language
 

@@ -4,8 +4,9 @@ import ast
 import math
 from collections.abc import Iterator, Mapping
 
+from kernelwright.source.calls import argument
 from kernelwright.source.findings.rule import Change, Problem, Rule, Severity
-from kernelwright.source.findings.triton import Setting, TritonUnit, argument
+from kernelwright.source.findings.triton import Setting, TritonUnit
 from kernelwright.values import Language
 
 _WARP = 32

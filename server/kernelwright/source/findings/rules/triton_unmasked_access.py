@@ -3,9 +3,10 @@
 import ast
 from collections.abc import Iterator
 
+from kernelwright.source.calls import argument
 from kernelwright.source.findings.rule import Change, Problem, Rule, Severity
 from kernelwright.source.findings.scope import is_extent, source
-from kernelwright.source.findings.triton import Tile, TritonUnit, argument, is_absent
+from kernelwright.source.findings.triton import Tile, TritonUnit, is_absent
 from kernelwright.source.trees import operator, walk
 from kernelwright.values import Language
 

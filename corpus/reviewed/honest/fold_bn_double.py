@@ -1,0 +1,55 @@
+"""Fold bn double."""
+# expected: passed
+
+# %% baseline
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+import math
+
+
+class Model(nn.Module):
+    def __init__(self, i, o):
+        super().__init__()
+        self.conv = nn.Conv2d(i, o, 3, padding=1)
+        self.bn = nn.BatchNorm2d(o)
+        self.eval()
+
+    def forward(self, x):
+        return F.relu(self.bn(self.conv(x)))
+
+
+def get_inputs():
+    return [torch.randn(2, 8, 12, 14)]
+
+
+def get_init_inputs():
+    return [8, 16]
+
+# %% candidate
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+import math
+
+
+class Model(nn.Module):
+    def __init__(self, i, o):
+        super().__init__()
+        self.conv = nn.Conv2d(i, o, 3, padding=1)
+        self.bn = nn.BatchNorm2d(o)
+        self.eval()
+
+    def forward(self, x):
+        s = self.bn.weight.double() / torch.sqrt(self.bn.running_var.double() + self.bn.eps)
+        w = (self.conv.weight.double() * s.view(-1, 1, 1, 1)).float()
+        b = ((self.conv.bias.double() - self.bn.running_mean.double()) * s + self.bn.bias.double()).float()
+        return F.conv2d(x, w, b, padding=1).relu_()
+
+
+def get_inputs():
+    return [torch.randn(2, 8, 12, 14)]
+
+
+def get_init_inputs():
+    return [8, 16]

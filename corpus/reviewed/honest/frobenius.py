@@ -1,0 +1,23 @@
+"""Frobenius."""
+# workload: f(randn(96, 300))
+# expected: passed
+
+# %% baseline
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+import math
+
+
+def f(x):
+    return torch.norm(x, p='fro')
+
+# %% candidate
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+import math
+
+
+def f(x):
+    return x.square().sum().sqrt()

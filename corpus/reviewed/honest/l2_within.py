@@ -1,0 +1,23 @@
+"""L2 within."""
+# workload: f(randn(40, 24), randn(36, 24))
+# expected: passed
+
+# %% baseline
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+import math
+
+
+def f(x, y):
+    return torch.cdist(x, y) < 5.0
+
+# %% candidate
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+import math
+
+
+def f(x, y):
+    return (x[:, None] - y[None]).square().sum(-1) < 25.0

@@ -1,0 +1,23 @@
+"""Lsh bits."""
+# workload: f(randn(48, 64), randn(64, 40))
+# expected: passed
+
+# %% baseline
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+import math
+
+
+def f(x, w):
+    return (x @ w > 0)
+
+# %% candidate
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+import math
+
+
+def f(x, w):
+    return torch.cat([torch.stack([(r * w.t()).sum(1) for r in x])]) > 0

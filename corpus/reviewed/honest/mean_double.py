@@ -1,0 +1,23 @@
+"""Mean double."""
+# workload: f(randn(96, 300))
+# expected: passed
+
+# %% baseline
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+import math
+
+
+def f(x):
+    return x.mean()
+
+# %% candidate
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+import math
+
+
+def f(x):
+    return x.double().mean().float()

@@ -1,0 +1,23 @@
+"""Reciprocal."""
+# workload: f(randn(96, 300))
+# expected: passed
+
+# %% baseline
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+import math
+
+
+def f(x):
+    return 1.0 / x
+
+# %% candidate
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+import math
+
+
+def f(x):
+    return x.reciprocal()

@@ -1,0 +1,23 @@
+"""Tan."""
+# workload: f(randn(96, 300))
+# expected: passed
+
+# %% baseline
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+import math
+
+
+def f(x):
+    return torch.sin(x) / torch.cos(x)
+
+# %% candidate
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+import math
+
+
+def f(x):
+    return torch.tan(x)

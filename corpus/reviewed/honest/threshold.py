@@ -1,0 +1,23 @@
+"""Threshold."""
+# workload: f(randn(96, 300))
+# expected: passed
+
+# %% baseline
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+import math
+
+
+def f(x):
+    return (x.mean(1) > 0)
+
+# %% candidate
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+import math
+
+
+def f(x):
+    return (x.sum(1) > 0)

@@ -1,0 +1,21 @@
+"""Control: the same with 32."""
+# workload: f(randn(8, 3, 32, 32))
+# expected: refused
+
+# %% baseline
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+
+def f(x):
+    return F.max_pool2d(x, 2, ceil_mode=True)
+
+# %% candidate
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+
+def f(x):
+    return F.max_pool2d(x, 2, ceil_mode=False)

@@ -1,0 +1,23 @@
+"""Fully masked row."""
+# workload: f(randn(4, 24, 64), randint(0, 2, 4, 24, 64, dtype=bool))
+# expected: refused
+
+# %% baseline
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+
+def f(s, m):
+    p = torch.softmax(s.masked_fill(~m, float('-inf')), -1)
+    return torch.nan_to_num(p)
+
+# %% candidate
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+
+def f(s, m):
+    p = torch.softmax(s.masked_fill(~m, float('-inf')), -1)
+    return p

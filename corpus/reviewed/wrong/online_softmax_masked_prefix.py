@@ -1,0 +1,27 @@
+"""-inf - -inf where the first block of a row is masked (left padding)."""
+# workload: f(randn(64, 96))
+# expected: refused
+
+# %% baseline
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+
+def f(x):
+    return torch.softmax(x, -1)
+
+# %% candidate
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+
+def f(x):
+    m = x.new_full(x.shape[:-1] + (1,), float("-inf"))
+    l = torch.zeros_like(m)
+    for c in x.split(16, -1):
+        new = torch.maximum(m, c.amax(-1, keepdim=True))
+        l = l * torch.exp(m - new) + torch.exp(c - new).sum(-1, keepdim=True)
+        m = new
+    return torch.exp(x - m) / l

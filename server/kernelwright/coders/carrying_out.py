@@ -1,0 +1,29 @@
+"""How each kind of Intent becomes Edits without a model."""
+
+from kernelwright.coders.fusing import fused
+from kernelwright.macro.intent import Ask, Fuse, Rewrite, Text
+from kernelwright.macro.strategy import Observation, Strategy
+from kernelwright.micro.rewrite.algebra import put_in_place
+from kernelwright.values import Action, Edits, Refusal
+
+
+def carried_out(strategy: Strategy, observation: Observation, action: Action) -> tuple[Edits, ...] | Refusal:
+    """Edits against `observation.text`, as variants where only a measurement can choose between them, best guess first."""
+    intent = strategy.intent(observation, action)
+    match intent:
+        case Refusal():
+            return intent
+        case Text(variants):
+            return variants
+        case Rewrite(match):
+            assert observation.graph is not None, "the match is of a graph"
+            edits = put_in_place(observation.text, observation.graph, match)
+            return edits if isinstance(edits, Refusal) else (edits,)
+        case Fuse():
+            return fused(intent, observation, action)
+        case Ask():
+            return needs_a_model(strategy)
+
+
+def needs_a_model(strategy: Strategy) -> Refusal:
+    return Refusal(f"{strategy.title} needs a language model, and none is configured.")

@@ -1,0 +1,71 @@
+"""The coder that needs no model: what a strategy intends, alone and together with what it prepares for."""
+
+import asyncio
+import dataclasses
+
+from kernelwright.coders import Attempt, Report, Variant
+from kernelwright.coders.carrying_out import carried_out, needs_a_model
+from kernelwright.macro.strategies import registry
+from kernelwright.macro.strategy import Observation, Strategy, ask
+from kernelwright.micro.edits import difference
+from kernelwright.observer import Observer
+from kernelwright.values import DETERMINISTIC, Action, Edits, Failure, Refusal, apply
+
+
+class Deterministic:
+    """Writes every variant that an intent has, in one round: what they come to changes nothing of it."""
+
+    name = DETERMINISTIC
+
+    def __init__(self, observer: Observer) -> None:
+        self._observer = observer
+
+    def refuses(self, strategy: Strategy) -> Refusal | None:
+        return needs_a_model(strategy) if strategy.intent is ask else None
+
+    async def code(
+        self,
+        observation: Observation,
+        action: Action,
+        attempts: tuple[Attempt, ...],
+        report: Report,
+        cancel: asyncio.Event | None,
+    ) -> tuple[Variant, ...] | Refusal:
+        strategy = registry()[action.strategy]
+        if attempts:
+            return ()
+        edits = carried_out(strategy, observation, action)
+        if isinstance(edits, Refusal):
+            return edits
+        if strategy.prepares and observation.device.is_gpu:
+            edits += await self._followed_up(observation, strategy, edits[0], report, cancel)
+        return tuple(Variant(action, one, apply(one, observation.text), self.name) for one in edits)
+
+    async def _followed_up(
+        self,
+        observation: Observation,
+        strategy: Strategy,
+        first: Edits,
+        report: Report,
+        cancel: asyncio.Event | None,
+    ) -> tuple[Edits, ...]:
+        """`first` together with what `strategy` prepares for: alone it may cost more than it gains."""
+        text = apply(first, observation.text)
+        prepared = self._observer.observe(observation.path, text, observation.kernel.name, support=observation.support)
+        if isinstance(prepared, Refusal) or prepared.workload is None:
+            return ()
+        graph = await self._observer.capture(prepared, report, cancel)
+        if isinstance(graph, Failure):
+            return ()
+        prepared = dataclasses.replace(prepared, graph=graph)
+        found: list[Edits] = []
+        for follower in (registry()[name] for name in strategy.prepares):
+            actions = follower.applies(prepared)
+            if isinstance(actions, Refusal):
+                continue
+            edits = carried_out(follower, prepared, actions[0])
+            if isinstance(edits, Refusal):
+                continue
+            together = f"{first.summary}, then {follower.title.lower()}".removeprefix(", ")
+            found += [difference(observation.text, apply(e, text), f"{together}: {e.summary}") for e in edits]
+        return tuple(found)

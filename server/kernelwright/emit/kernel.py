@@ -1,0 +1,273 @@
+"""What all kernels that are printed from a Nest share: how axes, loads, conditions and expressions are written."""
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+
+from kernelwright.nest.form import Apply, Axis, Const, Expr, Fold, Held, Inside, Let, Load, Nest, Tensor, Var
+from kernelwright.nest.index import Index
+from kernelwright.nest.sizes import extent_of
+from kernelwright.ops.folds import FOLDS
+from kernelwright.ops.primitives import device_functions, triton_text
+
+_DIMS = ("WIDTH", "HEIGHT", "DEPTH")
+_SHAPE = re.compile(r"(\w+)\.shape\[(\d+)(:\d+)?\](?:\.numel\(\))?")
+
+
+@dataclass
+class Kernel:
+    """A kernel in the making.
+
+    `places` are the texts of axes, `extents` those of their extents; `flat` is the offset of the result's element, which
+    tensors of its shape share. `mask` writes the condition for a load that depends on some axes.
+    """
+
+    nest: Nest
+    places: Mapping[str, str]
+    extents: Mapping[str, str]
+    flat: str
+    mask: Callable[[frozenset[str]], str]
+    constants: dict[str, str] = field(default_factory=dict)  # name -> expression of the launcher
+    named: dict[Index, str] = field(default_factory=dict)
+    conditions: dict[tuple[tuple[Inside, ...], str], str] = field(default_factory=dict)
+    helpers: dict[str, None] = field(default_factory=dict)
+
+    def constant(self, expression: str, base: str) -> str:
+        """The constexpr parameter that holds a size, so that divisions by it are cheap."""
+        if expression.isdecimal():
+            return expression
+        known = next((name for name, text in self.constants.items() if text == expression), None)
+        if known is None:
+            taken = set(self.constants) | {name.upper() for name in self.nest.whole}
+            known = next(n for n in (base, *(f"{base}_{i}" for i in range(2, 99))) if n not in taken)
+            self.constants[known] = expression
+        return known
+
+    def index(self, index: Index) -> str:
+        """An Index as code."""
+        if index in self.named:
+            return self.named[index]
+        windows = [axis.name for axis in self.nest.axes if axis.window]
+        return index.renamed({name: self._name(name) for name in index.names()}).text(windows)
+
+    def _name(self, name: str) -> str:
+        if name in self.places:
+            return self.places[name]
+        axis = next((a for a in self.nest.axes if extent_of(a.name) == name), None)
+        if axis is not None:
+            return self.extents.get(axis.name) or self.constant(axis.extent.text, self._base(axis.extent.text))
+        if name in self.nest.whole:
+            return self.constant(name, name.upper())
+        if name in self.nest.sizes:
+            text = self.nest.sizes[name]
+            return self.constant(text, self._base(text))
+        return name
+
+    def index_name(self, axis: Axis) -> str:
+        """The extent of an axis of the result, as the kernel knows it."""
+        return self._name(extent_of(axis.name))
+
+    def place(self, load: Load) -> str:
+        """The offset of a load in its tensor."""
+        if self.is_flat(load):
+            return self.flat
+        tensor, text = self.tensor(load), ""
+        for index, (start, stop) in zip(load.index, load.dims, strict=True):
+            own = "" if index.constant == 0 else self.index(index)
+            if text:
+                along = self._along(load, index, _product(tensor.shape[start:stop]))
+                size = self.index_name(along) if along else self.size(tensor, start, stop)
+                if size != "1":
+                    text = f"({text}) * {size}" if " " in text else f"{text} * {size}"
+            own = f"({own})" if own.startswith("-") and text else own
+            text = " + ".join(part for part in (text, own) if part)
+        return text or "0"
+
+    def _along(self, load: Load, index: Index, size: int) -> Axis | None:
+        """The axis whose extent the launcher has checked a dim of `size` to have."""
+        if any(index == one.index for one in load.inside):
+            return None
+        axes = (axis for axis in self.nest.axes if not axis.window)
+        return next((a for a in axes if a.name == index.name and a.extent.captured == size), None)
+
+    def is_flat(self, load: Load) -> bool:
+        """Whether the load is of a tensor of the result's shape, at the result's place."""
+        spatial = self.nest.spatial
+        if [index.name for index in load.index] != [axis.name for axis in spatial]:
+            return False
+        shape = self.tensor(load).shape
+        return all(
+            _product(shape[start:stop]) == axis.extent.captured
+            for (start, stop), axis in zip(load.dims, spatial, strict=True)
+        )
+
+    def size(self, tensor: Tensor, start: int, stop: int) -> str:
+        """The size of the range start:stop of a tensor's dims, as the kernel knows it."""
+        text = dims_text(tensor, start, stop)
+        axis = next((axis for axis in self.nest.spatial if axis.extent.text == text), None)
+        return self.index_name(axis) if axis else self.constant(text, self._base(text))
+
+    def _base(self, text: str) -> str:
+        """What a constant for a size is called: after the dim that it is of an image, where it is one."""
+        if text.isidentifier():
+            return text.upper()
+        found = _SHAPE.fullmatch(text)
+        if not found:
+            return "SIZE"
+        start, tensor = int(found[2]), next(t for t in self.nest.tensors if t.name == found[1])
+        if found[3]:
+            return "POSITIONS" if start == 2 else "INNER"
+        if start == 0:
+            return "ROWS"
+        if start == 1 and len(tensor.shape) > 2:
+            return "CHANNELS"
+        back = len(tensor.shape) - 1 - start
+        return _DIMS[back] if back < len(_DIMS) else "SIZE"
+
+    def tensor(self, load: Load) -> Tensor:
+        return next(tensor for tensor in self.nest.tensors if tensor.name == load.tensor)
+
+    def lines(self, let: Let, *, other: str = "0") -> list[str]:
+        """The lines of a Let that is no Fold; what its conditions need comes first."""
+        expr = let.expr
+        if not isinstance(expr, Load):
+            before = [line for held in _held(expr) for line in self.condition(held.inside, "")]
+            return [*before, f"{let.name} = {self.expression(expr)}"]
+        mask = self.mask(let.axes)
+        lines: list[str] = []
+        if expr.inside:
+            lines = self.condition(expr.inside, mask)
+            mask = self.conditions[expr.inside, mask]
+        place = self.place(expr)
+        place = place if place.isidentifier() else f"({place})"
+        at = f"{expr.tensor}_ptr" if place in ("(0)", "0") else f"{expr.tensor}_ptr + {place}"
+        masked = f", mask={mask}, other={other}" if mask else ""
+        boolean = self.tensor(expr).dtype == "bool"
+        return [*lines, f"{let.name} = tl.load({at}{masked})" + (" != 0" if boolean else ".to(tl.float32)")]
+
+    def condition(self, inside: tuple[Inside, ...], mask: str) -> list[str]:
+        """The lines that name what `inside` and `mask` ask for."""
+        if (inside, mask) in self.conditions:
+            return []
+        lines: list[str] = []
+        parts = [mask] if mask else []
+        for one in inside:
+            if " " in self.index(one.index) and not one.index.constant:
+                name = self._short(one.index)
+                lines.append(f"{name} = {self.index(one.index)}")
+                self.named[one.index] = name
+            text = self.index(one.index)
+            if one.least is not None:
+                parts.append(f"({text} >= {self.index(one.least)})")
+            if one.limit is not None:
+                parts.append(f"({text} < {self.index(one.limit)})")
+        text = " & ".join(parts) if len(parts) > 1 else parts[0].removeprefix("(").removesuffix(")")
+        taken = set(self.conditions.values())
+        name = next(n for n in ("inside", *(f"inside_{i}" for i in range(2, 99))) if n not in taken)
+        self.conditions[inside, mask] = name
+        return [*lines, f"{name} = {text}"]
+
+    def _short(self, index: Index) -> str:
+        """A name for an index: the first letter of the axis that it follows."""
+        axes = [axis.name for axis in self.nest.spatial if axis.name in set(index.names())]
+        base = axes[0][0] if axes and axes[0][0] not in "ijk" else "at"
+        taken = {*self.named.values(), *(let.name for let in self.nest.lets), *self.places.values(), "i", "j", "k"}
+        taken |= set(self.nest.numbers)
+        return next(n for n in (base, *(f"{base}_{i}" for i in range(2, 99))) if n not in taken)
+
+    def expression(self, expr: Expr) -> str:
+        """An expression of lets and numbers as Triton text."""
+        operands: dict[str, str] = {}
+
+        def named(part: Expr) -> Expr:
+            if isinstance(part, Apply):
+                return Apply(part.function, tuple(named(a) for a in part.arguments))  # type: ignore[misc]
+            if isinstance(part, Var):
+                operands[part.name] = part.name
+                return part
+            if isinstance(part, Const):
+                text = number(part.value)
+            elif isinstance(part, Held):
+                text = self.conditions[part.inside, ""]
+            else:
+                text = self.index(part)  # type: ignore[arg-type]
+                text = f"({text})" if " " in text else text
+            operands[text] = text
+            return Var(text)
+
+        whole = named(expr)
+        if isinstance(whole, Apply):
+            self.helpers |= dict.fromkeys(device_functions(whole))
+        return triton_text(whole, operands)  # type: ignore[arg-type]
+
+    def folded(self, fold: Fold, mask: str = "") -> str:
+        """The body of a fold; elements that do not count are the fold's unit."""
+        body = self.expression(fold.body)
+        if not fold.inside or self.filled(fold):
+            return body
+        return f"tl.where({self.conditions[fold.inside, mask]}, {body}, {FOLDS[fold.monoid].fill})"
+
+    def filled(self, fold: Fold) -> bool:
+        """Whether the body is a load, which brings the fold's unit where nothing is read."""
+        if not isinstance(fold.body, Var):
+            return False
+        body = next(let for let in self.nest.lets if let.name == fold.body.name)
+        return isinstance(body.expr, Load) and body.expr.inside == fold.inside
+
+    def tensors(self) -> list[str]:
+        return [tensor.name for tensor in self.nest.tensors]
+
+    def scalars(self) -> list[str]:
+        """The numbers that the kernel is given at run time."""
+        return [name for name in self.nest.numbers if name not in self.nest.whole]
+
+    def parameters(self, sizes: Iterable[str], blocks: Iterable[str]) -> list[str]:
+        return [
+            *(f"{name}_ptr" for name in self.tensors()),
+            "out_ptr",
+            *sizes,
+            *self.scalars(),
+            *(f"{name}: tl.constexpr" for name in (*self.constants, *blocks)),
+        ]
+
+    def arguments(self, sizes: Iterable[str], blocks: Mapping[str, object], warps: int) -> list[str]:
+        return [
+            *self.tensors(),
+            "out",
+            *sizes,
+            *self.scalars(),
+            *(f"{name}={text}" for name, text in self.constants.items()),
+            *(f"{name}={size}" for name, size in blocks.items()),
+            f"num_warps={warps}",
+        ]
+
+
+def dims_text(tensor: Tensor, start: int, stop: int) -> str:
+    """The launcher's text for the number of elements in the range start:stop of a tensor's dims."""
+    if all(size == 1 for size in tensor.shape[start:stop]):
+        return "1"
+    if stop - start == 1:
+        return f"{tensor.name}.shape[{start}]"
+    return f"{tensor.name}.shape[{start}:{stop}].numel()"
+
+
+def number(value: int | float) -> str:
+    """A number as Triton source: negative ones in brackets."""
+    if value != value or abs(value) == float("inf"):
+        return f'float("{value}")'
+    return f"({float(value)!r})" if value < 0 else repr(float(value))
+
+
+def _product(sizes: Iterable[int]) -> int:
+    number_ = 1
+    for size in sizes:
+        number_ *= size
+    return number_
+
+
+def _held(expr: Expr) -> Iterable[Held]:
+    if isinstance(expr, Held):
+        yield expr
+    elif isinstance(expr, Apply):
+        for argument in expr.arguments:
+            yield from _held(argument)  # type: ignore[arg-type]

@@ -1,0 +1,183 @@
+"""The function that launches a printed kernel: what it checks of a call, and the result that it allocates."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from kernelwright.emit.kernel import Kernel, dims_text
+from kernelwright.micro.rewrite.relies import Alike, Relies, check, refusal
+from kernelwright.nest.form import Axis, Load, Nest, Tensor
+
+_FLOATS = ("float32", "float16", "bfloat16")
+_WIDE = 2**31 - 2**16
+"""From here on offsets need 64 bits; a block may reach past the end."""
+
+
+def main_of(nest: Nest) -> Tensor:
+    """The tensor whose dtype, and shape if it can be, is the result's."""
+    floats = [tensor for tensor in nest.tensors if tensor.dtype in _FLOATS] or list(nest.tensors)
+    return max(floats, key=lambda tensor: (_numel(tensor.shape), -nest.tensors.index(tensor)))
+
+
+def is_wide(nest: Nest) -> bool:
+    """Whether offsets need 64 bits for the captured sizes."""
+    return max(nest.numel, *(_numel(tensor.shape) for tensor in nest.tensors)) >= _WIDE
+
+
+def _numel(shape: Sequence[int]) -> int:
+    number = 1
+    for size in shape:
+        number *= size
+    return number
+
+
+def opening(nest: Nest, launcher: str, *, length: str = "", longest: str = "") -> list[str]:
+    """The lines that check a call, and make its tensors contiguous."""
+    return [
+        *check(_relied_on(nest, launcher, length, longest)),
+        *(f"{tensor.name} = {tensor.name}.contiguous()" for tensor in nest.tensors if tensor.shape),
+    ]
+
+
+def _relied_on(nest: Nest, launcher: str, length: str, longest: str) -> Relies:
+    main = main_of(nest)
+    others = [tensor for tensor in nest.tensors if tensor is not main]
+    dtypes: dict[str, list[str]] = {}
+    for tensor in others:
+        same = tensor.dtype == main.dtype and nest.any_dtype
+        dtypes.setdefault(f"{main.name}.dtype" if same else f"torch.{tensor.dtype}", []).append(tensor.name)
+    alike = [Alike(tuple(names), "dtype", expected) for expected, names in dtypes.items()]
+    whole = [tensor.name for tensor in others if _has_all_sizes_of(nest, tensor, main)]
+    if whole:
+        alike.append(Alike(tuple(whole), "shape", f"{main.name}.shape"))
+    rest = [tensor for tensor in others if tensor.name not in whole]
+    holds = [(f"{t.name}.dim() != {len(t.shape)}", f"{t.name} of {_count(len(t.shape))}") for t in rest]
+    return Relies(
+        launcher,
+        main.name,
+        len(main.shape),
+        0,
+        _FLOATS if nest.any_dtype else (main.dtype,),
+        tuple(alike),
+        (*holds, *_fit(nest, rest), *(condition for tensor in (main, *rest) for condition in _sizes(nest, tensor))),
+        length,
+        longest,
+        not is_wide(nest),
+    )
+
+
+def _fit(nest: Nest, rest: Sequence[Tensor]) -> list[tuple[str, str]]:
+    """That offsets of 32 bits reach all of the tensors whose size does not follow from the main one's."""
+    large = [tensor.name for tensor in rest if len(tensor.shape) > 1 and not is_wide(nest)]
+    return [(f"{name}.numel() >= 2**31", f"{name} of fewer than 2**31 elements") for name in large]
+
+
+def _count(number: int) -> str:
+    return f"{number} dimension" if number == 1 else f"{number} dimensions"
+
+
+def _sizes(nest: Nest, tensor: Tensor) -> list[tuple[str, str]]:
+    """The sizes of a tensor that are given by the axes that it is read along, and those that must be 1."""
+    found: dict[str, str] = {}
+    axes = {axis.name: axis.extent for axis in nest.axes if not axis.window}
+    for load in (let.expr for let in nest.lets if isinstance(let.expr, Load) and let.expr.tensor == tensor.name):
+        bounded = {one.index for one in load.inside}
+        for index, (start, stop) in zip(load.index, load.dims, strict=True):
+            text = dims_text(tensor, start, stop)
+            if text == "1":
+                for d in range(start, stop):
+                    found[f"{tensor.name}.shape[{d}] != 1"] = f"{tensor.name}.shape[{d}] of 1"
+            elif index.name in axes and index not in bounded:
+                extent = axes[index.name]
+                if extent.captured == _numel(tensor.shape[start:stop]) and text != extent.text:
+                    own, other = text.removesuffix(".numel()"), extent.text
+                    if own != text and _SLICE.fullmatch(other):  # of several dims all must be equal, not their product
+                        other = other.removesuffix(".numel()")
+                    else:
+                        own = text
+                    found[f"{own} != {other}"] = f"{own} of {other}"
+    return list(found.items())
+
+
+def _has_all_sizes_of(nest: Nest, tensor: Tensor, main: Tensor) -> bool:
+    """Whether what is checked of a tensor's sizes comes to its having the shape of `main`."""
+    own, number = f"{tensor.name}.shape[", 0
+    for condition, _ in _sizes(nest, tensor):
+        left, right = condition.split(" != ")
+        if left.replace(own, f"{main.name}.shape[") != right:
+            return False
+        found = re.search(r"\[(\d+):(\d+)\]", left)
+        number += int(found[2]) - int(found[1]) if found else 1
+    return tensor.shape == main.shape and number == len(main.shape)
+
+
+def with_local_sizes(nest: Nest) -> Nest:
+    """The Nest whose axes have the names of the launcher's variables for sizes that no input has."""
+    names = {axis.extent.text: name for axis, name in _local_sizes(nest)}
+
+    def renamed(axis: Axis) -> Axis:
+        return replace(axis, extent=replace(axis.extent, text=names.get(axis.extent.text, axis.extent.text)))
+
+    return replace(nest, axes=tuple(axis if axis.window else renamed(axis) for axis in nest.axes))
+
+
+def _local_sizes(nest: Nest) -> list[tuple[Axis, str]]:
+    """The dims of the result that no input has, each with a name that nothing else has."""
+    taken = {*(tensor.name for tensor in nest.tensors), *nest.numbers}
+    found: list[tuple[Axis, str]] = []
+    for axis in nest.stored.dims:
+        if not _OF_A_TENSOR.fullmatch(axis.extent.text):
+            base = f"out_{axis.name}"
+            found.append((axis, next(n for n in (base, *(f"{base}_{i}" for i in range(2, 9))) if n not in taken)))
+    return found
+
+
+_SLICE = re.compile(r"\w+\.shape\[\d+:\d+\]\.numel\(\)")
+_OF_A_TENSOR = re.compile(r"\w+\.shape\[\d+\]|\d+")
+
+
+def allocation(nest: Nest, launcher: str) -> list[str]:
+    """The lines that make the result, and refuse one that offsets of 32 bits do not reach."""
+    main = main_of(nest)
+    stored = nest.stored
+    same = stored.dtype == main.dtype and not stored.casts
+    dtype = "" if same else f", dtype=torch.{stored.dtype}"
+    texts = [axis.extent.text for axis in stored.dims]
+    if texts == [f"{main.name}.shape[{d}]" if size != 1 else "1" for d, size in enumerate(main.shape)]:
+        return [f"out = torch.empty_like({main.name}{dtype})"]
+    local = _local_sizes(nest)
+    names = {axis.name: name for axis, name in local}
+    texts = [names.get(axis.name, axis.extent.text) for axis in stored.dims]
+    return [
+        *(line for axis, name in local for line in _size_lines(name, axis.extent.text)),
+        f"out = {main.name}.new_empty({_tuple(texts)}{dtype})",
+        *([] if is_wide(nest) else refusal(["out.numel() >= 2**31"], f"{launcher} makes fewer than 2**31 elements")),
+    ]
+
+
+def _size_lines(name: str, text: str) -> list[str]:
+    """The lines that name a size; a long quotient takes two."""
+    quotient = re.fullmatch(r"\((.+)\) // (\S+) \+ 1", text)
+    if quotient is None:
+        return [f"{name} = {text}"]
+    return [f"room = {quotient[1]}", f"{name} = room // {quotient[2]} + 1"]
+
+
+def _tuple(texts: Sequence[str]) -> str:
+    """Sizes as a tuple, runs of one tensor's dims as a slice of its shape."""
+    parts: list[str] = []
+    runs: list[tuple[str, int, int]] = []
+    for text in texts:
+        found = re.fullmatch(r"(\w+)\.shape\[(\d+)\]", text)
+        if found and runs and runs[-1][0] == found[1] and runs[-1][2] == int(found[2]):
+            runs[-1] = (found[1], runs[-1][1], int(found[2]) + 1)
+            parts[-1] = f"*{found[1]}.shape[{runs[-1][1]}:{runs[-1][2]}]".replace("[0:", "[:")
+        else:
+            runs.append((found[1], int(found[2]), int(found[2]) + 1) if found else ("", 0, -1))
+            parts.append(text)
+    return f"({', '.join(parts)}{',' if len(parts) == 1 else ''})"
+
+
+def parameters(kernel: Kernel) -> list[str]:
+    """The launcher's: tensors, then numbers."""
+    return [*kernel.tensors(), *kernel.nest.numbers]

@@ -1,0 +1,239 @@
+"""Prints a Nest with running folds: a program walks along rows, whole or in steps that carry what came before."""
+
+from dataclasses import dataclass
+
+from kernelwright.emit import launcher as launching
+from kernelwright.emit.kernel import Kernel
+from kernelwright.micro.rewrite.tiles import MOST_IN_A_BLOCK
+from kernelwright.micro.rewrite.triton_printer import Printed, kernel_source, launcher_source
+from kernelwright.nest.form import Axis, Fold, Let, Nest
+from kernelwright.ops.device_functions import DEVICE_FUNCTIONS
+from kernelwright.ops.folds import FOLDS
+from kernelwright.place.layout import call_text
+
+WHOLE_ROW = 8192
+"""The longest row that one program scans at once without a measurement."""
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The tile of one program: BLOCK elements along the row, ACROSS rows or neighbouring columns beside each other.
+
+    `block` 0 means the next power of two above the row's length; otherwise the row is walked in steps of `block`.
+    `strip`: rows do not lie side by side in memory; `across` of them are walked together.
+    """
+
+    block: int
+    warps: int
+    across: int = 1
+    strip: bool = False
+
+    @property
+    def longest(self) -> str:
+        return "" if self.block else f"2**{(MOST_IN_A_BLOCK // self.across).bit_length() - 1}"
+
+    @property
+    def described(self) -> str:
+        block = f"the row, at most {self.longest}" if self.block == 0 else str(self.block)
+        name = f", {self.across_name}={self.across}" if self.across_name else ""
+        return f"BLOCK={block}{name}, num_warps={self.warps}"
+
+    @property
+    def across_name(self) -> str:
+        return "STRIP" if self.strip else "ROWS" if self.across > 1 else ""
+
+
+def tiles(nest: Nest) -> tuple[Rows, ...]:
+    """The tiles worth measuring for the captured sizes, best guess first."""
+    outer, length, inner = (_numel(axes) for axes in _split(nest))
+    power = 1 << max(length - 1, 1).bit_length()
+    if inner > 1:
+        width = min(64, 1 << (inner - 1).bit_length())
+        if power <= 64:
+            return tuple(Rows(0, warps, max(size // power, 16), strip=True) for size, warps in ((2048, 4), (4096, 8)))
+        return tuple(Rows(block, 4, width, strip=True) for block in (32, 64, 128))
+    if power <= 512 and outer >= 1024:
+        return tuple(Rows(0, warps, max(size // power, 2)) for size, warps in ((2048, 4), (1024, 4), (4096, 8)))
+    steps = (Rows(2048, 8), Rows(4096, 8), Rows(1024, 4), Rows(8192, 16))
+    if length > WHOLE_ROW:
+        return steps
+    return Rows(0, 4 if power <= 2048 else 8), Rows(0, 8 if power <= 2048 else 16), *steps[:2]
+
+
+def print_rows(nest: Nest, names: tuple[str, str], words: str, tile: Rows, existing: str) -> Printed:
+    """Kernel, launcher and call; `names` are those of kernel and launcher, `words` say what is computed."""
+    kernel_name, launcher = names
+    nest = launching.with_local_sizes(nest)
+    before, (along,), after = _split(nest)
+    writer = _Writer(nest, tile, before, along, after)
+    body = writer.body()
+    kernel = writer.kernel
+    length = along.extent.text
+    sizes = ["length", "inner"] if tile.strip else ["n_rows", "length"] if tile.across > 1 else ["length"]
+    block = str(tile.block) if tile.block else "triton.next_power_of_2(length)"
+    blocks = ({tile.across_name: str(tile.across)} if tile.across_name else {}) | {"BLOCK": block}
+    outer = _product(before)
+    if tile.strip:
+        geometry = [f"inner = {_product(after)}", f"outer = {outer}"]
+        grid = f"outer * triton.cdiv(inner, {tile.across})"
+    else:
+        geometry = ["n_rows = out.numel() // length"]
+        grid = "n_rows" if tile.across == 1 else f"triton.cdiv(n_rows, {tile.across})"
+    launch = [
+        *launching.opening(nest, launcher, length=length, longest=tile.longest),
+        *launching.allocation(nest, launcher),
+        f"length = {length}",
+        *geometry,
+        f"grid = ({grid},)",
+        call_text(f"{kernel_name}[grid]", kernel.arguments(sizes, blocks, tile.warps), "", 4),
+        "return out",
+    ]
+    how = "STRIP columns a program" if tile.strip else "ROWS rows a program" if tile.across > 1 else "one row a program"
+    doc = f"{words}, {how}{', in steps of BLOCK' if tile.block else ''}."
+    function = launcher_source(
+        launcher, launching.parameters(kernel), f"{words} in one kernel, in fp32; forward only.", launch
+    )
+    source = kernel_source(kernel_name, kernel.parameters(sizes, blocks), doc, body)
+    helpers = [DEVICE_FUNCTIONS[name] for name in kernel.helpers if f"def {name}(" not in existing]
+    return Printed("\n\n\n".join([*helpers, source, function]), launcher, tile.described)
+
+
+def _split(nest: Nest) -> tuple[tuple[Axis, ...], tuple[Axis, ...], tuple[Axis, ...]]:
+    """The axes in front of the one that is scanned, that one, and those behind it."""
+    over = nest.running[0].over[0]
+    spatial = nest.spatial
+    at = next(number for number, axis in enumerate(spatial) if axis.name == over)
+    return spatial[:at], spatial[at : at + 1], spatial[at + 1 :]
+
+
+def _numel(axes: tuple[Axis, ...]) -> int:
+    number = 1
+    for axis in axes:
+        number *= axis.extent.captured
+    return number
+
+
+def _product(axes: tuple[Axis, ...]) -> str:
+    texts = [axis.extent.text for axis in axes if axis.extent.text != "1"]
+    return " * ".join(f"({text})" if " " in text else text for text in texts) or "1"
+
+
+class _Writer:
+    """The body of the kernel for one tile."""
+
+    def __init__(self, nest: Nest, tile: Rows, before: tuple[Axis, ...], along: Axis, after: tuple[Axis, ...]) -> None:
+        self.nest, self.tile, self.before, self.along, self.after = nest, tile, before, along, after
+        self.reverse = nest.running[0].reverse
+        row = "outer" if tile.strip else "rows" if tile.across > 1 else "row"
+        places = {axis.name: axis.name for axis in nest.axes} | {along.name: "columns"}
+        extents = {along.name: "length"}
+        if len(before) == 1:
+            places[before[0].name] = row
+        if len(after) == 1:
+            places[after[0].name] = "positions"
+            extents[after[0].name] = "inner"
+        self.row = row
+        self.kernel = Kernel(nest, places, extents, "offsets", self._mask)
+
+    def body(self) -> list[str]:
+        head = [*self._program(), *self._decoded(self.before, self.row), *self._decoded(self.after, "positions")]
+        lets = [let for let in self.nest.lets if self.along.name not in let.axes]
+        outside = [line for let in lets for line in self.kernel.lines(let)]
+        if not self.tile.block:
+            return [*head, *self._tile(""), *outside, *self._along({})]
+        carries = {let.name: self._carry(number) for number, let in enumerate(self._scans())}
+        start = [f"{name} = {self._unit(let)}" for let, name in zip(self._scans(), carries.values(), strict=True)]
+        inner = [*self._tile("start"), *self._along(carries)]
+        return [*head, *outside, *start, "for start in range(0, length, BLOCK):", *(f"    {line}" for line in inner)]
+
+    def _scans(self) -> list[Let]:
+        return [let for let in self.nest.lets if isinstance(let.expr, Fold)]
+
+    def _carry(self, number: int) -> str:
+        return "carry" if number == 0 else f"carry_{number + 1}"
+
+    def _unit(self, let: Let) -> str:
+        assert isinstance(let.expr, Fold)
+        monoid = FOLDS[let.expr.monoid]
+        shape = "[1, STRIP]" if self.tile.strip else "[ROWS, 1]" if self.tile.across > 1 else ""
+        return f"tl.full({shape}, {monoid.fill}, dtype=tl.float32)" if shape else monoid.fill
+
+    def _along(self, carries: dict[str, str]) -> list[str]:
+        """The lines that depend on the place along the row, and the store."""
+        found: list[str] = []
+        for let in self.nest.lets:
+            if self.along.name not in let.axes:
+                continue
+            found += self._scan(let, carries.get(let.name)) if isinstance(let.expr, Fold) else self.kernel.lines(let)
+        return [*found, f"tl.store(out_ptr + offsets, {self.nest.stored.name}, mask=mask)"]
+
+    def _scan(self, let: Let, carry: str | None) -> list[str]:
+        kernel, fold = self.kernel, let.expr
+        assert isinstance(fold, Fold)
+        monoid = FOLDS[fold.monoid]
+        axis = 0 if self.tile.strip or self.tile.across == 1 else 1
+        lines = [] if not fold.inside or kernel.filled(fold) else kernel.condition(fold.inside, "mask")
+        value = kernel.folded(fold, "mask")
+        scanned = monoid.scanned(value, axis)
+        if not monoid.scan:
+            kernel.helpers[monoid.device] = None
+        if carry is None:
+            return [*lines, f"{let.name} = {scanned}"]
+        keep = "" if self.tile.across == 1 and not self.tile.strip else ", keep_dims=True"
+        # Lanes past the end count as the unit; nothing comes after them but the end of the loop.
+        total = monoid.reduced(value, axis, keep)
+        if monoid.device:
+            kernel.helpers[monoid.device] = None
+        return [
+            *lines,
+            f"{let.name} = {monoid.joined.format(carry, scanned)}",
+            f"{carry} = {monoid.joined.format(carry, total)}",
+        ]
+
+    def _program(self) -> list[str]:
+        wide = ".to(tl.int64)" if launching.is_wide(self.nest) else ""
+        if self.tile.strip:
+            return [
+                "strips = tl.cdiv(inner, STRIP)",
+                f"outer = tl.program_id(0){wide} // strips",
+                "positions = (tl.program_id(0) % strips) * STRIP + tl.arange(0, STRIP)[None, :]",
+            ]
+        if self.tile.across > 1:
+            return [f"rows = tl.program_id(0){wide} * ROWS + tl.arange(0, ROWS)[:, None]"]
+        return [f"row = tl.program_id(0){wide}"]
+
+    def _tile(self, start: str) -> list[str]:
+        """Places, mask and offsets of a tile; `start` is the variable of the loop."""
+        tile = self.tile
+        shape = "[:, None]" if tile.strip else "[None, :]" if tile.across > 1 else ""
+        steps = f"{start} + tl.arange(0, BLOCK){shape}" if start else f"tl.arange(0, BLOCK){shape}"
+        columns = (
+            f"length - 1 - ({steps})" if self.reverse and start else f"length - 1 - {steps}" if self.reverse else steps
+        )
+        valid = "columns >= 0" if self.reverse else "columns < length"
+        if tile.strip:
+            mask, offsets = f"({valid}) & (positions < inner)", "(outer * length + columns) * inner + positions"
+        elif tile.across > 1:
+            mask, offsets = f"(rows < n_rows) & ({valid})", "rows * length + columns"
+        else:
+            mask, offsets = valid, "row * length + columns"
+        return [f"columns = {columns}", f"mask = {mask}", f"offsets = {offsets}"]
+
+    def _mask(self, axes: frozenset[str]) -> str:
+        """The condition for a load that depends on these axes."""
+        if self.along.name in axes:
+            return "mask"
+        if self.tile.strip:
+            return "positions < inner" if axes & {axis.name for axis in self.after} else ""
+        return "rows < n_rows" if axes and self.tile.across > 1 else ""
+
+    def _decoded(self, axes: tuple[Axis, ...], flat: str) -> list[str]:
+        """The places along several axes that a program's row, or column, stands for."""
+        if len(axes) < 2:
+            return []
+        lines = []
+        for at, axis in enumerate(axes):
+            inner = " * ".join(self.kernel.index_name(later) for later in axes[at + 1 :])
+            text = flat if not inner else f"{flat} // ({inner})" if " " in inner else f"{flat} // {inner}"
+            lines.append(f"{axis.name} = {text}" + (f" % {self.kernel.index_name(axis)}" if at else ""))
+        return lines

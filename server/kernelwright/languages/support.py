@@ -1,0 +1,59 @@
+"""The contract of a language: what the server asks about the text of a document. Pure functions on texts."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from kernelwright.values import Kernel, Refusal, Workload
+
+if TYPE_CHECKING:
+    from kernelwright.source.findings import Finding
+    from kernelwright.source.workload import WorkloadProblem
+
+
+@dataclass(frozen=True)
+class SyntaxProblem:
+    """Where a text stops to parse, as a line from 0, and what the parser says of it, without a full stop."""
+
+    line: int
+    message: str
+
+
+class LanguageSupport(Protocol):
+    """One language. Nothing raises for a text that is being typed: what can be made out counts."""
+
+    id: str  # in `textDocument/didOpen`
+    no_kernel: str  # why a text that parses has none: the end of a sentence that begins with the file
+
+    def syntax_problem(self, text: str) -> SyntaxProblem | None:
+        """Finds the first place that does not parse."""
+
+    def kernels(self, text: str, lines: range | None = None) -> tuple[Kernel, ...]:
+        """Finds every optimisable unit, in order of the text; with `lines` those that touch them, and maybe more."""
+
+    def findings(self, text: str, kernels: tuple[Kernel, ...], lines: range | None = None) -> "tuple[Finding, ...]":
+        """Finds what can be said against the code without running it; `lines` as for `kernels`."""
+
+    def workload(self, text: str, entry: str | None) -> Workload | Refusal:
+        """Says how `entry` of a kernel is called, or what to write so that it can be."""
+
+    def workload_problems(self, text: str) -> "tuple[WorkloadProblem, ...]":
+        """Finds what is wrong with the workload lines."""
+
+    def lines_from_calls(self, text: str, kernel: Kernel) -> tuple[str, ...] | Refusal:
+        """Writes workload lines that repeat calls in the text."""
+
+    def line_from_signature(self, text: str, kernel: Kernel) -> str | Refusal:
+        """Writes a workload line that fits the parameters: a guess for a person to correct."""
+
+    def is_interpreted_without_gpu(self, text: str) -> bool:
+        """Says whether the text runs without a GPU too, but so that its times mean nothing."""
+
+
+def absence(support: LanguageSupport, text: str, kernels: Sequence[Kernel], name: str | None = None) -> str:
+    """Says why there is no kernel, or none called `name`, as the end of a sentence that begins with the file."""
+    if (problem := support.syntax_problem(text)) is not None:
+        return f"does not parse at line {problem.line + 1}: {problem.message}."
+    if kernels and name is not None:
+        return f"has no kernel {name!r}; it has {', '.join(kernel.name for kernel in kernels)}."
+    return support.no_kernel

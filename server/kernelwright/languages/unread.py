@@ -1,0 +1,42 @@
+"""Documents in a language that is not read: without kernels and findings, and with the reason in words."""
+
+from dataclasses import dataclass
+
+from kernelwright.languages.support import SyntaxProblem
+from kernelwright.values import Kernel, Refusal, Workload
+
+
+@dataclass(frozen=True)
+class Unread:
+    """`id` is the language's, or the suffix of a file that only its name tells of; `read` the names of those that are."""
+
+    id: str
+    read: str
+
+    @property
+    def no_kernel(self) -> str:
+        return f"is of a kind that Kernelwright does not read ({self.id or 'no suffix'}); choose a file in {self.read}."
+
+    def syntax_problem(self, text: str) -> SyntaxProblem | None:
+        return None
+
+    def kernels(self, text: str, lines: range | None = None) -> tuple[Kernel, ...]:
+        return ()
+
+    def findings(self, text: str, kernels: tuple[Kernel, ...], lines: range | None = None) -> tuple[()]:
+        return ()
+
+    def workload(self, text: str, entry: str | None) -> Workload | Refusal:
+        return Refusal(f"This file {self.no_kernel}")
+
+    def workload_problems(self, text: str) -> tuple[()]:
+        return ()
+
+    def lines_from_calls(self, text: str, kernel: Kernel) -> tuple[str, ...] | Refusal:
+        return Refusal(f"This file {self.no_kernel}")
+
+    def line_from_signature(self, text: str, kernel: Kernel) -> str | Refusal:
+        return Refusal(f"This file {self.no_kernel}")
+
+    def is_interpreted_without_gpu(self, text: str) -> bool:
+        return False

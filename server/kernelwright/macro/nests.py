@@ -1,0 +1,27 @@
+"""What strategies that make a kernel by way of a Nest have in common: where they apply."""
+
+from collections.abc import Callable
+
+from kernelwright.macro.strategy import Observation
+from kernelwright.micro.rewrite.candidates import observed
+from kernelwright.micro.rewrite.nested import NestRegion, action_for
+from kernelwright.place.source_map import SourceMap
+from kernelwright.values import Action, Refusal
+
+Regions = Callable[[SourceMap], list[NestRegion] | Refusal]
+
+
+def found(
+    strategy: str, observation: Observation, regions_of: Regions, outside: str, reason: str
+) -> tuple[Action, ...] | Refusal:
+    """An Action of `strategy` for each region inside the kernel; `outside` is the refusal where all lie outside."""
+    source = observed(observation.text, observation.graph)
+    if isinstance(source, Refusal):
+        return source
+    regions = regions_of(source)
+    if isinstance(regions, Refusal):
+        return regions
+    start, end = observation.kernel.start_line, observation.kernel.end_line
+    actions = [action_for(strategy, source, region, reason) for region in regions]
+    inside = tuple(action for action in actions if start <= action.region.start_line < end)
+    return inside or Refusal(outside)

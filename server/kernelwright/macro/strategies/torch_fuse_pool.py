@@ -1,0 +1,190 @@
+"""Makes one Triton kernel of a pool of any window and the operations around it."""
+
+from kernelwright.macro.intent import Around, Fuse, Intent
+from kernelwright.macro.nests import found
+from kernelwright.macro.strategy import Example, Family, Observation, Strategy
+from kernelwright.micro.rewrite.nested import pool_regions
+from kernelwright.values import Action, Language, Refusal
+
+_ID = "torch.fuse-pool"
+_REASON = "Eager mode's pool is a kernel of its own, far from the memory roof for some windows; a measurement can tell."
+
+
+def _applies(observation: Observation) -> tuple[Action, ...] | Refusal:
+    return found(_ID, observation, pool_regions, "The pool stands outside this kernel.", _REASON)
+
+
+def _intent(observation: Observation, action: Action) -> Intent | Refusal:
+    return Fuse(Around.NEST)
+
+
+_BEFORE = '''import torch
+import torch.nn as nn
+
+
+class Model(nn.Module):
+    """An activation between a padded pool and a scale."""
+
+    def __init__(self, scale):
+        super().__init__()
+        self.pool = nn.MaxPool2d(kernel_size=3, stride=2, padding=1)
+        self.scale = scale
+
+    def forward(self, x):
+        x = torch.relu(x)
+        x = self.pool(x)
+        return x * self.scale
+
+
+def get_inputs():
+    return [torch.randn(2, 8, 33, 17)]
+
+
+def get_init_inputs():
+    return [0.5]
+'''
+
+_AFTER = '''import torch
+import torch.nn as nn
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def nan_max(a, b):
+    """The larger one, NaN when either is."""
+    return tl.maximum(a, b, propagate_nan=tl.PropagateNan.ALL)
+
+
+@triton.jit
+def relu_max_pool2d_mul_kernel(
+    x_ptr,
+    out_ptr,
+    n_elements,
+    scale,
+    KERNEL_SIZE_2: tl.constexpr,
+    DILATION_2: tl.constexpr,
+    STRIDE_2: tl.constexpr,
+    PADDING_2: tl.constexpr,
+    HEIGHT: tl.constexpr,
+    WIDTH: tl.constexpr,
+    OUT_HEIGHT: tl.constexpr,
+    OUT_WIDTH: tl.constexpr,
+    BLOCK: tl.constexpr,
+):
+    """ReLU, max pool and multiply, a block of results a program."""
+    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = offsets < n_elements
+    plane = offsets // (OUT_HEIGHT * OUT_WIDTH)
+    height = offsets // OUT_WIDTH % OUT_HEIGHT
+    width = offsets % OUT_WIDTH
+    pooled = tl.full([BLOCK], float("-inf"), dtype=tl.float32)
+    for i in tl.static_range(KERNEL_SIZE_2):
+        for j in tl.static_range(KERNEL_SIZE_2):
+            h = STRIDE_2 * height + DILATION_2 * i - PADDING_2
+            w = STRIDE_2 * width + DILATION_2 * j - PADDING_2
+            inside = mask & (h >= 0) & (h < HEIGHT) & (w >= 0) & (w < WIDTH)
+            x_at = (plane * HEIGHT + h) * WIDTH + w
+            x = tl.load(x_ptr + x_at, mask=inside, other=0).to(tl.float32)
+            relu_out = tl.where(x < 0.0, 0.0, x)
+            pooled = nan_max(pooled, tl.where(inside, relu_out, float("-inf")))
+    product = pooled * scale
+    tl.store(out_ptr + offsets, product, mask=mask)
+
+
+def fused_relu_max_pool2d_mul(x, kernel_size, stride, padding, dilation, scale):
+    """ReLU, max pool and multiply in one kernel, in fp32; forward only."""
+    if (
+        x.dim() != 4
+        or x.dtype not in (torch.float32, torch.float16, torch.bfloat16)
+        or x.numel() >= 2**31
+    ):
+        raise ValueError(
+            "fused_relu_max_pool2d_mul takes x of 4 dimensions; x of float32 or "
+            "float16 or bfloat16; fewer than 2**31 elements"
+        )
+    x = x.contiguous()
+    room = x.shape[2] + dilation + padding * 2 - dilation * kernel_size - 1
+    out_height = room // stride + 1
+    room = x.shape[3] + dilation + padding * 2 - dilation * kernel_size - 1
+    out_width = room // stride + 1
+    out = x.new_empty((*x.shape[:2], out_height, out_width))
+    if out.numel() >= 2**31:
+        raise ValueError("fused_relu_max_pool2d_mul makes fewer than 2**31 elements")
+    n_elements = out.numel()
+    grid = (triton.cdiv(n_elements, 512),)
+    relu_max_pool2d_mul_kernel[grid](
+        x,
+        out,
+        n_elements,
+        scale,
+        KERNEL_SIZE_2=kernel_size,
+        DILATION_2=dilation,
+        STRIDE_2=stride,
+        PADDING_2=padding,
+        HEIGHT=x.shape[2],
+        WIDTH=x.shape[3],
+        OUT_HEIGHT=out_height,
+        OUT_WIDTH=out_width,
+        BLOCK=512,
+        num_warps=4,
+    )
+    return out
+
+
+class Model(nn.Module):
+    """An activation between a padded pool and a scale."""
+
+    def __init__(self, scale):
+        super().__init__()
+        self.pool = nn.MaxPool2d(kernel_size=3, stride=2, padding=1)
+        self.scale = scale
+
+    def forward(self, x):
+        return fused_relu_max_pool2d_mul(
+            x,
+            self.pool.kernel_size,
+            self.pool.stride,
+            self.pool.padding,
+            self.pool.dilation,
+            self.scale,
+        )
+
+
+def get_inputs():
+    return [torch.randn(2, 8, 33, 17)]
+
+
+def get_init_inputs():
+    return [0.5]
+'''
+
+
+STRATEGY = Strategy(
+    id=_ID,
+    title="Fuse pool",
+    family=Family.FUSION,
+    languages=frozenset({Language.TORCH}),
+    why="A pool and the pointwise operations around it each go through memory; one kernel reads and writes once.",
+    doc="""\
+Maximum and average pools of one, two or three dims, with any window, stride, padding and dilation, become one Triton
+kernel together with the pointwise operations around them. Every lane of a program walks through the window of one result.
+What stands before a pool joins it only where the window is small, as it is computed anew for every window.
+
+Pools over small adjoining tiles belong to torch.fuse-pointwise, which also knows channels-last tensors.
+
+What it cannot do: `ceil_mode`, indices, windows of more than 512 elements, channels-last tensors. It is for the forward
+pass only: no gradient flows through the kernel.
+""",
+    instruction=(
+        "Replace the pool and the pointwise operations around it by one Triton kernel and a launching function above the "
+        "class: one lane a result, loops over the window with tl.static_range, masks at the padding. A maximum keeps NaN. "
+        "Change no other line."
+    ),
+    example=Example(_BEFORE, _AFTER),
+    applies=_applies,
+    intent=_intent,
+    needs_graph=True,
+    needs_gpu=True,
+    promises_kernel=True,
+)

@@ -1,0 +1,245 @@
+"""Regions of the graph that become one kernel by way of a Nest: scans and pools, with what stands around them."""
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from kernelwright.micro.rewrite.dtypes import casts_for_any
+from kernelwright.micro.rewrite.eager_speed import eager_bytes
+from kernelwright.micro.rewrite.growth import may_fuse
+from kernelwright.micro.rewrite.pooled import tile_of
+from kernelwright.micro.rewrite.regions import kernel_name, plan, tensor_bytes, unique
+from kernelwright.micro.rewrite.window_numbers import window_numbers
+from kernelwright.nest.build import Given, build
+from kernelwright.nest.form import Contract, Nest
+from kernelwright.nest.merge import merged
+from kernelwright.nest.refused import NotExpressible
+from kernelwright.nest.roles import roles
+from kernelwright.nest.views import is_view
+from kernelwright.ops import Kind, row
+from kernelwright.place.expression import RegionPlan, region_inputs, region_output
+from kernelwright.place.source_map import SourceMap
+from kernelwright.values import Action, Graph, Node, Refusal, Region
+
+_IMAGE = ("depth", "height", "width")
+_WINDOW_WITH_MORE = 32
+"""Elements of a window up to which what is computed before the pool may be computed anew for each."""
+
+
+@dataclass(frozen=True)
+class NestRegion:
+    """Nodes that become one kernel. `saved_bytes`: memory traffic that eager mode has and the kernel has not."""
+
+    nodes: tuple[int, ...]
+    edit: RegionPlan
+    nest: Nest
+    saved_bytes: int
+    kernels: int  # that eager mode launches
+
+
+def scan_regions(source: SourceMap) -> list[NestRegion] | Refusal:
+    """The largest region around each scan."""
+    return _regions(
+        source, lambda node: bool(row(node.op).fold) and row(node.op).kind is Kind.SCAN, "There is no scan."
+    )
+
+
+def pool_regions(source: SourceMap) -> list[NestRegion] | Refusal:
+    """The largest region around each pool, but for those of small adjoining tiles, which pointwise fusion takes."""
+
+    def wanted(node: Node) -> bool:
+        known = row(node.op)
+        return known.kind is Kind.POOLING and bool(known.fold) and tile_of(source, node) is None
+
+    return _regions(source, wanted, "There is no pool with windows that overlap, are padded or dilated.")
+
+
+def product_regions(source: SourceMap) -> list[NestRegion] | Refusal:
+    """The largest region around each matrix product: with what follows it, and the views in front."""
+    return _regions(source, lambda node: row(node.op).matrices == (0, 1), "There is no matrix product.")
+
+
+def _regions(source: SourceMap, wanted: Callable[[Node], bool], otherwise: str) -> list[NestRegion] | Refusal:
+    found: list[NestRegion] = []
+    refusals: list[Refusal] = []
+    for anchor in reversed(source.graph.nodes):
+        if not wanted(anchor) or any(anchor.id in region.nodes for region in found):
+            continue
+        refusal: Refusal | None = None
+        for nodes in _grown(source, anchor):
+            region = nest_region(source, nodes)
+            if isinstance(region, NestRegion):
+                found.append(region)
+                refusal = None
+                break
+            refusal = refusal or region
+        if refusal is not None:
+            refusals.append(refusal)
+    if found:
+        return sorted(found, key=lambda region: -region.saved_bytes)
+    return next((r for r in refusals if r.line is not None), refusals[0] if refusals else Refusal(otherwise))
+
+
+def nest_region(source: SourceMap, nodes: Sequence[int]) -> NestRegion | Refusal:
+    """The region of these nodes, or why it is none."""
+    output = region_output(source, nodes)
+    if isinstance(output, Refusal):
+        return output
+    edit = plan(source, nodes)
+    if isinstance(edit, Refusal):
+        return edit
+    graph = source.graph
+    numbers = dict(edit.scalars)
+    for node in (graph.nodes[n] for n in nodes if row(graph.nodes[n].op).kind is Kind.POOLING):
+        window = window_numbers(source, node)
+        if isinstance(window, Refusal):
+            return window
+        numbers |= window
+    given = Given(unique({v: kernel_name(text) for v, text in edit.names.items()}), numbers)
+    try:
+        nest = _nest(graph, nodes, output, given)
+    except NotExpressible as problem:
+        return problem.refusal
+    inside = [graph.nodes[n] for n in sorted(nodes)]
+    casts = casts_for_any(source, inside, {tensor.value: tensor.dtype for tensor in nest.tensors})
+    if casts is not None:
+        nest = replace(nest, any_dtype=True, stored=replace(nest.stored, casts=casts))
+    fused = sum(tensor_bytes(graph, v) for v in (*region_inputs(graph, nodes), output))
+    eager = sum(eager_bytes(node) for node in inside)
+    kernels = sum(row(n.op).launches for n in inside if not row(n.op).view and row(n.op).kind is not Kind.CREATION)
+    return NestRegion(tuple(sorted(nodes)), edit, nest, max(eager - fused, 0), kernels)
+
+
+def _nest(graph: Graph, nodes: Sequence[int], output: int, given: Given) -> Nest:
+    """The Nest of a region. Raises NotExpressible, also where no printer takes it."""
+    rank = len(graph.value(output).type.shape)
+    nest = merged(build(graph, nodes, output, given, axes=_axis_names(graph, nodes, rank)))
+    scans = {(fold.over, fold.reverse) for fold in nest.running}
+    windows = [axis.extent.captured for axis in nest.axes if axis.window]
+    if nest.product:
+        if scans or windows or sum(isinstance(let.expr, Contract) for let in nest.lets) > 1:
+            raise NotExpressible("A kernel holds one matrix product, and neither pools nor scans.")
+        roles(nest)
+        return nest
+    if len(scans) > 1 or (scans and windows):
+        raise NotExpressible("Scans along several dims, or both ways, do not fit into one kernel.")
+    if math.prod(windows) > _WINDOW_WITH_MORE and any(n.id < _pool(graph, nodes).id for n in _work(graph, nodes)):
+        raise NotExpressible("What stands before a pool of large windows is computed once, by a kernel of its own.")
+    return nest
+
+
+def _axis_names(graph: Graph, nodes: Sequence[int], rank: int) -> tuple[str, ...]:
+    """A name for each dim of the result."""
+    spatial = max((row(graph.nodes[n].op).spatial for n in nodes), default=0)
+    if spatial and rank - spatial in (1, 2):
+        return (*(("channel",), ("item", "channel"))[rank - spatial - 1], *_IMAGE[-spatial:])
+    outer = ("item", "channel", *(f"dim_{d}" for d in range(2, rank)))[: rank - 1]
+    return (*outer, "step") if rank else ()
+
+
+def _pool(graph: Graph, nodes: Sequence[int]) -> Node:
+    return next(graph.nodes[n] for n in nodes if row(graph.nodes[n].op).kind is Kind.POOLING)
+
+
+def _work(graph: Graph, nodes: Sequence[int]) -> Iterator[Node]:
+    """The nodes that compute something."""
+    return (n for n in (graph.nodes[i] for i in nodes) if not is_view(n.op) and row(n.op).kind is not Kind.CREATION)
+
+
+def _grown(source: SourceMap, anchor: Node) -> Iterator[tuple[int, ...]]:
+    """Sets of nodes with `anchor` in them that may become one kernel, the largest first."""
+    region = {anchor.id}
+    sets = [(anchor.id,)] if _fits(source, region) else []
+    while (more := _followed(source, region)) and _fits(source, more):
+        region = more
+        sets.append(tuple(sorted(region)))
+    region = set(sets[-1]) if sets else {anchor.id}
+    changed = True
+    while changed:
+        changed = False
+        for node in reversed(source.graph.nodes[: max(region)]):
+            if node.id in region or not _usable(node) or not may_fuse(source, node, region):
+                continue
+            if row(anchor.op).matrices and not is_view(node.op) and node.id < anchor.id:
+                continue  # it would be computed anew for every tile
+            # What reads a transposed tensor fits only together with what transposes it.
+            more = next(
+                (more for more in ({node.id}, _with_makers(source, node, region)) if _fits(source, region | more)), None
+            )
+            if more:
+                region |= more
+                changed = True
+    sets.append(tuple(sorted(region)))
+    return iter(dict.fromkeys(sets[::-1]))
+
+
+def _with_makers(source: SourceMap, node: Node, region: set[int]) -> set[int]:
+    """The node with all nodes that only it and the region need."""
+    more = {node.id}
+    for earlier in reversed(source.graph.nodes[: node.id]):
+        if _usable(earlier) and may_fuse(source, earlier, region | more):
+            more.add(earlier.id)
+    return more
+
+
+def _followed(source: SourceMap, region: set[int]) -> set[int]:
+    """The region with the only reader of its result, and with what only this reader needs besides."""
+    output = region_output(source, region)
+    if isinstance(output, Refusal) or output in source.graph.outputs:
+        return set()
+    readers = {user.id for user in source.users.get(output, ())}
+    reader = source.graph.nodes[readers.pop()] if len(readers) == 1 else None
+    if reader is None or not _usable(reader):
+        return set()
+    more = region | {reader.id}
+    for node in reversed(source.graph.nodes[: reader.id]):
+        if row(node.op).kind is Kind.CREATION and may_fuse(source, node, more) and _usable(node):
+            more.add(node.id)
+    return more
+
+
+def _usable(node: Node) -> bool:
+    known = row(node.op)
+    computes = known.over is None and known.meaning is not None and not known.per_channel
+    return (
+        node.where is not None
+        and not node.inplace
+        and (computes or is_view(node.op) or bool(known.fold) or known.matrices == (0, 1))
+    )
+
+
+def _fits(source: SourceMap, nodes: set[int]) -> bool:
+    output = region_output(source, nodes)
+    if isinstance(output, Refusal):
+        return False
+    try:
+        _nest(source.graph, sorted(nodes), output, Given())
+    except NotExpressible:
+        return False
+    return True
+
+
+def action_for(strategy: str, source: SourceMap, region: NestRegion, reason: str) -> Action:
+    """The Action that makes `region` one kernel; its parameters name the graph's nodes and what there is to gain."""
+    graph = source.graph
+    places = [place for n in region.nodes if (place := graph.nodes[n].where) is not None]
+    ops = [graph.nodes[n].op for n in region.nodes if row(graph.nodes[n].op).kind is not Kind.CREATION]
+    where = Region(
+        min(p.start_line for p in places), max(p.end_line for p in places) + 1, graph.text_hash, ", ".join(ops)
+    )
+    params = {
+        "nodes": ",".join(str(n) for n in region.nodes),
+        "saved_bytes": region.saved_bytes,
+        "kernels": region.kernels,
+        "expected_gain": 0.1,
+        "reason": reason,
+    }
+    return Action(strategy, where, params)
+
+
+def region_of_action(source: SourceMap, action: Action) -> NestRegion | Refusal:
+    """The region that an Action means in this graph."""
+    nodes = tuple(int(n) for n in str(action.params.get("nodes", "")).split(",") if n)
+    if not nodes or any(n >= len(source.graph.nodes) for n in nodes):
+        return Refusal("The action belongs to another op graph; run the strategy again.")
+    return nest_region(source, nodes)

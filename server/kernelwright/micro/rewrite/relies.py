@@ -1,0 +1,181 @@
+"""What a printed launcher relies on beyond what its kernel is told, and the check that it begins with.
+
+The check reads attributes only: it runs in every call, and no device waits for it.
+"""
+
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from kernelwright.micro.rewrite.program import ELEMENT, Operand, Program
+from kernelwright.micro.rewrite.sizes import left_out, shape_text
+from kernelwright.micro.rewrite.triton_printer import is_wide, pointers
+from kernelwright.place.layout import WIDTH
+
+_FLOATS = ("float32", "float16", "bfloat16")
+
+
+@dataclass(frozen=True)
+class Alike:
+    """Tensors whose `attribute` has to equal an expression."""
+
+    names: tuple[str, ...]
+    attribute: str
+    expected: str
+
+    @property
+    def broken(self) -> tuple[str, ...]:
+        named = [f"{name}.{self.attribute}" for name in self.names]
+        chain = f"not {' == '.join([*named, self.expected])}"
+        if len(named) > 1 and len(chain) <= WIDTH - 11:
+            return (chain,)
+        return tuple(f"{one} != {self.expected}" for one in named)
+
+
+@dataclass(frozen=True)
+class Relies:
+    """What holds of the tensors of a call for which the kernel is right; `launcher` and `main` are names.
+
+    `rank`: the number of dimensions of `main`, None where `least` are enough. `dtypes`: those of `main`; `alike`: what must
+    equal something of `main`, or a constant. `holds`: further conditions, and what they say in words. `length`: the
+    launcher's expression for the length of a row, which is not empty; `longest`: the longest one, "" for any.
+    `narrow`: offsets have 32 bits.
+    """
+
+    launcher: str
+    main: str
+    rank: int | None
+    least: int
+    dtypes: tuple[str, ...]
+    alike: tuple[Alike, ...]
+    holds: tuple[tuple[str, str], ...]
+    length: str
+    longest: str
+    narrow: bool
+
+
+def check(relies: Relies) -> list[str]:
+    """The lines of the launcher that raise a ValueError for a call that the kernel is not made for."""
+    wrong, words = zip(*_conditions(relies), strict=True)
+    return refusal(wrong, f"{relies.launcher} takes {'; '.join(dict.fromkeys(words))}")
+
+
+def refusal(wrong: Sequence[str], words: str, indent: int = 4) -> list[str]:
+    """`if … or …: raise ValueError(words)`; lines but for the first of a statement carry their indentation."""
+    pad = " " * indent
+    one = f"if {' or '.join(wrong)}:"
+    lines = [one] if indent + len(one) <= WIDTH else ["if (", *_alternatives(wrong, pad), f"{pad}):"]
+    text = f'    raise ValueError("{words}")'
+    if indent + len(text) > WIDTH:
+        pieces = textwrap.wrap(words, WIDTH - indent - 11, break_on_hyphens=False)
+        quoted = [f'"{piece} "' for piece in pieces[:-1]] + [f'"{pieces[-1]}"']
+        text = "\n".join(["    raise ValueError(", *(f"{pad}        {one}" for one in quoted), f"{pad}    )"])
+    return ["\n".join(lines), text]
+
+
+def _alternatives(wrong: Sequence[str], pad: str) -> list[str]:
+    return [f"{pad}    {'or ' if number else ''}{one}" for number, one in enumerate(wrong)]
+
+
+def _conditions(relies: Relies) -> list[tuple[str, str]]:
+    """What makes a call wrong, each beside what would be right in words; what later ones suppose comes first."""
+    main, found = relies.main, []
+    if relies.rank is not None:
+        found.append((f"{main}.dim() != {relies.rank}", f"{main} of {_count(relies.rank, 'dimension')}"))
+    elif relies.least:
+        found.append((f"{main}.dim() < {relies.least}", f"{main} of {_count(relies.least, 'dimension')} or more"))
+    dtypes = [f"torch.{dtype}" for dtype in relies.dtypes]
+    wrong = f"!= {dtypes[0]}" if len(dtypes) == 1 else f"not in ({', '.join(dtypes)})"
+    found.append((f"{main}.dtype {wrong}", f"{main} of {' or '.join(relies.dtypes)}"))
+    for one in relies.alike:
+        found += [(broken, f"{', '.join(one.names)} of {one.attribute} {one.expected}") for broken in one.broken]
+    found += relies.holds
+    if relies.longest:
+        found.append((f"not 0 < {relies.length} <= {relies.longest}", f"rows of 1 to {relies.longest} elements"))
+    elif relies.length:
+        found.append((f"{relies.length} == 0", "rows that are not empty"))
+    if relies.narrow:
+        found.append((f"{main}.numel() >= 2**31", "fewer than 2**31 elements"))
+    return found
+
+
+def relied_on(program: Program, launcher: str, *, length: str = "", longest: str = "") -> Relies:
+    """What a launcher of `program` relies on; `length` and `longest` of its rows are expressions."""
+    main, rank = program.main, len(program.domain.shape)
+    others = [o for o in program.operands if o.value != main.value]
+    ones = [(f"{main.name}.shape[{d}] != 1", f"{main.name}.shape[{d}] of 1") for d in left_out(program)]
+    return Relies(
+        launcher,
+        main.name,
+        None if program.any_rank else rank,
+        _least(program, others),
+        _FLOATS if program.any_dtype else (main.dtype,),
+        (*_dtypes(program, others), *_shapes(program, others)),
+        (*ones, *_sizes(program, others, length)),
+        length,
+        longest,
+        not is_wide(program),
+    )
+
+
+def _least(program: Program, others: Sequence[Operand]) -> int:
+    """How many dimensions the main tensor must have for its rows, and the shapes of the others, to be told."""
+    axes, rank = program.domain.axes, len(program.domain.shape)
+    ends = {len(o.shape) for o in others if o.shape and o.places == tuple(range(rank))[-len(o.shape) :]}
+    shapes = max((len(o.shape) for o in others if len(o.shape) not in ends), default=0)
+    if axes is None or axes[0] == axes[1] or (axes == (0, rank) and rank > 1):
+        return shapes
+    rows = rank - axes[0]
+    return max(shapes, rows if rows > max(ends - {rank}, default=0) else 0)  # a shape that is an end has so many itself
+
+
+def _count(number: int, thing: str) -> str:
+    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
+
+
+def _grouped(wanted: Sequence[tuple[str, str]], attribute: str) -> list[Alike]:
+    groups: dict[str, dict[str, None]] = {}
+    for name, expected in wanted:
+        groups.setdefault(expected, {})[name] = None
+    return [Alike(tuple(members), attribute, expected) for expected, members in groups.items()]
+
+
+def _dtypes(program: Program, others: Sequence[Operand]) -> list[Alike]:
+    names, main = pointers(program), program.main
+    follows = f"{main.name}.dtype"
+    return _grouped(
+        [
+            (names[o.value], follows if o.dtype == main.dtype and program.any_dtype else f"torch.{o.dtype}")
+            for o in others
+        ],
+        "dtype",
+    )
+
+
+def _shapes(program: Program, others: Sequence[Operand]) -> list[Alike]:
+    """The shapes that follow from the main tensor's, and those of single numbers."""
+    names, main, rank = pointers(program), program.main, len(program.domain.shape)
+    wanted = []
+    for o in others:
+        if o.terms == ():
+            wanted.append((names[o.value], repr(o.shape)))
+        elif o.places is not None:
+            leading = len(o.shape) == rank or o.level != ELEMENT
+            wanted.append(
+                (names[o.value], shape_text(main.name, rank, o.places, any_rank=program.any_rank, leading=leading))
+            )
+    return _grouped(wanted, "shape")
+
+
+def _sizes(program: Program, others: Sequence[Operand], length: str) -> list[tuple[str, str]]:
+    """Of tensors that are read along with the main one, or with its rows, and are not of its shape: their sizes."""
+    names, main, found = pointers(program), program.main, []
+    for o in others:
+        name = names[o.value]
+        if o.terms is None and o.level == ELEMENT and o.shape != program.domain.shape:
+            found.append((f"{name}.numel() != {main.name}.numel()", f"{name} of as many elements as {main.name}"))
+        elif o.terms is None and o.level != ELEMENT and o.places is None:
+            found.append((f"{name}.numel() * ({length}) != {main.name}.numel()", f"{name} of an element for each row"))
+        if o.places is None and o.terms != ():
+            found.append((f"{name}.dim() != {len(o.shape)}", f"{name} of {_count(len(o.shape), 'dimension')}"))
+    return found

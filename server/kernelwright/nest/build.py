@@ -1,0 +1,355 @@
+"""Graph nodes to a Nest: what one element of the result is, asked backwards from the result's index to the inputs."""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from kernelwright.nest import products, views, windows
+from kernelwright.nest.form import (
+    Axis,
+    Contract,
+    Element,
+    Expr,
+    Extent,
+    Fold,
+    Held,
+    Inside,
+    Let,
+    Load,
+    Nest,
+    Stored,
+    Tensor,
+)
+from kernelwright.nest.index import Index, constant, variable
+from kernelwright.nest.refused import NotExpressible
+from kernelwright.nest.sizes import Sizes
+from kernelwright.ops import Kind, Row, parameters, row
+from kernelwright.ops.device_functions import DEVICE_FUNCTIONS
+from kernelwright.ops.expression import Apply, Const, Var, parse
+from kernelwright.ops.primitives import is_boolean, truths
+from kernelwright.values import Argument, Graph, Node, TensorRef
+
+FLOATS = frozenset({"float32", "float16", "bfloat16"})
+_READABLE = FLOATS | {"bool"}
+
+# Names that printed kernels and launchers use themselves.
+_OWN = frozenset(
+    {"out", "mask", "inside", "row", "rows", "offsets", "columns", "position", "positions", "strips", "outer", "inner",
+     "length", "n_rows", "n_columns", "depth", "tile", "tiles", "column_tiles", "first", "height", "number",
+     "left_inner", "right_inner", "n_elements", "start", "carry", "last", "grid", "room", "shape", "steps",
+     "torch", "triton", "tl"}
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Given:
+    """How the source spells what the region reads: its inputs, and the numbers that are no literals."""
+
+    names: Mapping[int, str] = field(default_factory=dict)
+    numbers: Mapping[tuple[int, str], str] = field(default_factory=dict)
+
+
+def build(graph: Graph, nodes: Sequence[int], output: int, given: Given, *, axes: Sequence[str]) -> Nest:
+    """The Nest of the nodes with these ids, which make the Value `output`; `axes` are the names of its dims.
+
+    Raises NotExpressible with the reason.
+    """
+    return Builder(graph, frozenset(nodes), given).build(output, axes)
+
+
+@dataclass
+class Builder:
+    graph: Graph
+    nodes: frozenset[int]
+    given: Given
+    axes: dict[str, Axis] = field(default_factory=dict)
+    tensors: dict[int, Tensor] = field(default_factory=dict)
+    lets: dict[str, Let] = field(default_factory=dict)
+    numbers: dict[str, str] = field(default_factory=dict)
+    whole: set[str] = field(default_factory=set)
+    ops: list[str] = field(default_factory=list)
+    inside: tuple[Inside, ...] = ()  # what holds wherever the element that is being built is of account
+    known: dict[tuple[int, tuple[Index, ...], tuple[Inside, ...]], Element] = field(default_factory=dict)
+    taken: set[str] = field(default_factory=lambda: set(DEVICE_FUNCTIONS) | _OWN)
+
+    def __post_init__(self) -> None:
+        self.producers = {v: self.graph.nodes[n] for n in sorted(self.nodes) for v in self.graph.nodes[n].outputs}
+        self.sizes = Sizes(self)
+
+    def build(self, output: int, names: Sequence[str]) -> Nest:
+        type_ = self.graph.value(output).type
+        if type_.dtype not in _READABLE:
+            raise NotExpressible(f"The result has dtype {type_.dtype}.", self.producers[output])
+        self.taken |= set(names)
+        # The inputs get their names before anything else does.
+        for value in self._inputs():
+            self.tensor(value)
+        for d, (name, captured) in enumerate(zip(names, type_.shape, strict=True)):
+            size = self.sizes.of(output, d)
+            self.axes[name] = Axis(name, Extent(captured, size.text()), size=size)
+        result = self.element(output, tuple(variable(name) for name in names))
+        if not isinstance(result.expr, Var):
+            raise NotExpressible("The result is a constant.", self.producers[output])
+        dims = tuple(self.axes[name] for name in names)
+        casts = any(self.graph.nodes[n].kwargs.get("dtype") is not None for n in self.nodes)
+        return Nest(
+            tuple(self.axes.values()),
+            tuple(self.tensors.values()),
+            tuple(self.lets.values()),
+            Stored(result.expr.name, type_.dtype, dims, casts),
+            dict(self.numbers),
+            frozenset(self.whole),
+            dict(self.sizes.names),
+            tuple(self.ops),
+        )
+
+    # Elements
+
+    def element(self, id_: int, index: tuple[Index, ...]) -> Element:
+        """The element of a Value at an index of one Index a dim. Raises NotExpressible."""
+        key = (id_, index, self.inside)
+        if key not in self.known:
+            node = self.producers.get(id_)
+            self.known[key] = self._load(id_, index) if node is None else self._computed(node, id_, index)
+        return self.known[key]
+
+    def under(self, inside: Iterable[Inside], id_: int, index: tuple[Index, ...]) -> Element:
+        """The element where the conditions `inside` hold; of no account elsewhere."""
+        before = self.inside
+        self.inside = tuple(dict.fromkeys((*before, *inside)))
+        try:
+            return self.element(id_, index)
+        finally:
+            self.inside = before
+
+    def _load(self, id_: int, index: tuple[Index, ...]) -> Element:
+        tensor = self.tensor(id_)
+        places = tuple(constant(0) if size == 1 else i for i, size in zip(index, tensor.shape, strict=True))
+        load = Load(tensor.name, places, tuple((d, d + 1) for d in range(len(places))), self.inside)
+        kind = "bool" if tensor.dtype == "bool" else "float"
+        return Element(Var(self.let(tensor.name, load, kind=kind)), kind)
+
+    def _computed(self, node: Node, id_: int, index: tuple[Index, ...]) -> Element:
+        known = row(node.op)
+        if len(node.outputs) > 1 or node.inplace:
+            raise NotExpressible(f"{node.op} with several results, or in place, has no form here.", node)
+        if known.fold and known.kind is Kind.SCAN:
+            return self._scan(node, known, index)
+        if known.fold and known.kind is Kind.POOLING:
+            return windows.pooled(self, node, known, index)
+        if known.matrices == (0, 1):
+            return products.product(self, node, index)
+        if view := views.of(node.op):
+            return view(self, node, index)
+        if isinstance(known.meaning, str) or (callable(known.meaning) and known.over is None):
+            return self._pointwise(node, known, index)
+        raise NotExpressible(f"{node.op} has no form here.", node)
+
+    def _pointwise(self, node: Node, known: Row, index: tuple[Index, ...]) -> Element:
+        type_ = self.graph.value(node.outputs[0]).type
+        if type_.dtype not in _READABLE:
+            raise NotExpressible(f"{node.op} computes in {type_.dtype}.", node)
+        elements: dict[str, Element] = {}
+        literals: dict[str, object] = {}
+        for name, argument in self.arguments(node).items():
+            literals[name] = ... if isinstance(argument, TensorRef) else argument
+            if isinstance(argument, TensorRef):
+                elements[name] = self.element(argument.id, self.aligned(argument.id, index))
+            elif isinstance(argument, int | float) and not isinstance(argument, bool):
+                elements[name] = Element(self.number(node, name, argument))
+        text = known.meaning(literals) if callable(known.meaning) else known.meaning
+        if not isinstance(text, str):
+            raise NotExpressible(f"{node.op} with these options has no form here.", node)
+        meaning = parse(text)
+        expr = self._substituted(node, meaning, elements)
+        self.say(node.op)
+        if isinstance(expr, Var | Const):
+            kind = elements[meaning.name].kind if isinstance(meaning, Var) else "float"
+            if kind == "float" or type_.dtype == "bool":
+                return Element(expr, kind)
+            expr = _as_number(expr)
+        kind = "bool" if is_boolean(meaning) else "float"
+        return Element(Var(self.let(known.result or f"{node.op}_out", expr, kind=kind)), kind)
+
+    def _substituted(self, node: Node, expr: Expr, elements: Mapping[str, Element]) -> Expr:
+        """The meaning with the elements in place of the parameters; booleans as numbers where numbers are asked for."""
+        booleans = truths(expr)  # type: ignore[arg-type]
+        whole = isinstance(expr, Var)
+
+        def substituted(part: Expr) -> Expr:
+            if isinstance(part, Apply):
+                return Apply(part.function, tuple(substituted(a) for a in part.arguments))  # type: ignore[misc]
+            if not isinstance(part, Var):
+                return part
+            found = elements.get(part.name)
+            if found is None:
+                raise NotExpressible(f"{node.op} with these options has no form here.", node)
+            if part.name in booleans and found.kind != "bool":
+                raise NotExpressible(f"{node.op} of numbers instead of booleans.", node)
+            return (
+                _as_number(found.expr)
+                if found.kind == "bool" and part.name not in booleans and not whole
+                else found.expr
+            )
+
+        return substituted(expr)
+
+    def _scan(self, node: Node, known: Row, index: tuple[Index, ...]) -> Element:
+        """A running fold along one axis: forwards where the index grows with it, backwards where it shrinks."""
+        source, options = node.args[0], self.arguments(node)
+        assert isinstance(source, TensorRef)
+        if self.graph.value(node.outputs[0]).type.dtype not in FLOATS or not index:
+            raise NotExpressible(f"{node.op} of whole numbers.", node)
+        dim = options["dim"]
+        assert isinstance(dim, int)
+        along = [name for name in index[dim].names() if name in self.axes]
+        way = index[dim].coefficient(along[0]) if len(along) == 1 else None
+        if way not in (1, -1):
+            raise NotExpressible(f"{node.op} along more than one dim of the result.", node)
+        if any(along[0] in set(place.names()) for d, place in enumerate(index) if d != dim % len(index)):
+            raise NotExpressible(f"{node.op} along a diagonal.", node)
+        body = self.element(source.id, index)
+        number = body.expr
+        if body.kind == "bool":
+            number = Var(self.let("number", _as_number(number)))
+        self.say(node.op)
+        fold = Fold(known.fold, number, (along[0],), self.inside, running=True, reverse=way < 0)
+        return Element(Var(self.let(known.result, fold)))
+
+    # What the parts of the builder share
+
+    def let(self, base: str, expr: Expr, *, kind: str = "float") -> str:
+        """The name under which `expr` is kept, once however often it is asked for."""
+        for let in self.lets.values():
+            if let.expr == expr:
+                return let.name
+        name = self.fresh(base) if base not in self.input_names or base in self.lets else base
+        self.lets[name] = Let(name, expr, self._axes_of(expr), kind)
+        return name
+
+    @property
+    def input_names(self) -> set[str]:
+        return {tensor.name for tensor in self.tensors.values()}
+
+    def fresh(self, base: str) -> str:
+        """A name that nothing has yet."""
+        name = next(n for n in (base, *(f"{base}_{i}" for i in range(2, 999))) if n not in self.taken)
+        self.taken.add(name)
+        return name
+
+    def axis(self, base: str, extent: Extent, *, inner: bool = False) -> Index:
+        """A new axis of a window, or the `inner` one of a product."""
+        name = self.fresh(base)
+        self.axes[name] = Axis(name, extent, window=not inner, inner=inner)
+        return variable(name)
+
+    def aligned(self, id_: int, index: tuple[Index, ...]) -> tuple[Index, ...]:
+        """The index of a Value that broadcasts to what `index` is an index of."""
+        shape = self.graph.value(id_).type.shape
+        ends = index[len(index) - len(shape) :]
+        return tuple(constant(0) if size == 1 else i for i, size in zip(ends, shape, strict=True))
+
+    def arguments(self, node: Node) -> dict[str, Argument]:
+        """The node's arguments by name, with defaults. Raises NotExpressible for a tensor that its row does not know."""
+        known, _ = parameters(node.op)
+        given = dict(zip((name for name, _ in known), node.args, strict=False)) | dict(node.kwargs)
+        defaults = {name: default for name, default in known if name in given or default is not ...}
+        if len(node.args) > len(known) or any(
+            name not in defaults and isinstance(value, TensorRef) for name, value in given.items()
+        ):
+            raise NotExpressible(f"{node.op} with these arguments has no form here.", node)
+        return defaults | given  # type: ignore[return-value]
+
+    def number(self, node: Node, parameter: str, value: int | float) -> Var | Const:
+        """A number of the source: a literal, or a parameter of the launcher."""
+        expression = self.given.numbers.get((node.id, parameter))
+        if expression is None or (node.op == "pow" and parameter == "exponent") or parameter == "dim":
+            return Const(float(value))
+        return Var(self.parameter(expression, parameter))
+
+    def whole_number(self, node: Node, parameter: str, value: int, part: str = "") -> Index:
+        """A whole number that sizes or indices depend on; `part` takes it out of a tuple."""
+        expression = self.given.numbers.get((node.id, parameter))
+        if expression is None:
+            return constant(value)
+        name = self.parameter(f"{expression}{part}", parameter)
+        self.whole.add(name)
+        return variable(name)
+
+    def parameter(self, expression: str, fallback: str) -> str:
+        for name, known in self.numbers.items():
+            if known == expression:
+                return name
+        last = expression.rsplit(".", 1)[-1]
+        name = self.fresh(last.lower().strip("_") if last.isidentifier() else fallback)
+        self.numbers[name] = expression
+        return name
+
+    def say(self, op: str) -> None:
+        """Note that the kernel does `op`, in order, once for each time that the graph does it."""
+        if self.ops.count(op) < sum(self.graph.nodes[n].op == op for n in self.nodes):
+            self.ops.append(op)
+
+    def _axes_of(self, expr: Expr) -> frozenset[str]:
+        match expr:
+            case Load(_, index, _, inside):
+                names = {name for i in index for name in i.names()} | set(_names_of(inside))
+            case Held(inside):
+                names = set(_names_of(inside))
+            case Contract(left, right, over):
+                names = (self.lets[left].axes | self.lets[right].axes) - {over}
+            case Fold(_, body, over, inside, running):
+                names = set(self._axes_of(body)) | set(_names_of(inside)) | set(over if running else ())
+                names -= set() if running else set(over)
+            case Apply(_, arguments):
+                return frozenset().union(*(self._axes_of(a) for a in arguments))
+            case Index():
+                names = set(expr.names())
+            case Var(name):
+                return self.lets[name].axes if name in self.lets else frozenset()
+            case _:
+                return frozenset()
+        return frozenset(names & set(self.axes))
+
+    def _inputs(self) -> tuple[int, ...]:
+        found: dict[int, None] = {}
+        for n in sorted(self.nodes):
+            node = self.graph.nodes[n]
+            if row(node.op).kind is not Kind.CREATION:
+                found |= dict.fromkeys(r for r in _references(node) if r not in self.producers)
+        return tuple(found)
+
+    def tensor(self, id_: int) -> Tensor:
+        """The input that a Value is."""
+        if id_ not in self.tensors:
+            type_ = self.graph.value(id_).type
+            if type_.dtype not in _READABLE:
+                raise NotExpressible(f"An input has dtype {type_.dtype}.")
+            if not _is_contiguous(type_.shape, type_.stride):
+                raise NotExpressible("An input is not contiguous.")
+            name = self.fresh(self.given.names.get(id_, f"input{id_}"))
+            self.tensors[id_] = Tensor(name, id_, type_.shape, type_.dtype)
+        return self.tensors[id_]
+
+
+def _as_number(expr: Expr) -> Expr:
+    return Apply("where", (expr, Const(1.0), Const(0.0)))  # type: ignore[arg-type]
+
+
+def _names_of(inside: Iterable[Inside]) -> Iterable[str]:
+    for one in inside:
+        for bound in (one.index, one.least, one.limit):
+            if bound is not None:
+                yield from bound.names()
+
+
+def _references(node: Node) -> Iterable[int]:
+    for argument in (*node.args, *node.kwargs.values()):
+        if isinstance(argument, TensorRef):
+            yield argument.id
+        elif isinstance(argument, tuple):
+            yield from (a.id for a in argument if isinstance(a, TensorRef))
+
+
+def _is_contiguous(shape: tuple[int, ...], stride: tuple[int, ...]) -> bool:
+    return all(s == math.prod(shape[d + 1 :]) or shape[d] == 1 for d, s in enumerate(stride))

@@ -1,0 +1,178 @@
+"""The values of which a Nest is made."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from kernelwright.nest.index import Index
+from kernelwright.ops.expression import Apply, Const, Var
+
+
+@dataclass(frozen=True)
+class Extent:
+    """A size: the captured one, and how the launcher writes it."""
+
+    captured: int
+    text: str
+
+
+@dataclass(frozen=True)
+class Axis:
+    """What an index runs over: a dim of the result, or what is folded: a window in every lane, or a product's inner dim."""
+
+    name: str
+    extent: Extent
+    window: bool = False
+    inner: bool = False
+    size: Index | None = None  # the extent of a dim of the result, in the launcher's terms
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """An input: the launcher's name for it, its Value in the graph, and its captured type."""
+
+    name: str
+    value: int
+    shape: tuple[int, ...]
+    dtype: str
+
+
+@dataclass(frozen=True)
+class Load:
+    """The element of `tensor` at `index`, one Index for each range `dims` of the tensor's dims.
+
+    Where a condition of `inside` does not hold nothing is read, and the element is of no account.
+    """
+
+    tensor: str
+    index: tuple[Index, ...]
+    dims: tuple[tuple[int, int], ...]
+    inside: tuple["Inside", ...] = ()
+
+
+@dataclass(frozen=True)
+class Inside:
+    """`least <= index < limit`; None where nothing bounds it on that side."""
+
+    index: Index
+    least: Index | None
+    limit: Index | None
+
+
+@dataclass(frozen=True)
+class Fold:
+    """What a monoid makes of `body` over the axes `over`; elements outside of `inside` count as its unit.
+
+    `running`: every element gets what has been folded up to it, itself included, from the last one down where `reverse`.
+    """
+
+    monoid: str
+    body: Var | Const
+    over: tuple[str, ...]
+    inside: tuple[Inside, ...] = ()
+    running: bool = False
+    reverse: bool = False
+
+
+@dataclass(frozen=True)
+class Contract:
+    """A matrix product: the sum of `left` times `right`, both names, over the axis `over`."""
+
+    left: str
+    right: str
+    over: str
+
+
+@dataclass(frozen=True)
+class Held:
+    """Whether all conditions hold, as a boolean."""
+
+    inside: tuple[Inside, ...]
+
+
+Expr = Const | Var | Apply | Load | Fold | Contract | Held | Index
+"""An Index stands for the number that it is."""
+
+
+@dataclass(frozen=True)
+class Element:
+    """One element of a Value: a name or a number. `kind` is "float" or "bool"."""
+
+    expr: Var | Const
+    kind: str = "float"
+
+
+@dataclass(frozen=True)
+class Let:
+    """`name = expr`; `axes` are those on which it depends. `kind` is "float" or "bool"."""
+
+    name: str
+    expr: Expr
+    axes: frozenset[str]
+    kind: str = "float"
+
+
+@dataclass(frozen=True)
+class Stored:
+    """The result: the name that is stored, its captured dtype, and an Axis for each dim, before axes are merged."""
+
+    name: str
+    dtype: str
+    dims: tuple[Axis, ...]
+    casts: bool = False  # the source names the dtype itself
+
+
+@dataclass(frozen=True)
+class Nest:
+    """A region: `axes` of the result in order, then those of windows; `lets` in order; one result.
+
+    `numbers`: parameters of the launcher besides tensors, with the expression that the call gives. `ops`: the operators,
+    for names and docstrings. `any_dtype`: right for all floats that are computed in fp32, where all are of one dtype.
+    """
+
+    axes: tuple[Axis, ...]
+    tensors: tuple[Tensor, ...]
+    lets: tuple[Let, ...]
+    stored: Stored
+    numbers: Mapping[str, str] = field(default_factory=dict)
+    whole: frozenset[str] = frozenset()  # of the numbers those that sizes and indices depend on
+    sizes: Mapping[str, str] = field(
+        default_factory=dict
+    )  # names in indices that are sizes, as the launcher writes them
+    ops: tuple[str, ...] = ()
+    any_dtype: bool = False
+
+    @property
+    def spatial(self) -> tuple[Axis, ...]:
+        return tuple(axis for axis in self.axes if not axis.window and not axis.inner)
+
+    @property
+    def running(self) -> tuple[Fold, ...]:
+        """The scans."""
+        return tuple(let.expr for let in self.lets if isinstance(let.expr, Fold) and let.expr.running)
+
+    @property
+    def product(self) -> Contract | None:
+        """The matrix product, where there is one."""
+        return next((let.expr for let in self.lets if isinstance(let.expr, Contract)), None)
+
+    @property
+    def numel(self) -> int:
+        """How many elements the result had when it was captured."""
+        number = 1
+        for axis in self.spatial:
+            number *= axis.extent.captured
+        return number
+
+
+def reads(expr: Expr) -> Iterator[str]:
+    """The lets and numbers that an expression reads."""
+    match expr:
+        case Var(name):
+            yield name
+        case Apply(_, arguments):
+            for argument in arguments:
+                yield from reads(argument)
+        case Fold(_, Var(name)):
+            yield name
+        case Contract(left, right):
+            yield from (left, right)

@@ -1,0 +1,108 @@
+"""Axes that every tensor runs through one after the other become one, so that code has as few as it needs."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+
+from kernelwright.nest.form import Apply, Axis, Contract, Expr, Extent, Fold, Held, Inside, Let, Load, Nest
+from kernelwright.nest.index import Index, variable
+from kernelwright.nest.sizes import extent_of
+
+
+def merged(nest: Nest) -> Nest:
+    """The Nest with as few axes as there can be; one of several has the name of the first."""
+    position = 0
+    while position + 1 < len(nest.spatial):
+        first, second = nest.spatial[position : position + 2]
+        if _go_together(nest, first, second):
+            nest = _joined(nest, first, second)
+        else:
+            position += 1
+    return nest
+
+
+def _go_together(nest: Nest, first: Axis, second: Axis) -> bool:
+    pair = {first.name, second.name}
+    apart = pair | {extent_of(name) for name in pair}
+    for let in nest.lets:
+        expr = let.expr
+        together = isinstance(expr, Load) and _side_by_side(expr, first.name, second.name)
+        if apart & set(_named(expr, loads=not together)):
+            return False
+    return True
+
+
+def _side_by_side(load: Load, first: str, second: str) -> bool:
+    """Whether the two axes index neighbouring dims and nothing else."""
+    own = [index.name for index in load.index]
+    if first not in own or second not in own or own.index(second) != own.index(first) + 1:
+        return False
+    rest = [name for index in load.index if index.name not in (first, second) for name in index.names()]
+    return not {first, second, extent_of(first), extent_of(second)} & set(rest)
+
+
+def _named(expr: Expr, *, loads: bool = True) -> Iterator[str]:
+    """The axes and extents that an expression depends on itself; without `loads` those of a Load's index do not count."""
+    match expr:
+        case Load(_, index, _, inside):
+            if loads:
+                yield from (name for i in index for name in i.names())
+            yield from _conditions(inside)
+        case Fold(_, _, over, inside):
+            yield from over
+            yield from _conditions(inside)
+        case Held(inside):
+            yield from _conditions(inside)
+        case Contract(_, _, over):
+            yield over
+        case Index():
+            yield from expr.names()
+        case Apply(_, arguments):
+            for argument in arguments:
+                yield from _named(argument, loads=loads)
+
+
+def _conditions(inside: tuple[Inside, ...]) -> Iterator[str]:
+    for one in inside:
+        for bound in (one.index, one.least, one.limit):
+            if bound is not None:
+                yield from bound.names()
+
+
+def _joined(nest: Nest, first: Axis, second: Axis) -> Nest:
+    name = _JOINED.get((first.name, second.name), first.name)
+    one = Axis(name, _product(first.extent, second.extent))
+    axes = tuple(one if axis is first else axis for axis in nest.axes if axis is not second)
+    return replace(nest, axes=axes, lets=tuple(_let(let, first.name, second.name, name) for let in nest.lets))
+
+
+_JOINED = {("item", "channel"): "plane", ("height", "width"): "position", ("depth", "height"): "position"}
+
+
+def _let(let: Let, first: str, second: str, name: str) -> Let:
+    axes = let.axes - {first, second} | ({name} if {first, second} & let.axes else set())
+    if not isinstance(let.expr, Load):
+        return replace(let, axes=axes)
+    load = let.expr
+    own = [index.name for index in load.index]
+    if first not in own:
+        return replace(let, axes=axes)
+    at = own.index(first)
+    dims = (*load.dims[:at], (load.dims[at][0], load.dims[at + 1][1]), *load.dims[at + 2 :])
+    index = (*load.index[:at], variable(name), *load.index[at + 2 :])
+    return replace(let, axes=axes, expr=replace(load, index=index, dims=dims))
+
+
+_DIMS = re.compile(r"(\w+)\.shape\[(\d+)(?::(\d+)\]\.numel\(\)|\])")
+
+
+def _product(first: Extent, second: Extent) -> Extent:
+    captured = first.captured * second.captured
+    if "1" in (first.text, second.text):
+        return Extent(captured, second.text if first.text == "1" else first.text)
+    a, b = _DIMS.fullmatch(first.text), _DIMS.fullmatch(second.text)
+    if a and b and a[1] == b[1]:
+        stop = int(a[3] or int(a[2]) + 1)
+        if stop == int(b[2]):
+            return Extent(captured, f"{a[1]}.shape[{a[2]}:{b[3] or int(b[2]) + 1}].numel()")
+    return Extent(captured, " * ".join(f"({text})" if " " in text else text for text in (first.text, second.text)))

@@ -1,0 +1,71 @@
+"""How a launcher writes the sizes of a region's Values, from the shapes of its inputs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kernelwright.nest import products, views, windows
+from kernelwright.nest.index import Index, constant, variable
+from kernelwright.nest.refused import NotExpressible
+from kernelwright.ops import Kind, row
+from kernelwright.values import TensorRef
+
+if TYPE_CHECKING:
+    from kernelwright.nest.build import Builder
+
+
+class Sizes:
+    """The sizes of the Values that a builder knows.
+
+    A size is an Index whose names are texts of the launcher: `x.shape[1]`, a parameter, or a rounded quotient.
+    """
+
+    def __init__(self, builder: Builder) -> None:
+        self._builder = builder
+        self.names: dict[str, str] = {}  # of sizes in index expressions -> the launcher's text
+
+    def of(self, id_: int, dim: int) -> Index:
+        """The size of a Value in `dim`. Raises NotExpressible where it does not follow from the inputs' shapes."""
+        builder = self._builder
+        shape = builder.graph.value(id_).type.shape
+        if shape[dim] == 1:
+            return constant(1)
+        node = builder.producers.get(id_)
+        if node is None:
+            return variable(f"{builder.tensor(id_).name}.shape[{dim}]")
+        known = row(node.op)
+        if known.kind is Kind.POOLING and known.fold:
+            return windows.size(builder, node, dim, known)
+        if known.matrices == (0, 1):
+            return products.size(builder, node, dim)
+        if of := views.size(node.op):
+            return of(builder, node, dim)
+        for argument in node.args:
+            if not isinstance(argument, TensorRef):
+                continue
+            own = builder.graph.value(argument.id).type.shape
+            d = dim - len(shape) + len(own)
+            if d >= 0 and own[d] == shape[dim]:
+                return self.of(argument.id, d)
+        raise NotExpressible(f"A size of the result of {node.op} does not follow from the inputs.", node)
+
+    def index(self, id_: int, dim: int) -> Index:
+        """The size of a Value in `dim` in an index expression: in terms of an axis' extent where it can be."""
+        size = self.of(id_, dim)
+        if size.constant is not None:
+            return size
+        for axis in self._builder.axes.values():
+            apart = (size - axis.size).constant if axis.size is not None else None
+            if apart is not None:
+                return variable(extent_of(axis.name)) + apart
+        text = size.text()
+        name = next((known for known, of in self.names.items() if of == text), None)
+        if name is None:
+            name = self._builder.fresh("size")
+            self.names[name] = text
+        return variable(name)
+
+
+def extent_of(axis: str) -> str:
+    """The name of an axis' extent in index expressions, before code is written."""
+    return f"|{axis}|"

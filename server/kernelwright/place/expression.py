@@ -1,0 +1,371 @@
+"""Decides how the user's source changes when a set of graph nodes becomes one call: what goes, what stays, what is named.
+
+Statements made only of replaced nodes disappear, other calls inside them are kept under a name, and the expression of
+the last node (the sink) becomes the new call. What cannot be edited safely is refused, with the line.
+"""
+
+import ast
+from bisect import bisect_right
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from kernelwright.ops import row
+from kernelwright.place.compose import composed
+from kernelwright.place.layout import call_text, insertion_edits, newline_of
+from kernelwright.place.new_calls import NewCall
+from kernelwright.place.source_env import (
+    NotEditable,
+    conditional_names,
+    environment,
+    made_by,
+    named_operands,
+    nodes_in,
+    simple_targets,
+)
+from kernelwright.place.source_map import (
+    Env,
+    SourceMap,
+    attribute_text,
+    bound_names,
+    loaded_names,
+    references,
+)
+from kernelwright.place.source_reads import check_reads
+from kernelwright.place.source_scalars import collect_scalars, evaluation_asserts
+from kernelwright.source.trees import children, walk
+from kernelwright.values import Edits, Graph, Node, Refusal, TextEdit, digest
+
+_LOOPS = (ast.For, ast.AsyncFor, ast.While, ast.comprehension, ast.Lambda, ast.GeneratorExp, ast.ListComp)
+_CONDITIONAL = (ast.IfExp, ast.BoolOp, ast.NamedExpr)
+
+
+@dataclass(frozen=True)
+class RegionPlan:
+    """How a region of the graph is replaced in the source.
+
+    `names`: for each input Value its expression where the new call stands. `scalars`: (node id, parameter) to the
+    expression of a number that is not a literal. `edits`: what happens besides the call. `sink`: the offsets that the
+    call replaces, with `before_call` written in front of it. `opening`: the edits of the user's text that came before,
+    where `source` has another text.
+    """
+
+    source: SourceMap
+    function: ast.FunctionDef
+    names: Mapping[int, str]
+    scalars: Mapping[tuple[int, str], str]
+    edits: tuple[TextEdit, ...]
+    sink: tuple[int, int]
+    before_call: str = ""
+    start_line: int = 0
+    end_line: int = 0
+    opening: Edits | None = None
+
+    def call(self, launcher: str, values: Iterable[int], numbers: Iterable[str]) -> str:
+        """`launcher(…)` with the inputs by their names in the source, broken over lines where it is long."""
+        arguments = [*(self.names[v] for v in values), *numbers]
+        start = self.source.starts[bisect_right(self.source.starts, self.sink[0]) - 1]
+        line = self.source.text[start : self.sink[0]]
+        indent = len(line) - len(line.lstrip())
+        return call_text(launcher, arguments, "", indent, len(line) - indent + len(self.before_call))
+
+    def with_call(self, call: str, definitions: str = "", imports: tuple[str, ...] = (), summary: str = "") -> Edits:
+        """The Edits that put `call` in the region's place and `definitions` above the class or function."""
+        newline = newline_of(self.source.text)
+        start, end = self.sink
+        edits = [*self.edits, TextEdit(start, end, (self.before_call + call).replace("\n", newline))]
+        edits += insertion_edits(self.source, self.function, definitions, imports)
+        if self.opening is not None:
+            length = len(self.source.text) - sum(len(e.new_text) - (e.end - e.start) for e in self.opening.edits)
+            return Edits(self.opening.text_hash, composed(self.opening.edits, edits, length), summary)
+        return Edits(digest(self.source.text), tuple(sorted(edits, key=lambda e: (e.start, e.end))), summary)
+
+
+def region_inputs(graph: Graph, nodes: Collection[int]) -> tuple[int, ...]:
+    """The Values that the nodes read and do not make, in order of first use."""
+    inside = [graph.nodes[n] for n in sorted(nodes)]
+    made = {v for node in inside for v in node.outputs}
+    return tuple(dict.fromkeys(v for node in inside for v in references(node) if v not in made))
+
+
+def region_output(source: SourceMap, nodes: Collection[int]) -> int | Refusal:
+    """The one Value that leaves the region. A Refusal when there is none or more than one."""
+    leaving = [
+        v
+        for n in sorted(nodes)
+        for v in source.graph.nodes[n].outputs
+        if v in source.graph.outputs or any(user.id not in nodes for user in source.users.get(v, ()))
+    ]
+    if len(leaving) == 1:
+        return leaving[0]
+    place = source.graph.nodes[max(nodes)].where
+    reason = "Nothing uses the result." if not leaving else "An intermediate result is used elsewhere too."
+    return Refusal(reason, place.start_line if place else None)
+
+
+def plan_region(
+    source: SourceMap, nodes: Collection[int], calls: Iterable[NewCall] = (), more: Collection[int] = ()
+) -> RegionPlan | Refusal:
+    """How to replace the nodes with these ids, which must have a single output, by one call.
+
+    `calls` that make inputs of the region are written anew; the one call takes the Values `more` besides its inputs.
+    """
+    output = region_output(source, nodes)
+    if isinstance(output, Refusal):
+        return output
+    try:
+        return _Planner(source, frozenset(nodes), output, {c.value: c for c in calls}, tuple(more)).plan()
+    except NotEditable as problem:
+        return Refusal(str(problem), problem.line)
+
+
+@dataclass
+class _Planner:
+    source: SourceMap
+    nodes: frozenset[int]
+    output: int
+    calls: Mapping[int, NewCall]
+    more: tuple[int, ...]
+    names: dict[int, str] = field(default_factory=dict)
+    scalars: dict[tuple[int, str], str] = field(default_factory=dict)
+    edits: list[TextEdit] = field(default_factory=list)
+    read: dict[int, str] = field(default_factory=dict)  # how the region's expressions name Values
+
+    def plan(self) -> RegionPlan:
+        graph = self.source.graph
+        inside = [graph.nodes[n] for n in sorted(self.nodes)]
+        trees = {node.id: self._tree(node) for node in inside}
+        sink_node = self.source.producers[self.output]
+        sink_tree = self.source.part_expression(sink_node, trees[sink_node.id], self.output)
+        if sink_tree is None:
+            raise NotEditable(f"The result of {sink_node.op} is taken apart elsewhere.", _line(sink_node))
+        function = self._function(inside, trees)
+        statements = sorted({self.source.statement(t) for t in trees.values()}, key=lambda s: s.lineno)
+        sink_statement = self.source.statement(sink_tree)
+        block = self._block(statements)
+        gone = [s for s in statements if s is not sink_statement]
+        if any(s.lineno > sink_statement.lineno for s in gone):
+            raise NotEditable("The order of the statements does not follow the data.", gone[-1].lineno - 1)
+
+        env = environment(self.source, function, set(gone), sink_statement)
+        dirty = self._remove(gone, sink_statement, env, block)
+        dirty |= self._write_in_place(gone, sink_tree, block)
+        check_reads(self.source, function, block, gone, sink_statement, sink_tree, dirty, self._kept_expressions)
+        self.read = self._read_names(trees, gone, sink_statement)
+        wanted = (*region_inputs(graph, self.nodes), *self.more)
+        self._name_inputs(wanted, env, sink_tree, sink_statement)
+        self.scalars = collect_scalars(self.source, inside, trees, sink_statement, function)
+        self.edits += evaluation_asserts(self.source, inside, trees, sink_statement)
+        before = f"{self.source.segment(sink_tree.target)} = " if isinstance(sink_tree, ast.AugAssign) else ""
+        return RegionPlan(
+            self.source,
+            function,
+            self.names,
+            self.scalars,
+            tuple(self.edits),
+            self.source.offsets(sink_tree),
+            before,
+            statements[0].lineno - 1,
+            sink_statement.end_lineno or sink_statement.lineno,
+        )
+
+    def _tree(self, node: Node) -> ast.AST:
+        tree = self.source.expression(node)
+        if tree is None or node.where is None:
+            raise NotEditable(f"The call that makes {node.op} does not stand in this file.", _line(node))
+        shared = self.source.nodes_at[node.where]
+        others = [n for n in shared if n.id not in self.nodes]
+        if any((n.op, n.module) == (node.op, node.module) for n in shared if n.id != node.id):
+            raise NotEditable(f"The expression of {node.op} runs more than once.", _line(node))
+        if others:
+            raise NotEditable(f"The expression of {node.op} also does {others[0].op}.", _line(node))
+        return tree
+
+    def _function(self, inside: list[Node], trees: Mapping[int, ast.AST]) -> ast.FunctionDef:
+        functions = {self.source.function(t) for t in trees.values()}
+        function = functions.pop()
+        if functions or function is None:
+            raise NotEditable("The calls stand in different functions.", _line(inside[0]))
+        for node in inside:
+            parent: ast.AST | None = trees[node.id]
+            while parent is not None and parent is not function:
+                if isinstance(parent, _LOOPS):
+                    raise NotEditable(f"{node.op} stands in a loop or comprehension.", _line(node))
+                if isinstance(parent, _CONDITIONAL):
+                    raise NotEditable(f"{node.op} stands in a conditional expression.", _line(node))
+                parent = self.source.parents.get(parent)
+        return function
+
+    def _block(self, statements: list[ast.stmt]) -> list[ast.stmt]:
+        """The list of statements that they all stand in."""
+        parent = self.source.parents[statements[-1]]
+        for _, value in ast.iter_fields(parent):
+            if isinstance(value, list) and statements[-1] in value:
+                if any(s not in value for s in statements):
+                    break
+                return value
+        raise NotEditable("The calls stand in different blocks.", statements[0].lineno - 1)
+
+    def _remove(
+        self, gone: list[ast.stmt], sink: ast.stmt, env: Env, block: list[ast.stmt]
+    ) -> dict[ast.stmt, set[str]]:
+        """Delete the statements, keeping what is not replaced in them; the names that each leaves unbound."""
+        dirty: dict[ast.stmt, set[str]] = {}
+        for statement in gone:
+            targets = simple_targets(statement)
+            value = statement if isinstance(statement, ast.AugAssign) else getattr(statement, "value", None)
+            if targets is None or value is None:
+                raise NotEditable("This statement does more than name a result.", statement.lineno - 1)
+            made = made_by(self.source, value)
+            if made is None or self.source.producers[made].id not in self.nodes:
+                raise NotEditable("This statement keeps a result that is not fused.", statement.lineno - 1)
+            kept = list(self._kept_expressions(value))
+            dirty[statement] = set(targets)
+            self._replace_statement(statement, kept, targets, env, sink, block)
+        return dirty
+
+    def _write_in_place(
+        self, gone: list[ast.stmt], sink_tree: ast.AST, block: list[ast.stmt]
+    ) -> dict[ast.stmt, set[str]]:
+        """Write the new calls in statements that stay; the names that each then binds to something else."""
+        replaced = {n for tree in (*gone, sink_tree) for n in walk(tree)}
+        dirty: dict[ast.stmt, set[str]] = {}
+        for call in self.calls.values():
+            if call.tree in replaced:
+                continue
+            edit, statement, names = call.in_place(self.source, block)
+            self.edits.append(edit)
+            dirty[statement] = names
+        return dirty
+
+    def _kept_expressions(self, tree: ast.AST) -> Iterator[ast.expr]:
+        """The largest expressions inside a replaced one that make tensors by calls which are not replaced."""
+        made = self.source.nodes_at.get(self.source.span(tree), ()) if hasattr(tree, "lineno") else ()
+        if made and made[-1].id not in self.nodes and isinstance(tree, ast.expr):
+            yield tree
+            return
+        if isinstance(tree, ast.Call) and not made and made_by(self.source, tree) is not None:
+            yield tree  # of a function in this file
+            return
+        for child in children(tree):
+            for kept in self._kept_expressions(child) if isinstance(child, ast.expr | ast.keyword) else ():
+                if isinstance(tree, _CONDITIONAL):
+                    raise NotEditable("A call stands in a conditional expression.", kept.lineno - 1)
+                yield kept
+
+    def _replace_statement(
+        self,
+        statement: ast.stmt,
+        kept: list[ast.expr],
+        targets: list[str],
+        env: Env,
+        sink: ast.stmt,
+        block: list[ast.stmt],
+    ) -> None:
+        start, end = self._whole_lines(statement)
+        indent = self.source.lines[statement.lineno - 1][: statement.col_offset]
+        wanted = set(region_inputs(self.source.graph, self.nodes))
+        assignments: list[str] = []
+        for expression in kept:
+            made = made_by(self.source, expression)
+            if made is None or made not in wanted:
+                raise NotEditable("An inner call cannot be kept under a name.", expression.lineno - 1)
+            if self._movable(expression, sink):
+                self.names[made] = self.source.segment(expression)
+                continue
+            name = self._free_name(targets, env, wanted, made)
+            if made in self.calls:
+                assignments.append(self.calls[made].assigned(self.source, indent, name))
+            else:
+                assignments.append(f"{indent}{name} = {self.source.segment(expression)}{newline_of(self.source.text)}")
+            self.names[made] = name
+            env[name] = made
+        self.edits.append(TextEdit(start, end, "".join(assignments)))
+
+    def _free_name(self, targets: list[str], env: Env, wanted: set[int], made: int) -> str:
+        """The statement's own name where nothing else needs it, otherwise one after the module or op."""
+        target = targets[0] if len(targets) == 1 else None
+        if target and env.get(target) not in wanted and target not in self.names.values():
+            return target
+        node = self.source.producers[made]
+        base = (node.module.rsplit(".", 1)[-1] if node.module else node.op).strip("_")
+        base = f"{node.op}_{base}" if base.isdecimal() else base
+        taken = {n.id for n in walk(self.source.tree) if isinstance(n, ast.Name)} | set(self.names.values())
+        return next(n for n in (f"{base}_out{i}" for i in ("", *range(2, 99))) if n not in taken)
+
+    def _movable(self, expression: ast.expr, sink: ast.stmt) -> bool:
+        """A view of the module's own parameters means the same further down."""
+        return loaded_names(expression) <= {"self", "torch"} and all(
+            row(n.op).view for n in nodes_in(self.source, expression)
+        )
+
+    def _whole_lines(self, statement: ast.stmt) -> tuple[int, int]:
+        """The statement's lines with the comment lines right above it. Raises where it shares a line."""
+        start, end = self.source.offsets(statement)
+        first, last = statement.lineno - 1, (statement.end_lineno or statement.lineno) - 1
+        before = self.source.text[self.source.starts[first] : start]
+        after = self.source.text[end : self.source.starts[last + 1]].strip()
+        if before.strip() or (after and not after.startswith("#")):
+            raise NotEditable("This line holds more than one statement.", first)
+        while first > 0 and self.source.lines[first - 1].startswith(before + "#"):
+            first -= 1
+        return self.source.starts[first], self.source.starts[last + 1]
+
+    def _name_inputs(self, wanted: Iterable[int], env: Env, sink_tree: ast.AST, sink: ast.stmt) -> None:
+        values = self.source.graph.values
+        inlined = {made_by(self.source, e): e for e in self._kept_expressions(sink_tree)}
+        entry_owns = self._self_is_entry(sink)
+        for value in wanted:
+            if value in self.names:
+                continue
+            if value in inlined and value in self.calls:
+                self.names[value] = self._free_name([], env, set(), value)
+                self.edits.append(self.calls[value].hoisted(self.source, sink, self.names[value]))
+                continue
+            if value in inlined:
+                self.names[value] = self.source.segment(inlined[value])
+                continue
+            name = self._name_of(value, env, sink)
+            if name is not None:
+                self.names[value] = name
+            elif values[value].origin in ("parameter", "buffer") and values[value].name and entry_owns:
+                self.names[value] = attribute_text(values[value].name)
+            else:
+                raise NotEditable("An input of the region has no name where the new call would stand.", sink.lineno - 1)
+
+    def _name_of(self, value: int, env: Env, sink: ast.stmt) -> str | None:
+        """A name that holds the Value: one by which the region reads it, otherwise one whatever branch ran before."""
+        read = self.read.get(value)
+        if read is not None and env.get(read, value) == value:
+            return read
+        function = self.source.function(sink)
+        perhaps = conditional_names(function, sink) if function else set()
+        return next((name for name, held in env.items() if held == value and name not in perhaps), None)
+
+    def _read_names(self, trees: Mapping[int, ast.AST], gone: Collection[ast.stmt], sink: ast.stmt) -> dict[int, str]:
+        """The names by which the region reads Values, where nothing that stays binds them anew before the sink."""
+        function = self.source.function(sink)
+        assert function is not None
+        perhaps = conditional_names(function, sink)
+        found: dict[int, str] = {}
+        for id_, tree in trees.items():
+            statement = self.source.statement(tree)
+            env = environment(self.source, function, set(), statement)
+            for value, name in named_operands(self.source, self.source.graph.nodes[id_], tree, env):
+                between = (s for s in walk(function) if isinstance(s, ast.stmt) and s not in gone and s is not function)
+                if any(statement.lineno <= s.lineno < sink.lineno and name in bound_names(s) for s in between):
+                    continue
+                other = found.setdefault(value, name)
+                if other != name and ({other, name} & perhaps or not env.get(other) == env.get(name) == value):
+                    raise NotEditable(f"`{other}` and `{name}` may be two tensors in another call.", tree.lineno - 1)
+        return found
+
+    def _self_is_entry(self, statement: ast.stmt) -> bool:
+        """Whether `self` here is the object that the workload calls."""
+        parent: ast.AST | None = statement
+        while parent is not None and not isinstance(parent, ast.ClassDef):
+            parent = self.source.parents.get(parent)
+        return isinstance(parent, ast.ClassDef) and parent.name == self.source.graph.entry
+
+
+def _line(node: Node) -> int | None:
+    return node.where.start_line if node.where else None

@@ -1,0 +1,103 @@
+"""The numbers of a region as the source writes them, and what must hold in evaluation mode."""
+
+import ast
+from collections.abc import Mapping
+
+from kernelwright.ops import row, signature
+from kernelwright.place.layout import newline_of
+from kernelwright.place.source_env import NotEditable, environment, made_by, nodes_in
+from kernelwright.place.source_map import (
+    SourceMap,
+    attribute_path,
+    attribute_text,
+    is_module_call,
+    loaded_names,
+    operands,
+)
+from kernelwright.source.trees import walk
+from kernelwright.values import Node, TextEdit
+
+
+def collect_scalars(
+    source: SourceMap, inside: list[Node], trees: Mapping[int, ast.AST], sink: ast.stmt, function: ast.FunctionDef
+) -> dict[tuple[int, str], str]:
+    """(node id, parameter) to the expression of each number that is not a literal, as it can stand in the sink.
+
+    Raises NotEditable where a name in it changes in between.
+    """
+    scalars: dict[tuple[int, str], str] = {}
+    start = min(source.statement(tree).lineno for tree in trees.values())
+    assigned: dict[str, list[int]] = {}
+    for n in walk(function):
+        if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load):
+            assigned.setdefault(n.id, []).append(n.lineno)
+    for node in inside:
+        tree = trees[node.id]
+        if isinstance(tree, ast.Call) and is_module_call(node, tree):
+            scalars |= _module_scalars(node, tree)
+            continue
+        env = environment(source, function, set(), source.statement(tree))
+        numbers = _numbers(node)
+        for parameter, expression in operands(source, node, tree, env).items():
+            if parameter not in numbers:
+                continue
+            if made_by(source, expression) is not None or source.value_of(expression, env) is not None:
+                continue
+            if _is_constant(expression) or list(nodes_in(source, expression)):
+                continue
+            unstable = [
+                name
+                for name in loaded_names(expression)
+                if any(start <= line < sink.lineno for line in assigned.get(name, ()))
+            ]
+            if unstable:
+                raise NotEditable(f"`{unstable[0]}` changes before the new call.", tree.lineno - 1)
+            scalars[node.id, parameter] = source.segment(expression)
+    return scalars
+
+
+def evaluation_asserts(
+    source: SourceMap, inside: list[Node], trees: Mapping[int, ast.AST], sink: ast.stmt
+) -> list[TextEdit]:
+    """Dropout and batch norm mean something else in training: the new code says that it is not for that."""
+    conditions: list[str] = []
+    for node in inside:
+        if node.op not in ("dropout", "batch_norm"):
+            continue
+        tree = trees[node.id]
+        if not isinstance(tree, ast.Call) or not is_module_call(node, tree):
+            given = operands(source, node, tree, {})
+            if any(not isinstance(given.get(p), ast.Constant | None) for p in ("p", "training")):
+                raise NotEditable(
+                    f"{node.op} may act differently in training mode.", node.where and node.where.start_line
+                )
+            continue
+        path = source.segment(tree.func)
+        acts = f"{path}.training" + (f" and {path}.p" if node.op == "dropout" else "")
+        conditions.append(f"({acts})" if node.op == "dropout" else acts)
+    if not conditions:
+        return []
+    start = source.starts[sink.lineno - 1]
+    indent = source.lines[sink.lineno - 1][: sink.col_offset]
+    newline = newline_of(source.text)
+    text = "".join(f"{indent}assert not {condition}{newline}" for condition in dict.fromkeys(conditions))
+    return [TextEdit(start, start, text)]
+
+
+def _module_scalars(node: Node, call: ast.Call) -> dict[tuple[int, str], str]:
+    """Numbers that a submodule keeps as attributes stay its attributes: `self.act.negative_slope`."""
+    path = attribute_text(attribute_path(call.func) or "")
+    return {(node.id, parameter): f"{path}.{parameter}" for parameter in row(node.op).attributes.split()}
+
+
+def _numbers(node: Node) -> set[str]:
+    """The parameters of the node that were given a number."""
+    names = [name for name, _ in (signature(node.op) or ((), 0))[0]]
+    given = dict(zip(names, node.args, strict=False)) | dict(node.kwargs)
+    return {name for name, value in given.items() if isinstance(value, int | float) and not isinstance(value, bool)}
+
+
+def _is_constant(tree: ast.expr) -> bool:
+    """A literal, or arithmetic and `math.` calls of literals."""
+    names = loaded_names(tree)
+    return names <= {"math", "float", "int"}

@@ -1,0 +1,1 @@
+"""What one call runs, and whose code each part of it is: torch's profiler, or launches and operators counted."""

@@ -1,0 +1,114 @@
+"""Looks into one call: torch's profiler where it can time kernels or operators, else launches and operators counted.
+
+Runs after all timing, in the process that the text runs in: what is reported here is the word of that process.
+"""
+
+import json
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import torch
+from torch.autograd.profiler import profile  # torch.profiler's own imports all of inductor, which takes seconds
+
+from kernelwright.proof.worker import subject
+from kernelwright.proof.worker.inputs import Inputs, clone, seed_everything
+from kernelwright.proof.worker.observe import synchronize
+from kernelwright.proof.worker.profiling.counting import CountedOperators, counted_launches
+from kernelwright.proof.worker.profiling.names import cuda_files, defined_in, origin_of
+from kernelwright.proof.worker.profiling.work import Part, Work, parts_of_trace
+from kernelwright.values import ProfiledOn
+
+BLIND = "torch.profiler sees no kernels on this GPU"
+_INTERPRETED = "not measured: Triton's interpreter"
+
+Call = Callable[[], Any]
+
+
+def look(
+    call: Call,
+    module: ModuleType,
+    path: str,
+    text: str,
+    *,
+    device: str,
+    interpreted: bool,
+    by_operator: bool = True,
+) -> Work:
+    """The work of `call`, which is made once, or twice where the first look was blind. Raises what the call raises.
+
+    `module` is what `text`, said to live at `path`, was loaded as; its kernels and those of its folder are hand-written.
+    `by_operator`: see parts_of_trace.
+    """
+    folder = Path(path).resolve().parent
+    is_own = lambda file: file == module.__file__ or subject.lies_in(folder, file)
+    if interpreted:
+        return _counted(call, is_own, ProfiledOn.INTERPRETER, _INTERPRETED)
+    cuda = device == "cuda"
+    with counted_launches(is_own) as seen:
+        session = _profiled(call, cuda=cuda)
+    known = defined_in(texts_of(path, text))
+    origin = lambda name: origin_of(name, known, seen.launched)
+    if cuda:
+        parts = parts_of_trace(_trace(session), origin, by_operator=by_operator)
+        if parts is None:  # another profiler is attached, or torch has no CUPTI
+            return _counted(call, is_own, ProfiledOn.GPU, BLIND)
+        return Work(ProfiledOn.GPU, parts, seen.raised)
+    events = (event for event in session.key_averages() if not event.is_user_annotation)
+    parts = tuple(Part(e.key, origin(e.key), e.count, float(e.self_cpu_time_total)) for e in events)
+    return Work(ProfiledOn.CPU, parts, seen.raised, _INTERPRETED if seen.interpreted else "")
+
+
+def prepared(target: Callable[..., Any], inputs: Inputs, seed: int) -> Call:
+    """A call of `target` without gradients, on copies of `inputs`, whose random numbers are those of `seed`."""
+    given = Inputs(clone(inputs.args), clone(inputs.kwargs))
+    seed_everything(seed)
+
+    def call() -> Any:
+        with torch.no_grad():
+            return target(*given.args, **given.kwargs)
+
+    return call
+
+
+def _profiled(call: Call, *, cuda: bool) -> profile:
+    """The session of one call; on a GPU the sentinel runs before it."""
+    sentinel = torch.zeros(1 << 10, dtype=torch.int32, device="cuda") if cuda else None
+    synchronize()
+    with profile(use_device="cuda" if cuda else None, use_kineto=True) as session:
+        if sentinel is not None:
+            sentinel.bitwise_not_()
+            synchronize()
+        call()
+        synchronize()
+    return session
+
+
+def _trace(session: profile) -> Any:
+    """The session's trace in Chrome's format, which is stable."""
+    with tempfile.TemporaryDirectory(prefix="kernelwright-") as scratch:
+        file = Path(scratch) / "trace.json"
+        session.export_chrome_trace(str(file))
+        return json.loads(file.read_text(encoding="utf-8", errors="replace"), strict=False)
+
+
+def _counted(call: Call, is_own: Callable[[str], bool], on: ProfiledOn, untimed: str) -> Work:
+    with counted_launches(is_own) as seen, CountedOperators(seen):
+        call()
+    return Work(on, seen.parts, seen.raised, untimed)
+
+
+def texts_of(path: str, text: str) -> list[str]:
+    """The text, those of the modules of its folder that it imported here, and the CUDA files that they name."""
+    folder = Path(path).resolve().parent
+    texts = [text, *(_read(file) for file in subject.neighbours(path).values() if file.suffix == ".py")]
+    return texts + [_read(file) for file in {folder / name for text in texts for name in cuda_files(text)}]
+
+
+def _read(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""

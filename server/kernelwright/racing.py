@@ -1,0 +1,88 @@
+"""Which of several Variants to try first: those that compile, in the order of a quick race on the device."""
+
+import asyncio
+import dataclasses
+
+from kernelwright.coders import Variant
+from kernelwright.macro.strategies import registry
+from kernelwright.macro.strategy import Observation
+from kernelwright.observer import Observer, Report
+from kernelwright.proof.jobs import CompileResult, Limits, Race, RaceResult
+from kernelwright.values import Failure, FailureKind, Timing
+
+MANY_VARIANTS = 8
+"""From here on compiling all variants first, off the GPU, is cheaper than racing those that spill or do not compile."""
+
+
+async def ranked(
+    observer: Observer,
+    observation: Observation,
+    variants: tuple[Variant, ...],
+    limits: Limits,
+    report: Report,
+    cancel: asyncio.Event | None,
+) -> tuple[Variant, ...] | Failure:
+    """The Variants in the order in which to try them: by time where a race can be run, otherwise as they are."""
+    interpreted = not observation.device.is_gpu and any(
+        observation.support.is_interpreted_without_gpu(variant.text) for variant in variants
+    )
+    strategy = registry()[variants[0].action.strategy]
+    if strategy.needs_gpu and len(variants) > MANY_VARIANTS and all(v.action == variants[0].action for v in variants):
+        compilable = await _compilable(observer, observation, variants, report, cancel)
+        if isinstance(compilable, Failure):
+            return compilable
+        variants = compilable
+    if len(variants) == 1 or interpreted:
+        return variants
+    assert observation.workload is not None
+    report(f"{strategy.title}: racing {len(variants)} variants")
+    answer = await observer.workers.run(
+        Race(
+            observation.path,
+            observation.text,
+            tuple(variant.text for variant in variants),
+            observation.workload,
+            limits,
+        ),
+        timeout=observer.settings.verify_timeout,
+        report=report,
+        cancel=cancel,
+    )
+    if isinstance(answer, Failure):
+        return answer
+    assert isinstance(answer, RaceResult)
+    timed = sorted((t.median_ms, i) for i, t in enumerate(answer.timings) if isinstance(t, Timing))
+    if timed:
+        return tuple(variants[i] for _, i in timed)
+    return next(t for t in answer.timings if isinstance(t, Failure))
+
+
+async def _compilable(
+    observer: Observer,
+    observation: Observation,
+    variants: tuple[Variant, ...],
+    report: Report,
+    cancel: asyncio.Event | None,
+) -> tuple[Variant, ...] | Failure:
+    """The variants that compile; those that spill registers only if no other is left.
+
+    Without a GPU there will be no race, so the first good one ends the search.
+    """
+    clean: list[Variant] = []
+    spilling: list[Variant] = []
+    failure: Failure | None = None
+    for number, variant in enumerate(variants, 1):
+        answer = await observer.resources(
+            dataclasses.replace(observation, text=variant.text),
+            lambda _, n=number: report(f"Compiling variant {n} of {len(variants)}"),
+            cancel,
+        )
+        if isinstance(answer, CompileResult):
+            (spilling if any(r.spill_bytes for r in answer.resources) else clean).append(variant)
+            if clean and not observation.device.is_gpu:
+                break
+        elif isinstance(answer, Failure):
+            failure = answer
+            if answer.kind is FailureKind.CANCELLED:
+                return answer
+    return tuple(clean or spilling) or failure or Failure(FailureKind.COMPILE_FAILED, "No variant compiles.")

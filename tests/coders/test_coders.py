@@ -1,0 +1,144 @@
+"""A coder plays its edits through gate and journal, sees how earlier ones ended, and what none carries out is not ranked."""
+
+import asyncio
+import dataclasses
+from pathlib import Path
+
+import pytest
+
+from kernelwright import words
+from kernelwright.coders import Attempt, Report, Variant
+from kernelwright.coders.deterministic import Deterministic
+from kernelwright.engine import Engine, Request
+from kernelwright.macro.strategies import registry
+from kernelwright.macro.strategy import Observation, Strategy, ask
+from kernelwright.micro.edits import difference
+from kernelwright.settings import Settings
+from kernelwright.values import Action, Outcome, Refusal, Step, apply
+
+TEXT = """\
+import torch
+from torch import nn
+
+
+class Score(nn.Module):
+    def __init__(self, features: int, width: int):
+        super().__init__()
+        self.linear = nn.Linear(features, width)
+
+    def forward(self, x):
+        y = self.linear(x)
+        return torch.sum(y, dim=1, keepdim=True)
+
+
+# workload: Score(512, 4096)(randn(256, 512))
+"""
+RETURN = "return torch.sum(y, dim=1, keepdim=True)"
+WRONG = TEXT.replace(RETURN, "return torch.sum(y, dim=0, keepdim=True)[0, :256, None]")
+BROKEN = TEXT.replace(RETURN, "return torch.sum(y, dim=1")
+RIGHT = TEXT.replace("y = self.linear(x)", "weight, bias = self.linear.weight.sum(0), self.linear.bias.sum()").replace(
+    RETURN, "return (x @ weight + bias)[:, None]"
+)
+
+
+class Recorded:
+    """Plays back texts, one a round, and keeps what it was told of the rounds before."""
+
+    name = "recorded"
+
+    def __init__(self, *texts: str) -> None:
+        self.texts = texts
+        self.told: list[tuple[Attempt, ...]] = []
+
+    def refuses(self, strategy: Strategy) -> Refusal | None:
+        return None if self.texts else Refusal(f"{strategy.title} has no recording.")
+
+    async def code(
+        self,
+        observation: Observation,
+        action: Action,
+        attempts: tuple[Attempt, ...],
+        report: Report,
+        cancel: asyncio.Event | None,
+    ) -> tuple[Variant, ...]:
+        self.told.append(attempts)
+        round_ = len(attempts)
+        if round_ >= len(self.texts):
+            return ()
+        text = self.texts[round_]
+        edits = difference(observation.text, text, f"take {round_ + 1}")
+        return (Variant(action, edits, text, self.name, cost=0.25),)
+
+
+def played(workspace: Path, *texts: str) -> tuple[Recorded, Step, tuple[Step, ...]]:
+    """What a recording came to, and the journal afterwards."""
+    coder, path = Recorded(*texts), str(workspace / "score.py")
+
+    async def body() -> tuple[Step, tuple[Step, ...]]:
+        engine = Engine(workspace, Settings(timing_budget=0.3), coders=(coder,))
+        try:
+            step = await engine.optimize(Request(path, TEXT, "Score"))
+            assert isinstance(step, Step), step
+            return step, engine.history(path)
+        finally:
+            await engine.close()
+
+    return coder, *asyncio.run(body())
+
+
+def test_a_coder_sees_why_its_edit_was_refused_and_its_next_one_is_kept(tmp_path: Path) -> None:
+    coder, step, journal = played(tmp_path, WRONG, BROKEN, RIGHT)
+    assert step.outcome is Outcome.KEPT, step.reason
+    assert step.edits is not None
+    assert apply(step.edits, TEXT) == RIGHT
+    assert (step.author, step.cost) == ("recorded", 0.75)
+    none, first, second = coder.told
+    assert none == ()
+    refused = first[0].step
+    assert refused.verdict is not None
+    assert [check.name for check in refused.verdict.failed_checks] == ["values"]
+    assert second[1].step.failure is not None
+    assert [one.split(": ")[0] for one in step.earlier] == ["take 1", "take 2"]
+    assert journal == (step,), "one step, whatever it took"
+    told = words.of_step(step)
+    assert "Written by recorded. Cost: 0.75 US dollars. Tried before: take 1: values (" in told
+
+
+@pytest.mark.parametrize("texts", [(WRONG,), (WRONG, WRONG, WRONG, RIGHT)])
+def test_a_step_ends_where_nothing_is_left_to_try_or_three_attempts_were_refused(
+    tmp_path: Path, texts: tuple[str, ...]
+) -> None:
+    _, step, journal = played(tmp_path, *texts)
+    assert step.outcome is Outcome.REJECTED
+    assert len(step.earlier) == min(len(texts), 3) - 1
+    assert journal == (step,)
+
+
+def test_what_is_not_mechanical_needs_a_model(tmp_path: Path) -> None:
+    asking = dataclasses.replace(registry()["triton.autotune"], intent=ask)
+    engine = Engine(tmp_path)
+    try:
+        coder = Deterministic(engine.observer)
+        assert coder.refuses(asking) == Refusal(
+            "Autotune launch constants needs a language model, and none is configured."
+        )
+        assert coder.refuses(registry()["triton.autotune"]) is None
+    finally:
+        asyncio.run(engine.close())
+
+
+def test_what_no_coder_carries_out_is_not_ranked(tmp_path: Path) -> None:
+    async def body() -> None:
+        engine = Engine(tmp_path, coders=(Recorded(),))
+        try:
+            answer = await engine.optimize(Request(str(tmp_path / "score.py"), TEXT, "Score"))
+            observation = engine.observe(str(tmp_path / "score.py"), TEXT, "Score")
+            assert isinstance(observation, Observation)
+            reasons = {offer.refusal.reason for offer in engine.menu(observation) if offer.refusal}
+        finally:
+            await engine.close()
+        assert isinstance(answer, Refusal), answer
+        assert "Merge nested clamps has no recording." in reasons
+        assert not any(offer.actions for offer in engine.menu(observation))
+
+    asyncio.run(body())

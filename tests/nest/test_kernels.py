@@ -1,0 +1,155 @@
+"""Kernels that are printed from a Nest, compared with eager mode in Triton's interpreter, for every tile, on odd sizes."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+from kernelwright.emit import rows
+from kernelwright.emit.rows import Rows
+from kernelwright.emit.rows import tiles as usual
+from kernelwright.macro.strategies import registry
+from kernelwright.nest import Nest
+from macro.torch_modules import module, refusal, rewritten
+from micro.rewrite import run_fused
+
+SCAN, POOL, PRODUCT = (registry()[f"torch.fuse-{name}"] for name in ("scan", "pool", "product"))
+
+ROW = "torch.randn(5, 37)"
+TALL = "torch.randn(3, 37, 5)"
+SHORT = "torch.randn(1100, 7)"
+SCANS = {
+    "cumsum": module("return torch.cumsum(x, dim=1)", inputs=ROW),
+    "cumsum of short rows": module("return x.cumsum(-1) + 1", inputs=SHORT),
+    "cumsum of a vector": module("return x.cumsum(0)", inputs="torch.randn(300)"),
+    "cumprod": module("return torch.cumprod(x, dim=-1) * self.scale", "self.scale = 0.5", inputs=ROW),
+    "cumprod along a middle dim": module("return torch.cumprod(x, dim=1)", inputs=TALL),
+    "cumsum along the first dim": module("return torch.relu(x).cumsum(0)", inputs=TALL),
+    "cumsum along a long middle dim": module("return x.cumsum(1)", inputs="torch.randn(2, 300, 3)"),
+    "reverse": module("return torch.cumsum(x.flip(1), dim=1).flip(1)", inputs=ROW),
+    "reverse along a middle dim": module("return x.flip(1).cumprod(1).flip(1)", inputs=TALL),
+    "from the end, the result turned": module("return torch.cumsum(x.flip(-1), dim=-1)", inputs=ROW),
+    "exclusive": module(
+        "zero = torch.zeros_like(x.select(1, 0).unsqueeze(1))\nreturn torch.cat((zero, x), dim=1)[:, :-1].cumsum(1)",
+        inputs=ROW,
+    ),
+    "exclusive, one more": module(
+        "zero = torch.zeros_like(x[:, :1])\nreturn torch.cat((zero, torch.cumsum(x, 1)), dim=1)", inputs=ROW
+    ),
+    "masked": module("return torch.cumsum(x * (x > 0), dim=1)", inputs=ROW),
+    "of a triangle": module("return torch.tril(x, 1).cumsum(1)", inputs=TALL),
+    "of a transposed tensor": module("return (x.transpose(1, 2) + 1).cumsum(-1)", inputs=TALL),
+    "broadcast": module("return torch.cumsum(x * self.weight, -1)", "self.weight = nn.Parameter(torch.randn(37))", ROW),
+    "broadcast over rows": module(
+        "return torch.cumsum(x + self.shift, 1)", "self.shift = nn.Parameter(torch.randn(3, 1, 5))", TALL
+    ),
+}  # fmt: skip
+IMAGE, LINE, VOLUME = "torch.randn(2, 3, 11, 9)", "torch.randn(2, 3, 23)", "torch.randn(1, 2, 7, 6, 5)"
+POOLS = {
+    "max": module("return self.pool(torch.relu(x))", "self.pool = nn.MaxPool2d(3, 2, 1)", IMAGE),
+    "max of one dim": module("return self.pool(x) * 2", "self.pool = nn.MaxPool1d(8, 1, 4, 3)", "torch.randn(2, 3, 43)"),
+    "max of three dims": module("return self.pool(x)", "self.pool = nn.MaxPool3d(3, 2, 1, 2)", VOLUME),
+    "max of uneven windows": module("return self.pool(x)", "self.pool = nn.MaxPool2d((2, 3), (1, 2), (0, 1))", IMAGE),
+    "max without a stride": module("return self.pool(x) + 1", "self.pool = nn.MaxPool2d((2, 3))", IMAGE),
+    "max without items": module("return self.pool(x)", "self.pool = nn.MaxPool2d(3, 1)", "torch.randn(3, 11, 9)"),
+    "average": module("return self.pool(x)", "self.pool = nn.AvgPool2d(3, 2, 1)", IMAGE),
+    "average of what is there": module(
+        "return self.pool(x).tanh()", "self.pool = nn.AvgPool2d(3, 1, 1, count_include_pad=False)", IMAGE
+    ),
+    "average of one dim": module("return self.pool(x)", "self.pool = nn.AvgPool1d(4, 1, 2)", LINE),
+    "average of three dims": module("return self.pool(x)", "self.pool = nn.AvgPool3d(2, 1)", VOLUME),
+    "a function's": module("return nn.functional.avg_pool2d(x, 3, 1) * self.scale", "self.scale = 2.0", IMAGE),
+    "a function's, of attributes": module(
+        "return nn.functional.max_pool2d(x, self.size, stride=1)", "self.size = 3", IMAGE
+    ),
+    "flattened behind": module("return self.pool(x).flatten(1) + 1", "self.pool = nn.MaxPool2d(3, 1)", IMAGE),
+    "summed behind": module("return self.pool(x).sum()", "self.pool = nn.MaxPool2d(3, 1)", IMAGE),
+    "with a bias of channels": module(
+        "return self.pool(x) + self.bias", "self.pool = nn.MaxPool2d(3, 1)\nself.bias = nn.Parameter(torch.randn(3, 1, 1))",
+        IMAGE,
+    ),
+}  # fmt: skip
+
+
+WEIGHT = "self.weight = nn.Parameter(torch.randn(33, 21))"
+BATCH = "torch.randn(3, 20, 33)"
+PRODUCTS = {
+    "matmul": module("return x @ self.weight", WEIGHT, "torch.randn(40, 33)"),
+    "matmul of batches with one matrix": module("return torch.matmul(x, self.weight) + 1", WEIGHT, BATCH),
+    "matmul of many batches": module(
+        "return torch.matmul(x, self.other)", "self.other = nn.Parameter(torch.randn(2, 1, 33, 17))", BATCH
+    ),
+    "bmm": module("return torch.bmm(x, self.other) * self.scale",
+                  "self.other = nn.Parameter(torch.randn(3, 33, 17))\nself.scale = 0.5", BATCH),
+    "with itself transposed": module("return x @ x.transpose(1, 2)", inputs=BATCH),
+    "from the left": module("return self.weight @ x", "self.weight = nn.Parameter(torch.randn(18, 20))", BATCH),
+    "both transposed": module("return x.T @ self.weight.T", "self.weight = nn.Parameter(torch.randn(21, 40))",
+                              "torch.randn(40, 33)"),
+    "linear": module("return self.linear(x)", "self.linear = nn.Linear(33, 150)", "torch.randn(140, 33)"),
+    "linear of batches, activated": module(
+        "return torch.tanh(self.linear(x)) * self.scale", "self.linear = nn.Linear(33, 17)\nself.scale = 0.5", BATCH
+    ),
+    "linear without bias, and a residual": module(
+        "return self.linear(x) + x", "self.linear = nn.Linear(33, 33, bias=False)", BATCH
+    ),
+    "a triangle of a product": module("return torch.tril(x @ self.weight)", WEIGHT, "torch.randn(40, 33)"),
+}  # fmt: skip
+
+
+def in_steps(nest: Nest) -> tuple[Rows, ...]:
+    """Tiles that walk these short rows in several steps."""
+    return (Rows(16, 4, 16, strip=True),) if usual(nest)[0].strip else (Rows(16, 4), Rows(16, 4, 4))
+
+
+def in_small_steps(monkeypatch: pytest.MonkeyPatch, text: str) -> list[str]:
+    with monkeypatch.context() as patch:
+        patch.setattr(rows, "tiles", in_steps)
+        return rewritten(SCAN, text)
+
+
+def tf32x3(text: str) -> list[str]:
+    """Two of the variants whose precision Triton's own interpreter knows."""
+    return [one for one in rewritten(PRODUCT, text) if 'input_precision="tf32x3"' in one][:2]
+
+
+def test_all_tiles_agree_with_eager_mode(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = [
+        *((name, text, rewritten(SCAN, text)) for name, text in SCANS.items()),
+        *((f"{name} in steps", text, in_small_steps(monkeypatch, text)) for name, text in SCANS.items()),
+        *((name, text, rewritten(POOL, text)) for name, text in POOLS.items()),
+        *((name, text, tf32x3(text)) for name, text in PRODUCTS.items()),
+    ]
+    pairs = [[f"{name}, variant {i}", text, after] for name, text, all_ in made for i, after in enumerate(all_)]
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", str(Path(run_fused.__file__))],
+        input=json.dumps(pairs),
+        text=True,
+        capture_output=True,
+        check=False,
+        env=os.environ | {"TRITON_INTERPRET": "1"},
+    )
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == {}
+
+
+def test_a_product_checks_the_extents_that_it_relies_on(tmp_path: Path) -> None:
+    text = module("return torch.matmul(x, self.weight)", WEIGHT, "torch.randn(40, 33)")
+    fused = run_fused.load(tmp_path, "fused", rewritten(PRODUCT, text)[0])
+    with pytest.raises(ValueError, match=r"fused_matmul takes .*weight.shape\[0\] of x.shape\[1\]"):
+        fused.Model()(torch.randn(40, 32))
+
+
+@pytest.mark.parametrize(
+    ("forward", "inputs", "reason"),
+    [
+        ("return x @ x[0]", "torch.randn(20, 20)", "no product of matrices"),
+        ("return x @ x[:8]", "torch.randn(20, 8)", "too narrow"),
+        ("return x.double() @ x.double().T", "torch.randn(20, 20)", "float64"),
+    ],
+)
+def test_products_that_are_none_are_refused(forward: str, inputs: str, reason: str) -> None:
+    assert reason in refusal(PRODUCT, module(forward, inputs=inputs)).reason
