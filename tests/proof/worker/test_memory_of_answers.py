@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from kernelwright.proof.worker.gate.properties import VIEWS, with_property
+from kernelwright.proof.worker.hosts import parcels
 from kernelwright.proof.worker.hosts.parcels import put, view
 from kernelwright.proof.worker.inputs import Inputs, clone_tensor
 from kernelwright.proof.worker.observe import observe
@@ -52,6 +53,12 @@ def test_what_is_no_result(made: Callable[[torch.Tensor], torch.Tensor], words: 
 )
 def test_what_is_one(plain: Callable[[torch.Tensor], torch.Tensor]) -> None:
     assert put([plain(X.clone())], ARENA)[0].unusual == ""
+
+
+def test_memory_of_numpy_is_told_from_a_file_s_without_a_look_at_the_map(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The look takes longer than most short calls, and the judge's clock sees it."""
+    monkeypatch.setattr(parcels, "open", lambda *_, **__: pytest.fail("read a file"), raising=False)
+    assert put([torch.from_numpy(X.numpy().copy())], ARENA)[0].unusual == ""
 
 
 def test_a_tensor_of_inference_mode_is_a_result() -> None:
