@@ -190,3 +190,12 @@ def test_a_class_that_others_use_too_is_left_alone(more: str, offered: bool) -> 
     observation = observed(text)
     kernel = replace(observation.kernel, start_line=start, end_line=start + 8)
     assert isinstance(POINTWISE.applies(replace(observation, kernel=kernel)), tuple) == offered
+
+
+@pytest.mark.parametrize("forward", ["return self.b(self.a(x))", "x = self.a(x)\nreturn self.b(x)"])
+def test_modules_of_one_class_that_follow_one_another_are_fused_one_by_one(forward: str) -> None:
+    block = "class Block(nn.Module):\n    def forward(self, x):\n        return torch.tanh(x * 2 + 1)\n"
+    (text, *_) = rewritten(POINTWISE, model("self.a = Block()\nself.b = Block()", forward, block))
+    kernel = text[text.index("def mul_add_tanh_kernel") : text.index("class Block")]
+    assert kernel.count("tanh(total)") == 1
+    assert forward.splitlines()[-1] in text

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from kernelwright.ops import row
 from kernelwright.place.compose import composed
+from kernelwright.place.instance import owner
 from kernelwright.place.layout import call_text, insertion_edits, newline_of
 from kernelwright.place.new_calls import NewCall
 from kernelwright.place.source_env import (
@@ -174,7 +175,8 @@ class _Planner:
             raise NotEditable(f"The call that makes {node.op} does not stand in this file.", _line(node))
         shared = self.source.nodes_at[node.where]
         others = [n for n in shared if n.id not in self.nodes]
-        if any((n.op, n.module) == (node.op, node.module) for n in shared if n.id != node.id):
+        runs = {owner(self.source, n) or n.module for n in shared}
+        if len(runs) > 1 or any((n.op, n.module) == (node.op, node.module) for n in shared if n.id != node.id):
             raise NotEditable(f"The expression of {node.op} runs more than once.", _line(node))
         if others:
             raise NotEditable(f"The expression of {node.op} also does {others[0].op}.", _line(node))

@@ -15,7 +15,7 @@ from kernelwright.values import Node, Refusal
 def instances(source: SourceMap, block: ast.ClassDef) -> Mapping[str, tuple[int, ...]]:
     """The paths of the modules whose methods ran in `block`, each with the nodes that they made there."""
     ours = [n for n in source.graph.nodes if (tree := source.expression(n)) and class_of(source, tree) is block]
-    owners = {node.id: _owner(source, node) for node in ours}
+    owners = {node.id: owner(source, node) for node in ours}
     paths = {path for path in owners.values() if path is not None}
     found: dict[str, list[int]] = {path: [] for path in paths}
     for node in ours:
@@ -27,8 +27,8 @@ def instances(source: SourceMap, block: ast.ClassDef) -> Mapping[str, tuple[int,
     return {path: tuple(nodes) for path, nodes in found.items()}
 
 
-def _owner(source: SourceMap, node: Node) -> str | None:
-    """The path of the module that `self` is where the node's expression stands; None where that cannot be told."""
+def owner(source: SourceMap, node: Node) -> str | None:
+    """Return the path of the module that `self` is where the node's expression stands; None where that cannot be told."""
     tree = source.expression(node)
     called = tree.func if isinstance(tree, ast.Call) else None
     path = attribute_path(called) if called is not None else None
