@@ -403,6 +403,7 @@ def test_the_mean_of_a_convolution_is_taken_of_its_input(layer: str, forward: st
         (LINEAR, "return torch.max(self.fc(x), dim=1)[0]", CALL, "No algebraic rule"),
         ("", "return torch.clamp(torch.clamp(x, -1, 0), 1, 2)", "Model()(randn(3, 4))", "cross"),
         ("", "return torch.exp(torch.log(x))", "Model()(randn(3, 4))", "not negative"),
+        ("", "return torch.exp(torch.log(torch.abs(x.int())))", "Model()(randn(3, 4))", "numbers of whole ones"),
         ("", "return torch.sqrt(x) ** 2", "Model()(randn(3, 4))", "not negative"),
         ("", "return torch.log(torch.exp(x))", "Model()(randn(3, 4))", "No algebraic rule"),
         ("", "return x / 0 * 2", "Model()(randn(3, 4))", "division by zero"),

@@ -195,6 +195,10 @@ def undone(view: View, node: Node) -> Match | Refusal | None:
     if not ((node.op == "exp" and inner.op == "log") or (squared and inner.op == "sqrt")):
         return None
     source = inner.args[0].id
+    if not view.floating(source):
+        return Refusal(
+            f"{inner.op} also makes floating-point numbers of whole ones, which have to stay.", line_of(node)
+        )
     producer = view.producer(source)
     if producer is None or (row(producer.op).limits or (-1.0, 1.0))[0] < 0:
         reason = f"{node.op} undoes {inner.op} only where its argument is not negative, which is not known here."
