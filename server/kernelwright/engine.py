@@ -16,7 +16,7 @@ from kernelwright.languages import LanguageSupport
 from kernelwright.languages.python import SUPPORT as PYTHON
 from kernelwright.macro.policy import Offer, Policy, candidates, menu, offered, rivals
 from kernelwright.macro.policy.expected_gain import expected_gain, tried
-from kernelwright.macro.strategies import choices, named, registry, renamed
+from kernelwright.macro.strategies import choices, named, registry, renamed, switched_off
 from kernelwright.macro.strategy import Observation
 from kernelwright.observer import Nothing, Observer, Report, silent
 from kernelwright.proof import endings
@@ -54,6 +54,7 @@ from kernelwright.values import (
     digest,
 )
 
+OFF = Refusal("Switched off in the settings; it runs where it is asked for by name.")
 _MOST_ATTEMPTS = 3  # at one step
 _PATIENCE = 5.0  # times the time of a verification, at effort paranoid
 
@@ -112,7 +113,9 @@ class Engine:
         self.journal.close()
 
     def menu(self, observation: Observation) -> tuple[Offer, ...]:
-        return menu(observation, lambda strategy: refuses(self._coders, strategy))
+        """What each strategy of the kernel's language offers, or why it does not: the settings may have switched it off."""
+        off, _ = switched_off(self.settings.disabled_strategies)
+        return menu(observation, lambda one: OFF if one.id in off else refuses(self._coders, one))
 
     def history(self, path: str, kernel: str | None = None) -> tuple[Step, ...]:
         return self.journal.steps(path, kernel)

@@ -1,6 +1,6 @@
 """What is known of a kernel: read from its text and the journal, then completed by a worker (device, op graph, resources).
 
-Graphs are remembered by text and performance case, the device until a worker has failed.
+The graphs asked for last are remembered by text and performance case, the device until a worker has failed.
 """
 
 import asyncio
@@ -20,6 +20,8 @@ from kernelwright.values.targets import target
 
 Report = Callable[[str], None]
 Nothing = Refusal | Failure
+
+_MOST_GRAPHS = 64
 
 
 def silent(stage: str) -> None:
@@ -144,6 +146,9 @@ class Observer:
             if isinstance(answer, Failure) and answer.kind is not FailureKind.NOT_CAPTURED:
                 return answer  # may be another time: not remembered
             self._graphs[key] = answer
+            while len(self._graphs) > _MOST_GRAPHS:
+                del self._graphs[next(iter(self._graphs))]
+        self._graphs[key] = self._graphs.pop(key)  # the last to be forgotten
         return self._graphs[key]
 
     def _compute_capability(self) -> int:

@@ -38,6 +38,11 @@ class Settings:
         "sum does that is written as a product with a matrix. Otherwise they pass, and the verdict says so. Effort paranoid "
         "always refuses them.",
     )
+    disabled_strategies: str = setting(
+        "",
+        "Strategies that are not tried by themselves, for example `torch.channels-last, torch.reassociate`: ids of strategies "
+        "or of groups, separated by commas. One that is asked for by name still runs.",
+    )
     capture_timeout: float = setting(60.0, "Seconds that capturing the op graph of a module may take.", minimum=1.0)
     timing_budget: float = setting(1.0, "Seconds of repeated runs that one measurement may use.", minimum=0.05)
     threads: int = setting(

@@ -44,6 +44,12 @@ CASES: list[tuple[str, str | bytes, tuple[str, ...], str]] = [
         "There is no strategy 'torch.magic'; choose one of torch.",
     ),
     (
+        "unknown strategy to leave out",
+        SMALL,
+        ("--without", "torch.reassociate, torch.magic"),
+        "There is no strategy 'torch.magic'; choose one of torch.",
+    ),
+    (
         "strategy of another language",
         SMALL,
         ("--strategy", "triton.autotune"),

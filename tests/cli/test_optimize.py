@@ -112,6 +112,14 @@ def test_without_a_gpu_a_fusion_is_verified_when_it_is_asked_for_by_name(tmp_pat
     assert not (tmp_path / ".kernelwright").exists()
 
 
+def test_a_strategy_that_is_left_out_is_not_tried(tmp_path: Path) -> None:
+    path = file(tmp_path, SMALL)
+    out = tmp_path / "result.json"
+    ended = kernelwright("optimize", path, "--without", "torch.reassociate", "--json", out)
+    assert ended.exit_code == 0, ended.output
+    assert json.loads(out.read_text())["steps"] == []
+
+
 def test_nothing_that_helps_is_no_error(tmp_path: Path) -> None:
     small = SMALL.replace("        return torch.sum(y, dim=1, keepdim=True)\n", "        return y\n")
     path = file(tmp_path, small)

@@ -64,6 +64,19 @@ async def test_what_does_not_apply_is_disabled_with_the_reason(code: Editor) -> 
     assert all(len(action.disabled.reason) > 15 and action.command is None for action in refused)
 
 
+async def test_a_strategy_that_is_switched_off_says_so(tmp_path: Path) -> None:
+    editor = await start(tmp_path, disabledStrategies="torch.reassociate, torch.magic")
+    await editor.until(editor.messages)
+    (said,) = editor.messages()
+    assert said.startswith(
+        "kernelwright.disabledStrategies names 'torch.magic', which there is not; choose from torch."
+    )
+    uri = editor.open("model.py", LINEAR_SUM)
+    reasons = [one.disabled.reason for one in await editor.actions(uri, "Model", OPTIMIZE) if one.disabled]
+    assert "Switched off in the settings; it runs where it is asked for by name." in reasons
+    await stop(editor)
+
+
 async def test_editors_that_show_no_reason_get_no_disabled_action(tmp_path: Path) -> None:
     editor = await start(tmp_path, "neovim")
     uri = editor.open("softmax.py", SOFTMAX)

@@ -46,6 +46,7 @@ def optimize(
     file: File,
     kernel: KernelName = None,
     strategy: Annotated[str | None, typer.Option(metavar="ID", help="Only this strategy.")] = None,
+    without: Annotated[str, typer.Option(metavar="IDS", help="Not these strategies, separated by commas.")] = "",
     steps: Annotated[int, typer.Option(min=1, help="Most steps to take.")] = 1,
     write: Annotated[bool, typer.Option("--write", help="Write kept steps to the file and the journal.")] = False,
     diff: Annotated[bool, typer.Option("--diff", help="Print the difference (the default without --write).")] = False,
@@ -58,7 +59,7 @@ def optimize(
     with told_in_words():
         from kernelwright.cli.optimize import optimize_file
 
-        how = {"effort": effort, "accept_reduced_accuracy": accept_reduced}
+        how = {"effort": effort, "accept_reduced_accuracy": accept_reduced, "disabled_strategies": without}
         sys.exit(optimize_file(file, kernel, strategy, steps, write, diff or not write, json_out, interpreter, how))
 
 

@@ -13,7 +13,7 @@ from kernelwright.cli.ending import DONE, BadInput
 from kernelwright.engine import Engine, Request
 from kernelwright.journal import open_in_memory, open_journal
 from kernelwright.languages import of_file
-from kernelwright.macro.strategies import choices, named
+from kernelwright.macro.strategies import choices, named, switched_off
 from kernelwright.observer import named_target
 from kernelwright.proof.jobs import CompileResult
 from kernelwright.values import Failure, FailureKind, Kernel, Language, Outcome, Refusal, Step, apply
@@ -34,6 +34,8 @@ def optimize_file(
     how: Mapping[str, object],
 ) -> int:
     _check_strategy(strategy)
+    for name in switched_off(str(how.get("disabled_strategies", "")))[1]:
+        _check_strategy(name)
     files.check_result(json_out, file)
     text = files.read(file)
     kernel = console.find_kernel(file, text, kernel_name)

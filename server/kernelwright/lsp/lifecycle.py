@@ -8,6 +8,7 @@ from pygls.exceptions import JsonRpcException
 
 from kernelwright.lsp import configuration, diagnostics
 from kernelwright.lsp.session import Session
+from kernelwright.settings import Settings
 
 
 def initialize(session: Session, params: lsp.InitializeParams) -> None:
@@ -52,7 +53,20 @@ def _use(session: Session, data: object) -> None:
     section = data.get(configuration.SECTION) if isinstance(data, dict) else None
     settings, problems = configuration.read(section if section is not None else data)
     session.use(settings)
-    for problem in problems:
+    for problem in (*problems, *_unknown_strategies(settings)):
         session.client.tell(problem, lsp.MessageType.Warning)
     for snapshot in session.documents:
         diagnostics.publish(session, snapshot.uri)
+
+
+def _unknown_strategies(settings: Settings) -> tuple[str, ...]:
+    """A sentence where the settings switch off what there is not."""
+    if not settings.disabled_strategies:
+        return ()  # the strategies are loaded where they are needed
+    from kernelwright.macro.strategies import choices, switched_off
+
+    _, unknown = switched_off(settings.disabled_strategies)
+    return tuple(
+        f"{configuration.SECTION}.disabledStrategies names {name!r}, which there is not; choose from {choices()}."
+        for name in unknown
+    )

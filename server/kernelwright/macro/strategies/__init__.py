@@ -34,6 +34,13 @@ def named(name: str) -> tuple[Strategy, ...]:
     return tuple(one for one in registry().values() if one.group is not None and one.group.id == name)
 
 
+def switched_off(names: str) -> tuple[frozenset[str], tuple[str, ...]]:
+    """The ids of the strategies that a list of names, separated by commas, stands for; and the names of none."""
+    each = [name for one in names.split(",") if (name := one.strip())]
+    ids = frozenset(strategy.id for name in each for strategy in named(name))
+    return ids, tuple(name for name in each if not named(name))
+
+
 def title_of(name: str) -> str:
     """The title of a strategy or group; `name` itself where nothing is called so."""
     found = registry().get(name) or groups().get(name)
