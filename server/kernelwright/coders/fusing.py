@@ -1,7 +1,6 @@
 """Carries out a Fuse: prints the kernels of a region, in the sizes that are worth a race, and puts them in its place."""
 
-from kernelwright.emit import rows
-from kernelwright.emit.dot import TILES, print_dot
+from kernelwright.emit import corrected, dot, rows
 from kernelwright.emit.flat import BLOCKS, print_flat
 from kernelwright.emit.rows import print_rows as print_scan
 from kernelwright.macro.intent import Around, Fuse
@@ -19,6 +18,8 @@ from kernelwright.micro.rewrite.regions import FusedRegion, group_text, names_fo
 from kernelwright.micro.rewrite.scope import NotLowerable
 from kernelwright.micro.rewrite.tiles import shapes
 from kernelwright.micro.rewrite.triton_printer import Printed, pointers
+from kernelwright.nest.form import Nest
+from kernelwright.nest.refused import NotExpressible
 from kernelwright.place.source_map import SourceMap
 from kernelwright.values import Action, Edits, Refusal
 
@@ -44,7 +45,7 @@ def _nest(source: SourceMap, region: NestRegion) -> tuple[Edits, ...]:
     base, words = named(nest.ops)
     names = names_for(source, base)
     if nest.product:
-        kernels = [print_dot(nest, names, words, tile, source.text) for tile in TILES]
+        kernels = _products(nest, names, words, source.text)
     elif nest.running:
         kernels = [print_scan(nest, names, words, tile, source.text) for tile in rows.tiles(nest)]
     else:
@@ -56,6 +57,15 @@ def _nest(source: SourceMap, region: NestRegion) -> tuple[Edits, ...]:
         )
         for k in kernels
     )
+
+
+def _products(nest: Nest, names: tuple[str, str], words: str, text: str) -> list[Printed]:
+    """Products of fp16 parts where the operands allow it, then those whose precision is left to `tl.dot`."""
+    try:
+        kernels = [corrected.print_corrected(nest, names, words, tile, text) for tile in corrected.TILES]
+    except NotExpressible:
+        kernels = []
+    return [*kernels, *(dot.print_dot(nest, names, words, tile, text) for tile in dot.TILES)]
 
 
 def _pointwise(source: SourceMap, region: FusedRegion) -> tuple[Edits, ...]:

@@ -22,6 +22,6 @@ def found(
     if isinstance(regions, Refusal):
         return regions
     start, end = observation.kernel.start_line, observation.kernel.end_line
-    actions = [action_for(strategy, source, region, reason) for region in regions]
+    actions = [action_for(strategy, source, region, observation.device, reason) for region in regions]
     inside = tuple(action for action in actions if start <= action.region.start_line < end)
     return inside or Refusal(outside)

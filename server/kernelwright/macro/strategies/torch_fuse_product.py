@@ -50,14 +50,90 @@ import triton.language as tl
 
 
 @triton.jit
-def linear_relu_mul_kernel(
+def fp16_parts_kernel(
     x_ptr,
-    weight_ptr,
+    high_ptr,
+    low_ptr,
+    scale_ptr,
+    n_lines,
+    depth,
+    padded,
+    batch_stride,
+    line_stride,
+    inner_stride,
+    LINES: tl.constexpr,
+    BLOCK: tl.constexpr,
+):
+    """Two fp16 parts of each line, scaled by a power of two; the low one times 2**11.
+
+    The inverse of the scale is negative where the line holds an infinity or NaN.
+    """
+    batch = tl.program_id(1).to(tl.int64)
+    lines = tl.program_id(0).to(tl.int64) * LINES + tl.arange(0, LINES)[:, None]
+    x_ptr += batch * batch_stride + lines * line_stride
+    most = tl.zeros([LINES, BLOCK], dtype=tl.int32)
+    largest = most
+    for start in range(0, depth, BLOCK):
+        inner = start + tl.arange(0, BLOCK)[None, :]
+        mask = (lines < n_lines) & (inner < depth)
+        x = tl.load(x_ptr + inner * inner_stride, mask=mask, other=0.0).to(tl.float32)
+        bits = x.to(tl.int32, bitcast=True) & 0x7FFFFFFF
+        most = tl.maximum(most, bits)
+        largest = tl.maximum(largest, tl.where(bits < 0x7F800000, bits, 0))
+    exponent = tl.maximum(tl.max(largest, axis=1, keep_dims=True) >> 23, 15)
+    scale = ((268 - exponent) << 23).to(tl.float32, bitcast=True)
+    inverse = ((exponent - 14) << 23).to(tl.float32, bitcast=True)
+    infinite = tl.max(most, axis=1, keep_dims=True) >= 0x7F800000
+    place = batch * n_lines + lines
+    inverse = tl.where(infinite, -inverse, inverse)
+    tl.store(scale_ptr + place, inverse, mask=lines < n_lines)
+    for start in range(0, padded, BLOCK):
+        inner = start + tl.arange(0, BLOCK)[None, :]
+        mask = (lines < n_lines) & (inner < depth)
+        x = tl.load(x_ptr + inner * inner_stride, mask=mask, other=0.0).to(tl.float32)
+        high = (x * scale).to(tl.float16)
+        low = ((x * scale - high.to(tl.float32)) * 2.0**11).to(tl.float16)
+        mask = (lines < n_lines) & (inner < padded)
+        tl.store(high_ptr + place * padded + inner, high, mask=mask)
+        tl.store(low_ptr + place * padded + inner, low, mask=mask)
+
+
+def fp16_parts(x, batches, n_lines, depth, strides):
+    """The high and low fp16 parts of the lines of x, padded along them, and their scales."""
+    padded = triton.cdiv(depth, 64) * 64
+    high = x.new_empty((batches * n_lines, padded), dtype=torch.float16)
+    low = torch.empty_like(high)
+    scale = x.new_empty(batches * n_lines, dtype=torch.float32)
+    grid = (triton.cdiv(n_lines, 8), batches)
+    fp16_parts_kernel[grid](
+        x,
+        high,
+        low,
+        scale,
+        n_lines,
+        depth,
+        padded,
+        *strides,
+        LINES=8,
+        BLOCK=256,
+        num_warps=4,
+    )
+    return high, low, scale
+
+
+@triton.jit
+def linear_relu_mul_kernel(
+    left_high_ptr,
+    left_low_ptr,
+    left_scale_ptr,
+    right_high_ptr,
+    right_low_ptr,
+    right_scale_ptr,
     bias_ptr,
     out_ptr,
     n_rows,
     n_columns,
-    depth,
+    padded,
     scale,
     ROWS: tl.constexpr,
     COLUMNS: tl.constexpr,
@@ -72,21 +148,32 @@ def linear_relu_mul_kernel(
     number = tile % (GROUP * column_tiles)
     rows = (first + number % height) * ROWS + tl.arange(0, ROWS)[:, None]
     columns = (number // height) * COLUMNS + tl.arange(0, COLUMNS)[None, :]
+    inner = tl.arange(0, DEPTH)[None, :]
+    left_line = (rows % n_rows).to(tl.int64)
+    left_high_ptr += left_line * padded + inner
+    left_low_ptr += left_line * padded + inner
+    left_scale = tl.load(left_scale_ptr + left_line)
+    inner = tl.arange(0, DEPTH)[:, None]
+    right_line = (columns % n_columns).to(tl.int64)
+    right_high_ptr += right_line * padded + inner
+    right_low_ptr += right_line * padded + inner
+    right_scale = tl.load(right_scale_ptr + right_line)
     product = tl.zeros([ROWS, COLUMNS], dtype=tl.float32)
-    for start in range(0, depth, DEPTH):
-        left_inner = start + tl.arange(0, DEPTH)[None, :]
-        x_at = rows * depth + left_inner
-        x = tl.load(x_ptr + x_at, mask=(rows < n_rows) & (left_inner < depth), other=0)
-        x = x.to(tl.float32)
-        right_inner = start + tl.arange(0, DEPTH)[:, None]
-        weight_at = columns * depth + right_inner
-        weight = tl.load(
-            weight_ptr + weight_at,
-            mask=(columns < n_columns) & (right_inner < depth),
-            other=0,
-        )
-        weight = weight.to(tl.float32)
-        product = tl.dot(x, weight, product, input_precision="tf32x3")
+    for start in range(0, padded, DEPTH):
+        left = tl.load(left_high_ptr + start)
+        right = tl.load(right_high_ptr + start)
+        small = tl.dot(left, tl.load(right_low_ptr + start))
+        small = tl.dot(tl.load(left_low_ptr + start), right, small) * 2.0**-11
+        product += tl.dot(left, right, small)
+    infinite = (left_scale < 0.0) | (right_scale < 0.0)
+    if tl.max(tl.max(infinite.to(tl.int32), 1), 0) > 0:
+        high = tl.zeros([ROWS, COLUMNS], dtype=tl.float32)
+        for start in range(0, padded, DEPTH):
+            high = tl.dot(
+                tl.load(left_high_ptr + start), tl.load(right_high_ptr + start), high
+            )
+        product = tl.where(infinite, high, product)
+    product = product * tl.abs(left_scale) * tl.abs(right_scale)
     mask = (rows < n_rows) & (columns < n_columns)
     offsets = rows * n_columns + columns
     bias = tl.load(bias_ptr + columns, mask=columns < n_columns, other=0).to(tl.float32)
@@ -97,7 +184,7 @@ def linear_relu_mul_kernel(
 
 
 def fused_linear_relu_mul(x, weight, bias, scale):
-    """Linear, ReLU and multiply in one kernel; forward only."""
+    """Linear, ReLU and multiply; the product from fp16 parts, as accurate as fp32; forward only."""
     if (
         x.dim() != 2
         or x.dtype not in (torch.float32, torch.float16, torch.bfloat16)
@@ -124,20 +211,25 @@ def fused_linear_relu_mul(x, weight, bias, scale):
     n_rows = x.shape[0]
     n_columns = weight.shape[0]
     depth = x.shape[1]
+    left_parts = fp16_parts(x, 1, n_rows, depth, (0, x.stride(0), x.stride(1)))
+    right_parts = fp16_parts(
+        weight, 1, n_columns, depth, (0, weight.stride(0), weight.stride(1))
+    )
+    padded = left_parts[0].shape[1]
     tiles = triton.cdiv(n_rows, 128) * triton.cdiv(n_columns, 128)
     grid = (tiles,)
     linear_relu_mul_kernel[grid](
-        x,
-        weight,
+        *left_parts,
+        *right_parts,
         bias,
         out,
         n_rows,
         n_columns,
-        depth,
+        padded,
         scale,
         ROWS=128,
         COLUMNS=128,
-        DEPTH=32,
+        DEPTH=64,
         GROUP=8,
         num_warps=8,
         num_stages=3,
@@ -178,9 +270,12 @@ STRATEGY = Strategy(
 `matmul`, `mm`, `bmm` and linear layers become one Triton kernel together with the pointwise operations that follow: bias,
 activation, scale, residual. Batch dims are broadcast, transposed operands are read as they lie.
 
-fp32 operands are multiplied as sums of products on tensor cores: three of TF32 or six of bfloat16 parts, both as accurate
-as fp32 arithmetic; the gate judges them against fp64. Which of them and which tile is fastest, a race says; where the
-library is faster, nothing is kept.
+fp32 operands are split into two fp16 parts each, with an exact power of two as scale for every row and column, and
+multiplied as three products on tensor cores; blocks of the inner axis are added up in fp32, so that the error is below that
+of the library. Rows and columns with infinities or NaN keep them as in eager mode. Where an operand is not read as it is
+from an fp32 tensor, and for small products, `tl.dot` makes three TF32 or six bfloat16 products instead. Which of them and
+which tile is fastest, a race says; where the library is faster, nothing is kept. Both operands, weights too, are split in
+every call.
 
 What it cannot do: matrix-vector products and narrow ones, results in another order than rows and columns, operands that
 are computed in front (they would be computed anew for every tile). It is for the forward pass only: no gradient flows
@@ -188,8 +283,8 @@ through the kernel.
 """,
     instruction=(
         "Replace the matrix product and the pointwise operations that follow it by one Triton kernel and a launching "
-        "function above the class. Accumulate in fp32 with tl.dot and input_precision='tf32x3' or 'bf16x6', mask the edges "
-        "of all three extents, order the tiles in groups for the cache. Change no other line."
+        "function above the class. Split fp32 operands into two scaled fp16 parts, add three tl.dot of them up in fp32, mask "
+        "the edges of all three extents, order the tiles in groups for the cache. Change no other line."
     ),
     example=Example(_BEFORE, _AFTER),
     applies=_applies,

@@ -8,6 +8,7 @@ from kernelwright.micro.rewrite.dtypes import casts_for_any
 from kernelwright.micro.rewrite.eager_speed import eager_bytes
 from kernelwright.micro.rewrite.growth import may_fuse
 from kernelwright.micro.rewrite.pooled import tile_of
+from kernelwright.micro.rewrite.product_speed import gain as product_gain
 from kernelwright.micro.rewrite.regions import kernel_name, plan, tensor_bytes, unique
 from kernelwright.micro.rewrite.window_numbers import window_numbers
 from kernelwright.nest.build import Given, build
@@ -19,7 +20,7 @@ from kernelwright.nest.views import is_view
 from kernelwright.ops import Kind, row
 from kernelwright.place.expression import RegionPlan, region_inputs, region_output
 from kernelwright.place.source_map import SourceMap
-from kernelwright.values import Action, Graph, Node, Refusal, Region
+from kernelwright.values import Action, Device, Graph, Node, Refusal, Region
 
 _IMAGE = ("depth", "height", "width")
 _WINDOW_WITH_MORE = 32
@@ -219,7 +220,7 @@ def _fits(source: SourceMap, nodes: set[int]) -> bool:
     return True
 
 
-def action_for(strategy: str, source: SourceMap, region: NestRegion, reason: str) -> Action:
+def action_for(strategy: str, source: SourceMap, region: NestRegion, device: Device, reason: str) -> Action:
     """The Action that makes `region` one kernel; its parameters name the graph's nodes and what there is to gain."""
     graph = source.graph
     places = [place for n in region.nodes if (place := graph.nodes[n].where) is not None]
@@ -231,7 +232,7 @@ def action_for(strategy: str, source: SourceMap, region: NestRegion, reason: str
         "nodes": ",".join(str(n) for n in region.nodes),
         "saved_bytes": region.saved_bytes,
         "kernels": region.kernels,
-        "expected_gain": 0.1,
+        "expected_gain": product_gain(graph, region.nest, device) if region.nest.product else 0.1,
         "reason": reason,
     }
     return Action(strategy, where, params)

@@ -1,0 +1,225 @@
+"""Prints a Nest with an fp32 matrix product as three products of fp16 parts, which run on the tensor cores at full speed.
+
+Each row of the left operand and each column of the right one is scaled by a power of two, so that its largest element
+comes close to the largest fp16 number, and is split into two fp16 numbers: what it rounds to, and 2**11 times what is
+left. High times low, low times high and high times high are summed over a block of the inner axis on the tensor cores,
+whose accumulator truncates, and over all blocks in fp32. (Ootomo and Yokota, Recovering single precision accuracy from
+Tensor Cores while surpassing the FP32 theoretical peak performance, 2022.)
+"""
+
+from dataclasses import dataclass
+
+from kernelwright.emit import launcher as launching
+from kernelwright.emit.tiled import GROUP, Tiled
+from kernelwright.micro.rewrite.triton_printer import Printed, kernel_source, launcher_source
+from kernelwright.nest.form import Contract, Load, Nest
+from kernelwright.nest.refused import NotExpressible
+from kernelwright.ops.device_functions import DEVICE_FUNCTIONS
+
+
+@dataclass(frozen=True)
+class Tile:
+    """ROWS by COLUMNS results a program, in steps of DEPTH."""
+
+    rows: int
+    columns: int
+    depth: int
+    warps: int
+    stages: int
+
+    @property
+    def described(self) -> str:
+        size = f"ROWS={self.rows}, COLUMNS={self.columns}, DEPTH={self.depth}"
+        return f"{size}, three products of fp16 parts, num_warps={self.warps}, num_stages={self.stages}"
+
+
+TILES = (Tile(128, 128, 64, 8, 3), Tile(128, 64, 64, 4, 3), Tile(64, 64, 64, 4, 4))
+
+
+@dataclass(frozen=True)
+class _Side:
+    """One operand: where its lines (rows of the left, columns of the right one) lie in its tensor."""
+
+    name: str  # "left" | "right"
+    tensor: str
+    lines: str  # the launcher's text for their number
+    batches: str  # and for that of its batches
+    strides: tuple[str, str, str]  # from batch to batch, line to line, and along the inner axis
+    batch: str  # the kernel's name for the batch; "" where there is one for all
+
+    @property
+    def call(self) -> str:
+        """The launcher's line that splits it."""
+        strides = f"({', '.join(self.strides)})"
+        return f"{self.name}_parts = fp16_parts({self.tensor}, {self.batches}, {self.lines}, depth, {strides})"
+
+    def pointers(self, place: str) -> list[str]:
+        """The kernel's lines for the places of its lines, of which `place` are the numbers, in the two parts."""
+        line, count = f"{self.name}_line", {"left": "n_rows", "right": "n_columns"}[self.name]
+        number = f"{place} % {count}"
+        number = f"{self.batch}.to(tl.int64) * {count} + {number}" if self.batch else f"({number}).to(tl.int64)"
+        at = f"{line} * padded + inner"
+        return [
+            f"{line} = {number}",
+            f"{self.name}_high_ptr += {at}",
+            f"{self.name}_low_ptr += {at}",
+            f"{self.name}_scale = tl.load({self.name}_scale_ptr + {line})",
+        ]
+
+
+def print_corrected(nest: Nest, names: tuple[str, str], words: str, tile: Tile, existing: str) -> Printed:
+    """Kernel, launcher and call; `names` are those of kernel and launcher, `words` say what is computed.
+
+    Raises NotExpressible where the operands are not read as they are from fp32 tensors.
+    """
+    tiled = Tiled(launching.with_local_sizes(nest))
+    kernel, product = tiled.kernel, tiled.product
+    assert isinstance(product.expr, Contract)
+    left, right = _side(tiled, "left", product.expr.left), _side(tiled, "right", product.expr.right)
+    operands = {product.expr.left, product.expr.right}
+    after = tiled.lines([let for let in nest.lets if let.name not in operands | {product.name}])
+    body = [*tiled.program(), *_product(product.name, left, right), *tiled.ending(after)]
+    blocks = {"ROWS": tile.rows, "COLUMNS": tile.columns, "DEPTH": tile.depth, "GROUP": GROUP}
+    sizes = ["n_rows", "n_columns", "padded"]
+    parts = [f"{side.name}_{part}_ptr" for side in (left, right) for part in ("high", "low", "scale")]
+    read = {let.expr.tensor for let in nest.lets if isinstance(let.expr, Load) and let.name not in operands}
+    unread = {tensor.name for tensor in nest.tensors} - read
+    parameters = [p for p in kernel.parameters(sizes, blocks) if p.removesuffix("_ptr") not in unread]
+    given = [a for a in kernel.arguments(sizes, blocks, tile.warps) if a not in unread]
+    launch = tiled.launch(
+        names,
+        (tile.rows, tile.columns),
+        [left.call, right.call, "padded = left_parts[0].shape[1]"],
+        ["*left_parts", "*right_parts", *given, f"num_stages={tile.stages}"],
+    )
+    title = f"{words}; the product from fp16 parts, as accurate as fp32; forward only."
+    function = launcher_source(names[1], launching.parameters(kernel), title, launch)
+    source = kernel_source(names[0], [*parts, *parameters], f"{words}, a tile of ROWS by COLUMNS a program.", body)
+    helpers = [DEVICE_FUNCTIONS[name] for name in kernel.helpers if f"def {name}(" not in existing]
+    splitting = [] if "def fp16_parts(" in existing else [_SPLITTING]
+    return Printed("\n\n\n".join([*helpers, *splitting, source, function]), names[1], tile.described)
+
+
+def _side(tiled: Tiled, name: str, operand: str) -> _Side:
+    """Where an operand lies. Raises NotExpressible where it is not a whole fp32 tensor, its lines one step apart."""
+    load, axes = tiled.lets[operand].expr, tiled.roles
+    line = axes.row if name == "left" else axes.column
+    reason = "An operand of the product is not read as it is from an fp32 tensor."
+    if not isinstance(load, Load) or load.inside or len(axes.batch) > 1:
+        raise NotExpressible(reason)
+    tensor = tiled.kernel.tensor(load)
+    strides: dict[str, str] = {}
+    for index, (_, stop) in zip(load.index, load.dims, strict=True):
+        if index.constant == 0:
+            continue
+        if index.name is None or index.name in strides:
+            raise NotExpressible(reason)
+        strides[index.name] = f"{tensor.name}.stride({stop - 1})"
+    known = {axis.name for axis in (*axes.batch, line, axes.inner)}
+    if tensor.dtype != "float32" or not {line.name, axes.inner.name} <= strides.keys() <= known:
+        raise NotExpressible(reason)
+    batch = next((axis for axis in axes.batch if axis.name in strides), None)
+    return _Side(
+        name,
+        tensor.name,
+        "n_rows" if name == "left" else "n_columns",
+        batch.extent.text if batch else "1",
+        (strides[batch.name] if batch else "0", strides[line.name], strides[axes.inner.name]),
+        batch.name if batch else "",
+    )
+
+
+def _product(name: str, left: _Side, right: _Side) -> list[str]:
+    """The kernel's lines for the product, with low parts where no row and column holds an infinity or NaN."""
+    return [
+        "inner = tl.arange(0, DEPTH)[None, :]",
+        *left.pointers("rows"),
+        "inner = tl.arange(0, DEPTH)[:, None]",
+        *right.pointers("columns"),
+        f"{name} = tl.zeros([ROWS, COLUMNS], dtype=tl.float32)",
+        "for start in range(0, padded, DEPTH):",
+        "    left = tl.load(left_high_ptr + start)",
+        "    right = tl.load(right_high_ptr + start)",
+        "    small = tl.dot(left, tl.load(right_low_ptr + start))",
+        "    small = tl.dot(tl.load(left_low_ptr + start), right, small) * 2.0**-11",
+        f"    {name} += tl.dot(left, right, small)",
+        "infinite = (left_scale < 0.0) | (right_scale < 0.0)",
+        "if tl.max(tl.max(infinite.to(tl.int32), 1), 0) > 0:",
+        "    high = tl.zeros([ROWS, COLUMNS], dtype=tl.float32)",
+        "    for start in range(0, padded, DEPTH):",
+        "        high = tl.dot(tl.load(left_high_ptr + start), tl.load(right_high_ptr + start), high)",
+        f"    {name} = tl.where(infinite, high, {name})",
+        f"{name} = {name} * tl.abs(left_scale) * tl.abs(right_scale)",
+    ]
+
+
+_SPLITTING = '''@triton.jit
+def fp16_parts_kernel(
+    x_ptr,
+    high_ptr,
+    low_ptr,
+    scale_ptr,
+    n_lines,
+    depth,
+    padded,
+    batch_stride,
+    line_stride,
+    inner_stride,
+    LINES: tl.constexpr,
+    BLOCK: tl.constexpr,
+):
+    """Two fp16 parts of each line, scaled by a power of two; the low one times 2**11.
+
+    The inverse of the scale is negative where the line holds an infinity or NaN.
+    """
+    batch = tl.program_id(1).to(tl.int64)
+    lines = tl.program_id(0).to(tl.int64) * LINES + tl.arange(0, LINES)[:, None]
+    x_ptr += batch * batch_stride + lines * line_stride
+    most = tl.zeros([LINES, BLOCK], dtype=tl.int32)
+    largest = most
+    for start in range(0, depth, BLOCK):
+        inner = start + tl.arange(0, BLOCK)[None, :]
+        mask = (lines < n_lines) & (inner < depth)
+        x = tl.load(x_ptr + inner * inner_stride, mask=mask, other=0.0).to(tl.float32)
+        bits = x.to(tl.int32, bitcast=True) & 0x7FFFFFFF
+        most = tl.maximum(most, bits)
+        largest = tl.maximum(largest, tl.where(bits < 0x7F800000, bits, 0))
+    exponent = tl.maximum(tl.max(largest, axis=1, keep_dims=True) >> 23, 15)
+    scale = ((268 - exponent) << 23).to(tl.float32, bitcast=True)
+    inverse = ((exponent - 14) << 23).to(tl.float32, bitcast=True)
+    infinite = tl.max(most, axis=1, keep_dims=True) >= 0x7F800000
+    place = batch * n_lines + lines
+    inverse = tl.where(infinite, -inverse, inverse)
+    tl.store(scale_ptr + place, inverse, mask=lines < n_lines)
+    for start in range(0, padded, BLOCK):
+        inner = start + tl.arange(0, BLOCK)[None, :]
+        mask = (lines < n_lines) & (inner < depth)
+        x = tl.load(x_ptr + inner * inner_stride, mask=mask, other=0.0).to(tl.float32)
+        high = (x * scale).to(tl.float16)
+        low = ((x * scale - high.to(tl.float32)) * 2.0**11).to(tl.float16)
+        mask = (lines < n_lines) & (inner < padded)
+        tl.store(high_ptr + place * padded + inner, high, mask=mask)
+        tl.store(low_ptr + place * padded + inner, low, mask=mask)
+
+
+def fp16_parts(x, batches, n_lines, depth, strides):
+    """The high and low fp16 parts of the lines of x, padded along them, and their scales."""
+    padded = triton.cdiv(depth, 64) * 64
+    high = x.new_empty((batches * n_lines, padded), dtype=torch.float16)
+    low = torch.empty_like(high)
+    scale = x.new_empty(batches * n_lines, dtype=torch.float32)
+    grid = (triton.cdiv(n_lines, 8), batches)
+    fp16_parts_kernel[grid](
+        x,
+        high,
+        low,
+        scale,
+        n_lines,
+        depth,
+        padded,
+        *strides,
+        LINES=8,
+        BLOCK=256,
+        num_warps=4,
+    )
+    return high, low, scale'''

@@ -1,0 +1,114 @@
+"""What kernels of a matrix product share: which tile of the result a program makes, and how the launcher starts them."""
+
+from collections.abc import Collection, Sequence
+
+from kernelwright.emit import launcher as launching
+from kernelwright.emit.kernel import Kernel
+from kernelwright.nest.form import Contract, Let, Nest, reads
+from kernelwright.nest.roles import roles
+from kernelwright.place.layout import call_text
+
+GROUP = 8  # rows of tiles that are made together, so that they find their operands in the cache
+
+
+class Tiled:
+    """A Nest with a matrix product whose kernel makes a tile of ROWS by COLUMNS a program."""
+
+    def __init__(self, nest: Nest) -> None:
+        self.nest, self.roles = nest, roles(nest)
+        self.lets = {let.name: let for let in nest.lets}
+        self.product = next(let for let in nest.lets if isinstance(let.expr, Contract))
+        axes = self.roles
+        places = {axis.name: axis.name for axis in axes.batch}
+        places |= {axes.row.name: "rows", axes.column.name: "columns", axes.inner.name: "left_inner"}
+        extents = {axes.row.name: "n_rows", axes.column.name: "n_columns", axes.inner.name: "depth"}
+        self.kernel = Kernel(nest, places, extents, "offsets", self.mask)
+
+    @property
+    def wide(self) -> str:
+        """The conversion of indices of which products need 64 bits."""
+        return ".to(tl.int64)" if launching.is_wide(self.nest) else ""
+
+    def needed(self, name: str) -> list[Let]:
+        """The lets that one operand is made of, in order."""
+        wanted, stack = set(), [name]
+        while stack:
+            one = stack.pop()
+            if one in self.lets and one not in wanted:
+                wanted.add(one)
+                stack += reads(self.lets[one].expr)
+        return [let for let in self.nest.lets if let.name in wanted]
+
+    def lines(self, lets: Collection[Let]) -> list[str]:
+        """The lines of lets that hold no product."""
+        return [line for let in lets for line in self.kernel.lines(let)]
+
+    def mask(self, axes: frozenset[str]) -> str:
+        """The condition for a load that depends on these axes."""
+        if {self.roles.row.name, self.roles.column.name} <= axes:
+            return "mask"
+        parts = [
+            f"{self.kernel.places[axis.name]} < {self.kernel.extents[axis.name]}"
+            for axis in (self.roles.row, self.roles.column, self.roles.inner)
+            if axis.name in axes
+        ]
+        return " & ".join(f"({part})" for part in parts) if len(parts) > 1 else "".join(parts)
+
+    def program(self) -> list[str]:
+        """The rows and columns of a program: GROUP rows of tiles column by column, so that operands are in the cache."""
+        batch = self.roles.batch
+        lines = ["column_tiles = tl.cdiv(n_columns, COLUMNS)"]
+        if batch:
+            lines += ["tiles = tl.cdiv(n_rows, ROWS) * column_tiles", "tile = tl.program_id(0) % tiles"]
+        else:
+            lines.append("tile = tl.program_id(0)")
+        for at, axis in enumerate(batch):
+            later = " * ".join(["tiles", *(self.kernel.index_name(one) for one in batch[at + 1 :])])
+            later = f"({later})" if " " in later else later
+            modulo = f" % {self.kernel.index_name(axis)}" if at else ""
+            lines.append(f"{axis.name} = tl.program_id(0){self.wide} // {later}{modulo}")
+        return [
+            *lines,
+            "first = tile // (GROUP * column_tiles) * GROUP",
+            "height = tl.minimum(tl.cdiv(n_rows, ROWS) - first, GROUP)",
+            "number = tile % (GROUP * column_tiles)",
+            f"rows = (first + number % height){self.wide} * ROWS + tl.arange(0, ROWS)[:, None]",
+            f"columns = (number // height){self.wide} * COLUMNS + tl.arange(0, COLUMNS)[None, :]",
+        ]
+
+    def ending(self, after: Sequence[str]) -> list[str]:
+        """The lines behind the product: what is done on the tile, and where it goes."""
+        return [
+            "mask = (rows < n_rows) & (columns < n_columns)",
+            f"offsets = {self._offsets()}",
+            *after,
+            f"tl.store(out_ptr + offsets, {self.nest.stored.name}, mask=mask)",
+        ]
+
+    def launch(
+        self, names: tuple[str, str], tile: tuple[int, int], prepared: Sequence[str], arguments: Sequence[str]
+    ) -> list[str]:
+        """The body of the launcher; `names` are those of kernel and launcher, `prepared` lines come before the grid."""
+        axes = self.roles
+        batches = " * ".join(axis.extent.text for axis in axes.batch)
+        return [
+            *launching.opening(self.nest, names[1]),
+            *launching.allocation(self.nest, names[1]),
+            f"n_rows = {axes.row.extent.text}",
+            f"n_columns = {axes.column.extent.text}",
+            f"depth = {axes.inner.extent.text}",
+            *prepared,
+            f"tiles = triton.cdiv(n_rows, {tile[0]}) * triton.cdiv(n_columns, {tile[1]})",
+            f"grid = ({batches} * tiles,)" if batches else "grid = (tiles,)",
+            call_text(f"{names[0]}[grid]", arguments, "", 4),
+            "return out",
+        ]
+
+    def _offsets(self) -> str:
+        text = ""
+        for axis in self.roles.batch:
+            text = f"({text}) * {self.kernel.index_name(axis)} + {axis.name}" if text else axis.name
+        if not text:
+            return "rows * n_columns + columns"
+        text = f"({text})" if " " in text else text
+        return f"({text} * n_rows + rows) * n_columns + columns"
