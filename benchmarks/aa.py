@@ -8,7 +8,7 @@ import collections
 import statistics
 import sys
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 from benchmarks import trials
 from benchmarks.records import Pair
@@ -108,4 +108,4 @@ def itself(subject: Subject, plant: float, device: Device) -> Wanted:
 
 if __name__ == "__main__":
     options = trials.options_of("aa", __doc__, pairs=200, sizes=7, longest=10.0).parse_args()
-    sys.exit(trials.main("aa", options, (0.0,), itself, table, lambda pairs: [asdict(r) for r in rows(pairs)]))
+    sys.exit(trials.main("aa", options, (0.0,), itself, table))

@@ -5,7 +5,6 @@ its baseline, with the comparison that the gate uses. The table is printed last.
 """
 
 import argparse
-import json
 import math
 import platform
 import statistics
@@ -15,7 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import torch
-from benchmarks import incremental
+from benchmarks import incremental, summary
 from benchmarks.families import FAMILIES
 from benchmarks.rewrites import Family, Run
 
@@ -27,7 +26,6 @@ from kernelwright.proof.worker.answers.form import Finding
 from kernelwright.proof.worker.answers.tolerance import RMS_SHARE, allowed, rounding_floor
 from kernelwright.values import Accuracy
 
-RESULTS = Path(__file__).parent / "results"
 SHORT = {torch.float32: "fp32", torch.float16: "fp16", torch.bfloat16: "bf16"}
 SCALES = (1.0, 3.0)
 _WRONG = "wrong values"
@@ -171,7 +169,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu", choices=("cpu", "cuda"))
     parser.add_argument("--seeds", type=int, default=4)
-    parser.add_argument("--out", type=Path)
+    parser.add_argument("--out", type=Path, help=f"where the rows go, as JSON; {summary.KEPT}")
     options = parser.parse_args()
     found: dict[tuple[str, str, str], list[Sample]] = {}
     for dtype in SHORT:
@@ -180,12 +178,8 @@ def main() -> None:
                 found.setdefault((sample.dtype, sample.function, sample.rewrite), []).append(sample)
             print(f"{SHORT[dtype]} {family.name}: done")
     rows = [row(group) for group in found.values()]
-    out = options.out or RESULTS / f"accuracy-{options.device}.json"
-    out.parent.mkdir(parents=True, exist_ok=True)
-    out.write_text(
-        json.dumps({**machine(options.device), "seeds": options.seeds, "rows": [asdict(r) for r in rows]}, indent=1)
-        + "\n"
-    )
+    whole = {**machine(options.device), "seeds": options.seeds, "rows": [asdict(r) for r in rows]}
+    summary.write("accuracy", whole, options.out or summary.RAW / f"accuracy-{options.device}.json")
     print(table(rows))
 
 

@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchmarks.summary import KEPT, write
 from benchmarks.versions import versions
 
 from kernelwright import wire
@@ -146,7 +147,7 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--levels", default="1,2,3")
     parser.add_argument("--tasks", default="1-100")
-    parser.add_argument("--json", type=Path)
+    parser.add_argument("--json", type=Path, help=f"where the counts go; {KEPT}")
     parser.add_argument("--list", action="store_true", help="print each task with what was found")
     arguments = parser.parse_args()
     found = []
@@ -156,10 +157,15 @@ def main() -> None:
             if arguments.list:
                 one = found[-1]
                 print(f"{level}-{task:<3} {one.name[:44]:<44} {', '.join(one.kernels) or one.reason}", flush=True)
-    told = {"date": datetime.date.today().isoformat(), "versions": versions("torch"), "levels": summary(found)}
+    told = {
+        "date": datetime.date.today().isoformat(),
+        "versions": versions("torch"),
+        "settings": {"levels": arguments.levels, "tasks": arguments.tasks},
+        "levels": summary(found),
+    }
     print(json.dumps(told, indent=1))
     if arguments.json:
-        arguments.json.write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
+        write("census", told, arguments.json)
 
 
 if __name__ == "__main__":

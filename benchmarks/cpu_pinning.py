@@ -1,7 +1,7 @@
 """Whether a measurement on the CPU is steadier when bound to as many cores as threads: `python -m benchmarks.cpu_pinning`.
 
 Every trial is of a text against itself, in a process of its own that is bound to its last cores, or free to use all;
-both in random order. The table is printed last, and written to `results/cpu_pinning.json`.
+both in random order. The table is printed last.
 """
 
 import argparse
@@ -13,9 +13,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-from benchmarks.incremental import machine, versions
+from benchmarks import summary
+from benchmarks.incremental import machine, today, versions
 
-HERE = Path(__file__).parent
 TEXTS = {
     "softmax": ("torch.softmax(x, dim=1)", "f(randn(2048, 2048))"),
     "gelu": ("torch.nn.functional.gelu(x)", "f(randn(256, 256))"),
@@ -28,7 +28,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=5, help="trials of each text in each way")
     parser.add_argument("--threads", type=int, default=0, help="0: half of the cores")
-    parser.add_argument("--out", type=Path, default=HERE / "results" / "cpu_pinning.json")
+    parser.add_argument(
+        "--out", type=Path, default=summary.RAW / "cpu_pinning.json", help=f"where the rows go; {summary.KEPT}"
+    )
     parser.add_argument("--trial", choices=TEXTS, help=argparse.SUPPRESS)
     parser.add_argument("--bound", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -45,12 +47,13 @@ def main() -> int:
             found.setdefault((name, bound), []).append(answer)
     rows = [row(name, WAYS[bound], found.get((name, bound), [])) for name in TEXTS for bound in WAYS]
     known = {
+        "date": today(),
         "threads": threads,
         "runs": options.runs,
         "machine": machine(),
         "versions": versions("torch", "kernelwright"),
     }
-    options.out.write_text(json.dumps({**known, "rows": rows}, indent=2) + "\n")
+    summary.write("cpu_pinning", {**known, "rows": rows}, options.out)
     print("| text | cores | measured | ms | width of the interval | furthest from 1 |\n|---|---|---:|---:|---:|---:|")
     for one in rows:
         numbers = f"{one['median_ms']} | {one['median_width']} | {one['furthest']}" if one["measured"] else "- | - | -"

@@ -1,27 +1,17 @@
 """Writes docs/evidence.md from what is kept in benchmarks/results: `python -m benchmarks.evidence`; a test keeps it current."""
 
-import json
-import statistics
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tests"))
 
-from benchmarks import aa, planted, records  # noqa: E402
-from benchmarks.reviewed.__main__ import KINDS, Outcome  # noqa: E402
-from benchmarks.verdict_cost import GOAL  # noqa: E402
+from benchmarks.summary import read, rows_of  # noqa: E402
 from corpus import Case, cases  # noqa: E402
 
-from kernelwright.values import Accuracy  # noqa: E402
-
-RESULTS = ROOT / "benchmarks" / "results"
 PAGE = ROOT / "docs" / "evidence.md"
-_UNKNOWN = "not recorded"
-_ACCURATE = (str(Accuracy.BIT_EXACT), str(Accuracy.AS_BASELINE))
-_SHORT = 1.0  # milliseconds: the goal for the seconds of a verdict is for kernels below
 _HEAD = """# Evidence
 
 How often the gate and the clock are right, as far as it was measured. Generated from `benchmarks/results/` by
@@ -60,34 +50,35 @@ def _counted(found: Sequence[Case], what: str, file: str) -> tuple[object, ...]:
 
 def _mutants() -> str:
     rows, missed = [], []
-    for name, run in _runs("mutants-*.json"):
-        whole = run["all"]
+    for name, run in read("mutants-*").items():
+        whole, controls = run["figures"]["all"], run["figures"]["controls"]
         faults = whole["killed"] + whole["missed"]
         left = whole["mutants"] - faults
         caught = f"{whole['killed']} of {faults} ({whole['share']:.1%})"
-        refused = sum(not passed for passed in run["controls"].values())
-        rows.append((*_conditions(name, run), whole["mutants"], caught, left, f"{refused} of {len(run['controls'])}"))
-        survivors = (one for one in run["survivors"] if one["kind"] == "missed")
-        missed += [(name, f"`{one['kernel']}`", one["description"], one["why"]) for one in survivors]
+        refused = f"{len(controls['refused'])} of {controls['asked']}"
+        rows.append((*_conditions(name, run), whole["mutants"], caught, left, refused))
+        if "unbounded" not in name:
+            missed += [(name, f"`{m['kernel']}`", m["description"], m["why"]) for m in rows_of(run, "missed")]
+            missed += _more(name, run, "missed", 4)
     return _section(
         "Planted faults",
         "One fault at a time in a kernel that is right: `python -m benchmarks.mutants`. Left out are mutants that are "
         "equivalent, round otherwise, or differ in what a verdict does not speak of. `mutants-h200-unbounded` is from before "
         "calls between unmapped pages.",
         _table((*_CONDITIONS, "mutants", "faults ended", "left out", "baselines refused"), rows),
-        _table(("run", "kernel", "missed fault", "why"), [row for row in missed if "unbounded" not in row[0]]),
+        _table(("run", "kernel", "missed fault", "why"), missed),
     )
 
 
 def _reviewed() -> str:
     rows, open_ = [], []
-    for name, run in _runs("reviewed-*.json"):
-        outcomes = [Outcome(**one) for one in run["outcomes"]]
-        for kind in KINDS:
-            these = [one for one in outcomes if one.kind == kind]
-            good = sum(one.as_it_should for one in these)
-            rows.append((*_conditions(name, run), _WANTED[kind], f"{good} of {len(these)}"))
-            open_.append((kind, ", ".join(f"`{one.name}`" for one in these if not one.as_it_should)))
+    for name, run in read("reviewed-*").items():
+        for kind, wanted in _WANTED.items():
+            found = run["figures"][kind]
+            rows.append((*_conditions(name, run), wanted, f"{found['as_wanted']} of {found['texts']}"))
+            others = [f"`{one['name']}`" for one in rows_of(run, "not_as_wanted") if one["kind"] == kind]
+            left = found["texts"] - found["as_wanted"] - len(others)
+            open_.append((kind, ", ".join([*others, *([f"{left} more"] if left else [])])))
     return _section(
         "Rewrites by reviewers",
         "Written by language models that had read the gate and aimed at what it does not look at, and kept because they "
@@ -99,77 +90,71 @@ def _reviewed() -> str:
 
 
 def _against_itself() -> str:
-    runs, rows = records.read(RESULTS / "aa-h200.jsonl"), []
-    for run in _gates(runs):
-        row = aa.row("", records.alike(runs, run))
-        again = (row.measured, row.faster, row.kept, row.slower, row.unsteady, f"{row.width:.1%}", f"{row.seconds:.1f}")
-        rows.append((run.date[:10], run.device.name, run.gate, row.pairs, *again))
-    sizes = records.alike(runs, runs[-1][0])
+    run = read("aa-h200")["aa-h200"]
+    counts = ("pairs", "measured", "faster", "kept", "slower", "unsteady")
+    rows = [
+        (*_row(one, "date", "device", "gate", *counts), f"{one['width']:.1%}", f"{one['seconds']:.1f}")
+        for one in rows_of(run, "gates")
+    ]
+    head = ("date", "device", "gate", *counts, "CI", "s")
     by_size = [
-        (f"{ms:.3g}", one.pairs, one.faster, one.slower, f"{one.ratio:.4f}", f"{one.width:.1%}")
-        for ms in sorted({pair.target_ms for pair in sizes})
-        for one in [aa.row("", [pair for pair in sizes if pair.target_ms == ms])]
+        (f"{one['ms']:.3g}", *_row(one, "pairs", "faster", "slower"), f"{one['ratio']:.4f}", f"{one['width']:.1%}")
+        for one in rows_of(run, "sizes")
     ]
     return _section(
         "A kernel against itself",
         "Each pair is a whole verdict of a text against itself with another comment: nothing may be faster. "
-        f"`python -m benchmarks.aa`, {_versions(runs[-1][0].versions)}. One row a gate, and the last of them by size.",
-        _table(
-            ("date", "device", "gate", "pairs", "measured", "faster", "kept", "slower", "unsteady", "CI", "s"), rows
-        ),
+        f"`python -m benchmarks.aa`, {_versions(run['versions'])}. One row a gate, and the last of them by size.",
+        _table(head, [*_more("earlier", run, "gates", len(head)), *rows]),
         _table(("ms", "pairs", "faster", "slower", "ratio", "CI"), by_size),
     )
 
 
 def _planted() -> str:
-    runs, rows = records.read(RESULTS / "planted-h200.jsonl"), []
-    for run in _gates(runs):
-        pairs = records.alike(runs, run)
-        for plant in planted.GOALS:
-            own = [pair for pair in pairs if abs(pair.plant) == plant]
-            if own:
-                row = planted.row(plant, "all", own)
-                told = (f"{row.true - 1:.2%}", f"{row.told - 1:.2%}", f"{row.seen} of {row.trials}", row.wrong_way)
-                rows.append((run.date[:10], run.device.name, run.gate, f"{plant:.0%}", *told))
+    run = read("planted-h200")["planted-h200"]
+    rows = [
+        (
+            *_row(one, "date", "device", "gate"),
+            f"{one['plant']:.0%}",
+            *(f"{one[name] - 1:.2%}" for name in ("true", "told")),
+            f"{one['seen']} of {one['trials']}",
+            one["wrong_way"],
+        )
+        for one in rows_of(run, "plants")
+    ]
+    head = ("date", "device", "gate", "plant", "true (median)", "told (median)", "seen", "wrong way")
     return _section(
         "Planted slow-downs",
         "More work in the candidate or in the baseline, whose true size a long run in one process tells: it must be seen, "
-        f"and the right way round. `python -m benchmarks.planted`, {_versions(runs[-1][0].versions)}.",
-        _table(("date", "device", "gate", "plant", "true (median)", "told (median)", "seen", "wrong way"), rows),
+        f"and the right way round. `python -m benchmarks.planted`, {_versions(run['versions'])}.",
+        _table(head, [*_more("earlier", run, "plants", len(head)), *rows]),
     )
 
 
 def _cost() -> str:
-    rows = []
-    for name, run in _runs("verdict_cost-*.json"):
-        for kind, of in (("torch", _costs(run, triton=False)), ("Triton", _costs(run, triton=True))):
-            short = [one["seconds"] for one in of if 0 < one["median_ms"] < _SHORT]
-            long = [one["seconds"] for one in of if one["median_ms"] >= _SHORT]
-            within = f"{sum(seconds <= GOAL for seconds in short)} of {len(short)}"
+    rows, goals = [], set()
+    for name, run in read("verdict_cost-*").items():
+        goals.add(str(run["figures"]["goal_s"]))
+        for kind in ("torch", "Triton"):
+            short, long = (run["figures"][kind][which] for which in ("below_1_ms", "from_1_ms"))
+            within = f"{short['within_goal']} of {short['count']}"
             rows.append((*_conditions(name, run), kind, _seconds(short), within, _seconds(long)))
     return _section(
         "Seconds of a verdict",
-        f"A whole trial of a kernel against itself, warm, with measurement. The goal is {GOAL} s for kernels below 1 ms. "
-        "`python -m benchmarks.verdict_cost`.",
+        f"A whole trial of a kernel against itself, warm, with measurement. The goal is {' or '.join(sorted(goals))} s for "
+        "kernels below 1 ms. `python -m benchmarks.verdict_cost`.",
         _table((*_CONDITIONS, "kernels", "below 1 ms: median (range)", "within the goal", "from 1 ms on"), rows),
     )
 
 
-def _costs(run: dict[str, Any], *, triton: bool) -> list[dict[str, Any]]:
-    return [one for one in run["trials"] if one["kernel"].lower().startswith("triton") is triton]
-
-
 def _accuracy() -> str:
-    rows = [
-        (name, one["dtype"], one["function"], one["rewrite"], "{:.2g} to {:.2g}".format(*one["used"]), _classes(one))
-        for name, run in _runs("accuracy-*.json")
-        for one in run["rows"]
-        if one["found"] not in _ACCURATE
-    ]
-    ran = [
-        (name, run["device"], f"torch {run['torch']}", run.get("date", _UNKNOWN))
-        for name, run in _runs("accuracy-*.json")
-    ]
+    runs, rows = read("accuracy-*"), []
+    for name, run in runs.items():
+        for one in rows_of(run, "not_as_accurate"):
+            part = f"{one['least']:.2g} to {one['most']:.2g}"
+            rows.append((name, *_row(one, "dtype", "function", "rewrite"), part, _classes(one["classes"])))
+        rows += _more(name, run, "not_as_accurate", 6)
+    ran = [(name, run["device"], f"torch {run['versions']['torch']}", _date(run)) for name, run in runs.items()]
     return _section(
         "Accuracy classes",
         "Rewrites that do not end as accurate as the baseline on every size and seed. Of what counts as accurate, the part "
@@ -179,56 +164,55 @@ def _accuracy() -> str:
     )
 
 
-def _classes(row: dict[str, Any]) -> str:
-    return ", ".join(f"{word} {count}" for word, count in row["classes"].items())
+def _classes(classes: Mapping[str, int]) -> str:
+    return ", ".join(f"{word} {count}" for word, count in classes.items())
 
 
 def _faults() -> str:
+    head = ("run", "device", "versions", "date", "commit", "kinds", "held", "next job, median / slowest (s)")
     rows = []
-    for name, whole in _runs("faults-*.json"):
-        for run in whole["runs"]:
-            seconds = f"{run['all']['next_s']['median']:.1f} / {run['all']['next_s']['max']:.1f}"
-            held = f"{run['all']['held']} of {run['all']['faults']}"
-            conditions = (run["device"]["name"], _versions(run["versions"]), run["date"], run["commit"][:7])
-            rows.append((name, *conditions, len(run["kinds"]), held, seconds))
+    for name, run in read("faults-*").items():
+        rows += _more(name, run, "runs", len(head))
+        for one in rows_of(run, "runs"):
+            held, seconds = f"{one['held']} of {one['faults']}", f"{one['median_s']:.1f} / {one['most_s']:.1f}"
+            rows.append((name, *_row(one, "device", "versions", "date", "commit", "kinds"), held, seconds))
     return _section(
         "What the server survives",
         "Faults injected into a warm server: after each the next requests must be answered rightly within 5 s, nothing "
         "acknowledged be lost and nothing be left. `python -m benchmarks.faults`.",
-        _table(
-            ("run", "device", "versions", "date", "commit", "kinds", "held", "next job, median / slowest (s)"), rows
-        ),
+        _table(head, rows),
     )
 
 
 _CONDITIONS = ("run", "device", "versions", "date", "gate")
 
 
-def _conditions(name: str, run: dict[str, Any]) -> tuple[str, ...]:
+def _conditions(name: str, run: Mapping[str, Any]) -> tuple[str, ...]:
     """Which file, device, versions, date and gate a run is of."""
-    return name, run["device"]["name"], _versions(run["versions"]), run.get("date", _UNKNOWN)[:10], run["gate"]
+    return name, run["device"], _versions(run["versions"]), _date(run), run["gate"]
 
 
-def _versions(versions: Any) -> str:
+def _versions(versions: Mapping[str, str]) -> str:
     return ", ".join(f"{name} {versions[name]}" for name in ("torch", "triton") if name in versions)
 
 
-def _runs(pattern: str) -> list[tuple[str, dict[str, Any]]]:
-    files = sorted(RESULTS.glob(pattern))
-    return [(file.stem, json.loads(file.read_text(encoding="utf-8"))) for file in files]
+def _date(run: Mapping[str, Any]) -> str:
+    """The date, and of what it is where not of the run."""
+    return f"{run['date']} (of the {run['date_of']})" if "date_of" in run else run["date"]
 
 
-def _gates(runs: Sequence[tuple[records.Run, list[records.Pair]]]) -> list[records.Run]:
-    """The first run of each gate that has pairs, in the order of the file."""
-    found: dict[str, records.Run] = {}
-    for run, pairs in runs:
-        if pairs:
-            found.setdefault(run.gate, run)
-    return list(found.values())
+def _row(one: Mapping[str, Any], *columns: str) -> tuple[object, ...]:
+    return tuple(one[name] for name in columns)
 
 
-def _seconds(of: Sequence[float]) -> str:
-    return f"{statistics.median(of):.1f} ({min(of):.1f} to {max(of):.1f})" if of else "-"
+def _more(name: str, run: Mapping[str, Any], table: str, columns: int) -> list[tuple[str, ...]]:
+    """A row that tells how many rows the summary has left out; none where it has all."""
+    left = run["tables"][table]["left_out"]
+    return [(name, f"{left} more", *[""] * (columns - 2))] if left else []
+
+
+def _seconds(of: Mapping[str, float]) -> str:
+    return f"{of['median']:.1f} ({of['least']:.1f} to {of['most']:.1f})" if of["count"] else "-"
 
 
 def _section(title: str, words: str, *tables: str) -> str:

@@ -1,7 +1,8 @@
-"""Optimises every example as a user would, and keeps what was measured: `python benchmarks/examples.py [OUT]`.
+"""Optimises every example as a user would, and keeps what was measured: `python -m benchmarks.examples [OUT]`.
 
 Each example runs in a process of its own. The result holds the device, the Steps as values with their verdicts and
-measurements, and the final speedup with its interval; the table is printed last.
+measurements, and the final speedup with its interval; one in benchmarks/raw is summed up in benchmarks/results. The table is
+printed last.
 """
 
 import json
@@ -10,6 +11,9 @@ import sys
 import tempfile
 from datetime import UTC, datetime
 from pathlib import Path
+
+from benchmarks import summary
+from benchmarks.versions import versions
 
 ROOT = Path(__file__).parents[1]
 STEPS = 4
@@ -44,8 +48,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         results = {file.stem: optimize(file, Path(folder)) for file in examples}
     if len(sys.argv) > 1:
-        whole = {"schema": 1, "date": datetime.now(UTC).date().isoformat(), "steps": STEPS, "examples": results}
-        Path(sys.argv[1]).write_text(json.dumps(whole, indent=1) + "\n", encoding="utf-8")
+        known = {"date": datetime.now(UTC).date().isoformat(), "versions": versions("torch", "triton")}
+        summary.write("examples", {"schema": 1, **known, "steps": STEPS, "examples": results}, Path(sys.argv[1]))
     print(f"\n{'example':<30} {'speedup (95 % CI)':>22} {'baseline -> result':>22}  strategies")
     for name, result in results.items():
         print(row(name, result))

@@ -2,20 +2,24 @@
 
 import argparse
 import importlib.metadata
-import json
 import os
 import platform
 import random
 import statistics
+import sys
 import time
 from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 from kernelwright.source.document import parse
 from kernelwright.source.findings import find_findings
 from kernelwright.source.kernels import find_kernels
 
-RESULT = Path(__file__).parent / "results" / "incremental.json"
+ROOT = Path(__file__).parents[1]
+sys.path[:0] = [str(ROOT)]
+
+from benchmarks import summary  # noqa: E402
 
 HEAD = """import torch
 import triton
@@ -154,6 +158,7 @@ def measure(lines: int, keys: int, seed: int) -> dict[str, object]:
         name: [sample[i] for sample in samples] for i, name in enumerate(("split", "kernels", "findings", "processor"))
     }
     return {
+        "date": today(),
         "lines": lines,
         "keys": keys,
         "seed": seed,
@@ -164,6 +169,10 @@ def measure(lines: int, keys: int, seed: int) -> dict[str, object]:
         "machine": machine(),
         "versions": versions("kernelwright", "tree-sitter", "tree-sitter-python"),
     }
+
+
+def today() -> str:
+    return datetime.now(UTC).date().isoformat()
 
 
 def machine() -> dict[str, object]:
@@ -200,11 +209,12 @@ def main() -> None:
     parser.add_argument("--lines", type=int, default=5000)
     parser.add_argument("--keys", type=int, default=400)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--out", type=Path, default=RESULT)
+    parser.add_argument(
+        "--out", type=Path, default=summary.RAW / "incremental.json", help=f"where the result goes; {summary.KEPT}"
+    )
     options = parser.parse_args()
     result = measure(options.lines, options.keys, options.seed)
-    options.out.parent.mkdir(parents=True, exist_ok=True)
-    options.out.write_text(json.dumps(result, indent=2) + "\n")
+    summary.write("incremental", result, options.out)
     for name in ("total", "split", "kernels", "findings", "processor"):
         values = result[f"{name}_ms"]
         print(f"{name:9} p50 {values['p50']:7.2f} ms   p95 {values['p95']:7.2f} ms   most {values['most']:7.2f} ms")

@@ -5,7 +5,7 @@ changed and a person's pause. In the long one, where every kernel has a workload
 that the question is about, and mostly breaks the syntax: it is asked after a person's pause, and with the key, when the
 clock starts with it. Each figure is the median of several rounds; beside the time on the clock stands the server's time
 on the processor, which other programs change less.
-Writes `results/latency.json`; ends with 1 beyond a limit.
+Ends with 1 beyond a limit.
 """
 
 import argparse
@@ -25,9 +25,10 @@ import psutil
 from lsprotocol import types as lsp
 
 HERE = Path(__file__).parent
-sys.path[:0] = [str(HERE.parent / "tests"), str(HERE.parent / "server")]
+sys.path[:0] = [str(HERE.parent), str(HERE.parent / "tests"), str(HERE.parent / "server")]
 
-from incremental import KEYS, machine, text_of, versions  # noqa: E402
+from benchmarks import summary  # noqa: E402
+from benchmarks.incremental import KEYS, machine, text_of, today, versions  # noqa: E402
 
 from kernelwright.lsp.positions import lines  # noqa: E402
 from kernelwright.source.document import parse  # noqa: E402
@@ -191,12 +192,15 @@ def main() -> int:
     parser.add_argument("--runs", type=int, default=20, help="questions to each kernel in a round")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--out", type=Path, default=HERE / "results" / "latency.json")
+    parser.add_argument(
+        "--out", type=Path, default=summary.RAW / "latency.json", help=f"where the result goes; {summary.KEPT}"
+    )
     options = parser.parse_args()
     rounds = asyncio.run(run(options.runs, options.rounds, options.seed))
     figures = {name: figure([times[name] for times in rounds]) for name in rounds[0]}
     text = long_text()
     result = {
+        "date": today(),
         "runs": options.runs,
         "rounds": options.rounds,
         "seed": options.seed,
@@ -206,8 +210,7 @@ def main() -> int:
         "machine": machine(),
         "versions": versions("kernelwright", "pygls", "lsprotocol", "tree-sitter", "tree-sitter-python"),
     }
-    options.out.parent.mkdir(exist_ok=True)
-    options.out.write_text(json.dumps(result, indent=2) + "\n")
+    summary.write("latency", result, options.out)
     print(json.dumps(result, indent=2))
     return int(any(figure["p95_ms"] > LIMIT for figure in figures.values()))
 

@@ -21,6 +21,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "server")]
 
+from benchmarks import summary  # noqa: E402
 from benchmarks.lsp_client import opened  # noqa: E402
 from benchmarks.lsp_play import Play, Scene, Surprise, must  # noqa: E402
 
@@ -104,16 +105,17 @@ def _table(rows: dict[str, object]) -> str:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--out", type=Path, help="where to keep what was seen: a name in .md or .json")
+    parser.add_argument("--out", type=Path, help=f"a name in .md or .json; {summary.KEPT}")
     parser.add_argument("--interpreter", default=sys.executable, help="the Python that runs the server")
     parser.add_argument("--setting", action="append", default=[], metavar="NAME=VALUE", help="the value is JSON")
     options = parser.parse_args()
     settings = {name: json.loads(value) for name, _, value in (one.partition("=") for one in options.setting)}
     record, surprise = asyncio.run(play(SCENES, settings, options.interpreter))
-    if options.out:
+    if options.out and options.out.suffix == ".json":
+        summary.write("lsp_scenario", record, options.out)
+    elif options.out:
         options.out.parent.mkdir(parents=True, exist_ok=True)
-        text = json.dumps(record, indent=1) + "\n" if options.out.suffix == ".json" else markdown(record)
-        options.out.write_text(text, encoding="utf-8")
+        options.out.write_text(markdown(record), encoding="utf-8")
     print(f"\n{record['seconds']:.0f} s{f'; ended early: {surprise}' if surprise else ''}")
     return int(bool(surprise))
 

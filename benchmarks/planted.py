@@ -145,6 +145,4 @@ if __name__ == "__main__":
     parser.set_defaults(shortest=0.03)
     parser.add_argument("--long-run", type=float, default=1.0, help="seconds of the long run that sizes a plant")
     options = parser.parse_args()
-    sys.exit(
-        trials.main("planted", options, PLANTS, Planter(options), table, lambda pairs: [asdict(r) for r in rows(pairs)])
-    )
+    sys.exit(trials.main("planted", options, PLANTS, Planter(options), table))

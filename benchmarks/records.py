@@ -1,7 +1,7 @@
 """What came of trials of pairs of texts: one JSON line for each, with the conditions of its run; several runs add up."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -136,13 +136,27 @@ def append(file: Path, value: Run | Pair | Plant) -> None:
 
 def read(file: Path) -> list[tuple[Run, list[Pair]]]:
     """The runs in the file with their pairs. A last line that was cut off is left out."""
+    return grouped(_values(file))
+
+
+def grouped(values: Iterable[dict[str, Any]]) -> list[tuple[Run, list[Pair]]]:
+    """The runs among the values of a file's lines, with their pairs."""
     found: list[tuple[Run, list[Pair]]] = []
-    for value in _values(file):
+    for value in values:
         if value["$"] == Run.__name__:
             found.append((wire.decode(Run, value), []))
         elif value["$"] == Pair.__name__:
             found[-1][1].append(wire.decode(Pair, value))
     return found
+
+
+def first_of_gates(found: Sequence[tuple[Run, list[Pair]]]) -> list[Run]:
+    """The first run of each gate that has pairs, in the order of the file."""
+    firsts: dict[str, Run] = {}
+    for run, pairs in found:
+        if pairs:
+            firsts.setdefault(run.gate, run)
+    return list(firsts.values())
 
 
 def plants(file: Path) -> list[Plant]:
@@ -158,22 +172,3 @@ def _values(file: Path) -> list[dict[str, Any]]:
 def alike(found: Sequence[tuple[Run, list[Pair]]], run: Run) -> list[Pair]:
     """The pairs of all runs that were made as `run` was."""
     return [pair for other, pairs in found if other.alike(run) for pair in pairs]
-
-
-def result(
-    benchmark: str, found: Sequence[tuple[Run, list[Pair]]], rows: object, sized: Sequence[Plant]
-) -> dict[str, object]:
-    """What is kept in benchmarks/results: of the last run and those like it."""
-    last = found[-1][0]
-    return {
-        "schema": 1,
-        "benchmark": benchmark,
-        "dates": [run.date for run, pairs in found if run.alike(last) and pairs],
-        "device": wire.encode(last.device),
-        "versions": dict(last.versions),
-        "gate": last.gate,
-        "settings": dict(last.settings),
-        "rows": rows,
-        "plants": [wire.encode(plant) for plant in sized if plant.device == last.device.name],
-        "pairs": [wire.encode(pair) for pair in alike(found, last)],
-    }

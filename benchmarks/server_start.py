@@ -1,13 +1,11 @@
 """Time from start to the initialize reply of what editors run, beside a bare pygls and tree-sitter server; resident memory.
 
 All are started in turn, in random order, and compared round by round, so that a slow moment of the machine falls on all.
-Beside the time on the wall the CPU time is told, which says more on a busy machine. Writes `results/server_start.json`.
+Beside the time on the wall the CPU time is told, which says more on a busy machine.
 """
 
 import argparse
 import json
-import os
-import platform
 import random
 import statistics
 import subprocess
@@ -19,7 +17,10 @@ from pathlib import Path
 
 import psutil
 
-HERE = Path(__file__).parent
+sys.path[:0] = [str(Path(__file__).parents[1])]
+
+from benchmarks import summary  # noqa: E402
+from benchmarks.incremental import machine, today, versions  # noqa: E402
 
 BARE = """
 import tree_sitter, tree_sitter_python
@@ -103,7 +104,7 @@ def resident_mb(pid: int) -> float:
     return psutil.Process(pid).memory_info().rss / 1e6
 
 
-def summary(rounds: list[dict[str, Start]]) -> dict[str, dict[str, float]]:
+def figures(rounds: list[dict[str, Start]]) -> dict[str, dict[str, float]]:
     """Medians over the rounds; ratios to the floor are medians of the ratios within a round."""
 
     def median(of: Callable[[dict[str, Start]], float]) -> float:
@@ -125,7 +126,9 @@ def summary(rounds: list[dict[str, Start]]) -> dict[str, dict[str, float]]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=15)
-    parser.add_argument("--out", type=Path, default=HERE / "results" / "server_start.json")
+    parser.add_argument(
+        "--out", type=Path, default=summary.RAW / "server_start.json", help=f"where the result goes; {summary.KEPT}"
+    )
     options = parser.parse_args()
     for command in COMMANDS.values():
         start(command)  # fills the file cache
@@ -133,17 +136,16 @@ def main() -> int:
     for _ in range(options.runs):
         order = random.sample(list(COMMANDS), len(COMMANDS))
         rounds.append({name: start(COMMANDS[name]) for name in order})
-    found = summary(rounds)
+    found = figures(rounds)
     result = {
-        "python": platform.python_version(),
-        "cpus": psutil.cpu_count(),
-        "load": round(os.getloadavg()[0], 1),
+        "date": today(),
+        "machine": machine(),
+        "versions": versions("kernelwright", "pygls", "lsprotocol", "tree-sitter", "tree-sitter-python"),
         "runs": options.runs,
         "most": {"ratio": MOST_TIME, "mb": MOST_MB},
         "to_the_initialize_reply": found,
     }
-    options.out.parent.mkdir(exist_ok=True)
-    options.out.write_text(json.dumps(result, indent=2) + "\n")
+    summary.write("server_start", result, options.out)
     print(json.dumps(result, indent=2))
     return int(any(one["ratio"] > MOST_TIME or one["mb_with_a_kernel_hovered"] > MOST_MB for one in found.values()))
 

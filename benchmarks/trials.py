@@ -4,7 +4,6 @@ import argparse
 import asyncio
 import collections
 import itertools
-import json
 import platform
 import sys
 import time
@@ -13,8 +12,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar
 
+from benchmarks import summary
 from benchmarks.mutants.store import gate_digest
-from benchmarks.records import Pair, Run, alike, append, pair_of, plants, read, result
+from benchmarks.records import Pair, Run, alike, append, pair_of, read
 from benchmarks.subjects import Subject, Wanted, kinds_on, log_spaced, subjects
 from benchmarks.versions import versions
 
@@ -42,9 +42,8 @@ def main(
     aims: Sequence[float],
     plant: Plant,
     table: Callable[[Sequence[Pair]], str],
-    rows: Callable[[Sequence[Pair]], object],
 ) -> int:
-    """Make trials, add them to the file, print the table of all that are in it; the exit code.
+    """Make trials, add them to the file, keep its summary, print the table of all that are in it; the exit code.
 
     `plant` makes the trial of a cell; None: there is none to make.
     """
@@ -59,9 +58,7 @@ def main(
     if not pairs:
         print(f"There are no pairs in {options.append}.", file=sys.stderr)
         return 2
-    if options.out:
-        whole = result(name, found, rows(pairs), plants(options.append))
-        options.out.write_text(json.dumps(whole, indent=1) + "\n", encoding="utf-8")
+    summary.keep(name, options.append)
     others = sum(len(of) for _, of in found) - len(pairs)
     if others:
         print(f"{others} pairs of another gate, device or setting are left out.")
@@ -168,8 +165,7 @@ def options_of(name: str, words: str | None, *, pairs: int, sizes: int, longest:
     add("--pairs", type=int, default=pairs, help="trials of this run; 0: only the table of what is in --append")
     add("--seconds-limit", type=float, default=0.0, help="start no trial that may end later; 0: no limit")
     add("--jobs", type=int, default=1, help="trials at a time; more than one disturb each other's clock")
-    add("--append", type=Path, default=file, help="JSON lines: earlier runs in the file count, this one is added")
-    add("--out", type=Path, help="where the whole result goes, as JSON")
+    add("--append", type=Path, default=file, help=f"JSON lines: earlier runs count, this one is added; {summary.KEPT}")
     add("--kinds", nargs="*", help="of kernels; by default all that can be timed here")
     add("--shortest", type=float, default=0.01, help="milliseconds of the shortest kernel")
     add("--longest", type=float, default=longest, help="milliseconds of the longest kernel")

@@ -6,7 +6,6 @@ trial of each kind of kernel does not count. The goal is 1.5 s for kernels under
 
 import argparse
 import gc
-import json
 import statistics
 import sys
 import time
@@ -14,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from benchmarks import records, trials
+from benchmarks import records, summary, trials
 from benchmarks.stages import StageClock, by_stage, by_step, stage_of, times
 from benchmarks.subjects import Subject, Wanted, kinds_on, subject
 
@@ -120,7 +119,7 @@ def main() -> int:
     if options.out:
         run = asdict(trials.run_of(device, options)) | {"device": wire.encode(device)}
         whole = {"schema": 1, "benchmark": "verdict_cost", **run, "trials": [asdict(one) for one in found]}
-        options.out.write_text(json.dumps(whole, indent=1) + "\n", encoding="utf-8")
+        summary.write("verdict_cost", whole, options.out)
     print(table(found, "stages"), "", table(found, "steps"), "", verdict_on_goal(found), sep="\n")
     return 0
 
@@ -135,7 +134,7 @@ def _options() -> argparse.Namespace:
     add("--budget", type=float, default=Limits().timing_budget, help="seconds of timed runs in one trial")
     add("--threads", type=int, default=0, help="CPU threads of a trial; 0: as many as cores")
     add("--seeds", type=int, default=Limits().seeds, help="seeds of the gate")
-    add("--out", type=Path, help="where the result goes, as JSON")
+    add("--out", type=Path, help=f"where the result goes, as JSON; {summary.KEPT}")
     return parser.parse_args()
 
 

@@ -9,7 +9,6 @@ that need a GPU, or a file system of their own, run where these are. The table i
 import argparse
 import asyncio
 import contextlib
-import json
 import os
 import platform
 import subprocess
@@ -22,6 +21,7 @@ from random import Random
 ROOT = Path(__file__).parents[2]
 sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "server")]
 
+from benchmarks import summary  # noqa: E402
 from benchmarks.faults import gpus, report, shares  # noqa: E402
 from benchmarks.faults.house import House, can_mount, make  # noqa: E402
 from benchmarks.faults.kinds import Kind, kinds  # noqa: E402
@@ -71,7 +71,9 @@ async def _run(options: argparse.Namespace, asked: list[Kind], here: set[str], m
                 await _renew(house)
             await house.warm()
             if options.out and number % _EVERY == 0:
-                _write(options, shares.Found(device, tuple(not_run), tuple(outcomes)))
+                summary.write(
+                    "faults", _result(options, shares.Found(device, tuple(not_run), tuple(outcomes))), options.out
+                )
     finally:
         with contextlib.suppress(Exception):
             await asyncio.wait_for(house.stop(), 10.0)
@@ -84,7 +86,7 @@ async def _run(options: argparse.Namespace, asked: list[Kind], here: set[str], m
 def _told(options: argparse.Namespace, found: shares.Found) -> int:
     """Write and print the whole; the exit code."""
     if options.out:
-        _write(options, found)
+        summary.write("faults", _result(options, found), options.out)
     print(report.table(found.outcomes, found.not_run))
     left = [mib for mib in found.gpu_memory_left if mib > gpus.MOST_LEFT_MIB]
     for mib in left:
@@ -136,10 +138,6 @@ def _tell(number: int, count: int, outcome: Outcome) -> None:
         f"hover {outcome.hover_s:.3f} s, settled {outcome.settled_s:.2f} s)",
         flush=True,
     )
-
-
-def _write(options: argparse.Namespace, found: shares.Found) -> None:
-    options.out.write_text(json.dumps(_result(options, found), indent=1) + "\n", encoding="utf-8")
 
 
 def _result(options: argparse.Namespace, found: shares.Found) -> dict[str, object]:
@@ -198,7 +196,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--nice", type=int, default=5, help="how much other programs go first")
     parser.add_argument("--commit", default="", help="what was tested, where this is no checkout")
     parser.add_argument("--told", type=Path, help=argparse.SUPPRESS)  # of a share: where the whole reads the outcomes
-    parser.add_argument("--out", type=Path, help="where the result goes, as JSON")
+    parser.add_argument("--out", type=Path, help=f"where the result goes, as JSON; {summary.KEPT}")
     return parser.parse_args()
 
 

@@ -13,6 +13,7 @@ import time
 from datetime import UTC, datetime
 from pathlib import Path
 
+from benchmarks import summary
 from benchmarks.mutants import earlier, report, store, trials
 from benchmarks.mutants.grading import Ending, Outcome
 from benchmarks.mutants.mutant import Mutant
@@ -62,7 +63,7 @@ def main() -> int:
         whole = _result(device, options, limits, subjects, outcomes, survivors) | {"not_tried": left}
         if before.gate:
             whole["earlier_gate"] = {"gate": before.gate, "mutants": sum(o in before.outcomes for o in graded)}
-        options.out.write_text(json.dumps(whole, indent=1) + "\n", encoding="utf-8")
+        summary.write("mutants", whole, options.out)
     print(report.table(graded, survivors))
     for control in refused:
         print(f"The original {control.kernel} itself does not pass: {control.by}: {control.detail}")
@@ -154,7 +155,7 @@ def _result(
         "versions": versions("torch", "triton", "numpy"),
         "gate": store.gate_digest(),
         "settings": {"most": options.most, "seed": options.seed, **_settings(options, limits)},
-        "controls": {o.kernel: str(o.ending is Ending.SURVIVED) for o in outcomes if o.mutant == trials.CONTROL.id},
+        "controls": {o.kernel: o.ending is Ending.SURVIVED for o in outcomes if o.mutant == trials.CONTROL.id},
         "kernels": {o.name: o.language for o in subjects},
         "all": wire.encode(whole) | {"share": whole.share},
         "running": wire.encode(hard) | {"share": hard.share},
@@ -193,10 +194,12 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--elements", type=int, default=0, help="most elements of a call, for a CPU; 0: as written")
     parser.add_argument("--interpreter", help="Python that runs the kernels; this one by default")
     parser.add_argument("--store", type=Path, default=ROOT / ".bench" / "mutants.jsonl", help="what is already graded")
-    parser.add_argument("--earlier", type=Path, help="an earlier result: what it shows as ended by a call still made")
+    parser.add_argument(
+        "--earlier", type=Path, help="an earlier raw result: what it shows as ended by a call still made"
+    )
     parser.add_argument("--shard", type=_shard, default=(0, 1), help="K/N: only every Nth mutant from the Kth on")
     parser.add_argument("--no-probe", dest="probe", action="store_false", help="do not look into the survivors")
-    parser.add_argument("--out", type=Path, help="where the result goes, as JSON")
+    parser.add_argument("--out", type=Path, help=f"where the result goes, as JSON; {summary.KEPT}")
     return parser.parse_args()
 
 

@@ -6,7 +6,6 @@ on what a strategy or a model writes. Runs on the device at hand. The table is p
 
 import argparse
 import asyncio
-import json
 import platform
 import sys
 import tempfile
@@ -19,6 +18,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
 
+from benchmarks import summary
 from benchmarks.mutants.store import gate_digest
 from benchmarks.versions import versions
 from corpus import Case, cases
@@ -74,7 +74,7 @@ def main() -> int:
             "limits": wire.encode(limits),
             "outcomes": [asdict(one) for one in outcomes],
         }
-        options.out.write_text(json.dumps(whole, indent=1) + "\n", encoding="utf-8")
+        summary.write("reviewed", whole, options.out)
     print(table(outcomes))
     return 0
 
@@ -147,7 +147,7 @@ def _options() -> argparse.Namespace:
     )
     parser.add_argument("--budget", type=float, default=Limits().timing_budget, help="seconds of timed runs in a trial")
     parser.add_argument("--timeout", type=float, default=120.0, help="seconds for one trial")
-    parser.add_argument("--out", type=Path, help="where the result goes, as JSON")
+    parser.add_argument("--out", type=Path, help=f"where the result goes, as JSON; {summary.KEPT}")
     return parser.parse_args()
 
 

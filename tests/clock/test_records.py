@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from benchmarks.records import Pair, Plant, Run, alike, append, pair_of, plants, read, result
+from benchmarks.records import Pair, Plant, Run, alike, append, first_of_gates, pair_of, plants, read
 from benchmarks.subjects import Subject, Wanted
 
 from kernelwright.proof.jobs import TrialResult
@@ -64,7 +64,7 @@ def test_runs_add_up_where_they_are_alike(tmp_path: Path) -> None:
     assert plants(file) == [plant]
     assert [len(pairs) for _, pairs in found] == [1, 2, 1]
     assert alike(found, later) == [PAIR, PAIR]
-    assert result("aa", found, [], [plant])["dates"] == ["2026-01-01", "2026-01-03"]
+    assert [run.date for run in first_of_gates(found)] == ["2026-01-01", "2026-01-02"]
 
 
 def test_there_is_nothing_in_no_file(tmp_path: Path) -> None:
