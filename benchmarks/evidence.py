@@ -1,15 +1,10 @@
 """Writes docs/evidence.md from what is kept in benchmarks/results: `python -m benchmarks.evidence`; a test keeps it current."""
 
-import sys
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT / "tests"))
-
-from benchmarks.summary import read, rows_of  # noqa: E402
-from corpus import Case, cases  # noqa: E402
+from benchmarks.summary import ROOT, read, rows_of
+from corpus import Case, cases
 
 PAGE = ROOT / "docs" / "evidence.md"
 _HEAD = """# Evidence

@@ -45,7 +45,8 @@ const result = {
 const raw = path.join(ROOT, "benchmarks/raw/extension.json");
 mkdirSync(path.dirname(raw), { recursive: true });
 writeFileSync(raw, `${JSON.stringify(result, undefined, 2)}\n`);
-const summed = spawnSync(path.join(ROOT, ".venv/bin/python"), ["-m", "benchmarks.summary", raw], { cwd: ROOT, encoding: "utf8" });
+const python = path.join(ROOT, ".venv/bin/python");
+const summed = spawnSync(python, ["-m", "benchmarks.summary", raw], { cwd: ROOT, encoding: "utf8" });
 if (summed.status !== 0) throw new Error(summed.stderr);
 console.log(JSON.stringify(result, undefined, 2));
 process.exit(result.activation_ms.median <= ACTIVATION_MS ? 0 : 1);

@@ -1,8 +1,8 @@
 """Says level by level what was gained on KernelBench and where it was not, from a summary or from raw runs.
 
 `python -m benchmarks.kernelbench_report [SUMMARY.json | RESULTS.jsonl ... [--merge OUT.jsonl]]` prints Markdown: of the
-committed summary by default, or of what `kernelwright bench kernelbench` has written. With --merge the lines of all files are
-written to one, ordered by level and task; one in benchmarks/raw is summed up in benchmarks/results.
+committed summary by default, or of what `kernelwright bench kernelbench` has written. With --merge the lines of all files
+are written to one, ordered by level and task; one in benchmarks/raw is summed up in benchmarks/results.
 """
 
 import argparse

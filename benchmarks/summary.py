@@ -1,8 +1,8 @@
 """Sums up raw benchmark runs: `python -m benchmarks.summary benchmarks/raw/FILE ... [--date DATE]`.
 
-A raw run is written to `benchmarks/raw`, which git ignores. Its summary, of the same name, goes to `benchmarks/results`: under
-which conditions it ran, its headline figures, and of its rows as many as fit into LIMIT bytes. What is taken from the runs
-of each benchmark is a row of `benchmarks.figures.BENCHMARKS`.
+A raw run is written to `benchmarks/raw`, which git ignores. Its summary, of the same name, goes to `benchmarks/results`:
+under which conditions it ran, its headline figures, and of its rows as many as fit into LIMIT bytes. What is taken from the
+runs of each benchmark is a row of `benchmarks.figures.BENCHMARKS`.
 """
 
 import argparse

@@ -58,6 +58,7 @@ def scenario(raw: Raw) -> Sum:
     """Of `benchmarks/lsp_scenario.py`: the seconds of each window, its steps, and the stages that took longest."""
     windows = raw.get("windows", [raw])
     first = windows[0]
+    gpu = first["toolchain"]["GPU"]
     scenes = [(number, scene) for number, window in enumerate(windows, 1) for scene in window["scenes"]]
     steps = [
         (number, scene["file"], scene["kernel"], step["action"]["strategy"], step["outcome"], *_speedup(step))
@@ -71,7 +72,7 @@ def scenario(raw: Raw) -> Sum:
     return Sum(
         conditions(
             first,
-            device=first["toolchain"]["GPU"],
+            device=gpu if gpu != "missing" else f"{first['machine']['cores']} CPU cores",
             versions={**first["versions"], **only(first["toolchain"], "torch", "triton")},
             settings={"windows": len(windows), "server": first["settings"]},
         ),

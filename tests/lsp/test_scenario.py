@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from benchmarks.figures import BENCHMARKS
 from benchmarks.lsp_play import EXAMPLES, Scene
 from benchmarks.lsp_scenario import SCENES, markdown, play
 
@@ -28,6 +29,12 @@ async def test_a_scene_is_played_to_its_end(softmax: Scene, capsys: pytest.Captu
     (scene,) = json.loads(json.dumps(record))["scenes"]
     assert scene["step"]["outcome"] == "kept"
     assert [stage["name"] for stage in scene["stages"]][-1] == "Revert"
+    found = BENCHMARKS["lsp_scenario"](record)
+    assert str(found.conditions["device"]).endswith("CPU cores")
+    assert found.conditions["settings"] == {"windows": 1, "server": {"threads": 1}}
+    assert [step[:5] for step in found.tables["steps"].rows] == [
+        (1, softmax.file, softmax.kernel, "triton.online-reduction", "kept")
+    ]
     page = markdown(record)
     assert "- Optimize kernel: Tune launch constants: Choosing launch constants needs a GPU" in page
     assert re.search(r"information, triton.online-reduction: Verified: passed \d+ checks", page)
