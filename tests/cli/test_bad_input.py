@@ -216,6 +216,22 @@ def test_an_output_that_nobody_takes(tmp_path: Path, command: str, status: int, 
     assert ended.stderr.strip() == said
 
 
+def test_a_workspace_that_is_no_folder_any_more_has_no_journal(tmp_path: Path) -> None:
+    folder = tmp_path / "gone"
+    folder.mkdir()
+    score = file(folder, SMALL)
+    with score.open() as held:
+        score.unlink()
+        folder.rmdir()
+        link = tmp_path / "score.py"
+        link.symlink_to(f"/proc/self/fd/{held.fileno()}")
+        ended = kernelwright("optimize", link, "--write", "--interpreter", "/no/such/python")
+    said = " ".join(ended.stderr.split())
+    assert f"There is no journal, because the workspace {folder} is not a folder." in said
+    assert "The interpreter /no/such/python does not exist" in said
+    assert ended.exit_code == 2
+
+
 def test_what_is_no_regular_file_is_refused_at_once(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     score = file(tmp_path, SMALL)

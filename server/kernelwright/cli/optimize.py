@@ -58,7 +58,8 @@ async def _run(
     workspace = console.workspace_of(file)
     settings = console.settings_for(interpreter, max_steps=steps, **how)
     # A dry run changes no file, so it must not claim kept steps in the workspace's history either.
-    journal = open_journal(workspace) if write else open_in_memory(workspace)
+    opened = open_journal(workspace) if write else open_in_memory(workspace)
+    journal = open_in_memory(workspace, opened.reason) if isinstance(opened, Refusal) else opened
     engine = Engine(workspace, settings, journal=journal)
     if write and not engine.journal.persistent:
         console.ERR.print(f"[yellow]{escape(engine.journal.notice)}[/]")
