@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from kernelwright.ops import KEYWORDS, signature
-from kernelwright.source.trees import children, walk
+from kernelwright.source.trees import children, extent, walk
 from kernelwright.values import CodeSpan, Graph, Node, Refusal, TensorRef, digest
 
 Env = dict[str, int]  # local name -> Value id
@@ -32,12 +32,8 @@ class SourceMap:
 
     def span(self, tree: ast.AST) -> CodeSpan:
         """The span of a located tree, in code points."""
-        return CodeSpan(
-            tree.lineno - 1,  # type: ignore[attr-defined]
-            self._column(tree.lineno - 1, tree.col_offset),  # type: ignore[attr-defined]
-            tree.end_lineno - 1,  # type: ignore[attr-defined]
-            self._column(tree.end_lineno - 1, tree.end_col_offset),  # type: ignore[attr-defined]
-        )
+        first, column, last, end = extent(tree)
+        return CodeSpan(first - 1, self._column(first - 1, column), last - 1, self._column(last - 1, end))
 
     def offsets(self, tree: ast.AST) -> tuple[int, int]:
         """Start and end of a located tree as offsets into the text."""
@@ -79,7 +75,7 @@ class SourceMap:
             if part is not None:
                 return part
         path = attribute_path(tree)
-        if path in self.attributes:
+        if path is not None and path in self.attributes:
             return self.attributes[path]
         if isinstance(tree, ast.Call):
             return self._returned(tree)

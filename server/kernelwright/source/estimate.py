@@ -191,7 +191,7 @@ def _numeric(value: str) -> bool:
     )
 
 
-_BINARY: Mapping[type, Callable] = {
+_BINARY: Mapping[type[ast.operator], Callable[[int, int], int]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
     ast.Mult: operator.mul,

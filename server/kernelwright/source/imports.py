@@ -78,7 +78,7 @@ def _written(piece: bytes) -> tuple[tuple[bytes, ...], tuple[tuple[bytes, bytes]
     """The import statements of a piece, and its plain rebindings at top level."""
     return (
         tuple(match.group() for match in _IMPORT.finditer(piece)),
-        tuple(match.groups() for match in _REBINDING.finditer(piece)),
+        tuple((match[1], match[2]) for match in _REBINDING.finditer(piece)),
     )
 
 

@@ -97,10 +97,10 @@ def _changed(name: str, before: _Function, after: _Function) -> str:
     for keyword in old.kwonlyargs:
         if keyword.arg not in defaults:
             return f"parameter `{keyword.arg}` of `{name}` is gone"
-    for parameter, default in _defaults(old).items():
-        if parameter in defaults and defaults[parameter] != default:
-            had, has = default or "none", defaults[parameter] or "none"
-            return f"the default of `{parameter}` in `{name}` is {has} instead of {had}"
+    for own, default in _defaults(old).items():
+        if own in defaults and defaults[own] != default:
+            had, has = default or "none", defaults[own] or "none"
+            return f"the default of `{own}` in `{name}` is {has} instead of {had}"
     added = [one for one in (*names[len(positional) :], *(k.arg for k in new.kwonlyargs)) if one not in _defaults(old)]
     needed = next((one for one in added if not defaults[one]), "")
     if needed:

@@ -126,10 +126,11 @@ def _sum(first: Strided, second: Strided) -> Strided:
     """Along an axis on which both vary the strides add, which is known only for numbers."""
     total = dict(first)
     for axis, stride in second.items():
+        known = total.get(axis)
         if axis not in total:
             total[axis] = stride
-        elif isinstance(total[axis], int) and isinstance(stride, int):
-            total[axis] += stride
+        elif isinstance(known, int) and isinstance(stride, int):
+            total[axis] = known + stride
         else:
             total[axis] = None
     return total

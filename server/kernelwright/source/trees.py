@@ -3,6 +3,7 @@
 import ast
 
 _NO_NODES = frozenset(("ctx", "op", "ops", "id", "attr", "kind", "type_comment", "n", "s"))
+_PLACED = (ast.expr, ast.stmt, ast.keyword, ast.arg, ast.alias, ast.excepthandler, ast.pattern)
 _parts: dict[type[ast.AST], tuple[str, ...]] = {ast.Constant: ()}
 
 
@@ -35,6 +36,18 @@ def children(node: ast.AST) -> list[ast.AST]:
         elif isinstance(part, ast.AST):
             found.append(part)
     return found
+
+
+def extent(node: ast.AST) -> tuple[int, int, int, int]:
+    """Where a node stands: first line and column, last line and the column it ends before.
+
+    Lines count from 1, columns in UTF-8 bytes. Raises TypeError for a node without a place of its own, such as a module.
+    """
+    if not isinstance(node, _PLACED):
+        raise TypeError(f"{type(node).__name__} has no place in the text")
+    assert node.end_lineno is not None
+    assert node.end_col_offset is not None
+    return node.lineno, node.col_offset, node.end_lineno, node.end_col_offset
 
 
 def operator(node: ast.AST) -> ast.AST | None:

@@ -14,6 +14,7 @@ from kernelwright.source.findings.sizes import Shapes, Sizes, shapes_of
 from kernelwright.source.findings.units import summaries_of, torch_unit, triton_unit
 from kernelwright.source.imports import Aliases, aliases_of
 from kernelwright.source.split import around
+from kernelwright.source.trees import extent
 from kernelwright.values import Edits, Kernel, Language, TextEdit, line_starts
 
 Point = tuple[int, int]  # line from 0, column in utf-8 bytes
@@ -125,7 +126,8 @@ def _problems(rule: Rule, unit: object) -> Iterable[Problem]:
 
 def _local(rule: Rule, problem: Problem, text: str) -> _Local:
     start, end = (_place(text, point) for point in _ends(problem.node))
-    edits = tuple((*(_place(text, point) for point in _span(change)), change.new_text) for change in problem.changes)
+    spans = ((*_span(change), change.new_text) for change in problem.changes)
+    edits = tuple((_place(text, first), _place(text, last), new_text) for first, last, new_text in spans)
     return _Local(rule, problem.segment, problem.message, start, end, problem.fix if edits else "", edits)
 
 
@@ -147,7 +149,8 @@ def _ends(node: ast.AST) -> tuple[Point, Point]:
     if isinstance(node, ast.FunctionDef | ast.ClassDef):  # its name is the place, not its whole body
         column = node.col_offset + (4 if isinstance(node, ast.FunctionDef) else 6)
         return (node.lineno - 1, column), (node.lineno - 1, column + len(node.name.encode()))
-    return (node.lineno - 1, node.col_offset), (node.end_lineno - 1, node.end_col_offset)
+    first, column, last, end = extent(node)
+    return (first - 1, column), (last - 1, end)
 
 
 def _placed(document: Document, where: tuple[int, ...], local: tuple[_Local, ...], kernel: str) -> Iterable[Finding]:

@@ -118,11 +118,11 @@ class Scope:
                     return recur(self.values[name][0])
                 return None if name in self.parameters else self.constants.get(name)
             case ast.UnaryOp(op=ast.USub(), operand=operand):
-                value = recur(operand)
-                return None if value is None else -value
+                positive = recur(operand)
+                return None if positive is None else -positive
             case ast.BinOp(left=left, op=op, right=right):
-                value = _arithmetic(op, recur(left), recur(right))
-                return value if value is None or abs(value) <= _LARGEST else None
+                result = _arithmetic(op, recur(left), recur(right))
+                return result if result is None or abs(result) <= _LARGEST else None
             case ast.Call(args=args, keywords=[]):
                 return _call(self, node, [recur(a) for a in args])
         return None
@@ -155,8 +155,9 @@ def _arithmetic(op: ast.operator, a: int | None, b: int | None) -> int | None:
     return None
 
 
-def _call(scope: Scope, node: ast.Call, values: list[int | None]) -> int | None:
-    if not values or None in values:
+def _call(scope: Scope, node: ast.Call, arguments: list[int | None]) -> int | None:
+    values = [value for value in arguments if value is not None]
+    if not values or len(values) < len(arguments):
         return None
     match scope.canonical(node) or dotted(node.func), values:
         case "triton.cdiv" | "triton.language.cdiv", [a, b] if b:
@@ -187,7 +188,7 @@ def scope_of(
 
 def statements(body: list[ast.stmt]) -> Iterator[ast.AST]:
     """Every node of a body in order of the text, without those of nested functions and classes."""
-    waiting: list[ast.AST] = body[::-1]
+    waiting: list[ast.AST] = [*reversed(body)]
     while waiting:
         node = waiting.pop()
         yield node

@@ -96,10 +96,10 @@ def _computed(
                 return None
             return scope.number(ast.BinOp(ast.Constant(a), op, ast.Constant(b)))
         case ast.Call(func=func, args=args, keywords=[]):
-            values = [recur(part) for part in args]
-            if not values or None in values:
+            found = [recur(part) for part in args]
+            if not found or None in found:
                 return None
-            return scope.number(ast.Call(func, [ast.Constant(value) for value in values], []))
+            return scope.number(ast.Call(func, [ast.Constant(value) for value in found], []))
     return scope.number(node)
 
 
@@ -120,13 +120,14 @@ def _tensor(scope: Scope, node: ast.expr, sizes: Mapping[str, Size]) -> tuple[in
     if values:
         match values[0]:
             case ast.Call(func=ast.Attribute(value=ast.Name() as of, attr="contiguous" | "clone")):
-                return sizes.get(of.id) if isinstance(sizes.get(of.id), tuple) else None
+                node = of
             case ast.Call(args=[ast.Name() as of, *_]) if scope.canonical(values[0]) in (
                 "torch.empty_like",
                 "torch.zeros_like",
             ):
-                return sizes.get(of.id) if isinstance(sizes.get(of.id), tuple) else None
-        return None
+                node = of
+            case _:
+                return None
     known = sizes.get(node.id)
     return known if isinstance(known, tuple) else None
 

@@ -101,7 +101,8 @@ class Hot:
         return begins and all(self.is_tensor(v, known | {name}) for v in values)
 
     def _is_tensor_parameter(self, name: str) -> bool:
-        annotation = next((a.annotation for a in parameters(self.function) if a.arg == name), None)
+        arguments = parameters(self.function) if self.function else ()
+        annotation = next((a.annotation for a in arguments if a.arg == name), None)
         if annotation is not None:
             return self.scope.canonical(annotation) in TENSOR_TYPES
         return any(self._is_tensor_use(node, name) for node in self.nodes)

@@ -123,8 +123,8 @@ class TritonUnit:
             listed = self.scope.single(listed)
         if not isinstance(listed, ast.List | ast.Tuple):
             return None
-        found = tuple(_config(self.scope, item) for item in listed.elts)
-        return None if None in found else found
+        found = tuple(config for item in listed.elts if (config := _config(self.scope, item)) is not None)
+        return found if len(found) == len(listed.elts) else None
 
     @functools.cached_property
     def settings(self) -> tuple[Setting, ...]:
@@ -133,9 +133,12 @@ class TritonUnit:
         tuned = [(config.values, self.scope, 0, True) for config in self.configs or ()]
         return tuple(
             Setting(
-                values, {name: n for name, value in values.items() if (n := scope.number(value)) is not None}, *where
+                values,
+                {name: n for name, value in values.items() if (n := scope.number(value)) is not None},
+                segment,
+                is_tuned,
             )
-            for values, scope, *where in (*launched, *tuned)
+            for values, scope, segment, is_tuned in (*launched, *tuned)
         )
 
     @functools.cached_property
@@ -153,7 +156,7 @@ class TritonUnit:
     def program_axis(self, node: ast.expr) -> int | None:
         """The grid axis of an expression that is a program id, through swizzling arithmetic; None when it is not."""
         for part in self.scope.walk(node, lambda n: self.scope.tl(n) not in ("load", "arange")):
-            if self.scope.tl(part) == "program_id":
+            if isinstance(part, ast.Call) and self.scope.tl(part) == "program_id":
                 axis = self.scope.number(argument(part, 0, "axis"))
                 return 0 if axis is None else axis
         return None

@@ -46,16 +46,17 @@ def value_of(node: ast.expr, names: Names, depth: int) -> object:
         case ast.Name(id=name) if name in names:
             return value_of(names[name], names, depth + 1)
         case ast.UnaryOp(op=ast.USub(), operand=operand):
-            value = value_of(operand, names, depth + 1)
-            return -value if isinstance(value, int | float) else UNKNOWN
+            positive = value_of(operand, names, depth + 1)
+            return -positive if isinstance(positive, int | float) else UNKNOWN
         case ast.BinOp(left=left, right=right):
             return _computed(node, value_of(left, names, depth + 1), value_of(right, names, depth + 1))
         case ast.Attribute(value=inner, attr="T"):
             return _transposed(value_of(inner, names, depth + 1))
         case ast.Subscript(value=ast.Attribute(value=inner, attr="shape"), slice=ast.Constant(value=int() as axis)):
             tensor = value_of(inner, names, depth + 1)
-            fits = isinstance(tensor, Tensor) and -len(tensor.shape) <= axis < len(tensor.shape)
-            return tensor.shape[axis] if fits else UNKNOWN
+            if isinstance(tensor, Tensor) and -len(tensor.shape) <= axis < len(tensor.shape):
+                return tensor.shape[axis]
+            return UNKNOWN
         case ast.Call(func=ast.Attribute(value=ast.Name(id="torch"), attr=name)):
             return _made(name, node, names, depth)
         case ast.Call(func=ast.Attribute(value=inner, attr=method), args=args):
@@ -68,7 +69,7 @@ def _computed(node: ast.BinOp, left: object, right: object) -> object:
         return left  # randn(…) * 0.1: the gate scales its inputs itself
     if isinstance(right, Tensor) and not isinstance(left, Tensor):
         return right
-    if not all(isinstance(v, int | float) for v in (left, right)):
+    if not isinstance(left, int | float) or not isinstance(right, int | float):
         return UNKNOWN
     expression = ast.unparse(ast.BinOp(ast.Constant(left), node.op, ast.Constant(right)))
     try:
@@ -86,9 +87,10 @@ def _made(name: str, call: ast.Call, names: Names, depth: int) -> object:
     before: list[int] = []
     if name == "randint":
         given = {k.arg: k.value for k in call.keywords}
-        ends = [value_of(a, names, depth + 1) for a in args if not isinstance(a, ast.Tuple | ast.List)]
-        ends += [value_of(given[k], names, depth + 1) for k in ("low", "high") if k in given]
-        if not ends or not all(isinstance(e, int) for e in ends):
+        bounds = [a for a in args if not isinstance(a, ast.Tuple | ast.List)]
+        bounds += [given[k] for k in ("low", "high") if k in given]
+        ends = [end for b in bounds if isinstance(end := value_of(b, names, depth + 1), int)]
+        if not ends or len(ends) < len(bounds):
             return UNKNOWN
         before = [0, *ends] if len(ends) == 1 else ends[:2]
         args = [a for a in args if isinstance(a, ast.Tuple | ast.List)] + ([given["size"]] if "size" in given else [])
@@ -99,8 +101,9 @@ def _made(name: str, call: ast.Call, names: Names, depth: int) -> object:
     if len(args) == 1 and isinstance(args[0], ast.Name) and isinstance(names.get(args[0].id), ast.Tuple | ast.List):
         args = [names[args[0].id]]
     sizes = args[0].elts if len(args) == 1 and isinstance(args[0], ast.Tuple | ast.List) else args
-    shape = tuple(value_of(size, names, depth + 1) for size in sizes)
-    if not all(isinstance(size, int) and not isinstance(size, bool) for size in shape):
+    values = [value_of(size, names, depth + 1) for size in sizes]
+    shape = tuple(size for size in values if isinstance(size, int) and not isinstance(size, bool))
+    if len(shape) < len(values):
         return UNKNOWN
     return Tensor(_GENERATORS.get(name, name), shape, dtype, tuple(before))
 

@@ -169,7 +169,9 @@ def _benchmark(call: ast.Call, module: Names) -> list[list[Names]]:
         choices.append(dict(zip(names, values, strict=False)))
     fixed: dict[str, ast.expr] = {}
     if isinstance(args := keywords.get("args"), ast.Dict):
-        fixed = {k.value: v for k, v in zip(args.keys, args.values, strict=True) if isinstance(k, ast.Constant)}
+        for key, value in zip(args.keys, args.values, strict=True):
+            if isinstance(key, ast.Constant) and isinstance(key.value, str):
+                fixed[key.value] = value
     return [choices, [fixed]]
 
 
@@ -188,8 +190,8 @@ def _listed(node: ast.expr, names: Names) -> list[ast.expr]:
         case ast.List(elts=items) | ast.Tuple(elts=items):
             return list(items)
         case ast.Call(func=ast.Name(id="range"), args=args):
-            numbers = [value_of(a, names, 0) for a in args]
-            if not numbers or not all(isinstance(n, int) for n in numbers) or (len(numbers) == 3 and not numbers[2]):
+            numbers = [number for a in args if isinstance(number := value_of(a, names, 0), int)]
+            if not numbers or len(numbers) < len(args) or (len(numbers) == 3 and not numbers[2]):
                 return []
             return [ast.Constant(i) for i in itertools.islice(range(*numbers), 1024)]
         case ast.ListComp(elt=element, generators=[ast.comprehension(target=ast.Name(id=name), iter=source, ifs=[])]):

@@ -7,6 +7,7 @@ import operator
 import re
 import warnings
 from collections.abc import Callable, Mapping
+from typing import Any
 
 from kernelwright.source.workload.generators import DTYPES, GENERATORS, Budget, GeneratorError, generate
 from kernelwright.values import Call, TensorSpec
@@ -20,7 +21,7 @@ _CONSTANTS = {"true": True, "false": False, "nullptr": None, "NULL": None, "inf"
 _C_SUFFIX = re.compile(r"(?<![\w.])((?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)(?:[fF]|[uUlL]{1,3})(?![\w.])")
 _STRING = re.compile(r"\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'")
 
-_BINARY: Mapping[type, Callable] = {
+_BINARY: Mapping[type[ast.operator], Callable[[Any, Any], object]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
     ast.Mult: operator.mul,
@@ -31,7 +32,7 @@ _BINARY: Mapping[type, Callable] = {
     ast.LShift: operator.lshift,
     ast.RShift: operator.rshift,
 }
-_UNARY: Mapping[type, Callable] = {ast.USub: operator.neg, ast.UAdd: operator.pos}
+_UNARY: Mapping[type[ast.unaryop], Callable[[Any], object]] = {ast.USub: operator.neg, ast.UAdd: operator.pos}
 
 
 class WorkloadError(ValueError):
@@ -198,14 +199,14 @@ class _Scope:
             known = ", ".join((*GENERATORS, "out", "inout"))
             raise _error(self.text, node.func, f"There is no generator {name}; there are {known}.")
         args = [self.value(argument, depth + 1) for argument in node.args]
-        kwargs = {keyword.arg: self._option(keyword, depth) for keyword in node.keywords}
+        kwargs = dict(self._option(keyword, depth) for keyword in node.keywords)
         try:
             return self._budget.spend(generate(name, args, kwargs))
         except GeneratorError as error:
             raise _error(self.text, node, str(error)) from error
 
-    def _option(self, keyword: ast.keyword, depth: int) -> object:
-        """A generator's keyword: dtype and layout take a bare name or a string, the rest is a value."""
+    def _option(self, keyword: ast.keyword, depth: int) -> tuple[str, object]:
+        """A generator's keyword and its value: dtype and layout take a bare name or a string, the rest is a value."""
         if keyword.arg is None:
             raise _error(self.text, keyword.value, "** cannot be used in a workload line.")
         if keyword.arg in ("dtype", "layout"):
@@ -213,8 +214,8 @@ class _Scope:
                 case (
                     ast.Name(id=name) | ast.Attribute(value=ast.Name(id="torch"), attr=name) | ast.Constant(value=name)
                 ):
-                    return name
-        return self.value(keyword.value, depth + 1)
+                    return keyword.arg, name
+        return keyword.arg, self.value(keyword.value, depth + 1)
 
 
 def _described(node: ast.AST) -> str:

@@ -126,20 +126,25 @@ def _range(args: list[object], kwargs: Mapping[str, object]) -> tuple[int | floa
     start, step = kwargs.get("start", 0), kwargs.get("step", 1)
     match values:
         case [end]:
-            numbers = (start, end, step)
-        case [first, end]:
-            numbers = (first, end, step)
-        case [first, end, by]:
-            numbers = (first, end, by)
+            pass
+        case [start, end]:
+            pass
+        case [start, end, step]:
+            pass
         case _:
             raise GeneratorError("arange takes an end, or a start, an end and a step.")
-    if any(isinstance(n, bool) or not isinstance(n, int | float) or not math.isfinite(n) for n in numbers):
-        raise GeneratorError("arange takes numbers only.")
-    if numbers[2] == 0:
+    first, last, by = _number(start), _number(end), _number(step)
+    if by == 0:
         raise GeneratorError("arange needs a step other than 0.")
-    if abs((numbers[1] - numbers[0]) / numbers[2]) > MAX_ELEMENTS:
+    if abs((last - first) / by) > MAX_ELEMENTS:
         raise GeneratorError("This arange is too large: 2**35 elements at most.")
-    return numbers
+    return first, last, by
+
+
+def _number(value: object) -> int | float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise GeneratorError("arange takes numbers only.")
+    return value
 
 
 def _shape(name: str, sizes: Sequence[object]) -> tuple[int, ...]:

@@ -47,10 +47,8 @@ def _problem(text: str, case: Case) -> WorkloadProblem | None:
 
 
 def _mismatch(text: str, call: Call, signature: Signature) -> str | None:
-    if not signature.is_class:
-        if call.init_args is not None:
-            return f"{call.entry} is a function: it is called once, {call.entry}(…)."
-        return signature.call.mismatch(call.entry, len(call.args), tuple(call.kwargs))
+    if not signature.is_class and call.init_args is not None:
+        return f"{call.entry} is a function: it is called once, {call.entry}(…)."
     if call.init_args is not None and signature.init is not None:
         wrong = signature.init.mismatch(call.entry, len(call.init_args), tuple(call.init_kwargs or ()))
         if wrong:
@@ -61,7 +59,8 @@ def _mismatch(text: str, call: Call, signature: Signature) -> str | None:
             return f"{call.entry} is constructed with {', '.join(needed)}: write {call.entry}(…)(…)."
     if signature.call is None:
         return None
-    return signature.call.mismatch(f"{call.entry}.forward", len(call.args), tuple(call.kwargs))
+    called = f"{call.entry}.forward" if signature.is_class else call.entry
+    return signature.call.mismatch(called, len(call.args), tuple(call.kwargs))
 
 
 def _at(case: Case, column: int, end_column: int, message: str) -> WorkloadProblem:

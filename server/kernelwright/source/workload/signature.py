@@ -74,7 +74,13 @@ def _signature(name: str, source: str, decorators: str) -> Signature | None:
     if isinstance(tree, ast.ClassDef):
         methods = {item.name: item for item in tree.body if isinstance(item, ast.FunctionDef)}
         init, call = methods.get("__init__"), methods.get("forward") or methods.get("__call__")
-        return Signature(name, True, False, init and Parameters(init, True), call and Parameters(call, True))
+        return Signature(
+            name,
+            True,
+            False,
+            Parameters(init, True) if init is not None else None,
+            Parameters(call, True) if call is not None else None,
+        )
     if isinstance(tree, ast.FunctionDef | ast.AsyncFunctionDef):
         if decorators and not _JIT.search(decorators) and "no_grad" not in decorators:
             return None  # a decorator may change the parameters

@@ -1,7 +1,7 @@
 """Attention written out as matmul, softmax, matmul."""
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from kernelwright.source.findings.rule import Problem, Rule, Severity
 from kernelwright.source.findings.torch import Hot, TorchUnit, method, on_self
@@ -97,7 +97,7 @@ def _gives_away(value: ast.expr, labels: dict[str, str]) -> bool:
     return any(isinstance(p, ast.Name) and labels.get(p.id) == "weights" for p in parts)
 
 
-def _multiplies_weights(view: Hot, node: ast.AST, label) -> bool:
+def _multiplies_weights(view: Hot, node: ast.AST, label: Callable[[ast.expr], str]) -> bool:
     match node:
         case ast.BinOp(left=left, op=ast.MatMult()):
             return label(left) == "weights"

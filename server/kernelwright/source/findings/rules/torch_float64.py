@@ -30,7 +30,7 @@ def _problem(view: Hot, node: ast.Call, wide: ast.expr) -> Problem:
         return Problem(
             node, message, fix="Use torch.float32", changes=(Change(wide, f"{ast.unparse(wide.value)}.float32"),)
         )
-    if method(node) == "double":
+    if isinstance(node.func, ast.Attribute) and node.func.attr == "double":
         return Problem(node, message, fix="Drop .double()", changes=(Change(node, ast.unparse(node.func.value)),))
     return Problem(node, message)
 

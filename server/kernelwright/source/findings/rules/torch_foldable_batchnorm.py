@@ -4,6 +4,7 @@ import ast
 from collections.abc import Iterator
 
 from kernelwright.source.findings.rule import Problem, Rule, Severity
+from kernelwright.source.findings.scope import Scope
 from kernelwright.source.findings.torch import Hot, TorchUnit, on_self
 from kernelwright.values import Language
 
@@ -14,25 +15,23 @@ _NORMS = tuple(f"torch.nn.BatchNorm{d}d" for d in (1, 2, 3))
 def check(unit: TorchUnit) -> Iterator[Problem]:
     if not unit.eval_only or unit.init is None:
         return
-    for name, call in unit.modules.items():
+    for call in unit.modules.values():
         if unit.init.canonical(call) == "torch.nn.Sequential":
-            yield from _sequential(unit, call, name)
+            yield from _sequential(unit.init, call)
     kinds = {name: unit.init.canonical(call) for name, call in unit.modules.items()}
     for view in unit.views:
         for node in view.nodes:
-            if kinds.get(on_self(node)) in _NORMS and _has_statistics(unit.modules[on_self(node)]) and node.args:
+            if not isinstance(node, ast.Call) or kinds.get(on_self(node)) not in _NORMS:
+                continue
+            if _has_statistics(unit.modules[on_self(node)]) and node.args:
                 convolution = _made_by(view, node.args[0])
                 if kinds.get(on_self(convolution)) in _CONVOLUTIONS:
                     yield _problem(node)
 
 
-def _sequential(unit: TorchUnit, call: ast.Call, name: str) -> Iterator[Problem]:
+def _sequential(init: Scope, call: ast.Call) -> Iterator[Problem]:
     for first, second in zip(call.args, call.args[1:], strict=False):
-        if (
-            unit.init.canonical(first) in _CONVOLUTIONS
-            and unit.init.canonical(second) in _NORMS
-            and _has_statistics(second)
-        ):
+        if init.canonical(first) in _CONVOLUTIONS and init.canonical(second) in _NORMS and _has_statistics(second):
             yield _problem(second)
 
 

@@ -32,8 +32,10 @@ def _waits(view: Hot, node: ast.AST) -> tuple[ast.AST, str] | None:
             return node, "Printing a tensor"
         case ast.Call(func=ast.Name(id=name), args=[value]) if name in _CONVERSIONS and view.is_tensor(value):
             return node, f"{name}() of a tensor"
-        case ast.Call(args=[]) if method(node) in _METHODS and _may_be_tensor(view, node.func.value):
-            return node, f".{method(node)}()"
+        case ast.Call(func=ast.Attribute(value=of, attr=name), args=[]) if name in _METHODS and _may_be_tensor(
+            view, of
+        ):
+            return node, f".{name}()"
         case ast.Call(args=[ast.Constant(value="cpu"), *_]) if method(node) == "to":
             return node, '.to("cpu")'
         case ast.If(test=test) | ast.While(test=test) | ast.IfExp(test=test):

@@ -15,7 +15,7 @@ def check(unit: TorchUnit) -> Iterator[Problem]:
         for node in view.nodes:
             if not isinstance(node, ast.For) or not isinstance(node.target, ast.Name):
                 continue
-            if _walks_a_tensor(view, node) and not _carries_state(node):
+            if _walks_a_tensor(view, node, node.target.id) and not _carries_state(node):
                 yield Problem(
                     node.iter,
                     "This loop runs over a tensor's dimension in Python and launches its kernels once for every step: "
@@ -23,12 +23,12 @@ def check(unit: TorchUnit) -> Iterator[Problem]:
                 )
 
 
-def _walks_a_tensor(view: Hot, loop: ast.For) -> bool:
+def _walks_a_tensor(view: Hot, loop: ast.For, index: str) -> bool:
     if view.is_tensor(loop.iter):
         return True
     match loop.iter:
         case ast.Call(func=ast.Name(id="range"), args=[bound]) | ast.Call(func=ast.Name(id="range"), args=[_, bound]):
-            return _is_extent(view, bound) and _indexes(view, loop)
+            return _is_extent(view, bound) and _indexes(view, loop, index)
     return False
 
 
@@ -48,11 +48,11 @@ def _is_extent(view: Hot, node: ast.expr) -> bool:
     return False
 
 
-def _indexes(view: Hot, loop: ast.For) -> bool:
+def _indexes(view: Hot, loop: ast.For, index: str) -> bool:
     return any(
         isinstance(node, ast.Subscript)
         and isinstance(node.value, ast.Name)
-        and any(isinstance(part, ast.Name) and part.id == loop.target.id for part in walk(node.slice))
+        and any(isinstance(part, ast.Name) and part.id == index for part in walk(node.slice))
         and view.is_tensor(node.value)
         for node in statements(loop.body)
     )

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from kernelwright.source.findings.rule import Change, Problem, Rule, Severity
 from kernelwright.source.findings.scope import source, statements
-from kernelwright.source.findings.torch import TorchUnit, assigned, method
+from kernelwright.source.findings.torch import TorchUnit, assigned
 from kernelwright.values import Language
 
 
@@ -26,29 +26,28 @@ def _block(body: list[ast.stmt], known: set[str]) -> Iterator[Problem]:
             known -= changed
             continue
         for node in statements([statement]):
-            if _is_plain(node) and (_is_plain(node.func.value) or source(node.func.value) in known):
+            copied = _made_contiguous(node)
+            if copied is not None and (_made_contiguous(copied) is not None or source(copied) in known):
                 yield Problem(
                     node,
-                    f"{source(node.func.value)} is contiguous already or was made so above: this .contiguous() repeats it.",
-                    fix="Drop the repeated .contiguous()" if _is_known(node, known) else "",
-                    changes=(Change(node, source(node.func.value)),) if _is_known(node, known) else (),
+                    f"{source(copied)} is contiguous already or was made so above: this .contiguous() repeats it.",
+                    fix="Drop the repeated .contiguous()",
+                    changes=(Change(node, source(copied)),),
                 )
         names = set(assigned(statement))
         known -= names
-        value = getattr(statement, "value", None)
-        if isinstance(statement, ast.Assign) and _is_plain(value):
+        if isinstance(statement, ast.Assign) and (copied := _made_contiguous(statement.value)) is not None:
             known |= names
-            if source(value.func.value) in names or isinstance(value.func.value, ast.Name):
-                known |= {f"copied {source(value.func.value)}"}
+            if source(copied) in names or isinstance(copied, ast.Name):
+                known |= {f"copied {source(copied)}"}
 
 
-def _is_known(node: ast.Call, known: set[str]) -> bool:
-    return _is_plain(node.func.value) or source(node.func.value) in known
-
-
-def _is_plain(node: ast.AST | None) -> bool:
-    """x.contiguous() without a memory format, which would be another layout."""
-    return isinstance(node, ast.Call) and method(node) == "contiguous" and not node.args and not node.keywords
+def _made_contiguous(node: ast.AST) -> ast.expr | None:
+    """The x of x.contiguous() without a memory format, which would be another layout; None for anything else."""
+    match node:
+        case ast.Call(func=ast.Attribute(value=copied, attr="contiguous"), args=[], keywords=[]):
+            return copied
+    return None
 
 
 RULE = Rule(

@@ -66,8 +66,9 @@ def _judge(unit: TritonUnit, site: LaunchSite, division: _Division, block: str) 
 
 def _fits(unit: TritonUnit, site: LaunchSite, divisor: ast.expr, block: str) -> bool | None:
     """Whether the grid divides by the block size that the launch passes; None when that cannot be told."""
-    name = _meta(divisor)
-    if name is not None:
+    looked_up = _meta(divisor)
+    if looked_up is not None:
+        _, name = looked_up
         return name == block or (None if name not in unit.constexprs else False)
     passed = site.bindings.get(block)
     if passed is None:
@@ -81,11 +82,11 @@ def _fits(unit: TritonUnit, site: LaunchSite, divisor: ast.expr, block: str) -> 
     return left == right if left is not None and right is not None else None
 
 
-def _meta(node: ast.expr) -> str | None:
-    """The name in meta["BLOCK"]."""
+def _meta(node: ast.expr) -> tuple[str, str] | None:
+    """Both names in meta["BLOCK"]."""
     match node:
-        case ast.Subscript(value=ast.Name(), slice=ast.Constant(value=str() as name)):
-            return name
+        case ast.Subscript(value=ast.Name(id=owner), slice=ast.Constant(value=str() as name)):
+            return owner, name
     return None
 
 
@@ -96,9 +97,9 @@ def _misfit(unit: TritonUnit, site: LaunchSite, division: _Division, block: str)
         f"The grid divides by {source(division.divisor)}, but each program handles {launched}: "
         "part of the output is computed twice or not at all."
     )
-    if _meta(division.divisor):
-        owner = division.divisor.value.id
-        replacement = f'{owner}["{block}"]'
+    looked_up = _meta(division.divisor)
+    if looked_up is not None:
+        replacement = f'{looked_up[0]}["{block}"]'
     elif passed is not None:
         replacement = source(passed)
     else:

@@ -198,7 +198,7 @@ def _method(flow: _Flow, node: ast.Call, func: ast.Attribute) -> _Lanes:
 
 def _loaded(flow: _Flow, load: ast.Call) -> _Lanes:
     mask = argument(load, 1, "mask")
-    if is_absent(mask) or not is_absent(argument(load, 2, "other")):
+    if mask is None or is_absent(mask) or not is_absent(argument(load, 2, "other")):
         return _NONE
     axes = _axes(flow, mask)
     return frozenset((_Lane(load, axes, True),)) if axes else _NONE

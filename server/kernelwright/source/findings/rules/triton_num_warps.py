@@ -41,8 +41,8 @@ def _tiles(unit: TritonUnit) -> _Tiles | None:
         if kind in ("make_block_ptr", "make_tensor_descriptor", "dot", "zeros", "full", "reshape", "ones"):
             return None
         if kind in ("load", "store") and call.args:
-            parts = unit.scope.walk(call.args[0])
-            tiles.append(tuple(argument(part, 1, "end") for part in parts if unit.scope.tl(part) == "arange"))
+            calls = (part for part in unit.scope.walk(call.args[0]) if isinstance(part, ast.Call))
+            tiles.append(tuple(argument(part, 1, "end") for part in calls if unit.scope.tl(part) == "arange"))
     return frozenset(tiles)
 
 
@@ -52,8 +52,8 @@ def _elements(unit: TritonUnit, tiles: _Tiles | None, known: Mapping[str, int]) 
         return None
     sizes: list[int] = []
     for tile in tiles:
-        extents = [unit.scope.number(extent, known) for extent in tile]
-        if None in extents:
+        extents = [n for extent in tile if (n := unit.scope.number(extent, known)) is not None]
+        if len(extents) < len(tile):
             return None
         sizes.append(math.prod(extents))
     largest = max(sizes, default=1)

@@ -88,8 +88,8 @@ class _Shapes:
         if values is None:
             return () if name in scope.parameters or name in scope.loops else None
         fresh = [v for v in values if not any(isinstance(n, ast.Name) and n.id == name for n in walk(v))]
-        shapes = [self.of(value, depth) for value in fresh]
-        if not shapes or None in shapes or len({tuple(map(source, shape)) for shape in shapes}) > 1:
+        shapes = [shape for value in fresh if (shape := self.of(value, depth)) is not None]
+        if not shapes or len(shapes) < len(fresh) or len({tuple(map(source, shape)) for shape in shapes}) > 1:
             return None
         return shapes[0]
 

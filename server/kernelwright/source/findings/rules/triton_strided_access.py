@@ -41,10 +41,14 @@ def _factors(
 ) -> list[tuple[ast.expr, ...]]:
     """For each tl.arange in an index what it is multiplied by."""
     steps.take()
-    recur = lambda part, more=by, also=seen: _factors(unit, part, more, also, steps)
+
+    def recur(part: ast.expr, more: tuple[ast.expr, ...] = by) -> list[tuple[ast.expr, ...]]:
+        return _factors(unit, part, more, seen, steps)
+
     match node:
         case ast.Name(id=name) if name in unit.scope.values and name not in seen:
-            return [f for value in unit.scope.values[name][:1] for f in recur(value, by, seen | {name})]
+            first = unit.scope.values[name][:1]
+            return [f for value in first for f in _factors(unit, value, by, seen | {name}, steps)]
         case ast.BinOp(left=left, op=ast.Add() | ast.Sub(), right=right):
             return recur(left) + recur(right)
         case ast.BinOp(left=left, op=ast.Mult(), right=right):

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from kernelwright.source.calls import argument
 from kernelwright.source.findings.rule import Change, Problem, Rule, Severity
-from kernelwright.source.findings.scope import is_extent, source
+from kernelwright.source.findings.scope import Scope, is_extent, source
 from kernelwright.source.findings.triton import Tile, TritonUnit, is_absent
 from kernelwright.source.trees import operator, walk
 from kernelwright.values import Language
@@ -145,7 +145,7 @@ def _promised(unit: TritonUnit) -> bool:
     )
 
 
-def _states(scope, node: ast.AST) -> bool:
+def _states(scope: Scope, node: ast.AST) -> bool:
     match node:
         case ast.Assert(test=test):
             return _has_modulo(test)

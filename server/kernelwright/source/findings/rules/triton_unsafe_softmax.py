@@ -43,13 +43,14 @@ class _Softmax:
         return [
             part
             for part in scope.walk(node, lambda n: scope.tl(n) not in ("load", "sum", *_EXPONENTIALS))
-            if scope.tl(part) in _EXPONENTIALS and part.args and not self._is_bounded(part.args[0])
+            if isinstance(part, ast.Call) and scope.tl(part) in _EXPONENTIALS
+            if part.args and not self._is_bounded(part.args[0])
         ]
 
     def sums_exponentials(self, node: ast.expr) -> bool:
         scope = self._scope
-        sums = (n for n in scope.walk(node, lambda n: scope.tl(n) != "load") if scope.tl(n) == "sum" and n.args)
-        return any(self._is_of_exponentials(one) for one in sums)
+        calls = (n for n in scope.walk(node, lambda n: scope.tl(n) != "load") if isinstance(n, ast.Call) and n.args)
+        return any(self._is_of_exponentials(one) for one in calls if scope.tl(one) == "sum")
 
     def _is_of_exponentials(self, total: ast.Call) -> bool:
         if total not in self._sums:
