@@ -1,9 +1,12 @@
 """Every setting, with its default and its words; the editors' schema and the docs page are generated from here."""
 
 from dataclasses import dataclass, field
+from typing import TypeVar
+
+T = TypeVar("T", str, bool, int, float)
 
 
-def setting(default: object, words: str, *, choices: tuple[str, ...] = (), minimum: float | None = None):
+def setting(default: T, words: str, *, choices: tuple[str, ...] = (), minimum: float | None = None) -> T:
     """A dataclass field whose metadata documents it."""
     return field(default=default, metadata={"words": words, "choices": choices, "minimum": minimum})
 

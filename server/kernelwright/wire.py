@@ -28,12 +28,21 @@ def encode(value: object) -> Json:
         return value
     if isinstance(value, tuple | list | frozenset):
         return [encode(item) for item in value]
-    names = _names(type(value))
+    kind: type = type(value)
+    names = _names(kind)
     if names is not None:
-        return {_KIND: type(value).__name__, **{name: encode(getattr(value, name)) for name in names}}
+        return {_KIND: kind.__name__, **{name: encode(getattr(value, name)) for name in names}}
     if isinstance(value, Mapping):
         return {str(key): encode(item) for key, item in value.items()}
     raise TypeError(f"cannot send a {type(value).__name__} between processes")
+
+
+def encode_object(value: object) -> dict[str, Json]:
+    """The JSON object of a dataclass or a mapping, for callers that add keys to it. Raises TypeError for anything else."""
+    data = encode(value)
+    if not isinstance(data, dict):
+        raise TypeError(f"a {type(value).__name__} is no JSON object")
+    return data
 
 
 def decode(expected: typing.Any, data: Json) -> typing.Any:
@@ -72,7 +81,7 @@ def _decoder(expected: typing.Any) -> Decoder:
         return functools.partial(_decode_mapping, arguments[1])
     if isinstance(expected, type) and issubclass(expected, Enum):
         return expected
-    if dataclasses.is_dataclass(expected):
+    if isinstance(expected, type) and dataclasses.is_dataclass(expected):
         return functools.partial(_decode_dataclass, expected)
     if expected is type(None) or expected is None:
         return _null

@@ -22,8 +22,13 @@ class SyntaxProblem:
 class LanguageSupport(Protocol):
     """One language. Nothing raises for a text that is being typed: what can be made out counts."""
 
-    id: str  # in `textDocument/didOpen`
-    no_kernel: str  # why a text that parses has none: the end of a sentence that begins with the file
+    @property
+    def id(self) -> str:
+        """The id in `textDocument/didOpen`."""
+
+    @property
+    def no_kernel(self) -> str:
+        """Why a text that parses has no kernel: the end of a sentence that begins with the file."""
 
     def syntax_problem(self, text: str) -> SyntaxProblem | None:
         """Finds the first place that does not parse."""

@@ -1,6 +1,7 @@
 """What the server does unasked: publish after a pause in typing, verify again on save or when idle."""
 
 import asyncio
+from collections.abc import Callable
 
 from kernelwright.lsp import diagnostics
 from kernelwright.lsp.session import Session
@@ -32,7 +33,7 @@ class Background:
         for key in [key for key in self._timers if key[0] == uri]:
             self._timers.pop(key).cancel()
 
-    def _later(self, uri: str, what: str, seconds: float, act) -> None:
+    def _later(self, uri: str, what: str, seconds: float, act: Callable[[], object]) -> None:
         if (uri, what) in self._timers:
             self._timers[(uri, what)].cancel()
         self._timers[(uri, what)] = asyncio.get_running_loop().call_later(seconds, act)
@@ -54,7 +55,9 @@ async def _verify_stale(session: Session, uri: str) -> None:
     from kernelwright.lsp.commands.checking import check
 
     snapshot = session.documents.get(uri)
-    for kernel in snapshot.kernels if snapshot else ():
+    if snapshot is None:
+        return
+    for kernel in snapshot.kernels:
         if session.documents.get(uri) is not snapshot:
             return  # edited meanwhile: there will be another save or pause
         known = session.result(snapshot, kernel)

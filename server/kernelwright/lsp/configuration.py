@@ -4,6 +4,7 @@ import dataclasses
 import math
 import re
 from collections.abc import Mapping
+from typing import Any
 
 from kernelwright.settings import DEFAULTS, Settings
 
@@ -18,7 +19,7 @@ def read(data: object) -> tuple[Settings, tuple[str, ...]]:
         return DEFAULTS, (f"The settings under {SECTION!r} should be an object; the defaults are used.",)
     known = {name(field): field for field in dataclasses.fields(Settings)}
     known |= {field.name: field for field in dataclasses.fields(Settings)}
-    values: dict[str, object] = {}
+    values: dict[str, Any] = {}
     problems: list[str] = []
     for key, value in data.items():
         if value is None or key not in known:
@@ -27,16 +28,17 @@ def read(data: object) -> tuple[Settings, tuple[str, ...]]:
         if problem:
             problems.append(f"{SECTION}.{key} {problem}; the default {_shown(known[key].default)} is used.")
             continue
-        values[known[key].name] = type(known[key].default)(value)  # type: ignore[call-arg]
-    return dataclasses.replace(DEFAULTS, **values), tuple(problems)  # type: ignore[arg-type]
+        kind: type = type(known[key].default)
+        values[known[key].name] = kind(value)
+    return dataclasses.replace(DEFAULTS, **values), tuple(problems)
 
 
-def name(field: dataclasses.Field) -> str:
+def name(field: dataclasses.Field[Any]) -> str:
     """A setting's name in an editor: `verify_on` is `verifyOn`."""
     return re.sub(r"_(.)", lambda match: match[1].upper(), field.name)
 
 
-def _problem(field: dataclasses.Field, value: object) -> str:
+def _problem(field: dataclasses.Field[Any], value: object) -> str:
     kind = type(field.default)
     choices, minimum = field.metadata["choices"], field.metadata["minimum"]
     if kind is bool and not isinstance(value, bool):

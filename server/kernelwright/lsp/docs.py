@@ -2,6 +2,7 @@
 
 import dataclasses
 import inspect
+from typing import Any
 
 from kernelwright.lsp import configuration
 from kernelwright.settings import Settings
@@ -53,11 +54,11 @@ def protocol_page() -> str:
     return "\n".join(rows)
 
 
-def _fields() -> tuple[dataclasses.Field, ...]:
+def _fields() -> tuple[dataclasses.Field[Any], ...]:
     return dataclasses.fields(Settings)
 
 
-def _entry(field: dataclasses.Field) -> dict[str, object]:
+def _entry(field: dataclasses.Field[Any]) -> dict[str, object]:
     entry: dict[str, object] = {
         "type": _JSON_TYPES[type(field.default)],
         "default": field.default,

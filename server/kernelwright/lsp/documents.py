@@ -1,7 +1,7 @@
 """The open documents: our own copy of each text, changed as the client says."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 
 from lsprotocol import types as lsp
 from pygls.uris import to_fs_path
@@ -15,7 +15,7 @@ class Documents:
         self._open: dict[str, Snapshot] = {}
         self._changed = asyncio.Event()
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Snapshot]:
         return iter(tuple(self._open.values()))
 
     def get(self, uri: str) -> Snapshot | None:
@@ -27,7 +27,7 @@ class Documents:
         return self._put(Snapshot(item.uri, path, item.language_id, item.version, _lf(item.text), encoding, crlf))
 
     def change(
-        self, uri: str, version: int, changes: list[lsp.TextDocumentContentChangeEvent]
+        self, uri: str, version: int, changes: Sequence[lsp.TextDocumentContentChangeEvent]
     ) -> tuple[Snapshot, Snapshot] | None:
         """The document before and after the changes; None for one that is not open."""
         before = self._open.get(uri)

@@ -1,6 +1,7 @@
 """`textDocument/hover`: the card of a kernel."""
 
 import re
+from typing import TYPE_CHECKING
 
 from lsprotocol import types as lsp
 
@@ -11,6 +12,9 @@ from kernelwright.lsp.session import Session
 from kernelwright.lsp.snapshot import Snapshot
 from kernelwright.lsp.undone import standing
 from kernelwright.values import Kernel, Language, Outcome, Refusal, Workload
+
+if TYPE_CHECKING:
+    from kernelwright.macro.policy import Offer
 
 _MOST_STRATEGIES = 3
 _KINDS = {Language.TRITON: "Triton kernel", Language.TORCH: "PyTorch", Language.CUDA: "CUDA kernel"}
@@ -71,8 +75,8 @@ def _baseline(session: Session, snapshot: Snapshot, kernel: Kernel) -> str:
     kept = [step for step in standing(steps, snapshot.hash) if step.kernel == kernel.name]
     if not kept:
         return "Baseline: the file as it is"
-    steps = "1 kept step" if len(kept) == 1 else f"{len(kept)} kept steps"
-    return f"Baseline: the file before the first step; {steps} since"
+    count = "1 kept step" if len(kept) == 1 else f"{len(kept)} kept steps"
+    return f"Baseline: the file before the first step; {count} since"
 
 
 def _strategies(menu: Menu) -> str:
@@ -87,7 +91,7 @@ def _strategies(menu: Menu) -> str:
     return "\n".join([head, *lines[:_MOST_STRATEGIES]]) + stop
 
 
-def _strategy(menu: Menu, offer) -> str:
+def _strategy(menu: Menu, offer: "Offer") -> str:
     if offer.refusal is not None:
         return f"- **{offer.strategy.title}**: {offer.strategy.why}"
     return f"- **{offer.strategy.title}**: {menu.reason(offer.strategy.id) or offer.strategy.why}"

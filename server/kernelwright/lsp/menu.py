@@ -35,7 +35,7 @@ class Menu:
         """Offers that apply, best first; then those that wait for the op graph; then those that do not apply."""
         from kernelwright.macro.policy import summed_up
 
-        order = {}
+        order: dict[str, int] = {}
         for place, scored in enumerate(self.ranking):
             order.setdefault(scored.action.strategy, place)
         offers = summed_up(self.offers)

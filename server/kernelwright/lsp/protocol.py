@@ -57,7 +57,9 @@ class Protocol(LanguageServerProtocol):
         yield self.fm.features[types.TEXT_DOCUMENT_DID_CLOSE], (params,), None
 
     @lsp_method(types.WORKSPACE_EXECUTE_COMMAND)
-    async def lsp_workspace__execute_command(self, params: types.ExecuteCommandParams) -> Any:
+    async def lsp_workspace__execute_command(  # type: ignore[override]
+        self, params: types.ExecuteCommandParams
+    ) -> Any:
         """Run a command in the task that belongs to the request, so that `$/cancelRequest` cancels it.
 
         pygls' own version is a generator whose handler runs in another task: a cancel answers the request, and the

@@ -8,6 +8,7 @@ from kernelwright.values import Device, Measurement
 
 if TYPE_CHECKING:
     from kernelwright.macro.strategy import Observation
+    from kernelwright.source.roofline import Work
 
 
 def sentence(observation: "Observation", settings: Settings, measured: Measurement | None) -> str:
@@ -41,7 +42,7 @@ def short(observation: "Observation", settings: Settings, measured: Measurement 
     return f"{side}, {share} of roof" if share else side
 
 
-def _work(observation: "Observation"):
+def _work(observation: "Observation") -> "Work | None":
     from kernelwright.source.roofline import known_work
 
     return known_work(observation.kernel, observation.workload, observation.graph)

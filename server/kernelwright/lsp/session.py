@@ -52,7 +52,7 @@ class Session:
         self._engines: dict[Path, Engine] = {}
         self._menus: dict[tuple[str, str], tuple[object, Menu | Refusal]] = {}
         self._knowledge = 0  # grows whenever a job may have taught an engine something
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: set[asyncio.Task[object]] = set()
         self._noticed: set[str] = set()
 
     # Results
@@ -167,14 +167,14 @@ class Session:
         for engine in engines.values():
             await engine.close()
 
-    def spawn(self, work: Coroutine[object, object, None]) -> asyncio.Task[None]:
+    def spawn(self, work: Coroutine[object, object, object]) -> asyncio.Task[object]:
         """Background work, kept alive until it is done; what it raises goes to the log."""
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._ended)
         return task
 
-    def _ended(self, task: asyncio.Task[None]) -> None:
+    def _ended(self, task: asyncio.Task[object]) -> None:
         self._tasks.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
             self.client.log(f"{type(error).__name__}: {error}", lsp.MessageType.Error)

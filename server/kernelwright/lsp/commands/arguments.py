@@ -70,9 +70,9 @@ _TYPES = {
 
 
 def arguments(params: ExecuteCommandParams) -> Arguments | Refusal:
-    given = params.arguments[0] if params.arguments else None
+    given, kernel, *_ = *(params.arguments or ()), None, None
     if isinstance(given, str):
-        return Arguments(given, *[kernel for kernel in params.arguments[1:2] if isinstance(kernel, str)])
+        return Arguments(given, kernel if isinstance(kernel, str) else None)
     if not isinstance(given, Mapping) or not isinstance(given.get("uri"), str):
         return Refusal(f'{params.command} needs one argument, {{"uri": …}}, with the file that it is about.')
     known = {key: value for key, value in given.items() if key in _TYPES and value is not None}
@@ -114,6 +114,15 @@ def subject(session: Session, asked: Arguments) -> Subject | Refusal:
         if len(choice) == 1:
             return Subject(snapshot, choice[0])
     return Refusal(f"This file has several kernels: say which of {names} is meant.")
+
+
+def meant(session: Session, params: ExecuteCommandParams) -> tuple[Arguments, Subject] | Refusal:
+    """What a command was given, and the kernel that it means; or why that cannot be said."""
+    asked = arguments(params)
+    if isinstance(asked, Refusal):
+        return asked
+    found = subject(session, asked)
+    return found if isinstance(found, Refusal) else (asked, found)
 
 
 def _is_called(snapshot: Snapshot, kernel: Kernel) -> bool:

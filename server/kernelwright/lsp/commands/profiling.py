@@ -5,18 +5,18 @@ from lsprotocol.types import ExecuteCommandParams
 from kernelwright import words
 from kernelwright.lsp import jobs
 from kernelwright.lsp.commands.answers import declined, offered_again, sentence
-from kernelwright.lsp.commands.arguments import arguments, subject
+from kernelwright.lsp.commands.arguments import meant
 from kernelwright.lsp.session import Session
 from kernelwright.values import Failure, ProfileResult, Refusal
-from kernelwright.wire import Json, encode
+from kernelwright.wire import Json, encode_object
 
 
 async def profile(session: Session, params: ExecuteCommandParams) -> Json:
     """A ProfileResult: the kernels of one warm call with launches, time and origin; with `sentence`, its line in words."""
-    asked = arguments(params)
-    found = asked if isinstance(asked, Refusal) else subject(session, asked)
-    if isinstance(asked, Refusal) or isinstance(found, Refusal):
-        return declined(session, found)
+    asked_of = meant(session, params)
+    if isinstance(asked_of, Refusal):
+        return declined(session, asked_of)
+    asked, found = asked_of
     from kernelwright.profiling import profile as run
 
     snapshot, kernel = found.snapshot, found.kernel
@@ -38,7 +38,7 @@ async def profile(session: Session, params: ExecuteCommandParams) -> Json:
         return declined(session, answer)
     if not asked.quiet:
         session.client.tell(f"{kernel.name}: {_told(answer)}")
-    return {**encode(answer), "sentence": _told(answer)}
+    return {**encode_object(answer), "sentence": _told(answer)}
 
 
 def _told(answer: ProfileResult | Refusal | Failure) -> str:

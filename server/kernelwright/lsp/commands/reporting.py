@@ -12,7 +12,7 @@ from kernelwright.lsp.commands.arguments import Arguments, arguments
 from kernelwright.lsp.commands.optimizing import told
 from kernelwright.lsp.session import Session
 from kernelwright.values import Refusal, Step
-from kernelwright.wire import Json, encode
+from kernelwright.wire import Json, encode, encode_object
 
 if TYPE_CHECKING:
     from kernelwright.engine import Engine
@@ -38,8 +38,8 @@ async def history(session: Session, params: ExecuteCommandParams) -> Json:
 
 
 def _entry(engine: "Engine", step: Step, *, texts: bool) -> dict[str, Json]:
-    said = {"sentence": told(step), "measured": words.measured(step.verdict, step.measurement)}
-    return {**encode(step), **said, **(_texts(engine, step) if texts else {})}
+    said: dict[str, Json] = {"sentence": told(step), "measured": words.measured(step.verdict, step.measurement)}
+    return {**encode_object(step), **said, **(_texts(engine, step) if texts else {})}
 
 
 def _texts(engine: "Engine", step: Step) -> dict[str, Json]:

@@ -4,7 +4,7 @@ from lsprotocol.types import ExecuteCommandParams
 
 from kernelwright.lsp import applying, diagnostics
 from kernelwright.lsp.commands.answers import declined
-from kernelwright.lsp.commands.arguments import arguments, subject
+from kernelwright.lsp.commands.arguments import arguments, meant, subject
 from kernelwright.lsp.session import Session
 from kernelwright.lsp.undone import standing, undone
 from kernelwright.values import Refusal
@@ -13,10 +13,10 @@ from kernelwright.wire import Json, encode
 
 async def revert(session: Session, params: ExecuteCommandParams) -> Json:
     """Takes back the step that is named, or the last kept one of the kernel, with all that were taken after it."""
-    asked = arguments(params)
-    found = asked if isinstance(asked, Refusal) else subject(session, asked)
-    if isinstance(found, Refusal):
-        return declined(session, found)
+    asked_of = meant(session, params)
+    if isinstance(asked_of, Refusal):
+        return declined(session, asked_of)
+    asked, found = asked_of
     snapshot = found.snapshot
     engine = session.engine(snapshot.path)
     steps = engine.history(snapshot.path)
