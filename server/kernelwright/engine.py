@@ -156,12 +156,8 @@ class Engine:
             if asyncio.get_running_loop().time() - started > self.settings.autopilot_budget:
                 yield Refusal(f"Stopped after {self.settings.autopilot_budget:g} s, the budget of an autopilot run.")
                 return
-            stage = f"Step {number + 1}: "
-            step = await self.optimize(
-                dataclasses.replace(request, text=text, only_new=number > 0),
-                lambda words, stage=stage: report(stage + words),
-                cancel,
-            )
+            following = dataclasses.replace(request, text=text, only_new=number > 0)
+            step = await self.optimize(following, _headed(f"Step {number + 1}: ", report), cancel)
             yield step
             if not isinstance(step, Step) or (step.failure and not step.failure.about_kernel):
                 return
@@ -281,8 +277,10 @@ class Engine:
         chosen = tuple((registry()[action.strategy], action) for action in actions)
         while len(attempts) < _MOST_ATTEMPTS:
             variants = await written(self._coders, observation, chosen, attempts, report, cancel)
-            if isinstance(variants, Refusal) or not variants:
-                return attempts or variants or Refusal("There is nothing to carry out.")
+            if isinstance(variants, Refusal):
+                return attempts or variants
+            if not variants:
+                return attempts or Refusal("There is nothing to carry out.")
             order = await ranked(self.observer, observation, variants, self.limits, report, cancel)
             if isinstance(order, Failure):
                 return self._remember(observation, failed_step(observation, actions[0], order), observation.text)
@@ -401,6 +399,11 @@ class Engine:
 def _journal_of(workspace: Path) -> Journal:
     opened = open_when_begun(workspace)
     return open_in_memory(workspace, opened.reason) if isinstance(opened, Refusal) else opened
+
+
+def _headed(head: str, report: Report) -> Report:
+    """Reports with `head` before each stage."""
+    return lambda stage: report(head + stage)
 
 
 def _unknown_strategy(request: Request) -> Refusal | None:

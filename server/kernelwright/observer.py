@@ -16,7 +16,7 @@ from kernelwright.proof.jobs import Capture, Compile, CompileResult, Subject
 from kernelwright.settings import Settings
 from kernelwright.steps import not_utf8
 from kernelwright.values import CPU, Device, Failure, FailureKind, Graph, Kernel, Language, Refusal, Workload, digest
-from kernelwright.values.targets import target
+from kernelwright.values.targets import DEFAULT_TARGET, target
 
 Report = Callable[[str], None]
 Nothing = Refusal | Failure
@@ -123,12 +123,14 @@ class Observer:
             return Refusal("This kernel has no workload, so its launches are not known.")
         report("Compiling")
         subject = Subject(observation.path, observation.text, observation.workload)
-        return await self.workers.run(
+        answer = await self.workers.run(
             Compile(subject, self._compute_capability()),
             timeout=self.settings.verify_timeout,
             report=report,
             cancel=cancel,
         )
+        assert isinstance(answer, CompileResult | Failure)
+        return answer
 
     async def capture(self, observation: Observation, report: Report, cancel: asyncio.Event | None) -> Graph | Failure:
         """The op graph of a PyTorch kernel on its workload, which the Observation must have."""
@@ -159,7 +161,7 @@ class Observer:
 
 def named_target(settings: Settings) -> Device:
     """The GPU that facts are compiled for on a machine without one."""
-    return target(settings.target or "H100") or target("H100")
+    return target(settings.target) or DEFAULT_TARGET
 
 
 def _graph_key(text: str, workload: Workload) -> tuple[str, str]:

@@ -74,7 +74,7 @@ async def _compilable(
     for number, variant in enumerate(variants, 1):
         answer = await observer.resources(
             dataclasses.replace(observation, text=variant.text),
-            lambda _, n=number: report(f"Compiling variant {n} of {len(variants)}"),
+            _as_one_stage(f"Compiling variant {number} of {len(variants)}", report),
             cancel,
         )
         if isinstance(answer, CompileResult):
@@ -86,3 +86,8 @@ async def _compilable(
             if answer.kind is FailureKind.CANCELLED:
                 return answer
     return tuple(clean or spilling) or failure or Failure(FailureKind.COMPILE_FAILED, "No variant compiles.")
+
+
+def _as_one_stage(stage: str, report: Report) -> Report:
+    """Reports `stage` in place of all that is reported."""
+    return lambda _: report(stage)

@@ -9,7 +9,7 @@ from kernelwright.macro.strategies import title_of
 from kernelwright.macro.strategy import Observation
 from kernelwright.proof.jobs import CompileResult
 from kernelwright.source.roofline import bound, known_work
-from kernelwright.values import Device, Measurement, Outcome, Step, Verdict, apply
+from kernelwright.values import Check, Device, Measurement, Outcome, Step, Verdict, apply
 
 _MOST_NAMES = 8  # of kernels and operators, in the line below the checks
 _COLOURS = {Outcome.KEPT: "green", Outcome.REJECTED: "yellow", Outcome.REVERTED: "yellow"}
@@ -57,7 +57,7 @@ def show_checks(verdict: Verdict) -> None:
     table = Table(box=None, padding=(0, 2), show_header=True, header_style="dim")
     for column in ("check", "passed", "evidence"):
         table.add_column(column, overflow="fold")
-    by_name: dict[str, list] = {}
+    by_name: dict[str, list[Check]] = {}
     for check in verdict.checks:
         by_name.setdefault(check.name, []).append(check)
     for name, checks in by_name.items():

@@ -4,7 +4,7 @@ import contextlib
 import json
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -118,7 +118,7 @@ class Progress:
             self._show(words)
 
 
-def write_json(out: Path | None, result: dict[str, object]) -> None:
+def write_json(out: Path | None, result: Mapping[str, object]) -> None:
     """Write `result`, whose leaves are values, beside its schema number. Raises BadInput."""
     if out is None:
         return

@@ -14,12 +14,13 @@ from kernelwright.cli import console, files
 from kernelwright.cli.card import text_after
 from kernelwright.cli.console import OUT
 from kernelwright.cli.ending import DONE, BadInput
-from kernelwright.cli.kernelbench_table import reduced, show_table
+from kernelwright.cli.kernelbench_table import Result, reduced, show_table
 from kernelwright.engine import Engine, Request
 from kernelwright.journal import open_in_memory
 from kernelwright.macro.policy import menu, summed_up
 from kernelwright.macro.strategy import Observation
 from kernelwright.proof.jobs import Contest, ContestResult
+from kernelwright.settings import Settings
 from kernelwright.values import Accuracy, Failure, Outcome, Refusal, Step
 
 SCHEMA = 1
@@ -95,11 +96,11 @@ def _append(out: Path, line: str) -> None:
         raise BadInput(f"The result cannot be written to {out}: {error.strerror}; the lines before are kept.") from None
 
 
-def read_results(out: Path) -> list[dict]:
+def read_results(out: Path) -> list[Result]:
     """The lines of a results file; a line that was cut off by a kill is left out. Raises BadInput."""
     if not out.exists():
         return []
-    results = []
+    results: list[Result] = []
     for number, line in enumerate(files.read(out).splitlines(), 1):
         try:
             result = json.loads(line)
@@ -111,7 +112,7 @@ def read_results(out: Path) -> list[dict]:
     return results
 
 
-async def run_task(file: Path, settings, compile_baseline: bool) -> dict[str, object]:
+async def run_task(file: Path, settings: Settings, compile_baseline: bool) -> dict[str, object]:
     """Optimise one task with the autopilot, then time the result beside the baselines."""
     text = files.read(file)
     engine = Engine(file.parent, settings, journal=open_in_memory(file.parent))
@@ -131,6 +132,7 @@ async def run_task(file: Path, settings, compile_baseline: bool) -> dict[str, ob
             final = text_after(steps, text)
             if kept:
                 result |= {"verified_again": await _verify_again(engine, request, text, final, report)}
+            assert observation.workload is not None
             contest = Contest(request.path, text, final, observation.workload, compile_baseline, engine.limits)
             report("Timing the baselines")
             answer = await engine.workers.run(contest, timeout=300.0, report=report)
@@ -141,6 +143,7 @@ async def run_task(file: Path, settings, compile_baseline: bool) -> dict[str, ob
                     "degenerate": answer.degenerate,
                     "inaccurate": dict(answer.inaccurate),
                 }
+            assert isinstance(answer, Failure)
             return {**result, "contest_failure": _why(answer)}
         finally:
             await engine.close()
@@ -167,7 +170,9 @@ async def _autopilot(engine: Engine, request: Request, report: console.Progress)
     return steps, ""
 
 
-async def _verify_again(engine: Engine, request: Request, baseline: str, final: str, report) -> dict[str, object]:
+async def _verify_again(
+    engine: Engine, request: Request, baseline: str, final: str, report: console.Progress
+) -> dict[str, object]:
     """The final text against the baseline once more, on seeds that no step has seen."""
     answer = await engine.trial(
         request.path, final, request.kernel, baseline=baseline, measure=False, report=report, first_seed=10_000
@@ -196,7 +201,7 @@ def _summary(step: Step) -> dict[str, object]:
     }
 
 
-def one_line(result: dict) -> str:
+def one_line(result: Result) -> str:
     kept = [s for s in result["steps"] if s["outcome"] == "kept"]
     speedup = kept[-1]["measurement"].speedup if kept and kept[-1]["measurement"] else None
     done = "+".join(s["strategy"].split(".")[1] for s in kept) or "-"

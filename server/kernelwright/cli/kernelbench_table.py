@@ -2,16 +2,19 @@
 
 import math
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from rich.table import Table
 
 from kernelwright.cli.console import OUT
 from kernelwright.values import Accuracy
 
+Result = dict[str, Any]  # of one task, as a line of the results file holds it
+
 BASELINES = ("eager", "eager-tf32", "torch.compile")
 
 
-def speedups(results: Iterable[dict], baseline: str) -> list[float]:
+def speedups(results: Iterable[Result], baseline: str) -> list[float]:
     """`baseline` over the candidate for each applicable task; 1.0 where nothing verified was kept.
 
     A task whose baseline or candidate could not be timed is left out, and so is a degenerate one.
@@ -28,11 +31,11 @@ def speedups(results: Iterable[dict], baseline: str) -> list[float]:
     return ratios
 
 
-def kept(result: dict) -> bool:
+def kept(result: Result) -> bool:
     return any(step["outcome"] == "kept" for step in result["steps"])
 
 
-def reduced(result: dict) -> bool:
+def reduced(result: Result) -> bool:
     """Whether what was kept is of reduced accuracy; every step is compared with the baseline, so the last one says it."""
     accuracies = [step.get("accuracy") for step in result["steps"] if step["outcome"] == "kept"]
     return bool(accuracies) and accuracies[-1] == Accuracy.REDUCED
@@ -48,7 +51,7 @@ def fast(ratios: Sequence[float], p: float) -> float:
     return sum(ratio > p for ratio in ratios) / len(ratios) if ratios else math.nan
 
 
-def compile_over_eager(results: Iterable[dict]) -> list[float]:
+def compile_over_eager(results: Iterable[Result]) -> list[float]:
     """What torch.compile gains over eager on the same tasks."""
     return [
         t["eager"]["median_ms"] / t["torch.compile"]["median_ms"]
@@ -57,7 +60,7 @@ def compile_over_eager(results: Iterable[dict]) -> list[float]:
     ]
 
 
-def show_table(results: Sequence[dict]) -> None:
+def show_table(results: Sequence[Result]) -> None:
     applicable = [r for r in results if r["applicable"]]
     accurate = sum(map(kept, applicable))
     degenerate = sum(bool(r.get("degenerate")) for r in applicable)

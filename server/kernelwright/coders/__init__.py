@@ -72,7 +72,7 @@ async def written(
     refusal: Refusal | None = None
     for strategy, action in strategies:
         for coder in coders:
-            answer = coder.refuses(strategy)
+            answer: tuple[Variant, ...] | Refusal | None = coder.refuses(strategy)
             if answer is None:
                 report(f"{strategy.title}: rewriting")
                 answer = await coder.code(observation, action, attempts, report, cancel)

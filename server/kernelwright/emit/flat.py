@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from kernelwright.emit import launcher as launching
 from kernelwright.emit.kernel import Kernel
 from kernelwright.micro.rewrite.triton_printer import Printed, kernel_source, launcher_source
-from kernelwright.nest.form import Axis, Fold, Held, Let, Load, Nest, Var
+from kernelwright.nest.form import Axis, Fold, Held, Inside, Let, Load, Nest, Var
 from kernelwright.ops.device_functions import DEVICE_FUNCTIONS
 from kernelwright.ops.folds import FOLDS
 from kernelwright.place.layout import call_text
@@ -98,7 +98,7 @@ def _asked(let: Let) -> set[str]:
     return found
 
 
-def _conditions(inside: tuple) -> set[str]:  # type: ignore[type-arg]
+def _conditions(inside: tuple[Inside, ...]) -> set[str]:
     return {name for one in inside for bound in (one.index, one.least, one.limit) if bound for name in bound.names()}
 
 

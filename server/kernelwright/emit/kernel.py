@@ -270,4 +270,4 @@ def _held(expr: Expr) -> Iterable[Held]:
         yield expr
     elif isinstance(expr, Apply):
         for argument in expr.arguments:
-            yield from _held(argument)  # type: ignore[arg-type]
+            yield from _held(argument)

@@ -238,7 +238,7 @@ def is_damage(error: sqlite3.Error) -> bool:
 
 
 @contextlib.contextmanager
-def transaction(connection: sqlite3.Connection):
+def transaction(connection: sqlite3.Connection) -> Iterator[None]:
     """IMMEDIATE takes the write lock at once: a transaction that upgrades later could fail without waiting."""
     connection.execute("BEGIN IMMEDIATE")
     try:

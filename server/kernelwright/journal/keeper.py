@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from kernelwright.journal.disk import BUSY_SECONDS, Disk, Write, damaged, in_memory, is_damage, transaction
 from kernelwright.journal.schema import NewerSchema
@@ -43,7 +43,7 @@ class Keeper:
         self._unwritten: list[Write] = []  # what was done in memory and is not on disk yet, in order
         self._last_try = 0.0
 
-    def rows(self, query: str, values: tuple[object, ...]) -> list[tuple]:
+    def rows(self, query: str, values: tuple[object, ...]) -> list[tuple[Any, ...]]:
         """What a query finds; what is only in memory may go to disk before."""
         with self._lock:
             if self._unwritten and time.monotonic() - self._last_try > _AGAIN:
@@ -52,7 +52,7 @@ class Keeper:
                 self._return_to_disk(_SHORT)  # another process has begun it
             return self._tried(lambda connection: connection.execute(query, values).fetchall())
 
-    def row(self, query: str, values: tuple[object, ...]) -> tuple | None:
+    def row(self, query: str, values: tuple[object, ...]) -> tuple[Any, ...] | None:
         """The first of what a query finds."""
         rows = self.rows(query, values)
         return rows[0] if rows else None

@@ -297,7 +297,7 @@ class Builder:
             case Held(inside):
                 names = set(_names_of(inside))
             case Contract(left, right, over):
-                names = (self.lets[left].axes | self.lets[right].axes) - {over}
+                names = set(self.lets[left].axes | self.lets[right].axes) - {over}
             case Fold(_, body, over, inside, running):
                 names = set(self._axes_of(body)) | set(_names_of(inside)) | set(over if running else ())
                 names -= set() if running else set(over)

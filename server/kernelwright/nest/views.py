@@ -265,7 +265,8 @@ _VIEWS["tril"] = _VIEWS["triu"] = _View(_triangle, _same_size)
 
 def _joined(builder: Builder, node: Node, index: Place) -> Element:
     parts, dim = _parts(node), _join_dim(builder, node)
-    place, expr = index[dim], None
+    place = index[dim]
+    expr: Expr | None = None
     begins = [constant(0)]
     for part in parts:
         begins.append(begins[-1] + builder.sizes.index(part.id, dim))

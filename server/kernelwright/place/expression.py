@@ -358,7 +358,9 @@ class _Planner:
                     continue
                 other = found.setdefault(value, name)
                 if other != name and ({other, name} & perhaps or not env.get(other) == env.get(name) == value):
-                    raise NotEditable(f"`{other}` and `{name}` may be two tensors in another call.", tree.lineno - 1)
+                    raise NotEditable(
+                        f"`{other}` and `{name}` may be two tensors in another call.", self.source.span(tree).start_line
+                    )
         return found
 
     def _self_is_entry(self, statement: ast.stmt) -> bool:

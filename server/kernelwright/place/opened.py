@@ -107,6 +107,7 @@ def _written(source: SourceMap, call: ast.Call, path: str) -> Opened:
         spans[index] = (position + len(left), position + len(left) + len(value))
         text += left + value + ("" if index == count - 1 else newline + indent)
         position = start + len(text)
+    edits: tuple[TextEdit, ...]
     if _is_all(statement, call):
         edits = (TextEdit(start, end, text),)
     else:

@@ -78,8 +78,9 @@ def _same_run(first: Run, other: SourceMap, name: str) -> Run | Refusal:
         found += [n.id for n in _at(other, node) if (n.op, n.module) == (node.op, node.module)]
     stand_there = {m.id for n in first.nodes for m in _at(other, graph.nodes[n])}
     if stand_there and len(found) != len(first.nodes):
-        line = graph.nodes[first.nodes[0]].where
-        return Refusal(f"The modules of {name} do not all do the same here.", line and line.start_line)
+        place = graph.nodes[first.nodes[0]].where
+        line = place.start_line if place is not None else None
+        return Refusal(f"The modules of {name} do not all do the same here.", line)
     return Run(other, tuple(found) if stand_there else ())
 
 
@@ -93,7 +94,8 @@ def _forward(placement: Placement) -> Placement | Refusal:
     written: set[tuple[TextEdit, ...]] = set()
     runs: list[Run] = []
     for run in placement.runs:
-        source, edits = run.source, ()
+        source = run.source
+        edits: tuple[TextEdit, ...] = ()
         while (call := container_call(source, run.nodes)) is not None:
             try:
                 step = opened(source, call)

@@ -92,7 +92,8 @@ def _sides_are_told(tree: ast.BinOp | ast.AugAssign, given: Mapping[str, object]
 
 
 def _bind(source: SourceMap, statement: ast.stmt, env: Env) -> None:
-    value = source.value_of(statement.value, env) if isinstance(statement, ast.Assign | ast.AnnAssign) else None
+    made = statement.value if isinstance(statement, ast.Assign | ast.AnnAssign) else None
+    value = source.value_of(made, env) if made is not None else None
     if isinstance(statement, ast.AugAssign):
         value = next((n.outputs[0] for n in source.nodes_at.get(source.span(statement), ())), None)
     for name in bound_names(statement):

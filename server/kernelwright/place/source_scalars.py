@@ -51,7 +51,7 @@ def collect_scalars(
                 if any(start <= line < sink.lineno for line in assigned.get(name, ()))
             ]
             if unstable:
-                raise NotEditable(f"`{unstable[0]}` changes before the new call.", tree.lineno - 1)
+                raise NotEditable(f"`{unstable[0]}` changes before the new call.", source.span(tree).start_line)
             scalars[node.id, parameter] = source.segment(expression)
     return scalars
 
@@ -68,9 +68,8 @@ def evaluation_asserts(
         if not isinstance(tree, ast.Call) or not is_module_call(node, tree):
             given = operands(source, node, tree, {})
             if any(not isinstance(given.get(p), ast.Constant | None) for p in ("p", "training")):
-                raise NotEditable(
-                    f"{node.op} may act differently in training mode.", node.where and node.where.start_line
-                )
+                line = node.where.start_line if node.where is not None else None
+                raise NotEditable(f"{node.op} may act differently in training mode.", line)
             continue
         path = source.segment(tree.func)
         acts = f"{path}.training" + (f" and {path}.p" if node.op == "dropout" else "")

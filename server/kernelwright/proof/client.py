@@ -7,6 +7,7 @@ import sys
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from kernelwright.proof import endings, gpu_lock, memory
 from kernelwright.proof.jobs import Answer, Compile, Contest, Job, Probe, Profile, Race, RaceResult, Trial
@@ -99,7 +100,7 @@ class Workers:
             return endings.CLOSED
         work = asyncio.create_task(self._work(_Order(job, timeout, report or (lambda words: None), priority)))
         self._jobs.add(work)
-        waits: set[asyncio.Task] = {work}
+        waits: set[asyncio.Task[Any]] = {work}
         if cancel is not None:
             waits.add(asyncio.create_task(cancel.wait()))
         try:

@@ -26,13 +26,13 @@ async def gpu_lock(uuid: str, *, timeout: float, report: Callable[[str], None] |
 
     The system frees the lock when the process ends, however it ends. Where files cannot be locked, nothing is held.
     """
-    end, told = asyncio.get_running_loop().time() + timeout, report is None
+    end, told = asyncio.get_running_loop().time() + timeout, False
 
     async def lock(descriptor: int | None) -> None:
         """Returns once the file is locked, at once where there is none. Tells of its waiting once. Raises Busy."""
         nonlocal told
         while descriptor is not None and not _try(descriptor):
-            if not told:
+            if report is not None and not told:
                 told = True
                 report(WAITING)
             if asyncio.get_running_loop().time() >= end:

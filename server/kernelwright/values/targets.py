@@ -55,6 +55,7 @@ _TARGETS: dict[str, Device] = {
 }
 
 TARGET_NAMES = tuple(_TARGETS)
+DEFAULT_TARGET = _TARGETS["H100"]
 
 
 def target(name: str) -> Device | None:

@@ -132,7 +132,7 @@ def _nearest(group: Group, refusals: list[Refusal]) -> Refusal:
 
 def _saved_work(action: Action) -> float:
     """Saved work in bytes, at about ten floating-point operations for the time of one byte."""
-    return action.params.get("saved_bytes", 0) + action.params.get("saved_flops", 0) / 10
+    return float(action.params.get("saved_bytes", 0)) + float(action.params.get("saved_flops", 0)) / 10
 
 
 def best(scored: tuple[Scored, ...], asked: str | None = None) -> Scored:

@@ -19,7 +19,7 @@ def _applies(observation: Observation) -> tuple[Action, ...] | Refusal:
     start, end = observation.kernel.start_line, observation.kernel.end_line
     if not any(start <= tree.lineno - 1 < end for tree, *_ in planned.entries):
         return Refusal("The convolutions stand outside this kernel.")
-    params = {
+    params: dict[str, float | str] = {
         "convolutions": ",".join(str(node.id) for node in planned.nodes),
         "expected_gain": _GAIN if planned.passed_on else _GAIN_ALONE,
     }

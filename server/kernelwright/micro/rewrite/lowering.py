@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import EllipsisType
 
 from kernelwright.micro.rewrite.program import ELEMENT, ROW, SCALAR, Program
 from kernelwright.micro.rewrite.reductions import lower_reduction
@@ -152,7 +153,7 @@ class Lowering(Scope):
 
     def _format(
         self, node: Node, name: str, argument: Argument, level: str, shape: tuple[int, ...]
-    ) -> tuple[str, object, str]:
+    ) -> tuple[str, Argument | EllipsisType, str]:
         """(text, literal value or ..., kind) of one argument."""
         if isinstance(argument, TensorRef):
             known = self.operand(argument.id, level, shape, node)
@@ -160,8 +161,7 @@ class Lowering(Scope):
             return known.text, literal, known.kind
         if isinstance(argument, bool) or argument is None or isinstance(argument, str | tuple):
             return repr(argument), argument, "option"
-        text, literal = self.number(node, name, argument)
-        return text, literal, "float"
+        return *self.number(node, name, argument), "float"
 
     def _level(self, node: Node, shape: tuple[int, ...]) -> str:
         inside = [self.known[a.id] for a in _tensor_arguments(node) if a.id in self.known]

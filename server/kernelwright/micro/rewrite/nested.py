@@ -150,7 +150,7 @@ def _work(graph: Graph, nodes: Sequence[int]) -> Iterator[Node]:
 def _grown(source: SourceMap, anchor: Node) -> Iterator[tuple[int, ...]]:
     """Sets of nodes with `anchor` in them that may become one kernel, the largest first."""
     region = {anchor.id}
-    sets = [(anchor.id,)] if _fits(source, region) else []
+    sets: list[tuple[int, ...]] = [(anchor.id,)] if _fits(source, region) else []
     while (more := _followed(source, region)) and _fits(source, more):
         region = more
         sets.append(tuple(sorted(region)))
@@ -164,9 +164,8 @@ def _grown(source: SourceMap, anchor: Node) -> Iterator[tuple[int, ...]]:
             if row(anchor.op).matrices and not is_view(node.op) and node.id < anchor.id:
                 continue  # it would be computed anew for every tile
             # What reads a transposed tensor fits only together with what transposes it.
-            more = next(
-                (more for more in ({node.id}, _with_makers(source, node, region)) if _fits(source, region | more)), None
-            )
+            wider = ({node.id}, _with_makers(source, node, region))
+            more = next((more for more in wider if _fits(source, region | more)), set())
             if more:
                 region |= more
                 changed = True
@@ -228,7 +227,7 @@ def action_for(strategy: str, source: SourceMap, region: NestRegion, device: Dev
     where = Region(
         min(p.start_line for p in places), max(p.end_line for p in places) + 1, graph.text_hash, ", ".join(ops)
     )
-    params = {
+    params: dict[str, float | str] = {
         "nodes": ",".join(str(n) for n in region.nodes),
         "saved_bytes": region.saved_bytes,
         "kernels": region.kernels,

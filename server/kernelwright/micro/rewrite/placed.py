@@ -63,7 +63,7 @@ def _form(program: Program) -> tuple[object, ...]:
 
 def _operand_form(operand: Operand, program: Program) -> tuple[object, ...]:
     """An operand without its sizes."""
-    terms = operand.terms and tuple((t.last, t.outermost, t.stride == 0) for t in operand.terms)
+    terms = tuple((t.last, t.outermost, t.stride == 0) for t in operand.terms or ())
     same = operand.shape == program.domain.shape
     ones = tuple(size == 1 for size in operand.shape)
     place = operand.dims, operand.axis, operand.places

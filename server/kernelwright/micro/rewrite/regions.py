@@ -98,7 +98,7 @@ def _main_value(graph: Graph, inputs: Sequence[int], domain: Domain) -> int | No
     types = {v: graph.value(v).type for v in inputs}
     full = [v for v, t in types.items() if math.prod(t.shape) == domain.numel and layout_of(t) == domain.layout]
     same = [v for v in full if graph.value(v).type.shape == domain.shape]
-    return (same or (full if domain.layout == CONTIGUOUS else []) or [None])[0]
+    return next(iter(same or (full if domain.layout == CONTIGUOUS else [])), None)
 
 
 def _axes(graph: Graph, main: int, domain: Domain) -> tuple[int, int] | None:
@@ -144,7 +144,9 @@ def unique(names: dict[int, str]) -> dict[int, str]:
 def own_result(source: SourceMap, node: Node) -> bool:
     """An in-place op may be fused when it overwrites an intermediate result that nothing else sees."""
     first = next(references(node), None)
-    maker = source.producers.get(first) if first is not None else None
+    if first is None:
+        return False
+    maker = source.producers.get(first)
     return maker is not None and not row(maker.op).reshapes and len(source.users.get(first, ())) == 1
 
 
@@ -159,9 +161,7 @@ def in_place_hazard(source: SourceMap, nodes: Sequence[int]) -> Refusal | None:
                 and min(inside) < user.id < max(inside)
                 and next(references(user)) == id_
             ):
-                return Refusal(
-                    "An input is changed in place in the middle of the region.", user.where and user.where.start_line
-                )
+                return Refusal("An input is changed in place in the middle of the region.", _line(user))
     for n in inside:
         node = source.graph.nodes[n]
         if node.inplace and not own_result(source, node):

@@ -4,6 +4,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from types import EllipsisType
 
 from kernelwright.micro.rewrite.program import ELEMENT, ROW, SCALAR, Domain, Line, Operand, Term
 from kernelwright.micro.rewrite.tensor_layout import CHANNELS_LAST, contiguous_strides, is_channels_last, is_contiguous
@@ -43,7 +44,7 @@ class Known:
     level: str
     shape: tuple[int, ...]
     kind: str = "float"
-    literal: Argument = ...  # type: ignore[assignment]
+    literal: Argument | EllipsisType = ...  # ... where the value is not known before the run
 
 
 @dataclass
@@ -63,7 +64,7 @@ class Scope:
     ops: list[str] = field(default_factory=list)
     taken: set[str] = field(default_factory=lambda: set(DEVICE_FUNCTIONS) | _OWN)
 
-    def number(self, node: Node, name: str, value: int | float) -> tuple[str, object]:
+    def number(self, node: Node, name: str, value: int | float) -> tuple[str, int | float | str]:
         """A number as the kernel writes it: a literal, or the name of a scalar parameter."""
         expression = self.scalar_texts.get((node.id, name))
         if expression is None or (node.op == "pow" and name == "exponent") or name in ("alpha_", "dim"):

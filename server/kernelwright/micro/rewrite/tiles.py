@@ -61,7 +61,7 @@ def shapes(program: Program) -> tuple[Shape, ...]:
     if power <= 512 and outer >= 1024:
         return _short_rows(power)
     guess = 4 if power <= 2048 else 8 if power <= 8192 else 16
-    rows = (Shape("row", 0, guess), Shape("row", 0, guess * 2), Shape("row", 0, guess // 2))
+    rows: tuple[Shape, ...] = (Shape("row", 0, guess), Shape("row", 0, guess * 2), Shape("row", 0, guess // 2))
     if power <= 4096 and outer >= 4096:
         rows += (Shape("rows", 0, 4, 2), Shape("rows", 0, 8, 4))
     return rows if applies else (*rows, Shape("row", 2048, 4, looped=True))

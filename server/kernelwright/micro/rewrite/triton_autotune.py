@@ -179,7 +179,10 @@ def _without_arguments(site: Site) -> list[TextEdit]:
     """Drops the tuned arguments, each with the comma before it."""
     call, launcher = site.call, site.launcher
     names = [p.arg for p in parameters(site.definition)][: len(call.args)]
-    arguments = [*zip(names, call.args, strict=True), *((k.arg, k) for k in call.keywords)]
+    arguments: list[tuple[str | None, ast.expr | ast.keyword]] = [
+        *zip(names, call.args, strict=True),
+        *((k.arg, k) for k in call.keywords),
+    ]
     arguments.sort(key=lambda pair: launcher.span(pair[1])[0])
     edits: list[TextEdit] = []
     previous_end = None

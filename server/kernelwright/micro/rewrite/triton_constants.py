@@ -1,5 +1,6 @@
 """Writes other values for a launch's constants into the text."""
 
+import ast
 from collections.abc import Mapping
 
 from kernelwright.micro.rewrite.triton_launch import Site
@@ -32,7 +33,7 @@ def replaced(text: str, edits: list[TextEdit]) -> str:
 def _insertion(site: Site, keywords: list[str]) -> TextEdit:
     """After the last argument: on lines of their own where the launch is written one argument a line."""
     call, launcher = site.call, site.launcher
-    arguments = [*call.args, *call.keywords]
+    arguments: list[ast.expr | ast.keyword] = [*call.args, *call.keywords]
     if not arguments:
         end = launcher.span(call)[1] - 1
         return TextEdit(end, end, ", ".join(keywords))

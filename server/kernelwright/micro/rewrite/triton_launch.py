@@ -100,7 +100,7 @@ def _misfit(definition: ast.FunctionDef, call: ast.Call) -> str:
         return (
             f"The launch passes {len(call.args)} arguments, and the kernel takes {len(names)}: make them agree first."
         )
-    twice = {keyword.arg for keyword in call.keywords}.intersection(names[: len(call.args)])
+    twice = set(names[: len(call.args)]).intersection(keyword.arg for keyword in call.keywords)
     return f"The launch passes {min(twice)} by position and by name: pass it once." if twice else ""
 
 

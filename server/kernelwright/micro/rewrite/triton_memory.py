@@ -29,8 +29,8 @@ def touches(fragment: Fragment) -> tuple[Touch, ...]:
         sources.setdefault(name, []).append(value)
     names = {p.arg for p in parameters(definition)}
     found: list[Touch] = []
-    for name, node in fragment.calls:
-        kind, pointer = _access(name, node)
+    for called, node in fragment.calls:
+        kind, pointer = _access(called, node)
         if kind and pointer is not None:
             found.append(Touch(kind, _base(fragment, pointer, sources, names, frozenset()), node.lineno - 1))
     return tuple(sorted(found, key=lambda touch: touch.line))

@@ -268,7 +268,8 @@ def _warps(site: Site, value: str) -> tuple[str, list[TextEdit]]:
     variable, used = ("num_warps", value) if "num_warps" not in _used(site) else (value, "")
     if option.home == "launch":
         return used, [TextEdit(*option.spans[0], variable)]
-    end = max(site.launcher.span(node)[1] for node in (*site.call.args, *site.call.keywords))
+    arguments: list[ast.expr | ast.keyword] = [*site.call.args, *site.call.keywords]
+    end = max(site.launcher.span(node)[1] for node in arguments)
     return used, [TextEdit(end, end, f", num_warps={variable}")]
 
 

@@ -30,7 +30,7 @@ def protection_of(site: Site) -> Protection | Refusal:
         )
     unknown_load = any(t.parameter is None for t in found)
     read = {t.parameter for t in found if t.kind == "load"}
-    read_arguments = {ast.unparse(site.bound[name]) for name in read if name in site.bound}
+    read_arguments = {ast.unparse(site.bound[name]) for name in read if name is not None and name in site.bound}
     reset: list[str] = []
     restore: list[str] = []
     for name in (p.arg for p in parameters(site.definition)):
