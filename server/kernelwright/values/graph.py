@@ -64,6 +64,13 @@ class Node:
     estimated_bytes: int = 0
     estimated_flops: int = 0
 
+    def tensor(self, position: int = 0) -> int:
+        """The id of the Value at a position where the operator takes a tensor. Raises TypeError for anything else."""
+        given = self.args[position]
+        if not isinstance(given, TensorRef):
+            raise TypeError(f"argument {position} of {self.op} is no tensor of the graph: {given!r}")
+        return given.id
+
 
 @dataclass(frozen=True)
 class Graph:

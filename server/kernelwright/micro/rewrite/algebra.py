@@ -45,7 +45,12 @@ class Step:
 
     @property
     def by_scalar(self) -> bool:
-        return not isinstance(self.other, TensorRef)
+        return self.tensor is None
+
+    @property
+    def tensor(self) -> int | None:
+        """The operand where it is a tensor."""
+        return self.other.id if isinstance(self.other, TensorRef) else None
 
 
 @dataclass(frozen=True)
@@ -112,13 +117,13 @@ class View:
             if isinstance(a, TensorRef) and self.shape(a.id) == shape and follow in (None, a.id)
         ]
         if node.op == "neg":
-            return Step(node, "neg", node.args[0].id)
+            return Step(node, "neg", node.tensor())
         if len(whole) == 2 and node.op == "add" and node.args[0] == node.args[1]:
-            return Step(node, "mul", node.args[0].id, 2, -1)
+            return Step(node, "mul", node.tensor(), 2, -1)
         if not whole or (len(whole) > 1) or any(isinstance(a, bool | str | None) for a in node.args):
             return None
         position = whole[0]
-        value, other = node.args[position].id, node.args[1 - position]
+        value, other = node.tensor(position), node.args[1 - position]
         if isinstance(other, TensorRef) and not self.same_dtype(value, other.id, node.outputs[0]):
             return None
         if node.op == "div" and position == 1:
@@ -200,6 +205,12 @@ def applied(step: Step, text: str, operand: str) -> str:
 def put_in_place(text: str, graph: Graph, match: Match) -> Edits | Refusal:
     """Edits of `text` that put the match's new code in the place of its nodes."""
     return replace(text, graph, match.nodes, match.output, match.write, match.label, aliases=match.aliases)
+
+
+def dims_of(node: Node) -> tuple[int, ...]:
+    """The dimensions that a reduction runs over; none where the call names none."""
+    given = node.kwargs.get("dim")
+    return tuple(d for d in given if isinstance(d, int)) if isinstance(given, tuple) else ()
 
 
 def line_of(node: Node) -> int | None:

@@ -13,7 +13,7 @@ def averaged_convolution(view: View, node: Node) -> Match | Refusal | None:
     """avg_pool_k(conv(x, W)) = conv(x, W') with stride k, where W' is W averaged over k shifts in each dimension."""
     if not node.op.startswith("avg_pool") or node.inplace or len(node.args[0:1]) != 1:
         return None
-    found = convolution(view, view.private(node.args[0].id))
+    found = convolution(view, view.private(node.tensor()))
     if found is None or found.transposed or int(node.op[-2]) != found.rank:
         return None
     tile = tiles(view, node)
@@ -71,7 +71,7 @@ def averaged_features(view: View, node: Node) -> Match | None:
     def write(spelling: Spelling) -> Code:
         _check(spelling, inside[1], None)
         size = _tile_text(spelling, inside[1], k)
-        x, weight = spelling.value(core.args[0].id), spelling.value(core.args[1].id)
+        x, weight = spelling.value(core.tensor()), spelling.value(core.tensor(1))
         lines = ["# A mean over groups of features is taken of the weights that make them: fewer features to compute."]
         tile, groups, name = (spelling.fresh(n) for n in ("tile", "groups", "weight"))
         lines += [f"{tile} = {size}", f"{groups} = {weight}.shape[0] // {tile}"]
@@ -97,13 +97,13 @@ def _pool_of_features(view: View, node: Node) -> tuple[tuple[Node, Node, Node], 
     """unsqueeze(1), avg_pool1d, squeeze(1) after a linear layer on a matrix; its tile."""
     if node.op != "squeeze" or node.kwargs.get("dim") != 1:
         return None
-    pool = view.private(node.args[0].id)
+    pool = view.private(node.tensor())
     if pool is None or pool.op != "avg_pool1d":
         return None
-    opened = view.private(pool.args[0].id)
+    opened = view.private(pool.tensor())
     if opened is None or opened.op != "unsqueeze" or opened.kwargs.get("dim") != 1:
         return None
-    core = view.private(opened.args[0].id)
+    core = view.private(opened.tensor())
     tile = tiles(view, pool)
     if core is None or core.op != "linear" or tile is None or len(view.shape(core.outputs[0])) != 2 or tile[0] == 1:
         return None

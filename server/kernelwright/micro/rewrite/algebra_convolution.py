@@ -43,7 +43,10 @@ def convolution(view: View, node: Node | None) -> Convolution | None:
         return None
     transposed = node.op.startswith("conv_transpose")
     given = dict(zip(parameter_names(node), node.args, strict=False)) | dict(node.kwargs)
-    x, weight, bias = given["input"], given["weight"], given.get("bias")
+    x, weight, bias, groups = given["input"], given["weight"], given.get("bias"), given.get("groups", 1)
+    assert isinstance(x, TensorRef)
+    assert isinstance(weight, TensorRef)
+    assert isinstance(groups, int)
     shape = view.shape(weight.id)
     rank = len(shape) - 2
     if rank != int(node.op[-2]) or len(view.shape(x.id)) != rank + 2:
@@ -66,7 +69,7 @@ def convolution(view: View, node: Node | None) -> Convolution | None:
         padding,
         dilation,
         extra,
-        int(given.get("groups", 1)),
+        groups,
     )
 
 

@@ -16,7 +16,7 @@ def folded_into_weights(view: View, node: Node) -> Match | Refusal | None:
     if core is None or not steps or _goes_on(view, node, core, steps):
         return None
     found = convolution(view, core)
-    weight = core.args[1].id
+    weight = core.tensor(1)
     scaled = any(s.scales or s.op == "rsub" for s in steps)
     saved = _saving(view, core, steps)
     if saved <= 0:
@@ -27,7 +27,7 @@ def folded_into_weights(view: View, node: Node) -> Match | Refusal | None:
         )
 
     def write(spelling: Spelling) -> Code:
-        x, old = spelling.value(core.args[0].id), spelling.value(weight)
+        x, old = spelling.value(core.tensor()), spelling.value(weight)
         factor, changed, bias = _folded(view, core, found, steps, spelling)
         shifted = "The shift is part of the bias: added once for each channel, not for each output."
         scaling = "Scale and shift are applied to the few weights instead of the many outputs."
@@ -83,13 +83,13 @@ def _foldable(view: View, node: Node) -> tuple[tuple[Step, ...], Node | None]:
 def _saving(view: View, core: Node, steps: tuple[Step, ...]) -> int:
     """Bytes: a pass over the outputs for each step, less the pass over the weights that scales need."""
     scaled = any(s.scales or s.op == "rsub" for s in steps)
-    spent = 2 * view.bytes(core.args[1].id) if scaled and not _takes_alpha(view, core, steps) else 0
+    spent = 2 * view.bytes(core.tensor(1)) if scaled and not _takes_alpha(view, core, steps) else 0
     return 2 * view.bytes(core.outputs[0]) * len(steps) - spent
 
 
 def _takes_alpha(view: View, core: Node, steps: tuple[Step, ...]) -> bool:
     """Whether addmm can scale the product while writing it: for a matrix, a bias, and scales that are numbers."""
-    biased = core.op == "linear" and core.args[2] is not None and len(view.shape(core.args[0].id)) == 2
+    biased = core.op == "linear" and core.args[2] is not None and len(view.shape(core.tensor())) == 2
     return biased and all(step.by_scalar or not step.scales for step in steps)
 
 
@@ -106,23 +106,23 @@ def _goes_on(view: View, node: Node, core: Node, steps: tuple[Step, ...]) -> boo
 
 
 def _per_channel(view: View, step: Step, core: Node) -> bool:
-    if step.by_scalar:
+    if step.tensor is None:
         return True
-    shape, out = view.shape(step.other.id), view.shape(core.outputs[0])
+    shape, out = view.shape(step.tensor), view.shape(core.outputs[0])
     axis = len(out) - 1 if core.op == "linear" else 1
     padded = (1,) * (len(out) - len(shape)) + shape
     return len(shape) <= len(out) and all(n == 1 or (i == axis and n == out[axis]) for i, n in enumerate(padded))
 
 
 def _single(view: View, step: Step) -> bool:
-    return step.by_scalar or math.prod(view.shape(step.other.id)) == 1
+    return step.tensor is None or math.prod(view.shape(step.tensor)) == 1
 
 
 def _folded(
     view: View, core: Node, found: Convolution | None, steps: tuple[Step, ...], spelling: Spelling
 ) -> tuple[Factor, str, str]:
     """The scalar factor, the new weight ("" when unchanged) and the new bias ("" for none)."""
-    weight = spelling.value(core.args[1].id)
+    weight = spelling.value(core.tensor(1))
     old = core.args[2] if len(core.args) > 2 else core.kwargs.get("bias")
     bias = spelling.value(old.id) if isinstance(old, TensorRef) else ""
     vector = bool(bias)
@@ -162,12 +162,12 @@ def _after(bias: str, step: Step, operand: str) -> str:
 
 
 def _flat(view: View, step: Step, operand: str) -> str:
-    return operand if len(view.shape(step.other.id)) <= 1 else f"{operand}.flatten()"
+    return operand if step.tensor is None or len(view.shape(step.tensor)) <= 1 else f"{operand}.flatten()"
 
 
 def _along_channels(view: View, core: Node, found: Convolution | None, step: Step, operand: str) -> str:
     """The vector of scales in the shape in which it multiplies the weight."""
-    rank = len(view.shape(core.args[1].id))
+    rank = len(view.shape(core.tensor(1)))
     lead = (1, -1) if found is not None and found.transposed else (-1,)
     shape = (*lead, *(1,) * (rank - len(lead)))
     return f"{operand}.view({', '.join(map(str, shape))})"

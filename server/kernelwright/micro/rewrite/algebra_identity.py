@@ -1,6 +1,6 @@
 """Operations that change nothing: reductions of a single element, factors of one, dropout that drops nothing."""
 
-from kernelwright.micro.rewrite.algebra import Match, View
+from kernelwright.micro.rewrite.algebra import Match, View, dims_of
 from kernelwright.micro.rewrite.algebra_source import Code, Spelling, Unwritable, atom
 from kernelwright.ops import Kind, row
 from kernelwright.values import Node, TensorRef
@@ -10,8 +10,8 @@ def is_identity(view: View, node: Node) -> bool:
     """Whether a reduction runs over one element because an earlier one left only that: exact, NaN and Inf included."""
     if not row(node.op).of_one or not node.args or node.inplace or node.kwargs.get("dtype") is not None:
         return False
-    source = node.args[0].id
-    dims = node.kwargs.get("dim")
+    source = node.tensor()
+    dims = dims_of(node)
     if not dims or not view.floating(source) or any(view.shape(source)[d] != 1 for d in dims):
         return False
     if node.op in ("max", "min") and len(node.outputs) > 1 and view.used(node.outputs[1]):
@@ -26,7 +26,7 @@ def _left_by_reduction(view: View, id: int, dim: int) -> bool:
         return False
     dims = node.kwargs.get("dim")
     if row(node.op).kind is Kind.REDUCTION and node.kwargs.get("keepdim") and isinstance(dims, tuple):
-        return dim in dims or _left_by_reduction(view, node.args[0].id, dim)
+        return dim in dims or _left_by_reduction(view, node.tensor(), dim)
     if node.op.startswith("adaptive_") and "pool" in node.op:
         return True
     if node.op == "linear" and dim == len(view.shape(id)) - 1:
@@ -43,12 +43,12 @@ def single_element(view: View, node: Node) -> Match | None:
     """sum, mean, max, min and logsumexp over a dimension with one element are that element."""
     if not is_identity(view, node):
         return None
-    source, output, nodes = node.args[0].id, node.outputs[0], {node.id}
-    dims = () if node.kwargs["keepdim"] else node.kwargs["dim"]
+    source, output, nodes = node.tensor(), node.outputs[0], {node.id}
+    dims = () if node.kwargs["keepdim"] else dims_of(node)
     while not dims and (user := view.only_user(output)) is not None and is_identity(view, user):
         nodes.add(user.id)
         output = user.outputs[0]
-        dims = () if user.kwargs["keepdim"] else user.kwargs["dim"]
+        dims = () if user.kwargs["keepdim"] else dims_of(user)
 
     def write(spelling: Spelling) -> Code:
         text = spelling.once(source)

@@ -1,9 +1,10 @@
 """Sums and means of linear maps: a reduction over the features of a linear layer needs one product with one vector."""
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-from kernelwright.micro.rewrite.algebra import Factor, Match, Step, View, applied, written
+from kernelwright.micro.rewrite.algebra import Factor, Match, Step, View, applied, dims_of, written
 from kernelwright.micro.rewrite.algebra_identity import is_identity
 from kernelwright.micro.rewrite.algebra_source import Code, Spelling, atom
 from kernelwright.values import Node, TensorRef
@@ -25,14 +26,16 @@ def product(view: View, node: Node | None) -> Product | None:
     if node is None:
         return None
     if node.op == "linear":
-        x, weight, bias = node.args
-        return Product(node, x.id, weight.id, bias.id if bias else None, True, frozenset({node.id}))
-    if node.op not in ("matmul", "mm") or len(view.shape(node.args[1].id)) != 2 or len(view.shape(node.args[0].id)) < 2:
+        bias = node.tensor(2) if node.args[2] is not None else None
+        return Product(node, node.tensor(), node.tensor(1), bias, True, frozenset({node.id}))
+    if node.op not in ("matmul", "mm"):
         return None
-    x, matrix = (a.id for a in node.args)
+    x, matrix = node.tensor(), node.tensor(1)
+    if len(view.shape(matrix)) != 2 or len(view.shape(x)) < 2:
+        return None
     turned = view.private(matrix)
     if turned is not None and turned.op == "t":
-        return Product(node, x, turned.args[0].id, None, True, frozenset({node.id, turned.id}))
+        return Product(node, x, turned.tensor(), None, True, frozenset({node.id, turned.id}))
     return Product(node, x, matrix, None, False, frozenset({node.id}))
 
 
@@ -40,7 +43,7 @@ def reduced_features(view: View, node: Node) -> Match | None:
     """sum_j (x W^T + b)_j = x (sum_j W_j) + sum_j b_j, likewise the mean; scalars in between are folded."""
     if not _plain_reduction(view, node):
         return None
-    steps, start = view.chain(node.args[0].id)
+    steps, start = view.chain(node.tensor())
     found = product(view, view.private(start))
     rank = len(view.shape(start))
     if found is None or node.kwargs["dim"] != (rank - 1,) or rank < 2:
@@ -105,9 +108,9 @@ def reduced_rows(view: View, node: Node) -> Match | None:
     """mean_i linear(x_i) = linear(mean_i x_i): the reduction over anything but the features goes first."""
     if not _plain_reduction(view, node):
         return None
-    steps, start = view.chain(node.args[0].id)
+    steps, start = view.chain(node.tensor())
     found = product(view, view.private(start))
-    dims = node.kwargs["dim"]
+    dims = dims_of(node)
     rank = len(view.shape(start))
     if found is None or rank - 1 in dims or not dims or len(view.shape(found.x)) != rank:
         return None
@@ -145,13 +148,13 @@ def reduced_matmul(view: View, node: Node) -> Match | None:
     """sum_ij (A B)_ij = (sum_i A_i) (sum_j B_j) for products of two computed matrices, batched or not."""
     if not _plain_reduction(view, node):
         return None
-    source = node.args[0].id
+    source = node.tensor()
     found = view.private(source)
     if found is None or found.op not in ("matmul", "mm", "bmm"):
         return None
-    left, right = (a.id for a in found.args)
+    left, right = found.tensor(), found.tensor(1)
     rank = len(view.shape(source))
-    dims = set(node.kwargs["dim"])
+    dims = set(dims_of(node))
     if min(len(view.shape(left)), len(view.shape(right))) < 2 or not dims or not dims <= {rank - 2, rank - 1}:
         return None
     turned = view.private(right)
@@ -185,7 +188,7 @@ def reduced_matmul(view: View, node: Node) -> Match | None:
 
 
 def _plain_reduction(view: View, node: Node) -> bool:
-    return node.op in ("sum", "mean") and node.kwargs.get("dtype") is None and view.floating(node.args[0].id)
+    return node.op in ("sum", "mean") and node.kwargs.get("dtype") is None and view.floating(node.tensor())
 
 
 def _shifts_first(steps: list[Step]) -> bool:
@@ -196,12 +199,10 @@ def _shifts_first(steps: list[Step]) -> bool:
 
 def _per_feature(view: View, step: Step, features: int) -> bool:
     """Scalars, and terms with one entry for each feature: their reduction is a number."""
-    if step.by_scalar:
+    if step.tensor is None:
         return True
-    return (
-        step.op in ("add", "sub", "rsub")
-        and math.prod(view.shape(step.other.id)) == features == view.shape(step.other.id)[-1]
-    )
+    shape = view.shape(step.tensor)
+    return step.op in ("add", "sub", "rsub") and math.prod(shape) == features == shape[-1]
 
 
 def _absorbed(view: View, node: Node) -> tuple[list[Node], int, bool]:
@@ -232,7 +233,7 @@ def _call(found: Product, x: str, spelling: Spelling) -> str:
     return f"{x} @ {matrix}.T" if found.transposed else f"{x} @ {matrix}"
 
 
-def _product(factors: object) -> str:
+def _product(factors: Iterable[str]) -> str:
     return " * ".join(factors)
 
 

@@ -4,7 +4,7 @@ import math
 
 from kernelwright.micro.rewrite.algebra import Match, View, line_of, written
 from kernelwright.micro.rewrite.algebra_source import Code, Spelling, atom
-from kernelwright.values import Node, Refusal, TensorRef
+from kernelwright.values import Argument, Node, Refusal, TensorRef
 
 _PRODUCTS = ("matmul", "mm", "bmm", "mv")
 
@@ -15,11 +15,11 @@ def ordered_chain(view: View, node: Node) -> Match | None:
         return None
     best: Match | None = None
     for side in (0, 1):
-        inner = view.private(node.args[side].id)
+        inner = view.private(node.tensor(side))
         if inner is None or inner.op not in _PRODUCTS:
             continue
-        left, right = inner.args[0].id, inner.args[1].id
-        other = node.args[1 - side].id
+        left, right = inner.tensor(), inner.tensor(1)
+        other = node.tensor(1 - side)
         order = (left, right, other) if side == 0 else (other, left, right)
         shapes = [view.shape(v) for v in order]
         if any(len(s) != 2 for s in shapes[:2]) or len(shapes[2]) not in (1, 2):
@@ -44,13 +44,13 @@ def _chain(view: View, node: Node, inner: Node, order: tuple[int, ...], form: st
 
 def diagonal_factor(view: View, node: Node) -> Match | None:
     """diag(v) @ M = v[:, None] * M and M @ diag(v) = M * v: for finite M, exactly."""
-    if node.op not in ("matmul", "mm") or node.inplace or any(len(view.shape(a.id)) != 2 for a in node.args):
+    if node.op not in ("matmul", "mm") or node.inplace or any(len(view.shape(node.tensor(i))) != 2 for i in (0, 1)):
         return None
     for side in (0, 1):
-        inner = view.private(node.args[side].id)
+        inner = view.private(node.tensor(side))
         if inner is None or inner.op not in ("diag", "diag_embed") or _offset(inner):
             continue
-        vector, other = inner.args[0].id, node.args[1 - side].id
+        vector, other = inner.tensor(), node.tensor(1 - side)
         if len(view.shape(vector)) != 1 or not view.same_dtype(vector, other):
             continue
 
@@ -60,7 +60,7 @@ def diagonal_factor(view: View, node: Node) -> Match | None:
             return Code(f"{v}[:, None] * {matrix}" if side == 0 else f"{matrix} * {v}", (comment,))
 
         rows, columns = view.shape(node.outputs[0])
-        inner_extent = view.shape(node.args[0].id)[1]
+        inner_extent = view.shape(node.tensor())[1]
         return Match(
             frozenset({inner.id, node.id}),
             node.outputs[0],
@@ -85,7 +85,7 @@ def scaled_operand(view: View, node: Node) -> Match | Refusal | None:
     core = view.private(step.value)
     if core is None or core.op not in _PRODUCTS or core.inplace:
         return None
-    left, right = core.args[0].id, core.args[1].id
+    left, right = core.tensor(), core.tensor(1)
     smaller = 0 if view.bytes(left) <= view.bytes(right) else 1
     saved = 2 * view.bytes(step.value) - 2 * view.bytes((left, right)[smaller])
     if saved <= 0:
@@ -115,7 +115,7 @@ def undone_transposes(view: View, node: Node) -> Match | None:
     order = _permutation(view, node)
     if order is None:
         return None
-    nodes, source = [node], node.args[0].id
+    nodes, source = [node], node.tensor()
     while order != tuple(range(len(order))):
         inner = view.private(source)
         before = _permutation(view, inner) if inner is not None else None
@@ -123,7 +123,7 @@ def undone_transposes(view: View, node: Node) -> Match | None:
             return None
         order = tuple(before[i] for i in order)
         nodes.append(inner)
-        source = inner.args[0].id
+        source = inner.tensor()
     if len(nodes) < 2 or view.aliased(node.outputs[0], source):
         return None
     return Match(
@@ -149,9 +149,15 @@ def _permutation(view: View, node: Node) -> tuple[int, ...] | None:
         order[-2:] = order[-1], order[-2]
         return tuple(order)
     if node.op == "transpose":
-        first, second = (node.kwargs[name] % rank for name in ("dim0", "dim1"))
+        first, second = (_dim(node.kwargs[name], rank) for name in ("dim0", "dim1"))
         order[first], order[second] = second, first
         return tuple(order)
     if node.op == "permute" and isinstance(node.kwargs["dims"], tuple) and len(node.kwargs["dims"]) == rank:
-        return tuple(d % rank for d in node.kwargs["dims"])
+        return tuple(_dim(d, rank) for d in node.kwargs["dims"])
     return None
+
+
+def _dim(given: Argument, rank: int) -> int:
+    """A dimension counted from the first one."""
+    assert isinstance(given, int)
+    return given % rank

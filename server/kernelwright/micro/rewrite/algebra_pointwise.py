@@ -146,11 +146,12 @@ def needless_clamp(view: View, node: Node) -> Match | None:
     """clamp(tanh(x), -1, 1) = tanh(x), relu(sigmoid(x)) = sigmoid(x), leaky_relu(relu(x)) = relu(x)."""
     found = clamp(node)
     if node.op == "leaky_relu" and not node.inplace:
-        found = Clamp(node, node.args[0].id, 0.0, math.inf)
+        found = Clamp(node, node.tensor(), 0.0, math.inf)
     producer = view.producer(found.value) if found is not None else None
-    if found is None or producer is None or row(producer.op).limits is None or not view.floating(found.value):
+    limits = row(producer.op).limits if producer is not None else None
+    if found is None or producer is None or limits is None or not view.floating(found.value):
         return None
-    low, high = row(producer.op).limits
+    low, high = limits
     if found.low > low or found.high < high:
         return None
 
@@ -172,15 +173,18 @@ def needless_clamp(view: View, node: Node) -> Match | None:
 
 def merged_leaky_relu(view: View, node: Node) -> Match | None:
     """leaky_relu(leaky_relu(x, a), b) = leaky_relu(x, a * b) for a >= 0, which keeps the sign."""
-    inner = view.private(node.args[0].id) if node.op == "leaky_relu" else None
-    if inner is None or inner.op != "leaky_relu" or inner.inplace or node.inplace or inner.args[1] < 0:
+    inner = view.private(node.tensor()) if node.op == "leaky_relu" else None
+    if inner is None or inner.op != "leaky_relu" or inner.inplace or node.inplace:
+        return None
+    slope = inner.args[1]
+    if not isinstance(slope, int | float) or slope < 0:
         return None
 
     def write(spelling: Spelling) -> Code:
         if not spelling.fixed(inner, "negative_slope", 0):
             raise Unwritable("The inner slope is a variable: were it negative, the two could not be merged.")
         slopes = " * ".join(atom(spelling.scalar(n, 1, "negative_slope")) for n in (inner, node))
-        return Code(f"{spelling.functional}.leaky_relu({spelling.once(inner.args[0].id)}, {slopes})")
+        return Code(f"{spelling.functional}.leaky_relu({spelling.once(inner.tensor())}, {slopes})")
 
     size = view.bytes(node.outputs[0])
     return Match(frozenset({inner.id, node.id}), node.outputs[0], "two leaky_relu as one", write, size // 4, 2 * size)
@@ -194,7 +198,7 @@ def undone(view: View, node: Node) -> Match | Refusal | None:
     squared = node.op == "square" or (node.op == "pow" and node.args[1] == 2)
     if not ((node.op == "exp" and inner.op == "log") or (squared and inner.op == "sqrt")):
         return None
-    source = inner.args[0].id
+    source = inner.tensor()
     if not view.floating(source):
         return Refusal(
             f"{inner.op} also makes floating-point numbers of whole ones, which have to stay.", line_of(node)

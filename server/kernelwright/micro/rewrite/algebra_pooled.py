@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass
 
-from kernelwright.micro.rewrite.algebra import Match, Step, View, applied, line_of, written
+from kernelwright.micro.rewrite.algebra import Match, Step, View, applied, dims_of, line_of, written
 from kernelwright.micro.rewrite.algebra_convolution import Convolution, convolution
 from kernelwright.micro.rewrite.algebra_source import Code, Spelling, Unwritable, atom
 from kernelwright.values import Node, Refusal
@@ -46,19 +46,21 @@ def pooled_convolution(view: View, node: Node) -> Match | Refusal | None:
     x[o * stride - padding + k * dilation] for output o. Summed over outputs, x[i] counts for tap k exactly when that
     output, or that input, exists: a sum of x under a mask of zeros and ones, which is separable over the dimensions.
     """
-    if node.op not in ("sum", "mean") or node.kwargs.get("dtype") is not None or not view.floating(node.args[0].id):
+    if node.op not in ("sum", "mean") or node.kwargs.get("dtype") is not None or not view.floating(node.tensor()):
         return None
-    steps, start = view.chain(node.args[0].id)
+    steps, start = view.chain(node.tensor())
     found = convolution(view, view.private(start))
     if found is None:
         return None
-    axes = tuple(d - 2 for d in node.kwargs["dim"])
+    axes = tuple(d - 2 for d in dims_of(node))
     if not axes or min(axes) < 0 or math.prod(found.out_size[a] for a in axes) < 4:
         return None
     whole = len(axes) == found.rank
     if found.groups != 1 and whole:
         return Refusal("The convolution has groups; its mean is not taken apart.", line_of(node))
-    if any(not step.by_scalar and not _fits(view, step, found, node.kwargs["keepdim"] or whole) for step in steps):
+    keeps_rank = whole or bool(node.kwargs["keepdim"])
+    shapes = [view.shape(step.tensor) for step in steps if step.tensor is not None]
+    if not all(_fits(shape, found, keeps_rank) for shape in shapes):
         return Refusal("What is added or multiplied before the mean has more than one entry a channel.", line_of(node))
     if any(_skips(found, axis) for axis in axes):
         return Refusal(
@@ -87,8 +89,8 @@ def _skips(found: Convolution, axis: int) -> bool:
     return not read.issuperset(range(size))
 
 
-def _fits(view: View, step: Step, found: Convolution, keeps_rank: bool) -> bool:
-    shape, rank = view.shape(step.other.id), found.rank + 2
+def _fits(shape: tuple[int, ...], found: Convolution, keeps_rank: bool) -> bool:
+    rank = found.rank + 2
     if not keeps_rank or len(shape) > rank:
         return math.prod(shape) == 1 and len(shape) <= 1
     padded = (1,) * (rank - len(shape)) + shape
@@ -132,10 +134,9 @@ class _Pooled:
         flat = self.whole and not self.pointwise
         for step in self.steps:
             operand = "" if step.op == "neg" else written(step, spelling)
-            several = not step.by_scalar and math.prod(self.view.shape(step.other.id)) > 1
-            operand = (
-                f"{operand}.flatten()" if flat and several and len(self.view.shape(step.other.id)) > 1 else operand
-            )
+            shape = self.view.shape(step.tensor) if step.tensor is not None else ()
+            if flat and math.prod(shape) > 1 and len(shape) > 1:
+                operand = f"{operand}.flatten()"
             text = applied(step, atom(text), operand)
         if self.node.op == "sum":
             text = f"{atom(text)} * {self._count(spelling, lines)}"

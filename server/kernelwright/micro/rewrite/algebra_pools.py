@@ -16,7 +16,7 @@ def pooled_pool(view: View, node: Node) -> Match | Refusal | None:
     """Two max (or mean) pools over adjoining tiles of k1 and then k2 are one over tiles of k1 * k2."""
     if node.op not in POOLS or node.inplace:
         return None
-    inner = view.private(node.args[0].id)
+    inner = view.private(node.tensor())
     if inner is None or inner.op != node.op:
         return None
     first, second = tiles(view, inner), tiles(view, node)
@@ -36,7 +36,7 @@ def pooled_pool(view: View, node: Node) -> Match | Refusal | None:
         size = (
             " * ".join(f"{m}.kernel_size" for m in modules) if plain else repr(tile[0] if len(set(tile)) == 1 else tile)
         )
-        return Code(f"{spelling.functional}.{node.op}({spelling.once(inner.args[0].id)}, {size})")
+        return Code(f"{spelling.functional}.{node.op}({spelling.once(inner.tensor())}, {size})")
 
     saved = 2 * view.bytes(inner.outputs[0])
     nodes = frozenset({inner.id, node.id})
@@ -57,7 +57,7 @@ def option(node: Node, name: str) -> object:
 def tiles(view: View, node: Node) -> tuple[int, ...] | None:
     """The extents of the tiles; None unless they adjoin without padding."""
     rank = int(node.op[-2])
-    if len(node.outputs) != 1 or len(view.shape(node.args[0].id)) < rank + 1:
+    if len(node.outputs) != 1 or len(view.shape(node.tensor())) < rank + 1:
         return None
     kernel = _each(option(node, "kernel_size"), rank)
     stride = option(node, "stride")

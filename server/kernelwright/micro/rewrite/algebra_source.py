@@ -187,7 +187,10 @@ def replace(
     plan = plan_region(source, nodes)
     if isinstance(plan, Refusal):
         return plan
-    sink = source.part_expression(source.producers[output], source.expression(source.producers[output]), output)
+    maker = source.producers[output]
+    made = source.expression(maker)
+    sink = source.part_expression(maker, made, output) if made is not None else None
+    assert sink is not None  # the plan has found it
     statement = source.statement(sink)
     spelling = Spelling(source, plan, _bound_by_removed(plan))
     try:
@@ -250,7 +253,7 @@ def _written(
     lines = (*bound, *code.lines)
     start = source.starts[statement.lineno - 1]
     if not lines and _is_assigned_to(statement, sink, code.expression):
-        return [TextEdit(start, source.starts[statement.end_lineno], "")]
+        return [TextEdit(start, source.starts[source.span(statement).end_line + 1], "")]
     start_column = source.offsets(statement)[0] - start
     expression = _wrapped(_fitting(source, sink, code.expression), plan.sink[0] - start, start_column)
     edits = [TextEdit(*plan.sink, expression.replace("\n", newline_of(source.text)))]
@@ -278,13 +281,19 @@ def _wrapped(expression: str, column: int, indentation: int) -> str:
     tree = ast.parse(expression, mode="eval").body
     if column + len(expression) <= _WIDTH or not isinstance(tree, ast.Call) or not (tree.args or tree.keywords):
         return expression
-    head = ast.get_source_segment(expression, tree.func)
-    parts = [ast.get_source_segment(expression, a) for a in tree.args]
-    parts += [f"{k.arg}={ast.get_source_segment(expression, k.value)}" for k in tree.keywords]
+    head = _segment(expression, tree.func)
+    parts = [_segment(expression, a) for a in tree.args]
+    parts += [f"{k.arg}={_segment(expression, k.value)}" for k in tree.keywords]
     inner, outer = " " * (indentation + 4), " " * indentation
     if len(inner) + len(", ".join(parts)) <= _WIDTH:
         return f"{head}(\n{inner}{', '.join(parts)}\n{outer})"
     return f"{head}(\n{inner}" + f",\n{inner}".join(parts) + f",\n{outer})"
+
+
+def _segment(text: str, tree: ast.expr) -> str:
+    segment = ast.get_source_segment(text, tree)
+    assert segment is not None
+    return segment
 
 
 def _line(line: str, indentation: int) -> str:

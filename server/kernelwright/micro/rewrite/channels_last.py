@@ -68,7 +68,7 @@ def convolutions(graph: Graph) -> Iterator[Node]:
 def channels(graph: Graph, node: Node) -> tuple[int, int, int]:
     """(input channels, output channels, groups) of a convolution."""
     groups = node.kwargs.get("groups", node.args[6] if len(node.args) > 6 else 1)
-    into = graph.value(node.args[0].id).type.shape[1]  # type: ignore[union-attr]
+    into = graph.value(node.tensor()).type.shape[1]
     out = graph.value(node.outputs[0]).type.shape[1]
     return into, out, groups if isinstance(groups, int) else 1
 
@@ -125,4 +125,4 @@ def _coincide(shape: tuple[int, ...]) -> bool:
 
 def already_last(graph: Graph, node: Node) -> bool:
     """Whether the captured call ran this convolution on a channels-last input."""
-    return is_channels_last(graph.value(node.args[0].id).type)  # type: ignore[union-attr]
+    return is_channels_last(graph.value(node.tensor()).type)

@@ -67,7 +67,7 @@ def plan(source: SourceMap, dtypes: frozenset[str]) -> Plan | Refusal:
         return reason
     converted: dict[CodeSpan, tuple[ast.expr, int, TensorType | None]] = {}
     for node in wanted:
-        if layouts(source, frozenset(converted)).of.get(node.args[0].id) is Format.LAST:  # type: ignore[union-attr]
+        if layouts(source, frozenset(converted)).of.get(node.tensor()) is Format.LAST:
             continue
         if node.where in converted:
             continue
@@ -76,7 +76,7 @@ def plan(source: SourceMap, dtypes: frozenset[str]) -> Plan | Refusal:
             reason = entry
             continue
         first = source.nodes_at[node.where][0] is node  # type: ignore[index]
-        type_ = graph.value(node.args[0].id).type if first else None  # type: ignore[union-attr]
+        type_ = graph.value(node.tensor()).type if first else None
         converted[node.where] = (entry, CONVOLUTIONS[node.op], type_)  # type: ignore[index]
     if not converted:
         return reason

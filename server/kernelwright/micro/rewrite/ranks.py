@@ -88,7 +88,7 @@ def written_dims(source: SourceMap, node: Node) -> tuple[int, ...] | None:
     except ValueError:
         return None
     dims = (dims,) if isinstance(dims, int) else tuple(dims or ())
-    every = tuple(range(len(source.graph.value(node.args[0].id).type.shape)))  # type: ignore[union-attr]
+    every = tuple(range(len(source.graph.value(node.tensor()).type.shape)))
     normal = tuple(sorted(d % len(every) for d in dims)) or every
     captured = node.kwargs.get("dim")
     return dims if normal == ((captured,) if isinstance(captured, int) else captured) else None
