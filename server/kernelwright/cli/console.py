@@ -89,8 +89,8 @@ def workspace_of(file: Path) -> Path:
     return folder
 
 
-def settings_for(interpreter: str | None, **changes: object) -> Settings:
-    return Settings(**{"interpreter": interpreter or "", **changes})  # type: ignore[arg-type]
+def settings_for(interpreter: str | None, **changes: Any) -> Settings:
+    return Settings(**{"interpreter": interpreter or "", **changes})
 
 
 @contextmanager

@@ -1,7 +1,7 @@
 """The editor at the other end: what it can do, and the messages that go to it."""
 
 import asyncio
-from collections.abc import Iterable
+from typing import Any
 
 from lsprotocol import types as lsp
 from pygls.capabilities import get_capability
@@ -14,13 +14,13 @@ class Client:
 
     def __init__(self, server: LanguageServer) -> None:
         self.server = server
-        self._known: dict[str, object] = {}
+        self._known: dict[str, Any] = {}
 
     def can(self, capability: str) -> bool:
         """Whether the client declared a capability, by its dotted path: "window.work_done_progress"."""
         return bool(self.capability(capability))
 
-    def capability(self, path: str) -> object:
+    def capability(self, path: str) -> Any:
         if path not in self._known:
             self._known[path] = get_capability(self.server.client_capabilities, path)
         return self._known[path]
@@ -36,12 +36,11 @@ class Client:
 
     def resolves(self, feature: str, name: str) -> bool:
         """Whether the client asks for the property `name` of an item later: resolves("code_action", "edit")."""
-        return name in (self.capability(f"text_document.{feature}.resolve_support.properties") or ())  # type: ignore[operator]
+        return name in (self.capability(f"text_document.{feature}.resolve_support.properties") or ())
 
     @property
     def markdown(self) -> bool:
-        formats: Iterable[object] = self.capability("text_document.hover.content_format") or ()  # type: ignore[assignment]
-        return lsp.MarkupKind.Markdown in formats
+        return lsp.MarkupKind.Markdown in (self.capability("text_document.hover.content_format") or ())
 
     def tell(self, message: str, kind: lsp.MessageType = lsp.MessageType.Info) -> None:
         self.server.window_show_message(lsp.ShowMessageParams(kind, message))

@@ -85,10 +85,10 @@ class Session:
         fitting = next((result for result in reversed(known) if result.code == code), None)
         if fitting is not None:
             return fitting, False
-        claims = [result for result in known if result.outcome is not Outcome.REJECTED and result.verdict is not None]
-        if not claims or claims[-1].verdict.baseline_hash == snapshot.hash:  # type: ignore[union-attr]
+        claim = next((r for r in reversed(known) if r.outcome is not Outcome.REJECTED and r.verdict is not None), None)
+        if claim is None or claim.verdict is None or claim.verdict.baseline_hash == snapshot.hash:
             return None  # a rejected step says nothing about other code, and nothing is claimed of the baseline
-        return claims[-1], True
+        return claim, True
 
     def measurement(self, snapshot: Snapshot, kernel: Kernel) -> Measurement | None:
         """The Measurement of the text as it is, where a number may be said."""

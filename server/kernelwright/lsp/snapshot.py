@@ -84,8 +84,7 @@ class Snapshot:
         around = [kernel for kernel in kernels if kernel.start_line <= line < kernel.end_line]
         if around:
             return max(around, key=lambda kernel: kernel.start_line)
-        launching = (k for k in kernels if k.entry_start_line is not None and k.entry_end_line is not None)
-        return next((k for k in launching if k.entry_start_line <= line < k.entry_end_line), None)  # type: ignore[operator]
+        return next((k for k in kernels if (k.entry_start_line or 0) <= line < (k.entry_end_line or 0)), None)
 
     def workload(self, kernel: Kernel) -> Workload | Refusal:
         """How the kernel is called, or why it cannot be."""

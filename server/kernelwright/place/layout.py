@@ -76,8 +76,7 @@ def _definition_line(source: SourceMap, function: ast.FunctionDef) -> int:
     top: ast.AST = function
     while not isinstance(source.parents[top], ast.Module):
         top = source.parents[top]
-    decorators = getattr(top, "decorator_list", [])
-    line = min([top.lineno, *(d.lineno for d in decorators)]) - 1  # type: ignore[attr-defined]
+    line = min(source.span(part).start_line for part in (top, *getattr(top, "decorator_list", [])))
     while line > 0 and source.lines[line - 1].startswith("#"):
         line -= 1
     return line

@@ -215,9 +215,10 @@ def _value(node: ast.AST, estimate: Estimate, given: Mapping[str, object], names
     match node:
         case ast.Constant(value=int() as number):
             return number
-        case ast.Name(id=name) if isinstance(given.get(name), int):
-            return int(given[name])  # type: ignore[call-overload]
         case ast.Name(id=name):
+            passed = given.get(name)
+            if isinstance(passed, int):
+                return int(passed)
             if name not in names:
                 expression = ast.parse(estimate.sizes[name], mode="eval").body
                 names[name] = _value(expression, estimate, given, names, depth + 1)
