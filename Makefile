@@ -23,6 +23,7 @@ test-ui: $(READY) node_modules/.ready
 lint: $(READY) node_modules/.ready
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/mypy
 	npm run --silent lint
 
 docs: $(READY) node_modules/.ready
