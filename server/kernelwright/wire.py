@@ -21,7 +21,7 @@ class NotDecodable(ValueError):
 def encode(value: object) -> Json:
     """JSON data for a tree of dataclasses, enums, tuples, mappings and scalars. Raises TypeError for anything else."""
     if isinstance(value, Enum):
-        return value.value
+        return encode(value.value)
     if isinstance(value, float) and not math.isfinite(value):
         return {_FLOAT: repr(value)}
     if value is None or isinstance(value, bool | int | float | str):

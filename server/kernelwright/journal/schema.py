@@ -39,7 +39,7 @@ _MOST = 10_000  # versions that there may ever be
 
 def version(connection: sqlite3.Connection) -> int:
     """Raises sqlite3.DatabaseError where the number is none that Kernelwright has written."""
-    found = connection.execute("PRAGMA user_version").fetchone()[0]
+    found: int = connection.execute("PRAGMA user_version").fetchone()[0]
     if not 0 <= found <= _MOST:
         error = sqlite3.DatabaseError(f"{found} is no version of a journal")
         error.sqlite_errorcode = sqlite3.SQLITE_CORRUPT

@@ -160,9 +160,10 @@ class Journal:
         if row is None:
             return None
         try:
-            return from_json(Graph, row[0])
+            graph: Graph = from_json(Graph, row[0])
         except ValueError:
             return None
+        return graph
 
     # The connection
 
@@ -186,10 +187,11 @@ class Journal:
 
     def _step(self, value: str) -> Step | None:
         try:
-            return from_json(Step, value)
+            step: Step = from_json(Step, value)
         except ValueError as error:
             self._keeper.notice = unreadable_step(error)
             return None
+        return step
 
     def _text(self, query: str, values: tuple[object, ...]) -> str | None:
         """The text that a query for its hash and body finds, if it is what was written."""

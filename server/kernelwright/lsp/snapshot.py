@@ -62,7 +62,7 @@ class Snapshot:
     @property
     def known_findings(self) -> "tuple[Finding, ...]":
         """The findings if they have been worked out already, otherwise none."""
-        return self.__dict__.get("findings", ())
+        return self.findings if "findings" in self.__dict__ else ()
 
     def findings_near(self, where: Range) -> "tuple[Finding, ...]":
         """All findings on the lines of a range, and some more: right after typing sooner known than all of the file."""

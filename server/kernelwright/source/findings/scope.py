@@ -151,7 +151,7 @@ def _arithmetic(op: ast.operator, a: int | None, b: int | None) -> int | None:
         case ast.LShift() if 0 <= b < 64:
             return a << b
         case ast.Pow() if 0 <= b < 64 and abs(a) < 1024:
-            return a**b
+            return int(a**b)
     return None
 
 
