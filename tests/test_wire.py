@@ -74,3 +74,10 @@ def test_what_is_not_the_value_is_refused(data: wire.Json) -> None:
 
 def test_nan_survives() -> None:
     assert math.isnan(wire.decode(float, json.loads(json.dumps(wire.encode(math.nan)))))
+
+
+def test_an_object_takes_further_keys_and_a_list_does_not() -> None:
+    told = {**wire.encode_object(Region(1, 2, "h")), "sentence": "Lines 1 and 2."}
+    assert wire.decode(Region, told) == Region(1, 2, "h")
+    with pytest.raises(TypeError, match="a tuple is no JSON object"):
+        wire.encode_object((Region(1, 2, "h"),))

@@ -39,3 +39,12 @@ def test_operators() -> None:
     tree = ast.parse("a % b; -c; a += d; e < f; g and h")
     kinds = [type(found) for node in trees.walk(tree) if (found := trees.operator(node)) is not None]
     assert kinds == [ast.Add, ast.Mod, ast.USub, ast.And]
+
+
+def test_every_node_with_a_place_tells_it_and_no_other() -> None:
+    for node in ast.walk(ast.parse(MORE)):
+        if "lineno" in node._attributes:
+            assert trees.extent(node) == (node.lineno, node.col_offset, node.end_lineno, node.end_col_offset)
+        else:
+            with pytest.raises(TypeError, match="has no place in the text"):
+                trees.extent(node)
