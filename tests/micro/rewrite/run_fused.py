@@ -87,7 +87,7 @@ def main():
                 ("fp32 of wide range", torch.float32, of_wide_range),
                 ("fp16", torch.float16, lambda t: t),
             ):
-                if label != "fp32" and not small or change is of_wide_range and not any(wide):
+                if (label != "fp32" and not small) or (change is of_wide_range and not any(wide)):
                     continue
                 try:
                     expected = outputs(old, dtype, change)
