@@ -55,14 +55,14 @@ class StageClock:
     @contextlib.contextmanager
     def watching(self, *methods: tuple[type, str, str]) -> Iterator[None]:
         """Note each call of (class, method, step); a step that is empty is called after the class of the argument."""
-        originals = [(owner, method, getattr(owner, method)) for owner, method, _ in methods]
+        baselines = [(owner, method, getattr(owner, method)) for owner, method, _ in methods]
         for owner, method, step in methods:
             setattr(owner, method, self._noted(getattr(owner, method), step))
         try:
             yield
         finally:
-            for owner, method, original in originals:
-                setattr(owner, method, original)
+            for owner, method, baseline in baselines:
+                setattr(owner, method, baseline)
 
     def _noted(self, method: Callable, step: str) -> Callable:
         @functools.wraps(method)

@@ -15,9 +15,9 @@ from pathlib import Path
 
 from benchmarks import summary
 from benchmarks.mutants import earlier, report, store, trials
+from benchmarks.mutants.baselines import ROOT, Baseline, Unusable, baselines, mutants_of, smaller
 from benchmarks.mutants.grading import Ending, Outcome
 from benchmarks.mutants.mutant import Mutant
-from benchmarks.mutants.originals import ROOT, Original, Unusable, mutants_of, originals, smaller
 from benchmarks.mutants.probing import Probed, probe
 from benchmarks.versions import versions
 
@@ -29,13 +29,13 @@ from kernelwright.values import Device
 
 PROBE_LIMIT = 300.0  # seconds
 
-Pair = tuple[Original, Mutant]
+Pair = tuple[Baseline, Mutant]
 
 
 def main() -> int:
     options = _options()
     try:
-        subjects = originals(tuple(options.kernels))
+        subjects = baselines(tuple(options.kernels))
     except Unusable as unusable:
         print(unusable, file=sys.stderr)
         return 2
@@ -66,7 +66,7 @@ def main() -> int:
         summary.write("mutants", whole, options.out)
     print(report.table(graded, survivors))
     for control in refused:
-        print(f"The original {control.kernel} itself does not pass: {control.by}: {control.detail}")
+        print(f"The baseline {control.kernel} itself does not pass: {control.by}: {control.detail}")
     if left:
         print(f"{left} of {len(planted)} were not tried within the time; the same command goes on with them.")
     return 1 if refused or left else 0
@@ -121,11 +121,11 @@ async def _probe(
     queue = iter([(o, m) for o, m in planted if (o.name, m.id) in survived - found.keys()])
 
     async def serve() -> None:
-        for original, mutant in queue:
-            answer = await probe(original, mutant, timeout=PROBE_LIMIT)
+        for baseline, mutant in queue:
+            answer = await probe(baseline, mutant, timeout=PROBE_LIMIT)
             known.add(answer)
-            found[original.name, mutant.id] = answer
-            print(f"probed {original.name} {mutant.id}: {len(answer.material)} differ", flush=True)
+            found[baseline.name, mutant.id] = answer
+            print(f"probed {baseline.name} {mutant.id}: {len(answer.material)} differ", flush=True)
 
     await asyncio.gather(*(serve() for _ in range(jobs)))
     return found
@@ -141,7 +141,7 @@ def _result(
     device: Device,
     options: argparse.Namespace,
     limits: Limits,
-    subjects: tuple[Original, ...],
+    subjects: tuple[Baseline, ...],
     outcomes: list[Outcome],
     survivors: list[report.Survivor],
 ) -> dict[str, object]:

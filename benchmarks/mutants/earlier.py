@@ -8,9 +8,9 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchmarks.mutants.baselines import Baseline
 from benchmarks.mutants.grading import Ending, Outcome
 from benchmarks.mutants.mutant import Mutant
-from benchmarks.mutants.originals import Original
 
 
 class Unlike(Exception):
@@ -27,7 +27,7 @@ class Earlier:
 
 def read(
     file: Path,
-    planted: Sequence[tuple[Original, Mutant]],
+    planted: Sequence[tuple[Baseline, Mutant]],
     calls: Mapping[str, Collection[str]],
     device: str,
     settings: Mapping[str, object],

@@ -23,7 +23,7 @@ class Changed:
     line: int
     before: tuple[str, ...]
     after: tuple[str, ...]
-    original: str
+    baseline: str
 
     @property
     def came(self) -> str:

@@ -8,7 +8,7 @@ from benchmarks.mutants.mutant import Mutant
 from kernelwright.proof.jobs import Answer, TrialResult
 from kernelwright.values import Failure, FailureKind, VerdictStatus
 
-# These say something of the machine or of the original, nothing of the mutant.
+# These say something of the machine or of the baseline, nothing of the mutant.
 _NOT_THE_MUTANT = (
     FailureKind.WORKLOAD_FAILED,
     FailureKind.IMPORT_FAILED,

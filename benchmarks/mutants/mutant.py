@@ -67,9 +67,9 @@ def sample(mutants: Sequence[Mutant], most: int, seed: int) -> list[Mutant]:
     return [mutant for mutant in mutants if mutant.id in chosen]
 
 
-def difference(original: str, mutated: str) -> tuple[int, list[str], list[str]]:
+def difference(baseline: str, mutated: str) -> tuple[int, list[str], list[str]]:
     """The first line that differs (from 0), the lines that are gone and those that came."""
-    old, new = original.split("\n"), mutated.split("\n")
+    old, new = baseline.split("\n"), mutated.split("\n")
     first = next((i for i, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), min(len(old), len(new)))
     last = next((i for i, (a, b) in enumerate(zip(old[::-1], new[::-1], strict=False)) if a != b), 0)
     last = min(last, len(old) - first, len(new) - first)

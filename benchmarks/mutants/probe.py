@@ -1,6 +1,6 @@
-"""Run as a program of its own: original and mutant side by side on the probe's calls, without any part of the gate.
+"""Run as a program of its own: baseline and mutant side by side on the probe's calls, without any part of the gate.
 
-Reads {"original": text, "mutant": text, "lines": […]} from stdin; writes one JSON line before and one after each call.
+Reads {"baseline": text, "mutant": text, "lines": […]} from stdin; writes one JSON line before and one after each call.
 A mutant that ends the process is known by the line that has no answer.
 """
 
@@ -32,17 +32,17 @@ MATERIAL = {torch.float64: 1e-11, torch.float32: 2e-5, torch.float16: 4e-3, torc
 def main() -> None:
     job = json.load(sys.stdin)
     with tempfile.TemporaryDirectory() as folder:
-        original, mutant = (_load(Path(folder), name, job[name]) for name in ("original", "mutant"))
-        for case, calls, allowed in _cases(original, job["lines"]):
+        baseline, mutant = (_load(Path(folder), name, job[name]) for name in ("baseline", "mutant"))
+        for case, calls, allowed in _cases(baseline, job["lines"]):
             print(json.dumps({"case": case}), flush=True)
-            print(json.dumps({"case": case, **_compared(original, mutant, calls, allowed)}), flush=True)
+            print(json.dumps({"case": case, **_compared(baseline, mutant, calls, allowed)}), flush=True)
         for case, call in _constructions(job["lines"]):
             print(json.dumps({"case": case}), flush=True)
-            print(json.dumps({"case": case, **_constructed(original, mutant, call)}), flush=True)
+            print(json.dumps({"case": case, **_constructed(baseline, mutant, call)}), flush=True)
 
 
-def _cases(original: Any, lines: list[str]) -> Iterator[tuple[str, list[tuple[Call, tuple, dict]], bool]]:
-    """(name, calls in order, whether the original accepts them) of every case."""
+def _cases(baseline: Any, lines: list[str]) -> Iterator[tuple[str, list[tuple[Call, tuple, dict]], bool]]:
+    """(name, calls in order, whether the baseline accepts them) of every case."""
     for number, line in enumerate(lines):
         call = evaluate(line)
         kinds = list(VALUES) if number < FULL else ["normal"]
@@ -52,7 +52,7 @@ def _cases(original: Any, lines: list[str]) -> Iterator[tuple[str, list[tuple[Ca
         if number < FULL:
             for name, layout in LAYOUTS.items():
                 viewed = _call(call, "normal", 3, layout)
-                yield f"{name}: {line}", [viewed], _same_as_plain(original, viewed)
+                yield f"{name}: {line}", [viewed], _same_as_plain(baseline, viewed)
 
 
 def _constructions(lines: list[str]) -> Iterator[tuple[str, Call]]:
@@ -70,44 +70,44 @@ def _call(call: Call, values: str, seed: int, layout: Any = None) -> tuple[Call,
         if not isinstance(value, TensorSpec):
             return value
         tensor = made(value, values, DEVICE, generator)
-        # An index read from the wrong place may end the process, the original's too.
+        # An index read from the wrong place may end the process, the baseline's too.
         return layout(tensor) if layout is not None and tensor.dim() > 1 and tensor.is_floating_point() else tensor
 
     return call, tuple(leaf(a) for a in call.args), {name: leaf(value) for name, value in call.kwargs.items()}
 
 
-def _same_as_plain(original: Any, viewed: tuple[Call, tuple, dict]) -> bool:
-    """Whether the original is right on the view: else nothing follows from a mutant that is not."""
+def _same_as_plain(baseline: Any, viewed: tuple[Call, tuple, dict]) -> bool:
+    """Whether the baseline is right on the view: else nothing follows from a mutant that is not."""
     call, args, kwargs = viewed
     plain = tuple(a.contiguous() if isinstance(a, torch.Tensor) else a for a in args)
     try:
-        straight = [outputs for outputs, *_ in _run(original, [(call, plain, kwargs)], original)]
-        through = [outputs for outputs, *_ in _run(original, [viewed], original)]
-    except Exception:  # noqa: BLE001  (any refusal of the original's)
+        straight = [outputs for outputs, *_ in _run(baseline, [(call, plain, kwargs)], baseline)]
+        through = [outputs for outputs, *_ in _run(baseline, [viewed], baseline)]
+    except Exception:  # noqa: BLE001  (any refusal of the baseline's)
         return False
     return _difference(straight, through)[0] <= 1
 
 
-def _compared(original: Any, mutant: Any, calls: list, accepted: bool) -> dict[str, Any]:
-    """{"skipped"} where the original does not take the call; else {"same", "material", "words"}."""
+def _compared(baseline: Any, mutant: Any, calls: list, accepted: bool) -> dict[str, Any]:
+    """{"skipped"} where the baseline does not take the call; else {"same", "material", "words"}."""
     if not accepted:
-        return {"skipped": "the original does not take this view"}
+        return {"skipped": "the baseline does not take this view"}
     try:
-        expected = _run(original, calls, original)
-    except Exception as error:  # noqa: BLE001  (the original may refuse anything)
-        return {"skipped": f"the original raises {type(error).__name__}"}
+        expected = _run(baseline, calls, baseline)
+    except Exception as error:  # noqa: BLE001  (the baseline may refuse anything)
+        return {"skipped": f"the baseline raises {type(error).__name__}"}
     try:
-        got = _run(mutant, calls, original)
+        got = _run(mutant, calls, baseline)
     except Exception as error:  # noqa: BLE001  (a mutant may do anything)
         return {"same": False, "material": True, "words": f"raises {type(error).__name__}"}
     size, words = _difference(expected, got)
     return {"same": size == 0, "material": size > 1, "words": words}
 
 
-def _constructed(original: Any, mutant: Any, call: Call) -> dict[str, Any]:
+def _constructed(baseline: Any, mutant: Any, call: Call) -> dict[str, Any]:
     """Parameters, buffers and mode of two fresh modules."""
     kept = []
-    for module in (original, mutant):
+    for module in (baseline, mutant):
         torch.manual_seed(0)
         try:
             instance = getattr(module, call.entry)(*call.init_args, **(call.init_kwargs or {}))
@@ -118,14 +118,14 @@ def _constructed(original: Any, mutant: Any, call: Call) -> dict[str, Any]:
     return {"same": size == 0, "material": size > 1, "words": words}
 
 
-def _run(module: Any, calls: list[tuple[Call, tuple, dict]], original: Any) -> list[Any]:
+def _run(module: Any, calls: list[tuple[Call, tuple, dict]], baseline: Any) -> list[Any]:
     """Outputs and inputs after the calls, each from its own copy; new memory is full of NaN, or 77 for integers."""
     left: list[Any] = []
     outputs = []
     for call, args, kwargs in calls:
         own = tuple(_copy(a) for a in args)
         named = {name: _copy(value) for name, value in kwargs.items()}
-        target = _target(module, call, original)
+        target = _target(module, call, baseline)
         torch.manual_seed(0)
         with torch.no_grad(), _Unwritten():
             outputs.append(target(*own, **named))
@@ -133,12 +133,12 @@ def _run(module: Any, calls: list[tuple[Call, tuple, dict]], original: Any) -> l
     return left
 
 
-def _target(module: Any, call: Call, original: Any) -> Any:
-    """The function, or a module in eval mode with the original's parameters, none of them at a neutral value."""
+def _target(module: Any, call: Call, baseline: Any) -> Any:
+    """The function, or a module in eval mode with the baseline's parameters, none of them at a neutral value."""
     if call.init_args is None:
         return getattr(module, call.entry)
     instances = []
-    for made_from in (module, original):
+    for made_from in (module, baseline):
         torch.manual_seed(0)
         instances.append(getattr(made_from, call.entry)(*call.init_args, **(call.init_kwargs or {})).eval())
     instance, pattern = instances

@@ -34,7 +34,7 @@ def _with(value: float) -> Values:
     return one_of_them
 
 
-# Values in fp64, cast to the asked dtype afterwards; what overflows there becomes infinite for original and mutant.
+# Values in fp64, cast to the asked dtype afterwards; what overflows there becomes infinite for baseline and mutant.
 VALUES: dict[str, Values] = {
     "normal": _randn,
     "non-negative": lambda shape, g: _randn(shape, g).abs(),

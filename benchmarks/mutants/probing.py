@@ -1,4 +1,4 @@
-"""The probe of one survivor: does it differ from its original anywhere at all, and on which inputs?"""
+"""The probe of one survivor: does it differ from its baseline anywhere at all, and on which inputs?"""
 
 import asyncio
 import json
@@ -6,14 +6,14 @@ import os
 import sys
 from dataclasses import dataclass
 
+from benchmarks.mutants.baselines import ROOT, Baseline
 from benchmarks.mutants.mutant import Mutant
-from benchmarks.mutants.originals import ROOT, Original
 from benchmarks.mutants.probe_lines import LINES
 
 
 @dataclass(frozen=True)
 class Difference:
-    """A call on which the mutant does not give the original's bits. `material`: by more than rounding."""
+    """A call on which the mutant does not give the baseline's bits. `material`: by more than rounding."""
 
     case: str
     material: bool
@@ -39,9 +39,9 @@ class Probed:
         return tuple(difference for difference in self.differences if difference.material)
 
 
-async def probe(original: Original, mutant: Mutant, *, timeout: float) -> Probed:
+async def probe(baseline: Baseline, mutant: Mutant, *, timeout: float) -> Probed:
     """Runs the probe in a process of its own, which a mutant may end."""
-    job = {"original": original.text, "mutant": mutant.text, "lines": LINES[original.name]}
+    job = {"baseline": baseline.text, "mutant": mutant.text, "lines": LINES[baseline.name]}
     path = os.pathsep.join(part for part in (str(ROOT), os.environ.get("PYTHONPATH", "")) if part)
     process = await asyncio.create_subprocess_exec(
         sys.executable,
@@ -57,8 +57,8 @@ async def probe(original: Original, mutant: Mutant, *, timeout: float) -> Probed
     except TimeoutError:
         process.kill()
         await process.wait()
-        return Probed(original.name, mutant.id, 0, (), f"no answer within {timeout:.0f} s")
-    return _read(original.name, mutant.id, out.decode().splitlines(), process.returncode or 0, err.decode())
+        return Probed(baseline.name, mutant.id, 0, (), f"no answer within {timeout:.0f} s")
+    return _read(baseline.name, mutant.id, out.decode().splitlines(), process.returncode or 0, err.decode())
 
 
 def _read(kernel: str, mutant: str, lines: list[str], status: int, errors: str) -> Probed:

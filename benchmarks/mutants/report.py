@@ -51,14 +51,14 @@ class Tally:
 
 def survivor(
     outcome: Outcome,
-    original: str,
+    baseline: str,
     mutant: Mutant,
     probed: Probed | None,
     rules: Sequence[Rule] = RULES,
 ) -> Survivor:
     """A rule counts only where the probe does not contradict it."""
-    _, before, after = difference(original, mutant.text)
-    words = (outcome.kernel, outcome.operator, outcome.description, outcome.line, tuple(before), tuple(after), original)
+    _, before, after = difference(baseline, mutant.text)
+    words = (outcome.kernel, outcome.operator, outcome.description, outcome.line, tuple(before), tuple(after), baseline)
     rule = rule_for(Changed(*words), rules)
     kind, why = (Kind.MISSED, "Not explained.") if rule is None else _by_rule(rule, probed)
     seen = probed.material if probed else ()

@@ -20,7 +20,7 @@ def _of_a_fresh_module(s: Changed) -> bool:
 def _dropout(s: Changed) -> bool:
     """Its probability, or its call."""
     probability = "__init__" in _function(s) and "dropout" in s.came
-    return "nn.Dropout(" in s.original and (probability or s.description.startswith("skipped: x = self.dropout("))
+    return "nn.Dropout(" in s.baseline and (probability or s.description.startswith("skipped: x = self.dropout("))
 
 
 def _block_size(s: Changed) -> bool:
@@ -34,9 +34,9 @@ def _own_memory(s: Changed) -> bool:
     """A contiguous tensor is assumed of one that the function has allocated or laid out itself."""
     named = re.search(r"a contiguous tensor is assumed: (\w+)\.stride", s.description)
     return bool(named) and bool(
-        re.search(rf"^\s*{named[1]} = (torch\.(empty|zeros)|{named[1]}\.contiguous)", s.original, re.MULTILINE)
+        re.search(rf"^\s*{named[1]} = (torch\.(empty|zeros)|{named[1]}\.contiguous)", s.baseline, re.MULTILINE)
         or re.search(
-            rf"^[\w ,]*\b{named[1]}\b[\w ,]* = .*\b{named[1]}\.contiguous\(\)", s.original.strip(), re.MULTILINE
+            rf"^[\w ,]*\b{named[1]}\b[\w ,]* = .*\b{named[1]}\.contiguous\(\)", s.baseline.strip(), re.MULTILINE
         )
     )
 
@@ -44,7 +44,7 @@ def _own_memory(s: Changed) -> bool:
 def _own_tensor(s: Changed) -> bool:
     """Written over is a name to which the function itself has given the result of an operation."""
     named = re.match(r"(\w+) is written over", s.description)
-    above = s.original.split("\n")[: s.line]
+    above = s.baseline.split("\n")[: s.line]
     inside = above[max((i for i, line in enumerate(above) if line.lstrip().startswith("def ")), default=0) :]
     own = [line for line in inside if named and re.match(rf"\s*{named[1]} = .*[-+*/(]", line)]
     return s.operator == "in-place" and bool(own)
@@ -55,13 +55,13 @@ def _exponential_cut(s: Changed) -> bool:
 
 
 def _half_lines(s: Changed) -> bool:
-    lines = [line for line in s.original.split("\n") if line.startswith("# workload:")]
+    lines = [line for line in s.baseline.split("\n") if line.startswith("# workload:")]
     return s.operator in ("lower-precision", "wrong-dtype") and bool(lines) and all("float16" in line for line in lines)
 
 
 def _function(s: Changed) -> str:
     """The `def` that the changed line lies in, or is."""
-    above = s.original.split("\n")[: s.line + 1]
+    above = s.baseline.split("\n")[: s.line + 1]
     return next((line for line in reversed(above) if line.lstrip().startswith("def ")), "")
 
 
@@ -72,7 +72,7 @@ def _in_float32(case: str) -> bool:
 RULES: tuple[Rule, ...] = (
     Rule(
         (Kind.OUTSIDE,),
-        "The numbers that a fresh module begins with are random or neutral; it is compared with the original's in their place.",
+        "The numbers that a fresh module begins with are random or neutral; it is compared with the baseline's in their place.",
         _of_a_fresh_module,
         lambda case: case.startswith("as constructed"),
     ),

@@ -4,15 +4,15 @@ import asyncio
 import time
 from collections.abc import Callable, Iterable
 
+from benchmarks.mutants.baselines import Baseline
 from benchmarks.mutants.grading import Outcome, graded
 from benchmarks.mutants.mutant import Mutant
-from benchmarks.mutants.originals import Original
 
 from kernelwright.proof.client import Workers
 from kernelwright.proof.jobs import Limits, Trial
 from kernelwright.values import Device, Failure
 
-CONTROL = Mutant("control", "control", 0, "the original with one comment more", "")
+CONTROL = Mutant("control", "control", 0, "the baseline with one comment more", "")
 
 Told = Callable[[Outcome], None]
 
@@ -22,7 +22,7 @@ class NoDevice(Exception):
 
 
 async def grade(
-    pending: Iterable[tuple[Original, Mutant]],
+    pending: Iterable[tuple[Baseline, Mutant]],
     *,
     jobs: int,
     limits: Limits,
@@ -35,10 +35,10 @@ async def grade(
     stations = [Workers(interpreter) for _ in range(jobs)]
 
     async def serve(workers: Workers) -> None:
-        for original, mutant in queue:
+        for baseline, mutant in queue:
             start = time.monotonic()
-            answer = await workers.run(trial(original, mutant, limits), timeout=timeout)
-            told(graded(original.name, mutant, answer, time.monotonic() - start))
+            answer = await workers.run(trial(baseline, mutant, limits), timeout=timeout)
+            told(graded(baseline.name, mutant, answer, time.monotonic() - start))
 
     try:
         device = await stations[0].device()
@@ -50,9 +50,9 @@ async def grade(
         await asyncio.gather(*(workers.close() for workers in stations))
 
 
-def trial(original: Original, mutant: Mutant, limits: Limits) -> Trial:
-    """The mutant as a candidate for its original. A control is the original itself, with a comment behind it."""
-    candidate = mutant.text or original.text + "\n# The same text again.\n"
+def trial(baseline: Baseline, mutant: Mutant, limits: Limits) -> Trial:
+    """The mutant as a candidate for its baseline. A control is the baseline itself, with a comment behind it."""
+    candidate = mutant.text or baseline.text + "\n# The same text again.\n"
     return Trial(
-        str(original.path), original.text, original.text, candidate, original.workload, measure=False, limits=limits
+        str(baseline.path), baseline.text, baseline.text, candidate, baseline.workload, measure=False, limits=limits
     )

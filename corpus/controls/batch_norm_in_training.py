@@ -1,4 +1,4 @@
-"""Batch statistics by hand, with the running ones updated as the original does."""
+"""Batch statistics by hand, with the running ones updated as the baseline does."""
 # expected: passed
 
 # %% baseline

@@ -1,4 +1,4 @@
-"""The original returns a view, the rewrite a contiguous tensor of the same values."""
+"""The baseline returns a view, the rewrite a contiguous tensor of the same values."""
 # workload: f(randn(48, 65))
 # expected: passed
 

@@ -1,4 +1,4 @@
-"""The original's output repeats one row by a stride of zero; the rewrite's does as well."""
+"""The baseline's output repeats one row by a stride of zero; the rewrite's does as well."""
 # workload: f(randn(48, 65))
 # expected: passed
 

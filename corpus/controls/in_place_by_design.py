@@ -1,4 +1,4 @@
-"""The original writes to its input, and so does the rewrite."""
+"""The baseline writes to its input, and so does the rewrite."""
 # workload: f(randn(48, 65))
 # expected: passed
 

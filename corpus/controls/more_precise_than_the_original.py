@@ -1,4 +1,4 @@
-"""Sums in float64 where the original sums in float32."""
+"""Sums in float64 where the baseline sums in float32."""
 # workload: f(randn(48, 300))
 # expected: passed
 

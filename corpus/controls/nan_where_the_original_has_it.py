@@ -1,4 +1,4 @@
-"""NaN and infinities in the original's own output."""
+"""NaN and infinities in the baseline's own output."""
 # workload: f(randn(48, 65))
 # expected: passed
 

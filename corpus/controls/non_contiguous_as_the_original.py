@@ -1,4 +1,4 @@
-"""Non-contiguous outputs with the original's strides."""
+"""Non-contiguous outputs with the baseline's strides."""
 # workload: f(randn(4, 24, 32), randn(4, 32, 20))
 # expected: passed
 

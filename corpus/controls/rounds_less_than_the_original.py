@@ -1,4 +1,4 @@
-"""An original that rounds to float16 inside, and a rewrite that rounds only what goes in."""
+"""A baseline that rounds to float16 inside, and a rewrite that rounds only what goes in."""
 # workload: f(randn(48, 64), randn(40, 64), randn(40))
 # expected: passed
 

@@ -1,4 +1,4 @@
-"""A comparison that the original rounds to the wrong side of, for some elements."""
+"""A comparison that the baseline rounds to the wrong side of, for some elements."""
 # workload: f(randn(40, 24), randn(36, 24))
 # expected: passed
 

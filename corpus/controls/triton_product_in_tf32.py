@@ -1,4 +1,4 @@
-"""A product that rounds to TF32, as its original does, in other blocks."""
+"""A product that rounds to TF32, as its baseline does, in other blocks."""
 # workload: f(randn(20, 80), randn(80, 24))
 # expected: passed
 # marks: promises-kernel

@@ -1,4 +1,4 @@
-"""The original returns a view of its input."""
+"""The baseline returns a view of its input."""
 # workload: f(randn(48, 65))
 # expected: passed
 

@@ -5,14 +5,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from benchmarks.mutants.baselines import Baseline
 from benchmarks.mutants.earlier import Unlike, read
 from benchmarks.mutants.mutant import Mutant
-from benchmarks.mutants.originals import Original
 
 from kernelwright.values import Workload, WorkloadSource
 
 SETTINGS = {"elements": 64}
-KERNEL = Original("k", Path("k.py"), "", Workload(WorkloadSource.LINES, "f", ()))
+KERNEL = Baseline("k", Path("k.py"), "", Workload(WorkloadSource.LINES, "f", ()))
 MUTANT = Mutant("scale@2", "scale", 1, "dropped: * 2", "a\n")
 ROW = ["k", "scale@2", "killed", "values", "f(randn(3)), seed 0", 1.5]
 

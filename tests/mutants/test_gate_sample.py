@@ -1,9 +1,9 @@
 """A dozen planted faults through the gate with real workers, and one through the probe: a fast part of the benchmark."""
 
 from benchmarks.mutants import trials
+from benchmarks.mutants.baselines import Baseline, baselines, mutants_of
 from benchmarks.mutants.grading import Ending, Outcome
 from benchmarks.mutants.mutant import Mutant
-from benchmarks.mutants.originals import Original, mutants_of, originals
 from benchmarks.mutants.probing import probe
 
 from kernelwright.proof.jobs import Limits
@@ -30,15 +30,15 @@ SAMPLE = (
 )
 
 
-def chosen(subjects: dict[str, Original], kernel: str, operator: str, description: str) -> tuple[Original, Mutant]:
+def chosen(subjects: dict[str, Baseline], kernel: str, operator: str, description: str) -> tuple[Baseline, Mutant]:
     mutants = mutants_of(subjects[kernel], None, 0)
     return subjects[kernel], next(
         m for m in mutants if m.operator == operator and m.description.startswith(description)
     )
 
 
-async def test_the_gate_ends_each_fault_and_passes_the_original() -> None:
-    subjects = {subject.name: subject for subject in originals()}
+async def test_the_gate_ends_each_fault_and_passes_the_baseline() -> None:
+    subjects = {subject.name: subject for subject in baselines()}
     pairs = [(subjects["torch_group_norm"], trials.CONTROL)]
     pairs += [chosen(subjects, *row[:3]) for row in SAMPLE]
     heard: list[Outcome] = []
@@ -55,12 +55,12 @@ async def test_the_gate_ends_each_fault_and_passes_the_original() -> None:
 
 
 async def test_the_probe_sees_what_differs_and_only_that() -> None:
-    subjects = {subject.name: subject for subject in originals(("torch_quantise",))}
-    original, mutant = chosen(subjects, "torch_quantise", "wrong-comparison", "> became >=")
-    found = await probe(original, mutant, timeout=120)
+    subjects = {subject.name: subject for subject in baselines(("torch_quantise",))}
+    baseline, mutant = chosen(subjects, "torch_quantise", "wrong-comparison", "> became >=")
+    found = await probe(baseline, mutant, timeout=120)
     assert not found.failed
     assert {difference.case.partition(":")[0] for difference in found.differences} == {"zeros"}
     assert all(difference.material for difference in found.differences)
-    same = await probe(original, Mutant("control", "control", 0, "", original.text + "\n# More.\n"), timeout=120)
+    same = await probe(baseline, Mutant("control", "control", 0, "", baseline.text + "\n# More.\n"), timeout=120)
     assert same.identical
     assert same.calls > 40

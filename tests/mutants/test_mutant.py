@@ -1,8 +1,8 @@
 """Generating and drawing mutants: the same in, the same out."""
 
+from benchmarks.mutants.baselines import baselines, mutants_of, smaller
 from benchmarks.mutants.mutant import difference, generate, sample
 from benchmarks.mutants.operators import OPERATORS
-from benchmarks.mutants.originals import mutants_of, originals, smaller
 from benchmarks.mutants.probe_lines import LINES
 
 TEXT = "import torch\n\n\ndef f(x):\n    y = x.sum(1, keepdim=True)\n    return x / y - 0.5\n"
@@ -36,7 +36,7 @@ def test_a_difference_names_the_lines_that_changed() -> None:
 
 
 def test_the_corpus_gives_more_than_500_faults_in_both_languages() -> None:
-    subjects = originals()
+    subjects = baselines()
     counts = {subject.name: len(mutants_of(subject, None, 0)) for subject in subjects}
     assert sum(counts.values()) > 500
     assert min(counts.values()) > 10
@@ -46,7 +46,7 @@ def test_the_corpus_gives_more_than_500_faults_in_both_languages() -> None:
 
 
 def test_sizes_are_halved_for_a_cpu_and_the_text_is_not() -> None:
-    norm, triton = originals(("rms_norm", "triton_softmax"))
+    norm, triton = baselines(("rms_norm", "triton_softmax"))
     cases = [case.text for case in smaller(norm, 1 << 17).workload.cases]
     assert cases == ["RMSNorm(1024)(randn(128, 1024))", "RMSNorm(781)(randn(127, 781))", "RMSNorm(64)(randn(3, 5, 64))"]
     assert smaller(norm, 1 << 17).text == norm.text

@@ -188,8 +188,8 @@ def test_a_text_that_does_not_parse_is_refused() -> None:
         generate("def f(x:\n", OPERATORS)
 
 
-def _came(original: str, mutated: str) -> str:
+def _came(baseline: str, mutated: str) -> str:
     """The changed lines of the mutant without the lines that a multi-line change kept."""
-    _, before, after = difference(original, mutated)
+    _, before, after = difference(baseline, mutated)
     made = [line.strip() for line in after if line.strip() and line not in before]
     return "; ".join(line for line in made if line != "KEPT = {}")

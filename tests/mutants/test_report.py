@@ -1,10 +1,10 @@
 """What an answer of the gate means for a mutant, and what a run says of all of them."""
 
 import pytest
+from benchmarks.mutants.baselines import baselines, mutants_of
 from benchmarks.mutants.explained import Changed, Kind, Rule, rule_for
 from benchmarks.mutants.grading import Ending, Outcome, graded
 from benchmarks.mutants.mutant import Mutant, difference
-from benchmarks.mutants.originals import mutants_of, originals
 from benchmarks.mutants.probing import Difference, Probed
 from benchmarks.mutants.report import cover, kills, running, survivor, table, tally
 from benchmarks.mutants.rules import RULES
@@ -88,11 +88,11 @@ def test_an_explanation_counts_only_where_the_probe_agrees(
 def test_every_rule_has_a_reason_and_fits_some_mutant_but_few() -> None:
     fitted = [0] * len(RULES)
     total = 0
-    for original in originals():
-        for mutant in mutants_of(original, None, 0):
-            _, before, after = difference(original.text, mutant.text)
-            words = (original.name, mutant.operator, mutant.description, mutant.line)
-            rule = rule_for(Changed(*words, tuple(before), tuple(after), original.text), RULES)
+    for baseline in baselines():
+        for mutant in mutants_of(baseline, None, 0):
+            _, before, after = difference(baseline.text, mutant.text)
+            words = (baseline.name, mutant.operator, mutant.description, mutant.line)
+            rule = rule_for(Changed(*words, tuple(before), tuple(after), baseline.text), RULES)
             total += 1
             if rule is not None:
                 fitted[RULES.index(rule)] += 1

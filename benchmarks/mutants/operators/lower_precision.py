@@ -1,4 +1,4 @@
-"""Fewer digits inside than the original keeps: casts to half precision on the way, narrow accumulators, 32-bit offsets."""
+"""Fewer digits inside than the baseline keeps: casts to half precision on the way, narrow accumulators, 32-bit offsets."""
 
 from collections.abc import Iterator
 
@@ -98,4 +98,4 @@ def _of_an_allocation(code: Code, node: Node) -> bool:
     return call is not None and code.called(call).startswith(("torch.empty", "torch.zeros", "torch.full"))
 
 
-OPERATOR = Operator("lower-precision", "fewer digits inside than the original keeps", faults)
+OPERATOR = Operator("lower-precision", "fewer digits inside than the baseline keeps", faults)

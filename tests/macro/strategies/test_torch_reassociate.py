@@ -507,7 +507,7 @@ def test_without_a_graph_the_answer_is_pending() -> None:
 
 
 def every_element_counts(text: str, shape: tuple[int, ...]) -> bool:
-    """Whether each element of the input is in some output of the original."""
+    """Whether each element of the input is in some output of the baseline."""
     scope: dict[str, object] = {"__name__": "model"}
     exec(compile(text, "model.py", "exec"), scope)
     x = torch.randn(shape, requires_grad=True)

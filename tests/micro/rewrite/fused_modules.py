@@ -82,7 +82,7 @@ POINTWISE = [
                 "self.scale = nn.Parameter(torch.tensor(1.7))"),
     FusedModule("residual", "y = torch.tanh(x)\ny = y * r\nreturn y + x", "torch.randn(14, 33), torch.randn(14, 33)",
                 arguments="x, r"),
-    FusedModule("original-kept", "original = x\nx = torch.sigmoid(x)\nx = x * 2.0\nx = x + original\nreturn x",
+    FusedModule("baseline-kept", "baseline = x\nx = torch.sigmoid(x)\nx = x * 2.0\nx = x + baseline\nreturn x",
                 "torch.randn(14, 33)"),
     FusedModule("after-linear", "return torch.relu(self.linear(x)) * self.scale", "torch.randn(14, 33)",
                 "self.linear = nn.Linear(33, 20)\nself.scale = 0.5"),

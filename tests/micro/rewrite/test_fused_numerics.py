@@ -35,7 +35,7 @@ class Named(Protocol):
 
 
 def rewritten(strategy: Strategy, module: Named) -> list[tuple[str, str, str]]:
-    """(name, original, rewritten) for each variant of the best action."""
+    """(name, baseline, rewritten) for each variant of the best action."""
     observation = observe(module.text)
     actions = strategy.applies(observation)
     assert isinstance(actions, tuple), f"{module.name}: {actions}"
@@ -117,5 +117,5 @@ def walked(module: FusedModule, shape: Shape) -> str:
 
 def test_a_wrong_kernel_is_noticed() -> None:
     """The comparison itself: a rewrite with one constant changed must be reported."""
-    name, original, text = rewritten(torch_fuse_pointwise.STRATEGY, POINTWISE[0])[0]
-    assert list(problems([(name, original, text.replace("0.25", "0.26", 1))])) != []
+    name, baseline, text = rewritten(torch_fuse_pointwise.STRATEGY, POINTWISE[0])[0]
+    assert list(problems([(name, baseline, text.replace("0.25", "0.26", 1))])) != []

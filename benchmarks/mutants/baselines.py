@@ -20,7 +20,7 @@ FOLDERS = (ROOT / "examples", corpus.FOLDER / "bases")
 
 
 @dataclass(frozen=True)
-class Original:
+class Baseline:
     """One kernel's file: `name` is the file's without its ending."""
 
     name: str
@@ -37,7 +37,7 @@ class Unusable(Exception):
     """A file that cannot be graded, with the reason in one sentence."""
 
 
-def originals(names: tuple[str, ...] = ()) -> tuple[Original, ...]:
+def baselines(names: tuple[str, ...] = ()) -> tuple[Baseline, ...]:
     """All of them, or those named. Raises Unusable."""
     found = {path.stem: path for folder in FOLDERS for path in sorted(folder.glob("*.py"))}
     unknown = [name for name in names if name not in found]
@@ -46,30 +46,30 @@ def originals(names: tuple[str, ...] = ()) -> tuple[Original, ...]:
     return tuple(_read(path) for name, path in found.items() if not names or name in names)
 
 
-def smaller(original: Original, most: int) -> Original:
+def smaller(baseline: Baseline, most: int) -> Baseline:
     """The same with the sizes of every workload line halved, the leading one first, until a call has `most` elements.
 
     What is written for a GPU takes a CPU so long that the gate's time runs out before its cases do. Triton kernels stay
     as they are: the gate itself reduces the sizes for the interpreter.
     """
-    if original.language == "Triton":
-        return original
-    cases = tuple(dataclasses.replace(case, text=_halved(case.text, most)) for case in original.workload.cases)
-    return dataclasses.replace(original, workload=dataclasses.replace(original.workload, cases=cases))
+    if baseline.language == "Triton":
+        return baseline
+    cases = tuple(dataclasses.replace(case, text=_halved(case.text, most)) for case in baseline.workload.cases)
+    return dataclasses.replace(baseline, workload=dataclasses.replace(baseline.workload, cases=cases))
 
 
-def mutants_of(original: Original, most: int | None, seed: int) -> list[Mutant]:
+def mutants_of(baseline: Baseline, most: int | None, seed: int) -> list[Mutant]:
     """Every mutant, or at most `most` for each operator, drawn by `seed`."""
-    mutants = generate(original.text, OPERATORS)
+    mutants = generate(baseline.text, OPERATORS)
     return mutants if most is None else sample(mutants, most, seed)
 
 
-def _read(path: Path) -> Original:
+def _read(path: Path) -> Baseline:
     text = corpus.read(path).baseline
     workload = any_workload(text)
     if isinstance(workload, Refusal):
         raise Unusable(f"{path.name}: {workload.reason}")
-    return Original(path.stem, path, text, workload)
+    return Baseline(path.stem, path, text, workload)
 
 
 def _halved(line: str, most: int) -> str:
