@@ -101,6 +101,7 @@ REDUCED: list[tuple[str, dict[str, Any]]] = [
     ("layer_norm", {"normalized_shape": (16,)}),
     ("rms_norm", {"normalized_shape": (16,), "eps": 1e-3}),
     *((op, {"reduction": "sum"}) for op in ("l1_loss", "mse_loss", "smooth_l1_loss", "huber_loss", "kl_div")),
+    ("binary_cross_entropy_with_logits", {"reduction": "mean"}),
     ("kl_div", {"reduction": "sum", "log_target": True}),
     ("huber_loss", {"reduction": "mean", "delta": 0.3}),
     ("smooth_l1_loss", {"reduction": "mean", "beta": 0.3}),
@@ -131,8 +132,8 @@ def _affine(call: Call) -> dict[str, torch.Tensor]:
 
 
 def test_every_reduction_with_a_form_is_compared() -> None:
-    """Those over channels and positions are compared as whole kernels (tests/micro/rewrite/test_fused_numerics.py)."""
-    elsewhere = {"group_norm", "instance_norm", "vector_norm"}
+    """Others are compared as whole kernels (tests/micro/rewrite/test_fused_numerics.py, tests/nest/test_losses.py)."""
+    elsewhere = {"group_norm", "instance_norm", "vector_norm", "cross_entropy", "nll_loss", "triplet_margin_loss"}
 
     def compared(row: Row) -> bool:
         return row.name in {op for op, _ in REDUCED} | elsewhere or row.spatial > 0

@@ -1,7 +1,8 @@
 """Carries out a Fuse: prints the kernels of a region, in the sizes that are worth a race, and puts them in its place."""
 
-from kernelwright.emit import corrected, dot, rows
+from kernelwright.emit import corrected, dot, folds, rows
 from kernelwright.emit.flat import BLOCKS, print_flat
+from kernelwright.emit.folds import print_folds
 from kernelwright.emit.rows import print_rows as print_scan
 from kernelwright.macro.intent import Around, Fuse
 from kernelwright.macro.strategy import Observation
@@ -31,7 +32,7 @@ def fused(intent: Fuse, observation: Observation, action: Action) -> tuple[Edits
         return source
     if intent.around is Around.NEST:
         nested = region_of_action(source, action)
-        return nested if isinstance(nested, Refusal) else _nest(source, nested)
+        return nested if isinstance(nested, Refusal) else nest_edits(source, nested)
     reduces = intent.around is Around.ROWS
     region = region_of(source, action, rows=reduces)
     if isinstance(region, Refusal):
@@ -39,13 +40,15 @@ def fused(intent: Fuse, observation: Observation, action: Action) -> tuple[Edits
     return _rows(source, region) if reduces else _pointwise(source, region)
 
 
-def _nest(source: SourceMap, region: NestRegion) -> tuple[Edits, ...]:
-    """Tiles for a product, rows that are walked along where something is scanned, blocks of results otherwise."""
+def nest_edits(source: SourceMap, region: NestRegion) -> tuple[Edits, ...]:
+    """Tiles for a product, steps of a reduction, rows that are walked along by a scan, blocks of results otherwise."""
     nest, edit = region.nest, region.edit
     base, words = named(nest.ops)
     names = names_for(source, base)
     if nest.product:
         kernels = _products(nest, names, words, source.text)
+    elif nest.reduced:
+        kernels = [print_folds(nest, names, words, tile, source.text) for tile in folds.tiles(nest)]
     elif nest.running:
         kernels = [print_scan(nest, names, words, tile, source.text) for tile in rows.tiles(nest)]
     else:

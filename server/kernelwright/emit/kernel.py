@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from kernelwright.nest.form import Apply, Axis, Const, Expr, Fold, Held, Inside, Let, Load, Nest, Tensor, Var
+from kernelwright.nest.form import Apply, Axis, Checked, Const, Expr, Fold, Held, Inside, Let, Load, Nest, Tensor, Var
 from kernelwright.nest.index import Index
 from kernelwright.nest.sizes import extent_of
 from kernelwright.ops.folds import FOLDS
@@ -27,10 +27,14 @@ class Kernel:
     extents: Mapping[str, str]
     flat: str
     mask: Callable[[frozenset[str]], str]
+    outputs: tuple[str, ...] = ("out",)
+    reserved: frozenset[str] = frozenset()  # parameters that constants must not be called like
+    lengths: Mapping[str, str] = field(default_factory=dict)  # sizes that it is told anyway -> their parameters
     constants: dict[str, str] = field(default_factory=dict)  # name -> expression of the launcher
     named: dict[Index, str] = field(default_factory=dict)
     conditions: dict[tuple[tuple[Inside, ...], str], str] = field(default_factory=dict)
     helpers: dict[str, None] = field(default_factory=dict)
+    asserted: dict[tuple[Checked, str], None] = field(default_factory=dict)
 
     def constant(self, expression: str, base: str) -> str:
         """The constexpr parameter that holds a size, so that divisions by it are cheap."""
@@ -38,7 +42,7 @@ class Kernel:
             return expression
         known = next((name for name, text in self.constants.items() if text == expression), None)
         if known is None:
-            taken = set(self.constants) | {name.upper() for name in self.nest.whole}
+            taken = set(self.constants) | {name.upper() for name in self.nest.whole} | self.reserved
             known = next(n for n in (base, *(f"{base}_{i}" for i in range(2, 99))) if n not in taken)
             self.constants[known] = expression
         return known
@@ -60,7 +64,9 @@ class Kernel:
             return self.constant(name, name.upper())
         if name in self.nest.sizes:
             text = self.nest.sizes[name]
-            return self.constant(text, self._base(text))
+            if text in self.lengths:
+                return self.lengths[text]
+            return self.constant(text, self._base(text) if name.startswith("size") else name.upper())
         return name
 
     def index_name(self, axis: Axis) -> str:
@@ -104,6 +110,8 @@ class Kernel:
     def size(self, tensor: Tensor, start: int, stop: int) -> str:
         """The size of the range start:stop of a tensor's dims, as the kernel knows it."""
         text = dims_text(tensor, start, stop)
+        if text in self.lengths:
+            return self.lengths[text]
         axis = next((axis for axis in self.nest.spatial if axis.extent.text == text), None)
         return self.index_name(axis) if axis else self.constant(text, self._base(text))
 
@@ -114,7 +122,9 @@ class Kernel:
         found = _SHAPE.fullmatch(text)
         if not found:
             return "SIZE"
-        start, tensor = int(found[2]), next(t for t in self.nest.tensors if t.name == found[1])
+        start, tensor = int(found[2]), next((t for t in self.nest.tensors if t.name == found[1]), None)
+        if tensor is None:
+            return "SIZE"
         if found[3]:
             return "POSITIONS" if start == 2 else "INNER"
         if start == 0:
@@ -137,20 +147,31 @@ class Kernel:
         lines: list[str] = []
         if expr.inside:
             lines = self.condition(expr.inside, mask)
+            lines += [line for one in expr.checked for line in self._assert(one, expr.inside, mask)]
             mask = self.conditions[expr.inside, mask]
         place = self.place(expr)
         place = place if place.isidentifier() else f"({place})"
         at = f"{expr.tensor}_ptr" if place in ("(0)", "0") else f"{expr.tensor}_ptr + {place}"
         masked = f", mask={mask}, other={other}" if mask else ""
-        boolean = self.tensor(expr).dtype == "bool"
-        return [*lines, f"{let.name} = tl.load({at}{masked})" + (" != 0" if boolean else ".to(tl.float32)")]
+        made = {"bool": " != 0", "int": ""}.get(let.kind, ".to(tl.float32)")
+        return [*lines, f"{let.name} = tl.load({at}{masked}){made}"]
+
+    def _assert(self, one: Checked, inside: tuple[Inside, ...], mask: str) -> list[str]:
+        """The line that stops the program where an index is out of range, as torch's own kernels do."""
+        if (one, mask) in self.asserted:
+            return []
+        self.asserted[one, mask] = None
+        holds = self.conditions[inside, mask]
+        besides = f" | ({one.name} == {self.index(one.besides)})" if one.besides is not None else ""
+        where = f", mask={mask}" if mask else ""
+        return [f'tl.device_assert({holds}{besides}, "{one.name} is out of range"{where})']
 
     def condition(self, inside: tuple[Inside, ...], mask: str) -> list[str]:
         """The lines that name what `inside` and `mask` ask for."""
         if (inside, mask) in self.conditions:
             return []
         lines: list[str] = []
-        parts = [mask] if mask else []
+        parts = [f"({mask})" if " " in mask and "&" not in mask else mask] if mask else []
         for one in inside:
             if " " in self.index(one.index) and not one.index.constant:
                 name = self._short(one.index)
@@ -224,7 +245,7 @@ class Kernel:
     def parameters(self, sizes: Iterable[str], blocks: Iterable[str]) -> list[str]:
         return [
             *(f"{name}_ptr" for name in self.tensors()),
-            "out_ptr",
+            *(f"{name}_ptr" for name in self.outputs),
             *sizes,
             *self.scalars(),
             *(f"{name}: tl.constexpr" for name in (*self.constants, *blocks)),
@@ -233,12 +254,13 @@ class Kernel:
     def arguments(self, sizes: Iterable[str], blocks: Mapping[str, object], warps: int) -> list[str]:
         return [
             *self.tensors(),
-            "out",
+            *self.outputs,
             *sizes,
             *self.scalars(),
             *(f"{name}={text}" for name, text in self.constants.items()),
             *(f"{name}={size}" for name, size in blocks.items()),
             f"num_warps={warps}",
+            *(["debug=True", "sanitize_overflow=False"] if self.asserted else []),
         ]
 
 

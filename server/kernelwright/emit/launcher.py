@@ -148,10 +148,11 @@ def allocation(nest: Nest, launcher: str) -> list[str]:
     local = _local_sizes(nest)
     names = {axis.name: name for axis, name in local}
     texts = [names.get(axis.name, axis.extent.text) for axis in stored.dims]
+    narrow = texts and not is_wide(nest)
     return [
         *(line for axis, name in local for line in _size_lines(name, axis.extent.text)),
         f"out = {main.name}.new_empty({_tuple(texts)}{dtype})",
-        *([] if is_wide(nest) else refusal(["out.numel() >= 2**31"], f"{launcher} makes fewer than 2**31 elements")),
+        *(refusal(["out.numel() >= 2**31"], f"{launcher} makes fewer than 2**31 elements") if narrow else []),
     ]
 
 
@@ -178,6 +179,12 @@ def _tuple(texts: Sequence[str]) -> str:
     return f"({', '.join(parts)}{',' if len(parts) == 1 else ''})"
 
 
-def parameters(kernel: Kernel) -> list[str]:
-    """The launcher's: tensors, then numbers."""
-    return [*kernel.tensors(), *kernel.nest.numbers]
+def parameters(kernel: Kernel, nest: Nest | None = None) -> list[str]:
+    """The launcher's: tensors, then numbers; those of `nest` where the kernel is one of several."""
+    whole = nest or kernel.nest
+    return [*(tensor.name for tensor in whole.tensors), *whole.numbers]
+
+
+def returned(nest: Nest) -> str:
+    """The line that returns the results."""
+    return f"return {', '.join(nest.outputs)}"

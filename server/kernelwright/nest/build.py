@@ -1,12 +1,13 @@
 """Graph nodes to a Nest: what one element of the result is, asked backwards from the result's index to the inputs."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from kernelwright.nest import products, views, windows
+from kernelwright.nest import products, reductions, views, windows
 from kernelwright.nest.form import (
     Axis,
+    Checked,
     Contract,
     Element,
     Expr,
@@ -31,11 +32,13 @@ from kernelwright.values import Argument, Graph, Node, TensorRef
 
 FLOATS = frozenset({"float32", "float16", "bfloat16"})
 _READABLE = FLOATS | {"bool"}
+_INDICES = frozenset({"int64", "int32"})
+_REDUCE = (Kind.REDUCTION, Kind.LOSS)
 
 # Names that printed kernels and launchers use themselves.
 _OWN = frozenset(
     {"out", "mask", "inside", "row", "rows", "offsets", "columns", "position", "positions", "strips", "outer", "inner",
-     "length", "n_rows", "n_columns", "depth", "tile", "tiles", "column_tiles", "first", "height", "number",
+     "length", "n_rows", "n_columns", "part", "parts", "depth", "tile", "tiles", "column_tiles", "first", "height", "number",
      "left_inner", "right_inner", "n_elements", "start", "carry", "last", "grid", "room", "shape", "steps",
      "torch", "triton", "tl"}
 )  # fmt: skip
@@ -69,7 +72,10 @@ class Builder:
     whole: set[str] = field(default_factory=set)
     ops: list[str] = field(default_factory=list)
     inside: tuple[Inside, ...] = ()  # what holds wherever the element that is being built is of account
-    known: dict[tuple[int, tuple[Index, ...], tuple[Inside, ...]], Element] = field(default_factory=dict)
+    checked: tuple[Checked, ...] = ()  # what must hold there
+    indexing: bool = False  # whether what is being built is an index
+    folding: list[str] = field(default_factory=list)  # the axes of the reductions around what is being built
+    known: dict[tuple[object, ...], Element] = field(default_factory=dict)
     taken: set[str] = field(default_factory=lambda: set(DEVICE_FUNCTIONS) | _OWN)
 
     def __post_init__(self) -> None:
@@ -107,7 +113,7 @@ class Builder:
 
     def element(self, id_: int, index: tuple[Index, ...]) -> Element:
         """The element of a Value at an index of one Index a dim. Raises NotExpressible."""
-        key = (id_, index, self.inside)
+        key = (id_, index, self.inside, self.checked, self.indexing)
         if key not in self.known:
             node = self.producers.get(id_)
             self.known[key] = self._load(id_, index) if node is None else self._computed(node, id_, index)
@@ -122,11 +128,36 @@ class Builder:
         finally:
             self.inside = before
 
+    def whole_element(self, id_: int, index: tuple[Index, ...]) -> str:
+        """The name of an element that is used as an index. Raises NotExpressible for what is not read from memory."""
+        before = self.inside, self.checked, self.indexing
+        self.inside, self.checked, self.indexing = (), (), True
+        try:
+            found = self.element(id_, index)
+        finally:
+            self.inside, self.checked, self.indexing = before
+        if not isinstance(found.expr, Var) or found.kind != "int":
+            raise NotExpressible("The indices are no tensor of whole numbers.")
+        return found.expr.name
+
+    def gathered(self, id_: int, place: Sequence[Index], dim: int, name: str, besides: Index | None = None) -> Element:
+        """The element whose index in `dim` is the whole number `name`, which is checked unless it is `besides`."""
+        at = variable(name)
+        inside = Inside(at, constant(0), self.sizes.index(id_, dim))
+        before = self.checked
+        self.checked = (*before, Checked(name, inside, besides))
+        try:
+            return self.under((inside,), id_, (*place[:dim], at, *place[dim + 1 :]))
+        finally:
+            self.checked = before
+
     def _load(self, id_: int, index: tuple[Index, ...]) -> Element:
         tensor = self.tensor(id_)
+        if tensor.dtype not in (_INDICES if self.indexing else _READABLE):
+            raise NotExpressible(f"An input has dtype {tensor.dtype}.")
         places = tuple(constant(0) if size == 1 else i for i, size in zip(index, tensor.shape, strict=True))
-        load = Load(tensor.name, places, tuple((d, d + 1) for d in range(len(places))), self.inside)
-        kind = "bool" if tensor.dtype == "bool" else "float"
+        load = Load(tensor.name, places, tuple((d, d + 1) for d in range(len(places))), self.inside, self.checked)
+        kind = "int" if self.indexing else "bool" if tensor.dtype == "bool" else "float"
         return Element(Var(self.let(tensor.name, load, kind=kind)), kind)
 
     def _computed(self, node: Node, id_: int, index: tuple[Index, ...]) -> Element:
@@ -137,6 +168,8 @@ class Builder:
             return self._scan(node, known, index)
         if known.fold and known.kind is Kind.POOLING:
             return windows.pooled(self, node, known, index)
+        if known.over is not None and known.kind in _REDUCE:
+            return reductions.reduced(self, node, known, index)
         if known.matrices == (0, 1):
             return products.product(self, node, index)
         if view := views.of(node.op):
@@ -161,7 +194,7 @@ class Builder:
         if not isinstance(text, str):
             raise NotExpressible(f"{node.op} with these options has no form here.", node)
         meaning = parse(text)
-        expr = self._substituted(node, meaning, elements)
+        expr = self.substituted(node, meaning, elements)
         self.say(node.op)
         if isinstance(expr, Var | Const):
             kind = elements[meaning.name].kind if isinstance(meaning, Var) else "float"
@@ -171,14 +204,14 @@ class Builder:
         kind = "bool" if is_boolean(meaning) else "float"
         return Element(Var(self.let(known.result or f"{node.op}_out", expr, kind=kind)), kind)
 
-    def _substituted(self, node: Node, expr: Expr, elements: Mapping[str, Element]) -> Expr:
+    def substituted(self, node: Node, expr: Expr, elements: Mapping[str, Element]) -> Expr:
         """The meaning with the elements in place of the parameters; booleans as numbers where numbers are asked for."""
         booleans = truths(expr)  # type: ignore[arg-type]
         whole = isinstance(expr, Var)
 
-        def substituted(part: Expr) -> Expr:
+        def put(part: Expr) -> Expr:
             if isinstance(part, Apply):
-                return Apply(part.function, tuple(substituted(a) for a in part.arguments))  # type: ignore[misc]
+                return Apply(part.function, tuple(put(a) for a in part.arguments))  # type: ignore[misc]
             if not isinstance(part, Var):
                 return part
             found = elements.get(part.name)
@@ -192,7 +225,7 @@ class Builder:
                 else found.expr
             )
 
-        return substituted(expr)
+        return put(expr)
 
     def _scan(self, node: Node, known: Row, index: tuple[Index, ...]) -> Element:
         """A running fold along one axis: forwards where the index grows with it, backwards where it shrinks."""
@@ -237,6 +270,16 @@ class Builder:
         self.taken.add(name)
         return name
 
+    def reduced_axis(self, base: str, extent: Extent, place: Collection[Index] = ()) -> Index:
+        """An axis that is folded: the one of another reduction where that has the same extent and is not around this."""
+        around = {*self.folding, *(name for index in place for name in index.names())}
+        for axis in self.axes.values():
+            if axis.reduced and axis.extent == extent and axis.name not in around:
+                return variable(axis.name)
+        name = self.fresh(base)
+        self.axes[name] = Axis(name, extent, reduced=True)
+        return variable(name)
+
     def axis(self, base: str, extent: Extent, *, inner: bool = False) -> Index:
         """A new axis of a window, or the `inner` one of a product."""
         name = self.fresh(base)
@@ -276,6 +319,25 @@ class Builder:
         self.whole.add(name)
         return variable(name)
 
+    def count(self, dims: Sequence[tuple[int, int]]) -> Index:
+        """How many elements some dims of Values have together, as one number."""
+        sizes = [self.sizes.of(value, d) for value, d in dims]
+        number, texts = 1, []
+        for size in sizes:
+            if size.constant is not None:
+                number *= size.constant
+            else:
+                texts.append(f"({size.text()})" if " " in size.text() and len(sizes) > 1 else size.text())
+        if not texts:
+            return constant(number)
+        for tensor in self.tensors.values():
+            if (
+                texts == [f"{tensor.name}.shape[{d}]" for d, size in enumerate(tensor.shape) if size != 1]
+                and len(texts) > 1
+            ):
+                return variable(self.sizes.name(f"{tensor.name}.numel()", "elements"))
+        return variable(self.sizes.name(" * ".join([*texts, *([str(number)] if number != 1 else [])]), "elements"))
+
     def parameter(self, expression: str, fallback: str) -> str:
         for name, known in self.numbers.items():
             if known == expression:
@@ -294,11 +356,12 @@ class Builder:
         match expr:
             case Load(_, index, _, inside):
                 names = {name for i in index for name in i.names()} | set(_names_of(inside))
+                names |= {axis for name in names if name in self.lets for axis in self.lets[name].axes}
             case Held(inside):
                 names = set(_names_of(inside))
             case Contract(left, right, over):
                 names = set(self.lets[left].axes | self.lets[right].axes) - {over}
-            case Fold(_, body, over, inside, running):
+            case Fold(_, body, over, inside, running=running):
                 names = set(self._axes_of(body)) | set(_names_of(inside)) | set(over if running else ())
                 names -= set() if running else set(over)
             case Apply(_, arguments):
@@ -323,7 +386,7 @@ class Builder:
         """The input that a Value is."""
         if id_ not in self.tensors:
             type_ = self.graph.value(id_).type
-            if type_.dtype not in _READABLE:
+            if type_.dtype not in _READABLE | _INDICES:
                 raise NotExpressible(f"An input has dtype {type_.dtype}.")
             if not _is_contiguous(type_.shape, type_.stride):
                 raise NotExpressible("An input is not contiguous.")

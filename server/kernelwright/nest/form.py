@@ -17,12 +17,16 @@ class Extent:
 
 @dataclass(frozen=True)
 class Axis:
-    """What an index runs over: a dim of the result, or what is folded: a window in every lane, or a product's inner dim."""
+    """What an index runs over: a dim of the result, or what is folded.
+
+    `window`: a window in every lane; `inner`: a product's inner dim; `reduced`: dims of a tensor, by whole programs.
+    """
 
     name: str
     extent: Extent
     window: bool = False
     inner: bool = False
+    reduced: bool = False
     size: Index | None = None  # the extent of a dim of the result, in the launcher's terms
 
 
@@ -40,13 +44,15 @@ class Tensor:
 class Load:
     """The element of `tensor` at `index`, one Index for each range `dims` of the tensor's dims.
 
-    Where a condition of `inside` does not hold nothing is read, and the element is of no account.
+    Where a condition of `inside` does not hold nothing is read, and the element is of no account. Those of `checked` stop
+    the program where they do not hold: indices out of range, for which torch raises.
     """
 
     tensor: str
     index: tuple[Index, ...]
     dims: tuple[tuple[int, int], ...]
     inside: tuple["Inside", ...] = ()
+    checked: tuple["Checked", ...] = ()
 
 
 @dataclass(frozen=True)
@@ -59,9 +65,19 @@ class Inside:
 
 
 @dataclass(frozen=True)
+class Checked:
+    """What must hold of the whole number `name`, read from a tensor, unless it is `besides`."""
+
+    name: str
+    inside: Inside
+    besides: Index | None = None
+
+
+@dataclass(frozen=True)
 class Fold:
     """What a monoid makes of `body` over the axes `over`; elements outside of `inside` count as its unit.
 
+    `part`: which of the numbers that the monoid carries.
     `running`: every element gets what has been folded up to it, itself included, from the last one down where `reverse`.
     """
 
@@ -71,6 +87,7 @@ class Fold:
     inside: tuple[Inside, ...] = ()
     running: bool = False
     reverse: bool = False
+    part: int = 0
 
 
 @dataclass(frozen=True)
@@ -95,15 +112,15 @@ Expr = Const | Var | Apply | Load | Fold | Contract | Held | Index
 
 @dataclass(frozen=True)
 class Element:
-    """One element of a Value: a name or a number. `kind` is "float" or "bool"."""
+    """One element of a Value: a name or a number. `kind` is "float", "bool" or "int"."""
 
-    expr: Var | Const
+    expr: Var | Const | Index
     kind: str = "float"
 
 
 @dataclass(frozen=True)
 class Let:
-    """`name = expr`; `axes` are those on which it depends. `kind` is "float" or "bool"."""
+    """`name = expr`; `axes` are those on which it depends. `kind` is "float", "bool" or "int"."""
 
     name: str
     expr: Expr
@@ -123,7 +140,7 @@ class Stored:
 
 @dataclass(frozen=True)
 class Nest:
-    """A region: `axes` of the result in order, then those of windows; `lets` in order; one result.
+    """A region: `axes` of the result in order, then those that are folded; `lets` in order; one result.
 
     `numbers`: parameters of the launcher besides tensors, with the expression that the call gives. `ops`: the operators,
     for names and docstrings. `any_dtype`: right for all floats that are computed in fp32, where all are of one dtype.
@@ -140,10 +157,26 @@ class Nest:
     )  # names in indices that are sizes, as the launcher writes them
     ops: tuple[str, ...] = ()
     any_dtype: bool = False
+    more: tuple[Stored, ...] = ()  # further results, of the same axes
+
+    @property
+    def stored_names(self) -> tuple[str, ...]:
+        """The names that are stored, one for each result."""
+        return tuple(one.name for one in (self.stored, *self.more))
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """What kernels and launchers call the results."""
+        return ("out", *(f"out_{number + 2}" for number in range(len(self.more))))
 
     @property
     def spatial(self) -> tuple[Axis, ...]:
-        return tuple(axis for axis in self.axes if not axis.window and not axis.inner)
+        return tuple(axis for axis in self.axes if not axis.window and not axis.inner and not axis.reduced)
+
+    @property
+    def reduced(self) -> tuple[Axis, ...]:
+        """The axes of reductions."""
+        return tuple(axis for axis in self.axes if axis.reduced)
 
     @property
     def running(self) -> tuple[Fold, ...]:
@@ -176,3 +209,7 @@ def reads(expr: Expr) -> Iterator[str]:
             yield name
         case Contract(left, right):
             yield from (left, right)
+        case Load(_, index, _, inside):
+            yield from (name for one in index for name in one.names())
+            for one in inside:
+                yield from (name for bound in (one.index, one.least, one.limit) if bound for name in bound.names())

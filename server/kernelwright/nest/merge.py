@@ -11,13 +11,14 @@ from kernelwright.nest.sizes import extent_of
 
 def merged(nest: Nest) -> Nest:
     """The Nest with as few axes as there can be; one of several has the name of the first."""
-    position = 0
-    while position + 1 < len(nest.spatial):
-        first, second = nest.spatial[position : position + 2]
-        if _go_together(nest, first, second):
-            nest = _joined(nest, first, second)
-        else:
-            position += 1
+    for some in (lambda nest: nest.spatial, lambda nest: nest.reduced):
+        position = 0
+        while position + 1 < len(some(nest)):
+            first, second = some(nest)[position : position + 2]
+            if _go_together(nest, first, second):
+                nest = _joined(nest, first, second)
+            else:
+                position += 1
     return nest
 
 
@@ -27,9 +28,20 @@ def _go_together(nest: Nest, first: Axis, second: Axis) -> bool:
     for let in nest.lets:
         expr = let.expr
         together = isinstance(expr, Load) and _side_by_side(expr, first.name, second.name)
-        if apart & set(_named(expr, loads=not together)):
+        named = set(_named(expr, loads=not together))
+        if isinstance(expr, Fold) and _folds_both(expr, first.name, second.name):
+            named -= pair
+        if apart & named:
             return False
     return True
+
+
+def _folds_both(fold: Fold, first: str, second: str) -> bool:
+    """Whether a reduction runs over both, one right after the other, and says nothing else of them."""
+    if fold.running or first not in fold.over or second not in fold.over[1:]:
+        return False
+    side_by_side = fold.over.index(second) == fold.over.index(first) + 1
+    return side_by_side and not {first, second} & set(_conditions(fold.inside))
 
 
 def _side_by_side(load: Load, first: str, second: str) -> bool:
@@ -71,7 +83,7 @@ def _conditions(inside: tuple[Inside, ...]) -> Iterator[str]:
 
 def _joined(nest: Nest, first: Axis, second: Axis) -> Nest:
     name = _JOINED.get((first.name, second.name), first.name)
-    one = Axis(name, _product(first.extent, second.extent))
+    one = replace(first, name=name, extent=_product(first.extent, second.extent), size=None)
     axes = tuple(one if axis is first else axis for axis in nest.axes if axis is not second)
     return replace(nest, axes=axes, lets=tuple(_let(let, first.name, second.name, name) for let in nest.lets))
 
@@ -81,6 +93,9 @@ _JOINED = {("item", "channel"): "plane", ("height", "width"): "position", ("dept
 
 def _let(let: Let, first: str, second: str, name: str) -> Let:
     axes = let.axes - {first, second} | ({name} if {first, second} & let.axes else set())
+    if isinstance(let.expr, Fold) and first in let.expr.over:
+        over = tuple(name if axis == first else axis for axis in let.expr.over if axis != second)
+        return replace(let, axes=axes, expr=replace(let.expr, over=over))
     if not isinstance(let.expr, Load):
         return replace(let, axes=axes)
     load = let.expr

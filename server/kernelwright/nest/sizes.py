@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kernelwright.nest import products, views, windows
+from kernelwright.nest import products, reductions, views, windows
 from kernelwright.nest.index import Index, constant, variable
 from kernelwright.nest.refused import NotExpressible
 from kernelwright.ops import Kind, row
@@ -36,6 +36,8 @@ class Sizes:
         known = row(node.op)
         if known.kind is Kind.POOLING and known.fold:
             return windows.size(builder, node, dim, known)
+        if known.over is not None and known.kind in (Kind.REDUCTION, Kind.LOSS):
+            return reductions.size(builder, node, known, dim)
         if known.matrices == (0, 1):
             return products.size(builder, node, dim)
         if of := views.size(node.op):
@@ -58,12 +60,15 @@ class Sizes:
             apart = (size - axis.size).constant if axis.size is not None else None
             if apart is not None:
                 return variable(extent_of(axis.name)) + apart
-        text = size.text()
+        return variable(self.name(size.text(), "size"))
+
+    def name(self, text: str, base: str) -> str:
+        """The name in index expressions of a size that the launcher writes so."""
         name = next((known for known, of in self.names.items() if of == text), None)
         if name is None:
-            name = self._builder.fresh("size")
+            name = self._builder.fresh(base)
             self.names[name] = text
-        return variable(name)
+        return name
 
 
 def extent_of(axis: str) -> str:

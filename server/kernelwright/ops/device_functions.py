@@ -48,4 +48,33 @@ def nan_min(a, b):
 def times(a, b):
     """a * b, for reductions."""
     return a * b''',
+    "join_exponentials": '''@triton.jit
+def join_exponentials(top, total, other_top, other_total):
+    """Maximum, and sum of exponentials below it, of two parts; (-inf, 0) is nothing."""
+    larger = tl.maximum(top, other_top)
+    shift = tl.where(larger == float("-inf"), 0.0, larger)
+    left = total * tl.exp(top - shift)
+    return larger, left + other_total * tl.exp(other_top - shift)''',
+    "join_largest": '''@triton.jit
+def join_largest(value, place, other, other_place):
+    """The larger value and its place: NaN is the largest, and of equal values the first counts."""
+    equal = (other == value) | ((other != other) & (value != value))
+    better = (other > value) | ((other != other) & (value == value))
+    better = better | (equal & (other_place < place))
+    return tl.where(better, other, value), tl.where(better, other_place, place)''',
+    "join_smallest": '''@triton.jit
+def join_smallest(value, place, other, other_place):
+    """The smaller value and its place: NaN is the smallest, and of equal values the first counts."""
+    equal = (other == value) | ((other != other) & (value != value))
+    better = (other < value) | ((other != other) & (value == value))
+    better = better | (equal & (other_place < place))
+    return tl.where(better, other, value), tl.where(better, other_place, place)''',
+    "join_moments": '''@triton.jit
+def join_moments(count, mean, squares, other_count, other_mean, other_squares):
+    """Count, mean and sum of squared deviations of two parts together (Chan, Golub and LeVeque)."""
+    both = count + other_count
+    share = other_count / tl.maximum(both, 1.0)
+    delta = other_mean - mean
+    squares = squares + other_squares + delta * delta * count * share
+    return both, mean + delta * share, squares''',
 }

@@ -34,6 +34,8 @@ class Over(StrEnum):
     POSITIONS = "positions"  # all after batch and channels
     GROUPS = "groups"  # groups of channels, with all positions
     ALL = "all"
+    CLASSES = "classes"  # of a loss: those after the items, and with `total` all dims that this leaves
+    FEATURES = "features"  # of a loss: the last dim, and with `total` all dims that this leaves
 
 
 class Layout(StrEnum):
@@ -58,6 +60,8 @@ class Eager(StrEnum):
 @dataclass(frozen=True)
 class Let:
     """`name = text`: one step of a meaning that folds rows. `text` is a meaning, or one fold of a meaning.
+
+    The folds of Kind.REDUCTION and Kind.LOSS in a Nest are those of `monoids.PARTS`; older regions know `folds.FOLDS`.
 
     Steps tagged "online", or "moments", may be done in one pass over the row.
     """

@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from kernelwright.micro.rewrite.candidates import row_regions
 from kernelwright.micro.rewrite.dtypes import casts_for_any
 from kernelwright.micro.rewrite.eager_speed import eager_bytes
 from kernelwright.micro.rewrite.growth import may_fuse
@@ -13,6 +14,7 @@ from kernelwright.micro.rewrite.regions import kernel_name, plan, tensor_bytes, 
 from kernelwright.micro.rewrite.window_numbers import window_numbers
 from kernelwright.nest.build import Given, build
 from kernelwright.nest.form import Contract, Nest
+from kernelwright.nest.levels import levels
 from kernelwright.nest.merge import merged
 from kernelwright.nest.refused import NotExpressible
 from kernelwright.nest.roles import roles
@@ -58,6 +60,25 @@ def pool_regions(source: SourceMap) -> list[NestRegion] | Refusal:
 def product_regions(source: SourceMap) -> list[NestRegion] | Refusal:
     """The largest region around each matrix product: with what follows it, and the views in front."""
     return _regions(source, lambda node: row(node.op).matrices == (0, 1), "There is no matrix product.")
+
+
+def reduction_regions(source: SourceMap) -> list[NestRegion] | Refusal:
+    """The largest region around each reduction and loss that no older region has."""
+    if not any(reduces(node) for node in source.graph.nodes):
+        return Refusal("There is no reduction.")
+    older = row_regions(source)
+    known = {n for region in (() if isinstance(older, Refusal) else older) for n in region.all_nodes}
+    return _regions(
+        source,
+        lambda node: reduces(node) and node.id not in known,
+        "torch.fuse-row-reduction takes the reductions here.",
+    )
+
+
+def reduces(node: Node) -> bool:
+    """Whether the operator reduces, and has a form for that."""
+    known = row(node.op)
+    return known.over is not None and known.kind in (Kind.REDUCTION, Kind.LOSS) and known.meaning is not None
 
 
 def _regions(source: SourceMap, wanted: Callable[[Node], bool], otherwise: str) -> list[NestRegion] | Refusal:
@@ -117,6 +138,11 @@ def _nest(graph: Graph, nodes: Sequence[int], output: int, given: Given) -> Nest
     nest = merged(build(graph, nodes, output, given, axes=_axis_names(graph, nodes, rank)))
     scans = {(fold.over, fold.reverse) for fold in nest.running}
     windows = [axis.extent.captured for axis in nest.axes if axis.window]
+    if nest.reduced:
+        if scans or windows or nest.product:
+            raise NotExpressible("A reduction shares a kernel with neither scans, pools nor products.")
+        levels(nest)
+        return nest
     if nest.product:
         if scans or windows or sum(isinstance(let.expr, Contract) for let in nest.lets) > 1:
             raise NotExpressible("A kernel holds one matrix product, and neither pools nor scans.")
@@ -204,7 +230,7 @@ def _usable(node: Node) -> bool:
     return (
         node.where is not None
         and not node.inplace
-        and (computes or is_view(node.op) or bool(known.fold) or known.matrices == (0, 1))
+        and (computes or reduces(node) or is_view(node.op) or bool(known.fold) or known.matrices == (0, 1))
     )
 
 

@@ -1,0 +1,84 @@
+"""How a reduction is shared among programs: the steps of one program, and which are worth measuring."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from kernelwright.nest.form import Axis, Load, Nest
+from kernelwright.nest.levels import Levels, levels
+
+PROGRAMS = 1024
+"""That keep a large GPU busy."""
+
+
+@dataclass(frozen=True)
+class Steps:
+    """BLOCK elements a step, of ROWS rows beside each other; `strip`: neighbouring rows lie side by side in memory.
+
+    `parts`: programs that share the rows, a power of two, whose parts a second kernel joins; 0: a program has whole rows.
+    """
+
+    rows: int
+    block: int
+    warps: int
+    parts: int = 0
+    strip: bool = False
+
+    @property
+    def described(self) -> str:
+        rows = f"ROWS={self.rows}, " if self.rows > 1 else ""
+        parts = f", PARTS={self.parts}" if self.parts else ""
+        return f"{rows}BLOCK={self.block}, num_warps={self.warps}{parts}"
+
+
+def tiles(nest: Nest) -> tuple[Steps, ...]:
+    """The tiles worth measuring for the captured sizes, best guess first."""
+    found = levels(nest)
+    rows, length = (_captured(axes) for axes in (found.rows, found.columns))
+    power = 1 << max(length - 1, 1).bit_length()
+    if found.inner and not elements_are_neighbours(nest, found):
+        blocks = (32, 16, 64)
+        return tuple(Steps(64, min(power, b), 4, _shares(-(-rows // 64))) for b in blocks)
+    if found.inner:
+        sizes = ((min(power, block), warps) for block, warps in ((2048, 8), (1024, 4), (4096, 8)))
+        return tuple(
+            Steps(across, block, warps, _shares(-(-rows // across)))
+            for block, warps in dict.fromkeys(sizes)
+            for across in [max(min(1024 // block, 64), 1)]
+        )
+    if elements_are_neighbours(nest, found):
+        blocks = [(min(power, block), warps) for block, warps in ((2048, 8), (1024, 4), (4096, 8))]
+        whole = tuple(Steps(max(2048 // block, 1) if rows > 64 else 1, block, w) for block, w in dict.fromkeys(blocks))
+        shared = tuple(
+            Steps(1, block, w, min(_power(PROGRAMS // rows), _power(-(-length // block))))
+            for block, w in blocks
+            if rows < PROGRAMS // 4 and length > 8 * block
+        )
+        return shared or whole
+    width = min(64, max(16, 1 << (rows - 1).bit_length()))
+    programs = -(-rows // width)
+    parts = min(_power(max(PROGRAMS // programs, 1)), _power(max(length // 128, 1)))
+    parts = parts if parts > 1 else 0
+    return tuple(Steps(width, min(power, block), 4, parts, strip=True) for block in (32, 64, 16))
+
+
+def _shares(steps: int) -> int:
+    """How many programs share so many steps; 0 where one takes them all."""
+    return _power(min(PROGRAMS, steps)) if steps > 1 else 0
+
+
+def _power(number: int) -> int:
+    return 1 << (max(number, 1).bit_length() - 1)
+
+
+def _captured(axes: Iterable[Axis]) -> int:
+    number = 1
+    for axis in axes:
+        number *= axis.extent.captured
+    return number
+
+
+def elements_are_neighbours(nest: Nest, found: Levels) -> bool:
+    """Whether the largest tensor's elements that are folded together lie side by side in memory."""
+    loads = [let.expr for let in nest.lets if isinstance(let.expr, Load) and let.expr.index]
+    largest = max(loads, key=lambda load: len(load.index), default=None)
+    return largest is None or bool({axis.name for axis in found.columns} & set(largest.index[-1].names()))

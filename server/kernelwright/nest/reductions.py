@@ -1,0 +1,209 @@
+"""Reductions and losses: the folds of a row's meaning, over dims of the operand and over all that is left of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kernelwright.nest.form import Element, Extent, Fold
+from kernelwright.nest.index import Index, variable
+from kernelwright.nest.refused import NotExpressible
+from kernelwright.ops import Over, Row, Steps
+from kernelwright.ops.expression import Apply, Const, Expr, Var, parse
+from kernelwright.ops.monoids import AT, PARTS, TOTAL
+from kernelwright.ops.primitives import is_boolean
+from kernelwright.values import Node, TensorRef
+
+if TYPE_CHECKING:
+    from kernelwright.nest.build import Builder
+
+Place = tuple[Index, ...]
+_FLOATS = frozenset({"float32", "float16", "bfloat16"})
+
+
+def reduced(builder: Builder, node: Node, known: Row, index: Place) -> Element:
+    """The element of a reduction's result at `index`. Raises NotExpressible."""
+    source = _source(builder, node)
+    given = {n: ... if isinstance(a, TensorRef) else a for n, a in builder.arguments(node).items()}
+    steps = known.meaning(given) if callable(known.meaning) else known.meaning
+    if steps is None or isinstance(steps, str):
+        raise NotExpressible(f"{node.op} with these options has no form here.", node)
+    if given.get("dtype") not in (None, builder.graph.value(source.id).type.dtype):
+        raise NotExpressible(f"{node.op} with another dtype has no form here.", node)
+    dims = reduced_dims(builder, node, known)
+    element = _Reduction(builder, node, steps, source, dims).result(index)
+    builder.say(node.op)
+    return element
+
+
+def _source(builder: Builder, node: Node) -> TensorRef:
+    first = node.args[0] if node.args else None
+    if not isinstance(first, TensorRef) or builder.graph.value(first.id).type.dtype not in _FLOATS:
+        raise NotExpressible(f"{node.op} of these operands has no form here.", node)
+    return first
+
+
+def reduced_dims(builder: Builder, node: Node, known: Row) -> tuple[int, ...]:
+    """The dims of the operand that the folds run over, those of `total` left out. Raises NotExpressible."""
+    shape = builder.graph.value(_source(builder, node).id).type.shape
+    rank = len(shape)
+    match known.over:
+        case Over.ALL:
+            return tuple(range(rank))
+        case Over.CLASSES if rank:
+            return (1 if rank > 1 else 0,)
+        case Over.FEATURES if rank:
+            return (rank - 1,)
+        case Over.DIM:
+            dim = builder.arguments(node).get("dim")
+            if isinstance(dim, int) and not isinstance(dim, bool):
+                return (dim % rank,) if rank else ()
+            if isinstance(dim, tuple):
+                return tuple(sorted(d % rank for d in dim if isinstance(d, int)))
+            if dim is None:
+                return tuple(range(rank))
+    raise NotExpressible(f"{node.op} over these dims has no form here.", node)
+
+
+def size(builder: Builder, node: Node, known: Row, dim: int) -> Index:
+    """The size of the result in a dim, which is one of those that are kept."""
+    source = _source(builder, node)
+    rank, dims = len(builder.graph.value(source.id).type.shape), reduced_dims(builder, node, known)
+    if len(builder.graph.value(node.outputs[0]).type.shape) == rank:
+        return builder.sizes.of(source.id, dim)
+    kept = [d for d in range(rank) if d not in dims]
+    return builder.sizes.of(source.id, kept[dim])
+
+
+class _Reduction:
+    """The steps of one reduction; what each of them is depends on the place in the operand."""
+
+    def __init__(self, builder: Builder, node: Node, steps: Steps, source: TensorRef, dims: tuple[int, ...]) -> None:
+        self.builder, self.node, self.source, self.dims = builder, node, source, dims
+        self.steps = {step.name: step for step in steps}
+        self.last = steps[-1].name
+        self.shape = builder.graph.value(source.id).type.shape
+        self.arguments = builder.arguments(node)
+
+    def result(self, index: Place) -> Element:
+        kept = [d for d in range(len(self.shape)) if d not in self.dims]
+        if len(index) == len(self.shape):  # keepdim
+            index = tuple(index[d] for d in kept)
+        if index and len(index) != len(kept):
+            raise NotExpressible(f"{self.node.op} with such a result has no form here.", self.node)
+        place: list[Index | None] = [None] * len(self.shape)
+        for d, at in zip(kept, index, strict=False):
+            place[d] = at
+        return self.step(self.last, tuple(place))
+
+    def step(self, name: str, place: tuple[Index | None, ...]) -> Element:
+        """The value of a step at a place in the operand; dims that have been reduced are None."""
+        expr = parse(self.steps[name].text)
+        if isinstance(expr, Apply) and expr.function == TOTAL:
+            return self._fold(name, "sum", 0, expr.arguments[0], place, self._left(place))
+        if isinstance(expr, Apply) and expr.function in PARTS:
+            monoid, part = PARTS[expr.function]
+            bare = tuple(None if d in self.dims else at for d, at in enumerate(place))
+            return self._fold(name, monoid, part, expr.arguments[0], bare, self.dims)
+        return self._computed(name, expr, place)
+
+    def _left(self, place: tuple[Index | None, ...]) -> tuple[int, ...]:
+        return tuple(d for d, at in enumerate(place) if at is None and d not in self.dims)
+
+    def _fold(
+        self, name: str, monoid: str, part: int, body: Expr, place: tuple[Index | None, ...], dims: tuple[int, ...]
+    ) -> Element:
+        builder, inner = self.builder, list(place)
+        around = [at for at in place if at is not None]
+        over: list[str] = []
+        for d in dims:
+            extent = Extent(self.shape[d], builder.sizes.of(self.source.id, d).text())
+            axis = builder.reduced_axis(_AXES[min(d, len(_AXES) - 1)], extent, (*around, *(variable(o) for o in over)))
+            over += axis.names()
+            inner[d] = axis
+        builder.folding += over
+        try:
+            element = self._computed("element", body, tuple(inner))
+        finally:
+            del builder.folding[len(builder.folding) - len(over) :]
+        if element.kind != "float":
+            raise NotExpressible(f"{self.node.op} of booleans has no form here.", self.node)
+        fold = Fold(monoid, element.expr, tuple(over), builder.inside, part=part)
+        return Element(Var(builder.let(name, fold)))
+
+    def _computed(self, name: str, expr: Expr, place: tuple[Index | None, ...]) -> Element:
+        """An expression of the steps' language at a place."""
+        builder, node = self.builder, self.node
+        elements: dict[str, Element] = {}
+
+        def bound(part: Expr) -> Expr:
+            if isinstance(part, Apply) and part.function == AT:
+                key = f"{AT}{len(elements)}"
+                elements[key] = self._picked(part, place)
+                return Var(key)
+            if isinstance(part, Apply):
+                return Apply(part.function, tuple(bound(a) for a in part.arguments))
+            if isinstance(part, Var):
+                elements[part.name] = self._named(part.name, place)
+            return part
+
+        whole = bound(expr)
+        if isinstance(whole, Var):
+            return elements[whole.name]
+        made = builder.substituted(node, whole, elements)
+        if isinstance(made, Const | Var):
+            return Element(made)
+        kind = "bool" if is_boolean(whole) else "float"
+        return Element(Var(builder.let(name, made, kind=kind)), kind)
+
+    def _named(self, name: str, place: tuple[Index | None, ...]) -> Element:
+        builder, node = self.builder, self.node
+        if name in self.steps:
+            return self.step(name, place)
+        if name == "length":
+            return Element(builder.count([(self.source.id, d) for d in self.dims]))
+        if name == "items":
+            return Element(builder.count([(self.source.id, d) for d in range(len(self.shape)) if d not in self.dims]))
+        if name == "batch_size":
+            return Element(builder.count([(self.source.id, 0)]))
+        argument = self.arguments.get(name)
+        if isinstance(argument, TensorRef) and builder.graph.value(argument.id).type.dtype not in _FLOATS:
+            own = tuple(at for d, at in enumerate(place) if d not in self.dims)
+            return Element(Var(builder.whole_element(argument.id, own)), "int")  # type: ignore[arg-type]
+        if isinstance(argument, TensorRef):
+            return self._operand(argument, place)
+        if isinstance(argument, int) and not isinstance(argument, bool) and name == "ignore_index":
+            return Element(builder.whole_number(node, name, argument), "int")
+        if isinstance(argument, int | float):
+            return Element(builder.number(node, name, argument))
+        raise NotExpressible(f"{node.op} with these options has no form here.", node)
+
+    def _operand(self, operand: TensorRef, place: tuple[Index | None, ...]) -> Element:
+        """The element of an operand: of the operand's shape, or of the shape that is left of it."""
+        shape = self.builder.graph.value(operand.id).type.shape
+        if shape == self.shape and all(at is not None for at in place):
+            own = place
+        else:
+            own = tuple(at for d, at in enumerate(place) if d not in self.dims)
+            left = tuple(size for d, size in enumerate(self.shape) if d not in self.dims)
+            if shape != left or any(at is None for at in own):
+                raise NotExpressible(f"{self.node.op} of tensors of several shapes has no form here.", self.node)
+        return self.builder.element(operand.id, own)  # type: ignore[arg-type]
+
+    def _picked(self, part: Apply, place: tuple[Index | None, ...]) -> Element:
+        """The element that the operand named second tells: of the source, or of a vector with one number for each class."""
+        builder = self.builder
+        of, by = (self.arguments[a.name] for a in part.arguments)  # type: ignore[union-attr]
+        assert isinstance(of, TensorRef)
+        assert isinstance(by, TensorRef)
+        own = tuple(at for d, at in enumerate(place) if d not in self.dims)
+        left = tuple(size for d, size in enumerate(self.shape) if d not in self.dims)
+        if builder.graph.value(by.id).type.shape != left or any(at is None for at in own):
+            raise NotExpressible(f"{self.node.op} of tensors of several shapes has no form here.", self.node)
+        name = builder.whole_element(by.id, own)  # type: ignore[arg-type]
+        besides = self._named("ignore_index", place).expr if "ignore_index" in self.arguments else None
+        inner = [Index() if at is None else at for at in place] if of == self.source else [Index()]
+        dim = self.dims[0] if of == self.source else 0
+        return builder.gathered(of.id, inner, dim, name, besides)  # type: ignore[arg-type]
+
+
+_AXES = ("r", "s", "t", "u", "v")
