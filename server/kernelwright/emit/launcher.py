@@ -137,7 +137,15 @@ _OF_A_TENSOR = re.compile(r"\w+\.shape\[\d+\]|\d+")
 
 
 def allocation(nest: Nest, launcher: str) -> list[str]:
-    """The lines that make the result, and refuse one that offsets of 32 bits do not reach."""
+    """The lines that make the results, and refuse those that offsets of 32 bits do not reach."""
+    more = zip(nest.outputs[1:], nest.more, strict=True)
+    return [
+        *_first_result(nest, launcher),
+        *(f"{name} = torch.empty_like(out, dtype=torch.{stored.dtype})" for name, stored in more),
+    ]
+
+
+def _first_result(nest: Nest, launcher: str) -> list[str]:
     main = main_of(nest)
     stored = nest.stored
     same = stored.dtype == main.dtype and not stored.casts
@@ -186,5 +194,6 @@ def parameters(kernel: Kernel, nest: Nest | None = None) -> list[str]:
 
 
 def returned(nest: Nest) -> str:
-    """The line that returns the results."""
-    return f"return {', '.join(nest.outputs)}"
+    """The line that returns the results: two as the operator of torch does, which has names for them."""
+    names = ", ".join(nest.outputs)
+    return f"return torch.return_types.{nest.returns}(({names}))" if nest.more else f"return {names}"

@@ -52,12 +52,12 @@ class Given:
     numbers: Mapping[tuple[int, str], str] = field(default_factory=dict)
 
 
-def build(graph: Graph, nodes: Sequence[int], output: int, given: Given, *, axes: Sequence[str]) -> Nest:
-    """The Nest of the nodes with these ids, which make the Value `output`; `axes` are the names of its dims.
+def build(graph: Graph, nodes: Sequence[int], outputs: Sequence[int], given: Given, *, axes: Sequence[str]) -> Nest:
+    """The Nest of the nodes with these ids, which make the Values `outputs` of one shape; `axes` name its dims.
 
     Raises NotExpressible with the reason.
     """
-    return Builder(graph, frozenset(nodes), given).build(output, axes)
+    return Builder(graph, frozenset(nodes), given).build(outputs, axes)
 
 
 @dataclass
@@ -82,10 +82,12 @@ class Builder:
         self.producers = {v: self.graph.nodes[n] for n in sorted(self.nodes) for v in self.graph.nodes[n].outputs}
         self.sizes = Sizes(self)
 
-    def build(self, output: int, names: Sequence[str]) -> Nest:
-        type_ = self.graph.value(output).type
-        if type_.dtype not in _READABLE:
-            raise NotExpressible(f"The result has dtype {type_.dtype}.", self.producers[output])
+    def build(self, outputs: Sequence[int], names: Sequence[str]) -> Nest:
+        output, type_ = outputs[0], self.graph.value(outputs[0]).type
+        for made in outputs:
+            dtype = self.graph.value(made).type.dtype
+            if dtype not in _READABLE | {"int64"}:
+                raise NotExpressible(f"The result has dtype {dtype}.", self.producers[made])
         self.taken |= set(names)
         # The inputs get their names before anything else does.
         for value in self._inputs():
@@ -93,20 +95,28 @@ class Builder:
         for d, (name, captured) in enumerate(zip(names, type_.shape, strict=True)):
             size = self.sizes.of(output, d)
             self.axes[name] = Axis(name, Extent(captured, size.text()), size=size)
-        result = self.element(output, tuple(variable(name) for name in names))
-        if not isinstance(result.expr, Var):
-            raise NotExpressible("The result is a constant.", self.producers[output])
         dims = tuple(self.axes[name] for name in names)
         casts = any(self.graph.nodes[n].kwargs.get("dtype") is not None for n in self.nodes)
+        stored = []
+        for made in outputs:
+            result = self.element(made, tuple(variable(name) for name in names))
+            dtype = self.graph.value(made).type.dtype
+            if not isinstance(result.expr, Var):
+                raise NotExpressible("The result is a constant.", self.producers[made])
+            if (result.kind == "int") != (dtype == "int64"):
+                raise NotExpressible(f"The result has dtype {dtype}.", self.producers[made])
+            stored.append(Stored(result.expr.name, dtype, dims, casts))
         return Nest(
             tuple(self.axes.values()),
             tuple(self.tensors.values()),
             tuple(self.lets.values()),
-            Stored(result.expr.name, type_.dtype, dims, casts),
+            stored[0],
             dict(self.numbers),
             frozenset(self.whole),
             dict(self.sizes.names),
             tuple(self.ops),
+            more=tuple(stored[1:]),
+            returns=self.producers[output].op,
         )
 
     # Elements
@@ -162,14 +172,14 @@ class Builder:
 
     def _computed(self, node: Node, id_: int, index: tuple[Index, ...]) -> Element:
         known = row(node.op)
-        if len(node.outputs) > 1 or node.inplace:
+        if node.inplace or (len(node.outputs) > 1 and not known.second):
             raise NotExpressible(f"{node.op} with several results, or in place, has no form here.", node)
         if known.fold and known.kind is Kind.SCAN:
             return self._scan(node, known, index)
         if known.fold and known.kind is Kind.POOLING:
             return windows.pooled(self, node, known, index)
         if known.over is not None and known.kind in _REDUCE:
-            return reductions.reduced(self, node, known, index)
+            return reductions.reduced(self, node, known, id_, index)
         if known.matrices == (0, 1):
             return products.product(self, node, index)
         if view := views.of(node.op):
@@ -190,6 +200,8 @@ class Builder:
                 elements[name] = self.element(argument.id, self.aligned(argument.id, index))
             elif isinstance(argument, int | float) and not isinstance(argument, bool):
                 elements[name] = Element(self.number(node, name, argument))
+        if any(element.kind == "int" for element in elements.values()):
+            raise NotExpressible(f"{node.op} of whole numbers has no form here.", node)
         text = known.meaning(literals) if callable(known.meaning) else known.meaning
         if not isinstance(text, str):
             raise NotExpressible(f"{node.op} with these options has no form here.", node)

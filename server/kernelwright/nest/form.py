@@ -157,7 +157,8 @@ class Nest:
     )  # names in indices that are sizes, as the launcher writes them
     ops: tuple[str, ...] = ()
     any_dtype: bool = False
-    more: tuple[Stored, ...] = ()  # further results, of the same axes
+    more: tuple[Stored, ...] = ()  # a second result, of the same axes
+    returns: str = ""  # what torch calls the two results together
 
     @property
     def stored_names(self) -> tuple[str, ...]:
@@ -167,7 +168,7 @@ class Nest:
     @property
     def outputs(self) -> tuple[str, ...]:
         """What kernels and launchers call the results."""
-        return ("out", *(f"out_{number + 2}" for number in range(len(self.more))))
+        return ("out", *("indices" for _ in self.more))
 
     @property
     def spatial(self) -> tuple[Axis, ...]:

@@ -1,11 +1,11 @@
 """Which folds of a Nest with reductions stand inside of which; refuses what needs elements twice."""
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kernelwright.nest.form import Axis, Fold, Let, Nest, reads
 from kernelwright.nest.refused import NotExpressible
-from kernelwright.ops.monoids import MONOIDS
+from kernelwright.ops.monoids import MONOIDS, WITHIN
 
 
 @dataclass(frozen=True)
@@ -66,9 +66,13 @@ def carried(nest: Nest, folds: Iterable[Let]) -> tuple[Carried, ...]:
     """The folds, those of one monoid and body together."""
     groups: dict[tuple[object, ...], dict[int, str]] = {}
     first: dict[tuple[object, ...], Fold] = {}
-    for let in folds:
-        fold = _fold(let)
-        assert fold is not None
+    given = [(let, fold) for let in folds if (fold := _fold(let)) is not None]
+    known = {(fold.monoid, fold.body, fold.over) for _, fold in given}
+    for let, plain in given:
+        fold = plain
+        within = WITHIN.get(plain.monoid)
+        if (within, plain.body, plain.over) in known and within is not None:
+            fold = replace(plain, monoid=within, part=0)
         key = (fold.monoid, fold.body, fold.over)
         groups.setdefault(key, {})[fold.part] = let.name
         first.setdefault(key, fold)

@@ -9,7 +9,7 @@ from kernelwright.nest.index import Index, variable
 from kernelwright.nest.refused import NotExpressible
 from kernelwright.ops import Over, Row, Steps
 from kernelwright.ops.expression import Apply, Const, Expr, Var, parse
-from kernelwright.ops.monoids import AT, PARTS, TOTAL
+from kernelwright.ops.monoids import AT, MONOIDS, PARTS, TOTAL
 from kernelwright.ops.primitives import is_boolean
 from kernelwright.values import Node, TensorRef
 
@@ -20,11 +20,13 @@ Place = tuple[Index, ...]
 _FLOATS = frozenset({"float32", "float16", "bfloat16"})
 
 
-def reduced(builder: Builder, node: Node, known: Row, index: Place) -> Element:
-    """The element of a reduction's result at `index`. Raises NotExpressible."""
+def reduced(builder: Builder, node: Node, known: Row, result: int, index: Place) -> Element:
+    """The element of a reduction's `result`, one of its outputs, at `index`. Raises NotExpressible."""
     source = _source(builder, node)
     given = {n: ... if isinstance(a, TensorRef) else a for n, a in builder.arguments(node).items()}
     steps = known.meaning(given) if callable(known.meaning) else known.meaning
+    if result != node.outputs[0]:
+        steps = known.second
     if steps is None or isinstance(steps, str):
         raise NotExpressible(f"{node.op} with these options has no form here.", node)
     if given.get("dtype") not in (None, builder.graph.value(source.id).type.dtype):
@@ -128,7 +130,9 @@ class _Reduction:
         if element.kind != "float":
             raise NotExpressible(f"{self.node.op} of booleans has no form here.", self.node)
         fold = Fold(monoid, element.expr, tuple(over), builder.inside, part=part)
-        return Element(Var(builder.let(name, fold)))
+        table = MONOIDS[monoid]
+        kind = "int" if table.carriers[part] in table.whole else "float"
+        return Element(Var(builder.let(name, fold, kind=kind)), kind)
 
     def _computed(self, name: str, expr: Expr, place: tuple[Index | None, ...]) -> Element:
         """An expression of the steps' language at a place."""

@@ -45,8 +45,6 @@ MONOIDS = {
 PARTS = {name: (name, 0) for name in ("sum", "max", "min", "nan_max", "nan_min", "prod")} | {
     "argmax": ("largest", 1),
     "argmin": ("smallest", 1),
-    "first_max": ("largest", 0),
-    "first_min": ("smallest", 0),
     "exp_max": ("exponentials", 0),
     "exp_sum": ("exponentials", 1),
     "moments_count": ("moments", 0),
@@ -55,6 +53,8 @@ PARTS = {name: (name, 0) for name in ("sum", "max", "min", "nan_max", "nan_min",
 }
 """The folds that meanings may name: the monoid, and which of its numbers they ask for."""
 
+WITHIN = {"nan_max": "largest", "nan_min": "smallest"}
+"""Monoids that another one carries first, besides more."""
 TOTAL = "total"
 """The fold of a meaning that runs over all dims which its other folds leave: always a sum."""
 AT = "at"

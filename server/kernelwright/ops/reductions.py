@@ -55,18 +55,20 @@ def norm(given: Given) -> Steps | None:
 
 _LARGEST, _SMALLEST = (Let("row_max", "nan_max(input)"),), (Let("row_min", "nan_min(input)"),)
 
+_AT_LARGEST, _AT_SMALLEST = (Let("argmax", "argmax(input)"),), (Let("argmin", "argmin(input)"),)
+
 REDUCTIONS = rows(
     _row("all", None),
     _row("amax", _LARGEST, word="maximum", of_one=True, alone=True),
     _row("amin", _SMALLEST, word="minimum", of_one=True, alone=True),
     _row("any", None),
-    _row("argmax", (Let("argmax", "argmax(input)"),), alone=True, eager=Eager.INDEXED),
-    _row("argmin", (Let("argmin", "argmin(input)"),), alone=True, eager=Eager.INDEXED),
+    _row("argmax", _AT_LARGEST, alone=True, eager=Eager.INDEXED),
+    _row("argmin", _AT_SMALLEST, alone=True, eager=Eager.INDEXED),
     _row("logsumexp", _LOGSUMEXP, "input * dim keepdim=False", aliases="special_logsumexp", of_one=True, alone=True,
          flops=4, passes=2, launches=4),
-    _row("max", _LARGEST, word="maximum", of_one=True, alone=True, eager=Eager.INDEXED),
+    _row("max", _LARGEST, second=_AT_LARGEST, word="maximum", of_one=True, alone=True, eager=Eager.INDEXED),
     _row("mean", MEAN, _DIM_DTYPE, of_one=True, alone=True),
-    _row("min", _SMALLEST, word="minimum", of_one=True, alone=True, eager=Eager.INDEXED),
+    _row("min", _SMALLEST, second=_AT_SMALLEST, word="minimum", of_one=True, alone=True, eager=Eager.INDEXED),
     _row("norm", norm, "input * p='fro' dim=None keepdim=False dtype=None", aliases="linalg_norm", alone=True),
     _row("prod", (Let("row_product", "prod(input)"),), _DIM_DTYPE, word="product", of_one=True, alone=True),
     _row("std", lambda given: (*_variance(given), Let("deviation", "sqrt(variance)")), _DIM + " correction=1",

@@ -103,6 +103,7 @@ class Row:
     per_channel: bool = False  # operands after the first have one number for each channel
     matrices: tuple[int, ...] = ()  # the positions of the two operands of a matrix product
     spatial: int = 0  # dims that a convolution or pool slides over
+    second: Steps = ()  # what its second result is, where it has two
     fold: str = ""  # what a scan makes of the elements up to each, and a pool of those of each window
     of_one: bool = False  # of a single element it is that element
     limits: tuple[float, float] | None = None  # what all results lie between

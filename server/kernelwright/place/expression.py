@@ -103,18 +103,42 @@ def region_output(source: SourceMap, nodes: Collection[int]) -> int | Refusal:
     return Refusal(reason, place.start_line if place else None)
 
 
+def region_results(source: SourceMap, nodes: Collection[int]) -> tuple[int, ...] | Refusal:
+    """The one Value that leaves the region, or all that its last operator answers where these are taken apart outside."""
+    last = source.graph.nodes[max(nodes)]
+    leaving = {
+        v
+        for n in nodes
+        for v in source.graph.nodes[n].outputs
+        if v in source.graph.outputs or any(user.id not in nodes for user in source.users.get(v, ()))
+    }
+    if len(last.outputs) > 1 and leaving and leaving <= set(last.outputs):
+        tree = source.expression(last)
+        if len(leaving) > 1 or tree is None or source.part_expression(last, tree, min(leaving)) is None:
+            return last.outputs
+    output = region_output(source, nodes)
+    return output if isinstance(output, Refusal) else (output,)
+
+
 def plan_region(
-    source: SourceMap, nodes: Collection[int], calls: Iterable[NewCall] = (), more: Collection[int] = ()
+    source: SourceMap,
+    nodes: Collection[int],
+    calls: Iterable[NewCall] = (),
+    more: Collection[int] = (),
+    *,
+    whole: bool = False,
 ) -> RegionPlan | Refusal:
     """How to replace the nodes with these ids, which must have a single output, by one call.
 
-    `calls` that make inputs of the region are written anew; the one call takes the Values `more` besides its inputs.
+    `calls` that make inputs of the region are written anew; the one call takes the Values `more` besides its inputs. `whole`:
+    it answers all that the last operator answers, which is taken apart outside.
     """
-    output = region_output(source, nodes)
+    output = source.graph.nodes[max(nodes)].outputs[0] if whole else region_output(source, nodes)
     if isinstance(output, Refusal):
         return output
     try:
-        return _Planner(source, frozenset(nodes), output, {c.value: c for c in calls}, tuple(more)).plan()
+        calls_by_value = {c.value: c for c in calls}
+        return _Planner(source, frozenset(nodes), output, calls_by_value, tuple(more), whole=whole).plan()
     except NotEditable as problem:
         return Refusal(str(problem), problem.line)
 
@@ -126,6 +150,7 @@ class _Planner:
     output: int
     calls: Mapping[int, NewCall]
     more: tuple[int, ...]
+    whole: bool = False
     names: dict[int, str] = field(default_factory=dict)
     scalars: dict[tuple[int, str], str] = field(default_factory=dict)
     edits: list[TextEdit] = field(default_factory=list)
@@ -136,7 +161,8 @@ class _Planner:
         inside = [graph.nodes[n] for n in sorted(self.nodes)]
         trees = {node.id: self._tree(node) for node in inside}
         sink_node = self.source.producers[self.output]
-        sink_tree = self.source.part_expression(sink_node, trees[sink_node.id], self.output)
+        tree = trees[sink_node.id]
+        sink_tree = tree if self.whole else self.source.part_expression(sink_node, tree, self.output)
         if sink_tree is None:
             raise NotEditable(f"The result of {sink_node.op} is taken apart elsewhere.", _line(sink_node))
         function = self._function(inside, trees)

@@ -56,6 +56,8 @@ def strides(t):
 
 
 def problem(old, new, dtype):
+    if isinstance(old, tuple):
+        return "; ".join(filter(None, (problem(*both, dtype) for both in zip(old, new, strict=True))))
     if (old.shape, old.dtype, strides(old)) != (new.shape, new.dtype, strides(new)):
         return f"{old.shape} {old.dtype} {old.stride()} became {new.shape} {new.dtype} {new.stride()}"
     if not old.is_floating_point():

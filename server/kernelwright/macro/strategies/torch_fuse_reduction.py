@@ -180,10 +180,11 @@ STRATEGY = Strategy(
     doc="""\
 Losses and reductions that torch.fuse-row-reduction does not know become one Triton kernel together with the pointwise
 operations around them: cross entropy and negative log likelihood of class indices, with weights and `ignore_index`,
-triplet margin loss, and reductions after one another that end in one number.
+triplet margin loss, reductions after one another that end in one number, and maxima and minima together with their indices.
 
 Every program folds its rows in steps, or a part of them, and a second kernel joins the parts, in the same order each time:
-there are no atomic additions, so that results repeat. Exponentials are summed below a running maximum, in one pass.
+there are no atomic additions, so that results repeat. Exponentials are summed below a running maximum, in one pass. Of equal
+extremes the first counts, and NaN before all, as in torch.
 A class index out of range stops the kernel with a device assertion, as it stops those of torch.
 
 What it cannot do: what needs the elements again after they were reduced, label smoothing, targets that are probabilities,

@@ -20,7 +20,7 @@ from kernelwright.nest.refused import NotExpressible
 from kernelwright.nest.roles import roles
 from kernelwright.nest.views import is_view
 from kernelwright.ops import Kind, row
-from kernelwright.place.expression import RegionPlan, region_inputs, region_output
+from kernelwright.place.expression import RegionPlan, region_inputs, region_output, region_results
 from kernelwright.place.source_map import SourceMap
 from kernelwright.values import Action, Device, Graph, Node, Refusal, Region
 
@@ -104,10 +104,10 @@ def _regions(source: SourceMap, wanted: Callable[[Node], bool], otherwise: str) 
 
 def nest_region(source: SourceMap, nodes: Sequence[int]) -> NestRegion | Refusal:
     """The region of these nodes, or why it is none."""
-    output = region_output(source, nodes)
-    if isinstance(output, Refusal):
-        return output
-    edit = plan(source, nodes)
+    outputs = region_results(source, nodes)
+    if isinstance(outputs, Refusal):
+        return outputs
+    edit = plan(source, nodes, whole=len(outputs) > 1)
     if isinstance(edit, Refusal):
         return edit
     graph = source.graph
@@ -119,23 +119,23 @@ def nest_region(source: SourceMap, nodes: Sequence[int]) -> NestRegion | Refusal
         numbers |= window
     given = Given(unique({v: kernel_name(text) for v, text in edit.names.items()}), numbers)
     try:
-        nest = _nest(graph, nodes, output, given)
+        nest = _nest(graph, nodes, outputs, given)
     except NotExpressible as problem:
         return problem.refusal
     inside = [graph.nodes[n] for n in sorted(nodes)]
     casts = casts_for_any(source, inside, {tensor.value: tensor.dtype for tensor in nest.tensors})
     if casts is not None:
         nest = replace(nest, any_dtype=True, stored=replace(nest.stored, casts=casts))
-    fused = sum(tensor_bytes(graph, v) for v in (*region_inputs(graph, nodes), output))
+    fused = sum(tensor_bytes(graph, v) for v in (*region_inputs(graph, nodes), *outputs))
     eager = sum(eager_bytes(node) for node in inside)
     kernels = sum(row(n.op).launches for n in inside if not row(n.op).view and row(n.op).kind is not Kind.CREATION)
     return NestRegion(tuple(sorted(nodes)), edit, nest, max(eager - fused, 0), kernels)
 
 
-def _nest(graph: Graph, nodes: Sequence[int], output: int, given: Given) -> Nest:
+def _nest(graph: Graph, nodes: Sequence[int], outputs: Sequence[int], given: Given) -> Nest:
     """The Nest of a region. Raises NotExpressible, also where no printer takes it."""
-    rank = len(graph.value(output).type.shape)
-    nest = merged(build(graph, nodes, output, given, axes=_axis_names(graph, nodes, rank)))
+    rank = len(graph.value(outputs[0]).type.shape)
+    nest = merged(build(graph, nodes, outputs, given, axes=_axis_names(graph, nodes, rank)))
     scans = {(fold.over, fold.reverse) for fold in nest.running}
     windows = [axis.extent.captured for axis in nest.axes if axis.window]
     if nest.reduced:
@@ -235,11 +235,11 @@ def _usable(node: Node) -> bool:
 
 
 def _fits(source: SourceMap, nodes: set[int]) -> bool:
-    output = region_output(source, nodes)
-    if isinstance(output, Refusal):
+    outputs = region_results(source, nodes)
+    if isinstance(outputs, Refusal):
         return False
     try:
-        _nest(source.graph, sorted(nodes), output, Given())
+        _nest(source.graph, sorted(nodes), outputs, Given())
     except NotExpressible:
         return False
     return True

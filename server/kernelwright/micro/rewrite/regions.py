@@ -210,11 +210,13 @@ def _line(node: Node) -> int | None:
     return node.where.start_line if node.where else None
 
 
-def plan(source: SourceMap, nodes: Sequence[int], biased: Sequence[Biased] = ()) -> RegionPlan | Refusal:
-    """The edit of the source for a region, or why there is none."""
+def plan(
+    source: SourceMap, nodes: Sequence[int], biased: Sequence[Biased] = (), *, whole: bool = False
+) -> RegionPlan | Refusal:
+    """The edit of the source for a region, or why there is none. `whole`: for all results of its last operator."""
     conflict = import_conflict(source.tree) or in_place_hazard(source, nodes)
     calls, biases = [one.call for one in biased], [one.bias for one in biased]
-    return conflict or plan_region(source, frozenset(nodes), calls, biases)
+    return conflict or plan_region(source, frozenset(nodes), calls, biases, whole=whole)
 
 
 def names_for(source: SourceMap, base: str) -> tuple[str, str]:
