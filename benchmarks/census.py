@@ -84,7 +84,8 @@ def _refusal(strategy: Strategy, observation: Observation) -> str | None:
 def _telling(reasons: Iterable[str]) -> str:
     """The first reason that is about the text and not that there is nothing to do."""
     reasons = tuple(reasons)
-    return next((r for r in reasons if not r.startswith(("There is no", "No run of"))), reasons[0])
+    some = [r for r in reasons if not r.startswith("There is no")]
+    return next((r for r in some if not r.startswith("No run of")), (*some, *reasons)[0])
 
 
 def _single(graph: Graph) -> bool:

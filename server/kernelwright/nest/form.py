@@ -180,6 +180,11 @@ class Nest:
         return tuple(axis for axis in self.axes if axis.reduced)
 
     @property
+    def gathers(self) -> bool:
+        """Whether places in one tensor come from another."""
+        return any(isinstance(let.expr, Load) and bool(let.expr.checked) for let in self.lets)
+
+    @property
     def running(self) -> tuple[Fold, ...]:
         """The scans."""
         return tuple(let.expr for let in self.lets if isinstance(let.expr, Fold) and let.expr.running)

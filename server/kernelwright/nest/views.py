@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from kernelwright.nest import gathers
 from kernelwright.nest.form import Element, Held, Inside
 from kernelwright.nest.index import Index, constant
 from kernelwright.nest.refused import NotExpressible
@@ -176,6 +177,8 @@ def _cut(node: Node, item: object, length: int) -> _Cut:
 
 
 def _taken(builder: Builder, node: Node, index: Place) -> Element:
+    if gathers.picks(node):
+        return gathers.subscripted(builder, node, index)
     places, given = [], iter(index)
     for cut in _cuts(builder, node):
         if cut is None:
@@ -188,6 +191,8 @@ def _taken(builder: Builder, node: Node, index: Place) -> Element:
 
 
 def _taken_size(builder: Builder, node: Node, dim: int) -> Index:
+    if gathers.picks(node):
+        return gathers.subscripted_size(builder, node, dim)
     found: list[Index] = []
     own = 0
     for cut in _cuts(builder, node):
@@ -305,6 +310,13 @@ def _joined_size(builder: Builder, node: Node, dim: int) -> Index:
 
 
 _VIEWS["cat"] = _View(_joined, _joined_size)
+
+
+# What indices pick
+
+_VIEWS["embedding"] = _View(gathers.embedded, gathers.embedded_size)
+_VIEWS["index_select"] = _View(gathers.selected, gathers.selected_size)
+_VIEWS["gather"] = _View(gathers.gathered, gathers.gathered_size)
 
 
 # Constants of another tensor's shape

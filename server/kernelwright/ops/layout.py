@@ -15,6 +15,9 @@ def _gather(name: str, signature: str = "", /, *, partial: bool = False) -> Row:
     return Row(name, Kind.GATHER, signature, partial=partial)
 
 
+_EMBEDDING = "input weight * padding_idx=None max_norm=None norm_type=2.0 scale_grad_by_freq=False sparse=False"
+
+
 LAYOUT = rows(
     _copy("clone", "input"),
     _copy("contiguous", "input * memory_format=None", Layout.CONTIGUOUS),
@@ -42,9 +45,9 @@ LAYOUT = rows(
     _view("unsqueeze", "input * dim", reshapes=True),
     _view("view", "input * shape", reshapes=True, spread=True),
     _view("view_as", "input other", reshapes=True),
-    _gather("embedding", partial=True),
-    _gather("gather", partial=True),
-    _gather("index_select", partial=True),
+    _gather("embedding", _EMBEDDING, partial=True),
+    _gather("gather", "input dim index * sparse_grad=False", partial=True),
+    _gather("index_select", "input dim index", partial=True),
     _gather("scatter"),
     _gather("scatter_add"),
     _gather("sort"),

@@ -37,6 +37,7 @@ _TOLD = {
     | _WHOLE,
     "torch.channels-last": {"one dimension fewer": _UNBATCHED},
     "torch.fuse-pointwise": _DOUBLE,
+    "torch.fuse-gather": {"one dimension more": "refuses", "one dimension fewer": "refuses"} | _DOUBLE | _WHOLE,
     "torch.fuse-reduction": {"one dimension fewer": "refuses", "float64": "refuses"} | _DOUBLE,
     "torch.fuse-row-reduction": _MIXED | _DOUBLE,
     "torch.reassociate.reduce-features": _MORE,

@@ -14,6 +14,7 @@ from kernelwright.micro.rewrite.regions import kernel_name, plan, tensor_bytes, 
 from kernelwright.micro.rewrite.window_numbers import window_numbers
 from kernelwright.nest.build import Given, build
 from kernelwright.nest.form import Contract, Nest
+from kernelwright.nest.gathers import picks
 from kernelwright.nest.levels import levels
 from kernelwright.nest.merge import merged
 from kernelwright.nest.refused import NotExpressible
@@ -75,6 +76,20 @@ def reduction_regions(source: SourceMap) -> list[NestRegion] | Refusal:
     )
 
 
+def gather_regions(source: SourceMap) -> list[NestRegion] | Refusal:
+    """The largest region around each gather that fuses with something."""
+
+    def wanted(node: Node) -> bool:
+        known = row(node.op)
+        return is_view(node.op) and ((known.kind is Kind.GATHER and known.partial) or picks(node))
+
+    regions = _regions(source, wanted, "There is no gather by a tensor of indices.")
+    if isinstance(regions, Refusal):
+        return regions
+    several = [region for region in regions if region.kernels > 1 and region.nest.gathers]
+    return several or Refusal("Eager mode runs the gather as one kernel already.")
+
+
 def reduces(node: Node) -> bool:
     """Whether the operator reduces, and has a form for that."""
     known = row(node.op)
@@ -128,7 +143,9 @@ def nest_region(source: SourceMap, nodes: Sequence[int]) -> NestRegion | Refusal
         nest = replace(nest, any_dtype=True, stored=replace(nest.stored, casts=casts))
     fused = sum(tensor_bytes(graph, v) for v in (*region_inputs(graph, nodes), *outputs))
     eager = sum(eager_bytes(node) for node in inside)
-    kernels = sum(row(n.op).launches for n in inside if not row(n.op).view and row(n.op).kind is not Kind.CREATION)
+    kernels = sum(
+        row(n.op).launches for n in inside if (not row(n.op).view or picks(n)) and row(n.op).kind is not Kind.CREATION
+    )
     return NestRegion(tuple(sorted(nodes)), edit, nest, max(eager - fused, 0), kernels)
 
 
@@ -138,6 +155,8 @@ def _nest(graph: Graph, nodes: Sequence[int], outputs: Sequence[int], given: Giv
     nest = merged(build(graph, nodes, outputs, given, axes=_axis_names(graph, nodes, rank)))
     scans = {(fold.over, fold.reverse) for fold in nest.running}
     windows = [axis.extent.captured for axis in nest.axes if axis.window]
+    if nest.gathers and (scans or windows or nest.product):
+        raise NotExpressible("Gathered elements share a kernel with neither scans, pools nor products.")
     if nest.reduced:
         if scans or windows or nest.product:
             raise NotExpressible("A reduction shares a kernel with neither scans, pools nor products.")
