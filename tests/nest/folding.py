@@ -17,6 +17,7 @@ from kernelwright.micro.rewrite.candidates import observed
 from kernelwright.micro.rewrite.nested import NestRegion, nest_region
 from kernelwright.nest import Nest
 from kernelwright.nest.levels import levels
+from kernelwright.nest.stages import stages
 from kernelwright.place.source_map import SourceMap
 from kernelwright.values import apply
 from macro.torch_modules import observed as captured
@@ -25,6 +26,8 @@ from micro.rewrite import run_fused
 
 def small(nest: Nest) -> tuple[Steps, ...]:
     """Tiles that take these short rows in several steps, whole and in parts, one and several beside each other."""
+    both = stages(nest)
+    nest = both.statistics if both else nest
     found = levels(nest)
     if not found.inner and not elements_are_neighbours(nest, found):
         return Steps(16, 8, 4, strip=True), Steps(16, 4, 4, 2, strip=True)

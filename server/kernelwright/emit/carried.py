@@ -53,9 +53,9 @@ def whole_carriers(one: Carried) -> list[bool]:
     return [carrier in monoid.whole for carrier in monoid.carriers]
 
 
-def part_of(nest: Nest, lets: Sequence[Let]) -> Nest:
-    """The Nest with these lets alone, and with what they read."""
-    tensors = {let.expr.tensor for let in lets if isinstance(let.expr, Load)}
+def part_of(nest: Nest, lets: Sequence[Let], changed: Iterable[str] = ()) -> Nest:
+    """The Nest with these lets alone, and with what they read and change."""
+    tensors = {let.expr.tensor for let in lets if isinstance(let.expr, Load)} | set(changed)
     read = {name for let in lets for name in (*reads(let.expr), *index_names(let))}
     return replace(
         nest,
@@ -150,6 +150,15 @@ def reduced(kernel: Kernel, one: Carried, texts: Sequence[str], axis: int | None
         lanes = f"({', '.join(texts)})" if len(texts) > 1 else texts[0]
         return _call(f"{names} = tl.reduce", [lanes, str(axis), monoid.device, *more])
     return _call(f"{names} = tl.{monoid.name}", [texts[0], *([] if axis is None else [f"axis={axis}"]), *more])
+
+
+def stores(nest: Nest, at: str, mask: str) -> list[str]:
+    """The lines that store results and effects at an offset, and count."""
+    lines = [f"tl.store({o}_ptr{at}, {n}{mask})" for o, n in zip(nest.outputs, nest.stored_names, strict=True)]
+    lines += [f"tl.store({effect.tensor}_ptr{at}, {effect.name}{mask})" for effect in nest.effects]
+    for counter in nest.counters:
+        lines += ["if tl.program_id(0) == 0:", f"    tl.store({counter}_ptr, tl.load({counter}_ptr) + 1)"]
+    return lines
 
 
 def decoded(kernel: Kernel, axes: tuple[Axis, ...], flat: str) -> list[str]:

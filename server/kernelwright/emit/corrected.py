@@ -93,7 +93,7 @@ def print_corrected(nest: Nest, names: tuple[str, str], words: str, tile: Tile, 
         ["*left_parts", "*right_parts", *given, f"num_stages={tile.stages}"],
     )
     title = f"{words}; the product from fp16 parts, as accurate as fp32; forward only."
-    function = launcher_source(names[1], launching.parameters(kernel), title, launch)
+    function = launcher_source(names[1], launching.parameters(nest), title, launch)
     source = kernel_source(names[0], [*parts, *parameters], f"{words}, a tile of ROWS by COLUMNS a program.", body)
     helpers = [DEVICE_FUNCTIONS[name] for name in kernel.helpers if f"def {name}(" not in existing]
     splitting = [] if "def fp16_parts(" in existing else [_SPLITTING]

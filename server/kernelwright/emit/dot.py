@@ -46,7 +46,7 @@ def print_dot(nest: Nest, names: tuple[str, str], words: str, tile: Tile, existi
     sizes = ["n_rows", "n_columns", "depth"]
     arguments = [*kernel.arguments(sizes, blocks, tile.warps), f"num_stages={tile.stages}"]
     launch = tiled.launch(names, (tile.rows, tile.columns), (), arguments)
-    function = launcher_source(names[1], launching.parameters(kernel), f"{words} in one kernel; forward only.", launch)
+    function = launcher_source(names[1], launching.parameters(nest), f"{words} in one kernel; forward only.", launch)
     source = kernel_source(
         names[0], kernel.parameters(sizes, blocks), f"{words}, a tile of ROWS by COLUMNS a program.", body
     )

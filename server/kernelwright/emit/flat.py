@@ -26,10 +26,35 @@ class Block:
 BLOCKS = (Block(512, 4), Block(1024, 4), Block(256, 4), Block(1024, 8))
 
 
+@dataclass(frozen=True)
+class Flat:
+    """A kernel, the device functions that it calls, and the lines of the launcher that run it."""
+
+    source: str
+    helpers: tuple[str, ...]
+    launch: tuple[str, ...]
+
+
 def print_flat(nest: Nest, names: tuple[str, str], words: str, block: Block, existing: str) -> Printed:
     """Kernel, launcher and call; `names` are those of kernel and launcher, `words` say what is computed."""
     kernel_name, launcher = names
     nest = launching.with_local_sizes(nest)
+    made = flat_kernel(nest, kernel_name, words, block)
+    launch = [
+        *launching.opening(nest, launcher),
+        *launching.allocation(nest, launcher),
+        *made.launch,
+        "return out",
+    ]
+    function = launcher_source(
+        launcher, launching.parameters(nest), f"{words} in one kernel, in fp32; forward only.", launch
+    )
+    helpers = [DEVICE_FUNCTIONS[name] for name in made.helpers if f"def {name}(" not in existing]
+    return Printed("\n\n\n".join([*helpers, made.source, function]), launcher, block.described)
+
+
+def flat_kernel(nest: Nest, name: str, words: str, block: Block) -> Flat:
+    """The kernel alone, for a launcher that has made `out`."""
     kernel = Kernel(
         nest, {axis.name: axis.name for axis in nest.axes}, {}, "offsets", lambda axes: "mask" if axes else ""
     )
@@ -43,22 +68,15 @@ def print_flat(nest: Nest, names: tuple[str, str], words: str, block: Block, exi
         f"tl.store(out_ptr + offsets, {nest.stored.name}, mask=mask)",
     ]
     blocks = {"BLOCK": block.size}
-    launch = [
-        *launching.opening(nest, launcher),
-        *launching.allocation(nest, launcher),
+    launch = (
         "n_elements = out.numel()",
         f"grid = (triton.cdiv(n_elements, {block.size}),)",
-        call_text(f"{kernel_name}[grid]", kernel.arguments(["n_elements"], blocks, block.warps), "", 4),
-        "return out",
-    ]
-    function = launcher_source(
-        launcher, launching.parameters(kernel), f"{words} in one kernel, in fp32; forward only.", launch
+        call_text(f"{name}[grid]", kernel.arguments(["n_elements"], blocks, block.warps), "", 4),
     )
     source = kernel_source(
-        kernel_name, kernel.parameters(["n_elements"], blocks), f"{words}, a block of results a program.", body
+        name, kernel.parameters(["n_elements"], blocks), f"{words}, a block of results a program.", body
     )
-    helpers = [DEVICE_FUNCTIONS[name] for name in kernel.helpers if f"def {name}(" not in existing]
-    return Printed("\n\n\n".join([*helpers, source, function]), launcher, block.described)
+    return Flat(source, tuple(kernel.helpers), launch)
 
 
 def _decoded(kernel: Kernel) -> list[str]:

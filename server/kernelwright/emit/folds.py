@@ -1,14 +1,17 @@
 """Prints a Nest that reduces: a program folds its rows in steps, or a part of them, and a second kernel joins the parts."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from kernelwright.emit import launcher as launching
-from kernelwright.emit.carried import Buffers, Lanes, counts, decoded, index_names, part_of, product, reduced
+from kernelwright.emit.carried import Buffers, Lanes, counts, decoded, index_names, part_of, product, reduced, stores
+from kernelwright.emit.flat import BLOCKS, flat_kernel
 from kernelwright.emit.kernel import Kernel
 from kernelwright.emit.steps import Steps, tiles
 from kernelwright.micro.rewrite.triton_printer import Printed, kernel_source, launcher_source
 from kernelwright.nest.form import Axis, Let, Load, Nest, Var, reads
 from kernelwright.nest.levels import Carried, Levels, levels, needed
+from kernelwright.nest.stages import stages
 from kernelwright.ops.device_functions import DEVICE_FUNCTIONS
 from kernelwright.ops.monoids import MONOIDS
 from kernelwright.place.layout import call_text
@@ -18,10 +21,53 @@ __all__ = ["Steps", "print_folds", "tiles"]
 _BLOCKS = frozenset({"ROWS", "BLOCK", "PARTS"})
 
 
+@dataclass(frozen=True)
+class Written:
+    """Kernels, the device functions that they call, and the lines of the launcher that run them."""
+
+    sources: tuple[str, ...]
+    helpers: tuple[str, ...]
+    launch: tuple[str, ...]
+
+
 def print_folds(nest: Nest, names: tuple[str, str], words: str, tile: Steps, existing: str) -> Printed:
     """Kernels, launcher and call; `names` are those of kernel and launcher, `words` say what is computed."""
     kernel_name, launcher = names
     nest = launching.with_local_sizes(nest)
+    both = stages(nest)
+    first = both.statistics if both else nest
+    kernel = f"{kernel_name.removesuffix('_kernel')}_statistics_kernel" if both else kernel_name
+    written = [_kernels(first, kernel, words, tile)]
+    kept = _kept(first, launching.main_of(nest).name) if both else []
+    if both:
+        one = flat_kernel(part_of(both.applied, both.applied.lets), kernel_name, words, BLOCKS[1])
+        written.append(Written((one.source,), one.helpers, one.launch))
+    launch = [
+        *launching.opening(nest, launcher, length=product(nest, levels(first).columns)),
+        *launching.allocation(nest, launcher),
+        *kept,
+        *(line for part in written for line in part.launch),
+        launching.returned(nest),
+    ]
+    sources = [source for part in written for source in part.sources]
+    count = {1: "one kernel", 2: "two kernels"}.get(len(sources), "three kernels")
+    function = launcher_source(
+        launcher, launching.parameters(nest), f"{words} in {count}, in fp32; forward only.", launch
+    )
+    helpers = dict.fromkeys(name for part in written for name in part.helpers)
+    devices = [DEVICE_FUNCTIONS[name] for name in helpers if f"def {name}(" not in existing]
+    return Printed("\n\n\n".join([*devices, *sources, function]), launcher, tile.described)
+
+
+def _kept(first: Nest, main: str) -> list[str]:
+    """The launcher's lines that make the tensors in which statistics are kept."""
+    sizes = [axis.extent.text for axis in first.stored.dims]
+    shape = f"({', '.join(sizes)}{',' if len(sizes) == 1 else ''})"
+    return [f"{name} = {main}.new_empty({shape}, dtype=torch.float32)" for name in first.outputs]
+
+
+def _kernels(nest: Nest, kernel_name: str, words: str, tile: Steps) -> Written:
+    """The kernel that folds, and the one that joins its parts."""
     found = levels(nest)
     first = _First(nest, found, tile)
     body = first.body()
@@ -31,47 +77,30 @@ def print_folds(nest: Nest, names: tuple[str, str], words: str, tile: Steps, exi
     blocks |= {"BLOCK": tile.block} | ({"PARTS": tile.parts} if tile.parts else {})
     buffers = Buffers(found, launching.is_wide(nest))
     first.kernel.outputs = tuple(buffers.names) if tile.parts else nest.outputs
-    allocated = (
-        buffers.lines(launching.main_of(nest).name, tile.parts, rows=first.rows_are_results) if tile.parts else []
-    )
+    main = launching.main_of(nest).name
     grid = [f"triton.cdiv(n_rows, {tile.rows})" if first.wide_rows else "n_rows"] if first.rows_are_results else []
     grid += [str(tile.parts)] if tile.parts else []
     launch = [
-        *launching.opening(nest, launcher, length=length),
-        *launching.allocation(nest, launcher),
         *([f"n_rows = {n_rows}"] if first.counts_rows or first.rows_are_results else []),
         f"length = {length}",
-        *allocated,
+        *(buffers.lines(main, tile.parts, rows=first.rows_are_results) if tile.parts else []),
         call_text(f"{kernel_name}[{_grid(grid)}]", first.kernel.arguments(sizes, blocks, tile.warps), "", 4),
     ]
     how = _how(first)
-    sources = [kernel_source(kernel_name, first.kernel.parameters(sizes, blocks), f"{words}, {how}.", body)]
-    helpers = dict(first.kernel.helpers)
-    if tile.parts:
-        join_name = kernel_name.removesuffix("_kernel") + "_join_kernel"
-        second = _Second(nest, found, tile, buffers)
-        joined = second.body()
-        helpers |= second.kernel.helpers
-        join_blocks = {"PARTS": tile.parts}
-        inputs = list(buffers.names)
-        sources.append(
-            kernel_source(
-                join_name,
-                [*(f"{name}_ptr" for name in inputs), *second.kernel.parameters(second.sizes, join_blocks)],
-                f"{words}: joins the parts.",
-                joined,
-            )
-        )
-        rows = "n_rows" if first.rows_are_results else "1"
-        arguments = [*inputs, *second.kernel.arguments(second.sizes, join_blocks, 4)]
-        launch.append(call_text(f"{join_name}[({rows},)]", arguments, "", 4))
-    launch.append(launching.returned(nest))
-    kernels = "two kernels" if tile.parts else "one kernel"
-    function = launcher_source(
-        launcher, launching.parameters(first.kernel, nest), f"{words} in {kernels}, in fp32; forward only.", launch
-    )
-    devices = [DEVICE_FUNCTIONS[name] for name in helpers if f"def {name}(" not in existing]
-    return Printed("\n\n\n".join([*devices, *sources, function]), launcher, tile.described)
+    source = kernel_source(kernel_name, first.kernel.parameters(sizes, blocks), f"{words}, {how}.", body)
+    if not tile.parts:
+        return Written((source,), tuple(first.kernel.helpers), tuple(launch))
+    join_name = kernel_name.removesuffix("_kernel") + "_join_kernel"
+    second = _Second(nest, found, tile, buffers)
+    joined = second.body()
+    join_blocks = {"PARTS": tile.parts}
+    inputs = list(buffers.names)
+    parameters = [*(f"{name}_ptr" for name in inputs), *second.kernel.parameters(second.sizes, join_blocks)]
+    join = kernel_source(join_name, parameters, f"{words}: joins the parts.", joined)
+    rows = "n_rows" if first.rows_are_results else "1"
+    arguments = [*inputs, *second.kernel.arguments(second.sizes, join_blocks, 4)]
+    launch.append(call_text(f"{join_name}[({rows},)]", arguments, "", 4))
+    return Written((source, join), (*first.kernel.helpers, *second.kernel.helpers), tuple(launch))
 
 
 def _grid(sizes: Sequence[str]) -> str:
@@ -97,7 +126,8 @@ class _First:
         self.folds = {name for one in (*found.inner, *found.outer) for name in one.names}
         bodies = [name for one in (*found.inner, *found.outer) for name in reads(one.fold)]
         elements = needed(nest, bodies)
-        results = [] if tile.parts else needed(nest, nest.stored_names, self.folds)
+        effects = [effect.name for effect in nest.effects]
+        results = [] if tile.parts else needed(nest, (*nest.stored_names, *effects), self.folds)
         lets = [let for let in nest.lets if let in elements or let in results or let.name in self.folds]
         row = "rows" if self.wide_rows else "row"
         self.rows_text = row
@@ -113,7 +143,8 @@ class _First:
             extents[found.columns[0].name] = "length"
         flat = row if self.rows_are_results else "0"
         lengths = {text: name for name, text in counts(nest, found).items()}
-        self.kernel = Kernel(part_of(nest, lets), places, extents, flat, self._mask, lengths=lengths, reserved=_BLOCKS)
+        part = part_of(nest, lets, () if tile.parts else nest.changed)
+        self.kernel = Kernel(part, places, extents, flat, self._mask, lengths=lengths, reserved=_BLOCKS)
         self.column_axes, self.row_axes = columns, {axis.name for axis in found.rows}
         self.elements = {let.name for let in elements}
 
@@ -267,10 +298,7 @@ class _First:
     def _store(self) -> list[str]:
         at = f" + {self.rows_text}" if self.rows_are_results else ""
         mask = ", mask=rows < n_rows" if self.wide_rows and self.rows_are_results else ""
-        nest = self.whole_nest
-        return [
-            f"tl.store({out}_ptr{at}, {name}{mask})" for out, name in zip(nest.outputs, nest.stored_names, strict=True)
-        ]
+        return stores(self.whole_nest, at, mask)
 
 
 def _other(unit: str | None) -> str:
@@ -284,12 +312,13 @@ class _Second:
         self.nest, self.levels, self.tile, self.buffers = nest, found, tile, buffers
         self.rows = () if found.inner else found.rows
         names = {name for one in found.outer for name in one.names}
-        lets = [let for let in needed(nest, nest.stored_names, names) if let.name not in names]
+        wanted = (*nest.stored_names, *(effect.name for effect in nest.effects))
+        lets = [let for let in needed(nest, wanted, names) if let.name not in names]
         places = {axis.name: axis.name for axis in nest.axes}
         if len(self.rows) == 1:
             places[self.rows[0].name] = "row"
         flat = "row" if self.rows else "0"
-        part = part_of(nest, lets)
+        part = part_of(nest, lets, nest.changed)
         sizes = counts(nest, found)
         read = {nest.sizes.get(name) for let in lets for name in index_names(let)}
         self.sizes = [name for name, text in sizes.items() if text in read]
@@ -308,7 +337,4 @@ class _Second:
             head += [f"{name} = tl.load({self.buffers.of[name]}_ptr + parts)" for name in one.names]
             head += reduced(kernel, one, one.names, 0, "")
         lines = [line for let in kernel.nest.lets for line in kernel.lines(let)]
-        at = " + row" if rows else ""
-        nest = self.nest
-        stores = [f"tl.store({o}_ptr{at}, {n})" for o, n in zip(nest.outputs, nest.stored_names, strict=True)]
-        return [*head, *lines, *stores]
+        return [*head, *lines, *stores(self.nest, " + row" if rows else "", "")]

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from kernelwright.emit.kernel import Kernel, dims_text
+from kernelwright.emit.kernel import dims_text
 from kernelwright.micro.rewrite.relies import Alike, Relies, check, refusal
 from kernelwright.nest.form import Axis, Load, Nest, Tensor
 
@@ -35,7 +35,11 @@ def opening(nest: Nest, launcher: str, *, length: str = "", longest: str = "") -
     """The lines that check a call, and make its tensors contiguous."""
     return [
         *check(_relied_on(nest, launcher, length, longest)),
-        *(f"{tensor.name} = {tensor.name}.contiguous()" for tensor in nest.tensors if tensor.shape),
+        *(
+            f"{tensor.name} = {tensor.name}.contiguous()"
+            for tensor in nest.tensors
+            if tensor.shape and tensor.name not in nest.changed
+        ),
     ]
 
 
@@ -59,8 +63,14 @@ def _relied_on(nest: Nest, launcher: str, length: str, longest: str) -> Relies:
         0,
         _FLOATS if nest.any_dtype else (main.dtype,),
         tuple(alike),
-        (*holds, *_fit(nest, rest), *(condition for tensor in (main, *rest) for condition in _sizes(nest, tensor))),
-        length,
+        (
+            *holds,
+            *_fit(nest, rest),
+            *(condition for tensor in (main, *rest) for condition in _sizes(nest, tensor)),
+            *((f"not {t.name}.is_contiguous()", f"{t.name} contiguous") for t in others if t.name in nest.changed),
+            *([(f"{length} < {nest.least}", f"{nest.least} elements or more to reduce")] if nest.least > 1 else []),
+        ),
+        "" if nest.least > 1 else length,
         longest,
         not is_wide(nest),
     )
@@ -187,10 +197,9 @@ def _tuple(texts: Sequence[str]) -> str:
     return f"({', '.join(parts)}{',' if len(parts) == 1 else ''})"
 
 
-def parameters(kernel: Kernel, nest: Nest | None = None) -> list[str]:
-    """The launcher's: tensors, then numbers; those of `nest` where the kernel is one of several."""
-    whole = nest or kernel.nest
-    return [*(tensor.name for tensor in whole.tensors), *whole.numbers]
+def parameters(nest: Nest) -> list[str]:
+    """The launcher's: tensors, then numbers."""
+    return [*(tensor.name for tensor in nest.tensors), *nest.numbers]
 
 
 def returned(nest: Nest) -> str:

@@ -91,7 +91,7 @@ def print_rows(nest: Nest, names: tuple[str, str], words: str, tile: Rows, exist
     how = "STRIP columns a program" if tile.strip else "ROWS rows a program" if tile.across > 1 else "one row a program"
     doc = f"{words}, {how}{', in steps of BLOCK' if tile.block else ''}."
     function = launcher_source(
-        launcher, launching.parameters(kernel), f"{words} in one kernel, in fp32; forward only.", launch
+        launcher, launching.parameters(nest), f"{words} in one kernel, in fp32; forward only.", launch
     )
     source = kernel_source(kernel_name, kernel.parameters(sizes, blocks), doc, body)
     helpers = [DEVICE_FUNCTIONS[name] for name in kernel.helpers if f"def {name}(" not in existing]

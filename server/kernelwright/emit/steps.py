@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from kernelwright.nest.form import Axis, Load, Nest
 from kernelwright.nest.levels import Levels, levels
+from kernelwright.nest.stages import stages
 
 PROGRAMS = 1024
 """That keep a large GPU busy."""
@@ -32,6 +33,8 @@ class Steps:
 
 def tiles(nest: Nest) -> tuple[Steps, ...]:
     """The tiles worth measuring for the captured sizes, best guess first."""
+    both = stages(nest)
+    nest = both.statistics if both else nest
     found = levels(nest)
     rows, length = (_captured(axes) for axes in (found.rows, found.columns))
     power = 1 << max(length - 1, 1).bit_length()

@@ -9,6 +9,7 @@ from kernelwright.nest.form import (
     Axis,
     Checked,
     Contract,
+    Effect,
     Element,
     Expr,
     Extent,
@@ -23,7 +24,7 @@ from kernelwright.nest.form import (
 )
 from kernelwright.nest.index import Index, constant, variable
 from kernelwright.nest.refused import NotExpressible
-from kernelwright.nest.sizes import Sizes
+from kernelwright.nest.sizes import Sizes, product_text
 from kernelwright.ops import Kind, Row, parameters, row
 from kernelwright.ops.device_functions import DEVICE_FUNCTIONS
 from kernelwright.ops.expression import Apply, Const, Var, parse
@@ -74,6 +75,8 @@ class Builder:
     inside: tuple[Inside, ...] = ()  # what holds wherever the element that is being built is of account
     checked: tuple[Checked, ...] = ()  # what must hold there
     indexing: bool = False  # whether what is being built is an index
+    effects: dict[int, Effect] = field(default_factory=dict)
+    least: int = 1
     folding: list[str] = field(default_factory=list)  # the axes of the reductions around what is being built
     known: dict[tuple[object, ...], Element] = field(default_factory=dict)
     taken: set[str] = field(default_factory=lambda: set(DEVICE_FUNCTIONS) | _OWN)
@@ -116,6 +119,9 @@ class Builder:
             dict(self.sizes.names),
             tuple(self.ops),
             more=tuple(stored[1:]),
+            effects=tuple(self.effects.values()),
+            counters=tuple(self._counter(self.graph.nodes[n]) for n in sorted(self.nodes) if self._counts(n)),
+            least=self.least,
             returns=self.producers[output].op,
         )
 
@@ -137,6 +143,26 @@ class Builder:
             return self.element(id_, index)
         finally:
             self.inside = before
+
+    def overwrite(self, id_: int, name: str, node: Node) -> None:
+        """Note that an input is overwritten by a Let. Raises NotExpressible for what is no input, or has two answers."""
+        if id_ in self.producers or self.effects.get(id_, Effect(self.tensor(id_).name, name)).name != name:
+            raise NotExpressible(f"{node.op} overwrites what has no memory of its own.", node)
+        self.effects[id_] = Effect(self.tensor(id_).name, name)
+
+    def _counts(self, number: int) -> bool:
+        """Whether a node adds one to an input that is a single whole number, and nothing reads what it answers."""
+        node = self.graph.nodes[number]
+        first, *rest = node.args
+        return node.inplace and row(node.op).sign == "+" and rest == [1] and isinstance(first, TensorRef)
+
+    def _counter(self, node: Node) -> str:
+        first = node.args[0]
+        assert isinstance(first, TensorRef)
+        type_ = self.graph.value(first.id).type
+        if first.id in self.producers or type_.shape or type_.dtype not in _INDICES:
+            raise NotExpressible(f"{node.op} in place has no form here.", node)
+        return self.tensor(first.id).name
 
     def whole_element(self, id_: int, index: tuple[Index, ...]) -> str:
         """The name of an element that is used as an index. Raises NotExpressible for what is not read from memory."""
@@ -172,6 +198,8 @@ class Builder:
 
     def _computed(self, node: Node, id_: int, index: tuple[Index, ...]) -> Element:
         known = row(node.op)
+        if known.statistics is not None and node.kwargs.get("training"):
+            return reductions.normalised(self, node, known, index)
         if node.inplace or (len(node.outputs) > 1 and not known.second):
             raise NotExpressible(f"{node.op} with several results, or in place, has no form here.", node)
         if known.fold and known.kind is Kind.SCAN:
@@ -334,12 +362,8 @@ class Builder:
     def count(self, dims: Sequence[tuple[int, int]]) -> Index:
         """How many elements some dims of Values have together, as one number."""
         sizes = [self.sizes.of(value, d) for value, d in dims]
-        number, texts = 1, []
-        for size in sizes:
-            if size.constant is not None:
-                number *= size.constant
-            else:
-                texts.append(f"({size.text()})" if " " in size.text() and len(sizes) > 1 else size.text())
+        number = math.prod(size.constant for size in sizes if size.constant is not None)
+        texts = [size.text() for size in sizes if size.constant is None]
         if not texts:
             return constant(number)
         for tensor in self.tensors.values():
@@ -348,7 +372,7 @@ class Builder:
                 and len(texts) > 1
             ):
                 return variable(self.sizes.name(f"{tensor.name}.numel()", "elements"))
-        return variable(self.sizes.name(" * ".join([*texts, *([str(number)] if number != 1 else [])]), "elements"))
+        return variable(self.sizes.name(product_text([*texts, *([str(number)] if number != 1 else [])]), "elements"))
 
     def parameter(self, expression: str, fallback: str) -> str:
         for name, known in self.numbers.items():

@@ -139,6 +139,14 @@ class Stored:
 
 
 @dataclass(frozen=True)
+class Effect:
+    """The input `tensor` is overwritten by the Let `name`, which has an element for each of the tensor's."""
+
+    tensor: str
+    name: str
+
+
+@dataclass(frozen=True)
 class Nest:
     """A region: `axes` of the result in order, then those that are folded; `lets` in order; one result.
 
@@ -159,6 +167,10 @@ class Nest:
     any_dtype: bool = False
     more: tuple[Stored, ...] = ()  # a second result, of the same axes
     returns: str = ""  # what torch calls the two results together
+    named: tuple[str, ...] = ()  # what launchers call the results, where they are no results of the region
+    effects: tuple[Effect, ...] = ()
+    counters: tuple[str, ...] = ()  # inputs, whole numbers, that grow by one
+    least: int = 1  # elements that a reduction must have
 
     @property
     def stored_names(self) -> tuple[str, ...]:
@@ -168,7 +180,12 @@ class Nest:
     @property
     def outputs(self) -> tuple[str, ...]:
         """What kernels and launchers call the results."""
-        return ("out", *("indices" for _ in self.more))
+        return self.named or ("out", *("indices" for _ in self.more))
+
+    @property
+    def changed(self) -> tuple[str, ...]:
+        """The inputs that are written to."""
+        return (*(effect.tensor for effect in self.effects), *self.counters)
 
     @property
     def spatial(self) -> tuple[Axis, ...]:

@@ -1,12 +1,11 @@
 """Axes that every tensor runs through one after the other become one, so that code has as few as it needs."""
 
-import re
 from collections.abc import Iterator
 from dataclasses import replace
 
 from kernelwright.nest.form import Apply, Axis, Contract, Expr, Extent, Fold, Held, Inside, Let, Load, Nest
 from kernelwright.nest.index import Index, variable
-from kernelwright.nest.sizes import extent_of
+from kernelwright.nest.sizes import extent_of, product_text
 
 
 def merged(nest: Nest) -> Nest:
@@ -108,16 +107,6 @@ def _let(let: Let, first: str, second: str, name: str) -> Let:
     return replace(let, axes=axes, expr=replace(load, index=index, dims=dims))
 
 
-_DIMS = re.compile(r"(\w+)\.shape\[(\d+)(?::(\d+)\]\.numel\(\)|\])")
-
-
 def _product(first: Extent, second: Extent) -> Extent:
-    captured = first.captured * second.captured
-    if "1" in (first.text, second.text):
-        return Extent(captured, second.text if first.text == "1" else first.text)
-    a, b = _DIMS.fullmatch(first.text), _DIMS.fullmatch(second.text)
-    if a and b and a[1] == b[1]:
-        stop = int(a[3] or int(a[2]) + 1)
-        if stop == int(b[2]):
-            return Extent(captured, f"{a[1]}.shape[{a[2]}:{b[3] or int(b[2]) + 1}].numel()")
-    return Extent(captured, " * ".join(f"({text})" if " " in text else text for text in (first.text, second.text)))
+    texts = [one.text for one in (first, second) if one.text != "1"]
+    return Extent(first.captured * second.captured, product_text(texts) if texts else "1")

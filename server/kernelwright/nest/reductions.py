@@ -37,6 +37,35 @@ def reduced(builder: Builder, node: Node, known: Row, result: int, index: Place)
     return element
 
 
+def normalised(builder: Builder, node: Node, known: Row, index: Place) -> Element:
+    """The element of a normalisation on statistics of its own at `index`; notes what it overwrites. Raises NotExpressible."""
+    source = _source(builder, node)
+    given = {n: ... if isinstance(a, TensorRef) else a for n, a in builder.arguments(node).items()}
+    steps = known.statistics(given) if callable(known.statistics) else known.statistics
+    if steps is None or isinstance(steps, str) or len(index) < 2:
+        raise NotExpressible(f"{node.op} with these options has no form here.", node)
+    channels = index[1].name
+    whole = channels in builder.axes and builder.axes[channels].extent.captured == _channels(builder, source)
+    if not whole or any(channels in set(at.names()) for d, at in enumerate(index) if d != 1):
+        raise NotExpressible(f"Not all channels of {node.op} are used.", node)
+    reduction = _Reduction(builder, node, steps, source, tuple(d for d in range(len(index)) if d != 1))
+    element = reduction.step(steps[-1].name, index)
+    place = tuple(at if d == 1 else None for d, at in enumerate(index))
+    for parameter, step in known.effects:
+        if step in reduction.steps:
+            operand, made = reduction.arguments[parameter], reduction.step(step, place)
+            assert isinstance(operand, TensorRef)
+            assert isinstance(made.expr, Var)
+            builder.overwrite(operand.id, made.expr.name, node)
+    builder.least = max(builder.least, 2)
+    builder.say(node.op)
+    return element
+
+
+def _channels(builder: Builder, source: TensorRef) -> int:
+    return builder.graph.value(source.id).type.shape[1]
+
+
 def _source(builder: Builder, node: Node) -> TensorRef:
     first = node.args[0] if node.args else None
     if not isinstance(first, TensorRef) or builder.graph.value(first.id).type.dtype not in _FLOATS:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from kernelwright.nest import products, reductions, views, windows
@@ -74,3 +76,18 @@ class Sizes:
 def extent_of(axis: str) -> str:
     """The name of an axis' extent in index expressions, before code is written."""
     return f"|{axis}|"
+
+
+_DIMS = re.compile(r"(\w+)\.shape\[(\d+)(?::(\d+)\]\.numel\(\)|\])")
+
+
+def product_text(texts: Sequence[str]) -> str:
+    """A product of sizes as the launcher writes it: neighbouring dims of one tensor as a slice of its shape."""
+    parts: list[str] = []
+    for text in texts:
+        own, before = _DIMS.fullmatch(text), _DIMS.fullmatch(parts[-1]) if parts else None
+        if own and before and own[1] == before[1] and int(before[3] or int(before[2]) + 1) == int(own[2]):
+            parts[-1] = f"{own[1]}.shape[{before[2]}:{own[3] or int(own[2]) + 1}].numel()"
+        else:
+            parts.append(text)
+    return " * ".join(f"({text})" if " " in text and len(parts) > 1 else text for text in parts)

@@ -49,6 +49,25 @@ def _batch_norm(given: Given) -> Steps | None:
     return (Let("rstd", "rsqrt(running_var + eps)"), normalized, *_affine(given))
 
 
+def _batch_norm_in_training(given: Given) -> Steps | None:
+    """On the batch's own statistics, which the running ones move towards: the variance by n - 1 there."""
+    if not given["training"] or given["momentum"] is None:
+        return None
+    running = given["running_mean"] is not None and given["running_var"] is not None
+    moved = (
+        Let("moved_mean", "running_mean * (1.0 - momentum) + mean * momentum"),
+        Let("moved_var", "running_var * (1.0 - momentum) + squares / (length - 1.0) * momentum"),
+    )
+    return (
+        Let("mean", "moments_mean(input)"),
+        Let("squares", "moments_squares(input)"),
+        *(moved if running else ()),
+        Let("rstd", "rsqrt(squares / length + eps)"),
+        Let("normalized", "(input - mean) * rstd"),
+        *_affine(given),
+    )
+
+
 def _normalize(given: Given) -> Steps | None:
     size = norm(given)
     bounded = Let("bounded", "where(norm < eps, eps, norm)")
@@ -67,7 +86,8 @@ _STATISTICS = (
 NORMALISATIONS = rows(
     _row("batch_norm", _batch_norm, None,
          "input running_mean running_var weight=None bias=None * training=False momentum=0.1 eps=1e-05",
-         attributes="eps", word="batch norm", flops=4, per_channel=True, layout=Layout.KEPT),
+         statistics=_batch_norm_in_training, effects=(("running_mean", "moved_mean"), ("running_var", "moved_var")),
+         attributes="eps momentum", word="batch norm", flops=4, per_channel=True, layout=Layout.KEPT),
     _row("group_norm", _centred, Over.GROUPS, "input num_groups weight=None bias=None * eps=1e-05",
          module="GroupNorm", attributes="eps num_groups",
          word="group norm", flops=8, per_channel=True, alone=True, eager=Eager.MOMENTS_APART),

@@ -104,6 +104,10 @@ class Row:
     matrices: tuple[int, ...] = ()  # the positions of the two operands of a matrix product
     spatial: int = 0  # dims that a convolution or pool slides over
     second: Steps = ()  # what its second result is, where it has two
+    statistics: Meaning | None = (
+        None  # with statistics of its own, over all dims but the channels, with `monoids.PARTS`
+    )
+    effects: tuple[tuple[str, str], ...] = ()  # operands that it overwrites then, each with the step that it writes
     fold: str = ""  # what a scan makes of the elements up to each, and a pool of those of each window
     of_one: bool = False  # of a single element it is that element
     limits: tuple[float, float] | None = None  # what all results lie between

@@ -59,7 +59,7 @@ def collect_scalars(
 def evaluation_asserts(
     source: SourceMap, inside: list[Node], trees: Mapping[int, ast.AST], sink: ast.stmt
 ) -> list[TextEdit]:
-    """Dropout and batch norm mean something else in training: the new code says that it is not for that."""
+    """Dropout and batch norm mean something else in training: the new code says which of both it is for."""
     conditions: list[str] = []
     for node in inside:
         if node.op not in ("dropout", "batch_norm"):
@@ -73,13 +73,16 @@ def evaluation_asserts(
             continue
         path = source.segment(tree.func)
         acts = f"{path}.training" + (f" and {path}.p" if node.op == "dropout" else "")
-        conditions.append(f"({acts})" if node.op == "dropout" else acts)
+        trains = node.op == "batch_norm" and node.kwargs.get("training")
+        if trains and node.args[1] is None:
+            continue  # it keeps no running statistics: evaluation does the same
+        conditions.append(acts if trains else f"not ({acts})" if node.op == "dropout" else f"not {acts}")
     if not conditions:
         return []
     start = source.starts[sink.lineno - 1]
     indent = source.lines[sink.lineno - 1][: sink.col_offset]
     newline = newline_of(source.text)
-    text = "".join(f"{indent}assert not {condition}{newline}" for condition in dict.fromkeys(conditions))
+    text = "".join(f"{indent}assert {condition}{newline}" for condition in dict.fromkeys(conditions))
     return [TextEdit(start, start, text)]
 
 

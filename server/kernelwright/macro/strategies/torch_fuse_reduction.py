@@ -181,13 +181,16 @@ STRATEGY = Strategy(
 Losses and reductions that torch.fuse-row-reduction does not know become one Triton kernel together with the pointwise
 operations around them: cross entropy and negative log likelihood of class indices, with weights and `ignore_index`,
 triplet margin loss, reductions after one another that end in one number, and maxima and minima together with their indices.
+Batch norm in training is one kernel for the statistics of each channel (Welford's, joined as Chan, Golub and LeVeque do), which
+moves the running ones too, and one that applies them together with what follows.
 
 Every program folds its rows in steps, or a part of them, and a second kernel joins the parts, in the same order each time:
 there are no atomic additions, so that results repeat. Exponentials are summed below a running maximum, in one pass. Of equal
 extremes the first counts, and NaN before all, as in torch.
 A class index out of range stops the kernel with a device assertion, as it stops those of torch.
 
-What it cannot do: what needs the elements again after they were reduced, label smoothing, targets that are probabilities,
+What it cannot do: what is reduced again after a first reduction was applied, running statistics that
+something else reads, label smoothing, targets that are probabilities,
 reductions over different dims side by side. It is for the forward pass only: no gradient flows through the kernel.
 """,
     instruction=(

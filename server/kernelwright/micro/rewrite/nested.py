@@ -19,11 +19,12 @@ from kernelwright.nest.levels import levels
 from kernelwright.nest.merge import merged
 from kernelwright.nest.refused import NotExpressible
 from kernelwright.nest.roles import roles
+from kernelwright.nest.stages import stages
 from kernelwright.nest.views import is_view
-from kernelwright.ops import Kind, row
+from kernelwright.ops import Kind, parameters, row
 from kernelwright.place.expression import RegionPlan, region_inputs, region_output, region_results
 from kernelwright.place.source_map import SourceMap
-from kernelwright.values import Action, Device, Graph, Node, Refusal, Region
+from kernelwright.values import Action, Device, Graph, Node, Refusal, Region, TensorRef
 
 _IMAGE = ("depth", "height", "width")
 _WINDOW_WITH_MORE = 32
@@ -65,13 +66,13 @@ def product_regions(source: SourceMap) -> list[NestRegion] | Refusal:
 
 def reduction_regions(source: SourceMap) -> list[NestRegion] | Refusal:
     """The largest region around each reduction and loss that no older region has."""
-    if not any(reduces(node) for node in source.graph.nodes):
+    if not any(reduces(node) or trains(node) for node in source.graph.nodes):
         return Refusal("There is no reduction.")
     older = row_regions(source)
     known = {n for region in (() if isinstance(older, Refusal) else older) for n in region.all_nodes}
     return _regions(
         source,
-        lambda node: reduces(node) and node.id not in known,
+        lambda node: trains(node) or (reduces(node) and node.id not in known),
         "torch.fuse-row-reduction takes the reductions here.",
     )
 
@@ -88,6 +89,11 @@ def gather_regions(source: SourceMap) -> list[NestRegion] | Refusal:
         return regions
     several = [region for region in regions if region.kernels > 1 and region.nest.gathers]
     return several or Refusal("Eager mode runs the gather as one kernel already.")
+
+
+def trains(node: Node) -> bool:
+    """Whether the operator normalises on statistics of its own, and moves running ones."""
+    return row(node.op).statistics is not None and node.kwargs.get("training") is True
 
 
 def reduces(node: Node) -> bool:
@@ -122,7 +128,9 @@ def nest_region(source: SourceMap, nodes: Sequence[int]) -> NestRegion | Refusal
     outputs = region_results(source, nodes)
     if isinstance(outputs, Refusal):
         return outputs
-    edit = plan(source, nodes, whole=len(outputs) > 1)
+    if elsewhere := _changed_elsewhere(source, nodes):
+        return elsewhere
+    edit = plan(source, nodes, whole=len(outputs) > 1, counting=_counting(source, nodes))
     if isinstance(edit, Refusal):
         return edit
     graph = source.graph
@@ -149,6 +157,23 @@ def nest_region(source: SourceMap, nodes: Sequence[int]) -> NestRegion | Refusal
     return NestRegion(tuple(sorted(nodes)), edit, nest, max(eager - fused, 0), kernels)
 
 
+def _counting(source: SourceMap, nodes: Sequence[int]) -> tuple[int, ...]:
+    """The nodes in place that belong to the call of an operator that keeps running statistics."""
+    calls = {source.graph.nodes[n].where for n in nodes if trains(source.graph.nodes[n])}
+    return tuple(n for n in nodes if source.graph.nodes[n].inplace and source.graph.nodes[n].where in calls)
+
+
+def _changed_elsewhere(source: SourceMap, nodes: Sequence[int]) -> Refusal | None:
+    """Running statistics that something else reads or moves, too: the order would matter."""
+    for node in (source.graph.nodes[n] for n in nodes if trains(source.graph.nodes[n])):
+        overwritten = dict(row(node.op).effects)
+        given = zip((name for name, _ in parameters(node.op)[0]), node.args, strict=False)
+        moved = [a.id for name, a in given if name in overwritten and isinstance(a, TensorRef)]
+        if any(user.id not in nodes for v in moved for user in source.users.get(v, ())):
+            return Refusal("The running statistics are used elsewhere too.", node.where and node.where.start_line)
+    return None
+
+
 def _nest(graph: Graph, nodes: Sequence[int], outputs: Sequence[int], given: Given) -> Nest:
     """The Nest of a region. Raises NotExpressible, also where no printer takes it."""
     rank = len(graph.value(outputs[0]).type.shape)
@@ -160,7 +185,8 @@ def _nest(graph: Graph, nodes: Sequence[int], outputs: Sequence[int], given: Giv
     if nest.reduced:
         if scans or windows or nest.product:
             raise NotExpressible("A reduction shares a kernel with neither scans, pools nor products.")
-        levels(nest)
+        both = stages(nest)
+        levels(both.statistics if both else nest)
         return nest
     if nest.product:
         if scans or windows or sum(isinstance(let.expr, Contract) for let in nest.lets) > 1:
@@ -194,12 +220,13 @@ def _work(graph: Graph, nodes: Sequence[int]) -> Iterator[Node]:
 
 def _grown(source: SourceMap, anchor: Node) -> Iterator[tuple[int, ...]]:
     """Sets of nodes with `anchor` in them that may become one kernel, the largest first."""
-    region = {anchor.id}
-    sets: list[tuple[int, ...]] = [(anchor.id,)] if _fits(source, region) else []
+    together = source.nodes_at.get(anchor.where, ()) if anchor.where and trains(anchor) else ()
+    region = {anchor.id, *(node.id for node in together if node.inplace)}
+    sets = [tuple(sorted(region))] if _fits(source, region) else []
     while (more := _followed(source, region)) and _fits(source, more):
         region = more
         sets.append(tuple(sorted(region)))
-    region = set(sets[-1]) if sets else {anchor.id}
+    region = set(sets[-1]) if sets else region
     changed = True
     while changed:
         changed = False
@@ -249,7 +276,14 @@ def _usable(node: Node) -> bool:
     return (
         node.where is not None
         and not node.inplace
-        and (computes or reduces(node) or is_view(node.op) or bool(known.fold) or known.matrices == (0, 1))
+        and (
+            computes
+            or reduces(node)
+            or trains(node)
+            or is_view(node.op)
+            or bool(known.fold)
+            or known.matrices == (0, 1)
+        )
     )
 
 

@@ -1,7 +1,7 @@
 """A region of a graph that can become one kernel: its Program, its edit of the source, what it saves."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from kernelwright.micro.rewrite.channels import add_bias
@@ -150,8 +150,11 @@ def own_result(source: SourceMap, node: Node) -> bool:
     return maker is not None and not row(maker.op).reshapes and len(source.users.get(first, ())) == 1
 
 
-def in_place_hazard(source: SourceMap, nodes: Sequence[int]) -> Refusal | None:
-    """A tensor that the region reads and that is changed in place before the region's end."""
+def in_place_hazard(source: SourceMap, nodes: Sequence[int], counting: Collection[int] = ()) -> Refusal | None:
+    """A tensor that the region reads and that is changed in place before the region's end.
+
+    The nodes `counting` change their arguments in the new code, too.
+    """
     inside = set(nodes)
     for id_ in region_inputs(source.graph, nodes):
         for user in source.users.get(id_, ()):
@@ -164,7 +167,7 @@ def in_place_hazard(source: SourceMap, nodes: Sequence[int]) -> Refusal | None:
                 return Refusal("An input is changed in place in the middle of the region.", _line(user))
     for n in inside:
         node = source.graph.nodes[n]
-        if node.inplace and not own_result(source, node):
+        if node.inplace and n not in counting and not own_result(source, node):
             return Refusal(f"{node.op} changes its argument in place.", _line(node))
     return None
 
@@ -211,10 +214,15 @@ def _line(node: Node) -> int | None:
 
 
 def plan(
-    source: SourceMap, nodes: Sequence[int], biased: Sequence[Biased] = (), *, whole: bool = False
+    source: SourceMap,
+    nodes: Sequence[int],
+    biased: Sequence[Biased] = (),
+    *,
+    whole: bool = False,
+    counting: Collection[int] = (),
 ) -> RegionPlan | Refusal:
     """The edit of the source for a region, or why there is none. `whole`: for all results of its last operator."""
-    conflict = import_conflict(source.tree) or in_place_hazard(source, nodes)
+    conflict = import_conflict(source.tree) or in_place_hazard(source, nodes, counting)
     calls, biases = [one.call for one in biased], [one.bias for one in biased]
     return conflict or plan_region(source, frozenset(nodes), calls, biases, whole=whole)
 
