@@ -39,8 +39,7 @@ def tiles(nest: Nest) -> tuple[Steps, ...]:
     rows, length = (_captured(axes) for axes in (found.rows, found.columns))
     power = 1 << max(length - 1, 1).bit_length()
     if found.inner and not elements_are_neighbours(nest, found):
-        blocks = (32, 16, 64)
-        return tuple(Steps(64, min(power, b), 4, _shares(-(-rows // 64))) for b in blocks)
+        return tuple(Steps(64, min(power, block), 4, _shares(-(-rows // 64))) for block in (32, 16, 64))
     if found.inner:
         sizes = ((min(power, block), warps) for block, warps in ((2048, 8), (1024, 4), (4096, 8)))
         return tuple(

@@ -82,7 +82,7 @@ class Fold:
     """
 
     monoid: str
-    body: Var | Const
+    body: Var | Const | Index
     over: tuple[str, ...]
     inside: tuple[Inside, ...] = ()
     running: bool = False

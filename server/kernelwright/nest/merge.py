@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from operator import attrgetter
 
 from kernelwright.nest.form import Apply, Axis, Contract, Expr, Extent, Fold, Held, Inside, Let, Load, Nest
 from kernelwright.nest.index import Index, variable
@@ -10,7 +11,7 @@ from kernelwright.nest.sizes import extent_of, product_text
 
 def merged(nest: Nest) -> Nest:
     """The Nest with as few axes as there can be; one of several has the name of the first."""
-    for some in (lambda nest: nest.spatial, lambda nest: nest.reduced):
+    for some in (attrgetter("spatial"), attrgetter("reduced")):
         position = 0
         while position + 1 < len(some(nest)):
             first, second = some(nest)[position : position + 2]

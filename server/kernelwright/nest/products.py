@@ -35,7 +35,7 @@ def product(builder: Builder, node: Node, index: tuple[Index, ...]) -> Element:
     if not isinstance(bias, TensorRef):
         return total
     added = builder.element(bias.id, builder.aligned(bias.id, index))
-    return Element(Var(builder.let("biased", Apply("add", (total.expr, added.expr)))))
+    return Element(Var(builder.let("biased", Apply("add", (total.expr, added.expr)))))  # type: ignore[arg-type]
 
 
 def _operands(builder: Builder, node: Node) -> tuple[TensorRef, TensorRef, bool]:

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kernelwright.nest import gathers
-from kernelwright.nest.form import Element, Held, Inside
+from kernelwright.nest.form import Element, Expr, Held, Inside
 from kernelwright.nest.index import Index, constant
 from kernelwright.nest.refused import NotExpressible
 from kernelwright.ops import names
-from kernelwright.ops.expression import Apply, Const, Expr, Var
+from kernelwright.ops.expression import Apply, Const, Var
 from kernelwright.values import Argument, Node, TensorRef
 
 if TYPE_CHECKING:

@@ -170,7 +170,9 @@ def _changed_elsewhere(source: SourceMap, nodes: Sequence[int]) -> Refusal | Non
         given = zip((name for name, _ in parameters(node.op)[0]), node.args, strict=False)
         moved = [a.id for name, a in given if name in overwritten and isinstance(a, TensorRef)]
         if any(user.id not in nodes for v in moved for user in source.users.get(v, ())):
-            return Refusal("The running statistics are used elsewhere too.", node.where and node.where.start_line)
+            return Refusal(
+                "The running statistics are used elsewhere too.", node.where.start_line if node.where else None
+            )
     return None
 
 
