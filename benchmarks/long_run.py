@@ -3,6 +3,7 @@
 Nothing of the trial's clock is used, so that what it says can be held against this.
 """
 
+import functools
 import random
 import time
 from collections.abc import Callable, Sequence
@@ -13,8 +14,8 @@ from benchmarks.subjects import Subject
 
 from kernelwright.proof.jobs import Limits
 from kernelwright.proof.worker.clock.statistics import Ratio, ratio_of_medians
-from kernelwright.proof.worker.inputs import clone
-from kernelwright.proof.worker.subject import BoundCall, load_module, performance_call, unload
+from kernelwright.proof.worker.inputs import clone_tensor, map_tensors
+from kernelwright.proof.worker.subject import load_module, performance_call, unload
 from kernelwright.proof.worker.timing.timer import set_threads
 
 _FEWEST, _MOST = 30, 1500  # rounds
@@ -35,8 +36,8 @@ def times_longer(subject: Subject, extra: float, *, seconds: float, threads: int
             start = time.monotonic()
             while len(taken[0]) < _FEWEST or (len(taken[0]) < _MOST and time.monotonic() - start < seconds):
                 # Where the tensors lie matters on a CPU: both texts get the same ones, and every few rounds others.
-                args = clone(given.args)
-                calls = [BoundCall(module.f, args, given.kwargs) for module in modules]
+                args = map_tensors(clone_tensor, given.args)
+                calls = [functools.partial(module.f, *args, **given.keywords) for module in modules]
                 for call in calls * _WARM:
                     _milliseconds(call, flush)
                 for which in [which for _ in range(_TOGETHER) for which in random.sample((0, 1), 2)]:
@@ -76,7 +77,7 @@ def of_size(plant: float, true: float, slack: float) -> bool:
     return abs(true - 1 - abs(plant)) <= slack * abs(plant)
 
 
-def _milliseconds(call: BoundCall, flush: torch.Tensor | None) -> float:
+def _milliseconds(call: Callable[[], object], flush: torch.Tensor | None) -> float:
     """One call; on a GPU on a cold L2, launched while the GPU is still busy with making it cold."""
     if flush is None:
         start = time.perf_counter()

@@ -18,13 +18,13 @@ from kernelwright.proof.worker.inputs import (
     bytes_of_call,
     bytes_of_get_inputs,
     check_memory,
+    initial_arguments,
     seed_everything,
 )
 from kernelwright.proof.worker.observe import named_state
 from kernelwright.proof.worker.raised import describe, line_of
 from kernelwright.proof.worker.reference.pair import (
     Mismatch,
-    constructor_arguments,
     give_parameters,
     in_double,
     target_of,
@@ -182,7 +182,8 @@ def targets_for(bench: Bench, variation: Variation) -> Targets:
         return bench.targets[key]
     seed = bench.trial.limits.first_seed
     try:
-        init = constructor_arguments(bench.baseline, call, device=bench.device, seed=seed)
+        # A candidate does not choose what it is constructed with.
+        init = initial_arguments(bench.baseline, call, device=bench.device, seed=seed)
         baseline = target_of(bench.baseline, workload, init, device=bench.device, seed=seed)
     except JobFailed as failed:
         if variation.derived:

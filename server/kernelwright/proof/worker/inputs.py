@@ -35,7 +35,7 @@ class Inputs:
         return Inputs(map_tensors(change, self.args), map_tensors(change, self.kwargs))
 
     def copied(self) -> "Inputs":
-        """With memory of its own, see clone_tensor."""
+        """Each tensor with memory of its own and the same strides (see clone_tensor); what shares memory is not kept tied."""
         return self.changed(clone_tensor)
 
 
@@ -155,11 +155,6 @@ def tensors_in(tree: Any) -> Iterator[torch.Tensor]:
 def specs_in(tree: Any) -> Iterator[TensorSpec]:
     """The tensors that a workload line asks for, in order."""
     return (leaf for _, leaf in leaves(tree) if isinstance(leaf, TensorSpec))
-
-
-def clone(tree: Any) -> Any:
-    """A copy with its own memory and the same strides; tensors that share memory within `tree` are not kept tied."""
-    return map_tensors(clone_tensor, tree)
 
 
 def lead_of(tensor: torch.Tensor) -> int:

@@ -4,12 +4,10 @@ import contextlib
 import ctypes
 import faulthandler
 import os
-import signal
 import sys
 import threading
 import time
 
-_PR_SET_PDEATHSIG = 1
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3
 
 
@@ -23,13 +21,14 @@ def bind_to_server(descriptor: int, server: int) -> None:
     die_with(server)
     threading.Thread(target=_watch, args=(server,), daemon=True, name="kernelwright-watch").start()
     faulthandler.enable()
-    _no_core_files()
 
 
 def die_with(parent: int) -> None:
     """Die when the process `parent` does, at once where the system can, and before it when memory runs out."""
     if sys.platform == "linux":
-        ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        from kernelwright.proof.worker.sandbox import limits
+
+        limits.die_with(parent)
         _offer_to_the_oom_killer()
     if os.getppid() != parent:
         os._exit(0)  # the parent ended before the signal was asked for
@@ -51,15 +50,6 @@ def _watch(server: int) -> None:
     while os.getppid() == server:
         time.sleep(1.0)
     os._exit(0)
-
-
-def _no_core_files() -> None:
-    """A crash is an answer here; a core file of gigabytes would only delay it."""
-    try:
-        import resource
-    except ImportError:
-        return
-    resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
 
 
 def _offer_to_the_oom_killer() -> None:

@@ -152,9 +152,10 @@ def buffers_of(target: Any) -> dict[str, torch.Tensor]:
 
 
 def put_back(state: Mapping[str, torch.Tensor], saved: Mapping[str, torch.Tensor]) -> None:
+    """Write what is `saved` into those of its names that the state has."""
     with torch.no_grad():
-        for name, value in saved.items():
-            state[name].copy_(value)
+        for name in saved.keys() & state.keys():
+            state[name].copy_(saved[name])
 
 
 def synchronize() -> None:

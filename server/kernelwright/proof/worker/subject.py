@@ -1,5 +1,6 @@
 """A user's text as something that can be called: loaded as a module, its class constructed, its arguments made."""
 
+import functools
 import importlib
 import itertools
 import linecache
@@ -7,7 +8,6 @@ import os
 import shutil
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -21,18 +21,6 @@ from kernelwright.source.workload import WorkloadError, evaluate
 from kernelwright.values import Call, Failure, FailureKind, Workload
 
 _numbers = itertools.count(1)
-
-
-@dataclass(frozen=True)
-class BoundCall:
-    """A target with its arguments."""
-
-    target: Callable[..., Any]
-    args: tuple[Any, ...]
-    kwargs: dict[str, Any] = field(default_factory=dict)
-
-    def __call__(self) -> Any:
-        return self.target(*self.args, **self.kwargs)
 
 
 def load_module(path: str, text: str, name: str = "subject") -> ModuleType:
@@ -133,17 +121,14 @@ def case_call(text: str) -> Call:
         raise making.workload_failed(f"The workload line cannot be used: {error.message}") from error
 
 
-def performance_call(module: ModuleType, workload: Workload, *, device: str, seed: int = 0) -> BoundCall:
+def performance_call(module: ModuleType, workload: Workload, *, device: str) -> functools.partial[Any]:
     """Target and arguments of the performance case: the first workload line, or get_inputs(). Raises JobFailed."""
     call = case_call(workload.cases[0].text) if workload.cases else None
     own = call if call is not None and call.init_args is not None else None
-    init = making.initial_arguments(module, own, device=device, seed=seed)
-    target = make_target(module, workload, init, device=device, seed=seed)
-    if call is None:
-        given = making.from_functions(module, device=device, seed=seed)
-    else:
-        given = making.from_call(call, device=device, seed=seed)
-    return BoundCall(target, given.args, given.kwargs)
+    how = {"device": device, "seed": 0}
+    target = make_target(module, workload, making.initial_arguments(module, own, **how), **how)
+    given = making.from_functions(module, **how) if call is None else making.from_call(call, **how)
+    return functools.partial(target, *given.args, **given.kwargs)
 
 
 def _import_failure(error: BaseException) -> Failure:

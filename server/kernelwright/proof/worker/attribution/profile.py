@@ -22,13 +22,13 @@ from kernelwright.proof.worker.clock.measure import conditions
 from kernelwright.proof.worker.clock.performance import opened, performance, performance_here
 from kernelwright.proof.worker.failed import JobFailed
 from kernelwright.proof.worker.gate.arguments import make_inputs
-from kernelwright.proof.worker.inputs import Inputs
+from kernelwright.proof.worker.inputs import Inputs, initial_arguments
 from kernelwright.proof.worker.observe import synchronize
 from kernelwright.proof.worker.probe import cpu_name
 from kernelwright.proof.worker.profiling.counting import counted_launches
 from kernelwright.proof.worker.profiling.looking import BLIND, Call, look, prepared, texts_of
 from kernelwright.proof.worker.profiling.work import Part, Work, amount, is_nothing
-from kernelwright.proof.worker.reference.pair import constructor_arguments, target_of
+from kernelwright.proof.worker.reference.pair import target_of
 from kernelwright.proof.worker.texts import uses_triton
 from kernelwright.proof.worker.timing.timer import clock_for
 from kernelwright.values import Failure, FailureKind, Origin, ProfiledKernel, ProfiledOn, ProfileResult, digest
@@ -138,7 +138,7 @@ def _target(bench: Bench) -> tuple[Any, Inputs]:
     variation, seed = performance_here(bench), bench.trial.limits.first_seed
     if variation.label != performance(bench).label:
         bench.evidence.notes.append(f"reduced to {variation.label}")
-    init = constructor_arguments(bench.baseline, variation.call, device=bench.device, seed=seed)
+    init = initial_arguments(bench.baseline, variation.call, device=bench.device, seed=seed)
     target = target_of(bench.baseline, bench.trial.workload, init, device=bench.device, seed=seed)
     try:
         return target, make_inputs(bench, variation)

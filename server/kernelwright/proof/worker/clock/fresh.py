@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import torch
 
-from kernelwright.proof.worker.inputs import Inputs, clone
+from kernelwright.proof.worker.inputs import Inputs
 from kernelwright.proof.worker.rising import rises
 from kernelwright.proof.worker.timing.late import Late, change
 from kernelwright.proof.worker.whole_numbers import all_different, is_whole, never_falls
@@ -28,7 +28,7 @@ class FreshData:
     """
 
     def __init__(self, inputs: Inputs, generator: random.Random, *, pools: bool = True) -> None:
-        self.inputs = Inputs(clone(inputs.args), clone(inputs.kwargs))
+        self.inputs = inputs.copied()
         self._random = generator
         self._pooled = pools
         self._blended: Sequence[Inputs] = ()
@@ -112,7 +112,7 @@ class FreshData:
 
     def freeze(self, inputs: Inputs) -> None:
         """Go on with `inputs` as they are: the baseline does not take changed values."""
-        self.inputs = Inputs(clone(inputs.args), clone(inputs.kwargs))
+        self.inputs = inputs.copied()
         self._varied, self._blended, self._shown, self._refused = [], (), [], True
 
     def _blend(self) -> None:

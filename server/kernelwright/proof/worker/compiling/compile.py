@@ -63,8 +63,8 @@ def _launch(module: ModuleType, given: Subject, device: str) -> None:
     try:
         with FakeTensorMode(allow_non_fake_inputs=True):
             call = subject.performance_call(module, given.workload, device="cpu")
-            arguments = Inputs(call.args, call.kwargs).changed(lambda tensor: _on(tensor, device))
-            _module_on(call.target, device)(*arguments.args, **arguments.kwargs)
+            arguments = Inputs(call.args, call.keywords).changed(lambda tensor: _on(tensor, device))
+            _module_on(call.func, device)(*arguments.args, **arguments.kwargs)
     except JobFailed:
         raise
     except (Exception, SystemExit) as error:

@@ -22,7 +22,7 @@ from kernelwright.proof.worker.gate.nonfinite import agree
 from kernelwright.proof.worker.gate.properties import with_property
 from kernelwright.proof.worker.gate.unrounded import better, unrounded
 from kernelwright.proof.worker.hosts.contender import Contender
-from kernelwright.proof.worker.inputs import Inputs, map_leaves
+from kernelwright.proof.worker.inputs import Inputs
 from kernelwright.proof.worker.observe import Observation
 from kernelwright.proof.worker.variation import Variation
 from kernelwright.values import Accuracy, Check
@@ -220,10 +220,8 @@ def _reference(
 ) -> Flow | None:
     """The fp64 twin's gradients for the same cotangents, None where it has none."""
 
-    def leaf(value: Any) -> Any:
-        if not isinstance(value, torch.Tensor) or not value.is_floating_point():
-            return value
-        return value.detach().double().requires_grad_(value.requires_grad)
+    def doubled(tensor: torch.Tensor) -> torch.Tensor:
+        return tensor.detach().double().requires_grad_(tensor.requires_grad) if tensor.is_floating_point() else tensor
 
     def sent(index: int, output: torch.Tensor) -> torch.Tensor | None:
         one = cotangents.get(index)
@@ -231,9 +229,8 @@ def _reference(
 
     if double is None:
         return None
-    wide = Inputs(map_leaves(leaf, inputs.args), map_leaves(leaf, inputs.kwargs))
     try:
-        found = gradients(double, wide, sent, parameters, seed=seed)
+        found = gradients(double, inputs.changed(doubled), sent, parameters, seed=seed)
     except (NoGradient, BackwardFailed):
         return None
     return found if all(one.dtype == torch.float64 for one in found.tensors) else None
@@ -338,11 +335,11 @@ def _generic(bench: Bench, variation: Variation, inputs: Inputs) -> Inputs:
 
 
 def _requiring_grad(inputs: Inputs) -> Inputs:
-    def leaf(value: Any) -> Any:
-        floating = isinstance(value, torch.Tensor) and value.is_floating_point() and not bool(value.isnan().any())
-        return value.detach().requires_grad_() if floating else value
+    def asking(tensor: torch.Tensor) -> torch.Tensor:
+        floating = tensor.is_floating_point() and not bool(tensor.isnan().any())
+        return tensor.detach().requires_grad_() if floating else tensor
 
-    return Inputs(map_leaves(leaf, inputs.args), map_leaves(leaf, inputs.kwargs))
+    return inputs.changed(asking)
 
 
 def _must_fit(bench: Bench, targets: Targets, inputs: Inputs) -> None:

@@ -3,8 +3,10 @@
 Without a GPU the call runs on fake tensors, which have shapes and no memory; with one it runs for real.
 """
 
+import functools
 import inspect
 from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch._subclasses.fake_tensor import (
@@ -19,7 +21,7 @@ from kernelwright.proof.worker.failed import JobFailed
 from kernelwright.proof.worker.graph.recorder import Recorder, recorded_launches
 from kernelwright.proof.worker.inputs import leaves, tensors_in
 from kernelwright.proof.worker.raised import failure_of
-from kernelwright.proof.worker.subject import BoundCall, load_module, performance_call, unload
+from kernelwright.proof.worker.subject import load_module, performance_call, unload
 from kernelwright.values import Failure, FailureKind, Graph, digest
 
 
@@ -46,12 +48,12 @@ def capture(job: Capture, report: Callable[[str], None]) -> Graph:
         unload(module)
 
 
-def _record(call: BoundCall, job: Capture, filename: str, device: str, *, fake: bool) -> Graph:
+def _record(call: functools.partial[Any], job: Capture, filename: str, device: str, *, fake: bool) -> Graph:
     text = job.subject.text
-    recorder = Recorder(filename, tuple(text.splitlines()), call.target)
+    recorder = Recorder(filename, tuple(text.splitlines()), call.func)
     for name, value in _named_arguments(call):
         recorder.declare(value, "input", name)
-    training = call.target.training if isinstance(call.target, torch.nn.Module) else False
+    training = call.func.training if isinstance(call.func, torch.nn.Module) else False
     try:
         with torch.no_grad(), recorded_launches(recorder, run=not fake), recorder:
             result = call()
@@ -75,13 +77,13 @@ def _record(call: BoundCall, job: Capture, filename: str, device: str, *, fake: 
     )
 
 
-def _named_arguments(call: BoundCall) -> list[tuple[str, torch.Tensor]]:
+def _named_arguments(call: functools.partial[Any]) -> list[tuple[str, torch.Tensor]]:
     """The tensors among the arguments, named as the callee spells them ("x", "xs[0]")."""
-    target = call.target.forward if isinstance(call.target, torch.nn.Module) else call.target
+    target = call.func.forward if isinstance(call.func, torch.nn.Module) else call.func
     try:
-        given = dict(inspect.signature(target).bind(*call.args, **call.kwargs).arguments)
+        given = dict(inspect.signature(target).bind(*call.args, **call.keywords).arguments)
     except (TypeError, ValueError):
-        given = {f"argument_{i}": value for i, value in enumerate(call.args)} | call.kwargs
+        given = {f"argument_{i}": value for i, value in enumerate(call.args)} | call.keywords
     found = (pair for name, value in given.items() for pair in leaves(value, name))
     return [(name, value) for name, value in found if isinstance(value, torch.Tensor)]
 

@@ -16,7 +16,7 @@ from kernelwright.proof.worker.bench import Rejected, rejection
 from kernelwright.proof.worker.dispatch import DispatchMode
 from kernelwright.proof.worker.driver import as_tensor
 from kernelwright.proof.worker.hosts.pages import NoPages, Pages, mapped, page_size, unmap
-from kernelwright.proof.worker.inputs import Inputs, clone_tensor, map_leaves, seed_everything
+from kernelwright.proof.worker.inputs import Inputs, clone_tensor, seed_everything
 from kernelwright.proof.worker.observe import named_state
 from kernelwright.proof.worker.raised import describe, line_of
 from kernelwright.values import Check
@@ -173,10 +173,10 @@ def _called(target: Any, inputs: Inputs, at_start: bool, seed: int) -> str:
     """One call; why not all of its tensors were guarded, "" where they were. Raises _Touched, NoPages, what the text raises."""
     guard = _Guard(at_start, torch.cuda.mem_get_info()[0] // 2)
     page_size()
-    given = [map_leaves(lambda leaf: _guarded(guard, leaf), part) for part in (inputs.args, inputs.kwargs)]
+    given = inputs.changed(lambda tensor: _guarded(guard, tensor))
     seed_everything(seed)
     with _moved_state(guard, target), torch.no_grad(), _GuardedAllocation(guard):
-        output = target(*given[0], **given[1])
+        output = target(*given.args, **given.kwargs)
         torch.cuda.synchronize()
     written = guard.overwritten()
     del output, given
@@ -187,12 +187,10 @@ def _called(target: Any, inputs: Inputs, at_start: bool, seed: int) -> str:
     return _CROWDED if guard.crowded else ""
 
 
-def _guarded(guard: _Guard, leaf: Any) -> Any:
-    if not isinstance(leaf, torch.Tensor):
-        return leaf
-    plain = leaf.detach()
+def _guarded(guard: _Guard, tensor: torch.Tensor) -> torch.Tensor:
+    plain = tensor.detach()
     moved = guard.copied(plain) if _can_move(plain) else plain
-    return clone_tensor(leaf) if moved is plain else moved.requires_grad_(leaf.requires_grad)
+    return clone_tensor(tensor) if moved is plain else moved.requires_grad_(tensor.requires_grad)
 
 
 @contextlib.contextmanager

@@ -11,7 +11,7 @@ from kernelwright.proof.worker.backward import AddsItself, BackwardFailed, NoGra
 from kernelwright.proof.worker.hosts import bounds, messages
 from kernelwright.proof.worker.hosts.parcels import described
 from kernelwright.proof.worker.hosts.room import Room, inputs_of, settle, told, unpacked_as_sent
-from kernelwright.proof.worker.inputs import Inputs, clone, moved_into, poison_, seed_everything, tensors_in
+from kernelwright.proof.worker.inputs import moved_into, poison_, seed_everything, tensors_in
 from kernelwright.proof.worker.observe import attributes_of, buffers_put_back, changed
 from kernelwright.proof.worker.observe import observe as observed_call
 from kernelwright.proof.worker.poison import poison_freed_blocks
@@ -62,20 +62,20 @@ def _compiled() -> bool:
 
 def call_often(room: Room, request: messages.CallOften) -> messages.Reply:
     target, first, second = room.targets[request.key], inputs_of(room, request.first), inputs_of(room, request.second)
-    same = Inputs(clone(first.args), clone(first.kwargs))
+    same, called = first.copied(), lambda given: target(*given.args, **given.kwargs)
     with buffers_put_back(target):
         seed_everything(request.seed)
-        output = target(*first.args, **first.kwargs)
+        output = called(first)
         settle(room)  # whether the answer is there without waiting is asked by call_in_order
         kept = [t.clone() for t in tensors_in(output)]
         made, start = 0, time.monotonic()
         while made < request.times and (made < FEWEST_CALLS or time.monotonic() - start < request.seconds):
-            target(*clone(second.args), **clone(second.kwargs))
+            called(second.copied())
             made += 1
         after = [t.clone() for t in tensors_in(output)]  # the call below may put back what these calls have overwritten
     with buffers_put_back(target):
         seed_everything(request.seed)
-        returned = target(*same.args, **same.kwargs)
+        returned = called(same)
         settle(room)
         with torch.inference_mode():  # in which tensors that were made in it can be written to as well
             for one in tensors_in(output) if request.overwriting else ():
@@ -88,7 +88,7 @@ def call_often(room: Room, request: messages.CallOften) -> messages.Reply:
         moved_into(first, second)
         with buffers_put_back(target):
             seed_everything(request.seed)
-            moved += tensors_in(target(*first.args, **first.kwargs))
+            moved += tensors_in(called(first))
     settle(room)
     sent = told(room, [*kept, *after, *again, *moved])
     count, known = len(kept), 2 * len(kept) + len(again)

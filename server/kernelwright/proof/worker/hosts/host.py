@@ -26,7 +26,7 @@ from kernelwright.proof.worker.hosts.arena import open_arena
 from kernelwright.proof.worker.hosts.parcels import DoesNotFit
 from kernelwright.proof.worker.hosts.room import Room, inputs_of, no_arena, unpacked
 from kernelwright.proof.worker.inputs import seed_everything
-from kernelwright.proof.worker.observe import named_state
+from kernelwright.proof.worker.observe import named_state, put_back
 from kernelwright.proof.worker.raised import describe
 from kernelwright.proof.worker.reference.pair import Mismatch, take_parameters, target_of
 from kernelwright.proof.worker.sandbox import fence
@@ -107,10 +107,7 @@ def _use_arena(room: Room, request: messages.UseArena) -> messages.Reply:
 
 
 def _set_state(room: Room, request: messages.SetState) -> messages.Reply:
-    state = named_state(room.targets[request.key])
-    for name, value in unpacked(room, request.tensors).items():
-        if name in state:
-            state[name].copy_(value)
+    put_back(named_state(room.targets[request.key]), unpacked(room, request.tensors))
     return messages.Done()
 
 

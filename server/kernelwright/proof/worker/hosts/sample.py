@@ -12,7 +12,7 @@ from kernelwright.proof.worker import flags, surroundings
 from kernelwright.proof.worker.hosts.messages import Arm, Done, Fire, Observed, Reply, Returned, Sampled
 from kernelwright.proof.worker.hosts.parcels import described
 from kernelwright.proof.worker.hosts.room import Armed, Room, inputs_of, settle, told
-from kernelwright.proof.worker.inputs import Inputs, clone, moved_into, seed_everything
+from kernelwright.proof.worker.inputs import Inputs, moved_into, seed_everything
 from kernelwright.proof.worker.observe import buffers_of, named_state, put_back
 from kernelwright.proof.worker.timing.late import change
 from kernelwright.proof.worker.timing.timer import Contestant, clock_for, one_sample
@@ -47,7 +47,7 @@ def arm(room: Room, request: Arm) -> Reply:
     short = room.last_ms < _SHORT_MS and room.armed is not None and not request.reuse
     before = room.armed.copies[0] if short else None
     more = (request.copies or request.batch) - 1
-    copies = [inputs] + [Inputs(clone(inputs.args), clone(inputs.kwargs)) for _ in range(more)]
+    copies = [inputs] + [inputs.copied() for _ in range(more)]
     target = room.targets[request.key]
     if request.key not in room.buffers:
         room.buffers[request.key] = buffers_of(target)

@@ -4,7 +4,7 @@ from kernelwright.proof.worker.bench import Bench, Rejected, Targets
 from kernelwright.proof.worker.hosts.contender import SMALL, Contender
 from kernelwright.proof.worker.hosts.messages import Arm, Done, Fire, Observed, Sampled, TooSmall
 from kernelwright.proof.worker.hosts.parcels import room_for
-from kernelwright.proof.worker.inputs import Inputs, clone, clone_tensor
+from kernelwright.proof.worker.inputs import Inputs, clone_tensor, map_tensors
 from kernelwright.proof.worker.observe import Observation
 from kernelwright.proof.worker.timing.late import Late
 from kernelwright.proof.worker.timing.timer import FLUSHES
@@ -73,4 +73,5 @@ class TimedContender(Contender):
         self._same_settings(told.settings, told.added, "while timing")
         self._clean(told)
         found = self._observation(told, inputs, like)
-        return Observation(clone(found.output), {i: clone_tensor(t, 0) for i, t in found.changed_inputs.items()})
+        changed = {i: clone_tensor(t, 0) for i, t in found.changed_inputs.items()}
+        return Observation(map_tensors(clone_tensor, found.output), changed)

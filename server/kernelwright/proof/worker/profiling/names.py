@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from kernelwright.proof.worker.texts import parsed
 from kernelwright.values import Origin
 
 # Inductor's names: a kind (pointwise, reduction, persistent reduction, template, …), then what was fused.
@@ -38,7 +39,7 @@ class Known:
 def triton_kernels(text: str) -> dict[str, str]:
     """The source of every Triton kernel that a text defines, by name; none where it does not parse."""
     found: dict[str, str] = {}
-    for node in ast.walk(_parsed(text) if "jit" in text else ast.Module([], [])):
+    for node in ast.walk(parsed(text if "jit" in text else "")):
         match node:
             case ast.FunctionDef(name=name) if any(map(_is_jit, node.decorator_list)):
                 found[name] = ast.unparse(node)
@@ -50,7 +51,7 @@ def triton_kernels(text: str) -> dict[str, str]:
 def cuda_kernels(text: str) -> dict[str, str]:
     """The string that defines each CUDA kernel in a Python text, by name; "" for one that is in no string."""
     found = dict.fromkeys(_GLOBAL.findall(text), "")
-    for node in ast.walk(_parsed(text) if found else ast.Module([], [])):
+    for node in ast.walk(parsed(text if found else "")):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             found |= dict.fromkeys(_GLOBAL.findall(node.value), node.value)
     return found
@@ -84,13 +85,6 @@ def origin_of(name: str, known: Known, launched: Mapping[str, Origin] = MappingP
     *scope, base = re.split(r"[<(]", bare, maxsplit=1)[0].strip().split("::")
     own = name in known.triton or (base in known.cuda and not (scope and scope[0] in _LIBRARIES))
     return Origin.HAND_WRITTEN if own else Origin.LIBRARY
-
-
-def _parsed(text: str) -> ast.AST:
-    try:
-        return ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return ast.Module([], [])
 
 
 def _is_jit(node: ast.expr) -> bool:

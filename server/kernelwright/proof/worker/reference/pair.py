@@ -9,10 +9,10 @@ from typing import Any
 
 import torch
 
-from kernelwright.proof.worker.inputs import Inputs, initial_arguments
-from kernelwright.proof.worker.observe import named_state
+from kernelwright.proof.worker.inputs import Inputs
+from kernelwright.proof.worker.observe import named_state, put_back
 from kernelwright.proof.worker.subject import make_target
-from kernelwright.values import Call, Workload
+from kernelwright.values import Workload
 
 
 @dataclass(frozen=True)
@@ -20,14 +20,6 @@ class Mismatch:
     """The candidate's parameters are not the baseline's."""
 
     detail: str
-
-
-def constructor_arguments(module: ModuleType, call: Call | None, *, device: str, seed: int) -> Inputs:
-    """From the baseline's module only: a candidate does not choose what it is constructed with."""
-    own = call if call is not None and call.init_args is not None else None
-    if call is not None and own is None:
-        return Inputs(())
-    return initial_arguments(module, own, device=device, seed=seed)
 
 
 def target_of(module: ModuleType, workload: Workload, init: Inputs, *, device: str, seed: int) -> Callable[..., Any]:
@@ -107,19 +99,11 @@ def perturbed(targets: list[Any], seed: int, *, everything: bool = False) -> Ite
     ]
     try:
         for target in targets:
-            _put(target, changes)
+            put_back(named_state(target), changes)
         yield tuple(changes)
     finally:
         for target, saved in zip(targets, before, strict=True):
-            _put(target, saved)
-
-
-def _put(target: Any, values: Mapping[str, torch.Tensor]) -> None:
-    """Write the values into the parameters and buffers of these names."""
-    state = named_state(target)
-    with torch.no_grad():
-        for name in values.keys() & state.keys():
-            state[name].copy_(values[name])
+            put_back(named_state(target), saved)
 
 
 def _listed(names: list[str]) -> str:
