@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+from kernelwright.proof.worker.processes import read
+
 _SHARE = 0.75  # of what the machine or its container has
 
 
@@ -13,15 +15,11 @@ def in_use(pid: int) -> tuple[int, int]:
     used, processes, waiting = 0, 0, [pid]
     while waiting:
         process = waiting.pop()
-        try:
-            status = Path(f"/proc/{process}/status").read_text()
-            children = Path(f"/proc/{process}/task/{process}/children")
-            waiting += map(int, children.read_text().split() if children.exists() else ())
-        except OSError:
-            continue  # gone meanwhile, or not Linux
-        kilobytes = [line.split()[1] for line in status.splitlines() if line.startswith(("RssAnon:", "RssShmem:"))]
+        status = read(process, "status")  # empty where it is gone meanwhile, or not Linux
+        waiting += map(int, read(process, f"task/{process}/children").split())
+        kilobytes = [line.split()[1] for line in status.splitlines() if line.startswith((b"RssAnon:", b"RssShmem:"))]
         used += sum(map(int, kilobytes)) * 1024
-        processes += 1
+        processes += bool(status)
     return used, processes
 
 

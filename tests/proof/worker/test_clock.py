@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kernelwright.proof.jobs import Limits, Race
-from kernelwright.proof.worker.clock.floor import Traffic, floor_ms, impossible
+from kernelwright.proof.worker.clock.floor import floor_ms, impossible
 from kernelwright.proof.worker.clock.race import run_race
 from kernelwright.proof.worker.clock.statistics import ratio_of_medians, timing_of
 from kernelwright.values import Device, Failure, Timing
@@ -162,9 +163,10 @@ def test_noise_around_one_is_not_a_speedup() -> None:
 
 def test_the_floor_is_what_memory_allows() -> None:
     device = Device("cuda", "a GPU", bandwidth=1e12, l2_bytes=50_000_000)
-    floor = floor_ms(Traffic(read=400_000_000, written=450_000_000), device)
+    read, written = (torch.empty(size, dtype=torch.uint8, device="meta") for size in (400_000_000, 450_000_000))
+    floor = floor_ms(device, [read], [], [written])
     assert floor == pytest.approx(0.8)
     assert impossible(0.4, 1.0, floor)
     assert not impossible(0.7, 1.0, floor)
     assert not impossible(0.4, 0.5, floor)  # the baseline does not move these bytes either
-    assert floor_ms(Traffic(1, 1), Device("cpu", "a CPU")) is None
+    assert floor_ms(Device("cpu", "a CPU"), [read], [], [written]) is None

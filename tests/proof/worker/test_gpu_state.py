@@ -2,7 +2,7 @@
 
 import pytest
 
-from kernelwright.proof.worker.clock.gpu_state import GpuState, gpu_conditions
+from kernelwright.proof.worker.clock.gpu_state import described, gpu_conditions
 
 
 @pytest.mark.parametrize(
@@ -16,7 +16,7 @@ from kernelwright.proof.worker.clock.gpu_state import GpuState, gpu_conditions
     ],
 )
 def test_a_state_in_words(held: tuple[str, ...], listed: set[int], clock: str, others: str) -> None:
-    words = GpuState(1980, 41, held, frozenset(listed)).described({10, 11, 12})
+    words = described(1980, 41, held, listed, {10, 11, 12})
     assert words == {"SM clock": clock, "temperature": "41 C", "other processes": others}
 
 

@@ -165,7 +165,5 @@ def _temporary_bytes() -> int:
 
 
 def _compiles(pid: int) -> bool:
-    with contextlib.suppress(OSError), open(f"/proc/{pid}/cmdline", "rb") as file:
-        command = file.read()
-        return any(words in command for words in _COMPILERS)
-    return False
+    command = processes.read(pid, "cmdline")
+    return any(words in command for words in _COMPILERS)

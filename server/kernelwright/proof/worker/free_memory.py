@@ -1,36 +1,27 @@
 """How much memory is free on a device, asked of the driver no more often than an answer depends on it."""
 
 import time
-from dataclasses import dataclass
 
 import torch
 
 _FRESH = 1.0  # seconds for which a reading stands where far more was free than is needed
 _FAR_MORE = 4
 
-
-@dataclass
-class _Seen:
-    at: float = -_FRESH
-    free: int = 0
-
-
-_seen: dict[str, _Seen] = {}
+_seen: dict[str, tuple[float, int]] = {}  # by device, when it was asked for and what was free
 
 
 def free_on(device: str) -> int:
     """Free bytes of the GPU, with what torch keeps cached there, or of the host."""
-    seen = _seen.setdefault(device, _Seen())
-    seen.free, seen.at = _of_gpu() if device == "cuda" else _of_host(), time.monotonic()
-    return seen.free
+    free = _of_gpu() if device == "cuda" else _of_host()
+    _seen[device] = time.monotonic(), free
+    return free
 
 
 def has_free(device: str, needed: int) -> bool:
     """Whether so many bytes are free. The driver takes 3 ms to tell: where there was far more a moment ago, it is not asked."""
-    seen = _seen.get(device)
-    if seen is not None and time.monotonic() - seen.at < _FRESH and needed * _FAR_MORE <= seen.free:
-        return True
-    return needed <= free_on(device)
+    at, free = _seen.get(device, (-_FRESH, 0))
+    known = time.monotonic() - at < _FRESH and needed * _FAR_MORE <= free
+    return known or needed <= free_on(device)
 
 
 def _of_gpu() -> int:

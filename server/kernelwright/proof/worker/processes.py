@@ -55,10 +55,7 @@ def children(pid: int) -> list[int]:
 
 def tag_of(pid: int) -> str:
     """What the process was tagged with when it was started; "" for none, and for one that may not be looked at."""
-    try:
-        variables = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
-    except OSError:
-        return ""
+    variables = read(pid, "environ").split(b"\0")
     return next((v.partition(b"=")[2].decode() for v in variables if v.startswith(f"{TAG}=".encode())), "")
 
 
@@ -89,10 +86,7 @@ def trackers_among(pids: Collection[int]) -> set[int]:
 
 def _command(pid: int) -> bytes | None:
     """What the process was started with, empty while its program is being loaded; None when it is over."""
-    try:
-        return Path(f"/proc/{pid}/cmdline").read_bytes() or (None if state(pid) in ("Z", "X") else b"")
-    except OSError:
-        return None
+    return read(pid, "cmdline") or (None if state(pid) in ("Z", "X") else b"")
 
 
 def end_children(keep: Collection[int]) -> int:
@@ -135,13 +129,24 @@ def signal_all(pids: Iterable[int]) -> None:
             os.kill(pid, signal.SIGKILL)
 
 
-def _process(pid: int) -> Process | None:
+def read(pid: int, name: str) -> bytes:
+    """A file of /proc; empty where the process has ended, or may not be looked at."""
     try:
         # Hundreds of them are read: pathlib takes twice as long.
-        with open(f"/proc/{pid}/stat", "rb", buffering=0) as file:
-            _, _, rest = file.read().rpartition(b")")
+        with open(f"/proc/{pid}/{name}", "rb", buffering=0) as file:
+            return file.read()
     except OSError:
+        return b""
+
+
+def stat_of(pid: int) -> list[bytes]:
+    """The fields of /proc/PID/stat from the state on: 8 and 10 faults of ended children, 11 and 12 its time, 19 its start."""
+    return read(pid, "stat").rpartition(b")")[2].split()
+
+
+def _process(pid: int) -> Process | None:
+    fields = stat_of(pid)
+    if not fields:
         return None  # ended meanwhile
-    fields = rest.split(None, 20)
     parent, group, session = map(int, fields[1:4])
     return Process(pid, fields[0].decode(), parent, group, session, fields[19].decode())

@@ -1,21 +1,35 @@
-"""On how many inputs does one output element depend? Measured on the baseline, whatever it is written in."""
+"""On how many inputs one output element depends: from shapes alone, or measured on the baseline, in whatever it is written."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import torch
 
 from kernelwright.proof.worker.inputs import Inputs
-from kernelwright.proof.worker.observe import Observation, observe
+from kernelwright.proof.worker.observe import Observation, named_state, observe
 
 _PROBES = 2  # elements of each tensor
 _MOST_TENSORS = 4
+
+
+def reduction_length(target: Any, inputs: Inputs, outputs: Iterable[torch.Tensor]) -> int:
+    """An upper estimate of the terms that `target` (None: something without parameters) sums per output element, from shapes.
+
+    The longest dimension of any input, the fan-in of a weight, or the inputs per output element, whichever is largest.
+    """
+    given, parameters = inputs.tensors(), named_state(target).values()
+    longest = max((size for t in given for size in t.shape), default=1)
+    of_weights = max((t.numel() // t.shape[0] for t in parameters if t.dim() >= 2 and t.shape[0]), default=1)
+    produced = max((t.numel() for t in outputs), default=1)
+    consumed = max((t.numel() for t in given), default=1)
+    return max(longest, of_weights, consumed // max(produced, 1), 1)
 
 
 def fan_in(target: Any, inputs: Inputs, before: Observation, *, seed: int, estimate: int) -> int:
     """The terms that are summed per output element, at most `estimate`: one input element is changed at a time.
 
     An input of N elements, one of which changes C of M outputs, is read N * C / M times per output. `estimate` is what
-    is known from shapes (tolerance.reduction_length); it stands where no floating input can be changed. A baseline that
+    is known from shapes (reduction_length); it stands where no floating input can be changed. A baseline that
     draws other random numbers in each call changes everywhere, which makes the answer larger, never smaller.
     """
     produced = sum(t.numel() for t in _parts(before).values())

@@ -20,7 +20,6 @@ since two roundings (the baseline's and the candidate's) lie between them.
 """
 
 import math
-from collections.abc import Iterable
 
 import torch
 
@@ -65,18 +64,3 @@ def rounding_floor(dtype: torch.dtype, length: int) -> float:
 def allowed(floor: float, baseline_error: float | None) -> float:
     """The largest relative error that is as accurate; `baseline_error` is None without an fp64 reference."""
     return 2 * floor if baseline_error is None else floor + FACTOR * baseline_error
-
-
-def reduction_length(
-    inputs: Iterable[torch.Tensor], parameters: Iterable[torch.Tensor], outputs: Iterable[torch.Tensor]
-) -> int:
-    """An upper estimate of the terms summed per output element, from shapes alone (see fan_in for what is measured).
-
-    The longest dimension of any input, the fan-in of a weight, or the inputs per output element, whichever is largest.
-    """
-    inputs, parameters = list(inputs), list(parameters)
-    longest = max((size for t in inputs for size in t.shape), default=1)
-    fan_in = max((t.numel() // t.shape[0] for t in parameters if t.dim() >= 2 and t.shape[0]), default=1)
-    produced = max((t.numel() for t in outputs), default=1)
-    consumed = max((t.numel() for t in inputs), default=1)
-    return max(longest, fan_in, consumed // max(produced, 1), 1)

@@ -1,7 +1,6 @@
 """The roofline's least time of a call: the bytes that any implementation must move, over the memory's bandwidth."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 import torch
 
@@ -10,39 +9,28 @@ from kernelwright.values import Device
 SLACK = 0.7  # a candidate below this share of the floor did not do the work
 
 
-@dataclass(frozen=True)
-class Traffic:
-    """Compulsory bytes of one call from cold caches."""
-
-    read: int
-    written: int
-
-
-def compulsory(
+def floor_ms(
+    device: Device,
     inputs: Iterable[torch.Tensor],
     parameters: Iterable[torch.Tensor],
     outputs: Iterable[torch.Tensor],
     shared: frozenset[int] = frozenset(),
-) -> Traffic:
-    """Every input and parameter is read once and every output written once.
+) -> float | None:
+    """Milliseconds from cold caches, in which every input and parameter is read once and every output written once.
 
+    None where the bandwidth is unknown. What fits into L2 need not have been written to memory.
     An output that shares an input's memory (its index is in `shared`) is not written. With an integer input, floating
     tensors may be looked up rather than read whole (an embedding): then no more is counted as read than is written.
     """
+    if not device.bandwidth:
+        return None
     sources = list({t.data_ptr(): t for t in (*inputs, *parameters)}.values())
     written = sum(_bytes(t) for index, t in enumerate(outputs) if index not in shared)
     read = sum(_bytes(t) for t in sources)
     looked_up = any(not t.is_floating_point() and not t.is_complex() and t.dim() > 0 for t in sources)
     if shared and not written:
         read = 0  # a view computes nothing
-    return Traffic(min(read, written) if looked_up else read, written)
-
-
-def floor_ms(traffic: Traffic, device: Device) -> float | None:
-    """Milliseconds; None where the bandwidth is unknown. What fits into L2 need not have been written to memory."""
-    if not device.bandwidth:
-        return None
-    moved = traffic.read + max(0, traffic.written - device.l2_bytes)
+    moved = (min(read, written) if looked_up else read) + max(0, written - device.l2_bytes)
     return moved / device.bandwidth * 1e3
 
 

@@ -1,11 +1,12 @@
 """How much of the processors other work took while something was timed, as the system counts it."""
 
-import contextlib
 import os
 import time
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
+
+from kernelwright.proof.worker.processes import stat_of
 
 _TICKS = os.sysconf("SC_CLK_TCK")
 _NOTICED = 0.1  # of what the timed call could use; medians hardly move below
@@ -65,8 +66,5 @@ class Watch:
             user, nice, system, _, _, interrupts, soft, *_ = map(int, Path("/proc/stat").read_text().split()[1:9])
         except (OSError, ValueError):
             return None
-        own = 0
-        for pid in self._own:
-            with contextlib.suppress(OSError):
-                own += sum(map(int, Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:13]))
+        own = sum(int(ticks) for pid in self._own for ticks in stat_of(pid)[11:13])
         return user + nice + system + interrupts + soft, own

@@ -13,7 +13,7 @@ from kernelwright.proof.jobs import Probe
 from kernelwright.proof.worker import flags
 from kernelwright.proof.worker.bench import Bench, Rejected, Report
 from kernelwright.proof.worker.clock import judge_clock
-from kernelwright.proof.worker.clock.floor import compulsory, floor_ms, impossible
+from kernelwright.proof.worker.clock.floor import floor_ms, impossible
 from kernelwright.proof.worker.clock.gpu_state import gpu_conditions
 from kernelwright.proof.worker.clock.headroom import LEAST, Headroom, headroom, lacks_memory, strict_enough
 from kernelwright.proof.worker.clock.performance import Performance, performed
@@ -130,7 +130,7 @@ def _measurement(bench: Bench, taken: Sequence[Samples], case: Performance) -> M
     device = probe(Probe())
     shared = frozenset(index for index, _ in seen.aliases)
     parameters = list(named_state(targets.baseline).values())
-    floor = floor_ms(compulsory(inputs.tensors(), parameters, seen.tensors(), shared), device)
+    floor = floor_ms(device, inputs.tensors(), parameters, seen.tensors(), shared)
     timed = timing_of(candidate)
     if impossible(timed.median_ms, timing_of(baseline).median_ms, floor):
         detail = (

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from kernelwright.proof.jobs import Trial
-from kernelwright.proof.worker.answers.tolerance import reduction_length
+from kernelwright.proof.worker.answers.fan_in import reduction_length
 from kernelwright.proof.worker.bench import Bench, Targets, check_room, close_bench, open_bench, targets_for
 from kernelwright.proof.worker.gate.arguments import make_inputs
 from kernelwright.proof.worker.gate.cases import INTERPRETER_ELEMENTS, plan
 from kernelwright.proof.worker.hosts.parcels import room_for
 from kernelwright.proof.worker.inputs import Inputs
-from kernelwright.proof.worker.observe import Observation, named_state, observe
+from kernelwright.proof.worker.observe import Observation, observe
 from kernelwright.proof.worker.reference.fp64 import in_fp64
 from kernelwright.proof.worker.timing.timer import set_threads
 from kernelwright.proof.worker.variation import Variation
@@ -29,9 +29,8 @@ class Performance:
 
     @functools.cached_property
     def length(self) -> int:
-        """See tolerance.reduction_length."""
-        parameters = named_state(self.targets.baseline).values()
-        return reduction_length(self.inputs.tensors(), parameters, self.seen.tensors())
+        """See fan_in.reduction_length."""
+        return reduction_length(self.targets.baseline, self.inputs, self.seen.tensors())
 
     def reference(self) -> Observation | None:
         """What the fp64 twin returns; None where it has no say."""

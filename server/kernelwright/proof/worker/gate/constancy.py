@@ -8,15 +8,15 @@ from dataclasses import replace
 import torch
 
 from kernelwright.proof.worker import flags
+from kernelwright.proof.worker.answers.fan_in import reduction_length
 from kernelwright.proof.worker.answers.judge import judge
 from kernelwright.proof.worker.answers.oracle import Oracle
-from kernelwright.proof.worker.answers.tolerance import reduction_length
 from kernelwright.proof.worker.bench import Bench, Rejected, Targets, targets_for
 from kernelwright.proof.worker.gate.arguments import make_inputs
 from kernelwright.proof.worker.gate.grounds import baseline_run
 from kernelwright.proof.worker.hosts.contender import Contender
 from kernelwright.proof.worker.inputs import Inputs, poison_, seed_everything
-from kernelwright.proof.worker.observe import Observation, attributes_of, changed, named_state, observe
+from kernelwright.proof.worker.observe import Observation, attributes_of, changed, observe
 from kernelwright.proof.worker.reference.ties import ties_apart
 from kernelwright.proof.worker.tensors import same_bits
 from kernelwright.proof.worker.variation import Variation
@@ -101,7 +101,7 @@ def _next_numbers(
         return  # nothing is drawn
     expected = observe(targets.baseline, inputs, seed=first.seed, calls=2)
     found = contender.observe(targets, inputs, expected, case=first.described, seed=first.seed, calls=2)
-    length = reduction_length(inputs.tensors(), named_state(targets.baseline).values(), expected.tensors())
+    length = reduction_length(targets.baseline, inputs, expected.tensors())
     known = bench.evidence.own_error
     judged = judge(Oracle(None, Observation(expected.output)), Observation(found.output), length, known=known)
     if judged.finding is not None and not judged.reduced:
@@ -111,12 +111,11 @@ def _next_numbers(
 
 def _steps(bench: Bench, contender: Contender, targets: Targets, inputs: Inputs, first: Variation) -> None:
     """Raises Rejected where state, or what is computed of it, is another than the baseline's after two or three calls."""
-    parameters = named_state(targets.baseline).values()
     for calls in range(2, _IN_A_ROW + 1):
         case = f"{first.described}, call {calls} in a row"
         expected = observe(targets.baseline, inputs, seed=first.seed, calls=calls)
         answer = contender.observe(targets, inputs, expected, case=case, seed=first.seed, calls=calls)
-        length = reduction_length(inputs.tensors(), parameters, expected.tensors())
+        length = reduction_length(targets.baseline, inputs, expected.tensors())
         judged = judge(Oracle(None, expected), answer, length)
         if judged.finding is not None and not judged.reduced:
             raise Rejected(Check("state", case, False, judged.finding.detail))
@@ -168,7 +167,7 @@ def _of_its_data(
     bench: Bench, targets: Targets, inputs: Inputs, first: Variation, expected: Observation, moved: list[torch.Tensor]
 ) -> None:
     """Raises Rejected where an answer is not that of the data which were put into an earlier call's memory."""
-    length = reduction_length(inputs.tensors(), named_state(targets.baseline).values(), expected.tensors())
+    length = reduction_length(targets.baseline, inputs, expected.tensors())
     known = bench.evidence.own_error
     plain, text, target = Observation(expected.tensors()), bench.trial.baseline, targets.baseline
     observed, _ = ties_apart(text, target, inputs, plain, Observation(moved), seed=first.seed)
@@ -193,7 +192,7 @@ def _not_repeated(
     `name` is the check that this fails, `what` was done.
     """
     itself = observe(targets.baseline, inputs, seed=first.seed)
-    length = reduction_length(inputs.tensors(), named_state(targets.baseline).values(), like.tensors())
+    length = reduction_length(targets.baseline, inputs, like.tensors())
     judged = judge(Oracle(None, Observation(before)), Observation(again), length)
     if judged.finding is not None and _same(like.tensors(), itself.tensors()):
         raise Rejected(Check(name, first.described, False, f"{what}: {judged.finding.detail}"))

@@ -1,7 +1,8 @@
 """Does a gradient flow back as the baseline's does? For random cotangents, against the baseline and its fp64 twin."""
 
+import functools
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from enum import StrEnum
 from typing import Any
@@ -9,10 +10,11 @@ from typing import Any
 import torch
 
 from kernelwright.proof.jobs import Trial
+from kernelwright.proof.worker.answers.fan_in import reduction_length
 from kernelwright.proof.worker.answers.judge import ACCURACY, Judged, judge
 from kernelwright.proof.worker.answers.oracle import Oracle
-from kernelwright.proof.worker.answers.tolerance import reduction_length, rounding_floor
-from kernelwright.proof.worker.backward import BackwardFailed, Flow, NoGradient, gradients
+from kernelwright.proof.worker.answers.tolerance import rounding_floor
+from kernelwright.proof.worker.backward import BackwardFailed, Cotangent, Flow, NoGradient, gradients
 from kernelwright.proof.worker.bench import Bench, NotAccepted, Rejected, Targets, targets_for
 from kernelwright.proof.worker.evidence import Evidence
 from kernelwright.proof.worker.free_memory import has_free
@@ -40,6 +42,10 @@ _NOT_COMPARED, _NO_SMALL_SIZE = (
     "the baseline takes none of the sizes that they are compared on",
 )
 _ATTEMPTS = 2  # a comparison on the very threshold of a relu or a maximum may fall either way, once
+
+
+Cotangents = dict[int, torch.Tensor]  # by index of the output
+Flowing = Callable[[Any, Inputs, Cotangent], Flow]
 
 
 class Arrival(StrEnum):
@@ -96,7 +102,7 @@ def _judged(
     bench: Bench, contender: Contender, variation: Variation, targets: Targets, inputs: Inputs, arrival: Arrival
 ) -> Judged | None:
     """None where one of the two has no gradients, which is said. Raises NotAccepted, Rejected, JobFailed."""
-    cotangents: dict[int, torch.Tensor] = {}
+    cotangents: Cotangents = {}
     generator = torch.Generator(bench.device).manual_seed(variation.seed)
 
     def drawn(index: int, output: torch.Tensor) -> torch.Tensor:
@@ -104,13 +110,14 @@ def _judged(
         return cotangents.setdefault(index, _laid_out(made.to(output.dtype), arrival))
 
     case, seed, parameters = variation.described + arrival, variation.seed, _parameters(targets.baseline)
+    flowing = functools.partial(gradients, parameters=parameters, seed=seed)
     asked = any(t.requires_grad for t in inputs.tensors())
     for given in (inputs,) if asked else (_requiring_grad(_generic(bench, variation, inputs)), inputs):
         names = [f"input {i}" for i, t in enumerate(given.tensors()) if t.requires_grad]
         names += [f"self.{name}" for name in parameters]
         cotangents.clear()
         try:
-            expected = gradients(targets.baseline, given, drawn, parameters, seed=seed)
+            expected = flowing(targets.baseline, given, drawn)
             break
         except NoGradient:
             continue
@@ -126,7 +133,7 @@ def _judged(
     if expected.carried and not any(gradient.numel() for gradient in expected.tensors):
         raise NotAccepted("they have no elements")
     if arrival is not Arrival.PLAIN:
-        _takes(targets.baseline, inputs, cotangents, parameters, expected, seed)
+        _takes(flowing, targets.baseline, inputs, cotangents, expected)
     answer = contender.gradients(targets, inputs, cotangents, parameters, expected.tensors, case=case, seed=seed)
     carried = set() if isinstance(answer, str) else set(answer.carried)
     if carried - set(expected.carried):
@@ -141,13 +148,13 @@ def _judged(
     if lost and arrival is Arrival.PLAIN:
         _lost(bench.trial, bench.evidence, case, lost, whole=False, asked=asked, silent=True)
     kept = [i for i in range(len(names)) if i in expected.unreached or i not in answer.unreached]
-    reference = _reference(targets.double, inputs, cotangents, parameters, seed)
+    reference = _reference(flowing, targets.double, inputs, cotangents)
     baseline, candidate = _named(names, expected.tensors, kept), _named(names, answer.tensors, kept)
     reference = _named(names, reference.tensors, kept) if reference is not None else None
     if reference is not None and not agree(reference, baseline):
         raise NotAccepted("the baseline's own are not those of its fp64 run")
     length = max(
-        reduction_length(inputs.tensors(), [], expected.tensors),
+        reduction_length(None, inputs, expected.tensors),
         max(c.numel() for c in cotangents.values()) // max(min(g.numel() for g in expected.tensors), 1),
     )
     if reference is not None:
@@ -164,9 +171,8 @@ def _judged(
     if arrival is Arrival.EXPANDED and None in oracle.own_errors:
         raise NotAccepted  # equal gradients may cancel, as those of a norm do
     judged = judge(oracle, candidate, length, any_layout=True, slack=_SLACK)
-    exact = (
-        None if judged.finding is None else _reference(unrounded(bench, targets), inputs, cotangents, parameters, seed)
-    )
+    wide = unrounded(bench, targets) if judged.finding is not None else None
+    exact = _reference(flowing, wide, inputs, cotangents)
     if exact is not None and not asked:
         raise NotAccepted("the baseline rounds to 16 bits inside")
     if exact is not None:
@@ -190,19 +196,12 @@ def _laid_out(made: torch.Tensor, arrival: Arrival) -> torch.Tensor:
     return made
 
 
-def _takes(
-    target: Any,
-    inputs: Inputs,
-    cotangents: dict[int, torch.Tensor],
-    parameters: list[str],
-    expected: Flow,
-    seed: int,
-) -> None:
+def _takes(flowing: Flowing, target: Any, inputs: Inputs, cotangents: Cotangents, expected: Flow) -> None:
     """Raises NotAccepted where all cotangents are contiguous, or the baseline has other gradients for them in that layout."""
     if all(cotangent.is_contiguous() for cotangent in cotangents.values()):
         raise NotAccepted
     try:
-        plain = gradients(target, inputs, lambda index, _: cotangents[index].contiguous(), parameters, seed=seed)
+        plain = flowing(target, inputs, lambda index, _: cotangents[index].contiguous())
     except (NoGradient, BackwardFailed) as error:
         raise NotAccepted from error
     length = max(c.numel() for c in cotangents.values())
@@ -211,13 +210,7 @@ def _takes(
         raise NotAccepted
 
 
-def _reference(
-    double: Any,
-    inputs: Inputs,
-    cotangents: dict[int, torch.Tensor],
-    parameters: list[str],
-    seed: int,
-) -> Flow | None:
+def _reference(flowing: Flowing, double: Any, inputs: Inputs, cotangents: Cotangents) -> Flow | None:
     """The fp64 twin's gradients for the same cotangents, None where it has none."""
 
     def doubled(tensor: torch.Tensor) -> torch.Tensor:
@@ -230,7 +223,7 @@ def _reference(
     if double is None:
         return None
     try:
-        found = gradients(double, inputs.changed(doubled), sent, parameters, seed=seed)
+        found = flowing(double, inputs.changed(doubled), sent)
     except (NoGradient, BackwardFailed):
         return None
     return found if all(one.dtype == torch.float64 for one in found.tensors) else None

@@ -10,10 +10,9 @@ import torch
 
 from kernelwright.proof.worker import flags, surroundings
 from kernelwright.proof.worker.answers.deviation import all_finite
-from kernelwright.proof.worker.answers.fan_in import fan_in
+from kernelwright.proof.worker.answers.fan_in import fan_in, reduction_length
 from kernelwright.proof.worker.answers.judge import judge, repeated
 from kernelwright.proof.worker.answers.oracle import Oracle
-from kernelwright.proof.worker.answers.tolerance import reduction_length
 from kernelwright.proof.worker.bench import Bench, NotAccepted, Targets, Undecidable
 from kernelwright.proof.worker.dispatch import SizesAsGiven
 from kernelwright.proof.worker.failed import JobFailed
@@ -30,7 +29,7 @@ from kernelwright.proof.worker.gate.properties import (
     WHOLE_NUMBERS,
 )
 from kernelwright.proof.worker.inputs import Inputs
-from kernelwright.proof.worker.observe import Observation, named_state, observe
+from kernelwright.proof.worker.observe import Observation, observe
 from kernelwright.proof.worker.raised import failure_of
 from kernelwright.proof.worker.reference.fp64 import in_fp64
 from kernelwright.proof.worker.texts import compiles
@@ -81,8 +80,7 @@ class Ground:
 def grounds(bench: Bench, variation: Variation, targets: Targets, inputs: Inputs) -> Ground:
     """The baseline's answers. Raises NotAccepted where they tell nothing about a candidate's."""
     baseline = baseline_run(bench, variation, targets.baseline, inputs)
-    parameters = list(named_state(targets.baseline).values())
-    length = reduction_length(inputs.tensors(), parameters, baseline.tensors())
+    length = reduction_length(targets.baseline, inputs, baseline.tensors())
     double = in_fp64(targets.double, inputs, baseline, seed=variation.seed, original=targets.baseline)
     ground = Ground(variation, targets, inputs, baseline, double, length)
     if tells_nothing(variation, ground.oracle):

@@ -4,11 +4,12 @@ import contextlib
 
 import torch
 
+from kernelwright.proof.worker.answers.fan_in import reduction_length
 from kernelwright.proof.worker.answers.judge import judge
 from kernelwright.proof.worker.answers.oracle import Oracle
-from kernelwright.proof.worker.answers.tolerance import reduction_length
 from kernelwright.proof.worker.bench import NO_MEMORY, Bench, NotAccepted, Rejected, Report, targets_for
 from kernelwright.proof.worker.failed import JobFailed
+from kernelwright.proof.worker.free_memory import free_on
 from kernelwright.proof.worker.gate.arguments import make_inputs
 from kernelwright.proof.worker.gate.grounds import baseline_run
 from kernelwright.proof.worker.gate.line_sizes import beyond_32_bits
@@ -58,7 +59,7 @@ def _planned(bench: Bench) -> Variation:
     if found is None:
         raise NotAccepted("no size of the workload line makes one")
     text, call, size = found
-    free = torch.cuda.mem_get_info()[0] + torch.cuda.memory_reserved() - torch.cuda.memory_allocated()
+    free = free_on("cuda")
     if _COPIES * size > free:
         raise NotAccepted(f"it may take {_COPIES * size >> 30} GiB, {free >> 30} GiB are free")
     return Variation(text, call, bench.trial.limits.first_seed + 5, derived=True)
@@ -68,7 +69,7 @@ def _compare(bench: Bench, contender: Contender, variation: Variation) -> None:
     targets = targets_for(bench, variation)
     inputs = make_inputs(bench, variation)
     baseline = baseline_run(bench, variation, targets.baseline, inputs)
-    length = reduction_length(inputs.tensors(), [], baseline.tensors())
+    length = reduction_length(None, inputs, baseline.tensors())
     observed = contender.observe(targets, inputs, baseline, case=variation.described, seed=variation.seed)
     judged = judge(Oracle(None, baseline), observed, length)
     if judged.finding is not None and not judged.reduced:

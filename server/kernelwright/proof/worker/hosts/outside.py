@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from kernelwright.proof.worker.processes import Process, descendants, processes
+from kernelwright.proof.worker.processes import Process, descendants, processes, read, stat_of
 
 _CACHES = ("triton", "inductor", "extensions", "cuda", "cupy", "numba")  # of compilers, see sandbox.caches
 _OF_THE_SYSTEM = ("libffi", "nvidia", "doublemapper")  # memory files of libraries and drivers that hold code
@@ -38,14 +38,14 @@ class Outside:
 
 def company(host: int, zygote: int) -> Company:
     """The processes that a host has started, directly or not, living or ended; orphans are their adopter's children."""
-    own = _stat(host)
+    own = stat_of(host)
     if not own:
         return Company({}, 0)
     table = processes()
     adopters = (os.getpid(), zygote)
     orphans = {p.pid for p in table.values() if p.parent in adopters and _is_orphan(p, host, int(own[19]))}
     family = (orphans | descendants({host, *orphans}, table)) - {host, zygote}
-    running = {pid: (_command(pid), _run(pid, stat)) for pid in family if (stat := _stat(pid))}
+    running = {pid: (_command(pid), _run(pid, stat)) for pid in family if (stat := stat_of(pid))}
     return Company(running, int(own[8]) + int(own[10]))
 
 
@@ -88,7 +88,7 @@ def _within(path: str, *folders: str) -> bool:
 
 def _mapped(pid: int) -> tuple[str, ...]:
     """The files whose code a process has mapped, in order; nothing where they cannot be read."""
-    fields = (line.split(maxsplit=5) for line in _read(pid, "maps").decode(errors="replace").splitlines())
+    fields = (line.split(maxsplit=5) for line in read(pid, "maps").decode(errors="replace").splitlines())
     found = (parts[5].removesuffix(" (deleted)") for parts in fields if len(parts) == 6 and "x" in parts[1])
     return tuple(dict.fromkeys(path for path in found if path.startswith("/")))
 
@@ -97,31 +97,17 @@ def _is_orphan(process: Process, host: int, since: int) -> bool:
     """Whether an adopted process came from this host: it is of its group, or is younger and has a host's temporary folder."""
     if process.pid == host or process.group == host:
         return process.pid != host
-    stat = _stat(process.pid)
-    return bool(stat) and int(stat[19]) >= since and b"kernelwright-host-" in _read(process.pid, "environ")
+    return int(process.started) >= since and b"kernelwright-host-" in read(process.pid, "environ")
 
 
-def _stat(pid: int) -> list[str]:
-    """The fields of /proc/PID/stat from the state on: 8 and 10 faults of ended children, 11 and 12 its time, 19 its start."""
-    return _read(pid, "stat").decode(errors="replace").rpartition(")")[2].split()
-
-
-def _run(pid: int, stat: list[str]) -> tuple[int, ...]:
+def _run(pid: int, stat: list[bytes]) -> tuple[int, ...]:
     """Grows whenever the process runs: its time, and how often it was given a processor."""
     threads: list[str] = []
     with contextlib.suppress(OSError):
         threads = os.listdir(f"/proc/{pid}/task")
-    lines = [line for thread in threads for line in _read(pid, f"task/{thread}/status").splitlines()]
+    lines = [line for thread in threads for line in read(pid, f"task/{thread}/status").splitlines()]
     return int(stat[11]) + int(stat[12]), sum(int(line.split()[1]) for line in lines if b"ctxt_switches" in line)
 
 
 def _command(pid: int) -> str:
-    return os.path.basename(_read(pid, "cmdline").split(b"\0")[0].decode(errors="replace")) or f"process {pid}"
-
-
-def _read(pid: int, name: str) -> bytes:
-    """A file of /proc; empty where the process has ended, or may not be looked at."""
-    try:
-        return Path(f"/proc/{pid}/{name}").read_bytes()
-    except OSError:
-        return b""
+    return os.path.basename(read(pid, "cmdline").split(b"\0")[0].decode(errors="replace")) or f"process {pid}"
