@@ -231,8 +231,8 @@ class Workers:
             await process.interrupt()
             return endings.timed_out(timeout, process.log_tail, path), False
         except Broken as broken:
-            if broken.words:
-                return endings.garbage(broken.words, process.log_tail), False
+            if words := str(broken):
+                return endings.garbage(words, process.log_tail), False
             return ended(await process.exit_code(1.0), process.log_tail, path), False
         finally:
             for task in (asking, watching):

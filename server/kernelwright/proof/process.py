@@ -20,6 +20,7 @@ from pathlib import Path
 from kernelwright.proof import endings, family, memory, scratch
 from kernelwright.proof.jobs import Job
 from kernelwright.proof.worker import frames, processes
+from kernelwright.proof.worker.failed import JobFailed
 from kernelwright.values import Failure, FailureKind
 from kernelwright.values.plain import plain
 
@@ -35,20 +36,12 @@ _LOG_BYTES = 64 << 10
 Report = Callable[[str], None]
 
 
-class StartFailed(Exception):
+class StartFailed(JobFailed):
     """The worker did not come up."""
-
-    def __init__(self, failure: Failure) -> None:
-        super().__init__(failure.message)
-        self.failure = failure
 
 
 class Broken(Exception):
-    """The pipe ended, or carries bytes that are not ours. `words` says what was seen, empty for an end."""
-
-    def __init__(self, words: str = "") -> None:
-        super().__init__(words)
-        self.words = words
+    """The pipe ended, or carries bytes that are not ours; the message says what was seen, empty for an end."""
 
 
 @dataclass(eq=False)

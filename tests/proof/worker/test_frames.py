@@ -25,7 +25,7 @@ LINES = Workload(WorkloadSource.LINES, "f", (Case(0, 0, "f(1)"),))
 @pytest.mark.parametrize(
     "frame",
     [
-        Hello("3.12.1"),
+        Hello(),
         Ready(),
         TooOld("3.9"),
         Request(1, Probe()),

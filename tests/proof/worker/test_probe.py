@@ -1,3 +1,5 @@
+from types import SimpleNamespace
+
 import pytest
 
 from kernelwright.proof.worker.probe import ceilings
@@ -15,17 +17,18 @@ from kernelwright.proof.worker.probe import ceilings
     ],
 )
 def test_ceilings_of_a_named_gpu(name: str, bandwidth: float, tf32: float) -> None:
-    found, peaks = ceilings(name)
+    found, peaks = ceilings(SimpleNamespace(name=name))
     assert (found, peaks["tf32"]) == (bandwidth, tf32)
 
 
 def test_ceilings_of_another_gpu_come_from_its_clocks() -> None:
+    clocks = {"clock_rate": 2_500_000, "memory_clock_rate": 10_000_000, "memory_bus_width": 256}
     bandwidth, peaks = ceilings(
-        "Unheard of", capability=89, multiprocessors=60, clock_khz=2_500_000, memory_clock_khz=10_000_000, bus_bits=256
+        SimpleNamespace(name="Unheard of", major=8, minor=9, multi_processor_count=60, **clocks)
     )
     assert bandwidth == 640e9  # 2 x 10 GHz x 32 bytes
     assert peaks == {"float32": 2 * 60 * 128 * 2.5e9}
 
 
 def test_what_cannot_be_known_is_absent() -> None:
-    assert ceilings("Unheard of") == (0.0, {})
+    assert ceilings(SimpleNamespace(name="Unheard of")) == (0.0, {})

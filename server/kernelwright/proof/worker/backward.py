@@ -8,6 +8,7 @@ import torch
 
 from kernelwright.proof.worker.inputs import Inputs, seed_everything, tensors_in
 from kernelwright.proof.worker.observe import buffers_put_back, named_state, synchronize
+from kernelwright.proof.worker.raised import describe
 
 Cotangent = Callable[[int, torch.Tensor], torch.Tensor | None]
 
@@ -63,7 +64,7 @@ def _forward(
             passed = given.changed(lambda tensor: tensor.clone() if tensor.requires_grad else tensor)
             output = target(*passed.args, **passed.kwargs)
     except Exception as error:
-        raise NoGradient(f"with gradients enabled it raises {type(error).__name__}: {_first_line(error)}") from error
+        raise NoGradient(f"with gradients enabled it raises {describe(error)}") from error
     carrying = {index: tensor for index, tensor in enumerate(tensors_in(output)) if tensor.requires_grad}
     outputs, cotangents = [], []
     for index, tensor in carrying.items():
@@ -100,9 +101,9 @@ def _backward(
         found = iter(torch.autograd.grad(start, wanted, allow_unused=True)) if wanted else iter(())
         synchronize()
     except NotImplementedError as error:
-        raise NoGradient(f"it has no backward: {_first_line(error)}") from error
+        raise NoGradient(f"it has no backward: {describe(error)}") from error
     except Exception as error:
-        raise BackwardFailed(f"its backward raises {type(error).__name__}: {_first_line(error)}") from error
+        raise BackwardFailed(f"its backward raises {describe(error)}") from error
     if any(leaf.grad is not None for leaf in leaves):
         raise AddsItself("its backward adds to .grad itself, beside the gradients that it returns")
     made = [next(found) if leaf.requires_grad else None for leaf in leaves]
@@ -111,8 +112,3 @@ def _backward(
         for one, leaf in zip(made, leaves, strict=True)
     ]
     return Flow(tuple(t.detach() for t in tensors), tuple(i for i, one in enumerate(made) if one is None), carried)
-
-
-def _first_line(error: Exception) -> str:
-    lines = str(error).strip().splitlines()
-    return lines[0][:200] if lines else "without a message"

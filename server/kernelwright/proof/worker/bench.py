@@ -27,10 +27,9 @@ from kernelwright.proof.worker.reference.pair import (
     Mismatch,
     give_parameters,
     in_double,
-    target_of,
 )
 from kernelwright.proof.worker.reference.widened import widened
-from kernelwright.proof.worker.subject import case_call, forget_neighbours, load_module, unload
+from kernelwright.proof.worker.subject import case_call, forget_neighbours, load_module, make_target, unload
 from kernelwright.proof.worker.texts import uses_triton
 from kernelwright.proof.worker.variation import Variation
 from kernelwright.values import Check, FailureKind
@@ -184,7 +183,7 @@ def targets_for(bench: Bench, variation: Variation) -> Targets:
     try:
         # A candidate does not choose what it is constructed with.
         init = initial_arguments(bench.baseline, call, device=bench.device, seed=seed)
-        baseline = target_of(bench.baseline, workload, init, device=bench.device, seed=seed)
+        baseline = make_target(bench.baseline, workload, init, device=bench.device, seed=seed)
     except JobFailed as failed:
         if variation.derived:
             raise NotAccepted from failed
@@ -206,7 +205,7 @@ def wide_target(bench: Bench, wide: ModuleType | None, init: Inputs, baseline: A
         return None
     seed = bench.trial.limits.first_seed
     try:
-        made = target_of(wide, bench.trial.workload, init, device=bench.device, seed=seed)
+        made = make_target(wide, bench.trial.workload, init, device=bench.device, seed=seed)
     except JobFailed:
         return None
     if isinstance(give_parameters(baseline, made), Mismatch):
@@ -225,7 +224,7 @@ def candidate_here(bench: Bench, module: ModuleType, targets: Targets) -> Any:
     """A candidate constructed like the baseline, in this very process: for races, never for a verdict. Raises Rejected."""
     seed = bench.trial.limits.first_seed
     try:
-        candidate = target_of(module, bench.trial.workload, targets.init, device=bench.device, seed=seed)
+        candidate = make_target(module, bench.trial.workload, targets.init, device=bench.device, seed=seed)
     except JobFailed as failed:
         raise Rejected(Check("runs", "construction", False, failed.failure.message)) from failed
     given = give_parameters(targets.baseline, candidate)

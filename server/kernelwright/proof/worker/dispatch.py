@@ -9,7 +9,14 @@ _BY_NUMBERS = {torch.Tag.data_dependent_output, torch.Tag.dynamic_output_shape}
 
 
 class DispatchMode(TorchDispatchMode):
-    """To be derived from as TorchDispatchMode is: `__torch_dispatch__` gets every operator that is called within."""
+    """To be derived from: `seen` gets every operator that is called within, and answers with what the caller gets.
+
+    It is given the operator, that of all its overloads (None for one that has none), the arguments and what the call has made.
+    """
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        return self.seen(func, getattr(func, "overloadpacket", None), args, kwargs, func(*args, **kwargs))
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:

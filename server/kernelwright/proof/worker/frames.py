@@ -21,8 +21,6 @@ class BadFrame(Exception):
 class Hello:
     """The interpreter runs the worker; torch is imported next."""
 
-    python: str
-
 
 @dataclass(frozen=True)
 class Ready:

@@ -12,7 +12,7 @@ import torch
 from kernelwright.proof.worker.failed import JobFailed
 from kernelwright.proof.worker.free_memory import free_on
 from kernelwright.proof.worker.raised import failure_of
-from kernelwright.proof.worker.rising import rising_as
+from kernelwright.proof.worker.whole_numbers import rising_as
 from kernelwright.values import Call, Failure, FailureKind, TensorSpec
 
 _LEAD = 64  # elements; a multiple of every alignment that kernels look for
@@ -249,10 +249,8 @@ def _generated(
 ) -> torch.Tensor:
     made_as = dtype if dtype.itemsize > 1 or not dtype.is_floating_point else torch.float32  # float8 has no generators
     match spec.generator, spec.parameters:
-        case "randn", _:
-            made = torch.randn(shape, dtype=made_as, device=device, generator=generator)
-        case "rand", _:
-            made = torch.rand(shape, dtype=made_as, device=device, generator=generator)
+        case "randn" | "rand" as name, _:
+            made = getattr(torch, name)(shape, dtype=made_as, device=device, generator=generator)
         case "randint", (low, high):
             made = torch.randint(int(low), int(high), shape, device=device, generator=generator)
             if ends:
@@ -261,10 +259,8 @@ def _generated(
             if made.numel() > 1:  # a branch for one number of many would be taken in few calls, or in none
                 made.view(-1)[0].fill_(int(low))
                 made.view(-1)[-1].fill_(int(high) - 1)
-        case "zeros" | "empty", _:
-            made = torch.zeros(shape, dtype=made_as, device=device)
-        case "ones", _:
-            made = torch.ones(shape, dtype=made_as, device=device)
+        case "zeros" | "empty" | "ones", _:
+            made = torch.full(shape, spec.generator == "ones", dtype=made_as, device=device)
         case "full", (value,):
             made = torch.full(shape, value, dtype=made_as, device=device)
         case "arange", (start, stop, step):

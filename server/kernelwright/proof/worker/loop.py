@@ -85,7 +85,7 @@ def main(descriptor: int, role: str, server: int) -> None:
     _owner = os.getpid()
     pipe = socket.socket(fileno=descriptor)
     requests = pipe.makefile("rb")
-    _send(pipe, Hello(python=sys.version.split()[0]))
+    _send(pipe, Hello())
     gc.disable()  # what imports make is there to stay: looking through it again and again takes a tenth of their time
     gpu = prepare(role)
     if role == "judge":

@@ -123,9 +123,7 @@ def _as_tensors(name: str, value: Any) -> Iterator[tuple[str, torch.Tensor]]:
     match value:
         case torch.Tensor() if value.layout is torch.strided:
             yield name, clone_tensor(value.detach())
-        case bool() | float():
-            yield name, torch.tensor(value)
-        case int() if abs(value) < 2**63:
+        case float() | int() if isinstance(value, float) or abs(value) < 2**63:
             yield name, torch.tensor(value)
         case str() | None:
             yield name, torch.tensor(list((value or "").encode()), dtype=torch.uint8)

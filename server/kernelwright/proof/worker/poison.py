@@ -8,21 +8,16 @@ import torch
 from kernelwright.proof.worker.dispatch import DispatchMode
 from kernelwright.proof.worker.inputs import poison_
 
-_ALLOCATIONS = (
-    torch.ops.aten.empty,
-    torch.ops.aten.empty_like,
-    torch.ops.aten.empty_strided,
-    torch.ops.aten.new_empty,
-    torch.ops.aten.new_empty_strided,
+ALLOCATIONS = tuple(
+    getattr(torch.ops.aten, name) for name in ["empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided"]
 )
 
 
 class PoisonedAllocation(DispatchMode):
     """Within it torch.empty and its relatives return memory full of NaN (integers: a value near their maximum)."""
 
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        made = func(*args, **(kwargs or {}))
-        if getattr(func, "overloadpacket", None) in _ALLOCATIONS and isinstance(made, torch.Tensor):
+    def seen(self, func: Any, packet: Any, args: Any, kwargs: Any, made: Any) -> Any:
+        if packet in ALLOCATIONS and isinstance(made, torch.Tensor):
             poison_(made)
         return made
 

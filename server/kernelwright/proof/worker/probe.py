@@ -5,6 +5,7 @@ import importlib.metadata
 import os
 import platform
 import sys
+from typing import Any
 
 from kernelwright.proof.jobs import Probe
 from kernelwright.values import Device
@@ -25,14 +26,7 @@ def probe(job: Probe, report: object = None) -> Device:
         return Device(kind="cpu", name=cpu_name(), memory_bytes=_host_memory(), **versions)
     index = torch.cuda.current_device()
     properties = torch.cuda.get_device_properties(index)
-    bandwidth, peaks = ceilings(
-        properties.name,
-        capability=properties.major * 10 + properties.minor,
-        multiprocessors=properties.multi_processor_count,
-        clock_khz=getattr(properties, "clock_rate", 0),
-        memory_clock_khz=getattr(properties, "memory_clock_rate", 0),
-        bus_bits=getattr(properties, "memory_bus_width", 0),
-    )
+    bandwidth, peaks = ceilings(properties)
     uuid = str(getattr(properties, "uuid", ""))
     return Device(
         kind="cuda",
@@ -49,24 +43,18 @@ def probe(job: Probe, report: object = None) -> Device:
     )
 
 
-def ceilings(
-    name: str,
-    *,
-    capability: int = 0,
-    multiprocessors: int = 0,
-    clock_khz: int = 0,
-    memory_clock_khz: int = 0,
-    bus_bits: int = 0,
-) -> tuple[float, dict[str, float]]:
-    """Bandwidth in bytes/s and peak FLOP/s per dtype, by name, else from clocks (double data rate, one FMA per lane).
+def ceilings(properties: Any) -> tuple[float, dict[str, float]]:
+    """Bandwidth in bytes/s and peak FLOP/s per dtype, by the GPU's name, else from clocks (double data rate, one FMA a lane).
 
     A ceiling that cannot be known is 0, or absent.
     """
-    known = target(name)
+    known = target(properties.name)
     if known is not None:
         return known.bandwidth, dict(known.peak_flops)
-    bandwidth = 2.0 * memory_clock_khz * 1e3 * bus_bits / 8
-    flops = 2.0 * multiprocessors * _LANES.get(capability, 0) * clock_khz * 1e3
+    told = lambda name: getattr(properties, name, 0)  # the clocks in kHz
+    lanes = told("multi_processor_count") * _LANES.get(told("major") * 10 + told("minor"), 0)
+    bandwidth = 2.0 * told("memory_clock_rate") * 1e3 * told("memory_bus_width") / 8
+    flops = 2.0 * lanes * told("clock_rate") * 1e3
     return bandwidth, {"float32": flops} if flops else {}
 
 

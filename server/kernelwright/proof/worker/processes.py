@@ -89,13 +89,13 @@ def _command(pid: int) -> bytes | None:
     return read(pid, "cmdline") or (None if state(pid) in ("Z", "X") else b"")
 
 
-def end_children(keep: Collection[int]) -> int:
-    """Kill and bury all children of this process but `keep`, and all that descends from them. How many children it were.
+def end_children(keep: Collection[int]) -> None:
+    """Kill and bury all children of this process but `keep`, and all that descends from them.
 
     Trackers of shared memory are waited for a moment. One that goes on then has memory of this process itself to remove,
     which it can only once this process has ended: it is left.
     """
-    own, ended = os.getpid(), 0
+    own = os.getpid()
     deadline = time.monotonic() + _TRACKERS_LIMIT
     for _ in range(_PASSES):
         table = processes()
@@ -107,9 +107,8 @@ def end_children(keep: Collection[int]) -> int:
         signal_all(doomed - trackers)
         for process in mine:
             with contextlib.suppress(ChildProcessError):
-                ended += os.waitpid(process.pid, os.WNOHANG)[0] == process.pid
+                os.waitpid(process.pid, os.WNOHANG)
         time.sleep(0.005 if trackers != doomed else 0.05)
-    return ended
 
 
 def kill_group(leader: int) -> None:

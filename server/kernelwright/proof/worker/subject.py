@@ -83,29 +83,25 @@ def lies_in(folder: Path, file: str) -> bool:
     return not any(Path(file).is_relative_to(place) for place in (sys.prefix, os.path.dirname(os.__file__)))
 
 
-def entry_of(module: ModuleType, workload: Workload) -> Any:
-    """The class or function that the workload calls. Raises JobFailed(WORKLOAD_FAILED) when the text lacks it."""
-    entry = getattr(module, workload.entry, None)
-    if callable(entry):
-        return entry
-    raise making.workload_failed(f"The file has no function or class named {workload.entry}, which the workload calls.")
-
-
 def make_target(
     module: ModuleType, workload: Workload, init: making.Inputs, *, device: str, seed: int
 ) -> Callable[..., Any]:
     """The callable under test: the function itself, or the nn.Module class constructed under `seed` on `device`.
 
     A module is used as constructed, like KernelBench does: `Model(*get_init_inputs())`, no eval(). `init` are the
-    constructor's arguments. Raises JobFailed.
+    constructor's arguments, of which it gets its own copy. Raises JobFailed.
     """
-    entry = entry_of(module, workload)
+    entry = getattr(module, workload.entry, None)
+    if not callable(entry):
+        words = f"The file has no function or class named {workload.entry}, which the workload calls."
+        raise making.workload_failed(words)
     if not isinstance(entry, type):
         return entry
+    given = init.copied()
     making.seed_everything(seed)
     try:
         with torch.device(device):
-            made = entry(*init.args, **init.kwargs)
+            made = entry(*given.args, **given.kwargs)
         # On the CPU it is where it belongs; fake parameters cannot be moved.
         return made.to(device) if isinstance(made, torch.nn.Module) and device != "cpu" else made
     except (Exception, SystemExit) as error:

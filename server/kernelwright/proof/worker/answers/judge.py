@@ -12,7 +12,7 @@ from kernelwright.proof.worker.answers.compare import Errors, values
 from kernelwright.proof.worker.answers.form import Finding, same_form, structure
 from kernelwright.proof.worker.answers.oracle import Oracle
 from kernelwright.proof.worker.answers.scalars import Scalar, computed
-from kernelwright.proof.worker.answers.trivial import Trivial, told
+from kernelwright.proof.worker.answers.trivial import Trivial, common, told
 from kernelwright.proof.worker.observe import Observation
 from kernelwright.proof.worker.tensors import as_tensor, same_bits
 from kernelwright.values import Accuracy
@@ -68,7 +68,7 @@ class Judged:
     @property
     def trivial(self) -> frozenset[Trivial]:
         """What would pass as well, in the place of every output."""
-        return frozenset(Trivial).intersection(*(e.trivial for e in self.errors)) if self.errors else frozenset()
+        return common(e.trivial for e in self.errors)
 
     @property
     def detail(self) -> str:

@@ -3,7 +3,7 @@
 Asked of every comparison of the gate. What would pass all of them is said with the verdict.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from enum import StrEnum
 
 import torch
@@ -19,6 +19,12 @@ class Trivial(StrEnum):
     ZEROS = "zeros"
     CONSTANT = "one constant"
     COPY = "a copy of an input"
+
+
+def common(found: Iterable[frozenset[Trivial]]) -> frozenset[Trivial]:
+    """What would pass everywhere; nothing where nothing was compared."""
+    every = list(found)
+    return every[0].intersection(*every) if every else frozenset()
 
 
 def told(answers: Collection[Trivial]) -> str:

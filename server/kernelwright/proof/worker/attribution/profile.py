@@ -28,7 +28,7 @@ from kernelwright.proof.worker.probe import cpu_name
 from kernelwright.proof.worker.profiling.counting import counted_launches
 from kernelwright.proof.worker.profiling.looking import BLIND, Call, look, prepared, texts_of
 from kernelwright.proof.worker.profiling.work import Part, Work, amount, is_nothing
-from kernelwright.proof.worker.reference.pair import target_of
+from kernelwright.proof.worker.subject import make_target
 from kernelwright.proof.worker.texts import uses_triton
 from kernelwright.proof.worker.timing.timer import clock_for
 from kernelwright.values import Failure, FailureKind, Origin, ProfiledKernel, ProfiledOn, ProfileResult, digest
@@ -139,7 +139,7 @@ def _target(bench: Bench) -> tuple[Any, Inputs]:
     if variation.label != performance(bench).label:
         bench.evidence.notes.append(f"reduced to {variation.label}")
     init = initial_arguments(bench.baseline, variation.call, device=bench.device, seed=seed)
-    target = target_of(bench.baseline, bench.trial.workload, init, device=bench.device, seed=seed)
+    target = make_target(bench.baseline, bench.trial.workload, init, device=bench.device, seed=seed)
     try:
         return target, make_inputs(bench, variation)
     except Undecidable as undecidable:

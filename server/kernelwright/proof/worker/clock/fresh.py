@@ -11,9 +11,8 @@ from dataclasses import dataclass
 import torch
 
 from kernelwright.proof.worker.inputs import Inputs
-from kernelwright.proof.worker.rising import rises
 from kernelwright.proof.worker.timing.late import Late, change
-from kernelwright.proof.worker.whole_numbers import all_different, is_whole, never_falls
+from kernelwright.proof.worker.whole_numbers import all_different, is_whole, never_falls, rises
 
 _MOST_EXTRA = 1 << 20  # elements by which a pool is longer than its tensor, and so how many places there are to begin
 _SALTED = 64  # elements of each tensor that change where there is no memory for pools

@@ -22,7 +22,7 @@ class Multiprocessor:
 
 
 _K = 1024
-_LIMITS: dict[int, Multiprocessor] = {
+_LIMITS: dict[int, Multiprocessor] = {  # of capabilities that differ from the one before
     70: Multiprocessor(2048, 32, 96 * _K, 96 * _K, reserved=0),
     75: Multiprocessor(1024, 16, 64 * _K, 64 * _K, reserved=0),
     80: Multiprocessor(2048, 32, 164 * _K, 163 * _K),
@@ -31,10 +31,8 @@ _LIMITS: dict[int, Multiprocessor] = {
     89: Multiprocessor(1536, 24, 100 * _K, 99 * _K),
     90: Multiprocessor(2048, 32, 228 * _K, 227 * _K),
     100: Multiprocessor(2048, 32, 228 * _K, 227 * _K),
-    103: Multiprocessor(2048, 32, 228 * _K, 227 * _K),
     110: Multiprocessor(1536, 24, 228 * _K, 227 * _K),
     120: Multiprocessor(1536, 24, 100 * _K, 99 * _K),
-    121: Multiprocessor(1536, 24, 100 * _K, 99 * _K),
 }
 _WARP = 32
 

@@ -3,6 +3,7 @@
 Further calls on other data, one of them in the memory of the first, of which no address or version tells.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import torch
@@ -30,6 +31,8 @@ _IN_ORDER = (
     "the call does not wait for what was queued on the current stream before it, or does not make that stream wait for "
     "its own work",
 )
+
+Answer = list[torch.Tensor]
 
 
 def outputs_stay(bench: Bench, contender: Contender, first: Variation, second: Variation, repetitions: int = 1) -> None:
@@ -66,7 +69,7 @@ def outputs_stay(bench: Bench, contender: Contender, first: Variation, second: V
             raise Rejected(Check("alias", first.described, False, detail))
         for other in (before, again):
             if not _same(answer, other):
-                words = _not_repeated(targets, a, like, first, answer, other, *_REPEATED)
+                words = _not_repeated(targets, a, like, first, (answer, other), _REPEATED)
         if moved_like is not None:
             _of_its_data(bench, targets, b, first, moved_like, moved)
     bench.evidence.checks.append(Check("determinism", first.described, True, words + few))
@@ -76,7 +79,7 @@ def outputs_stay(bench: Bench, contender: Contender, first: Variation, second: V
     if bench.device == "cuda" and [t.shape for t in a.tensors()] == [t.shape for t in b.tensors()]:
         late = contender.call_in_order(targets, a, b, like, case=first.described, seed=first.seed)
         if not _same(answer, late):
-            _not_repeated(targets, a, like, first, answer, late, *_IN_ORDER)
+            _not_repeated(targets, a, like, first, (answer, late), _IN_ORDER)
         words = "inputs that arrived 10 ms after the launch, and a result read right behind it on the same stream"
         bench.evidence.checks.append(Check("stream-order", first.described, True, words))
 
@@ -178,19 +181,13 @@ def _of_its_data(
 
 
 def _not_repeated(
-    targets: Targets,
-    inputs: Inputs,
-    like: Observation,
-    first: Variation,
-    before: list[torch.Tensor],
-    again: list[torch.Tensor],
-    name: str,
-    what: str,
+    targets: Targets, inputs: Inputs, like: Observation, first: Variation, two: Sequence[Answer], told: tuple[str, str]
 ) -> str:
     """How far two calls are apart, for the verdict. Raises Rejected when the baseline repeats itself and this is far.
 
-    `name` is the check that this fails, `what` was done.
+    `told`: the check that this fails, and what was done.
     """
+    (before, again), (name, what) = two, told
     itself = observe(targets.baseline, inputs, seed=first.seed)
     length = reduction_length(targets.baseline, inputs, like.tensors())
     judged = judge(Oracle(None, Observation(before)), Observation(again), length)

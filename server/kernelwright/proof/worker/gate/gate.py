@@ -165,7 +165,7 @@ def examine(bench: Bench, contender: Contender, variation: Variation) -> None:
         if variation.scale != 1.0 and not any(t.is_floating_point() for t in inputs.tensors()):
             return
         if variation.numbers:
-            compare_others(bench, contender, variation, targets, inputs, compare_once)
+            compare_others(bench, contender, variation, targets, inputs)
             return
         if variation.data in OTHER_RANKS | {LARGE_WHOLE_NUMBERS} and not takes_any_number(bench, targets, inputs):
             return

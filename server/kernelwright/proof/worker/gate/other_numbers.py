@@ -1,12 +1,13 @@
 """Calls with other numbers than the workload has: scalars and flags, and whole numbers that the baseline's text asks for."""
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import torch
 
 from kernelwright.proof.worker.bench import Bench, NotAccepted, Rejected, Targets
+from kernelwright.proof.worker.gate.comparison import compare_once
 from kernelwright.proof.worker.gate.named_numbers import named_numbers
 from kernelwright.proof.worker.gate.scalar_arguments import Change, changes
 from kernelwright.proof.worker.hosts.contender import Contender
@@ -17,13 +18,9 @@ from kernelwright.proof.worker.whole_numbers import all_different, is_whole, nev
 
 _ENOUGH = 8  # elements of a tensor in which a number can stand beside others
 
-Compare = Callable[[Bench, Contender, Variation, Targets, Inputs], None]
 
-
-def compare_others(
-    bench: Bench, contender: Contender, variation: Variation, targets: Targets, inputs: Inputs, compare: Compare
-) -> None:
-    """`compare` on every change that the baseline takes. Raises Rejected, Undecidable, JobFailed.
+def compare_others(bench: Bench, contender: Contender, variation: Variation, targets: Targets, inputs: Inputs) -> None:
+    """`compare_once` on every change that the baseline takes. Raises Rejected, Undecidable, JobFailed.
 
     What the candidate raises on them is told and not held against it: nobody asked for them, and whoever does will see it.
     """
@@ -32,7 +29,7 @@ def compare_others(
             if not change.harmless and not harmless(bench, targets, change.inputs):
                 continue
             try:
-                compare(bench, contender, replace(variation, changed=change.described), targets, change.inputs)
+                compare_once(bench, contender, replace(variation, changed=change.described), targets, change.inputs)
             except NotAccepted:
                 continue
             except Rejected as rejected:

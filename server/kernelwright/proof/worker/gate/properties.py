@@ -12,12 +12,12 @@ from typing import Any
 import torch
 
 from kernelwright.proof.worker.inputs import Inputs, poison_
-from kernelwright.proof.worker.rising import rising_as
 from kernelwright.proof.worker.whole_numbers import (
     all_different,
     is_numbering,
     is_whole,
     never_falls,
+    rising_as,
     with_planted,
 )
 

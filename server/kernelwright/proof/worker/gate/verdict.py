@@ -6,7 +6,7 @@ import torch
 
 from kernelwright.proof.jobs import Trial
 from kernelwright.proof.worker.answers.judge import ACCURACY, Judged
-from kernelwright.proof.worker.answers.trivial import Trivial, told
+from kernelwright.proof.worker.answers.trivial import Trivial, common, told
 from kernelwright.proof.worker.bench import Bench
 from kernelwright.proof.worker.evidence import Evidence
 from kernelwright.proof.worker.gate.accuracy import accuracy_of, reduced
@@ -70,7 +70,7 @@ def how(bench: Bench, *, passed: bool) -> str:
         place = f"on {torch.cuda.get_device_name()}"
     else:
         place = "on the CPU"
-    weak = weak_for(bench.evidence) if passed else ""
+    weak = told(common(judged.trivial for judged in bench.evidence.judged)) if passed else ""
     weak = f"weak for this kernel: {weak}" if weak else ""
     return ", ".join(note for note in dict.fromkeys((place, *bench.evidence.notes, weak)) if note)
 
@@ -93,10 +93,3 @@ def summaries(judged: Sequence[Judged]) -> list[Check]:
         ("random-state", "the random generators are left as by the baseline"),
     )
     return [Check(name, runs, True, detail) for name, detail in lines]
-
-
-def weak_for(evidence: Evidence) -> str:
-    """What would have passed every comparison as well, in words; "" where nothing would."""
-    return told(
-        frozenset(Trivial).intersection(*(judged.trivial for judged in evidence.judged)) if evidence.judged else ()
-    )

@@ -18,6 +18,7 @@ from kernelwright.proof.worker.driver import as_tensor
 from kernelwright.proof.worker.hosts.pages import NoPages, Pages, mapped, page_size, unmap
 from kernelwright.proof.worker.inputs import Inputs, clone_tensor, seed_everything
 from kernelwright.proof.worker.observe import named_state
+from kernelwright.proof.worker.poison import ALLOCATIONS
 from kernelwright.proof.worker.raised import describe, line_of
 from kernelwright.values import Check
 
@@ -32,13 +33,10 @@ _MISALIGNED = re.compile(r"misaligned[ _]?address", re.IGNORECASE)
 _CROWDED = f"half of the free memory, or {_MOST_BLOCKS} tensors, do not hold all that a call makes"
 _WHAT_TO_DO = "mask the access or fix the index"
 _UNTOUCHED = 255
+_WRITTEN = "zeros zeros_like new_zeros ones ones_like new_ones full full_like new_full clone _to_copy"
 _ALLOCATING = {  # and whether what is allocated is written at once
-    getattr(torch.ops.aten, name): written
-    for written, names in (
-        (False, "empty empty_like empty_strided new_empty new_empty_strided"),
-        (True, "zeros zeros_like new_zeros ones ones_like new_ones full full_like new_full clone _to_copy"),
-    )
-    for name in names.split()
+    **dict.fromkeys(ALLOCATIONS, False),
+    **{getattr(torch.ops.aten, name): True for name in _WRITTEN.split()},
 }
 
 
@@ -122,9 +120,8 @@ class _GuardedAllocation(DispatchMode):
         super().__init__()
         self._guard = guard
 
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        made = func(*args, **(kwargs or {}))
-        written = _ALLOCATING.get(getattr(func, "overloadpacket", None))
+    def seen(self, func: Any, packet: Any, args: Any, kwargs: Any, made: Any) -> Any:
+        written = _ALLOCATING.get(packet)
         return made if written is None or not _can_move(made) else self._guard.copied(made, written=written)
 
 

@@ -155,8 +155,7 @@ class Contender(Host):
         self._largest_answer = max(self._largest_answer, room if room > expected else 0)
         self.unbounded = " ".join(observed.unbounded.split())[:_LONGEST_WORDS]
         self.compiled = observed.compiled
-        self._same_settings(observed.settings, observed.added, "when called")
-        self._clean(observed)
+        self._clean(observed, "when called")
         return self._observation(observed, inputs, like)
 
     def call_often(
@@ -301,7 +300,8 @@ class Contender(Host):
         if added and self._text == self._bench.trial.candidate:
             self._bench.evidence.notes.append(f"it adds {', '.join(added)[:_LONGEST_WORDS]} to the environment")
 
-    def _clean(self, observed: messages.Observed) -> None:
+    def _clean(self, observed: messages.Observed, when: str) -> None:
+        self._same_settings(observed.settings, observed.added, when)
         if observed.replaced:
             detail = f"{', '.join(observed.replaced)} was replaced, which the clock or the gate relies on"
             raise Rejected(Check("clean-process", "all cases", False, detail))

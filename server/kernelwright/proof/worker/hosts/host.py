@@ -28,8 +28,9 @@ from kernelwright.proof.worker.hosts.room import Room, inputs_of, no_arena, unpa
 from kernelwright.proof.worker.inputs import seed_everything
 from kernelwright.proof.worker.observe import named_state, put_back
 from kernelwright.proof.worker.raised import describe
-from kernelwright.proof.worker.reference.pair import Mismatch, take_parameters, target_of
+from kernelwright.proof.worker.reference.pair import Mismatch, take_parameters
 from kernelwright.proof.worker.sandbox import fence
+from kernelwright.proof.worker.subject import make_target
 from kernelwright.values import Check
 
 
@@ -149,7 +150,7 @@ def _give_back(room: Room, request: messages.GiveBack) -> messages.Reply:
 def _construct(room: Room, request: messages.Construct) -> messages.Reply:
     init = inputs_of(room, request.init)
     try:
-        target = target_of(room.module, request.workload, init, device=room.device, seed=request.seed)
+        target = make_target(room.module, request.workload, init, device=room.device, seed=request.seed)
     except JobFailed as failed:
         return messages.Refused(Check("runs", "", False, failed.failure.message))
     if request.is_module and torch.initial_seed() != request.seed_left:

@@ -70,8 +70,7 @@ class TimedContender(Contender):
 
     def left(self, told: Observed, inputs: Inputs, like: Observation) -> Observation:
         """What a call of a sample left behind, copied out of the candidate's reach; `inputs`: as it was given them."""
-        self._same_settings(told.settings, told.added, "while timing")
-        self._clean(told)
+        self._clean(told, "while timing")
         found = self._observation(told, inputs, like)
         changed = {i: clone_tensor(t, 0) for i, t in found.changed_inputs.items()}
         return Observation(map_tensors(clone_tensor, found.output), changed)

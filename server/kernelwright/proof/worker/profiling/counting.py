@@ -93,8 +93,7 @@ class CountedOperators(DispatchMode):
         super().__init__()
         self._seen = seen
 
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        made = func(*args, **(kwargs or {}))
+    def seen(self, func: Any, packet: Any, args: Any, kwargs: Any, made: Any) -> Any:
         if not self._seen.running and not getattr(func, "is_view", False):
             # Operators of higher order, such as flex attention, have no schema.
             schema = getattr(func, "_schema", None)

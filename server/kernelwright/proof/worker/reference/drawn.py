@@ -8,27 +8,11 @@ import torch
 from kernelwright.proof.worker.dispatch import DispatchMode
 
 _aten = torch.ops.aten
-_DRAWING = (
-    _aten.rand,
-    _aten.randn,
-    _aten.rand_like,
-    _aten.randn_like,
-    _aten.randint,
-    _aten.randint_like,
-    _aten.randperm,
-    _aten.normal,
-    _aten.bernoulli,
-    _aten.multinomial,
-    _aten.poisson,
-    _aten.normal_,
-    _aten.uniform_,
-    _aten.bernoulli_,
-    _aten.exponential_,
-    _aten.geometric_,
-    _aten.cauchy_,
-    _aten.log_normal_,
-    _aten.random_,
+_NAMES = (
+    "rand randn rand_like randn_like randint randint_like randperm normal bernoulli multinomial poisson "
+    "normal_ uniform_ bernoulli_ exponential_ geometric_ cauchy_ log_normal_ random_"
 )
+_DRAWING = tuple(getattr(_aten, name) for name in _NAMES.split())
 
 
 class Drawn(DispatchMode):
@@ -38,9 +22,7 @@ class Drawn(DispatchMode):
         super().__init__()
         self.numbers: list[torch.Tensor] = []
 
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        made = func(*args, **(kwargs or {}))
-        packet = getattr(func, "overloadpacket", None)
+    def seen(self, func: Any, packet: Any, args: Any, kwargs: Any, made: Any) -> Any:
         if packet is _aten.native_dropout:
             self.numbers.append(made[1].clone())
         elif packet in _DRAWING:
@@ -55,9 +37,7 @@ class DrawnAgain(DispatchMode):
         super().__init__()
         self._numbers: Iterator[torch.Tensor] = iter(drawn.numbers)
 
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        made = func(*args, **(kwargs or {}))
-        packet = getattr(func, "overloadpacket", None)
+    def seen(self, func: Any, packet: Any, args: Any, kwargs: Any, made: Any) -> Any:
         dropped = packet is _aten.native_dropout and made[0].dtype == torch.float64
         if not (dropped or packet in _DRAWING):
             return made
@@ -68,6 +48,6 @@ class DrawnAgain(DispatchMode):
             return made
         place.copy_(numbers)
         if dropped:
-            share = args[1] if len(args) > 1 else (kwargs or {})["p"]
+            share = args[1] if len(args) > 1 else kwargs["p"]
             made[0].copy_(args[0] * numbers / (1 - share) if share < 1 else torch.zeros_like(args[0]))
         return made

@@ -2,17 +2,13 @@
 
 import contextlib
 import copy
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from types import ModuleType
 from typing import Any
 
 import torch
 
-from kernelwright.proof.worker.inputs import Inputs
 from kernelwright.proof.worker.observe import named_state, put_back
-from kernelwright.proof.worker.subject import make_target
-from kernelwright.values import Workload
 
 
 @dataclass(frozen=True)
@@ -20,11 +16,6 @@ class Mismatch:
     """The candidate's parameters are not the baseline's."""
 
     detail: str
-
-
-def target_of(module: ModuleType, workload: Workload, init: Inputs, *, device: str, seed: int) -> Callable[..., Any]:
-    """The module's entry, constructed with its own copy of `init`. Raises JobFailed."""
-    return make_target(module, workload, init.copied(), device=device, seed=seed)
 
 
 def give_parameters(baseline: Any, candidate: Any) -> str | Mismatch:
