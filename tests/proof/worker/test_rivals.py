@@ -7,7 +7,7 @@ import psutil
 import pytest
 
 from kernelwright.proof.jobs import Trial
-from kernelwright.proof.worker.bench import Bench, close_bench, open_bench
+from kernelwright.proof.worker.bench import Bench, opened
 from kernelwright.proof.worker.clock.rivals import Rivals
 from kernelwright.proof.worker.clock.samples import TWIN
 from kernelwright.proof.worker.hosts.contender import Contender
@@ -19,9 +19,8 @@ CASE = "f(randn(48, 65))"
 
 @pytest.fixture
 def bench() -> Iterator[Bench]:
-    opened = open_bench(Trial("/nowhere/kernel.py", TEXT, TEXT, TEXT, workload(CASE), limits=QUICK))
-    yield opened
-    close_bench(opened)
+    with opened(Trial("/nowhere/kernel.py", TEXT, TEXT, TEXT, workload(CASE), limits=QUICK)) as bench:
+        yield bench
 
 
 def advanced(rivals: Rivals) -> Rivals:

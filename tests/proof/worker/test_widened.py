@@ -6,7 +6,7 @@ import torch
 from kernelwright.proof.client import Workers
 from kernelwright.proof.jobs import Compile, CompileResult, Subject, Trial
 from kernelwright.proof.worker import flags
-from kernelwright.proof.worker.bench import close_bench, open_bench
+from kernelwright.proof.worker.bench import opened
 from kernelwright.proof.worker.reference.widened import widened
 from kernelwright.values import Failure
 from proof.worker.trials import ended_by, trial, workload
@@ -135,10 +135,7 @@ def test_a_text_that_does_not_load_widened_is_judged_without_an_fp64_run() -> No
 
 def test_settings_that_only_the_widened_text_asks_for_do_not_hold() -> None:
     text = RMS_NORM + "\nif torch.float32 is torch.float64:\n    torch.backends.cuda.matmul.allow_tf32 = True\n"
-    bench = open_bench(Trial("/nowhere/kernel.py", text, text, text, workload(ROWS)))
-    try:
+    with opened(Trial("/nowhere/kernel.py", text, text, text, workload(ROWS))) as bench:
         assert bench.wide is not None
         assert not torch.backends.cuda.matmul.allow_tf32
         assert flags.read() == bench.settings
-    finally:
-        close_bench(bench)

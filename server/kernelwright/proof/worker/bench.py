@@ -1,8 +1,9 @@
 """The bench of one trial: the baseline loaded, the settings that it asks for, and callables made of it."""
 
+import contextlib
 import functools
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Any
@@ -31,6 +32,7 @@ from kernelwright.proof.worker.reference.pair import (
 from kernelwright.proof.worker.reference.widened import widened
 from kernelwright.proof.worker.subject import case_call, forget_neighbours, load_module, make_target, unload
 from kernelwright.proof.worker.texts import uses_triton
+from kernelwright.proof.worker.timing.timer import set_threads
 from kernelwright.proof.worker.variation import Variation
 from kernelwright.values import Check, FailureKind
 
@@ -73,7 +75,7 @@ class Targets:
 class Bench:
     """What is fixed for one trial, with the `targets` made so far by constructor arguments, and the `evidence`.
 
-    `settings` are those that the baseline leaves, `defaults` those that it found. `wide`: the baseline's text with float64
+    `settings` are those that the baseline leaves. `wide`: the baseline's text with float64
     for float32, None where it has none. `left`: what of the settings, and of seeds, the baseline changes on import.
     `launched`: what this process had launched in the interpreter before.
     """
@@ -83,7 +85,6 @@ class Bench:
     baseline: ModuleType
     wide: ModuleType | None
     settings: Mapping[str, Any]
-    defaults: Mapping[str, Any]
     left: Mapping[str, Any]
     interpreted: bool
     launched: int
@@ -114,8 +115,13 @@ def was_interpreted(bench: Bench) -> bool:
     return hardened.launched > bench.launched
 
 
-def open_bench(trial: Trial) -> Bench:
-    """Load the baseline, and note the settings that it leaves. Raises JobFailed."""
+@contextlib.contextmanager
+def opened(trial: Trial) -> Iterator[Bench]:
+    """Within it the baseline is loaded, and the settings are those that it leaves: the next job's are not judged by them.
+
+    Raises JobFailed for the baseline's faults, and where the workload's tensors do not fit into memory.
+    """
+    set_threads(trial.limits)
     interpreted, launched = interpreting() and uses_triton(trial.baseline, trial.candidate), 0
     if interpreting():
         from kernelwright.proof.worker.interpreter import hardened
@@ -125,19 +131,23 @@ def open_bench(trial: Trial) -> Bench:
     forget_neighbours(trial.home)
     seed_everything(flags.IMPORT_SEED)
     defaults, seeds = flags.read(), flags.seeds()
-    try:
+    with contextlib.ExitStack() as undo:
+        undo.callback(flags.write, defaults)
         baseline = load_module(trial.home, trial.baseline, "baseline")
-    except JobFailed:
-        flags.write(defaults)
-        raise
-    settings = flags.read()
-    left = surroundings.changes(defaults, settings) | surroundings.changes(seeds, flags.seeds())
-    wide = wider_module(trial)
-    flags.write(settings)
-    return Bench(trial, device_here(), baseline, wide, settings, defaults, left, interpreted, launched)
+        undo.callback(unload, baseline)
+        settings = flags.read()
+        left = surroundings.changes(defaults, settings) | surroundings.changes(seeds, flags.seeds())
+        bench = Bench(trial, device_here(), baseline, wider_module(trial), settings, left, interpreted, launched)
+        flags.write(settings)
+        try:
+            _check_room(bench)
+            yield bench
+        finally:
+            for module in filter(None, (bench.wide, vars(bench).get("exact"))):
+                unload(module)
 
 
-def check_room(bench: Bench) -> None:
+def _check_room(bench: Bench) -> None:
     """Raises JobFailed where the workload's tensors do not fit into memory; nothing is allocated."""
     if not bench.trial.workload.cases:
         check_memory(bytes_of_get_inputs(bench.baseline), bench.device)
@@ -152,15 +162,6 @@ def wider_module(trial: Trial, *, narrow: bool = False) -> ModuleType | None:
         return load_module(trial.home, text, "wide") if text is not None else None
     except (JobFailed, SyntaxError, RecursionError):
         return None
-
-
-def close_bench(bench: Bench) -> None:
-    """Forget the baseline, and the settings that it asked for: the next job's are not judged by them."""
-    flags.write(bench.defaults)
-    unload(bench.baseline)
-    for module in (bench.wide, vars(bench).get("exact")):
-        if module is not None:
-            unload(module)
 
 
 def load_candidate(path: str, text: str) -> ModuleType:

@@ -2,7 +2,7 @@
 
 import ast
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 _COMPILER = re.compile(r"torch\.(compile$|_dynamo\b|_inductor\b)")
 _TRITON = re.compile(r"^[ \t]*(import|from)\s+triton\b", re.MULTILINE)
@@ -46,6 +46,13 @@ def compiles(text: str) -> bool:
     It steps aside under a dispatch mode, and then other code would run.
     """
     return any(_COMPILER.match(name) for name in names_in(parsed(text)))
+
+
+def listed(names: Iterable[str], most: int) -> str:
+    """The first few of these, and how many more there are."""
+    found = list(names)
+    more = f" and {len(found) - most} more" if len(found) > most else ""
+    return ", ".join(found[:most]) + more
 
 
 def uses_triton(*texts: str) -> bool:

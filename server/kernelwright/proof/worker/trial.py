@@ -6,8 +6,7 @@ from collections.abc import Callable
 
 from kernelwright.proof.jobs import Trial, TrialResult
 from kernelwright.proof.worker.attribution.share import examine
-from kernelwright.proof.worker.bench import Bench, Rejected, Undecidable, was_interpreted
-from kernelwright.proof.worker.clock.performance import opened
+from kernelwright.proof.worker.bench import Bench, Rejected, Undecidable, opened, was_interpreted
 from kernelwright.proof.worker.clock.rivals import Rivals
 from kernelwright.proof.worker.gate.gate import verify, verify_backward
 from kernelwright.proof.worker.gate.verdict import verdict_of

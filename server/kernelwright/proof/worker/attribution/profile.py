@@ -13,13 +13,9 @@ import torch
 
 from kernelwright.proof.jobs import Profile, Trial
 from kernelwright.proof.worker import failed, raised
-from kernelwright.proof.worker.bench import (
-    Bench,
-    Undecidable,
-    interpreting,
-)
+from kernelwright.proof.worker.bench import Bench, Undecidable, interpreting, opened
 from kernelwright.proof.worker.clock.measure import conditions
-from kernelwright.proof.worker.clock.performance import opened, performance, performance_here
+from kernelwright.proof.worker.clock.performance import performance, performance_here
 from kernelwright.proof.worker.failed import JobFailed
 from kernelwright.proof.worker.gate.arguments import make_inputs
 from kernelwright.proof.worker.inputs import Inputs, initial_arguments

@@ -4,13 +4,14 @@ A library's work that the step did not promise to replace is nobody's fault: wha
 been added, and what the hand-written kernels do.
 """
 
+import functools
 from collections.abc import Iterable
 
 from kernelwright.proof.jobs import Trial
 from kernelwright.proof.worker.hosts.outside import Outside
 from kernelwright.proof.worker.profiling.names import cuda_kernels, triton_kernels
 from kernelwright.proof.worker.profiling.work import Part, Work, amount, beyond, is_move
-from kernelwright.proof.worker.texts import compiles
+from kernelwright.proof.worker.texts import compiles, listed
 from kernelwright.values import KernelShare, Origin, ProfiledOn
 
 LEAST_PART = 0.005
@@ -18,7 +19,7 @@ LEAST_PART = 0.005
 MOST_ADDED = 1 / 3
 """Of the work that took the place of what is gone; more of it in a library is a call of the library."""
 
-_NAMED = 3
+_listed = functools.partial(listed, most=3)
 
 
 def broken_promise(trial: Trial, before: Work, after: Work, outside: Outside) -> str | None:
@@ -107,9 +108,3 @@ def _beside(own: tuple[Part, ...]) -> str:
 
 def _operators(parts: Iterable[Part]) -> str:
     return _listed(dict.fromkeys(part.name for part in parts)) or "copies"
-
-
-def _listed(names: Iterable[str]) -> str:
-    found = list(names)
-    more = f" and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
-    return ", ".join(found[:_NAMED]) + more

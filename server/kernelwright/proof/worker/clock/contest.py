@@ -11,13 +11,8 @@ from kernelwright.proof.worker import flags
 from kernelwright.proof.worker.answers.judge import judge
 from kernelwright.proof.worker.answers.oracle import Oracle
 from kernelwright.proof.worker.answers.trivial import told
-from kernelwright.proof.worker.bench import (
-    Bench,
-    Rejected,
-    candidate_here,
-    load_candidate,
-)
-from kernelwright.proof.worker.clock.performance import Performance, opened, performed
+from kernelwright.proof.worker.bench import Bench, Rejected, candidate_here, load_candidate, opened
+from kernelwright.proof.worker.clock.performance import Performance, performed
 from kernelwright.proof.worker.clock.statistics import timing_of
 from kernelwright.proof.worker.failed import failure_of
 from kernelwright.proof.worker.observe import Observation, observe

@@ -1,20 +1,16 @@
 """The performance case of a trial: the call that is timed, and what the baseline answers to it."""
 
-import contextlib
 import functools
-from collections.abc import Iterator
 from dataclasses import dataclass
 
-from kernelwright.proof.jobs import Trial
 from kernelwright.proof.worker.answers.fan_in import reduction_length
-from kernelwright.proof.worker.bench import Bench, Targets, check_room, close_bench, open_bench, targets_for
+from kernelwright.proof.worker.bench import Bench, Targets, targets_for
 from kernelwright.proof.worker.gate.arguments import make_inputs
 from kernelwright.proof.worker.gate.cases import INTERPRETER_ELEMENTS, plan
 from kernelwright.proof.worker.hosts.parcels import room_for
 from kernelwright.proof.worker.inputs import Inputs
 from kernelwright.proof.worker.observe import Observation, observe
 from kernelwright.proof.worker.reference.fp64 import in_fp64
-from kernelwright.proof.worker.timing.timer import set_threads
 from kernelwright.proof.worker.variation import Variation
 
 
@@ -45,18 +41,6 @@ class Performance:
     @property
     def answered_bytes(self) -> int:
         return room_for(self.seen.tensors())
-
-
-@contextlib.contextmanager
-def opened(trial: Trial) -> Iterator[Bench]:
-    """The bench of a job. Raises JobFailed for the baseline's faults."""
-    set_threads(trial.limits)
-    bench = open_bench(trial)
-    try:
-        check_room(bench)
-        yield bench
-    finally:
-        close_bench(bench)
 
 
 def performance(bench: Bench, most_elements: int | None = None) -> Variation:

@@ -13,9 +13,10 @@ from kernelwright.proof.worker.bench import (
     candidate_here,
     interpreting,
     load_candidate,
+    opened,
     rejection,
 )
-from kernelwright.proof.worker.clock.performance import Performance, opened, performed
+from kernelwright.proof.worker.clock.performance import Performance, performed
 from kernelwright.proof.worker.clock.statistics import timing_of
 from kernelwright.proof.worker.failed import failure_of
 from kernelwright.proof.worker.observe import Observation, observe

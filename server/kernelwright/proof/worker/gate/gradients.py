@@ -26,6 +26,7 @@ from kernelwright.proof.worker.gate.unrounded import better, unrounded
 from kernelwright.proof.worker.hosts.contender import Contender
 from kernelwright.proof.worker.inputs import Inputs
 from kernelwright.proof.worker.observe import Observation
+from kernelwright.proof.worker.texts import listed
 from kernelwright.proof.worker.variation import Variation
 from kernelwright.values import Accuracy, Check
 
@@ -296,7 +297,7 @@ def _added(bench: Bench, case: str, expected: Flow) -> None:
 def _unreached(names: list[str], expected: Flow, answer: Flow) -> str:
     """Which leaves lack a gradient that the baseline's have, in words; empty for none. Zeros are as good as none."""
     lost = [names[i] for i in answer.unreached if i not in expected.unreached and bool(expected.tensors[i].any())]
-    return f"none reaches {', '.join(lost[:4])}{f' and {len(lost) - 4} more' if len(lost) > 4 else ''}" if lost else ""
+    return f"none reaches {listed(lost, 4)}" if lost else ""
 
 
 def _as_close(reference: Observation | None, baseline: Observation, candidate: Observation) -> bool:

@@ -37,9 +37,7 @@ def changes(target: Callable[..., Any], inputs: Inputs) -> list[tuple[Change, ..
 
     def made(new: Mapping[Key, Any], *, harmless: bool = False) -> Change:
         words = ", ".join(f"{_name(key, names)}={_told(value)}" for key, value in new.items())
-        args = tuple(new.get(index, value) for index, value in enumerate(inputs.args))
-        named = {key: value for key, value in new.items() if isinstance(key, str)}
-        return Change(words, Inputs(args, {**inputs.kwargs, **named}), harmless)
+        return Change(words, _with(inputs, new), harmless)
 
     found: list[tuple[Change, ...]] = []
     floats, others = _floats(given), _floats(defaults)
@@ -64,9 +62,13 @@ def each_changed(
     for key, value in {**dict(enumerate(inputs.args)), **defaults, **inputs.kwargs}.items():
         new = changed(value) if isinstance(value, kind) and not isinstance(value, bool) else None
         if new is not None:
-            args = tuple(new if index == key else given for index, given in enumerate(inputs.args))
-            named = {key: new} if isinstance(key, str) else {}
-            yield _name(key, names), Inputs(args, {**inputs.kwargs, **named})
+            yield _name(key, names), _with(inputs, {key: new})
+
+
+def _with(inputs: Inputs, new: Mapping[Key, Any]) -> Inputs:
+    """The call with these arguments, by place or name, in the place of its own."""
+    args = tuple(new.get(index, value) for index, value in enumerate(inputs.args))
+    return Inputs(args, {**inputs.kwargs, **{key: value for key, value in new.items() if isinstance(key, str)}})
 
 
 def _parameters(target: Callable[..., Any], inputs: Inputs) -> tuple[dict[Key, str], dict[Key, Any]]:

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from kernelwright.proof.worker.observe import named_state, put_back
+from kernelwright.proof.worker.texts import listed
 
 
 @dataclass(frozen=True)
@@ -49,11 +50,11 @@ def take_parameters(
     own = [name for name in result.missing_keys if name not in buffers]
     if own or result.unexpected_keys:
         return Mismatch(
-            f"the candidate's parameters are not the baseline's: it lacks {_listed(result.unexpected_keys)} "
-            f"and adds {_listed(own)}, so a checkpoint of the baseline does not load"
+            f"the candidate's parameters are not the baseline's: it lacks {listed(result.unexpected_keys, 4) or 'nothing'} "
+            f"and adds {listed(own, 4) or 'nothing'}, so a checkpoint of the baseline does not load"
         )
     if result.missing_keys:
-        derived = _listed(result.missing_keys)
+        derived = listed(result.missing_keys, 4)
         return f"the baseline's state loads; the candidate adds the buffers {derived}, derived at construction"
     return f"the baseline's {len(state)} parameters and buffers load strictly"
 
@@ -95,8 +96,3 @@ def perturbed(targets: list[Any], seed: int, *, everything: bool = False) -> Ite
     finally:
         for target, saved in zip(targets, before, strict=True):
             put_back(named_state(target), saved)
-
-
-def _listed(names: list[str]) -> str:
-    shown = ", ".join(names[:4])
-    return f"{shown} and {len(names) - 4} more" if len(names) > 4 else shown or "nothing"
