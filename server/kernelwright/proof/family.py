@@ -1,8 +1,7 @@
 """All processes that a worker has started, also those in groups or sessions of their own: ended together, and counted."""
 
-import contextlib
 import os
-import signal
+from collections.abc import Iterable
 
 from kernelwright.proof.worker import processes
 from kernelwright.values import Failure, FailureKind
@@ -22,14 +21,14 @@ def kill(leader: int, tag: str = "") -> None:
         if trackers:
             processes.signal_all(members.keys() - trackers)
         else:
-            _kill_groups(set(members.values()))
+            _kill_groups(members.values())
         if members.keys() == {leader, *trackers}:
             return
 
 
 def kill_all(leader: int, tag: str = "") -> None:
     """Kill what is left of a family, trackers of shared memory too."""
-    _kill_groups(set(family(leader, tag).values()))
+    _kill_groups(family(leader, tag).values())
 
 
 def family(leader: int, tag: str = "") -> dict[int, int]:
@@ -51,8 +50,6 @@ def too_many(count: int) -> Failure:
     return Failure(FailureKind.CRASHED, message)
 
 
-def _kill_groups(groups: set[int]) -> None:
+def _kill_groups(groups: Iterable[int]) -> None:
     """Whole groups: a process cannot fork its way out of a signal to its group."""
-    for group in groups - {os.getpgrp()}:
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(group, signal.SIGKILL)
+    processes.signal_all(-group for group in {*groups} - {os.getpgrp()})

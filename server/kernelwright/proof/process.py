@@ -183,9 +183,8 @@ class WorkerProcess:
         # The group outlives its leader while children run; its number is not reused before they end.
         family.kill(self.pid, self._tag)
 
-    async def gone(self, seconds: float = 5.0) -> int | None:
-        """Wait for the end, close the pipes, remove its files. The exit code, negative for a signal, None if it does not
-        end in time. To be called after `kill`."""
+    async def gone(self, seconds: float = 5.0) -> None:
+        """Wait for the end, close the pipes, remove its files. To be called after `kill`."""
         await self._exited(seconds)
         await self._buried(_TRACKERS_LIMIT)
         if self._printing is not None:
@@ -194,7 +193,6 @@ class WorkerProcess:
         self._writer.close()
         _living.discard(self)
         await asyncio.to_thread(scratch.remove, self._folder)
-        return self._popen.returncode
 
     async def exit_code(self, seconds: float) -> int | None:
         """The exit code once it is known, None when the process still lives after `seconds`."""

@@ -29,7 +29,7 @@ class Station:
     _idle: WorkerProcess | None = None
     _spare: asyncio.Task[WorkerProcess] | None = None
     _spare_began: bool = False
-    _endings: set[asyncio.Task[int | None]] = field(default_factory=set)
+    _endings: set[asyncio.Task[None]] = field(default_factory=set)
 
     @property
     def at_hand(self) -> bool:

@@ -1,6 +1,7 @@
 """The bench of one trial: the baseline loaded, the settings that it asks for, and callables made of it."""
 
 import contextlib
+import copy
 import functools
 import os
 from collections.abc import Callable, Iterator, Mapping
@@ -24,11 +25,7 @@ from kernelwright.proof.worker.inputs import (
 )
 from kernelwright.proof.worker.observe import named_state
 from kernelwright.proof.worker.raised import describe, line_of
-from kernelwright.proof.worker.reference.pair import (
-    Mismatch,
-    give_parameters,
-    in_double,
-)
+from kernelwright.proof.worker.reference.pair import Mismatch, give_parameters
 from kernelwright.proof.worker.reference.widened import widened
 from kernelwright.proof.worker.subject import case_call, forget_neighbours, load_module, make_target, unload
 from kernelwright.proof.worker.texts import uses_triton
@@ -191,8 +188,9 @@ def targets_for(bench: Bench, variation: Variation) -> Targets:
         raise
     seed_left = torch.initial_seed()
     try:
-        wide = wide_target(bench, bench.wide, init, baseline)
-        double = in_double(baseline) if wide is None else wide
+        double = wide_target(bench, bench.wide, init, baseline)
+        if double is None:
+            double = copy.deepcopy(baseline).double() if isinstance(baseline, torch.nn.Module) else baseline
     except Exception as error:  # noqa: BLE001  (copying runs the user's own code)
         bench.evidence.notes.append(f"no fp64 copy of the module ({type(error).__name__})")
         double = None

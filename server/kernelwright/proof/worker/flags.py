@@ -51,10 +51,7 @@ def _backend(name: str) -> Row:
 
 
 def _attention(kind: str) -> Row:
-    read, write = (
-        getattr(torch.backends.cuda, f"{kind}_sdp_enabled"),
-        getattr(torch.backends.cuda, f"enable_{kind}_sdp"),
-    )
+    read, write = (getattr(torch.backends.cuda, name) for name in (f"{kind}_sdp_enabled", f"enable_{kind}_sdp"))
     return Row(f"torch.backends.cuda.{kind}_sdp_enabled()", read, write)
 
 

@@ -34,6 +34,13 @@ def die_with(parent: int) -> None:
         os._exit(0)  # the parent ended before the signal was asked for
 
 
+def flush_prints() -> None:
+    """What user code printed belongs to the log of its job; it may also have closed or replaced the streams."""
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError, AttributeError):
+            stream.flush()
+
+
 def keep_freed_memory() -> None:
     """Let the C allocator keep what is freed: else a call is as fast as the history of its process's heap allows.
 

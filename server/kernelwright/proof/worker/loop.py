@@ -113,7 +113,7 @@ def main(descriptor: int, role: str, server: int) -> None:
             print(f"This worker is not used again: {left}.", file=sys.__stderr__)
         if not _can_fork():
             left, answer = "no zygote", _without_zygote(answer)
-        _flush()
+        lifetime.flush_prints()
         _send(pipe, Reply(request.id, answer, spent or bool(left)))
 
 
@@ -238,15 +238,6 @@ def _looks_fine(answer: Answer) -> bool:
     if isinstance(answer, TrialResult):
         return answer.verdict.passed
     return not isinstance(answer, Failure)
-
-
-def _flush() -> None:
-    """What user code printed belongs to this job's log; it may also have closed or replaced the streams."""
-    for stream in (sys.stdout, sys.stderr):
-        try:
-            stream.flush()
-        except (OSError, ValueError, AttributeError):
-            continue
 
 
 def _send(pipe: socket.socket, frame: Hello | Ready | Stage | Reply | Pong) -> None:

@@ -116,13 +116,12 @@ def kill_group(leader: int) -> None:
     members = {p.pid for p in processes().values() if p.group == leader}
     trackers = trackers_among(members)
     if not trackers:
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(leader, signal.SIGKILL)
+        signal_all((-leader,))
     signal_all({leader, *members} - trackers)
 
 
 def signal_all(pids: Iterable[int]) -> None:
-    """SIGKILL; those that are gone are no matter."""
+    """SIGKILL to processes, or to whole groups by their negative numbers; those that are gone are no matter."""
     for pid in pids:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.kill(pid, signal.SIGKILL)

@@ -14,15 +14,7 @@ from typing import Any
 ENVIRONMENT = "os.environ"
 _DECISIVE = ("NVIDIA_TF32_OVERRIDE", "TORCH_ALLOW_TF32_CUBLAS_OVERRIDE")  # variables that change results, as unset ones
 _BROAD = (Warning, UserWarning, RuntimeWarning, DeprecationWarning, FutureWarning, SyntaxWarning, ImportWarning)
-_SIGNALS = (
-    signal.SIGINT,
-    signal.SIGTERM,
-    signal.SIGALRM,
-    signal.SIGCHLD,
-    signal.SIGHUP,
-    signal.SIGUSR1,
-    signal.SIGUSR2,
-)
+_SIGNALS = ("SIGINT", "SIGTERM", "SIGALRM", "SIGCHLD", "SIGHUP", "SIGUSR1", "SIGUSR2")
 _LIMITS = ("RLIMIT_AS", "RLIMIT_DATA", "RLIMIT_FSIZE", "RLIMIT_NOFILE", "RLIMIT_CPU")
 
 
@@ -79,10 +71,9 @@ def _limit(name: str) -> Row:
     return Row(f"resource.{name}", lambda: resource.getrlimit(which), lambda value: resource.setrlimit(which, value))
 
 
-def _handler(which: signal.Signals) -> Row:
-    return Row(
-        f"the handler of {which.name}", lambda: str(getattr(now := signal.getsignal(which), "__qualname__", now))
-    )
+def _handler(name: str) -> Row:
+    which = getattr(signal, name)
+    return Row(f"the handler of {name}", lambda: str(getattr(now := signal.getsignal(which), "__qualname__", now)))
 
 
 ROWS: tuple[Row, ...] = (

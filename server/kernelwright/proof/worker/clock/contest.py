@@ -71,9 +71,8 @@ def _inaccurate(named: Mapping[str, Any], bench: Bench, case: Performance) -> di
         if name == "eager":
             continue
         flags.write(_tf32(bench.settings) if name == "eager-tf32" else bench.settings)
-        output = Observation(
-            observe(target, case.inputs, seed=case.seed).output
-        )  # a compiled module names its buffers otherwise
+        # Of the output alone: a compiled module names its buffers otherwise.
+        output = Observation(observe(target, case.inputs, seed=case.seed).output)
         finding = judge(oracle, output, case.length).finding
         if finding is not None:
             found[name] = f"{finding.name}: {finding.detail}"

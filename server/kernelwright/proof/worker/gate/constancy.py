@@ -134,11 +134,8 @@ def attributes_move_alike(bench: Bench, contender: Contender, first: Variation) 
     target = targets.baseline
     for calls in range(1, _IN_A_ROW + 1 if attributes_of(target) else 1):
         variation = replace(first, seed=first.seed + calls - 1)
-        case, inputs, before = (
-            f"{variation.described}, call {calls}",
-            make_inputs(bench, variation),
-            attributes_of(target),
-        )
+        case, inputs = f"{variation.described}, call {calls}", make_inputs(bench, variation)
+        before = attributes_of(target)
         like = baseline_run(bench, variation, target, inputs)
         after = attributes_of(target)
         like = replace(like, changed_state=changed(after, before))
@@ -148,9 +145,8 @@ def attributes_move_alike(bench: Bench, contender: Contender, first: Variation) 
             Observation(None, {}, {n: t.cpu() for n, t in one.changed_state.items()}) for one in (like, answer)
         )
         if further := found.changed_state.keys() - expected.changed_state.keys():
-            raise Rejected(
-                Check("state", case, False, f"self.{min(further)} is changed, which the baseline leaves as it is")
-            )
+            detail = f"self.{min(further)} is changed, which the baseline leaves as it is"
+            raise Rejected(Check("state", case, False, detail))
         judged = judge(Oracle(None, expected), found, 1)
         if judged.finding is not None:
             raise Rejected(Check("state", case, False, judged.finding.detail))

@@ -38,10 +38,8 @@ _AS_CLOSE = 2.0  # times the baseline's own root mean square error
 _ZERO = 1e-11  # of the largest gradient: rounding errors of fp64
 _OWN_BACKWARD = re.compile(r"Function|autograd|custom_op|library|cpp_extension|load_inline")
 _BACKWARD = re.compile(r"\bdef backward\b|\bregister_autograd\b")
-_NOT_COMPARED, _NO_SMALL_SIZE = (
-    "gradients not compared",
-    "the baseline takes none of the sizes that they are compared on",
-)
+_NOT_COMPARED = "gradients not compared"
+_NO_SMALL_SIZE = "the baseline takes none of the sizes that they are compared on"
 _ATTEMPTS = 2  # a comparison on the very threshold of a relu or a maximum may fall either way, once
 
 

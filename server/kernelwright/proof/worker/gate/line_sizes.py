@@ -117,9 +117,8 @@ def at_boundaries(
     A size that occurs several times is changed everywhere; where it is changed in one place only, most baselines refuse it.
     """
     numbers = _numbers(text)
-    sizes = [
-        n for n in dict.fromkeys(numbers) if _SMALLEST_SIZE <= n < _OFFSETS_OF_32_BITS
-    ]  # beyond it is a range of integers
+    # What is beyond 32 bits is a range of integers.
+    sizes = [n for n in dict.fromkeys(numbers) if _SMALLEST_SIZE <= n < _OFFSETS_OF_32_BITS]
     wanted = [_with_size(text, size, 7) for size in sizes]
     wanted += [_with_size(text, sizes[0], 1)] if sizes else []
     wanted += [_with_size(text, size, size + 1) for size in reversed(sizes)]

@@ -86,12 +86,8 @@ def _nearer(judged: Judged) -> Judged:
     """What is within the usual of the exact answer is nearer to it than a baseline that is further off than can be trusted."""
     if not judged.reduced:
         return judged
-    return Judged(
-        None,
-        tuple(
-            replace(one, accuracy=min(one.accuracy, Accuracy.AS_BASELINE, key=_CLASSES.index)) for one in judged.errors
-        ),
-    )
+    best = lambda accuracy: min(accuracy, Accuracy.AS_BASELINE, key=_CLASSES.index)
+    return Judged(None, tuple(replace(one, accuracy=best(one.accuracy)) for one in judged.errors))
 
 
 def better(one: Judged, other: Judged) -> Judged:

@@ -9,7 +9,6 @@ import gc
 import os
 import signal
 import socket
-import sys
 import traceback
 from collections.abc import Callable
 from pathlib import Path
@@ -53,11 +52,7 @@ def main(descriptor: int, printing: int, parent: int) -> None:
             reply = answer(room, *received)
             if os.getpid() != own:
                 os._exit(0)  # a child that the text forked, and that came back up the stack
-            for stream in (sys.stdout, sys.stderr):
-                with contextlib.suppress(
-                    OSError, ValueError, AttributeError
-                ):  # the text may have closed or replaced it
-                    stream.flush()
+            lifetime.flush_prints()
             _send(pipe, reply)
             if not isinstance(received[0], messages.Arm | messages.Fire):
                 gc.collect(1)  # what has been made since the last time, while the judge goes on

@@ -79,9 +79,8 @@ def origin_of(name: str, known: Known, launched: Mapping[str, Origin] = MappingP
         return launched[name]
     if _INDUCTOR.match(name):
         return Origin.COMPILED
-    bare = name.replace("(anonymous namespace)", "{anonymous}").removeprefix(
-        "void "
-    )  # "void ns::f<float>(float const*)"
+    # As in "void ns::f<float>(float const*)".
+    bare = name.replace("(anonymous namespace)", "{anonymous}").removeprefix("void ")
     *scope, base = re.split(r"[<(]", bare, maxsplit=1)[0].strip().split("::")
     own = name in known.triton or (base in known.cuda and not (scope and scope[0] in _LIBRARIES))
     return Origin.HAND_WRITTEN if own else Origin.LIBRARY

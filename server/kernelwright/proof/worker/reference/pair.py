@@ -1,7 +1,6 @@
 """Baseline, candidate and their fp64 twin, made alike: the same constructor arguments, the same parameters."""
 
 import contextlib
-import copy
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -57,11 +56,6 @@ def take_parameters(
         derived = listed(result.missing_keys, 4)
         return f"the baseline's state loads; the candidate adds the buffers {derived}, derived at construction"
     return f"the baseline's {len(state)} parameters and buffers load strictly"
-
-
-def in_double(target: Any) -> Any:
-    """A copy of a module with fp64 parameters; a function is its own. Raises what copying raises."""
-    return copy.deepcopy(target).double() if isinstance(target, torch.nn.Module) else target
 
 
 @contextlib.contextmanager

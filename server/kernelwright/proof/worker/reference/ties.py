@@ -102,9 +102,8 @@ def ties_apart(
     if not len(expected) == len(got) == len(again):
         return candidate, ""
     output = map_tensors(untied, candidate.output)
-    return (
-        (replace(candidate, output=output), f"another of equal values at {count} places") if count else (candidate, "")
-    )
+    words = f"another of equal values at {count} places"
+    return (replace(candidate, output=output), words) if count else (candidate, "")
 
 
 def _differ(base: torch.Tensor, got: torch.Tensor) -> bool:
