@@ -12,7 +12,6 @@ from kernelwright.proof.worker.gate.grounds import Ground
 from kernelwright.proof.worker.gate.in_bounds import bounds_kept, observe_in_bounds
 from kernelwright.proof.worker.hosts.bounds import ALIGNMENT, NAME, placed
 from kernelwright.proof.worker.variation import Variation
-from kernelwright.values import Check
 from proof.worker.trials import trial
 
 PAGE = 2 << 20
@@ -50,7 +49,7 @@ class Contender:
     def observe(self, *_: object, bounded: bool = False, **__: object) -> str:
         self.asked.append(bounded)
         if bounded and self.strays:
-            raise Rejected(Check(self.check, "a case", False, "stopped"))
+            raise Rejected(self.check, "a case", "stopped")
         return "observed"
 
     def start_again(self) -> None:

@@ -39,11 +39,11 @@ NO_MEMORY = "needs more memory than there is"
 
 
 class Rejected(Exception):
-    """The candidate fails this check."""
+    """The candidate fails a check in a case."""
 
-    def __init__(self, check: Check) -> None:
-        super().__init__(check.detail)
-        self.check = check
+    def __init__(self, name: str, case: str, detail: str) -> None:
+        super().__init__(detail)
+        self.check = Check(name, case, False, detail)
 
 
 class Undecidable(Exception):
@@ -168,7 +168,7 @@ def load_candidate(path: str, text: str) -> ModuleType:
     except JobFailed as failed:
         if failed.failure.kind is FailureKind.MISSING_PACKAGE:
             raise
-        raise Rejected(Check("runs", "import", False, failed.failure.message)) from failed
+        raise Rejected("runs", "import", failed.failure.message) from failed
 
 
 def targets_for(bench: Bench, variation: Variation) -> Targets:
@@ -225,10 +225,10 @@ def candidate_here(bench: Bench, module: ModuleType, targets: Targets) -> Any:
     try:
         candidate = make_target(module, bench.trial.workload, targets.init, device=bench.device, seed=seed)
     except JobFailed as failed:
-        raise Rejected(Check("runs", "construction", False, failed.failure.message)) from failed
+        raise Rejected("runs", "construction", failed.failure.message) from failed
     given = give_parameters(targets.baseline, candidate)
     if isinstance(given, Mismatch):
-        raise Rejected(Check("parameters", "construction", False, given.detail))
+        raise Rejected("parameters", "construction", given.detail)
     return candidate
 
 
@@ -238,7 +238,7 @@ def rejection(error: BaseException, case: str) -> Rejected:
     at = f" at line {line + 1}" if line is not None else ""
     if type(error).__name__ == "InterpreterFault":
         name = "race" if "race" in str(error).lower() else "out-of-bounds"
-        return Rejected(Check(name, case, False, f"{error}{at}"))
+        return Rejected(name, case, f"{error}{at}")
     if is_out_of_memory(error):
-        return Rejected(Check("runs", case, False, f"{NO_MEMORY}, which the baseline does not{at}"))
-    return Rejected(Check("runs", case, False, f"raises{at}: {describe(error)}"))
+        return Rejected("runs", case, f"{NO_MEMORY}, which the baseline does not{at}")
+    return Rejected("runs", case, f"raises{at}: {describe(error)}")

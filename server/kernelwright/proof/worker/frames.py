@@ -82,10 +82,10 @@ def pack(frame: Frame) -> bytes:
     return HEADER.pack(MAGIC, len(body)) + body
 
 
-def body_length(header: bytes) -> int:
+def body_length(header: bytes, magic: bytes = MAGIC, largest: int = LARGEST) -> int:
     """How many bytes follow this header. Raises BadFrame."""
-    magic, length = HEADER.unpack(header)
-    if magic != MAGIC or length > LARGEST:
+    found, length = HEADER.unpack(header)
+    if found != magic or length > largest:
         raise BadFrame(f"the header {header!r} is not ours")
     return length
 

@@ -35,7 +35,7 @@ def examine(bench: Bench, contender: Contender, report: Report) -> None:
         why = f"the call {error}" if isinstance(error, Rejected) else str(error)
         if isinstance(error, Rejected) and trial.promises_kernel and not str(error).startswith(NO_MEMORY):
             detail = f"it promises a kernel, and a call whose kernels are counted {error}"
-            raise Rejected(Check(CHECK, variation.described, False, detail)) from error
+            raise Rejected(CHECK, variation.described, detail) from error
         on = ProfiledOn.GPU if bench.device == "cuda" else ProfiledOn.CPU
         bench.evidence.share = KernelShare(ProfiledOn.INTERPRETER if bench.interpreted else on, unknown=why)
         bench.evidence.notes += [f"{_NOT_CHECKED}: {why}"] if trial.promises_kernel else []
@@ -51,7 +51,7 @@ def examine(bench: Bench, contender: Contender, report: Report) -> None:
         return
     broken = broken_promise(trial, before, after, outside)
     if broken is not None:
-        raise Rejected(Check(CHECK, variation.described, False, f"it promises a kernel, but {broken}"))
+        raise Rejected(CHECK, variation.described, f"it promises a kernel, but {broken}")
     kept = f"launches {', '.join(share.kernels)}" if share.kernels else "runs C++ code, which cannot be seen here"
     bench.evidence.checks.append(Check(CHECK, variation.described, True, f"it promises a kernel and {kept}"))
 

@@ -67,7 +67,7 @@ class Auditor:
         if batch > 1:
             if sampled.other is None or not 0 < sampled.which < batch:
                 detail = "the process does not tell what another call of the sample returned"
-                raise Rejected(Check("recheck-after-timing", case, False, detail))
+                raise Rejected("recheck-after-timing", case, detail)
             self._compare(contender, sampled.other, f"{case}, call {sampled.which}", calls=sampled.which, fp64=False)
 
     def _compare(self, contender: TimedContender, told: Observed, case: str, *, calls: int, fp64: bool) -> None:
@@ -91,7 +91,7 @@ class Auditor:
             if judged.reduced and judged.few and not self._doubted:
                 self._doubted = True
                 return
-            raise Rejected(Check("recheck-after-timing", case, False, f"a timed call: {judged.finding.detail}"))
+            raise Rejected("recheck-after-timing", case, f"a timed call: {judged.finding.detail}")
         self._judged.append(judged)
 
     def _expected(self, calls: int) -> Observation:

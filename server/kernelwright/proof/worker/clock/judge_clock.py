@@ -13,7 +13,6 @@ from kernelwright.proof.worker.bench import Rejected
 from kernelwright.proof.worker.clock.samples import TWIN, Unsteady
 from kernelwright.proof.worker.clock.series import Series
 from kernelwright.proof.worker.clock.statistics import ratio_of_medians
-from kernelwright.values import Check
 
 NAME = "judge-clock"
 _LEAST_HIDDEN = {"cuda": 0.15, "cpu": 0.5}  # milliseconds; how far two processes' replies differ on a quiet machine
@@ -30,7 +29,7 @@ def complete(one: Series) -> None:
     left, typical = min(one.residual_ms), one.typical_ms
     if left > _RESIDUAL_MS + 0.2 * typical:
         detail = f"work went on for {left:.3g} ms after the timed call: it runs on a stream that nothing waits for"
-        raise Rejected(Check("timing-complete", "while timing", False, detail))
+        raise Rejected("timing-complete", "while timing", detail)
 
 
 def nothing_hidden(series: Mapping[str, Series], device: str) -> None:
@@ -148,4 +147,4 @@ def _refuse_alone(series: Mapping[str, Series], hidden_beside: Callable[[Series,
         f"a call took {hidden:.3g} ms longer from outside than the {candidate.typical_ms * candidate.batch:.3g} ms that its "
         "process reported: work was done where its clock did not look"
     )
-    raise Rejected(Check(NAME, "while timing", False, detail))
+    raise Rejected(NAME, "while timing", detail)

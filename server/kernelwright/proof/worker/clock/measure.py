@@ -27,7 +27,7 @@ from kernelwright.proof.worker.hosts.contender import Contender
 from kernelwright.proof.worker.inputs import Inputs
 from kernelwright.proof.worker.observe import named_state
 from kernelwright.proof.worker.probe import cpu_name, probe
-from kernelwright.values import Check, Failure, FailureKind, Measurement, digest
+from kernelwright.values import Failure, FailureKind, Measurement, digest
 
 _GIB = 1 << 30
 _UNSEEN = "Speed not measured: the gain is smaller than what the judge's own clock can confirm."
@@ -136,7 +136,7 @@ def _measurement(bench: Bench, taken: Sequence[Samples], case: Performance) -> M
         detail = (
             f"{timed.median_ms:.4g} ms is below the roofline's floor of {floor:.4g} ms: the work cannot have been done"
         )
-        raise Rejected(Check("impossible", "while timing", False, detail))
+        raise Rejected("impossible", "while timing", detail)
     if any(claimed.get(name) for name in samples.unseen):
         raise Unconfirmed(_UNSEEN)
     return Measurement(

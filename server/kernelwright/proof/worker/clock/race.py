@@ -23,7 +23,7 @@ from kernelwright.proof.worker.observe import Observation, observe
 from kernelwright.proof.worker.subject import unload
 from kernelwright.proof.worker.texts import uses_triton
 from kernelwright.proof.worker.timing.timer import Clock, clock_for, contestants_of, interleaved
-from kernelwright.values import Check, Failure, FailureKind, Timing
+from kernelwright.values import Failure, FailureKind, Timing
 
 FIRST_ROUND = 0.03  # seconds per variant
 FINAL_ROUND = 0.15
@@ -79,7 +79,7 @@ def _first_round(target: Any, bench: Bench, case: Performance, reference: Observ
         # Without an fp64 reference: loose by the baseline's unknown error, yet far below any real mistake.
         judged = judge(Oracle(reference, case.seen), observed, case.length if reference else 64 * case.length)
         if (found := judged.finding) is not None and not (judged.reduced and limits.accept_reduced):
-            raise Rejected(Check(found.name, described, False, found.detail))
+            raise Rejected(found.name, described, found.detail)
         del observed
         contestants = contestants_of({"variant": target}, case.inputs, set(case.seen.changed_inputs))
         samples = interleaved(contestants, clock, budget=FIRST_ROUND, fewest=5, most=50)

@@ -12,15 +12,12 @@ _RARE, _ENOUGH_RUNS = 8, 16  # an error in less than one of eight runs, of sixte
 
 def settle(evidence: Evidence, trial: Trial) -> None:
     """The `accuracy` check, on all that was compared. Raises Rejected for reduced accuracy that is not accepted."""
-    if not evidence.reduced:
-        accuracy = accuracy_of(evidence)
-        evidence.checks.append(
-            Check(ACCURACY, f"all {len(evidence.judged)} runs", True, _said(accuracy, evidence.judged))
-        )
-        return
-    check = reduced(evidence, trial)
+    if evidence.reduced:
+        check = reduced(evidence, trial)
+    else:
+        check = Check(ACCURACY, f"all {len(evidence.judged)} runs", True, _said(accuracy_of(evidence), evidence.judged))
     if not check.passed:
-        raise Rejected(check)
+        raise Rejected(check.name, check.case, check.detail)
     evidence.checks.append(check)
 
 

@@ -20,7 +20,6 @@ from kernelwright.proof.worker.inputs import Inputs
 from kernelwright.proof.worker.observe import Observation
 from kernelwright.proof.worker.raised import describe
 from kernelwright.proof.worker.variation import Variation
-from kernelwright.values import Check
 
 _LONGEST = 5.0  # seconds, after which no further call is made
 _RAISED = re.compile(r"raises(?: at line \d+)?: (\w+)")
@@ -69,7 +68,7 @@ def raises_alike(bench: Bench, contender: Contender, variation: Variation) -> No
             case, raised = f"{words} in `{name}`", _raised(bench, contender, variation, targets, bad, like)
             if own and not raised:
                 detail = f"the baseline raises {describe(error)}, and the candidate does not"
-                raise Rejected(Check("interface", f"{variation.described}, {case}", False, detail))
+                raise Rejected("interface", f"{variation.described}, {case}", detail)
             answered += [] if raised else [case]
             others += [f"{raised} for {case}"] if own and raised != type(error).__name__ else []
     if answered:

@@ -93,7 +93,7 @@ def _other_random_state(ground: Ground, random: Mapping[str, str]) -> None:
     expected, variation = ground.baseline.random, ground.variation
     if observe(ground.targets.baseline, ground.inputs, seed=variation.seed).random == expected:
         other = ", ".join(name for name, state in expected.items() if random.get(name) != state)
-        raise Rejected(Check("random-state", variation.described, False, f"{other} after the call {_RANDOM}"))
+        raise Rejected("random-state", variation.described, f"{other} after the call {_RANDOM}")
 
 
 def _note(bench: Bench, ground: Ground, judged: Judged, accepted: str, *, poisoned: bool) -> None:
@@ -106,7 +106,7 @@ def _note(bench: Bench, ground: Ground, judged: Judged, accepted: str, *, poison
             order = " and programs in the other order" if bench.interpreted else ""
             name, detail = "nan-poison", f"with NaN in freshly allocated memory{order}, {detail}"
         hint = _LOST if lost and not poisoned else _OPEN_ORDER if names_an_open_order(bench.trial.baseline) else ""
-        raise Rejected(Check(name, case, False, detail + hint))
+        raise Rejected(name, case, detail + hint)
     no_reference = isinstance(ground.double, str) and judged.baseline_error is None
     why = f" ({ground.double})" if no_reference else ""
     bench.evidence.checks.append(

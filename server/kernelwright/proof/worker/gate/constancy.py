@@ -60,13 +60,13 @@ def outputs_stay(bench: Bench, contender: Contender, first: Variation, second: V
         )
         if not aliasing and not _same(before, after):
             detail = "a later call overwrites what the call before returned: the output is a buffer kept between calls"
-            raise Rejected(Check("alias", first.described, False, detail))
+            raise Rejected("alias", first.described, detail)
         answer = answer or [t.clone() for t in before]  # what is returned are views, until the next request
         if _written_over(answer, again):
             if _shares_memory(like, observe(targets.baseline, a, seed=first.seed)):
                 break  # as the baseline's
             detail = "two calls return the same memory: what one caller writes into its answer is in the other's"
-            raise Rejected(Check("alias", first.described, False, detail))
+            raise Rejected("alias", first.described, detail)
         for other in (before, again):
             if not _same(answer, other):
                 words = _not_repeated(targets, a, like, first, (answer, other), _REPEATED)
@@ -109,7 +109,7 @@ def _next_numbers(
     judged = judge(Oracle(None, Observation(expected.output)), Observation(found.output), length, known=known)
     if judged.finding is not None and not judged.reduced:
         detail = f"of two calls under one seed the second has other numbers: {judged.finding.detail}"
-        raise Rejected(Check("random-state", first.described, False, detail))
+        raise Rejected("random-state", first.described, detail)
 
 
 def _steps(bench: Bench, contender: Contender, targets: Targets, inputs: Inputs, first: Variation) -> None:
@@ -118,10 +118,9 @@ def _steps(bench: Bench, contender: Contender, targets: Targets, inputs: Inputs,
         case = f"{first.described}, call {calls} in a row"
         expected = observe(targets.baseline, inputs, seed=first.seed, calls=calls)
         answer = contender.observe(targets, inputs, expected, case=case, seed=first.seed, calls=calls)
-        length = reduction_length(targets.baseline, inputs, expected.tensors())
-        judged = judge(Oracle(None, expected), answer, length)
+        judged = judge(Oracle(None, expected), answer, reduction_length(targets.baseline, inputs, expected.tensors()))
         if judged.finding is not None and not judged.reduced:
-            raise Rejected(Check("state", case, False, judged.finding.detail))
+            raise Rejected("state", case, judged.finding.detail)
         bench.evidence.checks.append(Check("state", case, True, judged.detail))
 
 
@@ -145,11 +144,10 @@ def attributes_move_alike(bench: Bench, contender: Contender, first: Variation) 
             Observation(None, {}, {n: t.cpu() for n, t in one.changed_state.items()}) for one in (like, answer)
         )
         if further := found.changed_state.keys() - expected.changed_state.keys():
-            detail = f"self.{min(further)} is changed, which the baseline leaves as it is"
-            raise Rejected(Check("state", case, False, detail))
+            raise Rejected("state", case, f"self.{min(further)} is changed, which the baseline leaves as it is")
         judged = judge(Oracle(None, expected), found, 1)
         if judged.finding is not None:
-            raise Rejected(Check("state", case, False, judged.finding.detail))
+            raise Rejected("state", case, judged.finding.detail)
         if not expected.changed_state:
             return
 
@@ -173,7 +171,7 @@ def _of_its_data(
     judged = judge(Oracle(None, plain), observed, length, known=known)
     if judged.finding is not None and not judged.reduced:
         detail = f"on other data in the memory of an earlier call's: {judged.finding.detail}"
-        raise Rejected(Check("values", first.described, False, detail))
+        raise Rejected("values", first.described, detail)
 
 
 def _not_repeated(
@@ -188,7 +186,7 @@ def _not_repeated(
     length = reduction_length(targets.baseline, inputs, like.tensors())
     judged = judge(Oracle(None, Observation(before)), Observation(again), length)
     if judged.finding is not None and _same(like.tensors(), itself.tensors()):
-        raise Rejected(Check(name, first.described, False, f"{what}: {judged.finding.detail}"))
+        raise Rejected(name, first.described, f"{what}: {judged.finding.detail}")
     return f"two calls on the same data and seed differ: {judged.detail if judged.errors else 'like the baseline'}"
 
 

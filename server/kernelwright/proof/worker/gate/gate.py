@@ -133,7 +133,7 @@ def _same_interface(trial: Trial, evidence: Evidence) -> None:
     except (SyntaxError, ValueError, RecursionError):
         return  # what does not load is found out when it is loaded
     if words:
-        raise Rejected(Check("interface", "the text", False, words))
+        raise Rejected("interface", "the text", words)
     evidence.caveats += [f"`{name}` is gone" for name in lost]
     evidence.checks.append(Check("interface", "the text", True, "public functions take what the baseline's take"))
 

@@ -94,7 +94,7 @@ def _compare(bench: Bench, contender: Contender, variation: Variation, arrival: 
             return True
     assert judged is not None
     assert judged.finding is not None
-    raise Rejected(Check(NAME, again.described + arrival, False, _told(judged.finding.detail)))
+    raise Rejected(NAME, again.described + arrival, _told(judged.finding.detail))
 
 
 def _judged(
@@ -273,7 +273,7 @@ def _lost(trial: Trial, evidence: Evidence, case: str, words: str, *, whole: boo
     if asked or brought or _BACKWARD.search(trial.baseline) or not told:
         who = "the workload's inputs require grad" if asked else "the baseline has gradients"
         hint = "" if asked else " (a kernel that has no backward can raise where an input requires grad)"
-        raise Rejected(Check(NAME, case, False, f"{who}, and the candidate has no gradient: {words}{hint}"))
+        raise Rejected(NAME, case, f"{who}, and the candidate has no gradient: {words}{hint}")
     detail = f"forward only: it cannot train, and no gradient is verified that it lacks ({words})"
     evidence.checks.append(Check(NAME, case, True, detail))
     evidence.caveats.append("forward only: gradients are lost" if whole else f"forward only: {words}")
@@ -288,7 +288,7 @@ def _added(bench: Bench, case: str, expected: Flow) -> None:
         detail = (
             "an output carries a gradient, and the baseline's does not (it is detached there, or made under no_grad)"
         )
-        raise Rejected(Check(NAME, case, False, detail))
+        raise Rejected(NAME, case, detail)
     bench.evidence.caveats.append("with gradients, which the baseline does not have")
 
 

@@ -69,9 +69,8 @@ def _compare(bench: Bench, contender: Contender, variation: Variation) -> None:
     targets = targets_for(bench, variation)
     inputs = make_inputs(bench, variation)
     baseline = baseline_run(bench, variation, targets.baseline, inputs)
-    length = reduction_length(None, inputs, baseline.tensors())
     observed = contender.observe(targets, inputs, baseline, case=variation.described, seed=variation.seed)
-    judged = judge(Oracle(None, baseline), observed, length)
+    judged = judge(Oracle(None, baseline), observed, reduction_length(None, inputs, baseline.tensors()))
     if judged.finding is not None and not judged.reduced:
-        raise Rejected(Check(judged.finding.name, variation.described, False, judged.finding.detail))
+        raise Rejected(judged.finding.name, variation.described, judged.finding.detail)
     bench.evidence.checks.append(Check("values", variation.described, True, judged.detail))

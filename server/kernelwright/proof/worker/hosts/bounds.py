@@ -20,7 +20,6 @@ from kernelwright.proof.worker.inputs import Inputs, clone_tensor, seed_everythi
 from kernelwright.proof.worker.observe import named_state
 from kernelwright.proof.worker.poison import ALLOCATIONS
 from kernelwright.proof.worker.raised import describe, line_of
-from kernelwright.values import Check
 
 NAME, ALIGNMENT = "out-of-bounds", "alignment"
 # Bytes that a tensor's address is a multiple of: what the widest loads and TMA ask for, and Triton takes for granted. Blocks
@@ -138,17 +137,17 @@ def look(target: Any, inputs: Inputs, *, seed: int) -> str:
         except NoPages as none:
             return str(none)
         except _Touched as touched:
-            raise Rejected(Check(NAME, "", False, str(touched))) from touched
+            raise Rejected(NAME, "", str(touched)) from touched
         except Exception as error:
             if _STOPPED.search(str(error)):
                 where, line = "before the start" if at_start else "behind the end", line_of(error)
                 at = f" at line {line + 1}" if line is not None else ""
                 detail = f"reads or writes memory {where} of a tensor{at}: {_WHAT_TO_DO} ({describe(error)})"
-                raise Rejected(Check(NAME, "", False, detail)) from error
+                raise Rejected(NAME, "", detail) from error
             if _works():
                 return f"a call on memory that is not torch's own raises {type(error).__name__}"
             if _MISALIGNED.search(str(error)):
-                raise Rejected(Check(ALIGNMENT, "", False, describe(error))) from error
+                raise Rejected(ALIGNMENT, "", describe(error)) from error
             raise rejection(error, "") from error
     return why
 

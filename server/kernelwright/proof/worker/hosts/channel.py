@@ -4,13 +4,12 @@ import array
 import json
 import pickle
 import socket
-import struct
 import time
 
+from kernelwright.proof.worker.frames import HEADER, BadFrame, body_length
 from kernelwright.proof.worker.hosts.messages import Reply, Request
 from kernelwright.wire import NotDecodable, decode, encode
 
-_HEADER = struct.Struct(">4sI")
 _MAGIC = b"KWH1"
 _LARGEST = 64 << 20  # bytes of one message; tensors do not travel here
 _BODY_LIMIT = 10.0  # seconds from a message's header to its end; each is written in one go
@@ -19,10 +18,6 @@ _ONE_DESCRIPTOR = socket.CMSG_SPACE(array.array("i").itemsize)
 
 class Ended(Exception):
     """The other side is gone."""
-
-
-class Garbled(Exception):
-    """Bytes that the other side's own code did not write."""
 
 
 class TooSlow(Exception):
@@ -48,36 +43,34 @@ def send_reply(pipe: socket.socket, reply: Reply) -> None:
 
 
 def receive_reply(pipe: socket.socket, seconds: float) -> Reply:
-    """Raises Ended, Garbled or TooSlow (after `seconds` for the whole reply)."""
+    """Raises Ended, BadFrame or TooSlow (after `seconds` for the whole reply)."""
     body, _ = _receive(pipe, time.monotonic() + seconds)
     try:
         return decode(Reply, json.loads(body))
     except (ValueError, NotDecodable, TypeError, KeyError, RecursionError) as error:
-        raise Garbled(f"{type(error).__name__}: {str(error)[:200]}") from error
+        raise BadFrame(f"{type(error).__name__}: {str(error)[:200]}") from error
 
 
 def _send(pipe: socket.socket, body: bytes, descriptor: int | None) -> None:
     try:
         if descriptor is None:
-            pipe.sendall(_HEADER.pack(_MAGIC, len(body)) + body)
+            pipe.sendall(HEADER.pack(_MAGIC, len(body)) + body)
         else:
-            socket.send_fds(pipe, [_HEADER.pack(_MAGIC, len(body))], [descriptor])
+            socket.send_fds(pipe, [HEADER.pack(_MAGIC, len(body))], [descriptor])
             pipe.sendall(body)
     except OSError as error:
         raise Ended(str(error)) from error
 
 
 def _receive(pipe: socket.socket, deadline: float | None = None) -> tuple[bytes, int | None]:
-    header, descriptor = _exactly(pipe, _HEADER.size, deadline)
-    magic, length = _HEADER.unpack(header)
-    if magic != _MAGIC or length > _LARGEST:
-        raise Garbled(f"the header {header!r} is not ours")
+    header, descriptor = _exactly(pipe, HEADER.size, deadline)
+    length = body_length(header, _MAGIC, _LARGEST)
     if deadline is not None:
         deadline = min(deadline, time.monotonic() + _BODY_LIMIT)
     try:
         body, _ = _exactly(pipe, length, deadline)
     except TooSlow:
-        raise Garbled("a message that does not end") from None
+        raise BadFrame("a message that does not end") from None
     return body, descriptor
 
 

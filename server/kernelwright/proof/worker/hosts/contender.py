@@ -28,7 +28,7 @@ from kernelwright.proof.worker.reference.pair import state_of
 from kernelwright.proof.worker.sandbox import caches
 from kernelwright.proof.worker.tensors import same_bits
 from kernelwright.proof.worker.texts import compiles, uses_triton
-from kernelwright.values import Check, Failure, FailureKind
+from kernelwright.values import Failure, FailureKind
 from kernelwright.values.confinement import Confinement
 
 _MANY_CALLS, SMALL = 12, 64 << 20  # further calls before an output is looked at again, up to so many bytes of it
@@ -185,7 +185,7 @@ class Contender(Host):
         start = time.monotonic()
         often, _ = self._with_room(request, messages.Often, trees, room_for(told), told, case)
         if often.made < times and time.monotonic() - start < _LONGEST_CALLS:
-            raise Rejected(Check("alias", case, False, "its process made fewer further calls than it had time for"))
+            raise Rejected("alias", case, "its process made fewer further calls than it had time for")
         words = (
             "" if often.made == times else f", after {often.made} further calls instead of {times}, as these are slow"
         )
@@ -261,7 +261,7 @@ class Contender(Host):
                     f"the call leaves input {index} as a {type(tensor).__name__}: set no attributes on an input, and leave its "
                     "memory and layout as they are; keep what later calls need in the module"
                 )
-                raise Rejected(Check("inputs-unchanged", "all cases", False, detail))
+                raise Rejected("inputs-unchanged", "all cases", detail)
         changed = {
             i: t for i, (t, original) in enumerate(zip(after, originals, strict=True)) if not same_bits(t, original)
         }
@@ -288,7 +288,7 @@ class Contender(Host):
                 return reply, room
             if reply.needed > most:
                 detail = f"it returns and changes {reply.needed} bytes, where the baseline's take {room}"
-                raise Rejected(Check("shape", case, False, detail))
+                raise Rejected("shape", case, detail)
             room = reply.needed
 
     def _same_settings(self, changed: tuple[str, ...], added: tuple[str, ...], when: str) -> None:
@@ -296,7 +296,7 @@ class Contender(Host):
         own = [words for words in changed if words not in self._bench.evidence.excused]
         if own:
             detail = f"{when} the candidate changes the process: {'; '.join(own)}"
-            raise Rejected(Check("settings", "all cases", False, detail))
+            raise Rejected("settings", "all cases", detail)
         if added and self._text == self._bench.trial.candidate:
             self._bench.evidence.notes.append(f"it adds {', '.join(added)[:_LONGEST_WORDS]} to the environment")
 
@@ -304,4 +304,4 @@ class Contender(Host):
         self._same_settings(observed.settings, observed.added, when)
         if observed.replaced:
             detail = f"{', '.join(observed.replaced)} was replaced, which the clock or the gate relies on"
-            raise Rejected(Check("clean-process", "all cases", False, detail))
+            raise Rejected("clean-process", "all cases", detail)

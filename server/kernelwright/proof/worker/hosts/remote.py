@@ -5,7 +5,6 @@ import select
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import Any, TypeVar
 
 import torch
@@ -14,6 +13,7 @@ from kernelwright.proof.worker import processes
 from kernelwright.proof.worker.bench import Rejected, Undecidable
 from kernelwright.proof.worker.ended import ended
 from kernelwright.proof.worker.failed import JobFailed
+from kernelwright.proof.worker.frames import BadFrame
 from kernelwright.proof.worker.hosts import channel
 from kernelwright.proof.worker.hosts.arena import Arena, make_arena
 from kernelwright.proof.worker.hosts.messages import Done, Failed, GiveBack, Refused, Reply, Request, Returned, UseArena
@@ -83,7 +83,7 @@ class Host:
         self.waited += time.monotonic() - begun
         match reply:
             case Refused(check=check):
-                raise Rejected(replace(check, case=self._case))
+                raise Rejected(check.name, self._case, check.detail)
             case Failed(failure=failure):
                 raise JobFailed(failure)
             case _ if isinstance(reply, expected):
@@ -101,7 +101,7 @@ class Host:
             yield
         except channel.Ended:
             raise JobFailed(self._ended()) from None
-        except channel.Garbled as garbled:
+        except BadFrame as garbled:
             message = (
                 "The code wrote into the pipe between its process and the judge: it must not write to file descriptors that "
                 "it did not open."

@@ -8,7 +8,6 @@ from kernelwright.proof.worker.inputs import Inputs, clone_tensor, map_tensors
 from kernelwright.proof.worker.observe import Observation
 from kernelwright.proof.worker.timing.late import Late
 from kernelwright.proof.worker.timing.timer import FLUSHES
-from kernelwright.values import Check
 
 
 class TimedContender(Contender):
@@ -65,7 +64,7 @@ class TimedContender(Contender):
         reply = self.hear(Sampled, TooSmall)
         if isinstance(reply, TooSmall):
             detail = f"a timed call returned {reply.needed} bytes, which it did not when it was verified"
-            raise Rejected(Check("recheck-after-timing", "while timing", False, detail))
+            raise Rejected("recheck-after-timing", "while timing", detail)
         return reply
 
     def left(self, told: Observed, inputs: Inputs, like: Observation) -> Observation:
