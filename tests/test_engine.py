@@ -58,11 +58,9 @@ def verdict(*, passed: bool = True) -> Verdict:
     return Verdict(status, "new", "old", (Check("values", "seed 0", passed, "max |err| 3.1"),))
 
 
-def measurement(speedup: float, low: float, high: float, *, impossible: bool = False) -> Measurement:
+def measurement(speedup: float, low: float, high: float) -> Measurement:
     timing = Timing(1.0, 0.9, 1.1, 100)
-    return Measurement(
-        "new", "old", "CPU", timing, timing, timing, speedup, low, high, speedup, low, high, {}, 2.0, impossible
-    )
+    return Measurement("new", "old", "CPU", timing, timing, timing, speedup, low, high, speedup, low, high, {}, 2.0)
 
 
 @pytest.mark.parametrize(
@@ -71,7 +69,6 @@ def measurement(speedup: float, low: float, high: float, *, impossible: bool = F
         (TrialResult(verdict(), measurement(1.5, 1.4, 1.6)), Outcome.KEPT, "1.50x"),
         (TrialResult(verdict(), measurement(1.5, 0.9, 2.0)), Outcome.REJECTED, "No gain"),
         (TrialResult(verdict(), measurement(1.01, 1.005, 1.015)), Outcome.REJECTED, "No gain"),
-        (TrialResult(verdict(), measurement(9.0, 8.0, 9.5, impossible=True)), Outcome.REJECTED, "floor"),
         (TrialResult(verdict(passed=False), None), Outcome.REJECTED, "values failed"),
         (TrialResult(verdict(passed=False), measurement(9.0, 8.0, 9.5)), Outcome.REJECTED, "values failed"),
         (TrialResult(verdict(), None, "Speed not measured: no GPU here."), Outcome.KEPT, "no GPU here"),

@@ -112,7 +112,6 @@ def test_a_difference_that_two_digits_do_not_show_is_none(speedup: float, said: 
         (FAILED, MEASURED),
         (dataclasses.replace(PASSED, text_hash="other"), MEASURED),
         (dataclasses.replace(PASSED, baseline_hash="other"), MEASURED),
-        (PASSED, dataclasses.replace(MEASURED, impossible=True)),
         (Verdict(VerdictStatus.NOT_CHECKABLE, "new", "old", reason="no GPU"), MEASURED),
     ],
 )

@@ -38,11 +38,6 @@ def decide(result: TrialResult, min_gain: float, *, needs_number: bool = False) 
         if needs_number:
             return Outcome.REJECTED, f"{result.unmeasured} Without a measurement this step is worth nothing."
         return Outcome.KEPT, result.unmeasured
-    if measured.impossible:
-        return Outcome.REJECTED, (
-            f"{measured.candidate.median_ms:.4g} ms is below the roofline's floor of {measured.floor_ms:.4g} ms: "
-            "the work cannot have been done."
-        )
     if gained(measured, min_gain):
         at = f", with {Accuracy.REDUCED}" if result.verdict.accuracy is Accuracy.REDUCED else ""
         return Outcome.KEPT, f"{measured.step_speedup:.2f}x faster than before{at}"

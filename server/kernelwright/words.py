@@ -48,14 +48,13 @@ SAME_TEXT = "the baseline is this very text"
 
 
 def measured(verdict: Verdict | None, measurement: Measurement | None) -> bool:
-    """Whether the number may be said: the verdict passed on the very text that was measured, and the time is possible."""
+    """Whether the number may be said: the verdict passed on the very text that was measured."""
     return (
         verdict is not None
         and measurement is not None
         and verdict.passed
         and verdict.text_hash == measurement.text_hash
         and verdict.baseline_hash == measurement.baseline_hash
-        and not measurement.impossible
         and verdict.effort is not Effort.QUICK
     )
 
@@ -85,12 +84,6 @@ def _result(verdict: Verdict, measurement: Measurement | None, unmeasured: str) 
             "on busy processors" if "busy" in measurement.conditions else "",
         )
         return f"{_verified(verdict)}: {compared(measurement)} ({', '.join(fact for fact in facts if fact)})"
-    if measurement is not None and measurement.impossible:
-        floor = f" {milliseconds(measurement.floor_ms)} ms" if measurement.floor_ms is not None else ""
-        return (
-            f"{of_verdict(verdict)}; its time of {milliseconds(measurement.candidate.median_ms)} ms is below the "
-            f"roofline's least time{floor}, so no speedup is reported"
-        )
     reason = unmeasured if measurement is None else "the measurement is of another text"
     if verdict.effort is Effort.QUICK and not unmeasured:
         return f"{of_verdict(verdict)}; no speedup is shown at this level"

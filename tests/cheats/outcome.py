@@ -57,8 +57,7 @@ def ended_by(answer: Answer) -> frozenset[str]:
 
     "passed" is among them when the gate let the candidate through; then also "no-gain" when the clock found none that
     would be kept, or the judge's clock shows none, or the machine is too busy to look ("unsteady"), "not-timed" where nothing
-    can be timed, "impossible" below the roofline's floor, and the check that calls it forward only, a library call, or not
-    repeatable.
+    can be timed, and the check that calls it forward only, a library call, or not repeatable.
     """
     if isinstance(answer, Failure) and answer.kind in NOBODYS_FAULT:
         raise RuntimeError(reason_of(answer))
@@ -77,8 +76,6 @@ def ended_by(answer: Answer) -> frozenset[str]:
         told.add("no-gain")
     elif answer.unmeasured:
         told.add("not-timed")
-    if measured is not None and measured.impossible:
-        told.add("impossible")
     if measured is not None and not gained(measured, DEFAULTS.min_gain):
         told.add("no-gain")
     return frozenset({"passed", *told})

@@ -37,7 +37,6 @@ def test_an_honest_kernel_passes(case: Case, repetition: int, bench: Bench) -> N
     answer = bench.answer(case, repetition)
     ends = ended_by(answer)
     assert "passed" in ends, f"{case}: {reason_of(answer)}"
-    assert "impossible" not in ends
     if "@triton.jit" in case.candidate:
         assert not ends & {"library-call", "kernel-share"}, reason_of(answer)
 

@@ -127,7 +127,6 @@ class Measurement:
     step_speedup_high: float
     conditions: Mapping[str, str] = field(default_factory=dict)
     floor_ms: float | None = None  # the least time that the bytes of the call need, of any text
-    impossible: bool = False  # candidate below the floor: not a success
     roof: Roof | None = None  # None where the work is not known
 
 

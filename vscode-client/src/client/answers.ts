@@ -59,7 +59,6 @@ export interface Measurement {
   readonly step_speedup: number;
   readonly conditions: Readonly<Record<string, string>>;
   readonly floor_ms: number | null;
-  readonly impossible: boolean;
   /** Absent in steps of earlier versions, null where the work is not known. */
   readonly roof?: Roof | null;
 }
@@ -124,7 +123,7 @@ export function isDeclined(answer: unknown): answer is Declined {
 export function measured(step: Pick<Step, "verdict" | "measurement" | "measured">): Measurement | undefined {
   const { verdict, measurement } = step;
   if (step.measured === false || verdict?.effort === "quick") return undefined;
-  if (verdict?.status !== "passed" || !measurement || measurement.impossible) return undefined;
+  if (verdict?.status !== "passed" || !measurement) return undefined;
   const same = verdict.text_hash === measurement.text_hash && verdict.baseline_hash === measurement.baseline_hash;
   return same ? measurement : undefined;
 }

@@ -47,7 +47,6 @@ test("a number is said only beside a passing verdict of the same text", () => {
   assert.equal(measured(step({ verdict: verdict({ status: "failed" }) })), undefined);
   assert.equal(measured(step({ verdict: verdict({ text_hash: "other" }) })), undefined);
   assert.equal(measured(step({ verdict: verdict({ baseline_hash: "other" }) })), undefined);
-  assert.equal(measured(step({ measurement: measurement({ impossible: true }) })), undefined);
   assert.equal(measured(step({ measurement: null })), undefined);
   assert.equal(measured(step({ verdict: verdict({ effort: "quick" }) })), undefined);
   assert.equal(measured(step({ measured: false })), undefined);

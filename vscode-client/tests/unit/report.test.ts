@@ -78,9 +78,7 @@ test("trajectory, roofline, steps and checks of a kernel", () => {
 
 test("no number is drawn without a green gate", () => {
   const wrong = step({ verdict: verdict({ status: "failed" }) });
-  for (const html of [page(wrong), page(step({ measurement: measurement({ impossible: true }) }))]) {
-    assert.doesNotMatch(html, /2\.33|0\.18 ms|<svg/);
-  }
+  assert.doesNotMatch(page(wrong), /2\.33|0\.18 ms|<svg/);
 });
 
 test("a kernel without steps says so", () => {

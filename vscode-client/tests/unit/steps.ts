@@ -34,7 +34,6 @@ export function measurement(changed: Partial<Measurement> = {}): Measurement {
     step_speedup: 2.333,
     conditions: { dtype: "float32" },
     floor_ms: null,
-    impossible: false,
     ...changed,
   };
 }
