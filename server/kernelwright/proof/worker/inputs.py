@@ -39,6 +39,16 @@ class Inputs:
         return self.changed(clone_tensor)
 
 
+def without_gradients(target: Callable[..., Any], inputs: Inputs) -> Callable[[], Any]:
+    """A call of `target` on these very inputs, which records no gradients."""
+
+    def call() -> Any:
+        with torch.no_grad():
+            return target(*inputs.args, **inputs.kwargs)
+
+    return call
+
+
 def from_call(call: Call, *, device: str, seed: int, scale: float = 1.0, ends: bool = False) -> Inputs:
     """The arguments of an evaluated workload line. Floating inputs are multiplied by `scale`; outputs are poisoned.
 

@@ -149,8 +149,8 @@ def buffers_of(target: Any) -> dict[str, torch.Tensor]:
     return {name: clone_tensor(t) for name, t in state if not isinstance(t, torch.nn.Parameter)}
 
 
-def put_back(state: Mapping[str, torch.Tensor], saved: Mapping[str, torch.Tensor]) -> None:
-    """Write what is `saved` into those of its names that the state has."""
+def put_back(state: Mapping[Any, torch.Tensor], saved: Mapping[Any, torch.Tensor]) -> None:
+    """Write what is `saved` into those of its places that the state has."""
     with torch.no_grad():
         for name in saved.keys() & state.keys():
             state[name].copy_(saved[name])

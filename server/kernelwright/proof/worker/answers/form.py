@@ -66,8 +66,7 @@ def _tensor_type(got: Any, where: str) -> Finding | None:
 
 
 def _article(value: Any) -> str:
-    name = type(value).__name__
-    return "None" if value is None else f"a {name}"
+    return "None" if value is None else f"a {type(value).__name__}"
 
 
 def _name(dtype: torch.dtype) -> str:

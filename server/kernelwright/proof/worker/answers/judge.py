@@ -18,7 +18,7 @@ from kernelwright.proof.worker.tensors import as_tensor, same_bits
 from kernelwright.values import Accuracy
 
 ACCURACY = "accuracy"  # the check that reduced accuracy fails; the only one that a setting may overrule
-_BEST_FIRST = tuple(Accuracy)
+BEST_FIRST = tuple(Accuracy)
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class Judged:
 
 def worst_of(accuracies: Iterable[Accuracy]) -> Accuracy:
     """The worst class; of none the best, since nothing differs."""
-    return max(accuracies, key=_BEST_FIRST.index, default=Accuracy.BIT_EXACT)
+    return max(accuracies, key=BEST_FIRST.index, default=Accuracy.BIT_EXACT)
 
 
 def judge(

@@ -47,9 +47,8 @@ class Auditor:
         # Nobody can know these numbers beforehand, not even from the texts of this package.
         self._random = random.SystemRandom()
         self.fresh = FreshData(case.inputs, self._random, pools=pools)
-        self.seed = self._random.getrandbits(
-            31
-        )  # anew for each call: random numbers that an earlier one drew are of no use
+        # Anew for each call: random numbers that an earlier one drew are of no use.
+        self.seed = self._random.getrandbits(31)
         self._try_fresh_data(case.inputs)
 
     def next_inputs(self, copies: int = 1) -> Inputs:

@@ -42,17 +42,17 @@ def compile_subject(job: Compile, report: Callable[[str], None]) -> CompileResul
     module = subject.load_module(job.subject.path, job.subject.text, "compile")
     try:
         with _intercepted(found, capability, report), _offline_cuda(capability):
-            _launch(module, job.subject, "cuda")
-    except JobFailed as failed:
-        if failed.failure.kind is FailureKind.COMPILE_FAILED and failed.failure.line is not None:
-            raise
-        found.clear()
-        # Not every launcher can do on a fake GPU what it does on a real one; the kernels are the same on a fake CPU.
-        with _intercepted(found, capability, report), _offline_cuda(capability):
             try:
-                _launch(module, job.subject, "cpu")
-            except JobFailed:
-                raise failed from None
+                _launch(module, job.subject, "cuda")
+            except JobFailed as failed:
+                if failed.failure.kind is FailureKind.COMPILE_FAILED and failed.failure.line is not None:
+                    raise
+                found.clear()
+                # Not every launcher can do on a fake GPU what it does on a real one; the kernels are the same on a fake CPU.
+                try:
+                    _launch(module, job.subject, "cpu")
+                except JobFailed:
+                    raise failed from None
     finally:
         subject.unload(module)
     return CompileResult(tuple(found))

@@ -46,10 +46,7 @@ def parse_spills(output: str) -> int:
 
 
 def _usage(cubin: bytes, function: str) -> tuple[int, int]:
-    with tempfile.NamedTemporaryFile(suffix=".cubin") as file:
-        file.write(cubin)
-        file.flush()
-        return parse_usage(_run(_tool("cuobjdump"), "-res-usage", file.name).stdout, function)
+    return parse_usage(_run(_tool("cuobjdump"), "-res-usage", of=cubin).stdout, function)
 
 
 def _spills(ptx: str) -> int:
@@ -58,10 +55,7 @@ def _spills(ptx: str) -> int:
     if target is None:
         return 0
     assembler = _tool("ptxas-blackwell", "ptxas") if re.match(r"sm_1\d\d", target[1]) else _tool("ptxas")
-    with tempfile.NamedTemporaryFile("w", suffix=".ptx") as file:
-        file.write(ptx)
-        file.flush()
-        return parse_spills(_run(assembler, "-v", f"-arch={target[1]}", "-o", "/dev/null", file.name).stderr)
+    return parse_spills(_run(assembler, "-v", f"-arch={target[1]}", "-o", "/dev/null", of=ptx.encode()).stderr)
 
 
 def _tool(*names: str) -> str:
@@ -75,9 +69,14 @@ def _tool(*names: str) -> str:
     raise JobFailed(Failure(FailureKind.MISSING_PACKAGE, message))
 
 
-def _run(*command: str) -> subprocess.CompletedProcess[str]:
-    try:
-        return subprocess.run(command, capture_output=True, text=True, timeout=_TOOL_LIMIT, check=False)
-    except (OSError, subprocess.TimeoutExpired) as error:
-        message = f"Triton's {Path(command[0]).name} does not run here ({error})."
-        raise JobFailed(Failure(FailureKind.COMPILE_FAILED, message)) from error
+def _run(*command: str, of: bytes) -> subprocess.CompletedProcess[str]:
+    """The command, with the name of a file that holds `of` behind its arguments."""
+    with tempfile.NamedTemporaryFile() as file:
+        file.write(of)
+        file.flush()
+        given = (*command, file.name)
+        try:
+            return subprocess.run(given, capture_output=True, text=True, timeout=_TOOL_LIMIT, check=False)
+        except (OSError, subprocess.TimeoutExpired) as error:
+            message = f"Triton's {Path(command[0]).name} does not run here ({error})."
+            raise JobFailed(Failure(FailureKind.COMPILE_FAILED, message)) from error

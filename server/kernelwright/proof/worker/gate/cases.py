@@ -6,7 +6,7 @@ from dataclasses import replace
 from kernelwright.proof.worker.gate.line_sizes import (
     MOST_DERIVED,
     at_boundaries,
-    draws_integers,
+    drawn_ranges,
     dtypes,
     emptied,
     has_one_row,
@@ -91,7 +91,7 @@ def plan(
     if few not in {v.label for v in (first, *others, *long, *boundaries)}:
         boundaries.append(Variation(few, case_call(few), first_seed + 2, derived=True))
     # A branch for one number (a class that is ignored, a token that pads) hides in a mean until many ask for it.
-    asking = dict.fromkeys(shrunk(text, most_special) for text in texts if draws_integers(text))
+    asking = dict.fromkeys(shrunk(text, most_special) for text in texts if drawn_ranges(text))
     ends = [Variation(text, case_call(text), first_seed + 3, derived=True, ends=True) for text in asking]
     around = _around(first, seeds)
     plain = Variation(small, case_call(small), first_seed + 3, derived=True)

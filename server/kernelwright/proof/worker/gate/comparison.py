@@ -109,8 +109,7 @@ def _note(bench: Bench, ground: Ground, judged: Judged, accepted: str, *, poison
         raise Rejected(name, case, detail + hint)
     no_reference = isinstance(ground.double, str) and judged.baseline_error is None
     why = f" ({ground.double})" if no_reference else ""
-    bench.evidence.checks.append(
-        Check("nan-poison" if poisoned else "values", case, True, judged.detail + why + accepted)
-    )
+    name = "nan-poison" if poisoned else "values"
+    bench.evidence.checks.append(Check(name, case, True, judged.detail + why + accepted))
     bench.evidence.judged.append(judged)
     bench.evidence.reduced += [(case, judged)] if judged.reduced else []

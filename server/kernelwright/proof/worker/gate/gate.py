@@ -157,9 +157,8 @@ def examine(bench: Bench, contender: Contender, variation: Variation) -> None:
     try:
         targets = targets_for(bench, variation)
         given = contender.construct(targets)
-        if isinstance(targets.baseline, torch.nn.Module) and not any(
-            c.name == "parameters" for c in bench.evidence.checks
-        ):
+        noted = any(check.name == "parameters" for check in bench.evidence.checks)
+        if isinstance(targets.baseline, torch.nn.Module) and not noted:
             bench.evidence.checks.append(Check("parameters", "construction", True, given))
         inputs = make_inputs(bench, variation)
         if variation.scale != 1.0 and not any(t.is_floating_point() for t in inputs.tensors()):

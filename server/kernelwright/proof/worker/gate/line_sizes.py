@@ -212,11 +212,6 @@ def beyond_32_bits(text: str) -> tuple[str, Call, int] | None:
     return None
 
 
-def draws_integers(text: str) -> bool:
-    """Whether the numbers of a tensor in the line are those of a randint."""
-    return bool(_ranges(text))
-
-
 def _numbers(text: str) -> list[int]:
     """The whole numbers that are written in the line, in order."""
     return [int(match.group()) for match in _INTEGER.finditer(text)]
@@ -256,12 +251,12 @@ def _indices_fit(text: str, changed: str) -> bool:
 
     On a CPU an operator raises for one that is out of range. On a GPU it ends the context of its process.
     """
-    ranges = zip(_ranges(text), _ranges(changed), strict=False)
+    ranges = zip(drawn_ranges(text), drawn_ranges(changed), strict=False)
     numbers = list(zip(_numbers(text), _numbers(changed), strict=False))
     return all(b >= now for was, now in ranges for a, b in numbers if a in (was, was + 1))
 
 
-def _ranges(text: str) -> list[int]:
+def drawn_ranges(text: str) -> list[int]:
     """The upper bounds of all randint in the line."""
     call = _evaluated(text)
     specs = _all_specs(call) if call is not None else ()

@@ -32,10 +32,8 @@ Excuses = Iterator[tuple[str, torch.Tensor]]  # in words, and which elements
 
 def agree(reference: Observation, baseline: Observation) -> bool:
     """Whether the fp64 run has NaN and infinities exactly where the baseline has them, in outputs and changed state."""
-    expected, got = list(_tensors(baseline, baseline)), list(_tensors(reference, baseline))
-    if len(expected) != len(got):
-        return False
-    return all(_same_kinds(one, two) for one, two in zip(expected, got, strict=True))
+    expected, got = (list(_tensors(one, baseline)) for one in (baseline, reference))
+    return len(expected) == len(got) and not _differs(baseline, reference)
 
 
 def excused(
@@ -88,10 +86,8 @@ def _of_infinities(base: torch.Tensor, got: torch.Tensor, *, safe: bool) -> Excu
 def _of_products(base: torch.Tensor, got: torch.Tensor, without: torch.Tensor, unread: torch.Tensor) -> Excuses:
     """Where the baseline's NaN is no more than `0 * NaN`, the candidate may have the number that it is `without` the NaN."""
     near = (got - without).abs() <= _CLOSE * (without.abs() + without[without.isfinite()].abs().mean())
-    yield (
-        "the number that it is without the NaN, which the baseline only multiplies by zero,",
-        base.isnan() & near & unread,
-    )
+    words = "the number that it is without the NaN, which the baseline only multiplies by zero,"
+    yield words, base.isnan() & near & unread
 
 
 def _spread(base: torch.Tensor, got: torch.Tensor, without: torch.Tensor, unread: torch.Tensor) -> Excuses:

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 
 from kernelwright.proof.worker.answers.deviation import deviation, typical_size
-from kernelwright.proof.worker.answers.judge import Judged
+from kernelwright.proof.worker.answers.judge import BEST_FIRST, Judged
 from kernelwright.proof.worker.answers.oracle import Oracle
 from kernelwright.proof.worker.answers.tolerance import untrusted
 from kernelwright.proof.worker.answers.trivial import Trivial
@@ -21,8 +21,6 @@ from kernelwright.proof.worker.inputs import Inputs, map_tensors
 from kernelwright.proof.worker.observe import Observation
 from kernelwright.proof.worker.reference.fp64 import in_fp64
 from kernelwright.values import Accuracy
-
-_CLASSES = tuple(Accuracy)  # the best first
 
 
 def judged_unrounded(
@@ -86,7 +84,7 @@ def _nearer(judged: Judged) -> Judged:
     """What is within the usual of the exact answer is nearer to it than a baseline that is further off than can be trusted."""
     if not judged.reduced:
         return judged
-    best = lambda accuracy: min(accuracy, Accuracy.AS_BASELINE, key=_CLASSES.index)
+    best = lambda accuracy: min(accuracy, Accuracy.AS_BASELINE, key=BEST_FIRST.index)
     return Judged(None, tuple(replace(one, accuracy=best(one.accuracy)) for one in judged.errors))
 
 

@@ -186,10 +186,9 @@ class Contender(Host):
         often, _ = self._with_room(request, messages.Often, trees, room_for(told), told, case)
         if often.made < times and time.monotonic() - start < _LONGEST_CALLS:
             raise Rejected("alias", case, "its process made fewer further calls than it had time for")
-        words = (
-            "" if often.made == times else f", after {often.made} further calls instead of {times}, as these are slow"
-        )
-        return tuple(map(self.read, (often.before, often.after, often.again, often.moved))), words
+        slow = f", after {often.made} further calls instead of {times}, as these are slow"
+        answers = tuple(map(self.read, (often.before, often.after, often.again, often.moved)))
+        return answers, "" if often.made == times else slow
 
     def call_in_order(
         self, targets: Targets, inputs: Inputs, other: Inputs, like: Observation, *, case: str, seed: int

@@ -14,7 +14,7 @@ import torch
 from torch.autograd.profiler import profile  # torch.profiler's own imports all of inductor, which takes seconds
 
 from kernelwright.proof.worker import subject
-from kernelwright.proof.worker.inputs import Inputs, seed_everything
+from kernelwright.proof.worker.inputs import Inputs, seed_everything, without_gradients
 from kernelwright.proof.worker.observe import synchronize
 from kernelwright.proof.worker.profiling.counting import CountedOperators, counted_launches
 from kernelwright.proof.worker.profiling.names import cuda_files, defined_in, origin_of
@@ -65,12 +65,7 @@ def prepared(target: Callable[..., Any], inputs: Inputs, seed: int) -> Call:
     """A call of `target` without gradients, on copies of `inputs`, whose random numbers are those of `seed`."""
     given = inputs.copied()
     seed_everything(seed)
-
-    def call() -> Any:
-        with torch.no_grad():
-            return target(*given.args, **given.kwargs)
-
-    return call
+    return without_gradients(target, given)
 
 
 def _profiled(call: Call, *, cuda: bool) -> profile:

@@ -8,11 +8,27 @@ import torch
 from kernelwright.proof.worker.dispatch import DispatchMode
 
 _aten = torch.ops.aten
-_NAMES = (
-    "rand randn rand_like randn_like randint randint_like randperm normal bernoulli multinomial poisson "
-    "normal_ uniform_ bernoulli_ exponential_ geometric_ cauchy_ log_normal_ random_"
+_DRAWING = (
+    _aten.rand,
+    _aten.randn,
+    _aten.rand_like,
+    _aten.randn_like,
+    _aten.randint,
+    _aten.randint_like,
+    _aten.randperm,
+    _aten.normal,
+    _aten.bernoulli,
+    _aten.multinomial,
+    _aten.poisson,
+    _aten.normal_,
+    _aten.uniform_,
+    _aten.bernoulli_,
+    _aten.exponential_,
+    _aten.geometric_,
+    _aten.cauchy_,
+    _aten.log_normal_,
+    _aten.random_,
 )
-_DRAWING = tuple(getattr(_aten, name) for name in _NAMES.split())
 
 
 class Drawn(DispatchMode):

@@ -12,7 +12,7 @@ from kernelwright.values.confinement import Confinement, Measure
 _ADOPT_ORPHANS = 36  # PR_SET_CHILD_SUBREAPER
 
 
-def hold_back() -> Confinement:
+def hold_back() -> None:
     """No new privileges, limits on files, no secrets; descendants stay descendants. What fails goes to the log as well.
 
     The GPU's device files are asked for first: only a set-uid program can make them, once after the machine's start.
@@ -28,4 +28,3 @@ def hold_back() -> Confinement:
     missing = [restriction for restriction in held.restrictions if not restriction.held]
     if missing or not adopting.done:
         print(f"{held.sentence} {adopting.words}".rstrip(), file=sys.stderr)
-    return held

@@ -1,5 +1,6 @@
 """The clock: samples of several calls, interleaved in random order, on a cold L2 and a quiet interpreter."""
 
+import functools
 import gc
 import os
 import random
@@ -13,7 +14,8 @@ import torch
 
 from kernelwright.proof.jobs import Limits
 from kernelwright.proof.worker.driver import driver
-from kernelwright.proof.worker.inputs import Inputs
+from kernelwright.proof.worker.inputs import Inputs, without_gradients
+from kernelwright.proof.worker.observe import put_back
 
 # Taken before any user code runs: a file that replaces them later does not change what is measured.
 _now = time.perf_counter_ns
@@ -123,20 +125,8 @@ def contestants_of(
     tensors = inputs.tensors()
     pristine = {index: tensors[index].detach().clone() for index in changed}
 
-    def restore() -> None:
-        with torch.no_grad():
-            for index, original in pristine.items():
-                tensors[index].copy_(original)
-
-    def bound(target: Callable[..., Any]) -> Callable[[], None]:
-        def call() -> None:
-            with torch.no_grad():
-                target(*inputs.args, **inputs.kwargs)
-
-        return call
-
-    prepare = restore if pristine else None
-    return {name: Contestant(bound(target), prepare) for name, target in targets.items()}
+    prepare = functools.partial(put_back, dict(enumerate(tensors)), pristine) if pristine else None
+    return {name: Contestant(without_gradients(target, inputs), prepare) for name, target in targets.items()}
 
 
 def set_threads(limits: Limits) -> None:
