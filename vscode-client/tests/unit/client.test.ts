@@ -5,7 +5,7 @@ import { backoff } from "../../src/client/backoff";
 import { overridden } from "../../src/client/overrides";
 import { sentence } from "../../src/client/state";
 import { deviceWords, serverWords } from "../../src/views/statusText";
-import { measurement, step, verdict } from "./steps";
+import { step, verdict } from "./steps";
 
 test("a server that keeps ending is started again later each time, then not at all", () => {
   const crashes = backoff(3, 10_000, 100);
