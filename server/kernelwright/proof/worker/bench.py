@@ -72,9 +72,9 @@ class Targets:
 class Bench:
     """What is fixed for one trial, with the `targets` made so far by constructor arguments, and the `evidence`.
 
-    `settings` are those that the baseline leaves. `wide`: the baseline's text with float64
-    for float32, None where it has none. `left`: what of the settings, and of seeds, the baseline changes on import.
-    `launched`: what this process had launched in the interpreter before.
+    `settings` are those that the baseline leaves. `wide`: the baseline's text with float64 for float32, None where it has
+    none. `left`: what of the settings, and of seeds, the baseline changes on import. `launched`: what this process had
+    launched in the interpreter before.
     """
 
     trial: Trial

@@ -1,6 +1,7 @@
 """What a text names, read from its syntax tree: a comment or a docstring is no use of anything. Pure."""
 
 import ast
+import functools
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
@@ -40,6 +41,7 @@ def _dotted(node: ast.expr, aliases: Mapping[str, str]) -> str:
     return ".".join((aliases.get(owner, owner), *reversed(parts)))
 
 
+@functools.lru_cache(maxsize=16)  # asked for every call on poisoned memory
 def compiles(text: str) -> bool:
     """Whether the text uses torch.compile, or what is behind it, by name.
 
