@@ -59,6 +59,12 @@ def test_caveats_stand_right_behind_the_first_word() -> None:
     assert words.of_verdict(verdict).startswith(begin + "passed 12 checks")
 
 
+def test_what_a_verdict_had_to_do_without_is_said_behind_a_speedup_too() -> None:
+    verdict = dataclasses.replace(PASSED, how="batch reduced from 64 to 8")
+    assert words.result(verdict, MEASURED).endswith("12 checks); batch reduced from 64 to 8")
+    assert words.of_verdict(verdict).endswith("12 checks batch reduced from 64 to 8")
+
+
 @pytest.mark.parametrize(
     ("accuracy", "alone", "timed"),
     [

@@ -83,7 +83,8 @@ def _result(verdict: Verdict, measurement: Measurement | None, unmeasured: str) 
             _class(verdict),
             "on busy processors" if "busy" in measurement.conditions else "",
         )
-        return f"{_verified(verdict)}: {compared(measurement)} ({', '.join(fact for fact in facts if fact)})"
+        shown = f"{_verified(verdict)}: {compared(measurement)} ({', '.join(fact for fact in facts if fact)})"
+        return f"{shown}; {verdict.how}" if verdict.how else shown
     reason = unmeasured if measurement is None else "the measurement is of another text"
     if verdict.effort is Effort.QUICK and not unmeasured:
         return f"{of_verdict(verdict)}; no speedup is shown at this level"

@@ -1,4 +1,4 @@
-"""The fp64 run of an original that draws random numbers: the same numbers, and so a reference."""
+"""The fp64 run of a baseline that draws random numbers: the same numbers, and so a reference."""
 
 import pytest
 import torch
@@ -35,7 +35,7 @@ LINE = "f(randn(48, 32), randn(48, 32), randn(32, 40))"
     ],
 )
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-def test_the_fp64_run_has_the_originals_numbers(draw: object, dtype: torch.dtype) -> None:
+def test_the_fp64_run_has_the_baselines_numbers(draw: object, dtype: torch.dtype) -> None:
     inputs = Inputs((X.to(dtype),))
     baseline = observe(draw, inputs, seed=3)
     double = in_fp64(draw, inputs, baseline, seed=3, original=draw)
@@ -67,5 +67,5 @@ def test_numbers_of_another_course_are_its_own() -> None:
         (("torch.randn_like(s)", "torch.randn(s.shape).flip(0)"), "values"),
     ],
 )  # fmt: skip
-def test_an_original_that_draws(change: tuple[str, str], check: str) -> None:
+def test_a_baseline_that_draws(change: tuple[str, str], check: str) -> None:
     assert ended_by(VAE, VAE.replace(*change), LINE) == check

@@ -1,4 +1,4 @@
-"""What answers are held against: the same errors whether or not the original is known to be finite, each worked out once."""
+"""What answers are held against: the same errors whether or not the baseline is known to be finite, each worked out once."""
 
 import math
 from unittest import mock
@@ -23,7 +23,7 @@ ANY = st.one_of(NUMBERS, st.sampled_from([math.inf, -math.inf, math.nan]))
 
 
 @given(rows=st.lists(st.tuples(ANY, ANY, NUMBERS), min_size=1, max_size=9), scale=st.floats(1e-30, 1e3))
-def test_a_finite_original_changes_no_error(rows: list[tuple[float, float, float]], scale: float) -> None:
+def test_a_finite_baseline_changes_no_error(rows: list[tuple[float, float, float]], scale: float) -> None:
     reference, got, baseline = torch.tensor(rows, dtype=torch.float64).T
     with mock.patch.object(tensors, "_CHUNK", 4):
         plain = deviation(reference, got, baseline, scale)
@@ -72,7 +72,7 @@ def test_other_sizes_stay_as_they_are_beside_masks() -> None:
         assert Expected(one.double(), one, masks=True).scale == Expected(one.double(), one).scale
 
 
-def test_the_originals_errors_by_part() -> None:
+def test_the_baselines_errors_by_part() -> None:
     x = torch.randn(9)
     baseline = Observation((x.exp(), torch.arange(3), torch.empty(0), 2.0), {1: x.sin()}, {"mean": x.cos()})
     wide = x.double()

@@ -63,8 +63,8 @@ CALL = Ground(Variation("a case", None, 0), None, None, None, "", 0)
 
 
 @pytest.fixture
-def original(monkeypatch: pytest.MonkeyPatch) -> Contender:
-    """The process of the original, which is asked only when a candidate has strayed."""
+def baseline(monkeypatch: pytest.MonkeyPatch) -> Contender:
+    """The process of the baseline, which is asked only when a candidate has strayed."""
     made = Contender()
     monkeypatch.setattr("kernelwright.proof.worker.gate.in_bounds.Contender", lambda bench, text, path: made)
     monkeypatch.setattr(Bench, "trial", type("Trial", (), {"baseline": "", "home": ""})(), raising=False)
@@ -75,13 +75,13 @@ def observed(bench: Bench, contender: Contender, *, poisoned: bool = True) -> ob
     return observe_in_bounds(bench, contender, CALL, poisoned=poisoned)
 
 
-def test_each_poisoned_call_on_a_gpu_is_made_between_unmapped_addresses(original: Contender) -> None:
+def test_each_poisoned_call_on_a_gpu_is_made_between_unmapped_addresses(baseline: Contender) -> None:
     bench, contender = Bench(), Contender()
     for poisoned in (False, True, True):
         assert observed(bench, contender, poisoned=poisoned) == "observed"
     assert contender.asked == [False, True, True]
     assert [check.case for check in bounds_kept(bench.evidence)] == ["2 calls"]
-    assert not original.asked
+    assert not baseline.asked
 
 
 def test_no_call_on_a_cpu_is() -> None:
@@ -91,15 +91,15 @@ def test_no_call_on_a_cpu_is() -> None:
     assert not bounds_kept(bench.evidence)
 
 
-def test_what_the_original_does_not_do_ends_the_trial(original: Contender) -> None:
+def test_what_the_baseline_does_not_do_ends_the_trial(baseline: Contender) -> None:
     with pytest.raises(Rejected) as refused:
         observed(Bench(), Contender(strays=True))
     assert refused.value.check.name == NAME
-    assert original.asked == [True]
+    assert baseline.asked == [True]
 
 
-def test_what_the_original_does_as_well_is_no_longer_looked_for(original: Contender) -> None:
-    original.strays = True
+def test_what_the_baseline_does_as_well_is_no_longer_looked_for(baseline: Contender) -> None:
+    baseline.strays = True
     bench, contender = Bench(), Contender(strays=True)
     assert observed(bench, contender) == observed(bench, contender) == "observed"
     assert contender.asked == [True, False, False]
@@ -108,22 +108,22 @@ def test_what_the_original_does_as_well_is_no_longer_looked_for(original: Conten
     assert not bounds_kept(bench.evidence)
 
 
-def test_what_asks_for_wider_alignment_is_left_alone(original: Contender) -> None:
+def test_what_asks_for_wider_alignment_is_left_alone(baseline: Contender) -> None:
     bench, contender = Bench(), Contender(strays=True, check=ALIGNMENT)
     assert observed(bench, contender) == "observed"
-    assert (contender.starts, original.asked) == (2, [])
+    assert (contender.starts, baseline.asked) == (2, [])
     assert set(bench.evidence.notes) == {
         "accesses out of bounds are not looked for: it asks for tensors at multiples of more than 16 bytes"
     }
 
 
-def test_what_else_ends_the_candidate_ends_the_trial(original: Contender) -> None:
+def test_what_else_ends_the_candidate_ends_the_trial(baseline: Contender) -> None:
     with pytest.raises(Rejected):
         observed(Bench(), Contender(strays=True, check="runs"))
-    assert not original.asked
+    assert not baseline.asked
 
 
-def test_why_it_could_not_be_looked_for_is_said(original: Contender) -> None:
+def test_why_it_could_not_be_looked_for_is_said(baseline: Contender) -> None:
     bench, contender = Bench(), Contender(unbounded="the driver gives no pages")
     observed(bench, contender)
     observed(bench, contender)
@@ -231,7 +231,7 @@ def test_what_stays_within_its_tensors_passes(candidate: str) -> None:
 
 
 @pytest.mark.gpu
-def test_what_the_original_reads_as_well_is_not_held_against_a_candidate() -> None:
+def test_what_the_baseline_reads_as_well_is_not_held_against_a_candidate() -> None:
     straying = STRAYING["a load"]
     verdict = trial(straying, straying + "\n# The same.\n", LINE).verdict
     assert verdict.passed, verdict.reason

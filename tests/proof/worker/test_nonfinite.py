@@ -22,7 +22,7 @@ def function(body: str, arguments: str = "x") -> str:
 @pytest.mark.parametrize(
     ("baseline", "candidate", "check"),
     [
-        # A NaN that the original shows is shown.
+        # A NaN that the baseline shows is shown.
         ("torch.relu(x)", "torch.fmax(x, torch.zeros_like(x))", "nan-parity"),
         ("x.amax(1)", "x.nan_to_num(-3e38).amax(1)", "nan-parity"),
         ("torch.relu(x)", "torch.where(x < 0, 0.0, x)", "passed"),

@@ -1,4 +1,4 @@
-"""What else than a workload's numbers a call is made with: flags, scalars, and whole numbers that the original asks for."""
+"""What else than a workload's numbers a call is made with: flags, scalars, and whole numbers that the baseline asks for."""
 
 from types import SimpleNamespace
 

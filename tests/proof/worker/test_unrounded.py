@@ -1,4 +1,4 @@
-"""An original that rounds to 16 bits inside: what rounds less is as accurate, what is wrong stays wrong."""
+"""A baseline that rounds to 16 bits inside: what rounds less is as accurate, what is wrong stays wrong."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from proof.worker.trials import ended_by, trial
 
 HEAD = "import torch\nfrom torch.nn import functional as F\ndef f(x, w, b):\n    return "
 LINE = "f(randn(48, 64), randn(40, 64), randn(40))"
-ORIGINAL = HEAD + "F.linear(x.half(), w.half()).float() + b\n"
+BASELINE = HEAD + "F.linear(x.half(), w.half()).float() + b\n"
 
 
 def test_types_of_16_bits_are_widened_on_request() -> None:
@@ -35,16 +35,16 @@ def test_types_of_16_bits_are_widened_on_request() -> None:
         ("F.linear(x.nan_to_num(), w, b)", "nan-parity"),
     ],
 )  # fmt: skip
-def test_an_original_that_rounds(expression: str, check: str) -> None:
-    assert ended_by(ORIGINAL, HEAD + expression + "\n", LINE) == check
+def test_a_baseline_that_rounds(expression: str, check: str) -> None:
+    assert ended_by(BASELINE, HEAD + expression + "\n", LINE) == check
 
 
 def test_timed_calls_and_gradients() -> None:
-    verdict = trial(ORIGINAL, HEAD + "F.linear(x, w, b)\n", LINE, measure=True).verdict
+    verdict = trial(BASELINE, HEAD + "F.linear(x, w, b)\n", LINE, measure=True).verdict
     assert not verdict.failed_checks, verdict.reason
     training = LINE.replace("64),", "64, requires_grad=True),", 1)
-    assert ended_by(ORIGINAL, HEAD + "F.linear(x, w, b)\n", training) == "passed"
-    assert ended_by(ORIGINAL, HEAD + "F.linear(x + (x - x.detach()), w, b)\n", training) == "gradient"
+    assert ended_by(BASELINE, HEAD + "F.linear(x, w, b)\n", training) == "passed"
+    assert ended_by(BASELINE, HEAD + "F.linear(x + (x - x.detach()), w, b)\n", training) == "gradient"
 
 
 def test_a_fault_on_large_data_is_none_of_rounding() -> None:
