@@ -96,6 +96,13 @@ PRODUCTS = {
     "linear without bias, and a residual": module(
         "return self.linear(x) + x", "self.linear = nn.Linear(33, 33, bias=False)", BATCH
     ),
+    "an equation": module("return torch.einsum('bij,jk->bik', x, self.weight)", WEIGHT, BATCH),
+    "an equation with its inner index last": module("return torch.einsum('bij,bkj->bik', x, x + 0)", inputs=BATCH),
+    "addmm": module("return torch.addmm(self.bias, x, self.weight, beta=0.5)",
+                    f"{WEIGHT}\nself.bias = nn.Parameter(torch.randn(21))", "torch.randn(40, 33)"),
+    "baddbmm": module("return torch.relu(torch.baddbmm(self.bias, x, self.other, alpha=self.scale))",
+                      "self.other = nn.Parameter(torch.randn(3, 33, 17))\nself.scale = 0.5\n"
+                      "self.bias = nn.Parameter(torch.randn(3, 1, 17))", BATCH),
     "a triangle of a product": module("return torch.tril(x @ self.weight)", WEIGHT, "torch.randn(40, 33)"),
 }  # fmt: skip
 
@@ -152,6 +159,9 @@ def test_a_product_checks_the_extents_that_it_relies_on(tmp_path: Path) -> None:
     ("forward", "inputs", "reason"),
     [
         ("return x @ x[0]", "torch.randn(20, 20)", "no product of matrices"),
+        ("return torch.einsum('ii,ij->ij', x, x)", "torch.randn(20, 20)", "no product of matrices"),
+        ("return torch.einsum('ij,jk', x, x)", "torch.randn(20, 20)", "equation"),
+        ("return torch.addmm(x[0], x, x, beta=0)", "torch.randn(20, 20)", "beta=0"),
         ("return x @ x[:8]", "torch.randn(20, 8)", "too narrow"),
         ("return x.double() @ x.double().T", "torch.randn(20, 20)", "float64"),
     ],

@@ -65,7 +65,7 @@ def nest_edits(source: SourceMap, region: NestRegion) -> tuple[Edits, ...]:
 def _products(nest: Nest, names: tuple[str, str], words: str, text: str) -> list[Printed]:
     """Products of fp16 parts where the operands allow it, then those whose precision is left to `tl.dot`."""
     try:
-        kernels = [corrected.print_corrected(nest, names, words, tile, text) for tile in corrected.TILES]
+        kernels = [corrected.print_corrected(nest, names, words, tile, text) for tile in corrected.tiles(nest)]
     except NotExpressible:
         kernels = []
     return [*kernels, *(dot.print_dot(nest, names, words, tile, text) for tile in dot.TILES)]

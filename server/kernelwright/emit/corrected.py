@@ -14,6 +14,7 @@ from kernelwright.emit.tiled import GROUP, Tiled
 from kernelwright.micro.rewrite.triton_printer import Printed, kernel_source, launcher_source
 from kernelwright.nest.form import Contract, Load, Nest
 from kernelwright.nest.refused import NotExpressible
+from kernelwright.nest.roles import roles
 from kernelwright.ops.device_functions import DEVICE_FUNCTIONS
 
 
@@ -33,7 +34,13 @@ class Tile:
         return f"{size}, three products of fp16 parts, num_warps={self.warps}, num_stages={self.stages}"
 
 
-TILES = (Tile(128, 128, 64, 8, 3), Tile(128, 64, 64, 4, 3), Tile(64, 64, 64, 4, 4))
+_SIZES = ((128, 128, 8, 3), (128, 64, 4, 3), (64, 64, 4, 4))
+
+
+def tiles(nest: Nest) -> tuple[Tile, ...]:
+    """Tiles worth a race, best guess first: of half the depth where that holds the whole inner axis."""
+    depth = 32 if roles(nest).inner.extent.captured <= 32 else 64
+    return tuple(Tile(rows, columns, depth, warps, stages) for rows, columns, warps, stages in _SIZES)
 
 
 @dataclass(frozen=True)
@@ -51,7 +58,7 @@ class _Side:
     def call(self) -> str:
         """The launcher's line that splits it."""
         strides = f"({', '.join(self.strides)})"
-        return f"{self.name}_parts = fp16_parts({self.tensor}, {self.batches}, {self.lines}, depth, {strides})"
+        return f"{self.name}_parts = fp16_parts({self.tensor}, {self.batches}, {self.lines}, depth, padded, {strides})"
 
     def pointers(self, place: str) -> list[str]:
         """The kernel's lines for the places of its lines, of which `place` are the numbers, in the two parts."""
@@ -89,7 +96,7 @@ def print_corrected(nest: Nest, names: tuple[str, str], words: str, tile: Tile, 
     launch = tiled.launch(
         names,
         (tile.rows, tile.columns),
-        [left.call, right.call, "padded = left_parts[0].shape[1]"],
+        [f"padded = triton.cdiv(depth, {tile.depth}) * {tile.depth}", left.call, right.call],
         ["*left_parts", "*right_parts", *given, f"num_stages={tile.stages}"],
     )
     title = f"{words}; the product from fp16 parts, as accurate as fp32; forward only."
@@ -202,9 +209,8 @@ def fp16_parts_kernel(
         tl.store(low_ptr + place * padded + inner, low, mask=mask)
 
 
-def fp16_parts(x, batches, n_lines, depth, strides):
+def fp16_parts(x, batches, n_lines, depth, padded, strides):
     """The high and low fp16 parts of the lines of x, padded along them, and their scales."""
-    padded = triton.cdiv(depth, 64) * 64
     high = x.new_empty((batches * n_lines, padded), dtype=torch.float16)
     low = torch.empty_like(high)
     scale = x.new_empty(batches * n_lines, dtype=torch.float32)

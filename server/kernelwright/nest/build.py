@@ -208,7 +208,7 @@ class Builder:
             return windows.pooled(self, node, known, index)
         if known.over is not None and known.kind in _REDUCE:
             return reductions.reduced(self, node, known, id_, index)
-        if known.matrices == (0, 1):
+        if known.multiplies:
             return products.product(self, node, index)
         if view := views.of(node.op):
             return view(self, node, index)

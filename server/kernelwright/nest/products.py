@@ -1,53 +1,121 @@
-"""Matrix products: rows of one operand with columns of another, batch dims broadcast, a linear layer's bias added."""
+"""Matrix products: rows of one operand with columns of another, batch dims broadcast, and what is added to them."""
 
 from __future__ import annotations
 
+import string
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kernelwright.nest.form import Contract, Element, Extent
+from kernelwright.nest.form import Contract, Element, Expr, Extent
 from kernelwright.nest.index import Index
 from kernelwright.nest.refused import NotExpressible
-from kernelwright.ops.expression import Apply, Var
+from kernelwright.ops import row
+from kernelwright.ops.expression import Apply, Const, Var
 from kernelwright.values import Node, TensorRef
 
 if TYPE_CHECKING:
     from kernelwright.nest.build import Builder
 
 _FLOATS = ("float32", "float16", "bfloat16")
+_ADDED = (("bias", ""), ("input", "beta"))  # what is added to a product, and the number that it is multiplied by
+
+
+@dataclass(frozen=True)
+class _Product:
+    """Both operands, and letters for the indices of these and of the result, as einsum has them."""
+
+    left: TensorRef
+    right: TensorRef
+    letters: tuple[str, str, str]
+
+    @property
+    def inner(self) -> str:
+        """The letter that is summed over."""
+        left, right, result = map(set, self.letters)
+        return "".join((left & right) - result)
 
 
 def product(builder: Builder, node: Node, index: tuple[Index, ...]) -> Element:
     """The element of the product at `index`. Raises NotExpressible."""
-    left, right, linear = _operands(builder, node)
-    shape = builder.graph.value(left.id).type.shape
-    depth = builder.sizes.of(left.id, len(shape) - 1)
-    inner = builder.axis("inner", Extent(shape[-1], depth.text()), inner=True)
-    *batch, row, column = index
-    own = (column, inner) if linear else (inner, column)
-    sides = (
-        _side(builder, node, left, (*batch, row, inner)),
-        _side(builder, node, right, own if linear else (*batch, *own)),
+    found = _found(builder, node)
+    place, inner = found.letters[0].index(found.inner), found.inner
+    extent = builder.graph.value(found.left.id).type.shape[place]
+    own = builder.axis("inner", Extent(extent, builder.sizes.of(found.left.id, place).text()), inner=True)
+    places = dict(zip(found.letters[2], index, strict=True)) | {inner: own}
+    left, right = (
+        _side(builder, node, operand, tuple(places[letter] for letter in letters))
+        for operand, letters in zip((found.left, found.right), found.letters, strict=False)
     )
     builder.say(node.op)
-    (over,) = inner.names()
-    total = Element(Var(builder.let("product", Contract(*sides, over))))
-    bias = builder.arguments(node).get("bias")
-    if not isinstance(bias, TensorRef):
-        return total
-    added = builder.element(bias.id, builder.aligned(bias.id, index))
-    return Element(Var(builder.let("biased", Apply("add", (total.expr, added.expr)))))  # type: ignore[arg-type]
+    (over,) = own.names()
+    name = builder.let("product", Contract(left, right, over))
+    if not row(node.op).matrices:
+        return Element(Var(name))
+    arguments = builder.arguments(node)
+    total = _times(builder, node, Var(name), "alpha")
+    for name, factor in _ADDED:
+        added = arguments.get(name)
+        if isinstance(added, TensorRef) and added not in (found.left, found.right):
+            element: Expr = builder.element(added.id, builder.aligned(added.id, index)).expr
+            element = _times(builder, node, element, factor)
+            total = Var(builder.let("biased", Apply("add", (total, element))))  # type: ignore[arg-type]
+    return Element(total)  # type: ignore[arg-type]
 
 
-def _operands(builder: Builder, node: Node) -> tuple[TensorRef, TensorRef, bool]:
-    """Both operands, and whether the second has its columns in front, as the weight of a linear layer has."""
-    left, right, *_ = (*node.args, None, None)
-    result = builder.graph.value(node.outputs[0]).type
-    if not isinstance(left, TensorRef) or not isinstance(right, TensorRef) or result.dtype not in _FLOATS:
+def size(builder: Builder, node: Node, dim: int) -> Index:
+    """The size of the product in a dim."""
+    found = _found(builder, node)
+    letter = found.letters[2][dim]
+    extent = builder.graph.value(node.outputs[0]).type.shape[dim]
+    for operand, letters in zip((found.left, found.right), found.letters, strict=False):
+        own = letters.find(letter)
+        if own >= 0 and builder.graph.value(operand.id).type.shape[own] == extent:
+            return builder.sizes.of(operand.id, own)
+    raise NotExpressible(f"A size of the result of {node.op} does not follow from the inputs.", node)
+
+
+def _found(builder: Builder, node: Node) -> _Product:
+    known = row(node.op)
+    if builder.graph.value(node.outputs[0]).type.dtype not in _FLOATS:
         raise NotExpressible(f"{node.op} of these operands has no form here.", node)
-    shapes = [builder.graph.value(operand.id).type.shape for operand in (left, right)]
-    if min(len(shape) for shape in shapes) < 2:
+    places = known.matrices or (1, 2)
+    operands = [node.args[place] for place in places if place < len(node.args)]
+    tensors = [operand for operand in operands if isinstance(operand, TensorRef)]
+    if len(tensors) < 2:
+        raise NotExpressible(f"{node.op} of these operands has no form here.", node)
+    left, right = tensors
+    letters = _lettered(builder, node, left, right) if known.matrices else _equation(node)
+    found = _Product(left, right, letters)
+    own, other, result = map(set, letters)
+    if (
+        len(found.inner) != 1
+        or own | other != result | {found.inner}
+        or sum(map(len, (own, other, result))) != sum(map(len, letters))
+    ):
+        raise NotExpressible(f"{node.op} with these indices is no product of matrices.", node)
+    return found
+
+
+def _lettered(builder: Builder, node: Node, left: TensorRef, right: TensorRef) -> tuple[str, str, str]:
+    """Batch dims count from the last one, rows are "y", columns "z", and "x" is summed over."""
+    ranks = [len(builder.graph.value(operand.id).type.shape) for operand in (left, right)]
+    if min(ranks) < 2:
         raise NotExpressible(f"{node.op} of a vector is no product of matrices.", node)
-    return left, right, "weight" in builder.arguments(node)
+    batch = string.ascii_lowercase[: max(ranks) - 2]
+    if "weight" in builder.arguments(node):  # which has its columns in front
+        return f"{batch}yx", "zx", f"{batch}yz"
+    own, other = (batch[len(batch) - rank + 2 :] for rank in ranks)
+    return f"{own}yx", f"{other}xz", f"{batch}yz"
+
+
+def _equation(node: Node) -> tuple[str, str, str]:
+    """The letters of an equation such as "bij,kj->bik"."""
+    text = node.args[0].replace(" ", "") if isinstance(node.args[0], str) else ""
+    operands, arrow, result = text.partition("->")
+    left, comma, right = operands.partition(",")
+    if not (arrow and comma and (left + right + result).isalpha() and len(node.args) == 3):
+        raise NotExpressible(f"{node.op} with this equation has no form here.", node)
+    return left, right, result
 
 
 def _side(builder: Builder, node: Node, operand: TensorRef, index: tuple[Index, ...]) -> str:
@@ -57,15 +125,13 @@ def _side(builder: Builder, node: Node, operand: TensorRef, index: tuple[Index, 
     return element.expr.name
 
 
-def size(builder: Builder, node: Node, dim: int) -> Index:
-    """The size of the product in a dim."""
-    left, right, linear = _operands(builder, node)
-    result = builder.graph.value(node.outputs[0]).type.shape
-    shapes = [builder.graph.value(operand.id).type.shape for operand in (left, right)]
-    if dim == len(result) - 1:
-        return builder.sizes.of(right.id, 0 if linear else len(shapes[1]) - 1)
-    for operand, shape in zip((left, right), shapes, strict=True):
-        own = dim - len(result) + len(shape)
-        if own >= 0 and shape[own] == result[dim] and (operand is left or dim < len(result) - 2):
-            return builder.sizes.of(operand.id, own)
-    raise NotExpressible(f"A size of the result of {node.op} does not follow from the inputs.", node)
+def _times(builder: Builder, node: Node, expr: Expr, parameter: str) -> Expr:
+    """`expr` times a number that the node has; `expr` itself where it is 1, or has none."""
+    value = builder.arguments(node).get(parameter, 1) if parameter else 1
+    if value == 1 and (node.id, parameter) not in builder.given.numbers:
+        return expr
+    if value == 0 or not isinstance(value, int | float):
+        raise NotExpressible(f"{node.op} with {parameter}={value} has no form here.", node)
+    factor = builder.number(node, parameter, value)
+    literal = factor if not isinstance(factor, Const) else Const(float(value))
+    return Var(builder.let("scaled", Apply("mul", (expr, literal))))  # type: ignore[arg-type]

@@ -40,7 +40,7 @@ class Sizes:
             return windows.size(builder, node, dim, known)
         if known.over is not None and known.kind in (Kind.REDUCTION, Kind.LOSS):
             return reductions.size(builder, node, known, dim)
-        if known.matrices == (0, 1):
+        if known.multiplies:
             return products.size(builder, node, dim)
         if of := views.size(node.op):
             return of(builder, node, dim)

@@ -102,6 +102,7 @@ class Row:
     spread: bool = False  # the last parameter, a tuple, may be given as separate arguments
     per_channel: bool = False  # operands after the first have one number for each channel
     matrices: tuple[int, ...] = ()  # the positions of the two operands of a matrix product
+    equation: bool = False  # its first argument names the indices of the operands and of the result
     spatial: int = 0  # dims that a convolution or pool slides over
     second: Steps = ()  # what its second result is, where it has two
     statistics: Meaning | None = (
@@ -120,6 +121,11 @@ class Row:
     result: str = ""  # what printed code calls the result
     word: str = ""  # in a sentence
     common: bool = False  # says little of what a kernel is for: left out of long names
+
+    @property
+    def multiplies(self) -> bool:
+        """Whether it may be a matrix product."""
+        return bool(self.matrices) or self.equation
 
 
 def rows(*given: Row) -> dict[str, Row]:

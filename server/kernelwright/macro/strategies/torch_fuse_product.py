@@ -98,9 +98,8 @@ def fp16_parts_kernel(
         tl.store(low_ptr + place * padded + inner, low, mask=mask)
 
 
-def fp16_parts(x, batches, n_lines, depth, strides):
+def fp16_parts(x, batches, n_lines, depth, padded, strides):
     """The high and low fp16 parts of the lines of x, padded along them, and their scales."""
-    padded = triton.cdiv(depth, 64) * 64
     high = x.new_empty((batches * n_lines, padded), dtype=torch.float16)
     low = torch.empty_like(high)
     scale = x.new_empty(batches * n_lines, dtype=torch.float32)
@@ -211,11 +210,11 @@ def fused_linear_relu_mul(x, weight, bias, scale):
     n_rows = x.shape[0]
     n_columns = weight.shape[0]
     depth = x.shape[1]
-    left_parts = fp16_parts(x, 1, n_rows, depth, (0, x.stride(0), x.stride(1)))
+    padded = triton.cdiv(depth, 64) * 64
+    left_parts = fp16_parts(x, 1, n_rows, depth, padded, (0, x.stride(0), x.stride(1)))
     right_parts = fp16_parts(
-        weight, 1, n_columns, depth, (0, weight.stride(0), weight.stride(1))
+        weight, 1, n_columns, depth, padded, (0, weight.stride(0), weight.stride(1))
     )
-    padded = left_parts[0].shape[1]
     tiles = triton.cdiv(n_rows, 128) * triton.cdiv(n_columns, 128)
     grid = (tiles,)
     linear_relu_mul_kernel[grid](
@@ -267,8 +266,9 @@ STRATEGY = Strategy(
     languages=frozenset({Language.TORCH}),
     why="One kernel makes a product from sums of tensor-core products as accurate as fp32, and does on the tile what follows.",
     doc="""\
-`matmul`, `mm`, `bmm` and linear layers become one Triton kernel together with the pointwise operations that follow: bias,
-activation, scale, residual. Batch dims are broadcast, transposed operands are read as they lie.
+`matmul`, `mm`, `bmm`, `addmm`, `baddbmm`, `einsum` of two operands with one shared index, and linear layers become one
+Triton kernel together with the pointwise operations that follow: bias, activation, scale, residual. Batch dims are
+broadcast, transposed operands are read as they lie.
 
 fp32 operands are split into two fp16 parts each, with an exact power of two as scale for every row and column, and
 multiplied as three products on tensor cores; blocks of the inner axis are added up in fp32, so that the error is below that

@@ -61,7 +61,7 @@ def pool_regions(source: SourceMap) -> list[NestRegion] | Refusal:
 
 def product_regions(source: SourceMap) -> list[NestRegion] | Refusal:
     """The largest region around each matrix product: with what follows it, and the views in front."""
-    return _regions(source, lambda node: row(node.op).matrices == (0, 1), "There is no matrix product.")
+    return _regions(source, lambda node: row(node.op).multiplies, "There is no matrix product.")
 
 
 def reduction_regions(source: SourceMap) -> list[NestRegion] | Refusal:
@@ -235,7 +235,7 @@ def _grown(source: SourceMap, anchor: Node) -> Iterator[tuple[int, ...]]:
         for node in reversed(source.graph.nodes[: max(region)]):
             if node.id in region or not _usable(node) or not may_fuse(source, node, region):
                 continue
-            if row(anchor.op).matrices and not is_view(node.op) and node.id < anchor.id:
+            if row(anchor.op).multiplies and not is_view(node.op) and node.id < anchor.id:
                 continue  # it would be computed anew for every tile
             # What reads a transposed tensor fits only together with what transposes it.
             wider = ({node.id}, _with_makers(source, node, region))
@@ -278,14 +278,7 @@ def _usable(node: Node) -> bool:
     return (
         node.where is not None
         and not node.inplace
-        and (
-            computes
-            or reduces(node)
-            or trains(node)
-            or is_view(node.op)
-            or bool(known.fold)
-            or known.matrices == (0, 1)
-        )
+        and (computes or reduces(node) or trains(node) or is_view(node.op) or bool(known.fold) or known.multiplies)
     )
 
 
