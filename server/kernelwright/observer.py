@@ -14,8 +14,19 @@ from kernelwright.macro.strategy import Observation
 from kernelwright.proof.client import Workers
 from kernelwright.proof.jobs import Capture, Compile, CompileResult, Subject
 from kernelwright.settings import Settings
-from kernelwright.steps import not_utf8
-from kernelwright.values import CPU, Device, Failure, FailureKind, Graph, Kernel, Language, Refusal, Workload, digest
+from kernelwright.values import (
+    CPU,
+    Device,
+    Failure,
+    FailureKind,
+    Graph,
+    Kernel,
+    Language,
+    Refusal,
+    Workload,
+    digest,
+    not_utf8,
+)
 from kernelwright.values.targets import DEFAULT_TARGET, target
 
 Report = Callable[[str], None]

@@ -116,15 +116,6 @@ def syntax_failure(support: LanguageSupport, text: str) -> Failure | None:
     return Failure(FailureKind.COMPILE_FAILED, said, line=problem.line)
 
 
-def not_utf8(text: str) -> int | None:
-    """The first line with bytes that did not decode; an editor hands them over as lone surrogates."""
-    try:
-        text.encode()
-    except UnicodeEncodeError as error:
-        return text.count("\n", 0, error.start)
-    return None
-
-
 def new_id() -> str:
     """Eight hexadecimal digits."""
     return uuid.uuid4().hex[:8]

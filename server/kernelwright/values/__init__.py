@@ -20,7 +20,17 @@ from kernelwright.values.refusal import Refusal
 from kernelwright.values.roof import Roof
 from kernelwright.values.share import KernelShare
 from kernelwright.values.step import DETERMINISTIC, STOP, Action, Outcome, Recipe, Step
-from kernelwright.values.text import Edits, Region, StaleEdits, TextEdit, apply, digest, know_lines, line_starts
+from kernelwright.values.text import (
+    Edits,
+    Region,
+    StaleEdits,
+    TextEdit,
+    apply,
+    digest,
+    know_lines,
+    line_starts,
+    not_utf8,
+)
 from kernelwright.values.workload import Call, Case, TensorSpec, Workload, WorkloadSource
 
 __all__ = [
@@ -78,4 +88,5 @@ __all__ = [
     "digest",
     "know_lines",
     "line_starts",
+    "not_utf8",
 ]

@@ -18,6 +18,15 @@ def digest(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
+def not_utf8(text: str) -> int | None:
+    """Return the first line with bytes that did not decode; an editor hands them over as lone surrogates."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        return text.count("\n", 0, error.start)
+    return None
+
+
 def line_starts(text: str) -> tuple[int, ...]:
     """The offset of every line. LF, CRLF and CR end one, as for Python and the language server protocol.
 
