@@ -86,6 +86,19 @@ def test_the_words_on_kernelbench_are_those_of_the_summary() -> None:
     assert f"on {number} of them its result is less accurate" in readme
 
 
+def test_the_words_on_products_are_those_of_the_summary() -> None:
+    kept, results = SUMMARIES["kernelbench-products-h100"], page("docs/results.md")
+    words = results[results.index("## fp32 matrix products") :]
+    ratios = {row["task"]: row["over_eager"] for row in rows_of(kept, "tasks")}
+    told = {
+        task: float(ratio) for ratio, task in re.findall(r"(\d\.\d\d) on (\d-\d+)", words[: words.index("## Level 1")])
+    }
+    assert told == {task: ratio for task, ratio in ratios.items() if ratio != 1.0}
+    assert f"kept on {kept['figures']['tasks']['all']['kept']} of them" in words
+    (tf32,) = (row for row in rows_of(kept, "speedups") if (row["of"], row["against"]) == ("all", "eager-tf32"))
+    assert f"takes {tf32['geomean']:.2f} of the time" in words
+
+
 def test_the_tables_of_the_readme_are_those_of_the_summaries() -> None:
     readme = page("README.md")
     for row in rows_of(SUMMARIES["examples-h200"], "examples"):

@@ -61,9 +61,11 @@ def kernelbench(lines: Sequence[dict[str, Any]]) -> Sum:
     results = [unique[key] for key in sorted(unique)]
     levels = sorted({result["level"] for result in results})
     groups = {f"level {n}": [result for result in results if result["level"] == n] for n in levels} | {"all": results}
-    tasks = sorted((row for result in results if (row := _task(result))), key=lambda row: row[-1])
-    behind = [row for row in tasks if 1 / row[-1] > _BEHIND]
-    others = sorted((row for row in tasks if row not in behind), key=lambda row: -abs(math.log(row[-1])))
+    tasks = [row for result in results if (row := _task(result))]
+    compared = sorted((row for row in tasks if row[-1]), key=lambda row: row[-1])
+    behind = [row for row in compared if 1 / row[-1] > _BEHIND]
+    others = sorted((row for row in compared if row not in behind), key=lambda row: -abs(math.log(row[-1])))
+    others += sorted((row for row in tasks if not row[-1]), key=lambda row: -row[-2])
     degenerate = [{**result, "degenerate": ""} for result in results if result.get("degenerate")]
     inaccurate = [result for result in results if (result.get("inaccurate") or {}).get(_COMPILED)]
     accurate = [result for result in results if result not in inaccurate]
@@ -95,7 +97,7 @@ def kernelbench(lines: Sequence[dict[str, Any]]) -> Sum:
             ),
             "tasks": Table(
                 ("task", "over_eager", "over_compile"),
-                [(task, round(eager, 2), round(mine, 2)) for task, _, eager, mine in others],
+                [(task, round(eager, 2), round(mine, 2) or None) for task, _, eager, mine in others],
             ),
         },
     )
@@ -121,11 +123,14 @@ def _against(results: Sequence[dict[str, Any]], baseline: str) -> tuple[object, 
 
 
 def _task(result: dict[str, Any]) -> tuple[str, str, float, float] | None:
-    """Label, name, and what was gained over eager and torch.compile; None where it is left out of the tables."""
-    ratios = [speedups([result], baseline) for baseline in ("eager", _COMPILED)] if result["applicable"] else [[]]
-    if not all(ratios):
-        return None
-    return _label(result), result["name"].split("_", 1)[1], ratios[0][0], ratios[1][0]
+    """Label, name, and what was gained over eager and torch.compile, 0.0 where that was not timed.
+
+    None where the task is left out of the tables.
+    """
+    over, mine = (
+        (speedups([result], baseline) for baseline in ("eager", _COMPILED)) if result["applicable"] else ([], [])
+    )
+    return (_label(result), result["name"].split("_", 1)[1], over[0], mine[0] if mine else 0.0) if over else None
 
 
 def _relative(words: str) -> float | None:
