@@ -31,6 +31,9 @@ class Steps:
         return f"{rows}BLOCK={self.block}, num_warps={self.warps}{parts}"
 
 
+_BLOCKS = ((2048, 8), (1024, 4), (4096, 8))  # (elements a step, num_warps)
+
+
 def tiles(nest: Nest) -> tuple[Steps, ...]:
     """The tiles worth measuring for the captured sizes, best guess first."""
     both = stages(nest)
@@ -38,28 +41,31 @@ def tiles(nest: Nest) -> tuple[Steps, ...]:
     found = levels(nest)
     rows, length = (_captured(axes) for axes in (found.rows, found.columns))
     power = 1 << max(length - 1, 1).bit_length()
-    if found.inner and not elements_are_neighbours(nest, found):
-        return tuple(Steps(64, min(power, block), 4, _shares(-(-rows // 64))) for block in (32, 16, 64))
+    neighbours = elements_are_neighbours(nest, found)
+    blocks = tuple(dict.fromkeys((min(power, block), warps) for block, warps in _BLOCKS))
+    if found.inner and neighbours:
+        return tuple(_nested(rows, max(min(1024 // block, 64), 1), block, warps) for block, warps in blocks)
     if found.inner:
-        sizes = ((min(power, block), warps) for block, warps in ((2048, 8), (1024, 4), (4096, 8)))
-        return tuple(
-            Steps(across, block, warps, _shares(-(-rows // across)))
-            for block, warps in dict.fromkeys(sizes)
-            for across in [max(min(1024 // block, 64), 1)]
-        )
-    if elements_are_neighbours(nest, found):
-        blocks = [(min(power, block), warps) for block, warps in ((2048, 8), (1024, 4), (4096, 8))]
-        whole = tuple(Steps(max(2048 // block, 1) if rows > 64 else 1, block, w) for block, w in dict.fromkeys(blocks))
-        shared = tuple(
-            Steps(1, block, w, min(_power(PROGRAMS // rows), _power(-(-length // block))))
-            for block, w in blocks
-            if rows < PROGRAMS // 4 and length > 8 * block
-        )
-        return shared or whole
+        return tuple(_nested(rows, 64, min(power, block), 4) for block in (32, 16, 64))
+    if not neighbours:
+        return _strips(rows, length, power)
+    shared = tuple(
+        Steps(1, block, warps, min(_power(PROGRAMS // rows), _power(-(-length // block))))
+        for block, warps in blocks
+        if rows < PROGRAMS // 4 and length > 8 * block
+    )
+    return shared or tuple(Steps(max(2048 // block, 1) if rows > 64 else 1, block, warps) for block, warps in blocks)
+
+
+def _nested(rows: int, across: int, block: int, warps: int) -> Steps:
+    return Steps(across, block, warps, _shares(-(-rows // across)))
+
+
+def _strips(rows: int, length: int, power: int) -> tuple[Steps, ...]:
+    """Neighbouring results side by side, in parts where there are few of them."""
     width = min(64, max(16, 1 << (rows - 1).bit_length()))
     programs = -(-rows // width)
-    parts = min(_power(max(PROGRAMS // programs, 1)), _power(max(length // 128, 1)))
-    parts = parts if parts > 1 else 0
+    parts = _shares(min(max(PROGRAMS // programs, 1), max(length // 128, 1)))
     return tuple(Steps(width, min(power, block), 4, parts, strip=True) for block in (32, 64, 16))
 
 

@@ -114,7 +114,7 @@ Expr = Const | Var | Apply | Load | Fold | Contract | Held | Index
 class Element:
     """One element of a Value: a name or a number. `kind` is "float", "bool" or "int"."""
 
-    expr: Var | Const | Index
+    expr: Var | Const
     kind: str = "float"
 
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from operator import attrgetter
 
 from kernelwright.nest.form import Apply, Axis, Contract, Expr, Extent, Fold, Held, Inside, Let, Load, Nest
 from kernelwright.nest.index import Index, variable
@@ -11,10 +10,10 @@ from kernelwright.nest.sizes import extent_of, product_text
 
 def merged(nest: Nest) -> Nest:
     """The Nest with as few axes as there can be; one of several has the name of the first."""
-    for some in (attrgetter("spatial"), attrgetter("reduced")):
+    for reduced in (False, True):
         position = 0
-        while position + 1 < len(some(nest)):
-            first, second = some(nest)[position : position + 2]
+        while position + 1 < len(axes := nest.reduced if reduced else nest.spatial):
+            first, second = axes[position : position + 2]
             if _go_together(nest, first, second):
                 nest = _joined(nest, first, second)
             else:

@@ -193,11 +193,11 @@ class _Reduction:
         if name in self.steps:
             return self.step(name, place)
         if name == "length":
-            return Element(builder.count([(self.source.id, d) for d in self.dims]))
+            return _whole(builder.count([(self.source.id, d) for d in self.dims]))
         if name == "items":
-            return Element(builder.count([(self.source.id, d) for d in range(len(self.shape)) if d not in self.dims]))
+            return _whole(builder.count([(self.source.id, d) for d in range(len(self.shape)) if d not in self.dims]))
         if name == "batch_size":
-            return Element(builder.count([(self.source.id, 0)]))
+            return _whole(builder.count([(self.source.id, 0)]))
         argument = self.arguments.get(name)
         if isinstance(argument, TensorRef) and builder.graph.value(argument.id).type.dtype not in _FLOATS:
             own = tuple(at for d, at in enumerate(place) if d not in self.dims)
@@ -205,7 +205,7 @@ class _Reduction:
         if isinstance(argument, TensorRef):
             return self._operand(argument, place)
         if isinstance(argument, int) and not isinstance(argument, bool) and name == "ignore_index":
-            return Element(builder.whole_number(node, name, argument), "int")
+            return _whole(builder.whole_number(node, name, argument))
         if isinstance(argument, int | float):
             return Element(builder.number(node, name, argument))
         raise NotExpressible(f"{node.op} with these options has no form here.", node)
@@ -233,10 +233,16 @@ class _Reduction:
         if builder.graph.value(by.id).type.shape != left or any(at is None for at in own):
             raise NotExpressible(f"{self.node.op} of tensors of several shapes has no form here.", self.node)
         name = builder.whole_element(by.id, own)  # type: ignore[arg-type]
-        besides = self._named("ignore_index", place).expr if "ignore_index" in self.arguments else None
+        ignored = self.arguments.get("ignore_index")
+        besides = builder.whole_number(self.node, "ignore_index", ignored) if isinstance(ignored, int) else None
         inner = [Index() if at is None else at for at in place] if of == self.source else [Index()]
         dim = self.dims[0] if of == self.source else 0
-        return builder.gathered(of.id, inner, dim, name, besides)  # type: ignore[arg-type]
+        return builder.gathered(of.id, inner, dim, name, besides)
+
+
+def _whole(index: Index) -> Element:
+    """A whole number in an expression, which an Index may be part of."""
+    return Element(index, "int")  # type: ignore[arg-type]
 
 
 _AXES = ("r", "s", "t", "u", "v")

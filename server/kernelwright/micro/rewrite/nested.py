@@ -170,9 +170,8 @@ def _changed_elsewhere(source: SourceMap, nodes: Sequence[int]) -> Refusal | Non
         given = zip((name for name, _ in parameters(node.op)[0]), node.args, strict=False)
         moved = [a.id for name, a in given if name in overwritten and isinstance(a, TensorRef)]
         if any(user.id not in nodes for v in moved for user in source.users.get(v, ())):
-            return Refusal(
-                "The running statistics are used elsewhere too.", node.where.start_line if node.where else None
-            )
+            line = node.where.start_line if node.where is not None else None
+            return Refusal("The running statistics are used elsewhere too.", line)
     return None
 
 
