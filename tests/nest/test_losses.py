@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from kernelwright.emit import launcher
 from kernelwright.macro.strategies import registry
 from macro.torch_modules import module, refusal, rewritten
 from nest.folding import differences, kernels
@@ -44,6 +45,7 @@ LOSSES = {
     "cross entropy of each": module(f"{F}.cross_entropy(x, self.t, reduction='none') + 1", ONE, ROW),
     "cross entropy, weighted": module(f"{F}.cross_entropy(x, self.t, self.w, ignore_index=7)", ONE, ROW),
     "cross entropy of an image": module(f"{F}.cross_entropy(x, self.t)", classes((2, 3, 2), 7), IMAGE),
+    "cross entropy of one item": module(f"{F}.cross_entropy(x, self.t)", classes((), 19), "torch.randn(19)"),
     "nll": module(f"{F}.nll_loss(x, self.t, reduction='sum')", ONE, ROW),
     "triplets": module(f"{F}.triplet_margin_loss(x, self.t, x.exp(), margin=0.3)", LIKE, ROW),
 }  # fmt: skip
@@ -51,6 +53,17 @@ LOSSES = {
 
 def test_all_steps_agree_with_eager_mode(monkeypatch: pytest.MonkeyPatch) -> None:
     assert differences({name: (text, kernels(monkeypatch, text)) for name, text in LOSSES.items()}) == {}
+
+
+def test_offsets_of_64_bits_give_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What only tensors of 2**31 elements need, on small ones."""
+    monkeypatch.setattr(launcher, "is_wide", lambda nest: True)
+    some = ("cross entropy", "cross entropy of an image", "a column's mean", "mse")
+    places = {"argmax": module("return x.argmax(1)", inputs=ROW)}
+    made = {name: (text, kernels(monkeypatch, text)) for name, text in ({n: LOSSES[n] for n in some} | places).items()}
+    assert all("tl.cast(number, tl.int64)" in made[name][1][0] for name in some[:2])
+    assert all("tl.int64" in one for _, all_ in [made["argmax"], made["a column's mean"]] for one in all_)
+    assert differences(made) == {}
 
 
 def test_the_strategy_makes_kernels_with_and_without_parts() -> None:

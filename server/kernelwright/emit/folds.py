@@ -197,7 +197,8 @@ class _First:
         begin_at, stride = ("part", "PARTS") if self.tile.parts else ("0", "1")
         if self.wide_rows:
             begin_at, stride = ("part * ROWS", "PARTS * ROWS") if self.tile.parts else ("0", "ROWS")
-        loop = f"for {'first' if self.wide_rows else 'row'} in range({begin_at}, n_rows, {stride}):"
+        one = "first" if self.wide_rows else "number" if self.wide else "row"
+        loop = f"for {one} in range({begin_at}, n_rows, {stride}):"
         return [
             *(["part = tl.program_id(0)"] if self.tile.parts else []),
             *preamble,
@@ -272,7 +273,8 @@ class _First:
 
     def _row_places(self) -> list[str]:
         wide = ".to(tl.int64)" if self.wide and self.wide_rows else ""
-        lines = [f"rows = first + tl.arange(0, ROWS){wide}[:, None]"] if self.wide_rows else []
+        lines = ["row = tl.cast(number, tl.int64)"] if self.wide and not self.wide_rows else []
+        lines += [f"rows = first + tl.arange(0, ROWS){wide}[:, None]"] if self.wide_rows else []
         return [*lines, *self._decoded(self.levels.rows, self.rows_text)]
 
     def _column_places(self) -> list[str]:

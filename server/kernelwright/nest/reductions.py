@@ -144,6 +144,10 @@ class _Reduction:
         self, name: str, monoid: str, part: int, body: Expr, place: tuple[Index | None, ...], dims: tuple[int, ...]
     ) -> Element:
         builder, inner = self.builder, list(place)
+        if not dims and len(MONOIDS[monoid].carriers) == 1:
+            return self._computed(name, body, place)  # of a single element it is that element
+        if not dims:
+            raise NotExpressible(f"{self.node.op} of a single number has no form here.", self.node)
         around = [at for at in place if at is not None]
         over: list[str] = []
         for d in dims:
