@@ -157,10 +157,12 @@ def nest_region(source: SourceMap, nodes: Sequence[int]) -> NestRegion | Refusal
     return NestRegion(tuple(sorted(nodes)), edit, nest, max(eager - fused, 0), kernels)
 
 
-def _counting(source: SourceMap, nodes: Sequence[int]) -> tuple[int, ...]:
-    """The nodes in place that belong to the call of an operator that keeps running statistics."""
-    calls = {source.graph.nodes[n].where for n in nodes if trains(source.graph.nodes[n])}
-    return tuple(n for n in nodes if source.graph.nodes[n].inplace and source.graph.nodes[n].where in calls)
+def _counting(source: SourceMap, nodes: Sequence[int], anchor: Node | None = None) -> tuple[int, ...]:
+    """The nodes in place that belong to a call, or to that of `anchor`, of an operator that keeps running statistics."""
+    some = [anchor] if anchor else [source.graph.nodes[n] for n in nodes]
+    calls = {(node.where, node.module) for node in some if trains(node)}
+    inside = (source.graph.nodes[n] for n in nodes)
+    return tuple(node.id for node in inside if node.inplace and (node.where, node.module) in calls)
 
 
 def _changed_elsewhere(source: SourceMap, nodes: Sequence[int]) -> Refusal | None:
@@ -221,8 +223,7 @@ def _work(graph: Graph, nodes: Sequence[int]) -> Iterator[Node]:
 
 def _grown(source: SourceMap, anchor: Node) -> Iterator[tuple[int, ...]]:
     """Sets of nodes with `anchor` in them that may become one kernel, the largest first."""
-    together = source.nodes_at.get(anchor.where, ()) if anchor.where and trains(anchor) else ()
-    region = {anchor.id, *(node.id for node in together if node.inplace)}
+    region = {anchor.id, *_counting(source, range(len(source.graph.nodes)), anchor)}
     sets = [tuple(sorted(region))] if _fits(source, region) else []
     while (more := _followed(source, region)) and _fits(source, more):
         region = more
