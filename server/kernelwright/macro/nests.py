@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from kernelwright.macro.strategy import Observation
-from kernelwright.micro.rewrite.candidates import observed
+from kernelwright.micro.rewrite.candidates import observed, within
 from kernelwright.micro.rewrite.nested import NestRegion, action_for
 from kernelwright.place.source_map import SourceMap
 from kernelwright.values import Action, Refusal
@@ -21,7 +21,7 @@ def found(
     regions = regions_of(source)
     if isinstance(regions, Refusal):
         return regions
-    start, end = observation.kernel.start_line, observation.kernel.end_line
-    actions = [action_for(strategy, source, region, observation.device, reason) for region in regions]
-    inside = tuple(action for action in actions if start <= action.region.start_line < end)
-    return inside or Refusal(outside)
+    kernel = observation.kernel
+    inside = within(regions, source, kernel.start_line, kernel.end_line)
+    actions = tuple(action_for(strategy, source, region, observation.device, reason) for region in inside)
+    return actions or Refusal(outside)

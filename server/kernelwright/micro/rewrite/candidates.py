@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import Protocol, TypeVar
 
 from kernelwright.micro.rewrite.convolution_bias import Biased, biased_convolutions
 from kernelwright.micro.rewrite.eager_speed import converts_layout, headroom
@@ -224,7 +225,15 @@ def _domains_for(graph: Graph, nodes: Sequence[int], *, rows: bool) -> tuple[Dom
     return next((domains for domains in found if domains), ())
 
 
-def within(regions: list[FusedRegion], source: SourceMap, start: int, end: int) -> list[FusedRegion]:
+class _Nodes(Protocol):
+    @property
+    def nodes(self) -> tuple[int, ...]: ...
+
+
+Some = TypeVar("Some", bound=_Nodes)
+
+
+def within(regions: list[Some], source: SourceMap, start: int, end: int) -> list[Some]:
     """The regions whose source lies in lines start:end, or in definitions that only the code there uses."""
     graph = source.graph
     lines = [range(start, end), *(range(d.lineno - 1, d.end_lineno or d.lineno) for d in used_only_by(source, start))]

@@ -2,12 +2,13 @@
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from kernelwright.micro.rewrite.candidates import row_regions
 from kernelwright.micro.rewrite.dtypes import casts_for_any
 from kernelwright.micro.rewrite.eager_speed import eager_bytes
 from kernelwright.micro.rewrite.growth import may_fuse
+from kernelwright.micro.rewrite.nested_places import NestRegion, placed
 from kernelwright.micro.rewrite.pooled import tile_of
 from kernelwright.micro.rewrite.product_speed import gain as product_gain
 from kernelwright.micro.rewrite.regions import kernel_name, plan, tensor_bytes, unique
@@ -22,24 +23,13 @@ from kernelwright.nest.roles import roles
 from kernelwright.nest.stages import stages
 from kernelwright.nest.views import is_view
 from kernelwright.ops import Kind, parameters, row
-from kernelwright.place.expression import RegionPlan, region_inputs, region_output, region_results
+from kernelwright.place.expression import region_inputs, region_output, region_results
 from kernelwright.place.source_map import SourceMap
 from kernelwright.values import Action, Device, Graph, Node, Refusal, Region, TensorRef
 
 _IMAGE = ("depth", "height", "width")
 _WINDOW_WITH_MORE = 32
 """Elements of a window up to which what is computed before the pool may be computed anew for each."""
-
-
-@dataclass(frozen=True)
-class NestRegion:
-    """Nodes that become one kernel. `saved_bytes`: memory traffic that eager mode has and the kernel has not."""
-
-    nodes: tuple[int, ...]
-    edit: RegionPlan
-    nest: Nest
-    saved_bytes: int
-    kernels: int  # that eager mode launches
 
 
 def scan_regions(source: SourceMap) -> list[NestRegion] | Refusal:
@@ -106,7 +96,7 @@ def _regions(source: SourceMap, wanted: Callable[[Node], bool], otherwise: str) 
     found: list[NestRegion] = []
     refusals: list[Refusal] = []
     for anchor in reversed(source.graph.nodes):
-        if not wanted(anchor) or any(anchor.id in region.nodes for region in found):
+        if not wanted(anchor) or any(anchor.id in region.all_nodes for region in found):
             continue
         refusal: Refusal | None = None
         for nodes in _grown(source, anchor):
@@ -124,7 +114,11 @@ def _regions(source: SourceMap, wanted: Callable[[Node], bool], otherwise: str) 
 
 
 def nest_region(source: SourceMap, nodes: Sequence[int]) -> NestRegion | Refusal:
-    """The region of these nodes, or why it is none."""
+    """The region of these nodes in the first place in the source that takes it, or why it is none."""
+    return placed(source, tuple(nodes), _nest_region)
+
+
+def _nest_region(source: SourceMap, nodes: Sequence[int]) -> NestRegion | Refusal:
     outputs = region_results(source, nodes)
     if isinstance(outputs, Refusal):
         return outputs
