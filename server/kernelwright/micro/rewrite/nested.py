@@ -291,7 +291,8 @@ def action_for(strategy: str, source: SourceMap, region: NestRegion, device: Dev
     """The Action that makes `region` one kernel; its parameters name the graph's nodes and what there is to gain."""
     graph = source.graph
     places = [place for n in region.nodes if (place := graph.nodes[n].where) is not None]
-    ops = [graph.nodes[n].op for n in region.nodes if row(graph.nodes[n].op).kind is not Kind.CREATION]
+    inside = [graph.nodes[n] for n in region.nodes]
+    ops = [node.op for node in inside if row(node.op).kind is not Kind.CREATION and not node.inplace]
     where = Region(
         min(p.start_line for p in places), max(p.end_line for p in places) + 1, graph.text_hash, ", ".join(ops)
     )
