@@ -69,6 +69,8 @@ class Builder:
     axes: dict[str, Axis] = field(default_factory=dict)
     tensors: dict[int, Tensor] = field(default_factory=dict)
     lets: dict[str, Let] = field(default_factory=dict)
+    kept: dict[Expr, str] = field(default_factory=dict)  # the names of the lets by what they stand for
+    numbered: dict[str, int] = field(default_factory=dict)  # the next number behind a base of names
     numbers: dict[str, str] = field(default_factory=dict)
     whole: set[str] = field(default_factory=set)
     ops: list[str] = field(default_factory=list)
@@ -293,11 +295,11 @@ class Builder:
 
     def let(self, base: str, expr: Expr, *, kind: str = "float") -> str:
         """The name under which `expr` is kept, once however often it is asked for."""
-        for let in self.lets.values():
-            if let.expr == expr:
-                return let.name
+        if expr in self.kept:
+            return self.kept[expr]
         name = self.fresh(base) if base not in self.input_names or base in self.lets else base
         self.lets[name] = Let(name, expr, self._axes_of(expr), kind)
+        self.kept[expr] = name
         return name
 
     @property
@@ -306,7 +308,10 @@ class Builder:
 
     def fresh(self, base: str) -> str:
         """A name that nothing has yet."""
-        name = next(n for n in (base, *(f"{base}_{i}" for i in range(2, 999))) if n not in self.taken)
+        name, number = base, self.numbered.get(base, 2)
+        while name in self.taken:
+            name, number = f"{base}_{number}", number + 1
+        self.numbered[base] = number
         self.taken.add(name)
         return name
 

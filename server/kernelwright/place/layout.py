@@ -1,6 +1,7 @@
 """Where new definitions and imports go in a Python file, and with which line breaks."""
 
 import ast
+import functools
 import sys
 from collections.abc import Sequence
 
@@ -48,6 +49,7 @@ def module_names(tree: ast.Module) -> dict[str, str]:
     return names
 
 
+@functools.lru_cache(maxsize=16)
 def import_conflict(tree: ast.Module) -> Refusal | None:
     """Why `torch`, `triton` and `tl` cannot mean what generated code takes them for."""
     meaning = {"torch": "torch", "triton": "triton", "tl": "triton.language"}

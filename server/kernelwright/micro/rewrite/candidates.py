@@ -1,5 +1,6 @@
 """The regions of an observation's graph that are worth fusing, as Actions, and the way back from an Action."""
 
+import functools
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -7,6 +8,7 @@ from typing import Protocol, TypeVar
 
 from kernelwright.micro.rewrite.convolution_bias import Biased, biased_convolutions
 from kernelwright.micro.rewrite.eager_speed import converts_layout, headroom
+from kernelwright.micro.rewrite.fused_places import FUSED
 from kernelwright.micro.rewrite.growth import allowed_ops, grow, sinks_after
 from kernelwright.micro.rewrite.lowering import NotLowerable
 from kernelwright.micro.rewrite.placed import placed
@@ -31,25 +33,25 @@ def observed(text: str, graph: Graph | None) -> SourceMap | Refusal:
 
 def pointwise_regions(source: SourceMap) -> list[FusedRegion] | Refusal:
     """Maximal regions of pointwise nodes, the most memory traffic saved first."""
-    layouts = _layouts(source.graph)
+    layouts = _layouts(source)
     found: list[FusedRegion] = []
     refusals: list[Refusal] = []
+    settled: set[int] = set()  # nodes of the regions so far, also of those that are not worth fusing
     for sink in reversed(source.graph.nodes):
-        if (
-            any(sink.id in region.all_nodes for region in found)
-            or not sink.outputs
-            or _does_nothing(source.graph, sink)
-        ):
+        if sink.id in settled or not sink.outputs or _does_nothing(source.graph, sink):
             continue
-        _consider(source, sink, _pointwise_domains(source.graph, sink, layouts), found, refusals)
-    for region in pooled_regions(source):
-        (found if isinstance(region, FusedRegion) else refusals).append(region)  # type: ignore[arg-type]
+        region = _best(source, sink, _pointwise_domains(source.graph, sink, layouts), refusals)
+        settled |= set(region.all_nodes) if region else set()
+        if region is not None and _is_worth(region, sink, refusals):
+            found.append(region)
+    for pooled in pooled_regions(source):
+        (found if isinstance(pooled, FusedRegion) else refusals).append(pooled)  # type: ignore[arg-type]
     return _ranked(found) or _why_none(refusals, "No run of pointwise operations is long enough to gain from fusing.")
 
 
 def row_regions(source: SourceMap) -> list[FusedRegion] | Refusal:
     """Regions around each reduction, with the pointwise nodes before and after it."""
-    layouts = _layouts(source.graph)
+    layouts = _layouts(source)
     found: list[FusedRegion] = []
     refusals: list[Refusal] = []
     for anchor in reversed(source.graph.nodes):
@@ -57,28 +59,26 @@ def row_regions(source: SourceMap) -> list[FusedRegion] | Refusal:
             continue
         domains = _row_domains(source.graph, anchor, layouts)
         for sink in sinks_after(source, anchor) if domains else ():
-            if _consider(source, sink, domains, found, refusals, anchor):
+            region = _best(source, sink, domains, refusals, anchor)
+            if region is not None and _is_worth(region, sink, refusals, anchor):
+                found.append(region)
                 break
     return _ranked(found) or _why_none(refusals, "There is no reduction or normalisation over rows.")
 
 
-def _consider(
-    source: SourceMap,
-    sink: Node,
-    domains: Sequence[Domain],
-    found: list[FusedRegion],
-    refusals: list[Refusal],
-    anchor: Node | None = None,
-) -> bool:
-    """Whether a region that ends in `sink`, and holds `anchor`, is worth fusing; it joins those `found`."""
-    region = _most_saved(_largest(source, sink, domain, refusals, anchor) for domain in domains)
-    if region is None:
-        return False
-    if region.kernels < 2 and not region.program.transposes and not (anchor and row(anchor.op).alone):
-        refusals.append(Refusal(f"Eager mode runs {sink.op} as one kernel already.", _line(sink)))
-        return False
-    found.append(region)
-    return True
+def _best(
+    source: SourceMap, sink: Node, domains: Sequence[Domain], refusals: list[Refusal], anchor: Node | None = None
+) -> FusedRegion | None:
+    """The region that ends in `sink`, and holds `anchor`, and saves most."""
+    return _most_saved(_largest(source, sink, domain, refusals, anchor) for domain in domains)
+
+
+def _is_worth(region: FusedRegion, sink: Node, refusals: list[Refusal], anchor: Node | None = None) -> bool:
+    """Whether the region is more than what eager mode does in one kernel; the Refusal otherwise joins `refusals`."""
+    if region.kernels >= 2 or region.program.transposes or (anchor and row(anchor.op).alone):
+        return True
+    refusals.append(Refusal(f"Eager mode runs {sink.op} as one kernel already.", _line(sink)))
+    return False
 
 
 def _largest(
@@ -103,16 +103,16 @@ def _region(source: SourceMap, nodes: Sequence[int], domain: Domain) -> FusedReg
     """The region in the first place in the source that takes it."""
 
     def build(seen: SourceMap, own: tuple[int, ...]) -> FusedRegion | Refusal:
-        own_domain = domain if own == tuple(sorted(nodes)) else _domain_like(domain, seen.graph, own)
+        own_domain = domain if own == tuple(sorted(nodes)) else _domain_like(domain, seen, own)
         return _with_biases(seen, own, own_domain)
 
-    return placed(source, tuple(nodes), build)
+    return placed(source, tuple(nodes), build, FUSED)
 
 
-def _domain_like(domain: Domain, graph: Graph, nodes: Sequence[int]) -> Domain:
+def _domain_like(domain: Domain, source: SourceMap, nodes: Sequence[int]) -> Domain:
     """The domain of the same nodes where another module runs them."""
-    rows = any(folds(graph.nodes[n]) for n in nodes)
-    return next((d for d in _domains_for(graph, nodes, rows=rows) if d.layout == domain.layout), domain)
+    rows = any(folds(source.graph.nodes[n]) for n in nodes)
+    return next((d for d in _domains_for(source, nodes, rows=rows) if d.layout == domain.layout), domain)
 
 
 def _with_biases(source: SourceMap, nodes: Sequence[int], domain: Domain) -> FusedRegion | Refusal:
@@ -139,9 +139,10 @@ def _planned(
     return FusedRegion(tuple(nodes), edit, output, program.domain, program, saved, kernels)
 
 
-def _layouts(graph: Graph) -> tuple[str, ...]:
+@functools.lru_cache(maxsize=128)
+def _layouts(source: SourceMap) -> tuple[str, ...]:
     """The layouts in which a kernel may walk through memory."""
-    last = any(layout_of(value.type) == CHANNELS_LAST for value in graph.values)
+    last = any(layout_of(value.type) == CHANNELS_LAST for value in source.graph.values)
     return (CONTIGUOUS, CHANNELS_LAST) if last else (CONTIGUOUS,)
 
 
@@ -211,14 +212,14 @@ def region_of(source: SourceMap, action: Action, *, rows: bool) -> FusedRegion |
         return Refusal("The action belongs to another op graph; run the strategy again.")
     if not rows and any(source.graph.nodes[n].op in POOLS for n in nodes):
         return pooled_region(source, nodes)
-    regions = [_region(source, nodes, domain) for domain in _domains_for(source.graph, nodes, rows=rows)]
+    regions = [_region(source, nodes, domain) for domain in _domains_for(source, nodes, rows=rows)]
     region = _most_saved(region for region in regions if isinstance(region, FusedRegion))
     refusals = (region for region in regions if isinstance(region, Refusal))
     return region or next(refusals, Refusal("The action's nodes are no region of this op graph."))
 
 
-def _domains_for(graph: Graph, nodes: Sequence[int], *, rows: bool) -> tuple[Domain, ...]:
-    layouts = _layouts(graph)
+def _domains_for(source: SourceMap, nodes: Sequence[int], *, rows: bool) -> tuple[Domain, ...]:
+    graph, layouts = source.graph, _layouts(source)
     if not rows:
         return _pointwise_domains(graph, graph.nodes[max(nodes)], layouts)
     found = (_row_domains(graph, graph.nodes[n], layouts) for n in nodes if folds(graph.nodes[n]))

@@ -8,7 +8,8 @@ from kernelwright.micro.rewrite.candidates import row_regions
 from kernelwright.micro.rewrite.dtypes import casts_for_any
 from kernelwright.micro.rewrite.eager_speed import eager_bytes
 from kernelwright.micro.rewrite.growth import may_fuse
-from kernelwright.micro.rewrite.nested_places import NestRegion, placed
+from kernelwright.micro.rewrite.nested_places import NESTS, NestRegion
+from kernelwright.micro.rewrite.placed import placed
 from kernelwright.micro.rewrite.pooled import tile_of
 from kernelwright.micro.rewrite.product_speed import gain as product_gain
 from kernelwright.micro.rewrite.regions import kernel_name, plan, tensor_bytes, unique
@@ -94,28 +95,38 @@ def reduces(node: Node) -> bool:
 
 def _regions(source: SourceMap, wanted: Callable[[Node], bool], otherwise: str) -> list[NestRegion] | Refusal:
     found: list[NestRegion] = []
-    refusals: list[Refusal] = []
+    refusals: dict[tuple[object, ...], Refusal] = {}  # by the call: a step of a loop that is refused is so every time
+    settled: set[int] = set()
     for anchor in reversed(source.graph.nodes):
-        if not wanted(anchor) or any(anchor.id in region.all_nodes for region in found):
+        call = (anchor.op, anchor.module, anchor.where)
+        if not wanted(anchor) or anchor.id in settled or (anchor.where is not None and call in refusals):
             continue
-        refusal: Refusal | None = None
-        for nodes in _grown(source, anchor):
-            region = nest_region(source, nodes)
-            if isinstance(region, NestRegion):
-                found.append(region)
-                refusal = None
-                break
-            refusal = refusal or region
-        if refusal is not None:
-            refusals.append(refusal)
+        region = _largest(source, anchor)
+        if isinstance(region, NestRegion):
+            found.append(region)
+            settled |= set(region.all_nodes)
+        elif region is not None:
+            refusals[call] = region
     if found:
         return sorted(found, key=lambda region: -region.saved_bytes)
-    return next((r for r in refusals if r.line is not None), refusals[0] if refusals else Refusal(otherwise))
+    told = tuple(refusals.values())
+    return next((r for r in told if r.line is not None), told[0] if told else Refusal(otherwise))
+
+
+def _largest(source: SourceMap, anchor: Node) -> NestRegion | Refusal | None:
+    """The largest region around `anchor` that has a place, or why the very largest has none; None where there is none."""
+    refusal: Refusal | None = None
+    for nodes in _grown(source, anchor):
+        region = nest_region(source, nodes)
+        if isinstance(region, NestRegion):
+            return region
+        refusal = refusal or region
+    return refusal
 
 
 def nest_region(source: SourceMap, nodes: Sequence[int]) -> NestRegion | Refusal:
     """The region of these nodes in the first place in the source that takes it, or why it is none."""
-    return placed(source, tuple(nodes), _nest_region)
+    return placed(source, tuple(nodes), _nest_region, NESTS)
 
 
 def _nest_region(source: SourceMap, nodes: Sequence[int]) -> NestRegion | Refusal:

@@ -1,13 +1,11 @@
-"""A region with a Nest in the first place where its code can go; where a class runs for several modules, right for all."""
+"""A region with a Nest, and what such regions must have in common for one edit to replace them in all modules of a class."""
 
-from collections.abc import Callable, Hashable
-from dataclasses import dataclass, replace
+from collections.abc import Hashable
+from dataclasses import dataclass
 
+from kernelwright.micro.rewrite.placed import Alike
 from kernelwright.nest.form import Axis, Nest
 from kernelwright.place.expression import RegionPlan
-from kernelwright.place.placements import Placement, placements
-from kernelwright.place.source_map import SourceMap
-from kernelwright.values import Refusal
 
 
 @dataclass(frozen=True)
@@ -30,40 +28,6 @@ class NestRegion:
         return (*self.nodes, *(n for nodes in self.others for n in nodes))
 
 
-Build = Callable[[SourceMap, tuple[int, ...]], NestRegion | Refusal]
-
-
-def placed(source: SourceMap, nodes: tuple[int, ...], build: Build) -> NestRegion | Refusal:
-    """The region that `build` makes in the first legal place; the Refusal of the last one that was tried otherwise."""
-    refusals: list[Refusal] = []
-    for placement in placements(source, nodes):
-        region = placement if isinstance(placement, Refusal) else _in(placement, build)
-        if isinstance(region, NestRegion):
-            return region
-        opened = isinstance(placement, Placement) and placement.opening is not None
-        refusals.append(Refusal(region.reason, refusals[0].line) if opened else region)  # lines of the user's text
-    return refusals[-1]
-
-
-def _in(placement: Placement, build: Build) -> NestRegion | Refusal:
-    """The region in one place, for the largest of its runs: a kernel made for that one takes the others too."""
-    regions: list[NestRegion] = []
-    for run in placement.runs:
-        region = build(run.source, run.nodes)
-        if isinstance(region, Refusal):
-            return region
-        regions.append(region)
-    largest = max(regions, key=lambda region: region.nest.numel)
-    if any(_written(region) != _written(largest) for region in regions):
-        return Refusal("The modules that run this code name its values differently.", largest.edit.start_line)
-    if any(_form(region.nest) != _form(largest.nest) for region in regions):
-        return Refusal("The modules that run this code do not all fit one kernel.", largest.edit.start_line)
-    edit = replace(largest.edit, opening=placement.opening)
-    others = tuple(region.nodes for region in regions if region is not largest)
-    saved = sum(region.saved_bytes for region in regions)
-    return replace(largest, edit=edit, saved_bytes=saved, others=others)
-
-
 def _written(region: NestRegion) -> tuple[Hashable, ...]:
     """What the edit puts into the source, but for the name of the launcher."""
     edit, nest = region.edit, region.nest
@@ -83,3 +47,6 @@ def _form(nest: Nest) -> tuple[Hashable, ...]:
 def _axis(axis: Axis) -> tuple[Hashable, ...]:
     kind = axis.window, axis.inner, axis.reduced
     return axis.name, axis.extent.text, axis.extent.captured == 1, *kind
+
+
+NESTS: Alike[NestRegion] = Alike(_written, lambda region: _form(region.nest), lambda region: region.nest.numel)
