@@ -1,20 +1,59 @@
-"""What strategies that make a kernel by way of a Nest have in common: where they apply."""
+"""Strategies that make one kernel of a region by way of a Nest: each is a kind of region, and words."""
 
+import functools
 from collections.abc import Callable
 
-from kernelwright.macro.strategy import Observation
+from kernelwright.macro.intent import Around, Fuse, Intent
+from kernelwright.macro.strategy import Example, Family, Observation, Strategy
 from kernelwright.micro.rewrite.candidates import observed, within
 from kernelwright.micro.rewrite.nested import NestRegion, action_for
 from kernelwright.place.source_map import SourceMap
-from kernelwright.values import Action, Refusal
+from kernelwright.values import Action, Language, Refusal
 
 Regions = Callable[[SourceMap], list[NestRegion] | Refusal]
 
 
-def found(
-    strategy: str, observation: Observation, regions_of: Regions, outside: str, reason: str
+def fusion(
+    kind: str,
+    regions_of: Regions,
+    *,
+    reason: str,
+    why: str,
+    doc: str,
+    instruction: str,
+    example: Example,
+    family: Family = Family.FUSION,
+) -> Strategy:
+    """Return the strategy "torch.fuse-<kind>" for the regions that `regions_of` finds.
+
+    `reason`: what eager mode does worse, which a reader of the menu is told.
+    """
+    id = f"torch.fuse-{kind}"
+    return Strategy(
+        id=id,
+        title=f"Fuse {kind}",
+        family=family,
+        languages=frozenset({Language.TORCH}),
+        why=why,
+        doc=doc,
+        instruction=instruction,
+        example=example,
+        applies=functools.partial(_applies, id, regions_of, f"The {kind} stands outside this kernel.", reason),
+        intent=_intent,
+        needs_graph=True,
+        needs_gpu=True,
+        promises_kernel=True,
+    )
+
+
+def _intent(observation: Observation, action: Action) -> Intent | Refusal:
+    return Fuse(Around.NEST)
+
+
+def _applies(
+    strategy: str, regions_of: Regions, outside: str, reason: str, observation: Observation
 ) -> tuple[Action, ...] | Refusal:
-    """An Action of `strategy` for each region inside the kernel; `outside` is the refusal where all lie outside."""
+    """An Action for each region inside the kernel; `outside` is the refusal where all lie outside."""
     source = observed(observation.text, observation.graph)
     if isinstance(source, Refusal):
         return source

@@ -1,22 +1,8 @@
 """Makes one Triton kernel of elements that a tensor of indices picks and the operations around them."""
 
-from kernelwright.macro.intent import Around, Fuse, Intent
-from kernelwright.macro.nests import found
-from kernelwright.macro.strategy import Example, Family, Observation, Strategy
+from kernelwright.macro.nests import fusion
+from kernelwright.macro.strategy import Example
 from kernelwright.micro.rewrite.nested import gather_regions
-from kernelwright.values import Action, Language, Refusal
-
-_ID = "torch.fuse-gather"
-_REASON = "Eager mode writes what was picked before it is read again; one kernel picks and computes at once."
-
-
-def _applies(observation: Observation) -> tuple[Action, ...] | Refusal:
-    return found(_ID, observation, gather_regions, "The gather stands outside this kernel.", _REASON)
-
-
-def _intent(observation: Observation, action: Action) -> Intent | Refusal:
-    return Fuse(Around.NEST)
-
 
 _BEFORE = '''import torch
 import torch.nn as nn
@@ -151,11 +137,10 @@ def get_init_inputs():
 '''
 
 
-STRATEGY = Strategy(
-    id=_ID,
-    title="Fuse gather",
-    family=Family.FUSION,
-    languages=frozenset({Language.TORCH}),
+STRATEGY = fusion(
+    "gather",
+    gather_regions,
+    reason="Eager mode writes what was picked before it is read again; one kernel picks and computes at once.",
     why="What indices pick goes through memory before it is used; one kernel picks it where it is needed.",
     doc="""\
 Embeddings, `index_select`, `gather` and subscripts by one tensor of indices become one Triton kernel together with the
@@ -175,9 +160,4 @@ only: no gradient flows through the kernel.
         "sanitize_overflow=False. Change no other line."
     ),
     example=Example(_BEFORE, _AFTER),
-    applies=_applies,
-    intent=_intent,
-    needs_graph=True,
-    needs_gpu=True,
-    promises_kernel=True,
 )

@@ -1,22 +1,8 @@
 """Makes one Triton kernel of a pool of any window and the operations around it."""
 
-from kernelwright.macro.intent import Around, Fuse, Intent
-from kernelwright.macro.nests import found
-from kernelwright.macro.strategy import Example, Family, Observation, Strategy
+from kernelwright.macro.nests import fusion
+from kernelwright.macro.strategy import Example
 from kernelwright.micro.rewrite.nested import pool_regions
-from kernelwright.values import Action, Language, Refusal
-
-_ID = "torch.fuse-pool"
-_REASON = "Eager mode's pool is a kernel of its own, far from the memory roof for some windows; a measurement can tell."
-
-
-def _applies(observation: Observation) -> tuple[Action, ...] | Refusal:
-    return found(_ID, observation, pool_regions, "The pool stands outside this kernel.", _REASON)
-
-
-def _intent(observation: Observation, action: Action) -> Intent | Refusal:
-    return Fuse(Around.NEST)
-
 
 _BEFORE = '''import torch
 import torch.nn as nn
@@ -160,11 +146,10 @@ def get_init_inputs():
 '''
 
 
-STRATEGY = Strategy(
-    id=_ID,
-    title="Fuse pool",
-    family=Family.FUSION,
-    languages=frozenset({Language.TORCH}),
+STRATEGY = fusion(
+    "pool",
+    pool_regions,
+    reason="Eager mode's pool is a kernel of its own, far from the memory roof for some windows; a measurement can tell.",
     why="A pool and the pointwise operations around it each go through memory; one kernel reads and writes once.",
     doc="""\
 Maximum and average pools of one, two or three dims, with any window, stride, padding and dilation, become one Triton
@@ -182,9 +167,4 @@ pass only: no gradient flows through the kernel.
         "Change no other line."
     ),
     example=Example(_BEFORE, _AFTER),
-    applies=_applies,
-    intent=_intent,
-    needs_graph=True,
-    needs_gpu=True,
-    promises_kernel=True,
 )

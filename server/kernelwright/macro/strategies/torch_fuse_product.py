@@ -1,22 +1,8 @@
 """Makes one Triton kernel of a matrix product and the operations that follow it."""
 
-from kernelwright.macro.intent import Around, Fuse, Intent
-from kernelwright.macro.nests import found
-from kernelwright.macro.strategy import Example, Family, Observation, Strategy
+from kernelwright.macro.nests import fusion
+from kernelwright.macro.strategy import Example, Family
 from kernelwright.micro.rewrite.nested import product_regions
-from kernelwright.values import Action, Language, Refusal
-
-_ID = "torch.fuse-product"
-_REASON = "fp32 products do not use tensor cores in eager mode, and what follows them goes through memory once more."
-
-
-def _applies(observation: Observation) -> tuple[Action, ...] | Refusal:
-    return found(_ID, observation, product_regions, "The product stands outside this kernel.", _REASON)
-
-
-def _intent(observation: Observation, action: Action) -> Intent | Refusal:
-    return Fuse(Around.NEST)
-
 
 _BEFORE = '''import torch
 import torch.nn as nn
@@ -259,11 +245,11 @@ def get_init_inputs():
 '''
 
 
-STRATEGY = Strategy(
-    id=_ID,
-    title="Fuse product",
+STRATEGY = fusion(
+    "product",
+    product_regions,
     family=Family.TENSOR_CORE,
-    languages=frozenset({Language.TORCH}),
+    reason="fp32 products do not use tensor cores in eager mode, and what follows them goes through memory once more.",
     why="One kernel makes a product from sums of tensor-core products as accurate as fp32, and does on the tile what follows.",
     doc="""\
 `matmul`, `mm`, `bmm`, `addmm`, `baddbmm`, `einsum` of two operands with one shared index, and linear layers become one
@@ -287,9 +273,4 @@ through the kernel.
         "the edges of all three extents, order the tiles in groups for the cache. Change no other line."
     ),
     example=Example(_BEFORE, _AFTER),
-    applies=_applies,
-    intent=_intent,
-    needs_graph=True,
-    needs_gpu=True,
-    promises_kernel=True,
 )

@@ -1,22 +1,8 @@
 """Makes one Triton kernel of a loss or another reduction and the operations around it."""
 
-from kernelwright.macro.intent import Around, Fuse, Intent
-from kernelwright.macro.nests import found
-from kernelwright.macro.strategy import Example, Family, Observation, Strategy
+from kernelwright.macro.nests import fusion
+from kernelwright.macro.strategy import Example
 from kernelwright.micro.rewrite.nested import reduction_regions
-from kernelwright.values import Action, Language, Refusal
-
-_ID = "torch.fuse-reduction"
-_REASON = "Eager mode writes what it reduces before it reads it again; one kernel reads the inputs once."
-
-
-def _applies(observation: Observation) -> tuple[Action, ...] | Refusal:
-    return found(_ID, observation, reduction_regions, "The reduction stands outside this kernel.", _REASON)
-
-
-def _intent(observation: Observation, action: Action) -> Intent | Refusal:
-    return Fuse(Around.NEST)
-
 
 _BEFORE = '''import torch
 import torch.nn as nn
@@ -171,27 +157,26 @@ def get_init_inputs():
 '''
 
 
-STRATEGY = Strategy(
-    id=_ID,
-    title="Fuse reduction",
-    family=Family.FUSION,
-    languages=frozenset({Language.TORCH}),
+STRATEGY = fusion(
+    "reduction",
+    reduction_regions,
+    reason="Eager mode writes what it reduces before it reads it again; one kernel reads the inputs once.",
     why="A loss goes through its operands several times and keeps what it finds in memory; one kernel reads them once.",
     doc="""\
 Losses and reductions that torch.fuse-row-reduction does not know become one Triton kernel together with the pointwise
 operations around them: cross entropy and negative log likelihood of class indices, with weights and `ignore_index`,
 triplet margin loss, reductions after one another that end in one number, and maxima and minima together with their indices.
-Batch norm in training is one kernel for the statistics of each channel (Welford's, joined as Chan, Golub and LeVeque do), which
-moves the running ones too, and one that applies them together with what follows.
+Batch norm in training is one kernel for the statistics of each channel (Welford's, joined as Chan, Golub and LeVeque do),
+which moves the running ones too, and one that applies them together with what follows.
 
 Every program folds its rows in steps, or a part of them, and a second kernel joins the parts, in the same order each time:
 there are no atomic additions, so that results repeat. Exponentials are summed below a running maximum, in one pass. Of equal
-extremes the first counts, and NaN before all, as in torch.
-A class index out of range stops the kernel with a device assertion, as it stops those of torch.
+extremes the first counts, and NaN before all, as in torch. A class index out of range stops the kernel with a device
+assertion, as it stops those of torch.
 
-What it cannot do: what is reduced again after a first reduction was applied, running statistics that
-something else reads, label smoothing, targets that are probabilities,
-reductions over different dims side by side. It is for the forward pass only: no gradient flows through the kernel.
+What it cannot do: what is reduced again after a first reduction was applied, running statistics that something else reads,
+label smoothing, targets that are probabilities, reductions over different dims side by side. It is for the forward pass only:
+no gradient flows through the kernel.
 """,
     instruction=(
         "Replace the loss and the pointwise operations around it by one Triton kernel and a launching function above the "
@@ -200,9 +185,4 @@ reductions over different dims side by side. It is for the forward pass only: no
         "line."
     ),
     example=Example(_BEFORE, _AFTER),
-    applies=_applies,
-    intent=_intent,
-    needs_graph=True,
-    needs_gpu=True,
-    promises_kernel=True,
 )

@@ -1,22 +1,8 @@
 """Makes one Triton kernel of a scan (cumsum, cumprod) and the operations around it."""
 
-from kernelwright.macro.intent import Around, Fuse, Intent
-from kernelwright.macro.nests import found
-from kernelwright.macro.strategy import Example, Family, Observation, Strategy
+from kernelwright.macro.nests import fusion
+from kernelwright.macro.strategy import Example
 from kernelwright.micro.rewrite.nested import scan_regions
-from kernelwright.values import Action, Language, Refusal
-
-_ID = "torch.fuse-scan"
-_REASON = "Eager mode's scan reads and writes in passes of its own, and so does each flip, mask or product around it."
-
-
-def _applies(observation: Observation) -> tuple[Action, ...] | Refusal:
-    return found(_ID, observation, scan_regions, "The scan stands outside this kernel.", _REASON)
-
-
-def _intent(observation: Observation, action: Action) -> Intent | Refusal:
-    return Fuse(Around.NEST)
-
 
 _BEFORE = '''import torch
 import torch.nn as nn
@@ -101,11 +87,10 @@ def get_init_inputs():
 '''
 
 
-STRATEGY = Strategy(
-    id=_ID,
-    title="Fuse scan",
-    family=Family.FUSION,
-    languages=frozenset({Language.TORCH}),
+STRATEGY = fusion(
+    "scan",
+    scan_regions,
+    reason="Eager mode's scan reads and writes in passes of its own, and so does each flip, mask or product around it.",
     why="A scan and what stands before and after it each go through memory; one kernel reads and writes once.",
     doc="""\
 Running sums and products (`cumsum`, `cumprod`) along any dim become one Triton kernel together with the operations around
@@ -124,9 +109,4 @@ What it cannot do: whole numbers, several scans along different dims, results th
         "shifts into the index. Accumulate in fp32. Change no other line."
     ),
     example=Example(_BEFORE, _AFTER),
-    applies=_applies,
-    intent=_intent,
-    needs_graph=True,
-    needs_gpu=True,
-    promises_kernel=True,
 )
