@@ -4,7 +4,7 @@ import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from kernelwright.nest import products, reductions, views, windows
+from kernelwright.nest import pointwise, products, reductions, scans, views, windows
 from kernelwright.nest.form import (
     Axis,
     Checked,
@@ -25,10 +25,9 @@ from kernelwright.nest.form import (
 from kernelwright.nest.index import Index, constant, variable
 from kernelwright.nest.refused import NotExpressible
 from kernelwright.nest.sizes import Sizes, product_text
-from kernelwright.ops import Kind, Row, parameters, row
+from kernelwright.ops import Kind, parameters, row
 from kernelwright.ops.device_functions import DEVICE_FUNCTIONS
-from kernelwright.ops.expression import Apply, Const, Var, parse
-from kernelwright.ops.primitives import is_boolean, truths
+from kernelwright.ops.expression import Apply, Const, Var
 from kernelwright.values import Argument, Graph, Node, TensorRef
 
 FLOATS = frozenset({"float32", "float16", "bfloat16"})
@@ -40,7 +39,9 @@ _REDUCE = (Kind.REDUCTION, Kind.LOSS)
 _OWN = frozenset(
     {"out", "mask", "inside", "row", "rows", "offsets", "columns", "position", "positions", "strips", "outer", "inner",
      "length", "n_rows", "n_columns", "part", "parts", "depth", "tile", "tiles", "column_tiles", "first", "height", "number",
-     "left_inner", "right_inner", "n_elements", "start", "carry", "last", "grid", "room", "shape", "steps",
+     "left", "left_inner", "left_line", "left_parts", "left_scale", "right", "right_inner", "right_line", "right_parts",
+     "right_scale", "padded", "small", "high", "infinite",
+     "n_elements", "start", "carry", "last", "grid", "room", "shape", "steps",
      "torch", "triton", "tl"}
 )  # fmt: skip
 
@@ -205,7 +206,7 @@ class Builder:
         if node.inplace or (len(node.outputs) > 1 and not known.second):
             raise NotExpressible(f"{node.op} with several results, or in place, has no form here.", node)
         if known.fold and known.kind is Kind.SCAN:
-            return self._scan(node, known, index)
+            return scans.scanned(self, node, known, index)
         if known.fold and known.kind is Kind.POOLING:
             return windows.pooled(self, node, known, index)
         if known.over is not None and known.kind in _REDUCE:
@@ -215,81 +216,8 @@ class Builder:
         if view := views.of(node.op):
             return view(self, node, index)
         if isinstance(known.meaning, str) or (callable(known.meaning) and known.over is None):
-            return self._pointwise(node, known, index)
+            return pointwise.computed(self, node, known, index)
         raise NotExpressible(f"{node.op} has no form here.", node)
-
-    def _pointwise(self, node: Node, known: Row, index: tuple[Index, ...]) -> Element:
-        type_ = self.graph.value(node.outputs[0]).type
-        if type_.dtype not in _READABLE:
-            raise NotExpressible(f"{node.op} computes in {type_.dtype}.", node)
-        elements: dict[str, Element] = {}
-        literals: dict[str, object] = {}
-        for name, argument in self.arguments(node).items():
-            literals[name] = ... if isinstance(argument, TensorRef) else argument
-            if isinstance(argument, TensorRef):
-                elements[name] = self.element(argument.id, self.aligned(argument.id, index))
-            elif isinstance(argument, int | float) and not isinstance(argument, bool):
-                elements[name] = Element(self.number(node, name, argument))
-        if any(element.kind == "int" for element in elements.values()):
-            raise NotExpressible(f"{node.op} of whole numbers has no form here.", node)
-        text = known.meaning(literals) if callable(known.meaning) else known.meaning
-        if not isinstance(text, str):
-            raise NotExpressible(f"{node.op} with these options has no form here.", node)
-        meaning = parse(text)
-        expr = self.substituted(node, meaning, elements)
-        self.say(node.op)
-        if isinstance(expr, Var | Const):
-            kind = elements[meaning.name].kind if isinstance(meaning, Var) else "float"
-            if kind == "float" or type_.dtype == "bool":
-                return Element(expr, kind)
-            expr = _as_number(expr)
-        kind = "bool" if is_boolean(meaning) else "float"
-        return Element(Var(self.let(known.result or f"{node.op}_out", expr, kind=kind)), kind)
-
-    def substituted(self, node: Node, expr: Expr, elements: Mapping[str, Element]) -> Expr:
-        """The meaning with the elements in place of the parameters; booleans as numbers where numbers are asked for."""
-        booleans = truths(expr)  # type: ignore[arg-type]
-        whole = isinstance(expr, Var)
-
-        def put(part: Expr) -> Expr:
-            if isinstance(part, Apply):
-                return Apply(part.function, tuple(put(a) for a in part.arguments))  # type: ignore[misc]
-            if not isinstance(part, Var):
-                return part
-            found = elements.get(part.name)
-            if found is None:
-                raise NotExpressible(f"{node.op} with these options has no form here.", node)
-            if part.name in booleans and found.kind != "bool":
-                raise NotExpressible(f"{node.op} of numbers instead of booleans.", node)
-            return (
-                _as_number(found.expr)
-                if found.kind == "bool" and part.name not in booleans and not whole
-                else found.expr
-            )
-
-        return put(expr)
-
-    def _scan(self, node: Node, known: Row, index: tuple[Index, ...]) -> Element:
-        """A running fold along one axis: forwards where the index grows with it, backwards where it shrinks."""
-        source, options = node.args[0], self.arguments(node)
-        assert isinstance(source, TensorRef)
-        if self.graph.value(node.outputs[0]).type.dtype not in FLOATS or not index:
-            raise NotExpressible(f"{node.op} of whole numbers.", node)
-        dim = options["dim"]
-        assert isinstance(dim, int)
-        along = [name for name in index[dim].names() if name in self.axes]
-        way = index[dim].coefficient(along[0]) if len(along) == 1 else None
-        if way not in (1, -1):
-            raise NotExpressible(f"{node.op} along more than one dim of the result.", node)
-        if any(along[0] in set(place.names()) for d, place in enumerate(index) if d != dim % len(index)):
-            raise NotExpressible(f"{node.op} along a diagonal.", node)
-        body = self.element(source.id, index)
-        number = body.expr
-        if body.kind == "bool":
-            number = Var(self.let("number", _as_number(number)))
-        self.say(node.op)
-        fold = Fold(known.fold, number, (along[0],), self.inside, running=True, reverse=way < 0)
-        return Element(Var(self.let(known.result, fold)))
 
     # What the parts of the builder share
 
@@ -434,10 +362,6 @@ class Builder:
             name = self.fresh(self.given.names.get(id_, f"input{id_}"))
             self.tensors[id_] = Tensor(name, id_, type_.shape, type_.dtype)
         return self.tensors[id_]
-
-
-def _as_number(expr: Expr) -> Expr:
-    return Apply("where", (expr, Const(1.0), Const(0.0)))  # type: ignore[arg-type]
 
 
 def _names_of(inside: Iterable[Inside]) -> Iterable[str]:

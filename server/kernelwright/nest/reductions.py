@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from kernelwright.nest.form import Element, Extent, Fold
 from kernelwright.nest.index import Index, variable
+from kernelwright.nest.pointwise import substituted
 from kernelwright.nest.refused import NotExpressible
 from kernelwright.ops import Over, Row, Steps
 from kernelwright.ops.expression import Apply, Const, Expr, Var, parse
@@ -186,7 +187,7 @@ class _Reduction:
         whole = bound(expr)
         if isinstance(whole, Var):
             return elements[whole.name]
-        made = builder.substituted(node, whole, elements)
+        made = substituted(builder, node, whole, elements)
         if isinstance(made, Const | Var):
             return Element(made)
         kind = "bool" if is_boolean(whole) else "float"
