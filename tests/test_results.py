@@ -95,6 +95,7 @@ def test_the_words_on_products_are_those_of_the_summary() -> None:
     }
     assert told == {task: ratio for task, ratio in ratios.items() if ratio != 1.0}
     assert f"kept on {kept['figures']['tasks']['all']['kept']} of them" in words
+    assert f"up to {max(ratios.values()):.2f}x faster than eager mode" in page("README.md")
     (tf32,) = (row for row in rows_of(kept, "speedups") if (row["of"], row["against"]) == ("all", "eager-tf32"))
     assert f"takes {tf32['geomean']:.2f} of the time" in words
 
