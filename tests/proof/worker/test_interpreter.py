@@ -40,6 +40,34 @@ kernel[(1,)](torch.rand(100, dtype=torch.float64), B=16)
 """,
         "Out of bounds: store to o at byte offset -32 (element -4)",
     ),
+    "an assertion that does not hold": (
+        """
+@triton.jit
+def kernel(x, o, B: tl.constexpr):
+    at = tl.arange(0, B)
+    value = tl.load(x + at)
+    tl.device_assert(value < 3.0, "three or more")
+    tl.store(o + at, value)
+x = torch.full((16,), 4.0); o = torch.empty(16)
+kernel[(1,)](x, o, B=16, debug=True)
+right = torch.equal(x, o)
+""",
+        "unexpected InterpreterError: AssertionError('three or more')",
+    ),
+    "an assertion that is not compiled": (
+        """
+@triton.jit
+def kernel(x, o, B: tl.constexpr):
+    at = tl.arange(0, B)
+    value = tl.load(x + at)
+    tl.device_assert(value < 3.0, "three or more")
+    tl.store(o + at, value)
+x = torch.full((16,), 4.0); o = torch.empty(16)
+kernel[(1,)](x, o, B=16)
+right = torch.equal(x, o)
+""",
+        "",
+    ),
     "a mask that holds": (
         """
 @triton.jit

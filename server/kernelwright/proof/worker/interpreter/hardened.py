@@ -7,6 +7,7 @@ import contextlib
 import functools
 import weakref
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from triton.runtime import interpreter
@@ -84,6 +85,8 @@ def _check_memory() -> None:
 
     def launch(self: Any, memory: LaunchMemory, args: Any, kwargs: Any) -> Any:
         _launches.append(memory)
+        options = interpreter.interpreter_builder.options
+        interpreter.interpreter_builder.options = replace(options, debug=bool(kwargs.get("debug")))  # device_assert
         try:
             return original_call(self, *args, **kwargs)
         except Exception as error:
@@ -93,6 +96,7 @@ def _check_memory() -> None:
             # The interpreter wraps whatever a kernel raises, once per device function.
             raise fault from None
         finally:
+            interpreter.interpreter_builder.options = options
             _launches.pop()
 
     def set_grid_idx(self: Any, x: int, y: int, z: int) -> None:
