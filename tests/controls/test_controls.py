@@ -15,15 +15,9 @@ from cheats.outcome import ended_by, reason_of, well_formed
 HONEST = cases("controls")
 REPEATS = int(os.environ.get("KERNELWRIGHT_CONTROL_REPEATS", "1"))
 
-# What the gate refuses by mistake, with the check that is at fault. Strict: a gate that lets one pass must take it out.
-REFUSED: dict[str, str] = {}
-
 
 def parameter(case: Case) -> pytest.param:
-    marks = [pytest.mark.gpu] if "gpu" in case.marks else []
-    if case.name in REFUSED:
-        marks.append(pytest.mark.xfail(reason=REFUSED[case.name], strict=True, raises=AssertionError))
-    return pytest.param(case, marks=marks, id=case.name)
+    return pytest.param(case, marks=[pytest.mark.gpu] if "gpu" in case.marks else [], id=case.name)
 
 
 @pytest.fixture(scope="module")
@@ -45,4 +39,3 @@ def test_the_set_is_whole() -> None:
     assert all(well_formed(case) for case in HONEST)
     assert len(HONEST) >= 40
     assert all(case.expected == {"passed"} for case in HONEST)
-    assert set(REFUSED) <= {case.name for case in HONEST}
