@@ -257,11 +257,11 @@ Triton kernel together with the pointwise operations that follow: bias, activati
 broadcast, transposed operands are read as they lie.
 
 fp32 operands are split into two fp16 parts each, with an exact power of two as scale for every row and column, and
-multiplied as three products on tensor cores; blocks of the inner axis are added up in fp32, so that the error is below that
-of the library. Rows and columns with infinities or NaN keep them as in eager mode. Where an operand is not read as it is
-from an fp32 tensor, and for small products, `tl.dot` makes three TF32 or six bfloat16 products instead. Which of them and
-which tile is fastest, a race says; where the library is faster, nothing is kept. Both operands, weights too, are split in
-every call.
+multiplied as three products on tensor cores; blocks of the inner axis are added up in fp32. On an H100 the error was a quarter
+of the library's with an inner axis of 4096, and larger than the library's with one of 524288; the gate decides. Rows and
+columns with infinities or NaN keep them as in eager mode. This needs operands that are read as they are from fp32 tensors.
+Beside it `tl.dot` makes three TF32 or six bfloat16 products. Which of them and which tile is fastest, a race says; where the
+library is faster, nothing is kept. Both operands, weights too, are split in every call.
 
 What it cannot do: matrix-vector products and narrow ones, results in another order than rows and columns, operands that
 are computed in front (they would be computed anew for every tile). It is for the forward pass only: no gradient flows
