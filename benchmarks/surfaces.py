@@ -1,6 +1,6 @@
 """Every control and exploit as a person meets it: through the command line and through one warm language server.
 
-    python -m benchmarks.surfaces [--only WORD] [--surface command-line|server]
+    python -m benchmarks.surfaces [--only WORD] [--surface command-line|server] [--jobs N]
 
 Says where the gate's word there is another one than the case's, which a Trial is held to. Exit status 1 where it is.
 """
@@ -13,6 +13,8 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
@@ -82,25 +84,30 @@ def _lay_out(case: Case, folder: Path) -> None:
         (folder / name).write_text(text, encoding="utf-8")
 
 
-async def compared(wanted: Sequence[Case], surfaces: Sequence[str], tell: Callable[[str], None]) -> int:
-    """Asks about each, tells each in a line, and returns how many ended otherwise."""
+async def compared(wanted: Sequence[Case], surfaces: Sequence[str], tell: Callable[[str], None], jobs: int = 1) -> int:
+    """Asks about each, the command line `jobs` at a time, tells each in a line, and returns how many ended otherwise."""
     wrong = 0
+
+    def count(surface: str, case: Case, ends: frozenset[str] | None) -> None:
+        nonlocal wrong
+        fine = ends is None or agrees(case, ends)
+        wrong += not fine
+        said = "not askable" if ends is None else ", ".join(sorted(ends))
+        tell(f"{'as expected' if fine else 'OTHERWISE'}  {surface:12}  {case.name}: {said}")
+
     with tempfile.TemporaryDirectory(prefix="kernelwright-surfaces-") as scratch:
-        window = await opened(Path(scratch), {"verifyTimeout": 90})
-        try:
-            for case in wanted:
-                for surface in surfaces:
-                    if surface == SERVER:
-                        ends = await through_server(window, case)
-                    else:
-                        folder = Path(scratch) / "command-line" / case.name
-                        ends = await asyncio.to_thread(through_command_line, case, folder)
-                    fine = ends is None or agrees(case, ends)
-                    wrong += not fine
-                    said = "not askable" if ends is None else ", ".join(sorted(ends))
-                    tell(f"{'as expected' if fine else 'OTHERWISE'}  {surface:12}  {case.name}: {said}")
-        finally:
-            await window.stop()
+        if COMMAND_LINE in surfaces:
+            with ThreadPoolExecutor(jobs) as pool:
+                folders = [Path(scratch) / "command-line" / case.name for case in wanted]
+                for case, ends in zip(wanted, pool.map(through_command_line, wanted, folders), strict=True):
+                    count(COMMAND_LINE, case, ends)
+        if SERVER in surfaces:
+            window = await opened(Path(scratch), {"verifyTimeout": 90})
+            try:
+                for case in wanted:
+                    count(SERVER, case, await through_server(window, case))
+            finally:
+                await window.stop()
     return wrong
 
 
@@ -108,10 +115,13 @@ def main(arguments: Iterable[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", default="", help="those whose name has this in it")
     parser.add_argument("--surface", choices=(COMMAND_LINE, SERVER), help="one of the two")
+    parser.add_argument(
+        "--jobs", type=int, default=1, help="of the command line at a time; they disturb each other's clock"
+    )
     asked = parser.parse_args(arguments)
     os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")  # they are written for the CPU
     surfaces = (asked.surface,) if asked.surface else (COMMAND_LINE, SERVER)
-    wrong = asyncio.run(compared(chosen(asked.only), surfaces, lambda line: print(line, flush=True)))
+    wrong = asyncio.run(compared(chosen(asked.only), surfaces, partial(print, flush=True), asked.jobs))
     print(f"{wrong} ended otherwise than their case expects.")
     return int(wrong > 0)
 

@@ -9,7 +9,7 @@ from kernelwright.proof.worker.bench import Rejected
 from kernelwright.proof.worker.clock import judge_clock
 from kernelwright.proof.worker.clock.samples import TWIN, Unsteady
 
-FLUSH = 0.2  # milliseconds before each call, which the judge's clock sees
+FLUSH = 0.04  # milliseconds before each call, which the judge's clock sees
 
 
 @dataclass
@@ -61,6 +61,11 @@ def on_a_cpu(ms: float, hidden: float = 0.0, batch: int = 1) -> Made:
 @pytest.mark.parametrize("ms", [0.02, 0.4, 3.0])
 def test_a_process_on_a_slower_core_is_honest(ms: float) -> None:
     look(Made(ms, around=1.3), Made(1.1 * ms))
+
+
+@pytest.mark.parametrize("ms", [0.004, 0.02])
+def test_a_process_that_starts_each_flush_later_is_honest(ms: float) -> None:
+    look(Made(ms, flush=1.15 * FLUSH), Made(ms))
 
 
 @pytest.mark.parametrize(("ms", "hidden"), [(0.02, 0.06), (0.4, 0.6), (3.0, 1.0)])

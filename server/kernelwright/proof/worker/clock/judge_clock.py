@@ -58,9 +58,10 @@ def short_calls_agree(series: Mapping[str, Series], device: str, known_ms: float
     """Calls too short for the judge to see one: many of them in a sample, measured from outside. Raises Rejected, Unsteady.
 
     What many of the candidate's calls should take follows from what it reported of one, and from the baseline's many beside
-    one of its own: what comes before and after them (the late data, the answer's way) by a difference, as do the flushes on
-    a GPU; on the CPU the calls themselves by a factor, since a busy neighbour slows both alike. `known_ms`: what one of many
-    of the candidate's calls took from outside, where that is known already.
+    one of its own: what comes before and after them (the late data, the answer's way) by a difference, as does the flush
+    before each on a GPU, up to the share by which cores differ; on the CPU the calls themselves by a factor, since a busy
+    neighbour slows both alike. `known_ms`: what one of many of the candidate's calls took from outside, where that is known
+    already.
     """
     candidate = series["candidate"]
 
@@ -80,8 +81,9 @@ def short_calls_agree(series: Mapping[str, Series], device: str, known_ms: float
         for _ in range(_ASKED):
             outside_base, inside_base = least
             slower = reported * max(inside_base / of_base - 1, 0) + outside_base - inside_base
-            hidden = outside - reported - (outside_base - of_base if device == "cuda" else slower)
-            if hidden <= allowed:
+            beside = outside_base - of_base if device == "cuda" else slower
+            hidden = outside - reported - beside
+            if hidden <= allowed + _UNEVEN[device] * max(beside, 0.0):
                 return 0.0
             outside, least = min(outside, many(own)[0]), min(least, many(base))
         return hidden
@@ -124,6 +126,7 @@ def _slack(own: Series, base: Series, device: str) -> float:
     if reported * own.batch * _HIDDEN_SHARE > tolerated:
         return _HIDDEN_SHARE * reported
     share = _HIDDEN_SHARE * abs(reported - base.typical_ms) if device == "cuda" else 0.0
+    share += _UNEVEN[device] * max(min(base.outside_ms), 0.0) / base.batch
     return min(tolerated / own.batch, tolerated / own.many(device)[0] + _SHARE * reported + share)
 
 
