@@ -68,7 +68,7 @@ def _products(nest: Nest, names: tuple[str, str], words: str, text: str) -> list
         kernels = [corrected.print_corrected(nest, names, words, tile, text) for tile in corrected.tiles(nest)]
     except NotExpressible:
         kernels = []
-    return [*kernels, *(dot.print_dot(nest, names, words, tile, text) for tile in dot.TILES)]
+    return [*kernels, *(dot.print_dot(nest, names, words, tile, text) for tile in dot.tiles(nest))]
 
 
 def _pointwise(source: SourceMap, region: FusedRegion) -> tuple[Edits, ...]:

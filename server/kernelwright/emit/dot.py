@@ -14,8 +14,8 @@ from kernelwright.ops.device_functions import DEVICE_FUNCTIONS
 class Tile:
     """ROWS by COLUMNS results a program, in steps of DEPTH.
 
-    `precision` is that of `tl.dot`: fp32 operands as sums of three TF32 products, or of six of bfloat16 parts. Both are as
-    accurate as fp32 arithmetic.
+    `precision` is that of `tl.dot`: fp32 operands as sums of three TF32 products, or of six of bfloat16 parts, which are
+    both as accurate as fp32 arithmetic; or one TF32 product.
     """
 
     rows: int
@@ -31,11 +31,17 @@ class Tile:
         return f"{size}, {self.precision}, num_warps={self.warps}, num_stages={self.stages}"
 
 
-TILES = (
+_ROUNDED = (Tile(64, 128, 32, 4, 3, "tf32"), Tile(128, 128, 32, 8, 3, "tf32"), Tile(64, 64, 32, 4, 4, "tf32"))
+_EXACT = (
     Tile(128, 128, 32, 8, 3, "tf32x3"),
     Tile(64, 64, 32, 4, 4, "tf32x3"),
     Tile(128, 64, 32, 4, 3, "bf16x6"),
 )
+
+
+def tiles(nest: Nest) -> tuple[Tile, ...]:
+    """Tiles worth a race, best guess first: of TF32 products as well where eager mode itself may round to that."""
+    return (*_ROUNDED, *_EXACT) if nest.product and nest.product.rounded else _EXACT
 
 
 def print_dot(nest: Nest, names: tuple[str, str], words: str, tile: Tile, existing: str) -> Printed:
@@ -65,17 +71,22 @@ def _body(tiled: Tiled, tile: Tile) -> list[str]:
     within = {let.name for side in moving for let in side} | {tiled.product.name}
     outside = [let for let in tiled.nest.lets if let.name not in within]
     early = {let.name for side in (left, right) for let in side}
-    kernel = tiled.kernel
+    kernel, program = tiled.kernel, tiled.program()
     before = tiled.lines([let for let in outside if let.name in early])
-    loop = ["left_inner = start + tl.arange(0, DEPTH)[None, :]", *tiled.lines(moving[0])]
+    whole = tiled.roles.inner
+    loop = ["left_inner = start + tl.arange(0, DEPTH)[None, :]", *tiled.parts(whole, "left_inner", moving[0])]
+    loop += tiled.lines(moving[0])
     kernel.places = {**kernel.places, inner: "right_inner"}
-    loop += ["right_inner = start + tl.arange(0, DEPTH)[:, None]", *tiled.lines(moving[1])]
+    along = {inner, *(part.name for part in whole.parts)}
+    kernel.named = {index: name for index, name in kernel.named.items() if not along & set(index.names())}
+    loop += ["right_inner = start + tl.arange(0, DEPTH)[:, None]", *tiled.parts(whole, "right_inner", moving[1])]
+    loop += tiled.lines(moving[1])
     operands = [_operand(tiled, name) for name in (tiled.product.expr.left, tiled.product.expr.right)]
     name = tiled.product.name
     loop.append(f'{name} = tl.dot({operands[0]}, {operands[1]}, {name}, input_precision="{tile.precision}")')
     after = tiled.lines([let for let in outside if let.name not in early])
     return [
-        *tiled.program(),
+        *program,
         *before,
         f"{name} = tl.zeros([ROWS, COLUMNS], dtype=tl.float32)",
         "for start in range(0, depth, DEPTH):",
