@@ -47,8 +47,12 @@ def through_command_line(case: Case, folder: Path) -> frozenset[str]:
     _lay_out(case, folder)
     candidate.write_text(file_of(case, case.candidate), encoding="utf-8")
     baseline.write_text(file_of(case, case.baseline), encoding="utf-8")
-    command = [sys.executable, "-m", "kernelwright", "measure", candidate, "--against", baseline, "--json", out]
-    ended = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=10 * case.timeout)
+    # -P, as the console script has it: a kernelwright.py in the folder is not ours.
+    command = [sys.executable, "-P", "-m", "kernelwright", "measure", candidate, "--against", baseline, "--json", out]
+    try:
+        ended = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=10 * case.timeout)
+    except subprocess.TimeoutExpired:
+        return frozenset({"no answer"})
     if out.exists():
         return ended_by(wire.decode(TrialResult, json.loads(out.read_text(encoding="utf-8"))["result"]))
     said = ended.stderr.strip().splitlines()
