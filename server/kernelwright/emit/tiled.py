@@ -8,8 +8,6 @@ from kernelwright.nest.form import Contract, Let, Nest, reads
 from kernelwright.nest.roles import roles
 from kernelwright.place.layout import call_text
 
-GROUP = 8  # rows of tiles that are made together, so that they find their operands in the cache
-
 
 class Tiled:
     """A Nest with a matrix product whose kernel makes a tile of ROWS by COLUMNS a program."""

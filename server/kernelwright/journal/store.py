@@ -140,8 +140,14 @@ class Journal:
         self._keeper.write(write)
 
     def recipe(self, path: str | Path, kernel: str) -> Recipe:
-        kept = (step for step in self.steps(path, kernel) if step.outcome is Outcome.KEPT)
-        return Recipe(kernel, tuple(step.action for step in kept))
+        """What has been kept; a Step that was done again, and kept, has its later self in its place."""
+        places: dict[str, str] = {}  # of a Step the first one that it goes back to
+        kept: dict[str, Step] = {}
+        for step in self.steps(path, kernel):
+            places[step.id] = places.get(step.replays, step.replays) or step.id
+            if step.outcome is Outcome.KEPT:
+                kept[places[step.id]] = step
+        return Recipe(kernel, tuple(kept.values()))
 
     # Captured graphs, a cache: an entry that this version cannot read is as good as none
 

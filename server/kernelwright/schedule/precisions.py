@@ -1,0 +1,19 @@
+"""In which ways products of fp32 operands are made, each as accurate as fp32 arithmetic."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Way:
+    """One way. `described`: in words; `whole`: only from operands that are read as they are from fp32 tensors."""
+
+    described: str
+    whole: bool = False
+
+
+PRECISIONS: Mapping[str, Way] = {
+    "fp16x3": Way("three products of fp16 parts", whole=True),
+    "tf32x3": Way("tf32x3"),  # sums of three TF32 products; `input_precision` of `tl.dot`, as the next one
+    "bf16x6": Way("bf16x6"),  # of six products of bfloat16 parts
+}
