@@ -1,6 +1,7 @@
 """How kept steps are made again on another text: each finds its region in it, and wants the variant that was chosen."""
 
 import dataclasses
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 
 from kernelwright import words
@@ -17,7 +18,6 @@ Make = Callable[[Step, str, Report], Awaitable[Step | Nothing]]
 def again(observation: Observation, step: Step) -> Action | Refusal:
     """The Action that does `step` again: on the same operators, the nearest ones where there are several such regions."""
     before = renamed(step.chosen)
-    label = before.region.label
     if step.author != DETERMINISTIC:
         return Refusal(f"{step.author} wrote it, and how is not known.")
     if before.strategy not in registry():
@@ -25,13 +25,18 @@ def again(observation: Observation, step: Step) -> Action | Refusal:
     actions = offered(before.strategy, observation)
     if isinstance(actions, Refusal):
         return actions
-    same = [action for action in actions if action.region.label == label]
+    same = [action for action in actions if _operators(action) == _operators(before)]
     if not same:
         others = "; ".join(dict.fromkeys(action.region.label for action in actions))
-        return Refusal(f"It applies to {others} here, not to {label}.")
+        return Refusal(f"It applies to {others} here, not to {before.region.label}.")
     line = before.region.start_line
     nearest = min(same, key=lambda action: abs(action.region.start_line - line))
     return dataclasses.replace(nearest, opts=before.opts, variant=before.variant)
+
+
+def _operators(action: Action) -> str:
+    """What the Action's region is made of, whatever its sizes."""
+    return re.sub(r"\b\d[\d.]*\b", "", action.region.label)
 
 
 async def replayed(recipe: Recipe, text: str, make: Make, report: Report) -> AsyncIterator[Step | Nothing]:
