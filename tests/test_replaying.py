@@ -120,6 +120,20 @@ def test_what_is_left_out_is_told_and_the_others_go_on(tmp_path: Path) -> None:
     assert second.replays == "old"
 
 
+@pytest.mark.parametrize("summary", ["BLOCK=2048, num_warps=8", "BLOCK=77, num_warps=8"])
+def test_a_strategy_without_schedules_writes_the_variant_of_the_same_summary(tmp_path: Path, summary: str) -> None:
+    text = module("return torch.sigmoid(x) * x + 1.0", inputs="torch.randn(40, 50)")
+    (action,) = registry()["torch.fuse-pointwise"].applies(observed(text))
+    (answer,) = replayed(tmp_path, text, kept("torch.fuse-pointwise", action.region.label, summary=summary))
+    if isinstance(answer, Refusal):
+        assert answer.reason.endswith("is left out: None of the variants here has BLOCK=77, num_warps=8.")
+    else:
+        assert isinstance(answer, Step)
+        assert answer.edits is not None
+        assert (answer.edits.summary, summary) == (summary, "BLOCK=2048, num_warps=8")
+        assert answer.outcome is Outcome.KEPT, answer.reason
+
+
 def test_schedules_that_do_not_fit_and_empty_recipes_are_refused_in_words(tmp_path: Path) -> None:
     text = module(LINE, inputs="torch.randn(40, 50)")
     (answer,) = replayed(tmp_path, text, kept(SCAN, "relu, cumsum", opts=(Block(512), Warps(4))))

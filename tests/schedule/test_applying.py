@@ -14,7 +14,7 @@ from kernelwright.schedule.spaces import space
 from kernelwright.values import CPU, Device
 from kernelwright.values.opts import Block, Group, Loop, Opt, Precision, Rows, Split, Stages, Tile, Warps
 from kernelwright.values.targets import target
-from schedule.nests import COMPUTED, LONG, NESTS, POOL, PRODUCT, ROWS, SCAN, STRIPS, TALL, TWICE
+from schedule.nests import ALL, COMPUTED, LONG, NESTS, POOL, PRODUCT, ROWS, SCAN, STRIPS, TALL, TWICE
 
 H100, L4 = target("H100"), target("L4")
 assert H100
@@ -60,6 +60,7 @@ def changed(*others: Opt) -> tuple[Opt, ...]:
         (ROWS, (Loop(128), Warps(4), Precision("tf32x3")), CPU,
          "A reduction has no matrix product whose precision could be chosen."),
         (SCAN, (Warps(4), Split(4)), CPU, "What a scan makes in parts cannot be joined."),
+        (ALL, (Loop(128), Warps(4), Rows(2)), CPU, "There is one row, and none that could lie beside it."),
         (ROWS, (Loop(256), Warps(4)), CPU, "A step of 256 elements is longer than a row of 100."),
         (ROWS, (Loop(64), Warps(4), Split(4)), CPU, "4 programs cannot share what one folds in 2 steps."),
         (ROWS, (Loop(64), Warps(4), Split(1)), CPU, "One part is no split."),
@@ -70,7 +71,7 @@ def changed(*others: Opt) -> tuple[Opt, ...]:
         (PRODUCT, changed(Precision("fp8")), CPU, "There is no precision 'fp8', only fp16x3, tf32x3, bf16x6."),
         (COMPUTED, changed(Precision("fp16x3")), CPU,
          "An operand of the product is not read as it is from an fp32 tensor."),
-        (PRODUCT, changed(Tile(128, 128), Loop(64), Warps(8)), L4,
+        (PRODUCT, changed(Tile(128, 128), Loop(64), Warps(8), Precision("fp16x3")), L4,
          "The loads of 3 stages take 128 KiB of shared memory; a block has 99 KiB."),
     ],
 )  # fmt: skip

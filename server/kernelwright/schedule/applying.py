@@ -23,7 +23,8 @@ from kernelwright.values.opts import Block, Group, Loop, Opt, Precision, Rows, S
 _USUAL_SIDE = 128
 """Rows or columns up to which a tile may be larger than the result."""
 
-_ITEM = {"float64": 8, "float32": 4, "float16": 2, "bfloat16": 2}
+_PARTS = 4
+"""Bytes of the two fp16 parts of an element."""
 
 K = TypeVar("K", Tile, Block, Rows, Loop, Split, Group, Stages, Warps, Precision)
 
@@ -121,6 +122,8 @@ def _extents(case: _Case) -> str | None:
     ):
         if side > _USUAL_SIDE and side >= 2 * extent:
             return f"A tile of {side} {name} is larger than the {extent} that the result has."
+    if found.form is Form.REDUCTION and case.find(Rows) and found.rows == 1 and not found.apart and not found.nested:
+        return "There is one row, and none that could lie beside it."
     if found.form is Form.REDUCTION and loop and loop.step > found.power:
         return f"A step of {loop.step} elements is longer than a row of {found.length}."
     return None
@@ -163,16 +166,16 @@ def _precision(case: _Case) -> str | None:
 
 
 def _shared(case: _Case) -> str | None:
-    """The loads that are under way at once lie in shared memory, on GPUs that copy into it asynchronously."""
-    tile, loop, stages, capability = case.find(Tile), case.find(Loop), case.find(Stages), case.device.compute_capability
-    if tile is None or loop is None or stages is None or capability is None or capability < 80:
+    """Refuses fp16 parts whose loads under way do not fit in shared memory, on GPUs that copy into it asynchronously."""
+    precision, capability = case.find(Precision), case.device.compute_capability
+    if precision is None or not PRECISIONS[precision.name].whole or capability is None or capability < 80:
         return None
-    item = min(_ITEM.get(tensor.dtype, 1) for tensor in case.nest.tensors)
-    needed = (tile.rows + tile.columns) * loop.step * item * (stages.count - 1)
+    tile, stages = case.get(Tile), case.get(Stages).count
+    needed = (tile.rows + tile.columns) * case.get(Loop).step * _PARTS * (stages - 1)
     limit = shared_limit(capability)
     if needed <= limit:
         return None
-    return f"The loads of {stages.count} stages take {needed // 1024} KiB of shared memory; a block has {limit // 1024} KiB."
+    return f"The loads of {stages} stages take {needed // 1024} KiB of shared memory; a block has {limit // 1024} KiB."
 
 
 _CHECKS: tuple[Callable[[_Case], str | None], ...] = (
