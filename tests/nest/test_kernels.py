@@ -73,6 +73,11 @@ POOLS = {
     ),
     "flattened behind": module("return self.pool(x).flatten(1) + 1", "self.pool = nn.MaxPool2d(3, 1)", IMAGE),
     "summed behind": module("return self.pool(x).sum()", "self.pool = nn.MaxPool2d(3, 1)", IMAGE),
+    "a residual": module(
+        "return self.pool(x) + self.other",
+        "self.pool = nn.MaxPool2d(3, 1)\nself.other = nn.Parameter(torch.randn(2, 3, 9, 7))",
+        IMAGE,
+    ),
     "with a bias of channels": module(
         "return self.pool(x) + self.bias", "self.pool = nn.MaxPool2d(3, 1)\nself.bias = nn.Parameter(torch.randn(3, 1, 1))",
         IMAGE,

@@ -22,6 +22,7 @@ WEIGHT = "self.weight = nn.Parameter(torch.randn(64, 40))"
 PRODUCT = nest("return torch.relu(x @ self.weight)", WEIGHT, "torch.randn(48, 64)")
 COMPUTED = nest("return (x + 1) @ self.weight", WEIGHT, "torch.randn(48, 64)")
 ROWS = nest("return x.sum(1)", inputs="torch.randn(300, 100)")
+CONVOLUTION = nest("return torch.relu(self.of(x))", "self.of = nn.Conv2d(16, 32, 3)", "torch.randn(2, 16, 20, 20)")
 ALL = nest("return (x * 2).sum()", inputs="torch.randn(3000)")
 LONG = nest("return x.sum(1)", inputs="torch.randn(3, 100000)")
 STRIPS = nest("return x.mean(0)", inputs="torch.randn(4000, 12)")
@@ -31,6 +32,6 @@ TALL = nest("return x.cumsum(1)", inputs="torch.randn(3, 300, 5)")
 POOL = nest("return self.pool(x)", "self.pool = nn.MaxPool2d(3, 1)", "torch.randn(2, 3, 11, 9)")
 
 NESTS = {
-    "product": PRODUCT, "product of computed elements": COMPUTED, "rows": ROWS, "all": ALL, "long rows": LONG, "strips": STRIPS,
+    "product": PRODUCT, "product of computed elements": COMPUTED, "convolution": CONVOLUTION, "rows": ROWS, "all": ALL, "long rows": LONG, "strips": STRIPS,
     "twice": TWICE, "scan": SCAN, "tall scan": TALL, "pool": POOL,
 }  # fmt: skip

@@ -14,7 +14,7 @@ from kernelwright.schedule.spaces import space
 from kernelwright.values import CPU, Device
 from kernelwright.values.opts import Block, Group, Loop, Opt, Precision, Rows, Split, Stages, Tile, Warps
 from kernelwright.values.targets import target
-from schedule.nests import ALL, COMPUTED, LONG, NESTS, POOL, PRODUCT, ROWS, SCAN, STRIPS, TALL, TWICE
+from schedule.nests import ALL, COMPUTED, CONVOLUTION, LONG, NESTS, POOL, PRODUCT, ROWS, SCAN, STRIPS, TALL, TWICE
 
 H100, L4 = target("H100"), target("L4")
 assert H100
@@ -68,7 +68,9 @@ def changed(*others: Opt) -> tuple[Opt, ...]:
         (PRODUCT, changed(Tile(256, 64)), CPU, "A tile of 256 rows is larger than the 48 that the result has."),
         (PRODUCT, changed(Loop(8)), CPU, "A matrix product takes 16 rows, columns and elements of depth at least, not 8."),
         (PRODUCT, changed(Tile(128, 128), Warps(1)), CPU, "The tile takes 512 registers of each thread, which has 255."),
-        (PRODUCT, changed(Precision("fp8")), CPU, "There is no precision 'fp8', only fp16x3, tf32x3, bf16x6."),
+        (PRODUCT, changed(Precision("fp8")), CPU, "There is no precision 'fp8', only fp16x3, tf32x3, bf16x6, tf32."),
+        (PRODUCT, changed(Precision("tf32")), CPU,
+         "Eager mode does not round this product, so tf32 would be less accurate."),
         (COMPUTED, changed(Precision("fp16x3")), CPU,
          "An operand of the product is not read as it is from an fp32 tensor."),
         (PRODUCT, changed(Tile(128, 128), Loop(64), Warps(8), Precision("fp16x3")), L4,
@@ -127,3 +129,8 @@ def test_a_product_has_fp16_parts_only_where_operands_are_whole_and_the_loads_fi
         return sum(Precision("fp16x3") in opts for opts in space(nest, device))
 
     assert (whole(PRODUCT, H100), whole(PRODUCT, L4), whole(COMPUTED, H100)) == (3, 2, 0)
+
+
+def test_products_of_one_tf32_product_are_for_what_eager_mode_rounds() -> None:
+    assert not any(Precision("tf32") in opts for opts in space(PRODUCT, H100))
+    assert Precision("tf32") in space(CONVOLUTION, H100)[0]

@@ -36,17 +36,22 @@ def _body(tiled: Tiled, tile: Product) -> list[str]:
     within = {let.name for side in moving for let in side} | {tiled.product.name}
     outside = [let for let in tiled.nest.lets if let.name not in within]
     early = {let.name for side in (left, right) for let in side}
-    kernel = tiled.kernel
+    kernel, program = tiled.kernel, tiled.program()
     before = tiled.lines([let for let in outside if let.name in early])
-    loop = ["left_inner = start + tl.arange(0, DEPTH)[None, :]", *tiled.lines(moving[0])]
+    whole = tiled.roles.inner
+    loop = ["left_inner = start + tl.arange(0, DEPTH)[None, :]", *tiled.parts(whole, "left_inner", moving[0])]
+    loop += tiled.lines(moving[0])
     kernel.places = {**kernel.places, inner: "right_inner"}
-    loop += ["right_inner = start + tl.arange(0, DEPTH)[:, None]", *tiled.lines(moving[1])]
+    along = {inner, *(part.name for part in whole.parts)}
+    kernel.named = {index: name for index, name in kernel.named.items() if not along & set(index.names())}
+    loop += ["right_inner = start + tl.arange(0, DEPTH)[:, None]", *tiled.parts(whole, "right_inner", moving[1])]
+    loop += tiled.lines(moving[1])
     operands = [_operand(tiled, name) for name in (tiled.product.expr.left, tiled.product.expr.right)]
     name = tiled.product.name
     loop.append(f'{name} = tl.dot({operands[0]}, {operands[1]}, {name}, input_precision="{tile.precision}")')
     after = tiled.lines([let for let in outside if let.name not in early])
     return [
-        *tiled.program(),
+        *program,
         *before,
         f"{name} = tl.zeros([ROWS, COLUMNS], dtype=tl.float32)",
         "for start in range(0, depth, DEPTH):",

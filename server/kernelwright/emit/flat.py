@@ -161,7 +161,7 @@ class _Body:
         return [*start, *loops, *(f"{pad}{line}" for line in inner)]
 
     def _extent(self, axis: Axis) -> str:
-        return self.kernel.constant(axis.extent.text, axis.extent.text.upper())
+        return self.kernel.constant(axis.extent.text, self.kernel.base(axis.extent.text))
 
 
 def _start(let: Let) -> str:

@@ -4,13 +4,29 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from kernelwright.nest.form import Apply, Axis, Checked, Const, Expr, Fold, Held, Inside, Let, Load, Nest, Tensor, Var
+from kernelwright.nest.form import (
+    Apply,
+    Axis,
+    Checked,
+    Const,
+    Divided,
+    Expr,
+    Fold,
+    Held,
+    Inside,
+    Let,
+    Load,
+    Nest,
+    Tensor,
+    Var,
+)
 from kernelwright.nest.index import Index
 from kernelwright.nest.sizes import extent_of
 from kernelwright.ops.folds import FOLDS
 from kernelwright.ops.primitives import device_functions, triton_text
 
 _DIMS = ("WIDTH", "HEIGHT", "DEPTH")
+_PARTS = {"feature": "FEATURES", "i": "STEPS", "j": "STEPS", "k": "STEPS"}
 _SHAPE = re.compile(r"(\w+)\.shape\[(\d+)(:\d+)?\](?:\.numel\(\))?")
 
 
@@ -42,7 +58,8 @@ class Kernel:
             return expression
         known = next((name for name, text in self.constants.items() if text == expression), None)
         if known is None:
-            taken = set(self.constants) | {name.upper() for name in self.nest.whole} | self.reserved
+            others = {name.upper() for name in self.nest.whole if name != expression}
+            taken = set(self.constants) | others | self.reserved
             known = next(n for n in (base, *(f"{base}_{i}" for i in range(2, 99))) if n not in taken)
             self.constants[known] = expression
         return known
@@ -57,17 +74,23 @@ class Kernel:
     def _name(self, name: str) -> str:
         if name in self.places:
             return self.places[name]
-        axis = next((a for a in self.nest.axes if extent_of(a.name) == name), None)
+        axis = next((a for a in (*self.nest.axes, *self.nest.parts) if extent_of(a.name) == name), None)
         if axis is not None:
-            return self.extents.get(axis.name) or self.constant(axis.extent.text, self._base(axis.extent.text))
+            return self.extents.get(axis.name) or self.constant(axis.extent.text, self._base_of(axis))
         if name in self.nest.whole:
             return self.constant(name, name.upper())
         if name in self.nest.sizes:
             text = self.nest.sizes[name]
             if text in self.lengths:
                 return self.lengths[text]
-            return self.constant(text, self._base(text) if name.startswith("size") else name.upper())
+            return self.constant(text, self.base(text) if name.startswith("size") else name.upper())
         return name
+
+    def _base_of(self, axis: Axis) -> str:
+        """What the constant for an axis' extent is called."""
+        base = self.base(axis.extent.text)
+        part = base == "SIZE" and axis in self.nest.parts
+        return _PARTS.get(axis.name, f"{axis.name.upper()}S") if part else base
 
     def index_name(self, axis: Axis) -> str:
         """The extent of an axis of the result, as the kernel knows it."""
@@ -113,10 +136,10 @@ class Kernel:
         if text in self.lengths:
             return self.lengths[text]
         axis = next((axis for axis in self.nest.spatial if axis.extent.text == text), None)
-        return self.index_name(axis) if axis else self.constant(text, self._base(text))
+        return self.index_name(axis) if axis else self.constant(text, self.base(text))
 
-    def _base(self, text: str) -> str:
-        """What a constant for a size is called: after the dim that it is of an image, where it is one."""
+    def base(self, text: str) -> str:
+        """What a constant for a size is called: after the dim that it is of an image or of a window, where it is one."""
         if text.isidentifier():
             return text.upper()
         found = _SHAPE.fullmatch(text)
@@ -132,7 +155,10 @@ class Kernel:
         if start == 1 and len(tensor.shape) > 2:
             return "CHANNELS"
         back = len(tensor.shape) - 1 - start
-        return _DIMS[back] if back < len(_DIMS) else "SIZE"
+        window = any(
+            text in axis.extent.text for axis in (*self.nest.axes, *self.nest.parts) if axis.window or axis.inner
+        )
+        return f"{'KERNEL_' if window else ''}{_DIMS[back]}" if back < len(_DIMS) else "SIZE"
 
     def tensor(self, load: Load) -> Tensor:
         return next(tensor for tensor in self.nest.tensors if tensor.name == load.tensor)
@@ -140,6 +166,9 @@ class Kernel:
     def lines(self, let: Let, *, other: str = "0") -> list[str]:
         """The lines of a Let that is no Fold; what its conditions need comes first."""
         expr = let.expr
+        if isinstance(expr, Divided):
+            index, by = (f"({text})" if " " in text else text for text in map(self.index, (expr.index, expr.by)))
+            return [f"{let.name} = {index} {'%' if expr.rest else '//'} {by}"]
         if not isinstance(expr, Load):
             before = [line for held in _held(expr) for line in self.condition(held.inside, "")]
             return [*before, f"{let.name} = {self.expression(expr)}"]
@@ -190,7 +219,8 @@ class Kernel:
 
     def _short(self, index: Index) -> str:
         """A name for an index: the first letter of the axis that it follows."""
-        axes = [axis.name for axis in self.nest.spatial if axis.name in set(index.names())]
+        names = set(index.names())
+        axes = [axis.name for axis in (*self.nest.spatial, *self.nest.parts) if axis.name in names]
         base = axes[0][0] if axes and axes[0][0] not in "ijk" else "at"
         taken = {*self.named.values(), *(let.name for let in self.nest.lets), *self.places.values(), "i", "j", "k"}
         taken |= set(self.nest.numbers)

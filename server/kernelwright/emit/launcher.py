@@ -1,12 +1,14 @@
 """The function that launches a printed kernel: what it checks of a call, and the result that it allocates."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from kernelwright.emit.kernel import dims_text
 from kernelwright.micro.rewrite.relies import Alike, Relies, check, refusal
 from kernelwright.nest.form import Axis, Load, Nest, Tensor
+from kernelwright.nest.index import Index, variable
+from kernelwright.nest.sizes import product_text
 
 _FLOATS = ("float32", "float16", "bfloat16")
 _WIDE = 2**31 - 2**16
@@ -68,6 +70,7 @@ def _relied_on(nest: Nest, launcher: str, length: str, longest: str) -> Relies:
             *_fit(nest, rest),
             *(condition for tensor in (main, *rest) for condition in _sizes(nest, tensor)),
             *((f"not {t.name}.is_contiguous()", f"{t.name} contiguous") for t in others if t.name in nest.changed),
+            *nest.needs,
             *([(f"{length} < {nest.least}", f"{nest.least} elements or more to reduce")] if nest.least > 1 else []),
         ),
         "" if nest.least > 1 else length,
@@ -89,16 +92,20 @@ def _count(number: int) -> str:
 def _sizes(nest: Nest, tensor: Tensor) -> list[tuple[str, str]]:
     """The sizes of a tensor that are given by the axes that it is read along, and those that must be 1."""
     found: dict[str, str] = {}
-    axes = {axis.name: axis.extent for axis in nest.axes if not axis.window}
+    known = {axis.name: axis for axis in (*nest.axes, *nest.parts) if not axis.window}
+    # In the launcher's terms before it has names for sizes of its own.
+    known |= {dim.name: dim for dim in nest.stored.dims if dim.name in known and _is_dim(known[dim.name], dim)}
+    axes = {variable(name): axis.extent for name, axis in known.items()}
+    axes |= {place: dim.extent for place, dim in zip(nest.stored.places, nest.stored.dims, strict=False)}
     for load in (let.expr for let in nest.lets if isinstance(let.expr, Load) and let.expr.tensor == tensor.name):
         bounded = {one.index for one in load.inside}
-        for index, (start, stop) in zip(load.index, load.dims, strict=True):
+        for index, (start, stop) in _apart(load, known):
             text = dims_text(tensor, start, stop)
             if text == "1":
                 for d in range(start, stop):
                     found[f"{tensor.name}.shape[{d}] != 1"] = f"{tensor.name}.shape[{d}] of 1"
-            elif index.name in axes and index not in bounded:
-                extent = axes[index.name]
+            elif index in axes and index not in bounded:
+                extent = axes[index]
                 if extent.captured == _numel(tensor.shape[start:stop]) and text != extent.text:
                     own, other = text.removesuffix(".numel()"), extent.text
                     if own != text and _SLICE.fullmatch(other):  # of several dims all must be equal, not their product
@@ -107,6 +114,21 @@ def _sizes(nest: Nest, tensor: Tensor) -> list[tuple[str, str]]:
                         own = text
                     found[f"{own} != {other}"] = f"{own} of {other}"
     return list(found.items())
+
+
+def _is_dim(axis: Axis, dim: Axis) -> bool:
+    """Whether an axis is still the whole of a dim of the result."""
+    return axis.extent.captured == dim.extent.captured and not axis.parts
+
+
+def _apart(load: Load, axes: Mapping[str, Axis]) -> Iterator[tuple[Index, tuple[int, int]]]:
+    """The indices of a load with the dims of each, those along an axis that has as many parts as there are dims apart."""
+    for index, (start, stop) in zip(load.index, load.dims, strict=True):
+        parts = axes[index.name].parts if index.name is not None and index.name in axes else ()
+        if len(parts) == stop - start > 1:
+            yield from ((variable(part.name), (start + d, start + d + 1)) for d, part in enumerate(parts))
+        else:
+            yield index, (start, stop)
 
 
 def _has_all_sizes_of(nest: Nest, tensor: Tensor, main: Tensor) -> bool:
@@ -123,15 +145,22 @@ def _has_all_sizes_of(nest: Nest, tensor: Tensor, main: Tensor) -> bool:
 
 def with_local_sizes(nest: Nest) -> Nest:
     """The Nest whose axes have the names of the launcher's variables for sizes that no input has."""
-    names = {axis.extent.text: name for axis, name in _local_sizes(nest)}
+    names = {axis.extent.text: name for axis, name in local_sizes(nest)}
 
     def renamed(axis: Axis) -> Axis:
-        return replace(axis, extent=replace(axis.extent, text=names.get(axis.extent.text, axis.extent.text)))
+        text = axis.extent.text
+        for known, name in names.items():
+            text = name if text == known else text.replace(f"({known}", f"({name}")
+        parts = tuple(map(renamed, axis.parts))
+        if parts != axis.parts:
+            text = product_text([part.extent.text for part in parts])
+        return replace(axis, extent=replace(axis.extent, text=text), parts=parts)
 
-    return replace(nest, axes=tuple(axis if axis.window else renamed(axis) for axis in nest.axes))
+    sizes = {name: names.get(text, text) for name, text in nest.sizes.items()}
+    return replace(nest, axes=tuple(axis if axis.window else renamed(axis) for axis in nest.axes), sizes=sizes)
 
 
-def _local_sizes(nest: Nest) -> list[tuple[Axis, str]]:
+def local_sizes(nest: Nest) -> list[tuple[Axis, str]]:
     """The dims of the result that no input has, each with a name that nothing else has."""
     taken = {*(tensor.name for tensor in nest.tensors), *nest.numbers}
     found: list[tuple[Axis, str]] = []
@@ -163,7 +192,7 @@ def _first_result(nest: Nest, launcher: str) -> list[str]:
     texts = [axis.extent.text for axis in stored.dims]
     if texts == [f"{main.name}.shape[{d}]" if size != 1 else "1" for d, size in enumerate(main.shape)]:
         return [f"out = torch.empty_like({main.name}{dtype})"]
-    local = _local_sizes(nest)
+    local = local_sizes(nest)
     names = {axis.name: name for axis, name in local}
     texts = [names.get(axis.name, axis.extent.text) for axis in stored.dims]
     narrow = texts and not is_wide(nest)

@@ -1,12 +1,15 @@
 """What kernels of a matrix product share: which tile of the result a program makes, and how the launcher starts them."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from kernelwright.emit import launcher as launching
 from kernelwright.emit.kernel import Kernel
-from kernelwright.nest.form import Contract, Let, Nest, reads
+from kernelwright.nest.form import Axis, Contract, Let, Nest, reads
+from kernelwright.nest.index import Index
 from kernelwright.nest.roles import roles
 from kernelwright.place.layout import call_text
+
+_BLOCKS = frozenset({"ROWS", "COLUMNS", "DEPTH", "GROUP"})
 
 
 class Tiled:
@@ -19,8 +22,10 @@ class Tiled:
         axes = self.roles
         places = {axis.name: axis.name for axis in axes.batch}
         places |= {axes.row.name: "rows", axes.column.name: "columns", axes.inner.name: "left_inner"}
+        places |= {part.name: f"{part.name}s" for part in axes.column.parts}
+        places |= {part.name: part.name for part in axes.inner.parts}
         extents = {axes.row.name: "n_rows", axes.column.name: "n_columns", axes.inner.name: "depth"}
-        self.kernel = Kernel(nest, places, extents, "offsets", self.mask)
+        self.kernel = Kernel(nest, places, extents, "offsets", self.mask, reserved=_BLOCKS)
 
     @property
     def wide(self) -> str:
@@ -72,12 +77,29 @@ class Tiled:
             "number = tile % (GROUP * column_tiles)",
             f"rows = (first + number % height){self.wide} * ROWS + tl.arange(0, ROWS)[:, None]",
             f"columns = (number // height){self.wide} * COLUMNS + tl.arange(0, COLUMNS)[None, :]",
+            *self.parts(self.roles.column, "columns", self.nest.lets, self.nest.stored.places),
+            *self._places(),
         ]
+
+    def parts(self, axis: Axis, whole: str, lets: Iterable[Let], places: Iterable[Index] = ()) -> list[str]:
+        """The lines that take apart the places `whole` along an axis, as far as lets or places ask for its parts."""
+        asked = {name for index in places for name in index.names()}
+        asked |= {name for let in lets for name in reads(let.expr)}
+        lines: list[str] = []
+        for at, part in enumerate(axis.parts):
+            if part.name not in asked:
+                continue
+            later = [size for one in axis.parts[at + 1 :] if (size := self.kernel.index_name(one)) != "1"]
+            inner = f"({' * '.join(later)})" if len(later) > 1 else "".join(later)
+            text = f"{whole} // {inner}" if inner else whole
+            modulo = f" % {self.kernel.index_name(part)}" if at else ""
+            lines.append(f"{self.kernel.places[part.name]} = {text}{modulo}")
+        return lines
 
     def ending(self, after: Sequence[str]) -> list[str]:
         """The lines behind the product: what is done on the tile, and where it goes."""
         return [
-            "mask = (rows < n_rows) & (columns < n_columns)",
+            " & ".join(["mask = (rows < n_rows) & (columns < n_columns)", *self._there()]),
             f"offsets = {self._offsets()}",
             *after,
             f"tl.store(out_ptr + offsets, {self.nest.stored.name}, mask=mask)",
@@ -102,7 +124,25 @@ class Tiled:
             "return out",
         ]
 
+    def _places(self) -> list[str]:
+        """The lines that name the places in dims of the result that are split."""
+        stored, lines = self.nest.stored, list[str]()
+        for dim, place in zip(stored.dims, stored.places, strict=bool(stored.places)):
+            if place.name is None:
+                lines.append(f"out_{dim.name}s = {self.kernel.index(place)}")
+                self.kernel.named[place] = f"out_{dim.name}s"
+        return lines
+
+    def _there(self) -> list[str]:
+        """The conditions for places that split dims may not have."""
+        index = self.kernel.index
+        return [
+            f"({index(one.index)} < {index(one.limit)})" for one in self.nest.stored.inside if one.limit is not None
+        ]
+
     def _offsets(self) -> str:
+        if self.nest.stored.places:
+            return self._placed()
         text = ""
         for axis in self.roles.batch:
             text = f"({text}) * {self.kernel.index_name(axis)} + {axis.name}" if text else axis.name
@@ -110,3 +150,14 @@ class Tiled:
             return "rows * n_columns + columns"
         text = f"({text})" if " " in text else text
         return f"({text} * n_rows + rows) * n_columns + columns"
+
+    def _placed(self) -> str:
+        """The offset of a result whose dims are split."""
+        stored, names = self.nest.stored, {axis.name: name for axis, name in launching.local_sizes(self.nest)}
+        text = ""
+        for dim, place in zip(stored.dims, stored.places, strict=True):
+            size = names.get(dim.name, dim.extent.text)
+            size = self.kernel.constant(size, f"OUT_{dim.name.upper()}")
+            text = f"({text}) * {size}" if " " in text else f"{text} * {size}" if text else ""
+            text = " + ".join(part for part in (text, self.kernel.index(place)) if part)
+        return text

@@ -4,11 +4,12 @@ import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from kernelwright.nest import pointwise, products, reductions, scans, views, windows
+from kernelwright.nest import convolutions, pointwise, products, reductions, scans, views, windows
 from kernelwright.nest.form import (
     Axis,
     Checked,
     Contract,
+    Divided,
     Effect,
     Element,
     Expr,
@@ -80,6 +81,8 @@ class Builder:
     indexing: bool = False  # whether what is being built is an index
     effects: dict[int, Effect] = field(default_factory=dict)
     least: int = 1
+    needs: dict[tuple[str, str], None] = field(default_factory=dict)  # conditions and words of the launcher
+    split: dict[Index, tuple[str, str]] = field(default_factory=dict)  # places in dims of the result -> their two axes
     folding: list[str] = field(default_factory=list)  # the axes of the reductions around what is being built
     known: dict[tuple[object, ...], Element] = field(default_factory=dict)
     taken: set[str] = field(default_factory=lambda: set(DEVICE_FUNCTIONS) | _OWN)
@@ -89,7 +92,7 @@ class Builder:
         self.sizes = Sizes(self)
 
     def build(self, outputs: Sequence[int], names: Sequence[str]) -> Nest:
-        output, type_ = outputs[0], self.graph.value(outputs[0]).type
+        output = outputs[0]
         for made in outputs:
             dtype = self.graph.value(made).type.dtype
             if dtype not in _READABLE | {"int64"}:
@@ -98,20 +101,18 @@ class Builder:
         # The inputs get their names before anything else does.
         for value in self._inputs():
             self.tensor(value)
-        for d, (name, captured) in enumerate(zip(names, type_.shape, strict=True)):
-            size = self.sizes.of(output, d)
-            self.axes[name] = Axis(name, Extent(captured, size.text()), size=size)
-        dims = tuple(self.axes[name] for name in names)
+        dims, places, bounded = self._dims(output, names)
         casts = any(self.graph.nodes[n].kwargs.get("dtype") is not None for n in self.nodes)
         stored = []
         for made in outputs:
-            result = self.element(made, tuple(variable(name) for name in names))
+            result = self.element(made, places)
             dtype = self.graph.value(made).type.dtype
             if not isinstance(result.expr, Var):
                 raise NotExpressible("The result is a constant.", self.producers[made])
             if (result.kind == "int") != (dtype == "int64"):
                 raise NotExpressible(f"The result has dtype {dtype}.", self.producers[made])
-            stored.append(Stored(result.expr.name, dtype, dims, casts))
+            apart = places if self.split else ()
+            stored.append(Stored(result.expr.name, dtype, dims, casts, apart, bounded))
         return Nest(
             tuple(self.axes.values()),
             tuple(self.tensors.values()),
@@ -126,7 +127,46 @@ class Builder:
             counters=tuple(self._counter(self.graph.nodes[n]) for n in sorted(self.nodes) if self._counts(n)),
             least=self.least,
             returns=self.producers[output].op,
+            needs=tuple(self.needs),
         )
+
+    def _dims(
+        self, output: int, names: Sequence[str]
+    ) -> tuple[tuple[Axis, ...], tuple[Index, ...], tuple[Inside, ...]]:
+        """The dims of the result, the place in each, and which of these places there are; makes the axes of the result.
+
+        Where a convolution splits dims, what is not walked through side by side comes in front.
+        """
+        shape = self.graph.value(output).type.shape
+        sizes = [self.sizes.of(output, d) for d in range(len(shape))]
+        dims = tuple(
+            Axis(name, Extent(captured, size.text()), size=size)
+            for name, captured, size in zip(names, shape, sizes, strict=True)
+        )
+        found: dict[int, convolutions.Split] = {}
+        for node in (self.graph.nodes[n] for n in sorted(self.nodes)):
+            if convolutions.convolves(node):
+                found |= {len(shape) + d: split for d, split in convolutions.splits(self, node).items()}
+        front, rest, places, bounded = list[Axis](), list[Axis](), list[Index](), list[Inside]()
+        for d, dim in enumerate(dims):
+            split = found.get(d)
+            if split is None:
+                (rest if d or not found else front).append(dim)
+                places.append(variable(dim.name))
+                continue
+            names_of = (
+                (dim.name, self.fresh(f"{dim.name}_residue")) if split.residues else (self.fresh("group"), dim.name)
+            )
+            outer, inner = Axis(names_of[0], split.outer), Axis(names_of[1], split.inner)
+            front.append(inner if split.residues else outer)
+            rest.append(outer if split.residues else inner)
+            place = variable(outer.name) * split.by + variable(inner.name)
+            self.split[place] = names_of
+            places.append(place)
+            if split.residues:
+                bounded.append(Inside(place, None, variable(self.sizes.name(sizes[d].text(), f"out_{dim.name}"))))
+        self.axes |= {axis.name: axis for axis in (*front, *rest)}
+        return dims, tuple(places), tuple(bounded)
 
     # Elements
 
@@ -211,6 +251,8 @@ class Builder:
             return windows.pooled(self, node, known, index)
         if known.over is not None and known.kind in _REDUCE:
             return reductions.reduced(self, node, known, id_, index)
+        if known.kind is Kind.CONVOLUTION:
+            return convolutions.element(self, node, index)
         if known.multiplies:
             return products.product(self, node, index)
         if view := views.of(node.op):
@@ -283,12 +325,12 @@ class Builder:
             return Const(float(value))
         return Var(self.parameter(expression, parameter))
 
-    def whole_number(self, node: Node, parameter: str, value: int, part: str = "") -> Index:
-        """A whole number that sizes or indices depend on; `part` takes it out of a tuple."""
+    def whole_number(self, node: Node, parameter: str, value: int, part: str = "", name: str = "") -> Index:
+        """A whole number that sizes or indices depend on; `part` takes it out of a tuple, where it is called `name`."""
         expression = self.given.numbers.get((node.id, parameter))
         if expression is None:
             return constant(value)
-        name = self.parameter(f"{expression}{part}", parameter)
+        name = self.parameter(f"{expression}{part}", name or parameter)
         self.whole.add(name)
         return variable(name)
 
@@ -329,7 +371,10 @@ class Builder:
             case Held(inside):
                 names = set(_names_of(inside))
             case Contract(left, right, over):
-                names = set(self.lets[left].axes | self.lets[right].axes) - {over}
+                names = set(self.lets[left].axes | self.lets[right].axes) - set(over)
+            case Divided(index, by):
+                names = {*index.names(), *by.names()}
+                names |= {axis for name in names if name in self.lets for axis in self.lets[name].axes}
             case Fold(_, body, over, inside, running=running):
                 names = set(self._axes_of(body)) | set(_names_of(inside)) | set(over if running else ())
                 names -= set() if running else set(over)

@@ -20,6 +20,7 @@ class Axis:
     """What an index runs over: a dim of the result, or what is folded.
 
     `window`: a window in every lane; `inner`: a product's inner dim; `reduced`: dims of a tensor, by whole programs.
+    `parts`: the axes that it runs through, the last one fastest, where code may ask for each of them.
     """
 
     name: str
@@ -28,6 +29,7 @@ class Axis:
     inner: bool = False
     reduced: bool = False
     size: Index | None = None  # the extent of a dim of the result, in the launcher's terms
+    parts: tuple["Axis", ...] = ()
 
 
 @dataclass(frozen=True)
@@ -92,11 +94,24 @@ class Fold:
 
 @dataclass(frozen=True)
 class Contract:
-    """A matrix product: the sum of `left` times `right`, both names, over the axis `over`."""
+    """A matrix product: the sum of `left` times `right`, both names, over the axes `over`.
+
+    `rounded`: eager mode may round fp32 operands to TF32, as cuDNN does by default.
+    """
 
     left: str
     right: str
-    over: str
+    over: tuple[str, ...]
+    rounded: bool = False
+
+
+@dataclass(frozen=True)
+class Divided:
+    """The whole number `index // by`, or what that leaves over; `index` is not negative where it does."""
+
+    index: Index
+    by: Index
+    rest: bool = False
 
 
 @dataclass(frozen=True)
@@ -106,7 +121,7 @@ class Held:
     inside: tuple[Inside, ...]
 
 
-Expr = Const | Var | Apply | Load | Fold | Contract | Held | Index
+Expr = Const | Var | Apply | Load | Fold | Contract | Divided | Held | Index
 """An Index stands for the number that it is."""
 
 
@@ -130,12 +145,17 @@ class Let:
 
 @dataclass(frozen=True)
 class Stored:
-    """The result: the name that is stored, its captured dtype, and an Axis for each dim, before axes are merged."""
+    """The result: the name that is stored, its captured dtype, and an Axis for each dim, before axes are merged.
+
+    `places`: the index of each dim, where some are split into two axes; `inside`: which of these places there are.
+    """
 
     name: str
     dtype: str
     dims: tuple[Axis, ...]
     casts: bool = False  # the source names the dtype itself
+    places: tuple[Index, ...] = ()
+    inside: tuple[Inside, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -171,6 +191,7 @@ class Nest:
     effects: tuple[Effect, ...] = ()
     counters: tuple[str, ...] = ()  # inputs, whole numbers, that grow by one
     least: int = 1  # elements that a reduction must have
+    needs: tuple[tuple[str, str], ...] = ()  # conditions under which a launcher refuses a call, and what it takes
 
     @property
     def stored_names(self) -> tuple[str, ...]:
@@ -186,6 +207,11 @@ class Nest:
     def changed(self) -> tuple[str, ...]:
         """The inputs that are written to."""
         return (*(effect.tensor for effect in self.effects), *self.counters)
+
+    @property
+    def parts(self) -> tuple[Axis, ...]:
+        """The axes that others run through."""
+        return tuple(part for axis in self.axes for part in axis.parts)
 
     @property
     def spatial(self) -> tuple[Axis, ...]:
@@ -232,6 +258,8 @@ def reads(expr: Expr) -> Iterator[str]:
             yield name
         case Contract(left, right):
             yield from (left, right)
+        case Divided(index, by):
+            yield from (*index.names(), *by.names())
         case Load(_, index, _, inside):
             yield from (name for one in index for name in one.names())
             for one in inside:

@@ -3,13 +3,15 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from kernelwright.nest.form import Apply, Axis, Contract, Expr, Extent, Fold, Held, Inside, Let, Load, Nest
+from kernelwright.nest.form import Apply, Axis, Contract, Divided, Expr, Extent, Fold, Held, Inside, Let, Load, Nest
 from kernelwright.nest.index import Index, variable
 from kernelwright.nest.sizes import extent_of, product_text
 
 
 def merged(nest: Nest) -> Nest:
     """The Nest with as few axes as there can be; one of several has the name of the first."""
+    if nest.stored.places:  # which say where each of them goes
+        return nest
     for reduced in (False, True):
         position = 0
         while position + 1 < len(axes := nest.reduced if reduced else nest.spatial):
@@ -65,9 +67,11 @@ def _named(expr: Expr, *, loads: bool = True) -> Iterator[str]:
         case Held(inside):
             yield from _conditions(inside)
         case Contract(_, _, over):
-            yield over
+            yield from over
         case Index():
             yield from expr.names()
+        case Divided(index, by):
+            yield from (*index.names(), *by.names())
         case Apply(_, arguments):
             for argument in arguments:
                 yield from _named(argument, loads=loads)

@@ -47,8 +47,7 @@ def product(builder: Builder, node: Node, index: tuple[Index, ...]) -> Element:
         for operand, letters in zip((found.left, found.right), found.letters, strict=False)
     )
     builder.say(node.op)
-    (over,) = own.names()
-    name = builder.let("product", Contract(left, right, over))
+    name = builder.let("product", Contract(left, right, tuple(own.names())))
     if not row(node.op).matrices:
         return Element(Var(name))
     arguments = builder.arguments(node)

@@ -25,7 +25,7 @@ def roles(nest: Nest) -> Roles:
     assert product is not None
     lets = {let.name: let for let in nest.lets}
     left, right = lets[product.left].axes, lets[product.right].axes
-    inner = next(axis for axis in nest.axes if axis.name == product.over)
+    inner = next(axis for axis in nest.axes if axis.name in product.over)
     if len(nest.spatial) < 2:
         raise NotExpressible("The product has no rows and columns.")
     *batch, row, column = nest.spatial

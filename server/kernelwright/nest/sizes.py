@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from kernelwright.nest import products, reductions, views, windows
+from kernelwright.nest import convolutions, products, reductions, views, windows
 from kernelwright.nest.index import Index, constant, variable
 from kernelwright.nest.refused import NotExpressible
 from kernelwright.ops import Kind, row
@@ -40,6 +40,8 @@ class Sizes:
             return windows.size(builder, node, dim, known)
         if known.over is not None and known.kind in (Kind.REDUCTION, Kind.LOSS):
             return reductions.size(builder, node, known, dim)
+        if known.kind is Kind.CONVOLUTION:
+            return convolutions.size(builder, node, dim)
         if known.multiplies:
             return products.size(builder, node, dim)
         if of := views.size(node.op):

@@ -14,9 +14,9 @@ def _product(name: str, signature: str = "", /, **more: object) -> Row:
 def _convolutions(rank: int) -> tuple[Row, Row]:
     return (
         Row(f"conv{rank}d", Kind.CONVOLUTION, _CONVOLUTION, as_given=True, spatial=rank, flops=convolution,
-            module=f"Conv{rank}d"),
+            module=f"Conv{rank}d", word=f"{rank}-D convolution"),
         Row(f"conv_transpose{rank}d", Kind.CONVOLUTION, _TRANSPOSED, as_given=True, spatial=rank,
-            flops=transposed_convolution, module=f"ConvTranspose{rank}d"),
+            flops=transposed_convolution, module=f"ConvTranspose{rank}d", word=f"transposed {rank}-D convolution"),
     )  # fmt: skip
 
 

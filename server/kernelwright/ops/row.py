@@ -124,8 +124,8 @@ class Row:
 
     @property
     def multiplies(self) -> bool:
-        """Whether it may be a matrix product."""
-        return bool(self.matrices) or self.equation
+        """Whether it may be a matrix product, or a convolution, which is one of windows."""
+        return bool(self.matrices) or self.equation or self.kind is Kind.CONVOLUTION
 
 
 def rows(*given: Row) -> dict[str, Row]:

@@ -162,6 +162,8 @@ def _precision(case: _Case) -> str | None:
         return f"There is no precision {precision.name!r}, only {', '.join(PRECISIONS)}."
     if PRECISIONS[precision.name].whole and not all(whole_operand(case.nest, side) for side in ("left", "right")):
         return "An operand of the product is not read as it is from an fp32 tensor."
+    if PRECISIONS[precision.name].rounded and not (case.nest.product and case.nest.product.rounded):
+        return f"Eager mode does not round this product, so {precision.name} would be less accurate."
     return None
 
 

@@ -117,12 +117,20 @@ def _parts_of(depth: int) -> tuple[tuple[int | str, ...], ...]:
     )
 
 
-_PRODUCTS = ((128, 128, 32, 8, 3, "tf32x3"), (64, 64, 32, 4, 4, "tf32x3"), (128, 64, 32, 4, 3, "bf16x6"))
+_PRODUCTS = (
+    (64, 128, 32, 4, 3, "tf32"),
+    (128, 128, 32, 8, 3, "tf32"),
+    (64, 64, 32, 4, 4, "tf32"),
+    (128, 128, 32, 8, 3, "tf32x3"),
+    (64, 64, 32, 4, 4, "tf32x3"),
+    (128, 64, 32, 4, 3, "bf16x6"),
+)
 _STEPS = ((2048, 8), (4096, 8), (1024, 4), (8192, 16))  # of a scan
 _FOLDED = ((2048, 8), (1024, 4), (4096, 8))  # (elements a step, num_warps)
 
 SPACES: tuple[Space, ...] = (
-    # A product of fp16 parts where the operands allow it, in steps of half the depth where that is the whole inner axis.
+    # Of fp16 parts where the operands allow it, in steps of half the depth where that is the whole inner axis; of TF32 where
+    # eager mode itself may round to that.
     Space(Form.PRODUCT, lambda s: s.length <= 32, _product, (*_parts_of(32), *_PRODUCTS)),
     Space(Form.PRODUCT, lambda s: True, _product, (*_parts_of(64), *_PRODUCTS)),
     Space(Form.REDUCTION, lambda s: s.nested and s.apart, _nested_strips, ((32, 4), (16, 4), (64, 4))),

@@ -35,6 +35,7 @@ _TOLD = {
     "torch.fuse-scan": {"one dimension more": "refuses", "rows of nothing": "refuses", "float64": "refuses"}
     | _DOUBLE
     | _WHOLE,
+    "torch.fuse-convolution": {"one dimension fewer": "refuses"} | _DOUBLE,
     "torch.channels-last": {"one dimension fewer": _UNBATCHED},
     "torch.fuse-pointwise": _DOUBLE,
     "torch.fuse-gather": {"one dimension more": "refuses", "one dimension fewer": "refuses"} | _DOUBLE | _WHOLE,

@@ -48,10 +48,10 @@ def relu_max_pool2d_mul_kernel(
     out_ptr,
     n_elements,
     scale,
-    KERNEL_SIZE_2: tl.constexpr,
-    DILATION_2: tl.constexpr,
-    STRIDE_2: tl.constexpr,
-    PADDING_2: tl.constexpr,
+    KERNEL_SIZE: tl.constexpr,
+    DILATION: tl.constexpr,
+    STRIDE: tl.constexpr,
+    PADDING: tl.constexpr,
     HEIGHT: tl.constexpr,
     WIDTH: tl.constexpr,
     OUT_HEIGHT: tl.constexpr,
@@ -65,10 +65,10 @@ def relu_max_pool2d_mul_kernel(
     height = offsets // OUT_WIDTH % OUT_HEIGHT
     width = offsets % OUT_WIDTH
     pooled = tl.full([BLOCK], float("-inf"), dtype=tl.float32)
-    for i in tl.static_range(KERNEL_SIZE_2):
-        for j in tl.static_range(KERNEL_SIZE_2):
-            h = STRIDE_2 * height + DILATION_2 * i - PADDING_2
-            w = STRIDE_2 * width + DILATION_2 * j - PADDING_2
+    for i in tl.static_range(KERNEL_SIZE):
+        for j in tl.static_range(KERNEL_SIZE):
+            h = STRIDE * height + DILATION * i - PADDING
+            w = STRIDE * width + DILATION * j - PADDING
             inside = mask & (h >= 0) & (h < HEIGHT) & (w >= 0) & (w < WIDTH)
             x_at = (plane * HEIGHT + h) * WIDTH + w
             x = tl.load(x_ptr + x_at, mask=inside, other=0).to(tl.float32)
@@ -104,10 +104,10 @@ def fused_relu_max_pool2d_mul(x, kernel_size, stride, padding, dilation, scale):
         out,
         n_elements,
         scale,
-        KERNEL_SIZE_2=kernel_size,
-        DILATION_2=dilation,
-        STRIDE_2=stride,
-        PADDING_2=padding,
+        KERNEL_SIZE=kernel_size,
+        DILATION=dilation,
+        STRIDE=stride,
+        PADDING=padding,
         HEIGHT=x.shape[2],
         WIDTH=x.shape[3],
         OUT_HEIGHT=out_height,

@@ -15,8 +15,10 @@ from kernelwright.micro.rewrite.product_speed import gain as product_gain
 from kernelwright.micro.rewrite.regions import kernel_name, plan, tensor_bytes, unique
 from kernelwright.micro.rewrite.window_numbers import window_numbers
 from kernelwright.nest.build import Given, build
+from kernelwright.nest.convolutions import convolves
 from kernelwright.nest.form import Contract, Nest
 from kernelwright.nest.gathers import picks
+from kernelwright.nest.grouped import grouped
 from kernelwright.nest.levels import levels
 from kernelwright.nest.merge import merged
 from kernelwright.nest.refused import NotExpressible
@@ -52,7 +54,16 @@ def pool_regions(source: SourceMap) -> list[NestRegion] | Refusal:
 
 def product_regions(source: SourceMap) -> list[NestRegion] | Refusal:
     """The largest region around each matrix product: with what follows it, and the views in front."""
-    return _regions(source, lambda node: row(node.op).multiplies, "There is no matrix product.")
+
+    def wanted(node: Node) -> bool:
+        return row(node.op).multiplies and not convolves(node)
+
+    return _regions(source, wanted, "There is no matrix product.")
+
+
+def convolution_regions(source: SourceMap) -> list[NestRegion] | Refusal:
+    """The largest region around each convolution: with what follows it."""
+    return _regions(source, convolves, "There is no convolution.")
 
 
 def reduction_regions(source: SourceMap) -> list[NestRegion] | Refusal:
@@ -140,7 +151,7 @@ def _nest_region(source: SourceMap, nodes: Sequence[int]) -> NestRegion | Refusa
         return edit
     graph = source.graph
     numbers = dict(edit.scalars)
-    for node in (graph.nodes[n] for n in nodes if row(graph.nodes[n].op).kind is Kind.POOLING):
+    for node in (graph.nodes[n] for n in nodes if row(graph.nodes[n].op).spatial):
         window = window_numbers(source, node)
         if isinstance(window, Refusal):
             return window
@@ -185,9 +196,12 @@ def _changed_elsewhere(source: SourceMap, nodes: Sequence[int]) -> Refusal | Non
 def _nest(graph: Graph, nodes: Sequence[int], outputs: Sequence[int], given: Given) -> Nest:
     """The Nest of a region. Raises NotExpressible, also where no printer takes it."""
     rank = len(graph.value(outputs[0]).type.shape)
-    nest = merged(build(graph, nodes, outputs, given, axes=_axis_names(graph, nodes, rank)))
+    nest = grouped(merged(build(graph, nodes, outputs, given, axes=_axis_names(graph, nodes, rank))))
     scans = {(fold.over, fold.reverse) for fold in nest.running}
     windows = [axis.extent.captured for axis in nest.axes if axis.window]
+    sliding = [graph.nodes[n] for n in sorted(nodes) if row(graph.nodes[n].op).spatial]
+    if len(sliding) > 1 and any(map(convolves, sliding)):
+        raise NotExpressible("A convolution shares a kernel with neither pools nor other convolutions.")
     if nest.gathers and (scans or windows or nest.product):
         raise NotExpressible("Gathered elements share a kernel with neither scans, pools nor products.")
     if nest.reduced:
@@ -203,7 +217,7 @@ def _nest(graph: Graph, nodes: Sequence[int], outputs: Sequence[int], given: Giv
         return nest
     if len(scans) > 1 or (scans and windows):
         raise NotExpressible("Scans along several dims, or both ways, do not fit into one kernel.")
-    if math.prod(windows) > _WINDOW_WITH_MORE and any(n.id < _pool(graph, nodes).id for n in _work(graph, nodes)):
+    if math.prod(windows) > _WINDOW_WITH_MORE and any(n.id < sliding[0].id for n in _work(graph, nodes)):
         raise NotExpressible("What stands before a pool of large windows is computed once, by a kernel of its own.")
     return nest
 
@@ -215,10 +229,6 @@ def _axis_names(graph: Graph, nodes: Sequence[int], rank: int) -> tuple[str, ...
         return (*(("channel",), ("item", "channel"))[rank - spatial - 1], *_IMAGE[-spatial:])
     outer = ("item", "channel", *(f"dim_{d}" for d in range(2, rank)))[: rank - 1]
     return (*outer, "step") if rank else ()
-
-
-def _pool(graph: Graph, nodes: Sequence[int]) -> Node:
-    return next(graph.nodes[n] for n in nodes if row(graph.nodes[n].op).kind is Kind.POOLING)
 
 
 def _work(graph: Graph, nodes: Sequence[int]) -> Iterator[Node]:

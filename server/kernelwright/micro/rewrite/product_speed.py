@@ -18,12 +18,13 @@ _LEAST = 0.1
 
 def gain(graph: Graph, nest: Nest, device: Device) -> float:
     """The gain for the whole graph as a fraction."""
-    product, axes = nest.product, roles(nest)
+    product = nest.product
     assert product is not None
+    axes = roles(nest)
     operands = {name: let.expr for let in nest.lets for name in (product.left, product.right) if let.name == name}
     names = [load.tensor for load in operands.values() if isinstance(load, Load)]
     tensors = [tensor for tensor in nest.tensors if tensor.name in names]
-    if len(names) < 2 or any(tensor.dtype != "float32" for tensor in tensors):
+    if product.rounded or len(names) < 2 or any(tensor.dtype != "float32" for tensor in tensors):
         return _LEAST
     flops = 2 * nest.numel * axes.inner.extent.captured
     elements = sum(math.prod(tensor.shape) for tensor in tensors)

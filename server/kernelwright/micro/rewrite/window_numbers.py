@@ -1,4 +1,4 @@
-"""How the source writes the window of a pool: kernel size, stride, padding and dilation."""
+"""How the source writes the window of a pool or convolution: kernel size, stride, padding, dilation and groups."""
 
 import ast
 
@@ -6,7 +6,7 @@ from kernelwright.ops import parameters
 from kernelwright.place.source_map import SourceMap, attribute_path, attribute_text, is_module_call
 from kernelwright.values import Node, Refusal
 
-_WINDOW = ("kernel_size", "stride", "padding", "dilation")
+_WINDOW = ("kernel_size", "stride", "padding", "dilation", "groups", "output_padding")
 
 
 def window_numbers(source: SourceMap, node: Node) -> dict[tuple[int, str], str] | Refusal:

@@ -1,0 +1,109 @@
+"""Convolutions of all kinds as kernels, compared with eager mode in Triton's interpreter, and which of them are refused."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from kernelwright.macro.strategies import registry
+from macro.torch_modules import module, refusal, rewritten
+from micro.rewrite import run_fused
+
+CONVOLUTION = registry()["torch.fuse-convolution"]
+IMAGE, DEEP, LINE = "torch.randn(2, 6, 11, 9)", "torch.randn(2, 8, 11, 9)", "torch.randn(2, 8, 37)"
+
+
+def conv(
+    arguments: str, inputs: str = IMAGE, body: str = "return self.conv(x)", *, kind: str = "Conv2d", more: str = ""
+) -> str:
+    return module(body, f"self.conv = nn.{kind}({arguments})\n{more}".strip(), inputs)
+
+
+def turned(
+    arguments: str, inputs: str = IMAGE, body: str = "return self.conv(x)", *, rank: int = 2, more: str = ""
+) -> str:
+    return conv(arguments, inputs, body, kind=f"ConvTranspose{rank}d", more=more)
+
+
+ADDED, OTHER = "return self.conv(x) + self.other", "self.other = nn.Parameter(torch.randn({}))"
+CASES = {
+    "plain": conv("6, 18, 3"),
+    "of a matrix at each position": conv("20, 18, 1", "torch.randn(2, 20, 5, 6)"),
+    "strided, padded unevenly, activated": conv(
+        "6, 18, (3, 5), stride=2, padding=(1, 2)", "torch.randn(2, 6, 21, 19)", "return torch.relu(self.conv(x)) * 2"
+    ),
+    "of one dim, dilated": conv("6, 18, 5, dilation=2, stride=2", "torch.randn(3, 6, 51)", kind="Conv1d"),
+    "of three dims": conv("3, 18, 3, padding=1", "torch.randn(2, 3, 5, 6, 7)", kind="Conv3d"),
+    "of one channel, without a bias": conv("1, 18, 5, bias=False", "torch.randn(2, 1, 11, 9)"),
+    "in groups": conv("8, 40, 3, padding=1, groups=2", DEEP, "return torch.relu(self.conv(x))"),
+    "depthwise": conv("6, 6, 3, padding=1, groups=6", IMAGE, "return torch.relu(self.conv(x))"),
+    "depthwise of one dim": conv("8, 8, 4, stride=3, groups=8", LINE, kind="Conv1d"),
+    "a function's": module(
+        "return nn.functional.conv2d(x, self.weight, stride=2)", "self.weight = nn.Parameter(torch.randn(18, 6, 3, 3))", IMAGE
+    ),
+    "a residual": conv("6, 18, 3", IMAGE, ADDED, more=OTHER.format("2, 18, 9, 7")),
+    "a residual of groups": conv("8, 40, 3, groups=2", DEEP, ADDED, more=OTHER.format("2, 40, 9, 7")),
+    "a residual, depthwise": conv("6, 6, 3, groups=6", IMAGE, ADDED, more=OTHER.format("2, 6, 9, 7")),
+    "a residual of residues": turned("8, 18, 3, stride=2", DEEP, ADDED, more=OTHER.format("2, 18, 23, 19")),
+    "flattened behind": conv("6, 18, 3", IMAGE, "return torch.relu(self.conv(x).flatten(1))"),
+    "one of two": module(
+        "return self.b(torch.relu(self.a(x)))", "self.a = nn.Conv2d(4, 18, 3)\nself.b = nn.Conv2d(18, 20, 3)",
+        "torch.randn(1, 4, 11, 9)",
+    ),
+    "transposed": turned("6, 18, 3"),
+    "transposed, in steps of two": turned("6, 18, 3, stride=2, padding=1, output_padding=1"),
+    "transposed, of steps longer than the window": turned(
+        "20, 18, 2, stride=3", "torch.randn(2, 20, 5, 6)", "return torch.relu(self.conv(x))"
+    ),
+    "transposed, all at once": turned("8, 36, (3, 5), stride=(2, 3), padding=1, dilation=(1, 2), groups=2", DEEP),
+    "transposed, dilated": turned("6, 18, 3, dilation=2, padding=1"),
+    "transposed, of one dim": turned("8, 36, 4, stride=2", LINE, rank=1),
+    "transposed, of three dims": turned("8, 36, (3, 4, 2), stride=2", "torch.randn(2, 8, 3, 4, 5)", rank=3),
+}  # fmt: skip
+
+
+def test_every_kind_agrees_with_eager_mode() -> None:
+    pairs = [
+        [name, text, next(t for t in rewritten(CONVOLUTION, text) if "bf16x6" not in t)] for name, text in CASES.items()
+    ]
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", str(Path(run_fused.__file__))],
+        input=json.dumps(pairs),
+        text=True,
+        capture_output=True,
+        check=False,
+        env=os.environ | {"TRITON_INTERPRET": "1"},
+    )
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == {}
+
+
+def test_tiles_that_round_to_tf32_come_before_those_as_accurate_as_fp32() -> None:
+    variants = rewritten(CONVOLUTION, CASES["plain"])
+    precisions = [text.split('input_precision="')[1].split('"')[0] for text in variants]
+    assert precisions == ["tf32"] * 3 + ["tf32x3"] * 2 + ["bf16x6"]
+
+
+def test_numbers_that_the_kernel_has_not_are_insisted_on() -> None:
+    text = rewritten(CONVOLUTION, CASES["in groups"])[0]
+    assert "or dilation_height != 1\n" in text
+    assert "or x.shape[1] != weight.shape[1] * groups\n" in text
+    assert "or weight.shape[0] % groups != 0\n" in text
+    assert "padding_height != " not in text  # the kernel takes any
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (conv("6, 7, 3"), "too small, or too narrow"),
+        (conv("1, 18, 1", "torch.randn(2, 1, 11, 9)"), "too small, or too narrow"),
+        (conv("6, 18, 3, padding='same'"), "padding that is not known"),
+        (turned("6, 18, 3, stride=2, dilation=2"), "stride and dilation have a common factor"),
+        (module("return torch.relu(x)", inputs=IMAGE), "There is no convolution."),
+    ],
+)
+def test_what_is_refused(text: str, reason: str) -> None:
+    assert reason in refusal(CONVOLUTION, text).reason
