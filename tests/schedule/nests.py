@@ -32,6 +32,7 @@ TALL = nest("return x.cumsum(1)", inputs="torch.randn(3, 300, 5)")
 POOL = nest("return self.pool(x)", "self.pool = nn.MaxPool2d(3, 1)", "torch.randn(2, 3, 11, 9)")
 
 NESTS = {
-    "product": PRODUCT, "product of computed elements": COMPUTED, "convolution": CONVOLUTION, "rows": ROWS, "all": ALL, "long rows": LONG, "strips": STRIPS,
+    "product": PRODUCT, "product of computed elements": COMPUTED, "convolution": CONVOLUTION, "rows": ROWS,
+    "all": ALL, "long rows": LONG, "strips": STRIPS,
     "twice": TWICE, "scan": SCAN, "tall scan": TALL, "pool": POOL,
 }  # fmt: skip
