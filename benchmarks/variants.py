@@ -14,6 +14,7 @@ from benchmarks.census import GRAPHS
 from kernelwright import wire
 from kernelwright.cli.kernelbench import task_files
 from kernelwright.coders.carrying_out import carried_out
+from kernelwright.macro.policy import offered
 from kernelwright.macro.strategies import for_language, registry
 from kernelwright.macro.strategy import Observation, Strategy
 from kernelwright.proof.jobs import Capture, Subject
@@ -26,7 +27,7 @@ from kernelwright.values.targets import DEFAULT_TARGET, target
 
 def written(name: str, strategy: Strategy, observation: Observation) -> Iterator[tuple[str, str]]:
     """The name of each variant, and its summary with the digest of its text."""
-    actions = strategy.applies(observation)
+    actions = offered(strategy.id, observation)
     for number, action in enumerate(() if isinstance(actions, Refusal) else actions):
         edits = carried_out(strategy, observation, action)
         key = f"{name} {strategy.id} {number}"

@@ -8,7 +8,7 @@ import pytest
 
 from kernelwright import replaying
 from kernelwright.engine import Engine, Request
-from kernelwright.macro.strategies import registry
+from kernelwright.macro.policy import offered
 from kernelwright.observer import Nothing
 from kernelwright.settings import Settings
 from kernelwright.values import Action, Edits, Outcome, Refusal, Region, Step, apply, digest
@@ -43,7 +43,7 @@ def test_a_step_finds_its_region_and_wants_what_was_chosen() -> None:
 def test_of_regions_that_are_alike_the_nearest_is_taken() -> None:
     twice = "y = torch.relu(x).cumsum(1)\ny = y @ self.weight\nreturn torch.relu(y).cumsum(1)"
     observation = observed(module(twice, "self.weight = nn.Parameter(torch.randn(16, 32))"))
-    actions = registry()[SCAN].applies(observation)
+    actions = offered(SCAN, observation)
     assert isinstance(actions, tuple)
     assert [action.region.label for action in actions] == ["relu, cumsum"] * 2
     for action in actions:
@@ -123,7 +123,7 @@ def test_what_is_left_out_is_told_and_the_others_go_on(tmp_path: Path) -> None:
 @pytest.mark.parametrize("summary", ["BLOCK=2048, num_warps=8", "BLOCK=77, num_warps=8"])
 def test_a_strategy_without_schedules_writes_the_variant_of_the_same_summary(tmp_path: Path, summary: str) -> None:
     text = module("return torch.sigmoid(x) * x + 1.0", inputs="torch.randn(40, 50)")
-    (action,) = registry()["torch.fuse-pointwise"].applies(observed(text))
+    (action,) = offered("torch.fuse-pointwise", observed(text))
     (answer,) = replayed(tmp_path, text, kept("torch.fuse-pointwise", action.region.label, summary=summary))
     if isinstance(answer, Refusal):
         assert answer.reason.endswith("is left out: None of the variants here has BLOCK=77, num_warps=8.")

@@ -11,6 +11,7 @@ import pytest
 import torch
 
 from kernelwright.coders.carrying_out import carried_out
+from kernelwright.macro.policy import offered
 from kernelwright.macro.strategies import registry
 from kernelwright.micro.rewrite.nested import region_of_action
 from kernelwright.nest import Nest
@@ -129,7 +130,7 @@ def in_steps(nest: Nest) -> Choices:
 def in_small_steps(text: str) -> list[str]:
     """The text with its scan in each of these tiles."""
     observation = observed(text)
-    source, (action, *_) = source_map(text, observation.graph), SCAN.applies(observation)
+    source, (action, *_) = source_map(text, observation.graph), offered(SCAN.id, observation)
     made = []
     for opts in in_steps(region_of_action(source, action).nest):
         made += carried_out(SCAN, observation, replace(action, opts=opts))
