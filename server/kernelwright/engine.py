@@ -8,7 +8,7 @@ import dataclasses
 from collections.abc import AsyncIterator, Iterable
 from pathlib import Path
 
-from kernelwright import reversal, words
+from kernelwright import replaying, reversal, words
 from kernelwright.coders import Attempt, Coder, Variant, refuses, written
 from kernelwright.coders.deterministic import Deterministic
 from kernelwright.journal import Journal, open_in_memory, open_when_begun
@@ -63,7 +63,8 @@ _PATIENCE = 5.0  # times the time of a verification, at effort paranoid
 class Request:
     """What a person asked for: the next step of a kernel, of one strategy when named, or exactly one Action.
 
-    With `only_new` a named strategy does not repeat what was tried on this text. `support` reads the document's language.
+    With `only_new` a named strategy does not repeat what was tried on this text. `again`: a kept step to make once more.
+    `support` reads the document's language.
     """
 
     path: str
@@ -72,11 +73,12 @@ class Request:
     strategy: str | None = None
     action: Action | None = None
     only_new: bool = False
+    again: Step | None = None
     support: LanguageSupport = PYTHON
 
     @property
     def by_name(self) -> bool:
-        return self.strategy is not None or self.action is not None
+        return self.strategy is not None or self.action is not None or self.again is not None
 
 
 class Engine:
@@ -144,7 +146,10 @@ class Engine:
         attempts = await self._attempted(request, observation, actions, report, cancel)
         if not isinstance(attempts, tuple):
             return attempts
-        return self._remember(observation, with_earlier(attempts), attempts[-1].variant.text)
+        step = with_earlier(attempts)
+        if request.again is not None:
+            step = dataclasses.replace(step, replays=request.again.id)
+        return self._remember(observation, step, attempts[-1].variant.text)
 
     async def autopilot(
         self, request: Request, report: Report = silent, cancel: asyncio.Event | None = None
@@ -168,6 +173,17 @@ class Engine:
             if without_gain == 2:
                 yield Refusal("Stopped: two steps in a row brought no gain.")
                 return
+
+    async def replay(
+        self, request: Request, report: Report = silent, cancel: asyncio.Event | None = None
+    ) -> AsyncIterator[Step | Nothing]:
+        """The kept steps of a kernel once more, in order; a Refusal in the place of one that is left out."""
+        recipe = self.journal.recipe(request.path, request.kernel)
+        made = lambda step, text, report: self.optimize(
+            dataclasses.replace(request, text=text, again=step), report, cancel
+        )
+        async for answer in replaying.replayed(recipe, request.text, made, report):
+            yield answer
 
     async def trial(
         self,
@@ -251,6 +267,9 @@ class Engine:
         """The Action to take, followed by rivals that only a race can rank against it."""
         if request.action is not None:
             return (renamed(request.action),)
+        if request.again is not None:
+            found = replaying.again(observation, request.again)
+            return found if isinstance(found, Refusal) else (found,)
         if request.strategy is not None:
             actions = offered(request.strategy, observation)
             if isinstance(actions, Refusal):

@@ -177,6 +177,11 @@ def of_step(step: Step, title: str = "") -> str:
     return f"{_sentence(line)} {written}" if written else line
 
 
+def left_out(title: str, label: str, reason: str) -> str:
+    """Why a step is not made again on another text."""
+    return f"{title} ({label}) is left out: {_sentence(reason)}"
+
+
 def _written(step: Step) -> str:
     """Who wrote the edits where that was not Kernelwright itself, at what cost, and what was tried first."""
     author = "" if step.author == DETERMINISTIC else f"Written by {step.author}."

@@ -4,50 +4,46 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
-import pytest
-
 from kernelwright.coders.fusing import nest_edits
-from kernelwright.emit import folds
-from kernelwright.emit.folds import Steps
-from kernelwright.emit.steps import elements_are_neighbours
 from kernelwright.micro.rewrite.candidates import observed
 from kernelwright.micro.rewrite.nested import NestRegion, nest_region
 from kernelwright.nest import Nest
-from kernelwright.nest.levels import levels
-from kernelwright.nest.stages import stages
 from kernelwright.place.source_map import SourceMap
-from kernelwright.values import apply
+from kernelwright.schedule.sizes import sizes
+from kernelwright.schedule.spaces import space
+from kernelwright.values import CPU, apply
+from kernelwright.values.opts import Loop, Opt, Rows, Split, Warps
 from macro.torch_modules import observed as captured
 from micro.rewrite import run_fused
 
+Choices = tuple[tuple[Opt, ...], ...]
 
-def small(nest: Nest) -> tuple[Steps, ...]:
+
+def small(nest: Nest) -> Choices:
     """Tiles that take these short rows in several steps, whole and in parts, one and several beside each other."""
-    both = stages(nest)
-    nest = both.statistics if both else nest
-    found = levels(nest)
-    if not found.inner and not elements_are_neighbours(nest, found):
-        return Steps(16, 8, 4, strip=True), Steps(16, 4, 4, 2, strip=True)
-    if found.inner:
-        return Steps(1, 8, 4, 4), Steps(4, 4, 4)
-    return (Steps(1, 8, 4), Steps(4, 4, 4, 2)) if found.rows else (Steps(1, 8, 4), Steps(1, 8, 4, 4))
+    found = sizes(nest)
+    if found.strip:
+        return (Rows(16), Loop(8), Warps(4)), (Rows(16), Loop(4), Warps(4), Split(2))
+    if found.nested:
+        return (Loop(8), Warps(4), Split(4)), (Rows(4), Loop(4), Warps(4))
+    if found.rows > 1:
+        return (Loop(8), Warps(4)), (Rows(4), Loop(4), Warps(4), Split(2))
+    return (Loop(8), Warps(4)), (Loop(4), Warps(4), Split(4))
 
 
-def kernels(
-    monkeypatch: pytest.MonkeyPatch, text: str, tiles: Callable[[Nest], tuple[Steps, ...]] = small
-) -> list[str]:
-    """The text with all of its nodes in one kernel, for each of some small tiles."""
+def kernels(text: str) -> list[str]:
+    """The text with all of its nodes in one kernel, a reduction in each of some small tiles."""
     graph = captured(text).graph
     source = observed(text, graph)
     assert isinstance(source, SourceMap), source
     region = nest_region(source, range(len(source.graph.nodes)))
     assert isinstance(region, NestRegion), region
-    with monkeypatch.context() as patch:
-        patch.setattr(folds, "tiles", tiles)
-        return [apply(edits, text) for edits in nest_edits(source, region)]
+    nest = region.nest
+    edits = nest_edits(source, region, small(nest) if nest.reduced else space(nest, CPU), CPU)
+    assert isinstance(edits, tuple), edits
+    return [apply(one, text) for one in edits]
 
 
 def differences(made: dict[str, tuple[str, list[str]]]) -> dict[str, str]:

@@ -36,9 +36,9 @@ NORMS = {
 }  # fmt: skip
 
 
-def test_all_steps_agree_with_eager_mode(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_steps_agree_with_eager_mode() -> None:
     """The interpreter's process compares the buffers after the call, too."""
-    assert differences({name: (text, kernels(monkeypatch, text)) for name, text in NORMS.items()}) == {}
+    assert differences({name: (text, kernels(text)) for name, text in NORMS.items()}) == {}
 
 
 def test_the_new_code_is_for_training_alone() -> None:

@@ -4,18 +4,24 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
 
-from kernelwright.emit import rows
-from kernelwright.emit.rows import Rows
-from kernelwright.emit.rows import tiles as usual
+from kernelwright.coders.carrying_out import carried_out
+from kernelwright.macro.policy import offered
 from kernelwright.macro.strategies import registry
+from kernelwright.micro.rewrite.nested import region_of_action
 from kernelwright.nest import Nest
-from macro.torch_modules import module, refusal, rewritten
+from kernelwright.place.source_map import source_map
+from kernelwright.schedule.sizes import sizes
+from kernelwright.values import apply
+from kernelwright.values.opts import Loop, Rows, Warps
+from macro.torch_modules import module, observed, refusal, rewritten
 from micro.rewrite import run_fused
+from nest.folding import Choices
 
 SCAN, POOL, PRODUCT = (registry()[f"torch.fuse-{name}"] for name in ("scan", "pool", "product"))
 
@@ -69,7 +75,8 @@ POOLS = {
     "flattened behind": module("return self.pool(x).flatten(1) + 1", "self.pool = nn.MaxPool2d(3, 1)", IMAGE),
     "summed behind": module("return self.pool(x).sum()", "self.pool = nn.MaxPool2d(3, 1)", IMAGE),
     "a residual": module(
-        "return self.pool(x) + self.other", "self.pool = nn.MaxPool2d(3, 1)\nself.other = nn.Parameter(torch.randn(2, 3, 9, 7))",
+        "return self.pool(x) + self.other",
+        "self.pool = nn.MaxPool2d(3, 1)\nself.other = nn.Parameter(torch.randn(2, 3, 9, 7))",
         IMAGE,
     ),
     "with a bias of channels": module(
@@ -114,15 +121,20 @@ PRODUCTS = {
 }  # fmt: skip
 
 
-def in_steps(nest: Nest) -> tuple[Rows, ...]:
+def in_steps(nest: Nest) -> Choices:
     """Tiles that walk these short rows in several steps."""
-    return (Rows(16, 4, 16, strip=True),) if usual(nest)[0].strip else (Rows(16, 4), Rows(16, 4, 4))
+    whole = (Loop(16), Warps(4))
+    return ((Rows(16), *whole),) if sizes(nest).strip else (whole, (Rows(4), *whole))
 
 
-def in_small_steps(monkeypatch: pytest.MonkeyPatch, text: str) -> list[str]:
-    with monkeypatch.context() as patch:
-        patch.setattr(rows, "tiles", in_steps)
-        return rewritten(SCAN, text)
+def in_small_steps(text: str) -> list[str]:
+    """The text with its scan in each of these tiles."""
+    observation = observed(text)
+    source, (action, *_) = source_map(text, observation.graph), offered(SCAN.id, observation)
+    made = []
+    for opts in in_steps(region_of_action(source, action).nest):
+        made += carried_out(SCAN, observation, replace(action, opts=opts))
+    return [apply(edits, text) for edits in made]
 
 
 def products(text: str) -> list[str]:
@@ -131,10 +143,10 @@ def products(text: str) -> list[str]:
     return [next(one for one in variants if word in one) for word in ("fp16_parts(", 'input_precision="tf32x3"')]
 
 
-def test_all_tiles_agree_with_eager_mode(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_tiles_agree_with_eager_mode() -> None:
     made = [
         *((name, text, rewritten(SCAN, text)) for name, text in SCANS.items()),
-        *((f"{name} in steps", text, in_small_steps(monkeypatch, text)) for name, text in SCANS.items()),
+        *((f"{name} in steps", text, in_small_steps(text)) for name, text in SCANS.items()),
         *((name, text, rewritten(POOL, text)) for name, text in POOLS.items()),
         *((name, text, products(text)) for name, text in PRODUCTS.items()),
     ]

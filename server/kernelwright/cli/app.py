@@ -64,6 +64,28 @@ def optimize(
 
 
 @app.command()
+def replay(
+    file: File,
+    kernel: KernelName = None,
+    reset_baseline: Annotated[
+        bool, typer.Option("--reset-baseline", help="Judge against the file as it is now: it computes something else.")
+    ] = False,
+    write: Annotated[bool, typer.Option("--write", help="Write kept steps to the file and the journal.")] = False,
+    diff: Annotated[bool, typer.Option("--diff", help="Print the difference (the default without --write).")] = False,
+    json_out: JsonOut = None,
+    interpreter: Interpreter = None,
+    effort: Effort = "standard",
+    accept_reduced: AcceptReduced = False,
+) -> None:
+    """Take the kept steps of a kernel again, after its file has changed."""
+    with told_in_words():
+        from kernelwright.cli.replay import replay_file
+
+        how = {"effort": effort, "accept_reduced_accuracy": accept_reduced}
+        sys.exit(replay_file(file, kernel, reset_baseline, write, diff or not write, json_out, interpreter, how))
+
+
+@app.command()
 def verify(
     file: File,
     kernel: KernelName = None,

@@ -1,7 +1,7 @@
 """`kernelwright optimize`: one step or several, shown with their evidence, written only when asked."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from pathlib import Path
 
 from rich.markup import escape
@@ -14,9 +14,12 @@ from kernelwright.engine import Engine, Request
 from kernelwright.journal import open_in_memory, open_journal
 from kernelwright.languages import of_file
 from kernelwright.macro.strategies import choices, named, switched_off
-from kernelwright.observer import named_target
+from kernelwright.observer import Nothing, named_target
 from kernelwright.proof.jobs import CompileResult
+from kernelwright.settings import Settings
 from kernelwright.values import Failure, FailureKind, Kernel, Language, Outcome, Refusal, Step, apply
+
+Steps = Callable[[Engine, Request, console.Progress], AsyncIterator[Step | Nothing]]
 
 # With one of these there is nothing to compile, so no step could be tried either.
 _HOPELESS = frozenset({FailureKind.NO_INTERPRETER, FailureKind.MISSING_PACKAGE, FailureKind.IMPORT_FAILED})
@@ -33,6 +36,7 @@ def optimize_file(
     interpreter: str | None,
     how: Mapping[str, object],
 ) -> int:
+    """The next steps on one kernel, written to its file with `write`."""
     _check_strategy(strategy)
     for name in switched_off(str(how.get("disabled_strategies", "")))[1]:
         _check_strategy(name)
@@ -40,45 +44,44 @@ def optimize_file(
     text = files.read(file)
     kernel = console.find_kernel(file, text, kernel_name)
     _check_strategy(strategy, kernel)
-    return asyncio.run(_run(file, text, kernel, strategy, steps, write, diff, json_out, interpreter, how))
+    request = Request(str(file.resolve()), text, kernel.name, strategy, support=of_file(file))
+    settings = console.settings_for(interpreter, max_steps=steps, **how)
+    return asyncio.run(run(file, kernel, request, Engine.autopilot, settings, write, diff, json_out))
 
 
-async def _run(
+async def run(
     file: Path,
-    text: str,
     kernel: Kernel,
-    strategy: str | None,
-    steps: int,
+    request: Request,
+    steps_of: Steps,
+    settings: Settings,
     write: bool,
     diff: bool,
     json_out: Path | None,
-    interpreter: str | None,
-    how: Mapping[str, object],
 ) -> int:
-    workspace = console.workspace_of(file)
-    settings = console.settings_for(interpreter, max_steps=steps, **how)
+    """The steps that `steps_of` takes, each shown with its evidence, and written to `file` with `write`."""
+    workspace, text = console.workspace_of(file), request.text
     # A dry run changes no file, so it must not claim kept steps in the workspace's history either.
     opened = open_journal(workspace) if write else open_in_memory(workspace)
     journal = open_in_memory(workspace, opened.reason) if isinstance(opened, Refusal) else opened
     engine = Engine(workspace, settings, journal=journal)
     if write and not engine.journal.persistent:
         console.ERR.print(f"[yellow]{escape(engine.journal.notice)}[/]")
-    path = str(file.resolve())
     try:
         with console.progress(f"Optimising {kernel.name}") as report:
-            request = Request(path, text, kernel.name, strategy, support=of_file(file))
             await _show_card(engine, request, report)
-            tried, ending = await _steps(engine, request, report, file if write else None)
+            steps = steps_of(engine, request, report)
+            tried, said = await _taken(engine, request, steps, file if write else None)
     finally:
         await engine.close()
     after = card.text_after(tried, text)
-    if ending:
-        OUT.print(f"\n{escape(ending)}")
+    for sentence in said:
+        OUT.print(f"\n{escape(sentence)}")
     if diff and after != text:
         card.show_diff(text, after, file.name)
     if write and after != text:
         OUT.print(f"\nWrote {escape(str(file))}.")
-    console.write_json(json_out, result_of(engine, kernel, tried, ending))
+    console.write_json(json_out, result_of(engine, kernel, tried, " ".join(said)))
     return DONE
 
 
@@ -100,22 +103,24 @@ async def _show_card(engine: Engine, request: Request, report: console.Progress)
             OUT.print(f"  compiled   no: {escape(console.sentence(compiled))}")
 
 
-async def _steps(
-    engine: Engine, request: Request, report: console.Progress, file: Path | None
-) -> tuple[list[Step], str]:
+async def _taken(
+    engine: Engine, request: Request, steps: AsyncIterator[Step | Nothing], file: Path | None
+) -> tuple[list[Step], list[str]]:
     """The steps taken, and in words why there are no more of them. Each kept one goes to `file` before the next begins."""
     tried: list[Step] = []
+    said: list[str] = []
     text, first = request.text, engine.journal.baseline(request.path, request.kernel) is None
-    async for step in engine.autopilot(request, report):
+    async for step in steps:
         if not isinstance(step, Step):
-            return tried, console.sentence(step)
+            said.append(console.sentence(step))
+            continue
         tried.append(step)
         card.show_step(step)
         if file is not None and step.outcome is Outcome.KEPT and step.edits:
             after = apply(step.edits, text)
             _write(engine, request, file, step, text, after, first)
             text, first = after, False
-    return tried, ""
+    return tried, said
 
 
 def _write(engine: Engine, request: Request, file: Path, step: Step, before: str, after: str, first: bool) -> None:

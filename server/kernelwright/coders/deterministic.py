@@ -39,7 +39,10 @@ class Deterministic:
             return edits
         if strategy.prepares and observation.device.is_gpu:
             edits += await self._followed_up(observation, strategy, edits[0], report, cancel)
-        return tuple(Variant(action, one, apply(one, observation.text), self.name) for one in edits)
+        wanted = _wanted(edits, action.variant)
+        if not wanted:
+            return Refusal(f"None of the variants here has {action.variant}.", action.region.start_line)
+        return tuple(Variant(action, one, apply(one, observation.text), self.name) for one in wanted)
 
     async def _followed_up(
         self,
@@ -69,3 +72,8 @@ class Deterministic:
             together = f"{first.summary}, then {follower.title.lower()}".removeprefix(", ")
             found += [difference(observation.text, apply(e, text), f"{together}: {e.summary}") for e in edits]
         return tuple(found)
+
+
+def _wanted(edits: tuple[Edits, ...], variant: str) -> tuple[Edits, ...]:
+    """The variant with this summary; all where none is named, and one that has no alternatives whatever its summary."""
+    return edits if not variant or len(edits) == 1 else tuple(one for one in edits if one.summary == variant)[:1]

@@ -1,7 +1,11 @@
 """Carries out a Fuse: prints the kernels of a region, in the sizes that are worth a race, and puts them in its place."""
 
-from kernelwright.emit import corrected, dot, folds, rows
-from kernelwright.emit.flat import BLOCKS, print_flat
+from collections.abc import Sequence
+from dataclasses import replace
+
+from kernelwright.emit.corrected import print_corrected
+from kernelwright.emit.dot import print_dot
+from kernelwright.emit.flat import print_flat
 from kernelwright.emit.folds import print_folds
 from kernelwright.emit.rows import print_rows as print_scan
 from kernelwright.macro.intent import Around, Fuse
@@ -20,9 +24,13 @@ from kernelwright.micro.rewrite.scope import NotLowerable
 from kernelwright.micro.rewrite.tiles import shapes
 from kernelwright.micro.rewrite.triton_printer import Printed, pointers
 from kernelwright.nest.form import Nest
-from kernelwright.nest.refused import NotExpressible
 from kernelwright.place.source_map import SourceMap
-from kernelwright.values import Action, Edits, Refusal
+from kernelwright.schedule.applying import apply
+from kernelwright.schedule.forms import Blocks, Illegal, Product, Reduction, Scan, Schedule
+from kernelwright.schedule.precisions import PRECISIONS
+from kernelwright.schedule.spaces import space
+from kernelwright.values import Action, Device, Edits, Refusal
+from kernelwright.values.opts import Opt
 
 
 def fused(intent: Fuse, observation: Observation, action: Action) -> tuple[Edits, ...] | Refusal:
@@ -32,7 +40,10 @@ def fused(intent: Fuse, observation: Observation, action: Action) -> tuple[Edits
         return source
     if intent.around is Around.NEST:
         nested = region_of_action(source, action)
-        return nested if isinstance(nested, Refusal) else nest_edits(source, nested)
+        if isinstance(nested, Refusal):
+            return nested
+        choices = (action.opts,) if action.opts else space(nested.nest, observation.device)
+        return nest_edits(source, nested, choices, observation.device)
     reduces = intent.around is Around.ROWS
     region = region_of(source, action, rows=reduces)
     if isinstance(region, Refusal):
@@ -40,35 +51,38 @@ def fused(intent: Fuse, observation: Observation, action: Action) -> tuple[Edits
     return _rows(source, region) if reduces else _pointwise(source, region)
 
 
-def nest_edits(source: SourceMap, region: NestRegion) -> tuple[Edits, ...]:
-    """Tiles for a product, steps of a reduction, rows that are walked along by a scan, blocks of results otherwise."""
+def nest_edits(
+    source: SourceMap, region: NestRegion, choices: Sequence[tuple[Opt, ...]], device: Device
+) -> tuple[Edits, ...] | Refusal:
+    """Edits for each choice of Opts; a Refusal where one does not fit the region or the device."""
     nest, edit = region.nest, region.edit
     base, words = named(nest.ops)
     names = names_for(source, base)
-    if nest.product:
-        kernels = _products(nest, names, words, source.text)
-    elif nest.reduced:
-        kernels = [print_folds(nest, names, words, tile, source.text) for tile in folds.tiles(nest)]
-    elif nest.running:
-        kernels = [print_scan(nest, names, words, tile, source.text) for tile in rows.tiles(nest)]
-    else:
-        kernels = [print_flat(nest, names, words, block, source.text) for block in BLOCKS]
     values = [tensor.value for tensor in nest.tensors]
-    return tuple(
-        edit.with_call(
-            edit.call(k.call, values, nest.numbers.values()), k.definitions, ("torch", "triton", "tl"), k.summary
-        )
-        for k in kernels
-    )
+    variants = []
+    for opts in choices:
+        schedule = apply(nest, opts, device)
+        if isinstance(schedule, Illegal):
+            return Refusal(schedule.reason, edit.start_line)
+        kernel = _printed(nest, names, words, schedule, source.text)
+        call = edit.call(kernel.call, values, nest.numbers.values())
+        edits = edit.with_call(call, kernel.definitions, ("torch", "triton", "tl"), kernel.summary)
+        variants.append(replace(edits, opts=opts))
+    return tuple(variants)
 
 
-def _products(nest: Nest, names: tuple[str, str], words: str, text: str) -> list[Printed]:
-    """Products of fp16 parts where the operands allow it, then those whose precision is left to `tl.dot`."""
-    try:
-        kernels = [corrected.print_corrected(nest, names, words, tile, text) for tile in corrected.tiles(nest)]
-    except NotExpressible:
-        kernels = []
-    return [*kernels, *(dot.print_dot(nest, names, words, tile, text) for tile in dot.tiles(nest))]
+def _printed(nest: Nest, names: tuple[str, str], words: str, schedule: Schedule, text: str) -> Printed:
+    match schedule:
+        case Product(precision=precision) if PRECISIONS[precision].whole:
+            return print_corrected(nest, names, words, schedule, text)
+        case Product():
+            return print_dot(nest, names, words, schedule, text)
+        case Reduction():
+            return print_folds(nest, names, words, schedule, text)
+        case Scan():
+            return print_scan(nest, names, words, schedule, text)
+        case Blocks():
+            return print_flat(nest, names, words, schedule, text)
 
 
 def _pointwise(source: SourceMap, region: FusedRegion) -> tuple[Edits, ...]:

@@ -10,37 +10,13 @@ Tensor Cores while surpassing the FP32 theoretical peak performance, 2022.)
 from dataclasses import dataclass
 
 from kernelwright.emit import launcher as launching
-from kernelwright.emit.tiled import GROUP, Tiled
+from kernelwright.emit.tiled import Tiled
 from kernelwright.micro.rewrite.triton_printer import Printed, kernel_source, launcher_source
 from kernelwright.nest.form import Contract, Load, Nest
 from kernelwright.nest.refused import NotExpressible
-from kernelwright.nest.roles import roles
 from kernelwright.ops.device_functions import DEVICE_FUNCTIONS
-
-
-@dataclass(frozen=True)
-class Tile:
-    """ROWS by COLUMNS results a program, in steps of DEPTH."""
-
-    rows: int
-    columns: int
-    depth: int
-    warps: int
-    stages: int
-
-    @property
-    def described(self) -> str:
-        size = f"ROWS={self.rows}, COLUMNS={self.columns}, DEPTH={self.depth}"
-        return f"{size}, three products of fp16 parts, num_warps={self.warps}, num_stages={self.stages}"
-
-
-_SIZES = ((128, 128, 8, 3), (128, 64, 4, 3), (64, 64, 4, 4))
-
-
-def tiles(nest: Nest) -> tuple[Tile, ...]:
-    """Tiles worth a race, best guess first: of half the depth where that holds the whole inner axis."""
-    depth = 32 if roles(nest).inner.extent.captured <= 32 else 64
-    return tuple(Tile(rows, columns, depth, warps, stages) for rows, columns, warps, stages in _SIZES)
+from kernelwright.schedule.forms import Product
+from kernelwright.schedule.operands import whole_operand
 
 
 @dataclass(frozen=True)
@@ -74,7 +50,7 @@ class _Side:
         ]
 
 
-def print_corrected(nest: Nest, names: tuple[str, str], words: str, tile: Tile, existing: str) -> Printed:
+def print_corrected(nest: Nest, names: tuple[str, str], words: str, tile: Product, existing: str) -> Printed:
     """Kernel, launcher and call; `names` are those of kernel and launcher, `words` say what is computed.
 
     Raises NotExpressible where the operands are not read as they are from fp32 tensors.
@@ -82,11 +58,11 @@ def print_corrected(nest: Nest, names: tuple[str, str], words: str, tile: Tile, 
     tiled = Tiled(launching.with_local_sizes(nest))
     kernel, product = tiled.kernel, tiled.product
     assert isinstance(product.expr, Contract)
-    left, right = _side(tiled, "left", product.expr.left), _side(tiled, "right", product.expr.right)
+    left, right = _side(tiled, "left"), _side(tiled, "right")
     operands = {product.expr.left, product.expr.right}
     after = tiled.lines([let for let in nest.lets if let.name not in operands | {product.name}])
     body = [*tiled.program(), *_product(product.name, left, right), *tiled.ending(after)]
-    blocks = {"ROWS": tile.rows, "COLUMNS": tile.columns, "DEPTH": tile.depth, "GROUP": GROUP}
+    blocks = {"ROWS": tile.rows, "COLUMNS": tile.columns, "DEPTH": tile.depth, "GROUP": tile.group}
     sizes = ["n_rows", "n_columns", "padded"]
     parts = [f"{side.name}_{part}_ptr" for side in (left, right) for part in ("high", "low", "scale")]
     read = {let.expr.tensor for let in nest.lets if isinstance(let.expr, Load) and let.name not in operands}
@@ -107,28 +83,17 @@ def print_corrected(nest: Nest, names: tuple[str, str], words: str, tile: Tile, 
     return Printed("\n\n\n".join([*helpers, *splitting, source, function]), names[1], tile.described)
 
 
-def _side(tiled: Tiled, name: str, operand: str) -> _Side:
+def _side(tiled: Tiled, name: str) -> _Side:
     """Where an operand lies. Raises NotExpressible where it is not a whole fp32 tensor, its lines one step apart."""
-    load, axes = tiled.lets[operand].expr, tiled.roles
+    whole, axes = whole_operand(tiled.nest, name), tiled.roles
+    if whole is None:
+        raise NotExpressible("An operand of the product is not read as it is from an fp32 tensor.")
     line = axes.row if name == "left" else axes.column
-    reason = "An operand of the product is not read as it is from an fp32 tensor."
-    if not isinstance(load, Load) or load.inside or len(axes.batch) > 1:
-        raise NotExpressible(reason)
-    tensor = tiled.kernel.tensor(load)
-    strides: dict[str, str] = {}
-    for index, (_, stop) in zip(load.index, load.dims, strict=True):
-        if index.constant == 0:
-            continue
-        if index.name is None or index.name in strides:
-            raise NotExpressible(reason)
-        strides[index.name] = f"{tensor.name}.stride({stop - 1})"
-    known = {axis.name for axis in (*axes.batch, line, axes.inner)}
-    if tensor.dtype != "float32" or not {line.name, axes.inner.name} <= strides.keys() <= known:
-        raise NotExpressible(reason)
+    strides = {axis: f"{whole.tensor.name}.stride({dim})" for axis, dim in whole.dims.items()}
     batch = next((axis for axis in axes.batch if axis.name in strides), None)
     return _Side(
         name,
-        tensor.name,
+        whole.tensor.name,
         "n_rows" if name == "left" else "n_columns",
         batch.extent.text if batch else "1",
         (strides[batch.name] if batch else "0", strides[line.name], strides[axes.inner.name]),

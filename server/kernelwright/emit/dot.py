@@ -1,54 +1,19 @@
 """Prints a Nest with a matrix product: a program makes a tile of the result, with all that follows done on the tile."""
 
-from dataclasses import dataclass
-
 from kernelwright.emit import launcher as launching
-from kernelwright.emit.tiled import GROUP, Tiled
+from kernelwright.emit.tiled import Tiled
 from kernelwright.micro.rewrite.triton_printer import Printed, kernel_source, launcher_source
 from kernelwright.nest.form import Contract, Load, Nest
 from kernelwright.nest.refused import NotExpressible
 from kernelwright.ops.device_functions import DEVICE_FUNCTIONS
+from kernelwright.schedule.forms import Product
 
 
-@dataclass(frozen=True)
-class Tile:
-    """ROWS by COLUMNS results a program, in steps of DEPTH.
-
-    `precision` is that of `tl.dot`: fp32 operands as sums of three TF32 products, or of six of bfloat16 parts, which are
-    both as accurate as fp32 arithmetic; or one TF32 product.
-    """
-
-    rows: int
-    columns: int
-    depth: int
-    warps: int
-    stages: int
-    precision: str
-
-    @property
-    def described(self) -> str:
-        size = f"ROWS={self.rows}, COLUMNS={self.columns}, DEPTH={self.depth}"
-        return f"{size}, {self.precision}, num_warps={self.warps}, num_stages={self.stages}"
-
-
-_ROUNDED = (Tile(64, 128, 32, 4, 3, "tf32"), Tile(128, 128, 32, 8, 3, "tf32"), Tile(64, 64, 32, 4, 4, "tf32"))
-_EXACT = (
-    Tile(128, 128, 32, 8, 3, "tf32x3"),
-    Tile(64, 64, 32, 4, 4, "tf32x3"),
-    Tile(128, 64, 32, 4, 3, "bf16x6"),
-)
-
-
-def tiles(nest: Nest) -> tuple[Tile, ...]:
-    """Tiles worth a race, best guess first: of TF32 products as well where eager mode itself may round to that."""
-    return (*_ROUNDED, *_EXACT) if nest.product and nest.product.rounded else _EXACT
-
-
-def print_dot(nest: Nest, names: tuple[str, str], words: str, tile: Tile, existing: str) -> Printed:
+def print_dot(nest: Nest, names: tuple[str, str], words: str, tile: Product, existing: str) -> Printed:
     """Kernel, launcher and call; `names` are those of kernel and launcher, `words` say what is computed."""
     tiled = Tiled(launching.with_local_sizes(nest))
     body, kernel = _body(tiled, tile), tiled.kernel
-    blocks = {"ROWS": tile.rows, "COLUMNS": tile.columns, "DEPTH": tile.depth, "GROUP": GROUP}
+    blocks = {"ROWS": tile.rows, "COLUMNS": tile.columns, "DEPTH": tile.depth, "GROUP": tile.group}
     sizes = ["n_rows", "n_columns", "depth"]
     arguments = [*kernel.arguments(sizes, blocks, tile.warps), f"num_stages={tile.stages}"]
     launch = tiled.launch(names, (tile.rows, tile.columns), (), arguments)
@@ -60,7 +25,7 @@ def print_dot(nest: Nest, names: tuple[str, str], words: str, tile: Tile, existi
     return Printed("\n\n\n".join([*helpers, source, function]), names[1], tile.described)
 
 
-def _body(tiled: Tiled, tile: Tile) -> list[str]:
+def _body(tiled: Tiled, tile: Product) -> list[str]:
     """The body of the kernel for one tile."""
     assert isinstance(tiled.product.expr, Contract)
     left, right = (tiled.needed(name) for name in (tiled.product.expr.left, tiled.product.expr.right))

@@ -9,21 +9,7 @@ from kernelwright.nest.form import Axis, Fold, Held, Inside, Let, Load, Nest, Va
 from kernelwright.ops.device_functions import DEVICE_FUNCTIONS
 from kernelwright.ops.folds import FOLDS
 from kernelwright.place.layout import call_text
-
-
-@dataclass(frozen=True)
-class Block:
-    """Results a program, and its warps."""
-
-    size: int
-    warps: int
-
-    @property
-    def described(self) -> str:
-        return f"BLOCK={self.size}, num_warps={self.warps}"
-
-
-BLOCKS = (Block(512, 4), Block(1024, 4), Block(256, 4), Block(1024, 8))
+from kernelwright.schedule.forms import Blocks
 
 
 @dataclass(frozen=True)
@@ -35,7 +21,7 @@ class Flat:
     launch: tuple[str, ...]
 
 
-def print_flat(nest: Nest, names: tuple[str, str], words: str, block: Block, existing: str) -> Printed:
+def print_flat(nest: Nest, names: tuple[str, str], words: str, block: Blocks, existing: str) -> Printed:
     """Kernel, launcher and call; `names` are those of kernel and launcher, `words` say what is computed."""
     kernel_name, launcher = names
     nest = launching.with_local_sizes(nest)
@@ -53,7 +39,7 @@ def print_flat(nest: Nest, names: tuple[str, str], words: str, block: Block, exi
     return Printed("\n\n\n".join([*helpers, made.source, function]), launcher, block.described)
 
 
-def flat_kernel(nest: Nest, name: str, words: str, block: Block) -> Flat:
+def flat_kernel(nest: Nest, name: str, words: str, block: Blocks) -> Flat:
     """The kernel alone, for a launcher that has made `out`."""
     kernel = Kernel(
         nest, {axis.name: axis.name for axis in nest.axes}, {}, "offsets", lambda axes: "mask" if axes else ""

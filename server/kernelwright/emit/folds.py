@@ -5,9 +5,8 @@ from dataclasses import dataclass
 
 from kernelwright.emit import launcher as launching
 from kernelwright.emit.carried import Buffers, Lanes, counts, decoded, index_names, part_of, product, reduced, stores
-from kernelwright.emit.flat import BLOCKS, flat_kernel
+from kernelwright.emit.flat import flat_kernel
 from kernelwright.emit.kernel import Kernel
-from kernelwright.emit.steps import Steps, tiles
 from kernelwright.micro.rewrite.triton_printer import Printed, kernel_source, launcher_source
 from kernelwright.nest.form import Axis, Let, Load, Nest, Var, reads
 from kernelwright.nest.levels import Carried, Levels, levels, needed
@@ -15,8 +14,7 @@ from kernelwright.nest.stages import stages
 from kernelwright.ops.device_functions import DEVICE_FUNCTIONS
 from kernelwright.ops.monoids import MONOIDS
 from kernelwright.place.layout import call_text
-
-__all__ = ["Steps", "print_folds", "tiles"]
+from kernelwright.schedule.forms import Reduction
 
 _BLOCKS = frozenset({"ROWS", "BLOCK", "PARTS"})
 
@@ -30,7 +28,7 @@ class Written:
     launch: tuple[str, ...]
 
 
-def print_folds(nest: Nest, names: tuple[str, str], words: str, tile: Steps, existing: str) -> Printed:
+def print_folds(nest: Nest, names: tuple[str, str], words: str, tile: Reduction, existing: str) -> Printed:
     """Kernels, launcher and call; `names` are those of kernel and launcher, `words` say what is computed."""
     kernel_name, launcher = names
     nest = launching.with_local_sizes(nest)
@@ -40,7 +38,7 @@ def print_folds(nest: Nest, names: tuple[str, str], words: str, tile: Steps, exi
     written = [_kernels(first, kernel, words, tile)]
     kept = _kept(first, launching.main_of(nest).name) if both else []
     if both:
-        one = flat_kernel(part_of(both.applied, both.applied.lets), kernel_name, words, BLOCKS[1])
+        one = flat_kernel(part_of(both.applied, both.applied.lets), kernel_name, words, tile.applied)
         written.append(Written((one.source,), one.helpers, one.launch))
     launch = [
         *launching.opening(nest, launcher, length=product(nest, levels(first).columns)),
@@ -66,7 +64,7 @@ def _kept(first: Nest, main: str) -> list[str]:
     return [f"{name} = {main}.new_empty({shape}, dtype=torch.float32)" for name in first.outputs]
 
 
-def _kernels(nest: Nest, kernel_name: str, words: str, tile: Steps) -> Written:
+def _kernels(nest: Nest, kernel_name: str, words: str, tile: Reduction) -> Written:
     """The kernel that folds, and the one that joins its parts."""
     found = levels(nest)
     first = _First(nest, found, tile)
@@ -117,7 +115,7 @@ def _how(first: "_First") -> str:
 class _First:
     """The kernel that reads the elements."""
 
-    def __init__(self, nest: Nest, found: Levels, tile: Steps) -> None:
+    def __init__(self, nest: Nest, found: Levels, tile: Reduction) -> None:
         self.levels, self.tile, self.whole_nest = found, tile, nest
         self.rows_are_results = not found.inner and bool(found.rows)
         self.wide_rows = (self.rows_are_results or bool(found.inner)) and (tile.rows > 1 or tile.strip)
@@ -310,7 +308,7 @@ def _other(unit: str | None) -> str:
 class _Second:
     """The kernel that joins the parts, one row a program."""
 
-    def __init__(self, nest: Nest, found: Levels, tile: Steps, buffers: Buffers) -> None:
+    def __init__(self, nest: Nest, found: Levels, tile: Reduction, buffers: Buffers) -> None:
         self.nest, self.levels, self.tile, self.buffers = nest, found, tile, buffers
         self.rows = () if found.inner else found.rows
         names = {name for one in found.outer for name in one.names}

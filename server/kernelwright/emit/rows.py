@@ -1,66 +1,16 @@
 """Prints a Nest with running folds: a program walks along rows, whole or in steps that carry what came before."""
 
-from dataclasses import dataclass
-
 from kernelwright.emit import launcher as launching
 from kernelwright.emit.kernel import Kernel
-from kernelwright.micro.rewrite.tiles import MOST_IN_A_BLOCK
 from kernelwright.micro.rewrite.triton_printer import Printed, kernel_source, launcher_source
 from kernelwright.nest.form import Axis, Fold, Let, Nest
 from kernelwright.ops.device_functions import DEVICE_FUNCTIONS
 from kernelwright.ops.folds import FOLDS
 from kernelwright.place.layout import call_text
-
-WHOLE_ROW = 8192
-"""The longest row that one program scans at once without a measurement."""
+from kernelwright.schedule.forms import Scan
 
 
-@dataclass(frozen=True)
-class Rows:
-    """The tile of one program: BLOCK elements along the row, ACROSS rows or neighbouring columns beside each other.
-
-    `block` 0 means the next power of two above the row's length; otherwise the row is walked in steps of `block`.
-    `strip`: rows do not lie side by side in memory; `across` of them are walked together.
-    """
-
-    block: int
-    warps: int
-    across: int = 1
-    strip: bool = False
-
-    @property
-    def longest(self) -> str:
-        return "" if self.block else f"2**{(MOST_IN_A_BLOCK // self.across).bit_length() - 1}"
-
-    @property
-    def described(self) -> str:
-        block = f"the row, at most {self.longest}" if self.block == 0 else str(self.block)
-        name = f", {self.across_name}={self.across}" if self.across_name else ""
-        return f"BLOCK={block}{name}, num_warps={self.warps}"
-
-    @property
-    def across_name(self) -> str:
-        return "STRIP" if self.strip else "ROWS" if self.across > 1 else ""
-
-
-def tiles(nest: Nest) -> tuple[Rows, ...]:
-    """The tiles worth measuring for the captured sizes, best guess first."""
-    outer, length, inner = (_numel(axes) for axes in _split(nest))
-    power = 1 << max(length - 1, 1).bit_length()
-    if inner > 1:
-        width = min(64, 1 << (inner - 1).bit_length())
-        if power <= 64:
-            return tuple(Rows(0, warps, max(size // power, 16), strip=True) for size, warps in ((2048, 4), (4096, 8)))
-        return tuple(Rows(block, 4, width, strip=True) for block in (32, 64, 128))
-    if power <= 512 and outer >= 1024:
-        return tuple(Rows(0, warps, max(size // power, 2)) for size, warps in ((2048, 4), (1024, 4), (4096, 8)))
-    steps = (Rows(2048, 8), Rows(4096, 8), Rows(1024, 4), Rows(8192, 16))
-    if length > WHOLE_ROW:
-        return steps
-    return Rows(0, 4 if power <= 2048 else 8), Rows(0, 8 if power <= 2048 else 16), *steps[:2]
-
-
-def print_rows(nest: Nest, names: tuple[str, str], words: str, tile: Rows, existing: str) -> Printed:
+def print_rows(nest: Nest, names: tuple[str, str], words: str, tile: Scan, existing: str) -> Printed:
     """Kernel, launcher and call; `names` are those of kernel and launcher, `words` say what is computed."""
     kernel_name, launcher = names
     nest = launching.with_local_sizes(nest)
@@ -106,13 +56,6 @@ def _split(nest: Nest) -> tuple[tuple[Axis, ...], tuple[Axis, ...], tuple[Axis, 
     return spatial[:at], spatial[at : at + 1], spatial[at + 1 :]
 
 
-def _numel(axes: tuple[Axis, ...]) -> int:
-    number = 1
-    for axis in axes:
-        number *= axis.extent.captured
-    return number
-
-
 def _product(axes: tuple[Axis, ...]) -> str:
     texts = [axis.extent.text for axis in axes if axis.extent.text != "1"]
     return " * ".join(f"({text})" if " " in text else text for text in texts) or "1"
@@ -121,7 +64,7 @@ def _product(axes: tuple[Axis, ...]) -> str:
 class _Writer:
     """The body of the kernel for one tile."""
 
-    def __init__(self, nest: Nest, tile: Rows, before: tuple[Axis, ...], along: Axis, after: tuple[Axis, ...]) -> None:
+    def __init__(self, nest: Nest, tile: Scan, before: tuple[Axis, ...], along: Axis, after: tuple[Axis, ...]) -> None:
         self.nest, self.tile, self.before, self.along, self.after = nest, tile, before, along, after
         self.reverse = nest.running[0].reverse
         row = "outer" if tile.strip else "rows" if tile.across > 1 else "row"

@@ -10,7 +10,6 @@ from kernelwright.nest.roles import roles
 from kernelwright.place.layout import call_text
 
 _BLOCKS = frozenset({"ROWS", "COLUMNS", "DEPTH", "GROUP"})
-GROUP = 8  # rows of tiles that are made together, so that they find their operands in the cache
 
 
 class Tiled:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from kernelwright.journal.disk import damaged
 from kernelwright.journal.keeper import Keeper
+from kernelwright.journal.recipes import recipe_of
 from kernelwright.journal.texts import NOT_A_TEXT, from_json, pack, to_json, unpack
 from kernelwright.journal.words import damaged_text, unreadable_step
 from kernelwright.values import Graph, Outcome, Recipe, Step, digest
@@ -140,8 +141,8 @@ class Journal:
         self._keeper.write(write)
 
     def recipe(self, path: str | Path, kernel: str) -> Recipe:
-        kept = (step for step in self.steps(path, kernel) if step.outcome is Outcome.KEPT)
-        return Recipe(kernel, tuple(step.action for step in kept))
+        """The kept Steps that can be replayed on another text."""
+        return recipe_of(kernel, self.steps(path, kernel))
 
     # Captured graphs, a cache: an entry that this version cannot read is as good as none
 

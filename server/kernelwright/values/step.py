@@ -1,20 +1,26 @@
 """What was tried: Actions, Steps and Recipes."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
+from kernelwright.values.opts import Opt
 from kernelwright.values.proof import Failure, Measurement, Verdict
 from kernelwright.values.text import Edits, Region
 
 
 @dataclass(frozen=True)
 class Action:
-    """A Strategy on a Region with parameters: what a policy chooses."""
+    """A Strategy on a Region with parameters: what a policy chooses.
+
+    `opts`: the schedule, and `variant`: the summary of the variant, where only this one is wanted.
+    """
 
     strategy: str
     region: Region
     params: Mapping[str, int | float | str] = field(default_factory=dict)
+    opts: tuple[Opt, ...] = ()
+    variant: str = ""
 
 
 DETERMINISTIC = "deterministic"  # the author of what is written without a model
@@ -32,7 +38,7 @@ class Step:
     """One Action carried out, with its evidence. `measurement` is None when speed was not measured: `reason` says why.
 
     `author`: the coder that wrote the edits. `earlier`: how its attempts before this one ended, in words, oldest first.
-    `cost`: US dollars that writing all of them took.
+    `cost`: US dollars that writing all of them took. `replays`: the id of the Step that this one has done again.
     """
 
     id: str
@@ -50,11 +56,24 @@ class Step:
     author: str = DETERMINISTIC
     earlier: tuple[str, ...] = ()
     cost: float = 0.0
+    replays: str = ""
+
+    @property
+    def chosen(self) -> Action:
+        """The Action with the variant that was chosen: its schedule, or its summary where it has none."""
+        if self.edits is None:
+            return self.action
+        opts = self.edits.opts
+        return replace(self.action, opts=opts, variant="" if opts else self.edits.summary)
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """The kept Actions of a Kernel in order: replayable on another text."""
+    """The kept Steps of a Kernel in order, whose chosen Actions can be replayed on another text."""
 
     kernel: str
-    actions: tuple[Action, ...]
+    steps: tuple[Step, ...]
+
+    @property
+    def actions(self) -> tuple[Action, ...]:
+        return tuple(step.chosen for step in self.steps)

@@ -5,6 +5,8 @@ import hashlib
 import re
 from dataclasses import dataclass
 
+from kernelwright.values.opts import Opt
+
 _BREAK = re.compile(r"\r\n|\r|\n")
 _LF = re.compile(r"\n")
 _MOST_TEXTS = 64  # definitions that are looked at on their own count too
@@ -73,6 +75,7 @@ class Edits:
     text_hash: str
     edits: tuple[TextEdit, ...]
     summary: str = ""  # what was chosen, for people: "BLOCK=2048, num_warps=8"
+    opts: tuple[Opt, ...] = ()  # the same as a schedule, where there is one
 
 
 class StaleEdits(Exception):

@@ -4,7 +4,16 @@ from collections.abc import Awaitable, Callable
 
 from lsprotocol.types import ExecuteCommandParams
 
-from kernelwright.lsp.commands import autopilot, checking, exporting, optimizing, profiling, reporting, undoing
+from kernelwright.lsp.commands import (
+    autopilot,
+    checking,
+    exporting,
+    optimizing,
+    profiling,
+    replaying,
+    reporting,
+    undoing,
+)
 from kernelwright.lsp.session import Session
 
 Command = Callable[[Session, ExecuteCommandParams], Awaitable[object]]
@@ -16,6 +25,7 @@ COMMANDS: dict[str, Command] = {
     "kernelwright.measure": checking.measure,
     "kernelwright.profile": profiling.profile,
     "kernelwright.autopilot": autopilot.autopilot,
+    "kernelwright.replay": replaying.replay,
     "kernelwright.revert": undoing.revert,
     "kernelwright.resetBaseline": undoing.reset_baseline,
     "kernelwright.history": reporting.history,

@@ -1,91 +1,12 @@
-"""`kernelwright.autopilot`: step after step, each its own undo, until the engine stops or the person does."""
+"""`kernelwright.autopilot`: the best next step, again and again."""
 
-import asyncio
-from dataclasses import dataclass
+from lsprotocol.types import ExecuteCommandParams
 
-from lsprotocol.types import ExecuteCommandParams, MessageType
-
-from kernelwright.lsp import applying, jobs
-from kernelwright.lsp.commands import optimizing
-from kernelwright.lsp.commands.answers import declined, sentence
-from kernelwright.lsp.commands.arguments import Subject, arguments, subject
+from kernelwright.lsp.commands.series import take
 from kernelwright.lsp.session import Session
-from kernelwright.lsp.snapshot import Snapshot
-from kernelwright.values import Failure, FailureKind, Outcome, Refusal, Step, apply
-from kernelwright.wire import Json, encode
-
-_ARRIVAL = 5.0  # seconds for an applied edit to come back as a change of the document
+from kernelwright.wire import Json
 
 
 async def autopilot(session: Session, params: ExecuteCommandParams) -> Json:
     """All Steps taken, in order."""
-    asked = arguments(params)
-    found = asked if isinstance(asked, Refusal) else subject(session, asked)
-    if isinstance(found, Refusal):
-        return declined(session, found)
-    flight = _Flight(found.snapshot)
-    taken = await jobs.run(
-        session,
-        found.key,
-        f"Optimize {found.kernel.name}: autopilot",
-        lambda report, cancel: _steps(session, found, flight, report, cancel),
-        lambda answer: _told(answer)[0],
-        params.work_done_token,
-        outdated=flight.outdated,
-    )
-    if isinstance(taken, Refusal):
-        return declined(session, taken)
-    message, kind = _told(taken)
-    session.client.tell(message, kind)
-    return [encode(answer) for answer in taken if isinstance(answer, Step)]
-
-
-@dataclass
-class _Flight:
-    """The text that the next step is worked out for. While the last one is `landing`, the document changes by itself."""
-
-    snapshot: Snapshot
-    landing: bool = False
-
-    def outdated(self, now: Snapshot | None) -> str:
-        return "" if self.landing else applying.outdated(now, self.snapshot.hash)
-
-
-async def _steps(
-    session: Session, found: Subject, flight: _Flight, report: jobs.Report, cancel: asyncio.Event
-) -> tuple[Step | Refusal | Failure, ...]:
-    from kernelwright.engine import Request
-
-    uri = flight.snapshot.uri
-    snapshot = flight.snapshot
-    request = Request(snapshot.path, snapshot.text, found.kernel.name, support=snapshot.support)
-    taken: list[Step | Refusal | Failure] = []
-    async for answer in session.engine(request.path).autopilot(request, report, cancel):
-        taken.append(answer)
-        moved = ""
-        if isinstance(answer, Step) and not jobs.is_cancelled(answer):
-            flight.landing = True
-            refused = await optimizing.show(session, flight.snapshot, answer)
-            if refused is None and answer.outcome is Outcome.KEPT and answer.edits is not None:
-                after = apply(answer.edits, flight.snapshot.text)
-                arrived = await session.documents.wait_for_text(uri, answer.after_hash, _ARRIVAL)
-                flight.snapshot = arrived or flight.snapshot.replaced(after)
-            flight.landing = False
-            moved = refused.reason if refused else ""
-        if moved := moved or flight.outdated(session.documents.get(uri)):
-            cancel.set()
-            return *taken, Refusal(f"{moved} The autopilot stopped; start it again on the text as it is now.")
-        if (task := asyncio.current_task()) is not None and task.cancelling():
-            raise asyncio.CancelledError  # while the editor made the edit
-    return tuple(taken)
-
-
-def _told(taken: tuple[Step | Refusal | Failure, ...]) -> tuple[str, MessageType]:
-    steps = [answer for answer in taken if isinstance(answer, Step)]
-    kept = [step for step in steps if step.outcome is Outcome.KEPT]
-    count = f"{len(kept)} of {len(steps)} steps kept." if steps else ""
-    last = optimizing.told(kept[-1]) + "." if kept else ""
-    ended = sentence(taken[-1]) if taken and not isinstance(taken[-1], Step) else ""
-    failed = taken and isinstance(taken[-1], Failure) and taken[-1].kind is not FailureKind.CANCELLED
-    said = " ".join(part for part in (count, last, ended) if part)
-    return said or "Nothing was done.", MessageType.Warning if failed else MessageType.Info
+    return await take(session, params, "autopilot", lambda engine, *how: engine.autopilot(*how))

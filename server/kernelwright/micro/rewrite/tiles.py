@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 
 from kernelwright.micro.rewrite.program import ELEMENT, Program
+from kernelwright.schedule.limits import MOST_IN_A_BLOCK
 
 WHOLE_ROW = 16384  # the longest row that is kept in registers at once without a measurement
 WHOLE_ROW_AT_MOST = 32768  # that a measurement may prefer
 WHOLE_STRIP = 512  # the longest row that is kept when its elements are not neighbours
-MOST_IN_A_BLOCK = 2**20  # elements: Triton's limit for a tensor (TRITON_MAX_TENSOR_NUMEL)
 MOST_CHANNELS = 4096  # of channels-last positions: more do not fit on the chip beside enough neighbouring positions
 
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 
 from kernelwright.micro.rewrite.relies import refusal
 from kernelwright.micro.rewrite.syntax import Syntax, expanded, rebuilt, same, written
-from kernelwright.micro.rewrite.tiles import MOST_IN_A_BLOCK
 from kernelwright.micro.rewrite.triton_assignments import assignments
 from kernelwright.micro.rewrite.triton_constants import replaced
 from kernelwright.micro.rewrite.triton_launch import Constant, Site
@@ -23,6 +22,7 @@ from kernelwright.micro.rewrite.triton_passes import (
     where_zero,
 )
 from kernelwright.micro.rewrite.triton_source import Fragment, assigned_names, line_offset, names_read, statements
+from kernelwright.schedule.limits import MOST_IN_A_BLOCK
 from kernelwright.source.calls import parameters
 from kernelwright.source.trees import walk
 from kernelwright.values import Refusal, TextEdit

@@ -11,16 +11,13 @@ from collections.abc import Iterator, Mapping
 
 from kernelwright.micro.rewrite.triton_blocks import stepped
 from kernelwright.micro.rewrite.triton_launch import Site
+from kernelwright.schedule.limits import WARP, shared_limit
 from kernelwright.values import Workload
 
 Choice = Mapping[str, int]
 """Values of the block sizes by the kernel's names, with "num_warps" and "num_stages"."""
 
-WARP = 32
 MOST_VARIANTS = 24
-
-# Bytes of shared memory that one block may use, by compute capability (CUDA programming guide, table of capabilities).
-_SHARED = {70: 96, 75: 64, 80: 163, 86: 99, 87: 163, 89: 99, 90: 227, 100: 227, 103: 227, 120: 99, 121: 99}
 
 # (BLOCK_M, BLOCK_N, BLOCK_K in bytes of the operands, num_warps, num_stages), best first.
 _HOPPER_MATMUL = (
@@ -123,11 +120,6 @@ def current(site: Site) -> Choice:
 
 def described(choice: Choice) -> str:
     return ", ".join(f"{name}={value}" for name, value in choice.items())
-
-
-def shared_limit(compute_capability: int | None) -> int:
-    """Bytes of shared memory a block may use; the smallest known limit for a GPU that is not in the table."""
-    return 1024 * _SHARED.get(compute_capability or 90, min(_SHARED.values()))
 
 
 def item_bytes(workload: Workload | None) -> int:

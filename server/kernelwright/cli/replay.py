@@ -1,0 +1,43 @@
+"""`kernelwright replay`: the kept steps of a kernel once more, on its file as it is now."""
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from pathlib import Path
+
+from kernelwright.cli import console, files
+from kernelwright.cli.ending import BadInput
+from kernelwright.cli.optimize import run
+from kernelwright.engine import Engine, Request
+from kernelwright.journal import open_in_memory
+from kernelwright.languages import of_file
+from kernelwright.observer import Nothing, Report
+from kernelwright.values import Step
+
+
+def replay_file(
+    file: Path,
+    kernel_name: str | None,
+    reset_baseline: bool,
+    write: bool,
+    diff: bool,
+    json_out: Path | None,
+    interpreter: str | None,
+    how: Mapping[str, object],
+) -> int:
+    """Take the kept steps again, each through the gate; with `reset_baseline` against the file as it is now."""
+    files.check_result(json_out, file)
+    text = files.read(file)
+    kernel = console.find_kernel(file, text, kernel_name)
+    path = str(file.resolve())
+    with open_in_memory(console.workspace_of(file)) as journal:
+        if not journal.recipe(path, kernel.name).steps:
+            raise BadInput(f"The journal has no kept step of {kernel.name} in {file}, so there is nothing to replay.")
+    request = Request(path, text, kernel.name, support=of_file(file))
+
+    def steps(engine: Engine, request: Request, report: Report) -> AsyncIterator[Step | Nothing]:
+        if reset_baseline:
+            engine.reset_baseline(request.path, request.text, request.kernel)
+        return engine.replay(request, report)
+
+    settings = console.settings_for(interpreter, **how)
+    return asyncio.run(run(file, kernel, request, steps, settings, write, diff, json_out))

@@ -1,0 +1,1 @@
+"""How a Nest is carried out: Opts put together to a Schedule, and which of them are worth measuring. Pure."""

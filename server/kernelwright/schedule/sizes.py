@@ -1,0 +1,69 @@
+"""What a schedule is chosen by: the form of a Nest, and its captured sizes."""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from kernelwright.nest.form import Axis, Load, Nest
+from kernelwright.nest.levels import Levels, levels
+from kernelwright.nest.roles import roles
+from kernelwright.nest.stages import stages
+from kernelwright.schedule.forms import Form
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """The captured sizes of a Nest.
+
+    `rows`: lines that are contracted, folded or scanned; `length`: elements of each; `columns`: those of a product, or the
+    lines of a scan that lie side by side in memory. `apart`: the elements of a line are no neighbours in memory. `nested`: rows
+    are reduced, and what comes of them once more.
+    """
+
+    form: Form
+    rows: int
+    length: int
+    columns: int = 1
+    apart: bool = False
+    nested: bool = False
+
+    @property
+    def strip(self) -> bool:
+        """Whether lines that lie side by side in memory are walked along together."""
+        return self.apart and not self.nested
+
+    @property
+    def power(self) -> int:
+        """The next power of two above the length."""
+        return 1 << max(self.length - 1, 1).bit_length()
+
+
+def sizes(nest: Nest) -> Sizes:
+    """Those of a Nest that an emitter prints; of one with statistics, the sizes of these."""
+    if nest.product:
+        axes = roles(nest)
+        rows, length, columns = (axis.extent.captured for axis in (axes.row, axes.inner, axes.column))
+        return Sizes(Form.PRODUCT, rows, length, columns)
+    if nest.reduced:
+        both = stages(nest)
+        nest = both.statistics if both else nest
+        found = levels(nest)
+        rows, length = _numel(found.rows), _numel(found.columns)
+        return Sizes(Form.REDUCTION, rows, length, apart=not neighbours(nest, found), nested=bool(found.inner))
+    if nest.running:
+        over = nest.running[0].over[0]
+        at = next(number for number, axis in enumerate(nest.spatial) if axis.name == over)
+        outer, length, inner = (_numel(nest.spatial[a:b]) for a, b in ((None, at), (at, at + 1), (at + 1, None)))
+        return Sizes(Form.SCAN, outer, length, inner, apart=inner > 1)
+    return Sizes(Form.BLOCKS, 1, nest.numel)
+
+
+def neighbours(nest: Nest, found: Levels) -> bool:
+    """Whether the largest tensor's elements that are folded together lie side by side in memory."""
+    loads = [let.expr for let in nest.lets if isinstance(let.expr, Load) and let.expr.index]
+    largest = max(loads, key=lambda load: len(load.index), default=None)
+    return largest is None or bool({axis.name for axis in found.columns} & set(largest.index[-1].names()))
+
+
+def _numel(axes: Iterable[Axis]) -> int:
+    return math.prod(axis.extent.captured for axis in axes)

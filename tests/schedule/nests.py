@@ -1,0 +1,38 @@
+"""Nests of modules, and what is not known of any device."""
+
+from kernelwright.micro.rewrite.candidates import observed
+from kernelwright.micro.rewrite.nested import NestRegion, nest_region
+from kernelwright.nest import Nest
+from kernelwright.place.source_map import SourceMap
+from macro.torch_modules import module
+from macro.torch_modules import observed as captured
+
+
+def nest(forward: str, setup: str = "pass", inputs: str = "torch.randn(8, 16)") -> Nest:
+    """The Nest of a module's whole forward."""
+    text = module(forward, setup, inputs)
+    source = observed(text, captured(text).graph)
+    assert isinstance(source, SourceMap), source
+    region = nest_region(source, range(len(source.graph.nodes)))
+    assert isinstance(region, NestRegion), region
+    return region.nest
+
+
+WEIGHT = "self.weight = nn.Parameter(torch.randn(64, 40))"
+PRODUCT = nest("return torch.relu(x @ self.weight)", WEIGHT, "torch.randn(48, 64)")
+COMPUTED = nest("return (x + 1) @ self.weight", WEIGHT, "torch.randn(48, 64)")
+ROWS = nest("return x.sum(1)", inputs="torch.randn(300, 100)")
+CONVOLUTION = nest("return torch.relu(self.of(x))", "self.of = nn.Conv2d(16, 32, 3)", "torch.randn(2, 16, 20, 20)")
+ALL = nest("return (x * 2).sum()", inputs="torch.randn(3000)")
+LONG = nest("return x.sum(1)", inputs="torch.randn(3, 100000)")
+STRIPS = nest("return x.mean(0)", inputs="torch.randn(4000, 12)")
+TWICE = nest("return x.square().sum(1).sqrt().mean()", inputs="torch.randn(300, 100)")
+SCAN = nest("return x.cumsum(1)", inputs="torch.randn(5, 3000)")
+TALL = nest("return x.cumsum(1)", inputs="torch.randn(3, 300, 5)")
+POOL = nest("return self.pool(x)", "self.pool = nn.MaxPool2d(3, 1)", "torch.randn(2, 3, 11, 9)")
+
+NESTS = {
+    "product": PRODUCT, "product of computed elements": COMPUTED, "convolution": CONVOLUTION, "rows": ROWS,
+    "all": ALL, "long rows": LONG, "strips": STRIPS,
+    "twice": TWICE, "scan": SCAN, "tall scan": TALL, "pool": POOL,
+}  # fmt: skip
