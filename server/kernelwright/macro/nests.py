@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from kernelwright.macro.intent import Around, Fuse, Intent
 from kernelwright.macro.strategy import Example, Family, Observation, Strategy
-from kernelwright.micro.rewrite.candidates import observed, within
+from kernelwright.micro.rewrite.candidates import within
 from kernelwright.micro.rewrite.nested import NestRegion, action_for
 from kernelwright.place.source_map import SourceMap
 from kernelwright.values import Action, Language, Refusal
@@ -54,7 +54,7 @@ def _applies(
     strategy: str, regions_of: Regions, outside: str, reason: str, observation: Observation
 ) -> tuple[Action, ...] | Refusal:
     """An Action for each region inside the kernel; `outside` is the refusal where all lie outside."""
-    source = observed(observation.text, observation.graph)
+    source = observation.source
     if isinstance(source, Refusal):
         return source
     regions = regions_of(source)

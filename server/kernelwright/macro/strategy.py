@@ -3,10 +3,14 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 
 from kernelwright.languages import LanguageSupport
 from kernelwright.languages.python import SUPPORT as PYTHON
 from kernelwright.macro.intent import Ask, Intent
+from kernelwright.micro.rewrite.algebra import View
+from kernelwright.micro.rewrite.candidates import observed
+from kernelwright.place.source_map import SourceMap
 from kernelwright.values import Action, Device, Graph, Kernel, Language, Refusal, Step, Workload
 
 
@@ -42,6 +46,16 @@ class Observation:
     graph: Graph | None = None
     history: tuple[Step, ...] = ()
     support: LanguageSupport = PYTHON
+
+    @cached_property
+    def source(self) -> SourceMap | Refusal:
+        """The text beside its graph, located once for all strategies; a pending Refusal while there is no graph."""
+        return observed(self.text, self.graph)
+
+    @cached_property
+    def view(self) -> View | None:
+        """The graph as the rules of algebra look at it."""
+        return None if self.graph is None else View(self.graph)
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@
 
 from kernelwright.macro.intent import Intent, Text
 from kernelwright.macro.strategy import Example, Family, Observation, Strategy
-from kernelwright.micro.rewrite.candidates import observed
 from kernelwright.micro.rewrite.channels_last_source import Plan, plan, write
 from kernelwright.values import Action, Device, Edits, Language, Refusal, Region
 
@@ -47,7 +46,7 @@ def _plan(observation: Observation) -> Plan | Refusal:
     dtypes = _tensor_core_dtypes(observation.device)
     if not dtypes:
         return Refusal(f"{observation.device.name} has no tensor cores for convolutions.")
-    source = observed(observation.text, observation.graph)
+    source = observation.source
     return source if isinstance(source, Refusal) else plan(source, dtypes)
 
 
