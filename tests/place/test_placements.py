@@ -185,7 +185,7 @@ def test_what_is_refused_and_why(strategy: Strategy, text: str, reason: str) -> 
 
 @pytest.mark.parametrize(("strategy", "text", "_"), PLACED.values(), ids=PLACED)
 def test_nodes_of_a_region_that_is_placed_are_not_said_to_have_no_place(strategy: Strategy, text: str, _: str) -> None:
-    source, actions = (observation := observed(text)).source, strategy.applies(observation)
+    source, actions = (observation := observed(text)).source, strategy.find(observation)
     assert isinstance(source, SourceMap)
     assert isinstance(actions, tuple)
     nodes = [source.graph.nodes[int(n)] for n in str(actions[0].params["nodes"]).split(",")]
@@ -220,7 +220,7 @@ def test_a_class_that_others_use_too_is_left_alone(more: str, offered: bool) -> 
     start = text[: text.index("class Model")].count("\n")
     observation = observed(text)
     kernel = replace(observation.kernel, start_line=start, end_line=start + 8)
-    assert isinstance(POINTWISE.applies(replace(observation, kernel=kernel)), tuple) == offered
+    assert isinstance(POINTWISE.find(replace(observation, kernel=kernel)), tuple) == offered
 
 
 @pytest.mark.parametrize("forward", ["return self.b(self.a(x))", "x = self.a(x)\nreturn self.b(x)"])

@@ -70,5 +70,5 @@ class Deterministic:
 
 def _of_the_best(strategy: Strategy, observation: Observation) -> tuple[Edits, ...] | Refusal:
     """The edits of the strategy's first Action."""
-    actions = strategy.applies(observation)
+    actions = strategy.find(observation)
     return actions if isinstance(actions, Refusal) else carried_out(strategy, observation, actions[0])

@@ -57,16 +57,14 @@ def algebra(
         doc=doc,
         instruction=instruction,
         example=example,
-        applies=functools.partial(_applies, id, rule, near, about),
+        find=functools.partial(_find, id, rule, near, about),
         intent=functools.partial(_intent, rule),
         needs_graph=True,
         group=REASSOCIATE,
     )
 
 
-def _applies(
-    id: str, rule: Rule, near: Rule | None, about: str, observation: Observation
-) -> tuple[Action, ...] | Refusal:
+def _find(id: str, rule: Rule, near: Rule | None, about: str, observation: Observation) -> tuple[Action, ...] | Refusal:
     """An Action for each place that the rule fits."""
     view, source = observation.view, observation.source
     if view is None:

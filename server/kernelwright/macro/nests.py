@@ -38,7 +38,7 @@ def fusion(
         doc=doc,
         instruction=instruction,
         example=example,
-        applies=functools.partial(_applies, id, regions_of, f"The {kind} stands outside this kernel.", reason),
+        find=functools.partial(_find, id, regions_of, f"The {kind} stands outside this kernel.", reason),
         intent=_intent,
         needs_graph=True,
         needs_gpu=True,
@@ -50,7 +50,7 @@ def _intent(observation: Observation, action: Action) -> Intent | Refusal:
     return Fuse(Around.NEST)
 
 
-def _applies(
+def _find(
     strategy: str, regions_of: Regions, outside: str, reason: str, observation: Observation
 ) -> tuple[Action, ...] | Refusal:
     """An Action for each region inside the kernel; `outside` is the refusal where all lie outside."""

@@ -94,7 +94,7 @@ def ask(observation: Observation, action: Action) -> Intent:
 class Strategy:
     """A kind of macro optimisation.
 
-    `applies` answers with the Actions that could be taken, best first, or with why there is none. `intent` says what one
+    `find` answers with the Actions that could be taken, best first, or with why there is none. `intent` says what one
     of them wants done, for a coder to carry out, or why it cannot be. Both are pure. `instruction` tells a language model
     what to do.
     """
@@ -107,7 +107,7 @@ class Strategy:
     doc: str  # the docs page, Markdown
     instruction: str
     example: Example
-    applies: Callable[[Observation], tuple[Action, ...] | Refusal]
+    find: Callable[[Observation], tuple[Action, ...] | Refusal]
     intent: Callable[[Observation, Action], Intent | Refusal] = ask
     needs_graph: bool = False
     needs_gpu: bool = False  # worth nothing without a measurement on a GPU

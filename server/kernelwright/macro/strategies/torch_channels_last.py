@@ -11,7 +11,7 @@ _ID = "torch.channels-last"
 _GAIN, _GAIN_ALONE = 0.3, 0.0
 
 
-def _applies(observation: Observation) -> tuple[Action, ...] | Refusal:
+def _find(observation: Observation) -> tuple[Action, ...] | Refusal:
     planned = _plan(observation)
     if isinstance(planned, Refusal):
         return planned
@@ -128,7 +128,7 @@ statements. `view` needs contiguous memory and gets a `.contiguous()` before it.
         "every view, and return contiguous tensors where the baseline did. Change no values."
     ),
     example=Example(_BEFORE, _AFTER),
-    applies=_applies,
+    find=_find,
     intent=_intent,
     needs_graph=True,
     needs_gpu=True,
