@@ -22,6 +22,7 @@ class Family(StrEnum):
     VECTORISE = "Vectorise"
     LAYOUT = "Layout"
     SHARED_MEMORY = "SharedMemory"
+    CACHE = "Cache"
     REGISTERS = "Registers"
     TENSOR_CORE = "TensorCore"
     SPLIT_REDUCTION = "SplitReduction"
