@@ -173,8 +173,8 @@ def rms_norm_kernel(x_ptr, weight_ptr, out_ptr, n_columns, eps, BLOCK: tl.conste
 # workload: rms_norm(randn(7, 100), randn(100))
 def rms_norm(x, weight):
     out = torch.empty_like(x)
-    n = x.shape[1]
-    rms_norm_kernel[(x.shape[0],)](x, weight, out, n, 1e-6, BLOCK=triton.next_power_of_2(n))
+    n = x.shape[-1]
+    rms_norm_kernel[(x.numel() // n,)](x, weight, out, n, 1e-6, BLOCK=triton.next_power_of_2(n))
     return out
 """
 
