@@ -35,6 +35,7 @@ bench: $(READY)
 	$(BIN)/python benchmarks/server_start.py
 	$(BIN)/python benchmarks/incremental.py
 	$(BIN)/python benchmarks/latency.py
+	$(BIN)/python benchmarks/large_model.py
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)

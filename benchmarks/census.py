@@ -74,7 +74,7 @@ def examine(level: int, task: int, file: Path) -> Found:
 
 def _refusal(strategy: Strategy, observation: Observation) -> str | None:
     """Why the strategy writes nothing here; None where it does."""
-    actions = strategy.applies(observation)
+    actions = strategy.find(observation)
     if isinstance(actions, Refusal):
         return actions.reason
     edits = carried_out(strategy, observation, actions[0])

@@ -140,7 +140,7 @@ class Engine:
         )
         if not isinstance(observation, Observation):
             return observation
-        actions = self._choose(request, observation)
+        actions = await asyncio.to_thread(self._choose, request, observation)
         if isinstance(actions, Refusal):
             return actions
         attempts = await self._attempted(request, observation, actions, report, cancel)

@@ -77,3 +77,42 @@ def slow(x):
 
 # workload: slow(randn(8))
 """
+
+LARGE = '''\
+import torch
+from torch import nn
+
+
+class Block(nn.Module):
+    """A convolution that is normalised and added to what came in."""
+
+    def __init__(self, channels: int):
+        super().__init__()
+        self.conv = nn.Conv2d(channels, channels, 3, padding=1, bias=False)
+        self.norm = nn.BatchNorm2d(channels)
+        self.act = nn.ReLU()
+
+    def forward(self, x):
+        y = self.norm(self.conv(x))
+        y = y + x
+        return self.act(y)
+
+
+class Model(nn.Module):
+    """Sixty blocks after one another."""
+
+    def __init__(self, channels: int, depth: int):
+        super().__init__()
+        self.blocks = nn.Sequential(*(Block(channels) for _ in range(depth)))
+
+    def forward(self, x):
+        return self.blocks(x)
+
+
+def get_inputs():
+    return [torch.randn(2, 16, 8, 8)]
+
+
+def get_init_inputs():
+    return [16, 60]
+'''

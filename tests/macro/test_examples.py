@@ -32,7 +32,7 @@ def observed(text: str, *, needs_graph: bool) -> Observation:
 @pytest.mark.parametrize("strategy", registry().values(), ids=registry())
 def test_the_first_variant_is_the_example(strategy) -> None:
     observation = observed(strategy.example.before, needs_graph=strategy.needs_graph)
-    actions = strategy.applies(observation)
+    actions = strategy.find(observation)
     assert not isinstance(actions, Refusal), actions.reason
     edits = carried_out(strategy, observation, actions[0])
     assert not isinstance(edits, Refusal), edits.reason

@@ -43,7 +43,7 @@ def observed(text: str, device: Device = CPU) -> Observation:
 def rewritten(strategy: Strategy, text: str, device: Device = CPU) -> list[str]:
     """The text of every variant, best guess first."""
     observation = observed(text, device)
-    actions = strategy.applies(observation)
+    actions = strategy.find(observation)
     assert isinstance(actions, tuple), actions
     edits = carried_out(strategy, observation, actions[0])
     assert isinstance(edits, tuple), edits
@@ -51,6 +51,6 @@ def rewritten(strategy: Strategy, text: str, device: Device = CPU) -> list[str]:
 
 
 def refusal(strategy: Strategy, text: str, device: Device = CPU) -> Refusal:
-    answer = strategy.applies(observed(text, device))
+    answer = strategy.find(observed(text, device))
     assert isinstance(answer, Refusal), answer
     return answer

@@ -25,7 +25,7 @@ def observe(text: str, device: Device = H200) -> Observation:
 def rewritten(strategy: Strategy, text: str, device: Device = H200) -> tuple[str, ...]:
     """The text of every variant, best guess first."""
     observation = observe(text, device)
-    actions = strategy.applies(observation)
+    actions = strategy.find(observation)
     assert not isinstance(actions, Refusal), actions.reason
     variants = carried_out(strategy, observation, actions[0])
     assert not isinstance(variants, Refusal), variants.reason
@@ -33,7 +33,7 @@ def rewritten(strategy: Strategy, text: str, device: Device = H200) -> tuple[str
 
 
 def refusal(strategy: Strategy, text: str, device: Device = H200) -> Refusal:
-    answer = strategy.applies(observe(text, device))
+    answer = strategy.find(observe(text, device))
     assert isinstance(answer, Refusal), answer
     return answer
 

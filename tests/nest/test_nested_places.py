@@ -62,7 +62,7 @@ def test_modules_whose_windows_differ_need_kernels_of_their_own() -> None:
 
 def test_a_block_of_the_model_alone_belongs_to_the_kernel() -> None:
     text = BLOCKS.format(window=3)
-    actions = REDUCTION.applies(observed(text))
+    actions = REDUCTION.find(observed(text))
     assert isinstance(actions, tuple)
     assert {action.region.start_line for action in actions} == {
         text.splitlines().index("        x = torch.relu(self.norm(x))")

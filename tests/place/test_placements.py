@@ -6,6 +6,8 @@ import pytest
 
 from kernelwright.macro.strategies import torch_fuse_pointwise, torch_fuse_row_reduction
 from kernelwright.macro.strategy import Strategy
+from kernelwright.place.placements import nowhere
+from kernelwright.place.source_map import SourceMap
 from macro.torch_modules import observed, refusal, rewritten
 from micro.rewrite.test_fused_numerics import problems
 
@@ -181,6 +183,35 @@ def test_what_is_refused_and_why(strategy: Strategy, text: str, reason: str) -> 
     assert reason in refusal(strategy, text).reason
 
 
+@pytest.mark.parametrize(("strategy", "text", "_"), PLACED.values(), ids=PLACED)
+def test_nodes_of_a_region_that_is_placed_are_not_said_to_have_no_place(strategy: Strategy, text: str, _: str) -> None:
+    source, actions = (observation := observed(text)).source, strategy.find(observation)
+    assert isinstance(source, SourceMap)
+    assert isinstance(actions, tuple)
+    nodes = [source.graph.nodes[int(n)] for n in str(actions[0].params["nodes"]).split(",")]
+    assert [nowhere(source, node) for node in nodes] == [None] * len(nodes)
+
+
+@pytest.mark.parametrize(
+    ("setup", "forward", "reason"),
+    [
+        (
+            "self.layers = nn.ModuleList(nn.Softmax(1) for _ in range(3))",
+            "for layer in self.layers:\n    x = layer(x)\nreturn x",
+            "The expression of softmax runs more than once.",
+        ),
+        ("pass", "for _ in range(1):\n    x = torch.softmax(x, 1)\nreturn x", "softmax stands in a loop"),
+        ("pass", "return torch.softmax(x, 1) if self.training else x", "softmax stands in a conditional expression."),
+    ],
+)
+def test_a_node_that_no_region_can_hold_is_said_to_have_no_place(setup: str, forward: str, reason: str) -> None:
+    source = observed(model(setup, forward, inputs=FLAT)).source
+    assert isinstance(source, SourceMap)
+    refusals = [nowhere(source, node) for node in source.graph.nodes]
+    assert refusals
+    assert all(refusal is not None and reason in refusal.reason for refusal in refusals)
+
+
 @pytest.mark.parametrize(
     ("more", "offered"), [("", True), ("\n\ndef other():\n    return Block(4, 4, False)\n", False)]
 )
@@ -189,7 +220,7 @@ def test_a_class_that_others_use_too_is_left_alone(more: str, offered: bool) -> 
     start = text[: text.index("class Model")].count("\n")
     observation = observed(text)
     kernel = replace(observation.kernel, start_line=start, end_line=start + 8)
-    assert isinstance(POINTWISE.applies(replace(observation, kernel=kernel)), tuple) == offered
+    assert isinstance(POINTWISE.find(replace(observation, kernel=kernel)), tuple) == offered
 
 
 @pytest.mark.parametrize("forward", ["return self.b(self.a(x))", "x = self.a(x)\nreturn self.b(x)"])

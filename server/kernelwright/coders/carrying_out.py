@@ -16,8 +16,8 @@ def carried_out(strategy: Strategy, observation: Observation, action: Action) ->
         case Text(variants):
             return variants
         case Rewrite(match):
-            assert observation.graph is not None, "the match is of a graph"
-            edits = put_in_place(observation.text, observation.graph, match)
+            source = observation.source
+            edits = source if isinstance(source, Refusal) else put_in_place(source, match)
             return edits if isinstance(edits, Refusal) else (edits,)
         case Fuse():
             return fused(intent, observation, action)

@@ -34,7 +34,7 @@ class Deterministic:
         strategy = registry()[action.strategy]
         if attempts:
             return ()
-        edits = carried_out(strategy, observation, action)
+        edits = await asyncio.to_thread(carried_out, strategy, observation, action)
         if isinstance(edits, Refusal):
             return edits
         if strategy.prepares and observation.device.is_gpu:
@@ -63,10 +63,7 @@ class Deterministic:
         prepared = dataclasses.replace(prepared, graph=graph)
         found: list[Edits] = []
         for follower in (registry()[name] for name in strategy.prepares):
-            actions = follower.applies(prepared)
-            if isinstance(actions, Refusal):
-                continue
-            edits = carried_out(follower, prepared, actions[0])
+            edits = await asyncio.to_thread(_of_the_best, follower, prepared)
             if isinstance(edits, Refusal):
                 continue
             together = f"{first.summary}, then {follower.title.lower()}".removeprefix(", ")
@@ -77,3 +74,9 @@ class Deterministic:
 def _wanted(edits: tuple[Edits, ...], variant: str) -> tuple[Edits, ...]:
     """The variant with this summary; all where none is named, and one that has no alternatives whatever its summary."""
     return edits if not variant or len(edits) == 1 else tuple(one for one in edits if one.summary == variant)[:1]
+
+
+def _of_the_best(strategy: Strategy, observation: Observation) -> tuple[Edits, ...] | Refusal:
+    """The edits of the strategy's first Action."""
+    actions = strategy.find(observation)
+    return actions if isinstance(actions, Refusal) else carried_out(strategy, observation, actions[0])

@@ -10,7 +10,7 @@ from kernelwright.emit.folds import print_folds
 from kernelwright.emit.rows import print_rows as print_scan
 from kernelwright.macro.intent import Around, Fuse
 from kernelwright.macro.strategy import Observation
-from kernelwright.micro.rewrite.candidates import observed, region_of
+from kernelwright.micro.rewrite.candidates import region_of
 from kernelwright.micro.rewrite.naming import base_name, named
 from kernelwright.micro.rewrite.nested import NestRegion, region_of_action
 from kernelwright.micro.rewrite.print_pointwise import VARIANTS, print_pointwise
@@ -35,7 +35,7 @@ from kernelwright.values.opts import Opt
 
 def fused(intent: Fuse, observation: Observation, action: Action) -> tuple[Edits, ...] | Refusal:
     """Edits for each variant of the kernel, best guess first."""
-    source = observed(observation.text, observation.graph)
+    source = observation.source
     if isinstance(source, Refusal):
         return source
     if intent.around is Around.NEST:

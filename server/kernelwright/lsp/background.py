@@ -21,7 +21,7 @@ class Background:
 
     def edited(self, uri: str) -> None:
         self._later(uri, "publish", _TYPING, lambda: diagnostics.publish(self._session, uri))
-        self._later(uri, "menu", _LOOKING, lambda: self._prepare(uri))
+        self._later(uri, "menu", _LOOKING, lambda: self._session.spawn(self._prepare(uri)))
         if self._session.settings.verify_on == "idle":
             self._later(uri, "verify", self._session.settings.idle_seconds, lambda: self._verify(uri))
 
@@ -38,12 +38,13 @@ class Background:
             self._timers[(uri, what)].cancel()
         self._timers[(uri, what)] = asyncio.get_running_loop().call_later(seconds, act)
 
-    def _prepare(self, uri: str) -> None:
+    async def _prepare(self, uri: str) -> None:
         snapshot = self._session.documents.get(uri)
         if snapshot is None or len(snapshot.kernels) > _MOST_MENUS:
             return
         for kernel in snapshot.kernels:
-            self._session.menu(snapshot, kernel)
+            if await self._session.menu(snapshot, kernel) is None:
+                return
 
     def _verify(self, uri: str) -> None:
         self._session.spawn(_verify_stale(self._session, uri))

@@ -10,6 +10,7 @@ from lsprotocol import types as lsp
 
 from kernelwright.lsp import quick_fix
 from kernelwright.lsp.applying import can_preview
+from kernelwright.lsp.menu import Menu
 from kernelwright.lsp.session import Session
 from kernelwright.lsp.snapshot import Snapshot
 from kernelwright.values import Accuracy, Kernel, Refusal
@@ -21,7 +22,7 @@ OPTIMIZE = "refactor.rewrite.optimizeKernel"
 KINDS = (lsp.CodeActionKind.QuickFix, OPTIMIZE)
 
 
-def code_action(session: Session, params: lsp.CodeActionParams) -> list[lsp.CodeAction | lsp.Command]:
+async def code_action(session: Session, params: lsp.CodeActionParams) -> list[lsp.CodeAction | lsp.Command]:
     snapshot = session.documents.get(params.text_document.uri)
     if snapshot is None:
         return []
@@ -30,7 +31,9 @@ def code_action(session: Session, params: lsp.CodeActionParams) -> list[lsp.Code
         actions += quick_fix.quick_fixes(session, snapshot, params.range, params.context)
     kernel = snapshot.kernel_at(params.range.start.line)
     if kernel is not None and _asked(params, OPTIMIZE, narrower=True):
-        actions += [action for action in _menu(session, snapshot, kernel) if _asked(params, str(action.kind))]
+        menu = await session.menu(snapshot, kernel)
+        entries = [] if menu is None else _menu(session, snapshot, kernel, menu)
+        actions += [action for action in entries if _asked(params, str(action.kind))]
     return _understood(session, actions)
 
 
@@ -38,8 +41,7 @@ def resolve(session: Session, action: lsp.CodeAction) -> lsp.CodeAction:
     return quick_fix.resolve(session, action)
 
 
-def _menu(session: Session, snapshot: Snapshot, kernel: Kernel) -> list[lsp.CodeAction]:
-    menu = session.menu(snapshot, kernel)
+def _menu(session: Session, snapshot: Snapshot, kernel: Kernel, menu: Menu | Refusal) -> list[lsp.CodeAction]:
     if isinstance(menu, Refusal):
         return [_action("Optimize kernel: next step", OPTIMIZE, disabled=menu.reason)]
     about = {"uri": snapshot.uri, "kernel": kernel.name, "detached": True}

@@ -32,11 +32,11 @@ def resolve(session: Session, lens: lsp.CodeLens) -> lsp.CodeLens:
 
 
 def _title(session: Session, snapshot: Snapshot, kernel: Kernel) -> str:
-    menu = session.menu(snapshot, kernel)
+    observation = session.observe(snapshot, kernel)
     measured = session.measurement(snapshot, kernel)
     time = f"{words.milliseconds(measured.candidate.median_ms)} ms" if measured is not None else ""
     known = session.result(snapshot, kernel) if time else None
     if known is not None and known[0].verdict is not None and known[0].verdict.accuracy is Accuracy.REDUCED:
         time += f", {Accuracy.REDUCED}"
-    bound = "" if isinstance(menu, Refusal) else roof.short(menu.observation, session.settings, measured)
+    bound = "" if isinstance(observation, Refusal) else roof.short(observation, session.settings, measured)
     return " · ".join(part for part in (_ACTION, time, bound) if part)

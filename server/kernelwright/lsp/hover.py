@@ -20,7 +20,7 @@ _MOST_STRATEGIES = 3
 _KINDS = {Language.TRITON: "Triton kernel", Language.TORCH: "PyTorch", Language.CUDA: "CUDA kernel"}
 
 
-def hover(session: Session, params: lsp.HoverParams) -> lsp.Hover | None:
+async def hover(session: Session, params: lsp.HoverParams) -> lsp.Hover | None:
     """Shown on the name of a kernel and on the lines of its definition's head."""
     snapshot = session.documents.get(params.text_document.uri)
     if snapshot is None:
@@ -28,7 +28,10 @@ def hover(session: Session, params: lsp.HoverParams) -> lsp.Hover | None:
     kernel = _hovered(snapshot, params.position)
     if kernel is None:
         return None
-    card = "\n\n".join(part for part in _card(session, snapshot, kernel) if part)
+    menu = await session.menu(snapshot, kernel)
+    if menu is None:
+        return None
+    card = "\n\n".join(part for part in _card(session, snapshot, kernel, menu) if part)
     if session.client.markdown:
         contents = lsp.MarkupContent(lsp.MarkupKind.Markdown, card)
     else:
@@ -45,8 +48,7 @@ def _hovered(snapshot: Snapshot, position: lsp.Position) -> Kernel | None:
     return kernel if position.line in head or position.line == kernel.entry_start_line else None
 
 
-def _card(session: Session, snapshot: Snapshot, kernel: Kernel) -> tuple[str, ...]:
-    menu = session.menu(snapshot, kernel)
+def _card(session: Session, snapshot: Snapshot, kernel: Kernel, menu: Menu | Refusal) -> tuple[str, ...]:
     kind = "PyTorch module" if kernel.is_module else _KINDS[kernel.language]
     head = f"**{kernel.name}**: {kind}, lines {kernel.start_line + 1} to {kernel.end_line}"
     if isinstance(menu, Refusal):

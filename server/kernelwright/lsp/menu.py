@@ -3,9 +3,6 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kernelwright.lsp.snapshot import Snapshot
-from kernelwright.values import Kernel, Refusal
-
 if TYPE_CHECKING:
     from kernelwright.engine import Engine
     from kernelwright.macro.policy import Offer, Scored
@@ -42,13 +39,11 @@ class Menu:
         return tuple(sorted(offers, key=lambda offer: (_class(offer), order.get(offer.strategy.id, len(order)))))
 
 
-def menu(engine: "Engine", snapshot: Snapshot, kernel: Kernel) -> Menu | Refusal:
+def menu(engine: "Engine", observation: "Observation") -> Menu:
+    """What there is to do about a kernel; for the op graph of a large model that takes longer than a key may wait."""
     from kernelwright.macro.policy import candidates
     from kernelwright.macro.policy.expected_gain import expected_gain
 
-    observation = engine.observe(snapshot.path, snapshot.text, kernel.name, kernel, snapshot.support)
-    if isinstance(observation, Refusal):
-        return observation
     offers = engine.menu(observation)
     policy = expected_gain(engine.settings.min_gain)
     return Menu(observation, offers, policy(observation, candidates(offers)))

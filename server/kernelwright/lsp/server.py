@@ -50,6 +50,8 @@ def serve() -> None:
     """Runs the server on stdin and stdout until the client says exit."""
     # Our values hold no cycles; a full collection over a long file's kernels would stop a hover for 60 ms.
     gc.set_threshold(50_000, 20, 50)
+    # A menu that a thread works out holds up an answer for as long each time that the loop wakes; Python's default is 5 ms.
+    sys.setswitchinterval(0.001)
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(name)s: %(message)s")
     logging.getLogger("pygls.protocol.json_rpc").setLevel(logging.ERROR)
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))  # so that what is temporary is removed

@@ -5,7 +5,7 @@ import contextlib
 from collections.abc import Coroutine
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from lsprotocol import types as lsp
 from pygls.lsp.server import LanguageServer
@@ -23,6 +23,9 @@ from kernelwright.values import Kernel, Measurement, Outcome, Refusal, Resources
 if TYPE_CHECKING:
     from kernelwright.engine import Engine
     from kernelwright.lsp.menu import Menu
+    from kernelwright.macro.strategy import Observation
+
+T = TypeVar("T")
 
 _SETTLING = 2.0  # seconds
 _REMEMBERED = 20  # results per kernel, so that an undo brings back what was known of the text
@@ -50,9 +53,10 @@ class Session:
         self._results: dict[tuple[str, str], list[Result]] = {}
         self._resources: dict[tuple[str, str], tuple[str, tuple[Resources, ...]]] = {}
         self._engines: dict[Path, Engine] = {}
-        self._menus: dict[tuple[str, str], tuple[object, Menu | Refusal]] = {}
+        self._menus: dict[tuple[str, str], tuple[object, asyncio.Task[Menu | Refusal]]] = {}
+        self._looking = asyncio.Lock()  # one graph at a time, so that the loop shares the interpreter with one thread
         self._knowledge = 0  # grows whenever a job may have taught an engine something
-        self._tasks: set[asyncio.Task[object]] = set()
+        self._tasks: set[asyncio.Task[Any]] = set()
         self._noticed: set[str] = set()
 
     # Results
@@ -116,14 +120,32 @@ class Session:
             self.notice()
         return self._engines[root]
 
-    def menu(self, snapshot: Snapshot, kernel: Kernel) -> "Menu | Refusal":
-        """What could be done to a kernel, worked out once for each text and state of knowledge."""
-        from kernelwright.lsp.menu import menu
+    def observe(self, snapshot: Snapshot, kernel: Kernel) -> "Observation | Refusal":
+        """What is known of a kernel right now."""
+        engine = self.engine(snapshot.path)
+        return engine.observe(snapshot.path, snapshot.text, kernel.name, kernel, snapshot.support)
 
+    async def menu(self, snapshot: Snapshot, kernel: Kernel) -> "Menu | Refusal | None":
+        """What could be done to a kernel, worked out once for each text and state of knowledge.
+
+        None where the document was changed meanwhile. Who stops waiting stops nothing: others may wait for the same.
+        """
         key, state = (snapshot.uri, kernel.name), (snapshot.hash, self._knowledge)
         if key not in self._menus or self._menus[key][0] != state:
-            self._menus[key] = (state, menu(self.engine(snapshot.path), snapshot, kernel))
-        return self._menus[key][1]
+            self._menus[key] = (state, self.spawn(self._menu(snapshot, kernel)))
+        found = await asyncio.shield(self._menus[key][1])
+        return found if self.documents.get(snapshot.uri) is snapshot else None
+
+    async def _menu(self, snapshot: Snapshot, kernel: Kernel) -> "Menu | Refusal":
+        from kernelwright.lsp.menu import menu
+
+        observation, engine = self.observe(snapshot, kernel), self.engine(snapshot.path)
+        if isinstance(observation, Refusal):
+            return observation
+        if observation.graph is None:
+            return menu(engine, observation)
+        async with self._looking:
+            return await asyncio.to_thread(menu, engine, observation)
 
     def learned(self) -> None:
         """A job has ended: devices, graphs and history may say more than before."""
@@ -167,14 +189,14 @@ class Session:
         for engine in engines.values():
             await engine.close()
 
-    def spawn(self, work: Coroutine[object, object, object]) -> asyncio.Task[object]:
+    def spawn(self, work: Coroutine[object, object, T]) -> asyncio.Task[T]:
         """Background work, kept alive until it is done; what it raises goes to the log."""
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._ended)
         return task
 
-    def _ended(self, task: asyncio.Task[object]) -> None:
+    def _ended(self, task: asyncio.Task[Any]) -> None:
         self._tasks.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
             self.client.log(f"{type(error).__name__}: {error}", lsp.MessageType.Error)

@@ -57,29 +57,28 @@ def algebra(
         doc=doc,
         instruction=instruction,
         example=example,
-        applies=functools.partial(_applies, id, rule, near, about),
+        find=functools.partial(_find, id, rule, near, about),
         intent=functools.partial(_intent, rule),
         needs_graph=True,
         group=REASSOCIATE,
     )
 
 
-def _applies(
-    id: str, rule: Rule, near: Rule | None, about: str, observation: Observation
-) -> tuple[Action, ...] | Refusal:
+def _find(id: str, rule: Rule, near: Rule | None, about: str, observation: Observation) -> tuple[Action, ...] | Refusal:
     """An Action for each place that the rule fits."""
-    graph = observation.graph
-    if graph is None:
+    view, source = observation.view, observation.source
+    if view is None:
         return _NOT_CAPTURED
-    view = View(graph)
+    if isinstance(source, Refusal):
+        return source
     actions: list[Action] = []
     refusals: list[Refusal] = []
     for found in _said(rule, view):
-        edits = found if isinstance(found, Refusal) else put_in_place(observation.text, graph, found)
+        edits = found if isinstance(found, Refusal) else put_in_place(source, found)
         if isinstance(edits, Refusal):
             refusals.append(edits)
         elif isinstance(found, Match):
-            actions.append(_action(id, graph, found))
+            actions.append(_action(id, view.graph, found))
     if actions or refusals:
         return tuple(actions) or refusals[0]
     for found in _said(near, view) if near is not None else ():
@@ -89,10 +88,9 @@ def _applies(
 
 
 def _intent(rule: Rule, observation: Observation, action: Action) -> Intent | Refusal:
-    graph = observation.graph
-    if graph is None:
+    if observation.view is None:
         return _NOT_CAPTURED
-    for found in _said(rule, View(graph)):
+    for found in _said(rule, observation.view):
         if isinstance(found, Match) and found.output == action.params["value"]:
             return Rewrite(found)
     return Refusal("The rule no longer fits at that place.", action.region.start_line)

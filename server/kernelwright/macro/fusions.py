@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from kernelwright.macro.strategy import Observation
-from kernelwright.micro.rewrite.candidates import action_of, observed, within
+from kernelwright.micro.rewrite.candidates import action_of, within
 from kernelwright.micro.rewrite.regions import FusedRegion
 from kernelwright.place.source_map import SourceMap
 from kernelwright.values import Action, Refusal
@@ -13,7 +13,7 @@ Regions = Callable[[SourceMap], list[FusedRegion] | Refusal]
 
 def fusions(strategy: str, observation: Observation, regions_of: Regions, outside: str) -> tuple[Action, ...] | Refusal:
     """An Action of `strategy` for each region inside the kernel; `outside` is the refusal's reason when all lie outside."""
-    source = observed(observation.text, observation.graph)
+    source = observation.source
     if isinstance(source, Refusal):
         return source
     regions = regions_of(source)

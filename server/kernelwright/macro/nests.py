@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from kernelwright.macro.intent import Around, Fuse, Intent
 from kernelwright.macro.strategy import Example, Family, Observation, Strategy
-from kernelwright.micro.rewrite.candidates import observed, within
+from kernelwright.micro.rewrite.candidates import within
 from kernelwright.micro.rewrite.nested import NestRegion, action_for
 from kernelwright.place.source_map import SourceMap
 from kernelwright.values import Action, Language, Refusal
@@ -38,7 +38,7 @@ def fusion(
         doc=doc,
         instruction=instruction,
         example=example,
-        applies=functools.partial(_applies, id, regions_of, f"The {kind} stands outside this kernel.", reason),
+        find=functools.partial(_find, id, regions_of, f"The {kind} stands outside this kernel.", reason),
         intent=_intent,
         needs_graph=True,
         needs_gpu=True,
@@ -50,11 +50,11 @@ def _intent(observation: Observation, action: Action) -> Intent | Refusal:
     return Fuse(Around.NEST)
 
 
-def _applies(
+def _find(
     strategy: str, regions_of: Regions, outside: str, reason: str, observation: Observation
 ) -> tuple[Action, ...] | Refusal:
     """An Action for each region inside the kernel; `outside` is the refusal where all lie outside."""
-    source = observed(observation.text, observation.graph)
+    source = observation.source
     if isinstance(source, Refusal):
         return source
     regions = regions_of(source)

@@ -3,10 +3,14 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 
 from kernelwright.languages import LanguageSupport
 from kernelwright.languages.python import SUPPORT as PYTHON
 from kernelwright.macro.intent import Ask, Intent
+from kernelwright.micro.rewrite.algebra import View
+from kernelwright.micro.rewrite.candidates import observed
+from kernelwright.place.source_map import SourceMap
 from kernelwright.values import Action, Device, Graph, Kernel, Language, Refusal, Step, Workload
 
 
@@ -18,6 +22,7 @@ class Family(StrEnum):
     VECTORISE = "Vectorise"
     LAYOUT = "Layout"
     SHARED_MEMORY = "SharedMemory"
+    CACHE = "Cache"
     REGISTERS = "Registers"
     TENSOR_CORE = "TensorCore"
     SPLIT_REDUCTION = "SplitReduction"
@@ -42,6 +47,16 @@ class Observation:
     graph: Graph | None = None
     history: tuple[Step, ...] = ()
     support: LanguageSupport = PYTHON
+
+    @cached_property
+    def source(self) -> SourceMap | Refusal:
+        """The text beside its graph, located once for all strategies; a pending Refusal while there is no graph."""
+        return observed(self.text, self.graph)
+
+    @cached_property
+    def view(self) -> View | None:
+        """The graph as the rules of algebra look at it."""
+        return None if self.graph is None else View(self.graph)
 
 
 @dataclass(frozen=True)
@@ -80,7 +95,7 @@ def ask(observation: Observation, action: Action) -> Intent:
 class Strategy:
     """A kind of macro optimisation.
 
-    `applies` answers with the Actions that could be taken, best first, or with why there is none. `intent` says what one
+    `find` answers with the Actions that could be taken, best first, or with why there is none. `intent` says what one
     of them wants done, for a coder to carry out, or why it cannot be. Both are pure. `instruction` tells a language model
     what to do.
     """
@@ -93,7 +108,7 @@ class Strategy:
     doc: str  # the docs page, Markdown
     instruction: str
     example: Example
-    applies: Callable[[Observation], tuple[Action, ...] | Refusal]
+    find: Callable[[Observation], tuple[Action, ...] | Refusal]
     intent: Callable[[Observation, Action], Intent | Refusal] = ask
     needs_graph: bool = False
     needs_gpu: bool = False  # worth nothing without a measurement on a GPU

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 
 from kernelwright.ops import row
 from kernelwright.place.compose import composed
-from kernelwright.place.instance import owner
 from kernelwright.place.layout import call_text, insertion_edits, newline_of
 from kernelwright.place.new_calls import NewCall
+from kernelwright.place.own_expression import CONDITIONAL, check_runs_always, line_of, own_expression
 from kernelwright.place.source_env import (
     NotEditable,
     conditional_names,
@@ -35,9 +35,6 @@ from kernelwright.place.source_reads import check_reads
 from kernelwright.place.source_scalars import collect_scalars, evaluation_asserts
 from kernelwright.source.trees import children, walk
 from kernelwright.values import Edits, Graph, Node, Refusal, TextEdit, digest
-
-_LOOPS = (ast.For, ast.AsyncFor, ast.While, ast.comprehension, ast.Lambda, ast.GeneratorExp, ast.ListComp)
-_CONDITIONAL = (ast.IfExp, ast.BoolOp, ast.NamedExpr)
 
 
 @dataclass(frozen=True)
@@ -164,7 +161,7 @@ class _Planner:
         tree = trees[sink_node.id]
         sink_tree = tree if self.whole else self.source.part_expression(sink_node, tree, self.output)
         if sink_tree is None:
-            raise NotEditable(f"The result of {sink_node.op} is taken apart elsewhere.", _line(sink_node))
+            raise NotEditable(f"The result of {sink_node.op} is taken apart elsewhere.", line_of(sink_node))
         function = self._function(inside, trees)
         statements = sorted({self.source.statement(t) for t in trees.values()}, key=lambda s: s.lineno)
         sink_statement = self.source.statement(sink_tree)
@@ -196,31 +193,19 @@ class _Planner:
         )
 
     def _tree(self, node: Node) -> ast.AST:
-        tree = self.source.expression(node)
-        if tree is None or node.where is None:
-            raise NotEditable(f"The call that makes {node.op} does not stand in this file.", _line(node))
-        shared = self.source.nodes_at[node.where]
-        others = [n for n in shared if n.id not in self.nodes]
-        runs = {owner(self.source, n) or n.module for n in shared}
-        if len(runs) > 1 or any((n.op, n.module) == (node.op, node.module) for n in shared if n.id != node.id):
-            raise NotEditable(f"The expression of {node.op} runs more than once.", _line(node))
+        tree = own_expression(self.source, node)
+        others = [n for n in self.source.nodes_at[self.source.span(tree)] if n.id not in self.nodes]
         if others:
-            raise NotEditable(f"The expression of {node.op} also does {others[0].op}.", _line(node))
+            raise NotEditable(f"The expression of {node.op} also does {others[0].op}.", line_of(node))
         return tree
 
     def _function(self, inside: list[Node], trees: Mapping[int, ast.AST]) -> ast.FunctionDef:
         functions = {self.source.function(t) for t in trees.values()}
         function = functions.pop()
         if functions or function is None:
-            raise NotEditable("The calls stand in different functions.", _line(inside[0]))
+            raise NotEditable("The calls stand in different functions.", line_of(inside[0]))
         for node in inside:
-            parent: ast.AST | None = trees[node.id]
-            while parent is not None and parent is not function:
-                if isinstance(parent, _LOOPS):
-                    raise NotEditable(f"{node.op} stands in a loop or comprehension.", _line(node))
-                if isinstance(parent, _CONDITIONAL):
-                    raise NotEditable(f"{node.op} stands in a conditional expression.", _line(node))
-                parent = self.source.parents.get(parent)
+            check_runs_always(self.source, node, trees[node.id])
         return function
 
     def _block(self, statements: list[ast.stmt]) -> list[ast.stmt]:
@@ -276,7 +261,7 @@ class _Planner:
             return
         for child in children(tree):
             for kept in self._kept_expressions(child) if isinstance(child, ast.expr | ast.keyword) else ():
-                if isinstance(tree, _CONDITIONAL):
+                if isinstance(tree, CONDITIONAL):
                     raise NotEditable("A call stands in a conditional expression.", kept.lineno - 1)
                 yield kept
 
@@ -366,7 +351,7 @@ class _Planner:
         if read is not None and env.get(read, value) == value:
             return read
         function = self.source.function(sink)
-        perhaps = conditional_names(function, sink) if function else set()
+        perhaps = conditional_names(function, sink) if function else frozenset()
         return next((name for name, held in env.items() if held == value and name not in perhaps), None)
 
     def _read_names(self, trees: Mapping[int, ast.AST], gone: Collection[ast.stmt], sink: ast.stmt) -> dict[int, str]:
@@ -395,7 +380,3 @@ class _Planner:
         while parent is not None and not isinstance(parent, ast.ClassDef):
             parent = self.source.parents.get(parent)
         return isinstance(parent, ast.ClassDef) and parent.name == self.source.graph.entry
-
-
-def _line(node: Node) -> int | None:
-    return node.where.start_line if node.where else None

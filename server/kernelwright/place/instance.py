@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from kernelwright.place.source_env import named_operands
-from kernelwright.place.source_map import SourceMap, attribute_path, bound_names, class_of, references, source_map
+from kernelwright.place.source_map import SourceMap, attribute_path, beside, bound_names, class_of, references
 from kernelwright.source.trees import walk
-from kernelwright.values import Node, Refusal
+from kernelwright.values import Node, Value
 
 
 @functools.lru_cache(maxsize=16)
@@ -44,7 +44,7 @@ def _inside(module: str, path: str) -> bool:
 
 
 @functools.lru_cache(maxsize=128)
-def instance_map(source: SourceMap, function: ast.FunctionDef, path: str) -> SourceMap | Refusal:
+def instance_map(source: SourceMap, function: ast.FunctionDef, path: str) -> SourceMap:
     """The source as the module at `path` runs `function`, a method of its class.
 
     Nodes keep their ids; those that other modules made have no place, and module paths and the names of parameters count
@@ -54,24 +54,27 @@ def instance_map(source: SourceMap, function: ast.FunctionDef, path: str) -> Sou
     assert block is not None
     here = frozenset(instances(source, block).get(path, ()))
     graph, prefix = source.graph, f"{path}." if path else ""
-    nodes = tuple(
-        replace(
-            node,
-            module=node.module.removeprefix(prefix) if _inside(node.module, path) and node.module != path else "",
-            where=node.where if node.id in here else None,
-        )
-        for node in graph.nodes
-    )
+    other_nodes, other_values = _of_other_modules(source)
+    nodes, values = list(other_nodes), list(other_values)
+    for node in graph.nodes:
+        below = node.module != path and _inside(node.module, path)
+        if below or node.id in here:
+            module = node.module.removeprefix(prefix) if below else ""
+            nodes[node.id] = replace(node, module=module, where=node.where if node.id in here else None)
     given = _arguments(source, function, path, [graph.nodes[n] for n in sorted(here)])
-    values = tuple(
-        replace(value, origin="input", name=given[value.id])
-        if value.id in given
-        else replace(value, name=value.name.removeprefix(prefix) if value.name.startswith(prefix) else "")
-        if value.origin in ("parameter", "buffer")
-        else replace(value, name="")
-        for value in graph.values
-    )
-    return source_map(source.text, replace(graph, entry=block.name, nodes=nodes, values=values))
+    for value in graph.values:
+        if value.id in given:
+            values[value.id] = replace(value, origin="input", name=given[value.id])
+        elif value.origin in ("parameter", "buffer") and value.name.startswith(prefix):
+            values[value.id] = replace(value, name=value.name.removeprefix(prefix))
+    return beside(source, replace(graph, entry=block.name, nodes=tuple(nodes), values=tuple(values)))
+
+
+@functools.lru_cache(maxsize=16)
+def _of_other_modules(source: SourceMap) -> tuple[tuple[Node, ...], tuple[Value, ...]]:
+    """The graph's nodes and Values as a module sees those of the others: without a place and a name."""
+    nodes = tuple(replace(node, module="", where=None) for node in source.graph.nodes)
+    return nodes, tuple(replace(value, name="") for value in source.graph.values)
 
 
 def _arguments(source: SourceMap, function: ast.FunctionDef, path: str, here: Iterable[Node]) -> dict[int, str]:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from kernelwright.place.compose import composed
 from kernelwright.place.instance import instance_map, instances
 from kernelwright.place.opened import container_call, opened
+from kernelwright.place.own_expression import unplaceable
 from kernelwright.place.source_env import NotEditable
 from kernelwright.place.source_map import SourceMap, class_of
 from kernelwright.values import Edits, Node, Refusal, TextEdit, digest
@@ -45,6 +46,20 @@ def placements(source: SourceMap, nodes: Sequence[int]) -> Iterator[Placement | 
         yield _forward(inner)
 
 
+def nowhere(source: SourceMap, node: Node) -> Refusal | None:
+    """Why no region with this node in it has a place, which is sooner told than what the region would be."""
+    refusal: Refusal | None = None
+    for placement in placements(source, (node.id,)):
+        if isinstance(placement, Refusal):
+            refusal = placement
+            continue
+        whys = (unplaceable(run.source, run.source.graph.nodes[run.nodes[0]]) for run in placement.runs)
+        refusal = next((why for why in whys if why is not None), None)
+        if refusal is None:
+            return None
+    return refusal
+
+
 def _block(source: SourceMap, nodes: Sequence[int]) -> Placement | Refusal | None:
     """The region in the runs of all modules of the class in which it stands; None for the entry's own class."""
     trees = [source.expression(source.graph.nodes[n]) for n in sorted(nodes)]
@@ -60,8 +75,6 @@ def _block(source: SourceMap, nodes: Sequence[int]) -> Placement | Refusal | Non
     runs: list[Run] = []
     for path in (own, *(p for p in sorted(held) if p != own)):
         seen = instance_map(source, function, path)
-        if isinstance(seen, Refusal):
-            return seen
         run = Run(seen, tuple(sorted(nodes))) if not runs else _same_run(runs[0], seen, block.name)
         if isinstance(run, Refusal):
             return run

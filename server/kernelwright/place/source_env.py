@@ -1,10 +1,11 @@
 """Which local name of a function holds which Value of the graph at some statement."""
 
 import ast
+import functools
 from collections.abc import Iterator, Mapping
 
 from kernelwright.ops import parameters
-from kernelwright.place.source_map import Env, SourceMap, bound_names, operands
+from kernelwright.place.source_map import Env, SourceMap, bound_names, expressions_in, operands
 from kernelwright.source.trees import walk
 from kernelwright.values import Node, TensorRef
 
@@ -19,6 +20,11 @@ class NotEditable(Exception):
 
 def environment(source: SourceMap, function: ast.FunctionDef, gone: set[ast.stmt], stop: ast.stmt) -> Env:
     """Which local name holds which Value just before `stop`, with the statements in `gone` left out."""
+    return dict(_environment(source, function, frozenset(gone), stop))
+
+
+@functools.lru_cache(maxsize=256)
+def _environment(source: SourceMap, function: ast.FunctionDef, gone: frozenset[ast.stmt], stop: ast.stmt) -> Env:
     inputs = {v.name: v.id for v in source.graph.values if v.origin == "input"}
     arguments = [*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs]
     env = {a.arg: inputs[a.arg] for a in arguments if a.arg in inputs}
@@ -26,7 +32,7 @@ def environment(source: SourceMap, function: ast.FunctionDef, gone: set[ast.stmt
     return env
 
 
-def _run(source: SourceMap, body: list[ast.stmt], env: Env, gone: set[ast.stmt], stop: ast.stmt) -> bool:
+def _run(source: SourceMap, body: list[ast.stmt], env: Env, gone: frozenset[ast.stmt], stop: ast.stmt) -> bool:
     for statement in body:
         if statement is stop:
             return True
@@ -55,7 +61,8 @@ def _branch_that_ran(source: SourceMap, statement: ast.stmt) -> list[ast.stmt] |
     return ran[0] if len(ran) == 1 else None
 
 
-def conditional_names(function: ast.FunctionDef, stop: ast.stmt) -> set[str]:
+@functools.lru_cache(maxsize=256)
+def conditional_names(function: ast.FunctionDef, stop: ast.stmt) -> frozenset[str]:
     """The names that were last bound in a branch before `stop` in which it does not stand: another call may differ."""
     branches = [b for s in walk(function) if isinstance(s, ast.If | ast.Try) for b in _branches(s)]
     apart = {n for b in branches if stop not in (inner := set(walk(ast.Module(b, [])))) for n in inner}
@@ -64,7 +71,7 @@ def conditional_names(function: ast.FunctionDef, stop: ast.stmt) -> set[str]:
         if isinstance(statement, ast.stmt) and statement.lineno < stop.lineno and not _is_compound(statement):
             for name in bound_names(statement):
                 last[name] = max(last.get(name, (0, False)), (statement.lineno, statement in apart))
-    return {name for name, (_, perhaps) in last.items() if perhaps}
+    return frozenset(name for name, (_, perhaps) in last.items() if perhaps)
 
 
 def _is_compound(statement: ast.stmt) -> bool:
@@ -121,9 +128,8 @@ def _bind_parts(source: SourceMap, target: ast.Tuple, value: ast.expr, env: Env)
 
 
 def nodes_in(source: SourceMap, tree: ast.AST) -> Iterator[Node]:
-    for item in walk(tree):
-        if isinstance(item, ast.expr | ast.AugAssign):
-            yield from source.nodes_at.get(source.span(item), ())
+    for item in expressions_in(tree):
+        yield from source.nodes_at.get(source.span(item), ())
 
 
 def made_by(source: SourceMap, tree: ast.AST) -> int | None:

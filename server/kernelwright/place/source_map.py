@@ -1,6 +1,7 @@
 """Where each node of an op graph stands in the user's source, and which value a source expression has."""
 
 import ast
+import functools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
@@ -26,12 +27,15 @@ class SourceMap:
     parents: Mapping[ast.AST, ast.AST]
     nodes_at: Mapping[CodeSpan, tuple[Node, ...]]
     expressions: Mapping[CodeSpan, ast.AST]
+    spans: Mapping[ast.AST, CodeSpan]  # of every expression and `x += y`
     producers: Mapping[int, Node]
     users: Mapping[int, tuple[Node, ...]]
     attributes: Mapping[str, int]  # "linear.weight" -> Value id
 
     def span(self, tree: ast.AST) -> CodeSpan:
         """The span of a located tree, in code points."""
+        if tree in self.spans:
+            return self.spans[tree]
         first, column, last, end = extent(tree)
         return CodeSpan(first - 1, self._column(first - 1, column), last - 1, self._column(last - 1, end))
 
@@ -132,22 +136,33 @@ def source_map(text: str, graph: Graph) -> SourceMap | Refusal:
     for line in lines:
         starts.append(starts[-1] + len(line))
     parents = {child: parent for parent in walk(tree) for child in children(parent)}
-    empty = SourceMap(text, graph, tree, tuple(starts), lines, parents, {}, {}, {}, {}, _attributes(graph))
+    empty = SourceMap(text, graph, tree, tuple(starts), lines, parents, {}, {}, {}, {}, {}, {})
+    spans: dict[ast.AST, CodeSpan] = {item: empty.span(item) for item in expressions_in(tree)}
     expressions: dict[CodeSpan, ast.AST] = {}
-    for item in walk(tree):
-        if isinstance(item, ast.expr | ast.AugAssign):
-            expressions.setdefault(empty.span(item), item)
-    graph = _located(graph, empty, expressions)
-    nodes_at: dict[CodeSpan, tuple[Node, ...]] = {}
+    for item, span in spans.items():
+        expressions.setdefault(span, item)
+    return beside(replace(empty, expressions=expressions, spans=spans), _located(graph, empty, expressions))
+
+
+def beside(source: SourceMap, graph: Graph) -> SourceMap:
+    """The parsed text of `source` beside another graph of it."""
+    nodes_at: dict[CodeSpan, list[Node]] = {}
     producers: dict[int, Node] = {}
-    users: dict[int, tuple[Node, ...]] = {}
+    users: dict[int, list[Node]] = {}
     for node in graph.nodes:
         if node.where:
-            nodes_at[node.where] = (*nodes_at.get(node.where, ()), node)
+            nodes_at.setdefault(node.where, []).append(node)
         producers |= dict.fromkeys(node.outputs, node)
         for id_ in dict.fromkeys(references(node)):
-            users[id_] = (*users.get(id_, ()), node)
-    return replace(empty, graph=graph, nodes_at=nodes_at, expressions=expressions, producers=producers, users=users)
+            users.setdefault(id_, []).append(node)
+    return replace(
+        source,
+        graph=graph,
+        nodes_at={span: tuple(nodes) for span, nodes in nodes_at.items()},
+        producers=producers,
+        users={id_: tuple(nodes) for id_, nodes in users.items()},
+        attributes=_attributes(graph),
+    )
 
 
 def _located(graph: Graph, source: SourceMap, expressions: Mapping[CodeSpan, ast.AST]) -> Graph:
@@ -277,10 +292,18 @@ def used_only_by(source: SourceMap, line: int) -> list[ast.ClassDef | ast.Functi
         own |= more
 
 
-def loaded_names(tree: ast.AST) -> set[str]:
-    return {n.id for n in walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
+@functools.lru_cache(maxsize=1024)
+def expressions_in(tree: ast.AST) -> tuple[ast.expr | ast.AugAssign, ...]:
+    """What can be the place of a node of the graph, the outermost first."""
+    return tuple(item for item in walk(tree) if isinstance(item, ast.expr | ast.AugAssign))
 
 
-def bound_names(tree: ast.AST) -> set[str]:
+@functools.lru_cache(maxsize=1024)
+def loaded_names(tree: ast.AST) -> frozenset[str]:
+    return frozenset(n.id for n in walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load))
+
+
+@functools.lru_cache(maxsize=1024)
+def bound_names(tree: ast.AST) -> frozenset[str]:
     """Names that executing `tree` may bind or delete."""
-    return {n.id for n in walk(tree) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
+    return frozenset(n.id for n in walk(tree) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load))

@@ -20,6 +20,7 @@ Row = tuple[str, str, str, str, str]  # name, text, rewritten text, what is call
 _MODEL = ("Model(*get_init_inputs())", "get_inputs()")
 _CALLS = {
     "triton.online-reduction": ("softmax", "[torch.randn(8, 33)]"),
+    "triton.stream-loads": ("rms_norm", "[torch.randn(8, 33), torch.randn(33)]"),
     "triton.tune-launch": ("add", "[torch.randn(8, 33), torch.randn(8, 33)]"),
 }
 _LEFT_OUT = {"triton.autotune"}  # it measures its configurations on a GPU

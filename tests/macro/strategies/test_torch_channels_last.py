@@ -163,7 +163,7 @@ def test_a_convolution_that_cannot_be_converted_does_not_keep_the_others_back() 
 
 
 def gain(text: str) -> float:
-    actions = STRATEGY.applies(observed(text, GPU))
+    actions = STRATEGY.find(observed(text, GPU))
     assert isinstance(actions, tuple), actions
     return actions[0].params["expected_gain"]
 
@@ -243,7 +243,7 @@ def test_refused_where_the_hardware_has_no_use_for_it(device: Device, reason: st
 
 
 def test_the_answer_waits_for_the_graph() -> None:
-    answer = STRATEGY.applies(replace(observed(STRATEGY.example.before, GPU), graph=None))
+    answer = STRATEGY.find(replace(observed(STRATEGY.example.before, GPU), graph=None))
     assert isinstance(answer, Refusal)
     assert answer.pending
 
@@ -252,7 +252,7 @@ def test_the_answer_waits_for_the_graph() -> None:
 def test_a_fusion_afterwards_writes_the_contiguous_result(name: str) -> None:
     text = MODULES[name]
     observation = observe(variants(text)[-1])
-    actions = FUSE.applies(observation)
+    actions = FUSE.find(observation)
     assert isinstance(actions, tuple), actions
     assert actions[0].region.label.endswith(", contiguous")
     edits = carried_out(FUSE, observation, actions[0])

@@ -78,12 +78,12 @@ def together(text: str, follower: str, label: str) -> str:
     layout, fusion = registry()["torch.channels-last"], registry()[follower]
     assert follower in layout.prepares
     observation = replace(observe(text), device=GPU)
-    actions = layout.applies(observation)
+    actions = layout.find(observation)
     assert isinstance(actions, tuple), actions
     first = carried_out(layout, observation, actions[0])
     assert isinstance(first, tuple), first
     prepared = observe(apply(first[-1], text))
-    actions = fusion.applies(prepared)
+    actions = fusion.find(prepared)
     assert isinstance(actions, tuple), actions
     assert actions[0].region.label == label
     edits = carried_out(fusion, prepared, actions[0])

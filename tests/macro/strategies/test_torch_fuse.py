@@ -61,7 +61,7 @@ def test_all_generated_code_is_formatted() -> None:
     for strategy, modules in ((POINTWISE, pointwise), (ROWS, rows)):
         for one in modules:
             observation = observe(one.text)
-            variants = carried_out(strategy, observation, strategy.applies(observation)[0])
+            variants = carried_out(strategy, observation, strategy.find(observation)[0])
             heads = [apply(edits, one.text).split("class Model")[0] for edits in variants]
             definitions |= {head[head.index("@triton.jit") :].strip(): None for head in heads}
     text = "\n\n\n".join(definitions) + "\n"
@@ -90,7 +90,7 @@ def test_sorted_imports_stay_sorted(imports: str) -> None:
 
 @pytest.mark.parametrize("strategy", STRATEGIES, ids=lambda s: s.id)
 def test_the_answer_waits_for_the_graph(strategy: Strategy) -> None:
-    answer = strategy.applies(replace(observe(strategy.example.before), graph=None))
+    answer = strategy.find(replace(observe(strategy.example.before), graph=None))
     assert isinstance(answer, Refusal)
     assert answer.pending
 
@@ -186,7 +186,7 @@ NORM = ("return self.norm(x)", "self.norm = nn.LayerNorm(1 << 20)")
 )
 def test_what_one_reduction_may_gain(forward: str, setup: str, inputs: str, least: float, most: float) -> None:
     observation = replace(observe(module(forward, setup, inputs)), device=H200)
-    actions = ROWS.applies(observation)
+    actions = ROWS.find(observation)
     assert isinstance(actions, tuple)
     scored = best_of(expected_gain()(observation, (Candidate(ROWS, actions[0]),)), ROWS.id)
     assert least <= scored.expected_gain <= most

@@ -44,7 +44,7 @@ def test_a_damaged_file_gets_a_value(strategy: Strategy, text: str) -> None:
     if not any(kernel.language is Language.TRITON for kernel in find_kernels(parse(text))):
         return
     observation = observe(text)
-    actions = strategy.applies(observation)
+    actions = strategy.find(observation)
     if isinstance(actions, Refusal):
         assert actions.reason.endswith(".")
         return
@@ -58,9 +58,7 @@ def test_a_comment_left_of_the_loop_survives() -> None:
     before = triton_online_reduction.STRATEGY.example.before
     text = before.replace("        tl.store(", "# stored once\n        tl.store(")
     observation = observe(text)
-    variants = carried_out(
-        triton_online_reduction.STRATEGY, observation, triton_online_reduction.applies(observation)[0]
-    )
+    variants = carried_out(triton_online_reduction.STRATEGY, observation, triton_online_reduction.find(observation)[0])
     assert all("# stored once\n" in apply(variant, text) for variant in variants)
 
 

@@ -217,7 +217,7 @@ def test_a_row_that_no_block_takes_is_refused_by_the_launcher(tmp_path: Path) ->
     whole = rewritten(STRATEGY, STRATEGY.example.before)[1]
     with pytest.raises(ValueError, match=r"softmax takes rows of at most 2\*\*20 elements"):
         load(tmp_path, "whole", whole).softmax(torch.empty(1, 2**20 + 8))
-    action, *_ = STRATEGY.applies(observation)
+    action, *_ = STRATEGY.find(observation)
     assert "at most 2**20 elements" in carried_out(STRATEGY, observation, action)[1].summary
 
 

@@ -37,7 +37,7 @@ class Named(Protocol):
 def rewritten(strategy: Strategy, module: Named) -> list[tuple[str, str, str]]:
     """(name, baseline, rewritten) for each variant of the best action."""
     observation = observe(module.text)
-    actions = strategy.applies(observation)
+    actions = strategy.find(observation)
     assert isinstance(actions, tuple), f"{module.name}: {actions}"
     variants = carried_out(strategy, observation, actions[0])
     assert isinstance(variants, tuple), f"{module.name}: {variants}"
@@ -103,7 +103,7 @@ def walked(module: FusedModule, shape: Shape) -> str:
     """The module rewritten with one given tile."""
     observation = observe(module.text)
     source = observed(module.text, observation.graph)
-    action = torch_fuse_row_reduction.STRATEGY.applies(observation)[0]
+    action = torch_fuse_row_reduction.STRATEGY.find(observation)[0]
     region = region_of(source, action, rows=True)
     edit = region.edit
     groups, numbers = group_text(source.graph, region)

@@ -41,7 +41,7 @@ def test_every_variant_computes_the_same() -> None:
 )
 def test_other_pools_stay(pool: str) -> None:
     text = FusedModule("pool", f"x = torch.relu(x)\nx = {pool}\nreturn torch.tanh(x)", "torch.randn(2, 3, 9, 9)").text
-    assert isinstance(POINTWISE.applies(observe(text)), Refusal)
+    assert isinstance(POINTWISE.find(observe(text)), Refusal)
 
 
 def test_a_full_tensor_beside_the_pool_is_left_outside() -> None:
@@ -51,7 +51,7 @@ def test_a_full_tensor_beside_the_pool_is_left_outside() -> None:
         "torch.randn(2, 3, 8, 9), torch.randn(2, 3, 8, 9)",
         arguments="x, other",
     )
-    actions = POINTWISE.applies(observe(module.text))
+    actions = POINTWISE.find(observe(module.text))
     assert [action.region.label for action in actions] == ["relu, add, tanh", "max_pool2d, mul"]
     pair = rewritten(POINTWISE, module)[0]
     assert problems([pair]) == {}

@@ -35,7 +35,7 @@ def test_a_channels_last_result_stays_one(forward: str) -> None:
 
 def test_a_copy_between_layouts_may_gain() -> None:
     copy = FusedModule("copy", "return x.contiguous()", f"torch.randn(2, 5, 3, 7){LAST}")
-    actions = torch_fuse_pointwise.STRATEGY.applies(observe(copy.text))
+    actions = torch_fuse_pointwise.STRATEGY.find(observe(copy.text))
     assert isinstance(actions, tuple)
     assert actions[0].params["saved_bytes"] == 0
     assert actions[0].params["expected_gain"] > 0.02

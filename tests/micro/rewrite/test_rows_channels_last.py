@@ -33,4 +33,4 @@ def test_every_variant_computes_the_same() -> None:
 )
 def test_rows_that_do_not_lie_together_stay(forward: str) -> None:
     text = FusedModule("apart", forward, f"torch.randn(2, 6, 5, 7){LAST}").text
-    assert isinstance(torch_fuse_row_reduction.STRATEGY.applies(observe(text)), Refusal)
+    assert isinstance(torch_fuse_row_reduction.STRATEGY.find(observe(text)), Refusal)

@@ -149,7 +149,7 @@ def best(scored: tuple[Scored, ...], asked: str | None = None) -> Scored:
 
 
 def _offer(strategy: Strategy, observation: Observation, refuses: Refuses) -> Offer:
-    answer = refuses(strategy) or strategy.applies(observation)
+    answer = refuses(strategy) or strategy.find(observation)
     if isinstance(answer, Refusal):
         return Offer(strategy, refusal=answer)
     return Offer(strategy, actions=answer)

@@ -2,7 +2,6 @@
 
 from kernelwright.macro.intent import Intent, Text
 from kernelwright.macro.strategy import Example, Family, Observation, Strategy
-from kernelwright.micro.rewrite.candidates import observed
 from kernelwright.micro.rewrite.channels_last_source import Plan, plan, write
 from kernelwright.values import Action, Device, Edits, Language, Refusal, Region
 
@@ -12,7 +11,7 @@ _ID = "torch.channels-last"
 _GAIN, _GAIN_ALONE = 0.3, 0.0
 
 
-def _applies(observation: Observation) -> tuple[Action, ...] | Refusal:
+def _find(observation: Observation) -> tuple[Action, ...] | Refusal:
     planned = _plan(observation)
     if isinstance(planned, Refusal):
         return planned
@@ -47,7 +46,7 @@ def _plan(observation: Observation) -> Plan | Refusal:
     dtypes = _tensor_core_dtypes(observation.device)
     if not dtypes:
         return Refusal(f"{observation.device.name} has no tensor cores for convolutions.")
-    source = observed(observation.text, observation.graph)
+    source = observation.source
     return source if isinstance(source, Refusal) else plan(source, dtypes)
 
 
@@ -129,7 +128,7 @@ statements. `view` needs contiguous memory and gets a `.contiguous()` before it.
         "every view, and return contiguous tensors where the baseline did. Change no values."
     ),
     example=Example(_BEFORE, _AFTER),
-    applies=_applies,
+    find=_find,
     intent=_intent,
     needs_graph=True,
     needs_gpu=True,

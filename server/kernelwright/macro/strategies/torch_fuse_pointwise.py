@@ -9,7 +9,7 @@ from kernelwright.values import Action, Language, Refusal
 _ID = "torch.fuse-pointwise"
 
 
-def _applies(observation: Observation) -> tuple[Action, ...] | Refusal:
+def _find(observation: Observation) -> tuple[Action, ...] | Refusal:
     return fusions(_ID, observation, pointwise_regions, "The pointwise operations stand outside this kernel.")
 
 
@@ -153,7 +153,7 @@ places. It is for the forward pass only: no gradient flows through the kernel.
         "sizes. Keep NaN behaviour and every constant. Change no other line."
     ),
     example=Example(_BEFORE, _AFTER),
-    applies=_applies,
+    find=_find,
     intent=_intent,
     needs_graph=True,
     needs_gpu=True,

@@ -9,7 +9,7 @@ from kernelwright.values import Action, Language, Refusal
 _ID = "torch.fuse-row-reduction"
 
 
-def _applies(observation: Observation) -> tuple[Action, ...] | Refusal:
+def _find(observation: Observation) -> tuple[Action, ...] | Refusal:
     return fusions(_ID, observation, row_regions, "The reduction stands outside this kernel.")
 
 
@@ -149,7 +149,7 @@ sums, batch norm in training mode. It is for the forward pass only: no gradient 
         "Welford's mean and variance. Accumulate in fp32 and mask the tail. Change no other line."
     ),
     example=Example(_BEFORE, _AFTER),
-    applies=_applies,
+    find=_find,
     intent=_intent,
     needs_graph=True,
     needs_gpu=True,

@@ -12,7 +12,7 @@ from kernelwright.values import Action, Language, Refusal, Region, digest
 MOST_CONFIGS = 8
 
 
-def applies(observation: Observation) -> tuple[Action, ...] | Refusal:
+def find(observation: Observation) -> tuple[Action, ...] | Refusal:
     asked = _asked(observation, most=1)
     if isinstance(asked, Refusal):
         return asked
@@ -129,7 +129,7 @@ tensors that a repeated run would spoil.""",
     return out
 """,
     ),
-    applies=applies,
+    find=find,
     intent=intent,
     promises_kernel=True,
     needs_gpu=True,

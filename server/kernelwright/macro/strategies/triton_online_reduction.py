@@ -15,7 +15,7 @@ from kernelwright.micro.rewrite.triton_source import Fragment, kernel_fragment
 from kernelwright.values import Action, Language, Refusal, Region, digest
 
 
-def applies(observation: Observation) -> tuple[Action, ...] | Refusal:
+def find(observation: Observation) -> tuple[Action, ...] | Refusal:
     found = _found(observation)
     if isinstance(found, Refusal):
         return found
@@ -186,7 +186,7 @@ difference of two -inf maxima is NaN. Keep the normalising pass.""",
 """
         + _TAIL,
     ),
-    applies=applies,
+    find=find,
     intent=intent,
     promises_kernel=True,
 )

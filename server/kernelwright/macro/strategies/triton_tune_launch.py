@@ -10,7 +10,7 @@ from kernelwright.micro.rewrite.triton_space import choices, current, described,
 from kernelwright.values import Action, Language, Refusal, Region, digest
 
 
-def applies(observation: Observation) -> tuple[Action, ...] | Refusal:
+def find(observation: Observation) -> tuple[Action, ...] | Refusal:
     site = _site(observation)
     if isinstance(site, Refusal):
         return site
@@ -104,7 +104,7 @@ block sizes powers of two, and change every copy of a block size in the grid alo
     return out
 """,
     ),
-    applies=applies,
+    find=find,
     intent=intent,
     promises_kernel=True,
     needs_gpu=True,

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from kernelwright.micro.rewrite.algebra_source import Code, Spelling, replace
-from kernelwright.place.source_map import references
+from kernelwright.place.source_map import SourceMap, references
 from kernelwright.values import Argument, Edits, Graph, Node, Refusal, TensorRef
 
 _ITEM_BYTES = {"float64": 8, "float32": 4, "float16": 2, "bfloat16": 2}
@@ -202,9 +202,9 @@ def applied(step: Step, text: str, operand: str) -> str:
     return f"{text} {_SIGNS[step.op]} {operand}"
 
 
-def put_in_place(text: str, graph: Graph, match: Match) -> Edits | Refusal:
-    """Edits of `text` that put the match's new code in the place of its nodes."""
-    return replace(text, graph, match.nodes, match.output, match.write, match.label, aliases=match.aliases)
+def put_in_place(source: SourceMap, match: Match) -> Edits | Refusal:
+    """Edits of the source's text that put the match's new code in the place of its nodes."""
+    return replace(source, match.nodes, match.output, match.write, match.label, aliases=match.aliases)
 
 
 def dims_of(node: Node) -> tuple[int, ...]:

@@ -15,10 +15,9 @@ from kernelwright.place.source_map import (
     attribute_text,
     bound_names,
     is_module_call,
-    source_map,
 )
 from kernelwright.source.trees import walk
-from kernelwright.values import Edits, Graph, Node, Refusal, TensorRef, TextEdit, digest
+from kernelwright.values import Edits, Node, Refusal, TensorRef, TextEdit, digest
 
 VIEWS = names(lambda row: row.view) | {"contiguous", "to", "dropout"}
 """What hands its operand on: a change of it in place may be one of the operand."""
@@ -164,8 +163,7 @@ class Spelling:
 
 
 def replace(
-    text: str,
-    graph: Graph,
+    source: SourceMap,
     nodes: frozenset[int],
     output: int,
     write: Callable[[Spelling], Code],
@@ -177,9 +175,6 @@ def replace(
 
     `aliases`: the new result is an operand itself, or a view of it, where the old one was a tensor of its own.
     """
-    source = source_map(text, graph)
-    if isinstance(source, Refusal):
-        return source
     changed = _changed_in_place(source, nodes, output, aliases)
     if changed is not None:
         line = changed.where.start_line if changed.where else None
@@ -200,7 +195,7 @@ def replace(
         edits += insertion_edits(source, plan.function, code.definition, ())
     except Unwritable as problem:
         return Refusal(str(problem), statement.lineno - 1)
-    return Edits(digest(text), tuple(sorted((*plan.edits, *edits), key=lambda e: (e.start, e.end))), summary)
+    return Edits(digest(source.text), tuple(sorted((*plan.edits, *edits), key=lambda e: (e.start, e.end))), summary)
 
 
 def _of_the_workloads_rank(source: SourceMap, plan: RegionPlan, nodes: frozenset[int]) -> tuple[str, ...]:

@@ -20,6 +20,7 @@ from kernelwright.micro.rewrite.tensor_layout import CHANNELS_LAST, CONTIGUOUS, 
 from kernelwright.micro.rewrite.tiles import MOST_CHANNELS
 from kernelwright.ops import Kind, row
 from kernelwright.place.expression import region_output
+from kernelwright.place.placements import nowhere
 from kernelwright.place.source_map import SourceMap, source_map, used_only_by
 from kernelwright.values import Action, Device, Graph, Node, Refusal, Region
 
@@ -84,7 +85,11 @@ def _is_worth(region: FusedRegion, sink: Node, refusals: list[Refusal], anchor: 
 def _largest(
     source: SourceMap, sink: Node, domain: Domain, refusals: list[Refusal], anchor: Node | None
 ) -> FusedRegion | None:
-    nodes = grow(source, sink, domain, allowed_ops(reductions=anchor is not None), anchor)
+    allowed = allowed_ops(reductions=anchor is not None)
+    if sink.op in allowed and (why := nowhere(source, sink)) is not None:
+        refusals.append(why)
+        return None
+    nodes = grow(source, sink, domain, allowed, anchor)
     while nodes and (anchor is None or anchor.id in nodes):
         region = _region(source, nodes, domain)
         if isinstance(region, FusedRegion):

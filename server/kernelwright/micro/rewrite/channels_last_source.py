@@ -66,10 +66,9 @@ def plan(source: SourceMap, dtypes: frozenset[str]) -> Plan | Refusal:
     if not wanted:
         return reason
     converted: dict[CodeSpan, tuple[ast.expr, int, TensorType | None]] = {}
+    after = layouts(source, frozenset())
     for node in wanted:
-        if layouts(source, frozenset(converted)).of.get(node.tensor()) is Format.LAST:
-            continue
-        if node.where in converted:
+        if after.of.get(node.tensor()) is Format.LAST or node.where in converted:
             continue
         entry = _entry(source, node)
         if isinstance(entry, Refusal):
@@ -78,9 +77,9 @@ def plan(source: SourceMap, dtypes: frozenset[str]) -> Plan | Refusal:
         first = source.nodes_at[node.where][0] is node  # type: ignore[index]
         type_ = graph.value(node.tensor()).type if first else None
         converted[node.where] = (entry, CONVOLUTIONS[node.op], type_)  # type: ignore[index]
+        after = layouts(source, frozenset(converted))
     if not converted:
         return reason
-    after = layouts(source, frozenset(converted))
     if after.strided:
         node = after.strided[0]
         what = "A Triton kernel" if node.op == "triton_kernel" else f"`{node.op}`"

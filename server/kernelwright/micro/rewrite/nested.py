@@ -27,6 +27,7 @@ from kernelwright.nest.stages import stages
 from kernelwright.nest.views import is_view
 from kernelwright.ops import Kind, parameters, row
 from kernelwright.place.expression import region_inputs, region_output, region_results
+from kernelwright.place.placements import nowhere
 from kernelwright.place.source_map import SourceMap
 from kernelwright.values import Action, Device, Graph, Node, Refusal, Region, TensorRef
 
@@ -126,7 +127,9 @@ def _regions(source: SourceMap, wanted: Callable[[Node], bool], otherwise: str) 
 
 def _largest(source: SourceMap, anchor: Node) -> NestRegion | Refusal | None:
     """The largest region around `anchor` that has a place, or why the very largest has none; None where there is none."""
-    refusal: Refusal | None = None
+    refusal = nowhere(source, anchor)
+    if refusal is not None:
+        return refusal
     for nodes in _grown(source, anchor):
         region = nest_region(source, nodes)
         if isinstance(region, NestRegion):

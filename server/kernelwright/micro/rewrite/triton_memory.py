@@ -19,6 +19,7 @@ class Touch:
     kind: str  # "load" | "store" | "atomic_add", …
     parameter: str | None
     line: int
+    call: ast.Call
 
 
 def touches(fragment: Fragment) -> tuple[Touch, ...]:
@@ -32,7 +33,7 @@ def touches(fragment: Fragment) -> tuple[Touch, ...]:
     for called, node in fragment.calls:
         kind, pointer = _access(called, node)
         if kind and pointer is not None:
-            found.append(Touch(kind, _base(fragment, pointer, sources, names, frozenset()), node.lineno - 1))
+            found.append(Touch(kind, _base(fragment, pointer, sources, names, frozenset()), node.lineno - 1, node))
     return tuple(sorted(found, key=lambda touch: touch.line))
 
 

@@ -1,0 +1,212 @@
+"""Mark the loads of what a kernel reads only once, so that caches keep what it reads again."""
+
+import ast
+from collections.abc import Iterator
+
+from kernelwright.macro.intent import Intent, Text
+from kernelwright.macro.strategy import Example, Family, Observation, Strategy
+from kernelwright.micro.edits import difference
+from kernelwright.micro.rewrite.triton_assignments import assignments
+from kernelwright.micro.rewrite.triton_constants import replaced
+from kernelwright.micro.rewrite.triton_memory import Touch, touches
+from kernelwright.micro.rewrite.triton_source import Fragment, assigned_names, kernel_fragment, names_read
+from kernelwright.source.calls import argument, dotted
+from kernelwright.source.trees import walk
+from kernelwright.values import Action, Language, Refusal, Region, TextEdit, digest
+
+_ID = "triton.stream-loads"
+_HINT = 'eviction_policy="evict_first"'
+_TL = "triton.language."
+_SPOKEN = ("cache_modifier", "eviction_policy", "volatile")
+_POSITIONAL = 5  # arguments of `tl.load` that say nothing of caches
+_RANGES = ("range", "static_range")
+_KEEPS_APART = frozenset({_TL + "program_id", _TL + "num_programs", _TL + "arange"})
+"""Calls in an address that give different programs, and different elements, no equal numbers."""
+
+
+def find(observation: Observation) -> tuple[Action, ...] | Refusal:
+    if not observation.device.is_gpu:
+        return Refusal("Whether a hint to the caches pays needs a GPU to measure, and there is none here.")
+    found = _streamed(observation)
+    if isinstance(found, Refusal):
+        return found
+    fragment, loads = found
+    kept = {touch.parameter for touch in touches(fragment) if touch.kind == "load"} - {one.parameter for one in loads}
+    names = ", ".join(str(one.parameter) for one in loads)
+    kernel = observation.kernel
+    region = Region(kernel.start_line, kernel.end_line, digest(observation.text), f"loads of {names}")
+    return (Action(_ID, region, {"expected_gain": 0.03 if kept else 0.0}),)
+
+
+def intent(observation: Observation, action: Action) -> Intent | Refusal:
+    found = _streamed(observation)
+    if isinstance(found, Refusal):
+        return found
+    fragment, loads = found
+    text = replaced(observation.text, [edit for one in loads for edit in _hinted(fragment, one.call)])
+    names = ", ".join(str(one.parameter) for one in loads)
+    return Text((difference(observation.text, text, f"{names} evicted first"),))
+
+
+def _streamed(observation: Observation) -> tuple[Fragment, tuple[Touch, ...]] | Refusal:
+    """The kernel, and the loads of tensors of which it reads each element once, as far as its text tells."""
+    fragment = kernel_fragment(observation.text, observation.kernel)
+    if isinstance(fragment, Refusal):
+        return fragment
+    found = touches(fragment)
+    if any(touch.parameter is None for touch in found):
+        return Refusal("Not every pointer can be followed to a parameter, so what is read once cannot be told.")
+    several = _handed_on(fragment) | {one.parameter for one in found for other in found if _again(one, other)}
+    once = (one for one in found if one.parameter not in several)
+    loads = tuple(one for one in once if _may_be_hinted(fragment, one.call) and _reads_once(fragment, one.call))
+    return (fragment, loads) if loads else Refusal("No load without a hint reads each element of its tensor only once.")
+
+
+def _again(one: Touch, other: Touch) -> bool:
+    return one is not other and one.parameter == other.parameter
+
+
+def _handed_on(fragment: Fragment) -> set[str | None]:
+    """The names that functions get which are none of Triton's own: they may read memory, too."""
+    strangers = (call for name, call in fragment.calls if not (name or "").startswith("triton."))
+    arguments = (arg for call in strangers for arg in (*call.args, *(keyword.value for keyword in call.keywords)))
+    parts = (part for arg in arguments for part in _behind(fragment, arg) if not _loads(fragment, part))
+    return {name for part in parts for name in names_read(part)}
+
+
+def _may_be_hinted(fragment: Fragment, call: ast.Call) -> bool:
+    """Whether it is a `tl.load` that says nothing of caches yet."""
+    plain = len(call.args) <= _POSITIONAL and not any(isinstance(arg, ast.Starred) for arg in call.args)
+    silent = all(keyword.arg is not None and keyword.arg not in _SPOKEN for keyword in call.keywords)
+    return fragment.called(call) == _TL + "load" and plain and silent and bool(list(_hinted(fragment, call)))
+
+
+def _reads_once(fragment: Fragment, call: ast.Call) -> bool:
+    """Whether the address differs from program to program and from turn to turn of the loops around the load."""
+    pointer = argument(call, 0, "pointer")
+    assert pointer is not None
+    parts = _behind(fragment, pointer)
+    nodes = [node for part in parts for node in walk(part)]
+    if not all(_keeps_apart(fragment, node) for node in nodes):
+        return False
+    programs, told = (
+        {ast.dump(node) for node in some if fragment.called(node) == _TL + "program_id"}
+        for some in (fragment.nodes, nodes)
+    )
+    names = frozenset(name for part in parts for name in names_read(part))
+    loops = (node for node in fragment.nodes if isinstance(node, ast.For | ast.While) and call in walk(node))
+    blocks = any(fragment.called(node) == _TL + "arange" for node in nodes)
+    return blocks and bool(programs) and told == programs and all(names & assigned_names(loop) for loop in loops)
+
+
+def _behind(fragment: Fragment, expression: ast.expr) -> tuple[ast.expr, ...]:
+    """The expression and all that the names in it were assigned, and so on, as far as the next load.
+
+    Of a loop's range it is what is not its end.
+    """
+    assert isinstance(fragment.node, ast.FunctionDef)
+    assigned = list(assignments(fragment.node))
+    found = [expression]
+    for part in found:  # grows meanwhile
+        for name, value in assigned if not _loads(fragment, part) else ():
+            if name in names_read(part):
+                found += [one for one in _but_the_end(value) if one not in found]
+    return tuple(found)
+
+
+def _loads(fragment: Fragment, part: ast.expr) -> bool:
+    return any(fragment.called(node) == _TL + "load" for node in walk(part))
+
+
+def _but_the_end(value: ast.expr) -> list[ast.expr]:
+    """What is assigned; of a range where it begins and how far it steps, since its end decides no address."""
+    if not isinstance(value, ast.Call) or dotted(value.func).rpartition(".")[2] not in _RANGES:
+        return [value]
+    return [*value.args[:1], *value.args[2:]] if len(value.args) > 1 else []
+
+
+def _keeps_apart(fragment: Fragment, node: ast.AST) -> bool:
+    """Whether a part of an address brings no different numbers together."""
+    if isinstance(node, ast.BinOp):
+        return not isinstance(node.op, ast.FloorDiv | ast.Mod)
+    if isinstance(node, ast.Call):
+        cast = isinstance(node.func, ast.Attribute) and node.func.attr == "to"
+        return cast or fragment.called(node) in _KEEPS_APART
+    return True
+
+
+def _hinted(fragment: Fragment, call: ast.Call) -> Iterator[TextEdit]:
+    """The hint as the last argument; nothing where a comment stands behind the arguments."""
+    given: list[ast.expr | ast.keyword] = [*call.args, *call.keywords]
+    last = max(fragment.span(node)[1] for node in given)
+    end = fragment.span(call)[1] - 1
+    tail = fragment.text[last:end]
+    if "#" in tail:
+        return
+    place = last + len(tail.rstrip())
+    if not tail.rstrip().endswith(","):
+        yield TextEdit(place, place, f", {_HINT}")
+        return
+    line = fragment.text[fragment.text.rfind("\n", 0, last) + 1 : last]
+    gap = "\n" + line[: len(line) - len(line.lstrip())] if "\n" in tail else " "
+    yield TextEdit(place, place, f"{gap}{_HINT},")
+
+
+_BEFORE = """\
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def rms_norm_kernel(x_ptr, weight_ptr, out_ptr, n_columns, eps, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    columns = tl.arange(0, BLOCK)
+    mask = columns < n_columns
+    x = tl.load(x_ptr + row * n_columns + columns, mask=mask, other=0.0)
+    weight = tl.load(weight_ptr + columns, mask=mask)
+    scale = tl.rsqrt(tl.sum(x * x) / n_columns + eps)
+    tl.store(out_ptr + row * n_columns + columns, x * scale * weight, mask=mask)
+
+
+# workload: rms_norm(randn(65536, 4096), randn(4096))
+# workload: rms_norm(randn(7, 100), randn(100))
+def rms_norm(x, weight):
+    out = torch.empty_like(x)
+    n = x.shape[-1]
+    rms_norm_kernel[(x.numel() // n,)](x, weight, out, n, 1e-6, BLOCK=triton.next_power_of_2(n))
+    return out
+"""
+
+STRATEGY = Strategy(
+    id=_ID,
+    title="Stream loads",
+    family=Family.CACHE,
+    languages=frozenset({Language.TRITON}),
+    why="What is read only once takes room in the caches from what is read again, unless its loads say so.",
+    doc="""\
+Adds `eviction_policy="evict_first"` to the loads of tensors of which a kernel reads each element only once. It is a hint:
+no value changes. Triton hands it on to the PTX it compiles for NVIDIA GPUs, and NVIDIA's PTX manual says of data with this
+priority that it is first in the order of eviction, and that the priority suits streaming data. Nothing promises a gain:
+only a measurement can tell, and where the kernel reads nothing again, none is to be expected.
+
+A load counts as streamed when it is the only access to its tensor in the kernel, when its address follows every program id
+that the kernel asks for and every loop around it, and when nothing on the way to the address brings equal numbers together
+(`//`, `%`, or a number that was read from memory). Stores are left alone: the next kernel may find their data in the cache,
+which a measurement of this one alone does not show.
+
+It does not apply where a load already says something of caches, where a pointer cannot be followed to its parameter, or when
+there is no GPU to measure on.
+""",
+    instruction="""\
+Add eviction_policy="evict_first" to the tl.load calls whose tensor is read only once by the whole launch, and to no others.
+Change nothing else.""",
+    example=Example(
+        before=_BEFORE,
+        after=_BEFORE.replace("mask=mask, other=0.0)", f"mask=mask, other=0.0, {_HINT})"),
+    ),
+    find=find,
+    intent=intent,
+    promises_kernel=True,
+    needs_gpu=True,
+)
