@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from kernelwright.macro.strategies import registry
-from macro.torch_modules import module, refusal, rewritten
+from macro.torch_modules import GPU, module, refusal, rewritten
 from micro.rewrite import run_fused
 
 CONVOLUTION = registry()["torch.fuse-convolution"]
@@ -81,10 +81,13 @@ def test_every_kind_agrees_with_eager_mode() -> None:
     assert json.loads(done.stdout) == {}
 
 
-def test_tiles_that_round_to_tf32_come_before_those_as_accurate_as_fp32() -> None:
-    variants = rewritten(CONVOLUTION, CASES["plain"])
-    precisions = [text.split('input_precision="')[1].split('"')[0] for text in variants]
-    assert precisions == ["tf32"] * 3 + ["tf32x3"] * 2 + ["bf16x6"]
+def test_tiles_that_round_to_tf32_are_for_gpus_where_eager_mode_does_too() -> None:
+    def precisions(texts: list[str]) -> list[str]:
+        return [text.split('input_precision="')[1].split('"')[0] for text in texts]
+
+    exact = ["tf32x3", "tf32x3", "bf16x6"]
+    assert precisions(rewritten(CONVOLUTION, CASES["plain"])) == exact
+    assert precisions(rewritten(CONVOLUTION, CASES["plain"], GPU)) == ["tf32", "tf32", "tf32", *exact]
 
 
 def test_numbers_that_the_kernel_has_not_are_insisted_on() -> None:

@@ -70,7 +70,7 @@ def changed(*others: Opt) -> tuple[Opt, ...]:
         (PRODUCT, changed(Tile(128, 128), Warps(1)), CPU, "The tile takes 512 registers of each thread, which has 255."),
         (PRODUCT, changed(Precision("fp8")), CPU, "There is no precision 'fp8', only fp16x3, tf32x3, bf16x6, tf32."),
         (PRODUCT, changed(Precision("tf32")), CPU,
-         "Eager mode does not round this product, so tf32 would be less accurate."),
+         "Eager mode does not round this product here, so tf32 would be less accurate."),
         (COMPUTED, changed(Precision("fp16x3")), CPU,
          "An operand of the product is not read as it is from an fp32 tensor."),
         (PRODUCT, changed(Tile(128, 128), Loop(64), Warps(8), Precision("fp16x3")), L4,
@@ -133,4 +133,5 @@ def test_a_product_has_fp16_parts_only_where_operands_are_whole_and_the_loads_fi
 
 def test_products_of_one_tf32_product_are_for_what_eager_mode_rounds() -> None:
     assert not any(Precision("tf32") in opts for opts in space(PRODUCT, H100))
+    assert not any(Precision("tf32") in opts for opts in space(CONVOLUTION, CPU))
     assert Precision("tf32") in space(CONVOLUTION, H100)[0]

@@ -162,9 +162,15 @@ def _precision(case: _Case) -> str | None:
         return f"There is no precision {precision.name!r}, only {', '.join(PRECISIONS)}."
     if PRECISIONS[precision.name].whole and not all(whole_operand(case.nest, side) for side in ("left", "right")):
         return "An operand of the product is not read as it is from an fp32 tensor."
-    if PRECISIONS[precision.name].rounded and not (case.nest.product and case.nest.product.rounded):
-        return f"Eager mode does not round this product, so {precision.name} would be less accurate."
+    if PRECISIONS[precision.name].rounded and not _eager_rounds(case):
+        return f"Eager mode does not round this product here, so {precision.name} would be less accurate."
     return None
+
+
+def _eager_rounds(case: _Case) -> bool:
+    """Whether eager mode itself may use TF32: for convolutions, on a GPU that has it."""
+    product, capability = case.nest.product, case.device.compute_capability
+    return product is not None and product.rounded and capability is not None and capability >= 80
 
 
 def _shared(case: _Case) -> str | None:

@@ -233,9 +233,9 @@ through the channels and the window of the input. A transposed convolution with 
 residue of the position, with only those elements of the window that meet the input there. Where each channel is made of one
 channel alone (depthwise), every lane of a program walks through its own window.
 
-Eager mode computes fp32 convolutions as TF32 products by default, so TF32 tiles are tried beside tiles that are as accurate as
-fp32: the gate judges by the baseline's own error. Which of them is fastest, a race says; where the library is faster, nothing
-is kept. No GPU has timed this strategy yet.
+On a GPU eager mode computes fp32 convolutions as TF32 products by default, so TF32 tiles are tried there beside tiles that are
+as accurate as fp32: the gate judges by the baseline's own error. Which of them is fastest, a race says; where the library is
+faster, nothing is kept. No GPU has timed this strategy yet.
 
 What it cannot do: fewer than 16 channels or positions, a padding given as a word, transposed ones whose stride and dilation
 share a factor, channels-last tensors, operands that are computed in front. It is for the forward pass only: no gradient flows
