@@ -197,7 +197,12 @@ class Builder:
         """Whether a node adds one to an input that is a single whole number, and nothing reads what it answers."""
         node = self.graph.nodes[number]
         first, *rest = node.args
-        return node.inplace and row(node.op).sign == "+" and rest == [1] and isinstance(first, TensorRef)
+        adds_one = node.inplace and row(node.op).sign == "+" and rest == [1]
+        return adds_one and isinstance(first, TensorRef) and not self._has(first)
+
+    def _has(self, argument: object) -> bool:
+        """Whether an argument is a result of the region's own nodes, which only the region sees."""
+        return isinstance(argument, TensorRef) and argument.id in self.producers
 
     def _counter(self, node: Node) -> str:
         first = node.args[0]
@@ -243,7 +248,7 @@ class Builder:
         known = row(node.op)
         if known.statistics is not None and node.kwargs.get("training"):
             return reductions.normalised(self, node, known, index)
-        if node.inplace or (len(node.outputs) > 1 and not known.second):
+        if (node.inplace and not self._has(node.args[0])) or (len(node.outputs) > 1 and not known.second):
             raise NotExpressible(f"{node.op} with several results, or in place, has no form here.", node)
         if known.fold and known.kind is Kind.SCAN:
             return scans.scanned(self, node, known, index)

@@ -75,6 +75,6 @@ def join_moments(count, mean, squares, other_count, other_mean, other_squares):
     both = count + other_count
     share = other_count / tl.maximum(both, 1.0)
     delta = other_mean - mean
-    squares = squares + other_squares + delta * delta * count * share
+    squares = squares + other_squares + delta * count * share * delta
     return both, mean + delta * share, squares''',
 }

@@ -10,10 +10,11 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from kernelwright.ops import row
+from kernelwright.place.around import CONDITIONAL, check_loops, conditional_part, line_of
 from kernelwright.place.compose import composed
 from kernelwright.place.layout import call_text, insertion_edits, newline_of
 from kernelwright.place.new_calls import NewCall
-from kernelwright.place.own_expression import CONDITIONAL, check_runs_always, line_of, own_expression
+from kernelwright.place.own_expression import own_expression
 from kernelwright.place.source_env import (
     NotEditable,
     conditional_names,
@@ -179,6 +180,8 @@ class _Planner:
         self._name_inputs(wanted, env, sink_tree, sink_statement)
         self.scalars = collect_scalars(self.source, inside, trees, sink_statement, function)
         self.edits += evaluation_asserts(self.source, inside, trees, sink_statement)
+        if conditional_part(self.source, ((node, trees[node.id]) for node in inside)) is not None and self.edits:
+            raise NotEditable(f"{sink_node.op} stands in a conditional expression.", line_of(sink_node))
         before = f"{self.source.segment(sink_tree.target)} = " if isinstance(sink_tree, ast.AugAssign) else ""
         return RegionPlan(
             self.source,
@@ -205,7 +208,7 @@ class _Planner:
         if functions or function is None:
             raise NotEditable("The calls stand in different functions.", line_of(inside[0]))
         for node in inside:
-            check_runs_always(self.source, node, trees[node.id])
+            check_loops(self.source, node, trees[node.id])
         return function
 
     def _block(self, statements: list[ast.stmt]) -> list[ast.stmt]:

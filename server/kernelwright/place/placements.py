@@ -1,35 +1,40 @@
 """The places where code for a region can go, the least invasive first; each is a source on which the same planner works.
 
-An expression: the region's own calls are edited. A block: they stand in a class that the model holds, once or many
-times, and the edit is right for each of its modules. Forward: a container of modules is written out first, so that the
-region's modules have calls of their own.
+An expression: the region's own calls are edited. Everywhere: they stand in code that runs for several modules, in a
+loop or in a function that is called more than once, and the edit is right for each of its runs. Forward: a container of
+modules is written out first, so that the region's modules have calls of their own.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from kernelwright.place.compose import composed
-from kernelwright.place.instance import instance_map, instances
-from kernelwright.place.opened import container_call, opened
+from kernelwright.place.opened import opened, outer_call
 from kernelwright.place.own_expression import unplaceable
+from kernelwright.place.runs import Pass, code_of, passes
+from kernelwright.place.seen import seen, signature
 from kernelwright.place.source_env import NotEditable
-from kernelwright.place.source_map import SourceMap, class_of
+from kernelwright.place.source_map import SourceMap
 from kernelwright.values import Edits, Node, Refusal, TextEdit, digest
 
 
 @dataclass(frozen=True)
 class Run:
-    """One module's run of the code that is edited: the source as that module sees it, and the region's nodes in it."""
+    """One run of the code that is edited: the source as that run sees it, and the region's nodes in it.
+
+    `alike`: the nodes of the runs that differ from this one only in the numbers that their tensors hold.
+    """
 
     source: SourceMap
     nodes: tuple[int, ...]
+    alike: tuple[tuple[int, ...], ...] = ()
 
 
 @dataclass(frozen=True)
 class Placement:
     """A way to put code in a region's place: where it goes, in whose runs, and what is edited beforehand."""
 
-    kind: str  # "expression" | "block" | "forward"
+    kind: str  # "expression" | "everywhere" | "forward"
     runs: tuple[Run, ...]
     opening: Edits | None = None
 
@@ -38,11 +43,11 @@ def placements(source: SourceMap, nodes: Sequence[int]) -> Iterator[Placement | 
     """Each place for the region of these nodes, or why it is none, in the order in which they are to be tried."""
     first = Placement("expression", (Run(source, tuple(sorted(nodes))),))
     yield first
-    block = _block(source, nodes)
-    if block is not None:
-        yield block
-    inner = block if isinstance(block, Placement) else first
-    if container_call(inner.runs[0].source, inner.runs[0].nodes) is not None:
+    everywhere = _everywhere(source, first.runs[0].nodes)
+    if everywhere is not None:
+        yield everywhere
+    inner = everywhere if isinstance(everywhere, Placement) else first
+    if outer_call(inner.runs[0].source, inner.runs[0].nodes) is not None:
         yield _forward(inner)
 
 
@@ -60,41 +65,48 @@ def nowhere(source: SourceMap, node: Node) -> Refusal | None:
     return refusal
 
 
-def _block(source: SourceMap, nodes: Sequence[int]) -> Placement | Refusal | None:
-    """The region in the runs of all modules of the class in which it stands; None for the entry's own class."""
-    trees = [source.expression(source.graph.nodes[n]) for n in sorted(nodes)]
-    functions = {source.function(tree) if tree else None for tree in trees}
-    function = functions.pop()
-    block = class_of(source, function) if function and not functions else None
-    if function is None or block is None or block.name == source.graph.entry or source.parents[function] is not block:
+def _everywhere(source: SourceMap, nodes: tuple[int, ...]) -> Placement | Refusal | None:
+    """The region in all runs of the code in which it stands; None where that runs once, for the model itself."""
+    code = code_of(source, nodes)
+    every = passes(source, code) if code is not None else ()
+    own = next((one for one in every if set(nodes) <= set(one.here)), None)
+    if code is None or own is None or (len(every) == 1 and code.loop is None and not own.path):
         return None
-    held = instances(source, block)
-    own = next((path for path, made in held.items() if set(nodes) <= set(made)), None)
-    if own is None:
-        return None
+    places = {node.where for node in (source.graph.nodes[n] for n in nodes) if node.where is not None}
+    alike: dict[Hashable, list[Pass]] = {}
+    for one in (own, *(one for one in every if one is not own)):
+        alike.setdefault(signature(source, one, places), []).append(one)
     runs: list[Run] = []
-    for path in (own, *(p for p in sorted(held) if p != own)):
-        seen = instance_map(source, function, path)
-        run = Run(seen, tuple(sorted(nodes))) if not runs else _same_run(runs[0], seen, block.name)
-        if isinstance(run, Refusal):
-            return run
-        if run.nodes:
-            runs.append(run)
-    return Placement("block", tuple(runs))
+    for first, *others in alike.values():
+        view = seen(source, code, first)
+        found = nodes if first is own else _same_nodes(runs[0], view)
+        if isinstance(found, Refusal):
+            return found
+        at = [first.here.index(n) for n in found]
+        if found:
+            runs.append(Run(view, found, tuple(tuple(one.here[i] for i in at) for one in others)))
+    return Placement("everywhere", tuple(runs))
 
 
-def _same_run(first: Run, other: SourceMap, name: str) -> Run | Refusal:
-    """The nodes of another module's run that its calls made where those of the first stand; none if it came not there."""
+def _same_nodes(first: Run, other: SourceMap) -> tuple[int, ...] | Refusal:
+    """The nodes of another run that its calls made where those of the first stand; none if it came not there."""
     graph = first.source.graph
     found: list[int] = []
     for node in (graph.nodes[n] for n in first.nodes):
-        found += [n.id for n in _at(other, node) if (n.op, n.module) == (node.op, node.module)]
+        here, there = (_alike(source, node) for source in (first.source, other))
+        found += [there[here.index(node.id)]] if len(here) == len(there) else []
     stand_there = {m.id for n in first.nodes for m in _at(other, graph.nodes[n])}
     if stand_there and len(found) != len(first.nodes):
         place = graph.nodes[first.nodes[0]].where
-        line = place.start_line if place is not None else None
-        return Refusal(f"The modules of {name} do not all do the same here.", line)
-    return Run(other, tuple(found) if stand_there else ())
+        return Refusal(
+            "The modules that run this code do not all do the same here.", place.start_line if place else None
+        )
+    return tuple(found) if stand_there else ()
+
+
+def _alike(source: SourceMap, node: Node) -> list[int]:
+    """The nodes of the same operator that the same module made by the call where this one stands, in order."""
+    return [n.id for n in _at(source, node) if (n.op, n.module) == (node.op, node.module)]
 
 
 def _at(source: SourceMap, node: Node) -> tuple[Node, ...]:
@@ -109,14 +121,14 @@ def _forward(placement: Placement) -> Placement | Refusal:
     for run in placement.runs:
         source = run.source
         edits: tuple[TextEdit, ...] = ()
-        while (call := container_call(source, run.nodes)) is not None:
+        while (call := outer_call(source, run.nodes)) is not None:
             try:
                 step = opened(source, call)
             except NotEditable as problem:
                 return Refusal(str(problem), problem.line)
             source, edits = step.source, composed(edits, step.edits, len(text))
         written.add(edits)
-        runs.append(Run(source, run.nodes))
+        runs.append(replace(run, source=source))
     if len(written) > 1:
         return Refusal("The modules of this class hold containers of different lengths.")
     return replace(placement, kind="forward", runs=tuple(runs), opening=Edits(digest(text), written.pop()))

@@ -19,13 +19,19 @@ class NotEditable(Exception):
 
 
 def environment(source: SourceMap, function: ast.FunctionDef, gone: set[ast.stmt], stop: ast.stmt) -> Env:
-    """Which local name holds which Value just before `stop`, with the statements in `gone` left out."""
+    """Which local name holds which Value just before `stop`, with the statements in `gone` left out.
+
+    In one iteration of a loop the graph's inputs are what the names hold where it begins.
+    """
     return dict(_environment(source, function, frozenset(gone), stop))
 
 
 @functools.lru_cache(maxsize=256)
 def _environment(source: SourceMap, function: ast.FunctionDef, gone: frozenset[ast.stmt], stop: ast.stmt) -> Env:
-    inputs = {v.name: v.id for v in source.graph.values if v.origin == "input"}
+    inputs = {v.name: v.id for v in source.graph.values if v.origin == "input" and v.name}
+    if source.loop is not None:
+        _run(source, source.loop.body, inputs, gone, stop)
+        return inputs
     arguments = [*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs]
     env = {a.arg: inputs[a.arg] for a in arguments if a.arg in inputs}
     _run(source, function.body, env, gone, stop)

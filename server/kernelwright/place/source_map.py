@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from kernelwright.ops import KEYWORDS, signature
 from kernelwright.source.trees import children, extent, walk
-from kernelwright.values import CodeSpan, Graph, Node, Refusal, TensorRef, digest
+from kernelwright.values import CodeSpan, Graph, Node, Refusal, TensorRef, Value, digest
 
 Env = dict[str, int]  # local name -> Value id
 
@@ -31,6 +31,7 @@ class SourceMap:
     producers: Mapping[int, Node]
     users: Mapping[int, tuple[Node, ...]]
     attributes: Mapping[str, int]  # "linear.weight" -> Value id
+    loop: ast.For | None = None  # of which the graph holds one iteration; None for all that ran
 
     def span(self, tree: ast.AST) -> CodeSpan:
         """The span of a located tree, in code points."""
@@ -78,7 +79,7 @@ class SourceMap:
             part = self._part(tree)
             if part is not None:
                 return part
-        path = attribute_path(tree)
+        path = module_path(tree)
         if path is not None and path in self.attributes:
             return self.attributes[path]
         if isinstance(tree, ast.Call):
@@ -97,20 +98,44 @@ class SourceMap:
         return outputs[index] if isinstance(index, int) and 0 <= index < len(outputs) else None
 
     def _returned(self, call: ast.Call) -> int | None:
-        """The one tensor that leaves a function of this file, where the call is its only one."""
+        """The one tensor that leaves a function of this file when this call runs it."""
         name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", None)
         owners = [f for f in walk(self.tree) if isinstance(f, ast.FunctionDef) and f.name == name]
-        calls = [c for c in walk(self.tree) if isinstance(c, ast.Call) and _called(c) == name]
-        if len(owners) != 1 or len(calls) != 1:
+        if len(owners) != 1 or owners[0] is self.function(call):
             return None
         lines = range(owners[0].lineno - 1, owners[0].end_lineno or owners[0].lineno)
         inside = [n for n in self.graph.nodes if n.where and n.where.start_line in lines]
+        if sum(isinstance(c, ast.Call) and _called(c) == name for c in walk(self.tree)) > 1:
+            first, last = self._while_running(call)
+            inside = [n for n in inside if first < n.id < last]
+            if len({(n.op, n.where) for n in inside}) < len(inside):
+                return None
         ids = {n.id for n in inside}
         leaving = {
             v for n in inside for v in n.outputs
             if v in self.graph.outputs or any(u.id not in ids for u in self.users.get(v, ()))
         }  # fmt: skip
         return leaving.pop() if len(leaving) == 1 else None
+
+    def _while_running(self, call: ast.Call) -> tuple[int, int]:
+        """The ids of the last node that the function around made before the call, and of the first one after it."""
+        function, statement, arguments = self.function(call), self.statement(call), set(walk(call))
+        above: set[ast.AST] = set()
+        parent = self.parents[call]
+        while parent is not statement:
+            above.add(parent)
+            parent = self.parents[parent]
+        first, last = -1, len(self.graph.nodes)
+        for node in self.graph.nodes:
+            tree = self.expression(node)
+            if tree is None or self.function(tree) is not function:
+                continue
+            line = self.statement(tree).lineno - statement.lineno
+            if tree in arguments or line < 0:
+                first = max(first, node.id)
+            elif tree in above or line > 0:
+                last = min(last, node.id)
+        return first, last
 
     def part_expression(self, node: Node, tree: ast.AST, output: int) -> ast.AST | None:
         """The expression of the one output that is used: for `torch.max(x, 1)[0]` it includes the `[0]`."""
@@ -125,6 +150,20 @@ class SourceMap:
 def source_map(text: str, graph: Graph) -> SourceMap | Refusal:
     if digest(text) != graph.text_hash:
         return Refusal("The op graph belongs to another version of the text; run the strategy again.", pending=True)
+    parsed = _parsed(text)
+    if isinstance(parsed, Refusal):
+        return parsed
+    graph = _located(graph, parsed)
+    users: dict[int, list[Node]] = {}
+    for node in graph.nodes:
+        for id_ in dict.fromkeys(references(node)):
+            users.setdefault(id_, []).append(node)
+    return with_graph(replace(parsed, users={id_: tuple(nodes) for id_, nodes in users.items()}), graph)
+
+
+@functools.lru_cache(maxsize=8)
+def _parsed(text: str) -> SourceMap | Refusal:
+    """The text beside no graph."""
     try:
         tree = ast.parse(text)
     except SyntaxError as error:
@@ -136,42 +175,43 @@ def source_map(text: str, graph: Graph) -> SourceMap | Refusal:
     for line in lines:
         starts.append(starts[-1] + len(line))
     parents = {child: parent for parent in walk(tree) for child in children(parent)}
-    empty = SourceMap(text, graph, tree, tuple(starts), lines, parents, {}, {}, {}, {}, {}, {})
+    nothing = Graph("", "", "", False, (), (), ())
+    empty = SourceMap(text, nothing, tree, tuple(starts), lines, parents, {}, {}, {}, {}, {}, {})
     spans: dict[ast.AST, CodeSpan] = {item: empty.span(item) for item in expressions_in(tree)}
     expressions: dict[CodeSpan, ast.AST] = {}
     for item, span in spans.items():
         expressions.setdefault(span, item)
-    return beside(replace(empty, expressions=expressions, spans=spans), _located(graph, empty, expressions))
+    return replace(empty, expressions=expressions, spans=spans)
 
 
-def beside(source: SourceMap, graph: Graph) -> SourceMap:
-    """The parsed text of `source` beside another graph of it."""
-    nodes_at: dict[CodeSpan, list[Node]] = {}
+def with_graph(source: SourceMap, graph: Graph, loop: ast.For | None = None) -> SourceMap:
+    """The same text beside the same graph with other places and names, such as those of one iteration of `loop`."""
+    places: dict[CodeSpan, list[Node]] = {}
     producers: dict[int, Node] = {}
-    users: dict[int, list[Node]] = {}
     for node in graph.nodes:
         if node.where:
-            nodes_at.setdefault(node.where, []).append(node)
-        producers |= dict.fromkeys(node.outputs, node)
-        for id_ in dict.fromkeys(references(node)):
-            users.setdefault(id_, []).append(node)
-    return replace(
-        source,
-        graph=graph,
-        nodes_at={span: tuple(nodes) for span, nodes in nodes_at.items()},
-        producers=producers,
-        users={id_: tuple(nodes) for id_, nodes in users.items()},
-        attributes=_attributes(graph),
-    )
+            places.setdefault(node.where, []).append(node)
+        for value in node.outputs:
+            producers[value] = node
+    nodes_at = {span: tuple(nodes) for span, nodes in places.items()}
+    users = {value: tuple(graph.nodes[user.id] for user in some) for value, some in source.users.items()}
+    found = replace(source, graph=graph, loop=loop, nodes_at=nodes_at, producers=producers, users=users)
+    return replace(found, attributes=_attributes(graph))
 
 
-def _located(graph: Graph, source: SourceMap, expressions: Mapping[CodeSpan, ast.AST]) -> Graph:
+def with_values(source: SourceMap, values: tuple[Value, ...]) -> SourceMap:
+    """The same text and nodes with other names of Values."""
+    graph = replace(source.graph, values=values)
+    return replace(source, graph=graph, attributes=_attributes(graph))
+
+
+def _located(graph: Graph, source: SourceMap) -> Graph:
     """The graph with the whole expression of each method call that is broken before its name.
 
     The interpreter gives the position of such a call from the name of the method on.
     """
     whole: dict[CodeSpan, CodeSpan] = {}
-    for span, item in expressions.items():
+    for span, item in source.expressions.items():
         if isinstance(item, ast.Call) and isinstance(item.func, ast.Attribute):
             function = source.span(item.func)
             if function.start_line != function.end_line:
@@ -213,9 +253,27 @@ def attribute_path(tree: ast.AST) -> str | None:
     return None
 
 
+def module_path(tree: ast.AST) -> str | None:
+    """As `attribute_path`, with "@" before local names: "@layer.norm" for `layer.norm`, "net.@i" for `self.net[i]`."""
+    if isinstance(tree, ast.Name):
+        return f"@{tree.id}" if tree.id != "self" else None
+    if isinstance(tree, ast.Subscript) and isinstance(tree.slice, ast.Name):
+        head = module_path(tree.value)
+        return f"{head}.@{tree.slice.id}" if head else None
+    if isinstance(tree, ast.Attribute | ast.Subscript) and attribute_path(tree) is None:
+        head = module_path(tree.value)
+        last = tree.attr if isinstance(tree, ast.Attribute) else getattr(tree.slice, "value", None)
+        return f"{head}.{last}" if head and (isinstance(tree, ast.Attribute) or isinstance(last, int)) else None
+    return attribute_path(tree)
+
+
 def attribute_text(path: str) -> str:
-    """`self.net[1].weight` for "net.1.weight"."""
-    return "self" + "".join(f"[{part}]" if part.isdecimal() else f".{part}" for part in path.split("."))
+    """`self.net[1].weight` for "net.1.weight", `layer[0].weight` for "@layer.0.weight"."""
+    first, *rest = path.split(".")
+    text, rest = (first[1:], rest) if first.startswith("@") else ("self", [first, *rest])
+    for part in rest:
+        text += f"[{part.removeprefix('@')}]" if part.isdecimal() or part.startswith("@") else f".{part}"
+    return text
 
 
 def operands(source: SourceMap, node: Node, tree: ast.AST, env: Env) -> dict[str, ast.expr]:
@@ -254,7 +312,7 @@ def _call_operands(source: SourceMap, node: Node, call: ast.Call, env: Env) -> d
 
 def is_module_call(node: Node, call: ast.Call) -> bool:
     """Whether the call is that of the submodule which made the node: `self.norm(x)`."""
-    return bool(node.module) and attribute_path(call.func) == node.module
+    return bool(node.module) and module_path(call.func) == node.module
 
 
 def _is_namespace(tree: ast.expr) -> bool:

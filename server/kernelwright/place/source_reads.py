@@ -4,7 +4,7 @@ import ast
 from collections.abc import Callable, Iterator, Mapping
 
 from kernelwright.place.source_env import NotEditable, environment, simple_targets
-from kernelwright.place.source_map import SourceMap
+from kernelwright.place.source_map import SourceMap, loaded_names
 from kernelwright.source.trees import walk
 
 _TYPE_QUESTIONS = frozenset({"shape", "size", "dtype", "device", "ndim", "dim", "numel"})
@@ -43,12 +43,25 @@ def check_reads(
         }
         _refuse_stale(stale & reads, statement)
         stale -= set(simple_targets(statement) or _tuple_targets(statement))
+    if stale and source.loop is not None:
+        _check_next_iteration(source.loop, block, sink, set(stale))
     if not stale:
         return
     last = block[-1].end_lineno or block[-1].lineno
     for name in walk(function):
         if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Load) and name.lineno > last:
             _refuse_stale(stale & {name.id}, name)
+
+
+def _check_next_iteration(loop: ast.For, block: list[ast.stmt], sink: ast.stmt, stale: set[str]) -> None:
+    """Raises where the loop's next iteration reads one of the names before it binds it."""
+    ours = {n for statement in block for n in walk(statement)}
+    for name in walk(loop):
+        if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Load) and name not in ours:
+            _refuse_stale(stale & {name.id}, name)
+    for statement in block[: block.index(sink) + 1]:
+        _refuse_stale(stale & loaded_names(statement), statement)
+        stale -= set(simple_targets(statement) or _tuple_targets(statement))
 
 
 def _same_shape(

@@ -12,10 +12,14 @@ from kernelwright.place.source_map import (
     attribute_text,
     is_module_call,
     loaded_names,
+    module_path,
     operands,
 )
 from kernelwright.source.trees import walk
 from kernelwright.values import Node, TextEdit
+
+_SWITCHES = {"dropout": ("training", "p"), "batch_norm": ("training",)}
+"""The options that decide whether an operator acts as in training."""
 
 
 def collect_scalars(
@@ -37,7 +41,7 @@ def collect_scalars(
             scalars |= _module_scalars(node, tree)
             continue
         env = environment(source, function, set(), source.statement(tree))
-        numbers = _numbers(node)
+        numbers = _numbers(node) - set(_SWITCHES.get(node.op, ()))
         for parameter, expression in operands(source, node, tree, env).items():
             if parameter not in numbers:
                 continue
@@ -62,21 +66,13 @@ def evaluation_asserts(
     """Dropout and batch norm mean something else in training: the new code says which of both it is for."""
     conditions: list[str] = []
     for node in inside:
-        if node.op not in ("dropout", "batch_norm"):
+        if node.op not in _SWITCHES:
             continue
-        tree = trees[node.id]
-        if not isinstance(tree, ast.Call) or not is_module_call(node, tree):
-            given = operands(source, node, tree, {})
-            if any(not isinstance(given.get(p), ast.Constant | None) for p in ("p", "training")):
-                line = node.where.start_line if node.where is not None else None
-                raise NotEditable(f"{node.op} may act differently in training mode.", line)
-            continue
-        path = source.segment(tree.func)
-        acts = f"{path}.training" + (f" and {path}.p" if node.op == "dropout" else "")
+        acts = _acts(source, node, trees[node.id])
         trains = node.op == "batch_norm" and node.kwargs.get("training")
-        if trains and node.args[1] is None:
-            continue  # it keeps no running statistics: evaluation does the same
-        conditions.append(acts if trains else f"not ({acts})" if node.op == "dropout" else f"not {acts}")
+        if not acts or (trains and node.args[1] is None):
+            continue  # without running statistics evaluation does the same
+        conditions.append(acts if trains else f"not ({acts})" if " " in acts else f"not {acts}")
     if not conditions:
         return []
     start = source.starts[sink.lineno - 1]
@@ -86,9 +82,29 @@ def evaluation_asserts(
     return [TextEdit(start, start, text)]
 
 
+def _acts(source: SourceMap, node: Node, tree: ast.AST) -> str:
+    """The condition under which dropout or batch norm act as in training; "" where the text says once and for all.
+
+    Raises NotEditable where it is more than attributes of modules.
+    """
+    options = _SWITCHES[node.op]
+    if isinstance(tree, ast.Call) and is_module_call(node, tree):
+        return " and ".join(f"{source.segment(tree.func)}.{option}" for option in options)
+    given = operands(source, node, tree, {})
+    written = [given[option] for option in options if option in given]
+    fixed = [part for part in written if isinstance(part, ast.Constant)]
+    if any(not part.value for part in fixed):
+        return ""
+    parts = [part for part in written if part not in fixed]
+    if any(attribute_path(part) is None for part in parts):
+        line = node.where.start_line if node.where is not None else None
+        raise NotEditable(f"{node.op} may act differently in training mode.", line)
+    return " and ".join(source.segment(part) for part in parts)
+
+
 def _module_scalars(node: Node, call: ast.Call) -> dict[tuple[int, str], str]:
     """Numbers that a submodule keeps as attributes stay its attributes: `self.act.negative_slope`."""
-    path = attribute_text(attribute_path(call.func) or "")
+    path = attribute_text(module_path(call.func) or "")
     return {(node.id, parameter): f"{path}.{parameter}" for parameter in row(node.op).attributes.split()}
 
 

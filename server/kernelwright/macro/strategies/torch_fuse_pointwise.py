@@ -144,8 +144,9 @@ layer are then no longer called.
 The run is found on the op graph of one call on the workload, so shapes, strides and dtypes are those that really occur;
 the launcher takes its sizes from the tensors and so works for other shapes, for further leading dimensions where the text
 counts from the last one, and in all of fp32, fp16 and bf16. Any other call raises a ValueError. What it cannot do: float64
-and integer arithmetic, dropout and batch norm in training mode, statements in loops, results that are used in several
-places. It is for the forward pass only: no gradient flows through the kernel.
+and integer arithmetic, dropout and batch norm in training mode, statements in `while` loops, results that are used in
+several places. Where code runs several times, the edit is one that is right for each of them. It is for the forward pass
+only: no gradient flows through the kernel.
 """,
     instruction=(
         "Replace the run of pointwise operations by one Triton kernel and a launching function above the class. Read each "

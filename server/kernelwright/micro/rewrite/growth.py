@@ -7,6 +7,7 @@ from kernelwright.micro.rewrite.regions import lower, own_result
 from kernelwright.micro.rewrite.scope import NotLowerable
 from kernelwright.ops import names
 from kernelwright.place.expression import region_output
+from kernelwright.place.runs import run_numbers
 from kernelwright.place.source_map import SourceMap, references
 from kernelwright.values import Node, Refusal
 
@@ -77,13 +78,13 @@ def _between(source: SourceMap, anchor: Node, sink: Node) -> set[int]:
 
 def sinks_after(source: SourceMap, anchor: Node) -> list[Node]:
     """The nodes that could end a region with this reduction in it: down the only chain of readers, furthest first."""
-    reached, order = {anchor.id}, [anchor]
+    reached, order, runs = {anchor.id}, [anchor], run_numbers(source)
     for node in source.graph.nodes[anchor.id + 1 :]:
         makers = {m.id for m in (source.producers.get(v) for v in references(node)) if m is not None}
         if makers & reached:
             reached.add(node.id)
             order.append(node)
-    return order[::-1][:40]
+    return [node for node in order[::-1] if runs[node.id] == runs[anchor.id]][:40]
 
 
 def _with_makers(source: SourceMap, node: Node, region: set[int], allowed: frozenset[str]) -> set[int]:
@@ -101,7 +102,10 @@ def _may_fuse(source: SourceMap, node: Node, region: set[int], allowed: frozense
 
 
 def may_fuse(source: SourceMap, node: Node, region: set[int]) -> bool:
-    """Whether nothing outside of the region reads what the node makes."""
+    """Whether the node belongs to the region's run of the code, and nothing outside of the region reads what it makes."""
+    runs = run_numbers(source)
+    if runs[node.id] != runs[max(region)]:
+        return False
     used = [user.id for v in node.outputs for user in source.users.get(v, ())]
     if not used or any(user not in region for user in used):
         return False

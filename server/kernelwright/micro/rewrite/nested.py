@@ -12,7 +12,7 @@ from kernelwright.micro.rewrite.nested_places import NESTS, NestRegion
 from kernelwright.micro.rewrite.placed import placed
 from kernelwright.micro.rewrite.pooled import tile_of
 from kernelwright.micro.rewrite.product_speed import gain as product_gain
-from kernelwright.micro.rewrite.regions import kernel_name, plan, tensor_bytes, unique
+from kernelwright.micro.rewrite.regions import kernel_name, own_result, plan, tensor_bytes, unique
 from kernelwright.micro.rewrite.window_numbers import window_numbers
 from kernelwright.nest.build import Given, build
 from kernelwright.nest.convolutions import convolves
@@ -28,6 +28,7 @@ from kernelwright.nest.views import is_view
 from kernelwright.ops import Kind, parameters, row
 from kernelwright.place.expression import region_inputs, region_output, region_results
 from kernelwright.place.placements import nowhere
+from kernelwright.place.runs import run_numbers
 from kernelwright.place.source_map import SourceMap
 from kernelwright.values import Action, Device, Graph, Node, Refusal, Region, TensorRef
 
@@ -281,7 +282,10 @@ def _followed(source: SourceMap, region: set[int]) -> set[int]:
         return set()
     readers = {user.id for user in source.users.get(output, ())}
     reader = source.graph.nodes[readers.pop()] if len(readers) == 1 else None
-    if reader is None or not _usable(reader):
+    runs = run_numbers(source)
+    if reader is None or not _usable(reader) or runs[reader.id] != runs[max(region)]:
+        return set()
+    if reader.inplace and not own_result(source, reader):
         return set()
     more = region | {reader.id}
     for node in reversed(source.graph.nodes[: reader.id]):
@@ -293,10 +297,8 @@ def _followed(source: SourceMap, region: set[int]) -> set[int]:
 def _usable(node: Node) -> bool:
     known = row(node.op)
     computes = known.over is None and known.meaning is not None and not known.per_channel
-    return (
-        node.where is not None
-        and not node.inplace
-        and (computes or reduces(node) or trains(node) or is_view(node.op) or bool(known.fold) or known.multiplies)
+    return node.where is not None and (
+        computes or reduces(node) or trains(node) or is_view(node.op) or bool(known.fold) or known.multiplies
     )
 
 

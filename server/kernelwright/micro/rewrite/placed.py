@@ -74,6 +74,12 @@ def _in(
     return replace(  # type: ignore[type-var]
         largest,
         edit=replace(largest.edit, opening=placement.opening),
-        others=tuple(region.nodes for region in regions if region is not largest),
-        saved_bytes=sum(region.saved_bytes for region in regions),
+        others=tuple(
+            nodes
+            for region, run in zip(regions, placement.runs, strict=True)
+            for nodes in (*(() if region is largest else (region.nodes,)), *run.alike)
+        ),
+        saved_bytes=sum(
+            region.saved_bytes * (1 + len(run.alike)) for region, run in zip(regions, placement.runs, strict=True)
+        ),
     )
