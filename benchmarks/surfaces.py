@@ -30,6 +30,7 @@ from kernelwright.values import Failure, FailureKind, Refusal
 
 COMMAND_LINE, SERVER = "command-line", "server"
 _KINDS = {str(kind) for kind in FailureKind}
+_PATIENCE = 300.0  # seconds; the command line itself gives a trial less
 
 
 def chosen(word: str = "") -> list[Case]:
@@ -50,7 +51,7 @@ def through_command_line(case: Case, folder: Path) -> frozenset[str]:
     # -P, as the console script has it: a kernelwright.py in the folder is not ours.
     command = [sys.executable, "-P", "-m", "kernelwright", "measure", candidate, "--against", baseline, "--json", out]
     try:
-        ended = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=10 * case.timeout)
+        ended = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=_PATIENCE)
     except subprocess.TimeoutExpired:
         return frozenset({"no answer"})
     if out.exists():
@@ -118,6 +119,7 @@ async def compared(wanted: Sequence[Case], surfaces: Sequence[str], tell: Callab
 def main(arguments: Iterable[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", default="", help="those whose name has this in it")
+    parser.add_argument("--first", default="", help="those whose name is this or comes after it in the alphabet")
     parser.add_argument("--surface", choices=(COMMAND_LINE, SERVER), help="one of the two")
     parser.add_argument(
         "--jobs", type=int, default=1, help="of the command line at a time; they disturb each other's clock"
@@ -125,7 +127,8 @@ def main(arguments: Iterable[str] | None = None) -> int:
     asked = parser.parse_args(arguments)
     os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")  # they are written for the CPU
     surfaces = (asked.surface,) if asked.surface else (COMMAND_LINE, SERVER)
-    wrong = asyncio.run(compared(chosen(asked.only), surfaces, partial(print, flush=True), asked.jobs))
+    wanted = [case for case in chosen(asked.only) if case.name >= asked.first]
+    wrong = asyncio.run(compared(wanted, surfaces, partial(print, flush=True), asked.jobs))
     print(f"{wrong} ended otherwise than their case expects.")
     return int(wrong > 0)
 
