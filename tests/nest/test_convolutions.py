@@ -1,16 +1,10 @@
 """Convolutions of all kinds as kernels, compared with eager mode in Triton's interpreter, and which of them are refused."""
 
-import json
-import os
-import subprocess
-import sys
-from pathlib import Path
-
 import pytest
 
 from kernelwright.macro.strategies import registry
 from macro.torch_modules import GPU, module, refusal, rewritten
-from micro.rewrite import run_fused
+from nest.folding import differences
 
 CONVOLUTION = registry()["torch.fuse-convolution"]
 IMAGE, DEEP, LINE = "torch.randn(2, 6, 11, 9)", "torch.randn(2, 8, 11, 9)", "torch.randn(2, 8, 37)"
@@ -66,19 +60,8 @@ CASES = {
 
 
 def test_every_kind_agrees_with_eager_mode() -> None:
-    pairs = [
-        [name, text, next(t for t in rewritten(CONVOLUTION, text) if "bf16x6" not in t)] for name, text in CASES.items()
-    ]
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", str(Path(run_fused.__file__))],
-        input=json.dumps(pairs),
-        text=True,
-        capture_output=True,
-        check=False,
-        env=os.environ | {"TRITON_INTERPRET": "1"},
-    )
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout) == {}
+    # The precision of the first variant is one that Triton's interpreter knows.
+    assert differences({name: (text, rewritten(CONVOLUTION, text)[:1]) for name, text in CASES.items()}) == {}
 
 
 def test_tiles_that_round_to_tf32_are_for_gpus_where_eager_mode_does_too() -> None:
