@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from kernelwright.emit.corrected import print_corrected
 from kernelwright.emit.dot import print_dot
+from kernelwright.emit.eager import Spelled, eager_lines
 from kernelwright.emit.flat import print_flat
 from kernelwright.emit.folds import print_folds
 from kernelwright.emit.rows import print_rows as print_scan
@@ -24,6 +25,7 @@ from kernelwright.micro.rewrite.scope import NotLowerable
 from kernelwright.micro.rewrite.tiles import shapes
 from kernelwright.micro.rewrite.triton_printer import Printed, pointers
 from kernelwright.nest.form import Nest
+from kernelwright.place.expression import region_inputs, region_results
 from kernelwright.place.source_map import SourceMap
 from kernelwright.schedule.applying import apply
 from kernelwright.schedule.forms import Blocks, Illegal, Product, Reduction, Scan, Schedule
@@ -55,7 +57,8 @@ def nest_edits(
     source: SourceMap, region: NestRegion, choices: Sequence[tuple[Opt, ...]], device: Device
 ) -> tuple[Edits, ...] | Refusal:
     """Edits for each choice of Opts; a Refusal where one does not fit the region or the device."""
-    nest, edit = region.nest, region.edit
+    edit = region.edit
+    nest = replace(region.nest, eager=_eager_of_nest(region))
     base, words = named(nest.ops)
     names = names_for(source, base)
     values = [tensor.value for tensor in nest.tensors]
@@ -69,6 +72,26 @@ def nest_edits(
         edits = edit.with_call(call, kernel.definitions, ("torch", "triton", "tl"), kernel.summary)
         variants.append(replace(edits, opts=opts))
     return tuple(variants)
+
+
+def _eager_of_nest(region: NestRegion) -> tuple[str, ...]:
+    """What the launcher runs where a gradient is asked for."""
+    nest, graph = region.nest, region.edit.source.graph
+    tensors = {tensor.value: tensor.name for tensor in nest.tensors}
+    by_expression = {expression: name for name, expression in nest.numbers.items()}
+    spelled = Spelled(tensors, region.numbers, by_expression, frozenset(nest.changed))
+    results = region_results(region.edit.source, region.nodes)
+    if isinstance(results, Refusal):
+        return ()
+    return eager_lines(graph, region.nodes, region_inputs(graph, region.nodes), results, spelled)
+
+
+def _eager_of_program(region: FusedRegion) -> tuple[str, ...]:
+    """What the launcher runs where a gradient is asked for."""
+    program, graph = region.program, region.edit.source.graph
+    by_expression = {expression: name for name, expression in program.scalars.items()}
+    spelled = Spelled(pointers(program), region.edit.scalars, by_expression, any_rank=program.any_rank)
+    return eager_lines(graph, region.nodes, region_inputs(graph, region.nodes), (region.output,), spelled)
 
 
 def _printed(nest: Nest, names: tuple[str, str], words: str, schedule: Schedule, text: str) -> Printed:
@@ -86,7 +109,8 @@ def _printed(nest: Nest, names: tuple[str, str], words: str, schedule: Schedule,
 
 
 def _pointwise(source: SourceMap, region: FusedRegion) -> tuple[Edits, ...]:
-    program, edit = region.program, region.edit
+    edit = region.edit
+    program = replace(region.program, eager=_eager_of_program(region))
     names = names_for(source, base_name(program))
     dtype = source.graph.value(program.domain.value).type.dtype
     if region.pool:
@@ -105,7 +129,8 @@ def _pointwise(source: SourceMap, region: FusedRegion) -> tuple[Edits, ...]:
 
 
 def _rows(source: SourceMap, region: FusedRegion) -> tuple[Edits, ...]:
-    program, edit = region.program, region.edit
+    edit = region.edit
+    program = replace(region.program, eager=_eager_of_program(region))
     names = names_for(source, base_name(program))
     dtype = source.graph.value(program.domain.value).type.dtype
     groups, numbers = group_text(source.graph, region)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from kernelwright.emit import launcher as launching
 from kernelwright.emit.tiled import Tiled
+from kernelwright.micro.rewrite.relies import limits
 from kernelwright.micro.rewrite.triton_printer import Printed, kernel_source, launcher_source
 from kernelwright.nest.form import Contract, Load, Nest
 from kernelwright.nest.refused import NotExpressible
@@ -75,7 +76,7 @@ def print_corrected(nest: Nest, names: tuple[str, str], words: str, tile: Produc
         [f"padded = triton.cdiv(depth, {tile.depth}) * {tile.depth}", left.call, right.call],
         ["*left_parts", "*right_parts", *given, f"num_stages={tile.stages}"],
     )
-    title = f"{words}; the product from fp16 parts, as accurate as fp32; forward only."
+    title = f"{words}; the product from fp16 parts, as accurate as fp32{limits(nest.eager)}."
     function = launcher_source(names[1], launching.parameters(nest), title, launch)
     source = kernel_source(names[0], [*parts, *parameters], f"{words}, a tile of ROWS by COLUMNS a program.", body)
     helpers = [DEVICE_FUNCTIONS[name] for name in kernel.helpers if f"def {name}(" not in existing]

@@ -2,6 +2,7 @@
 
 from kernelwright.emit import launcher as launching
 from kernelwright.emit.tiled import Tiled
+from kernelwright.micro.rewrite.relies import limits
 from kernelwright.micro.rewrite.triton_printer import Printed, kernel_source, launcher_source
 from kernelwright.nest.form import Contract, Load, Nest
 from kernelwright.nest.refused import NotExpressible
@@ -17,7 +18,9 @@ def print_dot(nest: Nest, names: tuple[str, str], words: str, tile: Product, exi
     sizes = ["n_rows", "n_columns", "depth"]
     arguments = [*kernel.arguments(sizes, blocks, tile.warps), f"num_stages={tile.stages}"]
     launch = tiled.launch(names, (tile.rows, tile.columns), (), arguments)
-    function = launcher_source(names[1], launching.parameters(nest), f"{words} in one kernel; forward only.", launch)
+    function = launcher_source(
+        names[1], launching.parameters(nest), f"{words} in one kernel{limits(nest.eager)}.", launch
+    )
     source = kernel_source(
         names[0], kernel.parameters(sizes, blocks), f"{words}, a tile of ROWS by COLUMNS a program.", body
     )

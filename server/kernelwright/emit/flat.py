@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from kernelwright.emit import launcher as launching
 from kernelwright.emit.kernel import Kernel
+from kernelwright.micro.rewrite.relies import limits
 from kernelwright.micro.rewrite.triton_printer import Printed, kernel_source, launcher_source
 from kernelwright.nest.form import Axis, Fold, Held, Inside, Let, Load, Nest, Var
 from kernelwright.ops.device_functions import DEVICE_FUNCTIONS
@@ -33,7 +34,7 @@ def print_flat(nest: Nest, names: tuple[str, str], words: str, block: Blocks, ex
         "return out",
     ]
     function = launcher_source(
-        launcher, launching.parameters(nest), f"{words} in one kernel, in fp32; forward only.", launch
+        launcher, launching.parameters(nest), f"{words} in one kernel, in fp32{limits(nest.eager)}.", launch
     )
     helpers = [DEVICE_FUNCTIONS[name] for name in made.helpers if f"def {name}(" not in existing]
     return Printed("\n\n\n".join([*helpers, made.source, function]), launcher, block.described)

@@ -7,6 +7,7 @@ from kernelwright.emit import launcher as launching
 from kernelwright.emit.carried import Buffers, Lanes, counts, decoded, index_names, part_of, product, reduced, stores
 from kernelwright.emit.flat import flat_kernel
 from kernelwright.emit.kernel import Kernel
+from kernelwright.micro.rewrite.relies import limits
 from kernelwright.micro.rewrite.triton_printer import Printed, kernel_source, launcher_source
 from kernelwright.nest.form import Axis, Let, Load, Nest, Var, reads
 from kernelwright.nest.levels import Carried, Levels, levels, needed
@@ -50,7 +51,7 @@ def print_folds(nest: Nest, names: tuple[str, str], words: str, tile: Reduction,
     sources = [source for part in written for source in part.sources]
     count = {1: "one kernel", 2: "two kernels"}.get(len(sources), "three kernels")
     function = launcher_source(
-        launcher, launching.parameters(nest), f"{words} in {count}, in fp32; forward only.", launch
+        launcher, launching.parameters(nest), f"{words} in {count}, in fp32{limits(nest.eager)}.", launch
     )
     helpers = dict.fromkeys(name for part in written for name in part.helpers)
     devices = [DEVICE_FUNCTIONS[name] for name in helpers if f"def {name}(" not in existing]

@@ -76,6 +76,7 @@ def _relied_on(nest: Nest, launcher: str, length: str, longest: str) -> Relies:
         "" if nest.least > 1 else length,
         longest,
         not is_wide(nest),
+        nest.eager,
     )
 
 

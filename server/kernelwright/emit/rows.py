@@ -2,6 +2,7 @@
 
 from kernelwright.emit import launcher as launching
 from kernelwright.emit.kernel import Kernel
+from kernelwright.micro.rewrite.relies import limits
 from kernelwright.micro.rewrite.triton_printer import Printed, kernel_source, launcher_source
 from kernelwright.nest.form import Axis, Fold, Let, Nest
 from kernelwright.ops.device_functions import DEVICE_FUNCTIONS
@@ -41,7 +42,7 @@ def print_rows(nest: Nest, names: tuple[str, str], words: str, tile: Scan, exist
     how = "STRIP columns a program" if tile.strip else "ROWS rows a program" if tile.across > 1 else "one row a program"
     doc = f"{words}, {how}{', in steps of BLOCK' if tile.block else ''}."
     function = launcher_source(
-        launcher, launching.parameters(nest), f"{words} in one kernel, in fp32; forward only.", launch
+        launcher, launching.parameters(nest), f"{words} in one kernel, in fp32{limits(nest.eager)}.", launch
     )
     source = kernel_source(kernel_name, kernel.parameters(sizes, blocks), doc, body)
     helpers = [DEVICE_FUNCTIONS[name] for name in kernel.helpers if f"def {name}(" not in existing]

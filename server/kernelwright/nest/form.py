@@ -191,6 +191,7 @@ class Nest:
     effects: tuple[Effect, ...] = ()
     counters: tuple[str, ...] = ()  # inputs, whole numbers, that grow by one
     least: int = 1  # elements that a reduction must have
+    eager: tuple[str, ...] = ()  # lines of a launcher that answer by torch alone where a gradient is asked for
     needs: tuple[tuple[str, str], ...] = ()  # conditions under which a launcher refuses a call, and what it takes
 
     @property

@@ -1,7 +1,7 @@
 """Torch operators, one row each: signature, kind, cost, words, and what they compute; pure, standard library only."""
 
 from kernelwright.ops.row import Eager, Kind, Layout, Let, Meaning, Over, Row, Steps
-from kernelwright.ops.spelling import KEYWORDS, canonical_name
+from kernelwright.ops.spelling import KEYWORDS, canonical_name, torch_name
 from kernelwright.ops.table import ROWS, flops, names, of_kind, parameters, row, signature
 
 __all__ = [
@@ -22,4 +22,5 @@ __all__ = [
     "parameters",
     "row",
     "signature",
+    "torch_name",
 ]

@@ -8,11 +8,11 @@ def _view(name: str, signature: str = "", /, **more: object) -> Row:
 
 
 def _copy(name: str, signature: str, /, layout: Layout = Layout.KEPT) -> Row:
-    return Row(name, Kind.LAYOUT, signature, "input", layout=layout)
+    return Row(name, Kind.LAYOUT, signature, "input", layout=layout, spelled=f".{name}")
 
 
-def _gather(name: str, signature: str = "", /, *, partial: bool = False) -> Row:
-    return Row(name, Kind.GATHER, signature, partial=partial)
+def _gather(name: str, signature: str = "", /, *, partial: bool = False, spelled: str = "") -> Row:
+    return Row(name, Kind.GATHER, signature, partial=partial, spelled=spelled)
 
 
 _EMBEDDING = "input weight * padding_idx=None max_norm=None norm_type=2.0 scale_grad_by_freq=False sparse=False"
@@ -27,9 +27,9 @@ LAYOUT = rows(
     _view("diagonal", partial=True),
     _view("expand", spread=True),
     _view("expand_as"),
-    Row("flip", Kind.LAYOUT),
+    Row("flip", Kind.LAYOUT, "input dims", as_given=True, spelled=".flip"),
     _view("flatten", "input * start_dim=0 end_dim=-1", reshapes=True),
-    _view("getitem", "input * index", partial=True),
+    _view("getitem", "input * index", partial=True, spelled="[]"),
     _view("movedim", aliases="moveaxis"),
     _view("narrow", "input * dim start length", partial=True),
     _view("permute", "input * dims", spread=True),
@@ -45,7 +45,7 @@ LAYOUT = rows(
     _view("unsqueeze", "input * dim", reshapes=True),
     _view("view", "input * shape", reshapes=True, spread=True),
     _view("view_as", "input other", reshapes=True),
-    _gather("embedding", _EMBEDDING, partial=True),
+    _gather("embedding", _EMBEDDING, partial=True, spelled="torch.nn.functional.embedding"),
     _gather("gather", "input dim index * sparse_grad=False", partial=True),
     _gather("index_select", "input dim index", partial=True),
     _gather("scatter"),
@@ -59,6 +59,6 @@ LAYOUT = rows(
     Row("tile", Kind.LAYOUT, spread=True),
     Row("take", Kind.LAYOUT, partial=True),
     Row("unfold", Kind.LAYOUT, partial=True),
-    Row("cat", Kind.LAYOUT, aliases="concat concatenate"),
+    Row("cat", Kind.LAYOUT, "tensors dim=0", as_given=True, aliases="concat concatenate"),
     Row("stack", Kind.LAYOUT),
 )

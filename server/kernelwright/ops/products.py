@@ -29,7 +29,7 @@ PRODUCTS = rows(
     _product("bmm", "input mat2", matrices=(0, 1)),
     _product("chain_matmul", flops=1),
     _product("dot", flops=1),
-    _product("einsum", equation=True),
+    _product("einsum", "equation first second=None third=None", as_given=True, equation=True),
     _product("linear", "input weight bias=None", matrices=(0, 1), module="Linear"),
     _product("matmul", "input other", aliases="linalg_matmul", matrices=(0, 1), sign="@"),
     _product("mm", "input mat2", matrices=(0, 1)),

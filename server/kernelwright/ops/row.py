@@ -95,6 +95,7 @@ class Row:
     module: str = ""  # the class in torch.nn that does this
     attributes: str = ""  # the numbers among the parameters that such a module keeps under the same names
     sign: str = ""  # Python's operator
+    spelled: str = ""  # how code calls it, where `torch_name` does not tell
     as_given: bool = False
     view: bool = False  # the result is another look at the operand's memory
     reshapes: bool = False  # ... with the same elements in the same order

@@ -1,6 +1,7 @@
 """One name for each operator and parameter, however a call spells them."""
 
-from kernelwright.ops.table import ROWS
+from kernelwright.ops.row import Kind
+from kernelwright.ops.table import ROWS, row
 
 _ALIASES = {alias: row.name for row in ROWS.values() for alias in row.aliases.split()}
 _SIGNS = [name for row in ROWS.values() if row.sign for name in (row.name, *row.aliases.split())]
@@ -42,3 +43,16 @@ def canonical_name(raw: str) -> tuple[str, bool, bool]:
 
 def _canonical(name: str) -> str:
     return _ALIASES.get(name, name)
+
+
+_FUNCTIONAL = {Kind.ATTENTION, Kind.CONVOLUTION, Kind.LOSS, Kind.NORMALISATION, Kind.POOLING, Kind.RANDOM}
+
+
+def torch_name(op: str) -> str:
+    """How code calls an operator: "torch.exp", "torch.nn.functional.gelu"; ".view" for a method of tensors."""
+    known = row(op)
+    if known.spelled:
+        return known.spelled
+    if known.view:
+        return f".{op}"
+    return f"torch.nn.functional.{op}" if known.module or known.kind in _FUNCTIONAL else f"torch.{op}"

@@ -33,6 +33,21 @@ def outputs(module, dtype, change):
     return (answer, *buffers) if buffers else answer
 
 
+def gradients(module):
+    """The answers where autograd is on, the gradients of inputs and parameters that come of them, and the buffers."""
+    torch.manual_seed(0)
+    model = module.Model()
+    torch.manual_seed(1)
+    inputs = [t.requires_grad_() if t.is_floating_point() else t for t in module.get_inputs()]
+    answers = model(*inputs)
+    answers = answers if isinstance(answers, tuple) else (answers,)
+    flowing = [t for t in answers if t.requires_grad]
+    torch.manual_seed(2)
+    torch.autograd.backward(flowing, [torch.randn(t.shape, dtype=t.dtype) for t in flowing])
+    leaves = [t for t in (*inputs, *model.parameters()) if t.requires_grad]
+    return (*(t.detach() for t in answers), *(t.grad for t in leaves if t.grad is not None), *model.buffers())
+
+
 def with_nan(t):
     torch.manual_seed(2)
     return t + torch.where(torch.rand(t.shape) < 0.02, float("nan"), 0.0)
@@ -104,6 +119,14 @@ def main():
                 found = problem(expected, got, dtype)
                 if found:
                     problems[f"{name} ({label})"] = found
+            if "torch.is_grad_enabled()" in rewritten:
+                try:
+                    expected = gradients(old)
+                except RuntimeError:  # torch cannot differentiate it
+                    continue
+                got = gradients(new)
+                found = problem(expected, got, torch.float32) if len(expected) == len(got) else "gradients are lost"
+                problems |= {f"{name} (gradients)": found} if found else {}
     json.dump(problems, sys.stdout)
 
 

@@ -119,7 +119,7 @@ def fused_conv2d_relu_mul(
     dilation_width,
     scale,
 ):
-    """2-D convolution, ReLU and multiply in one kernel; forward only."""
+    """2-D convolution, ReLU and multiply in one kernel."""
     if (
         x.dim() != 4
         or x.dtype not in (torch.float32, torch.float16, torch.bfloat16)
@@ -141,6 +141,17 @@ def fused_conv2d_relu_mul(
             "weight.shape[1]; bias.shape[0] of weight.shape[0]; dilation_height of 1; "
             "dilation_width of 1; groups of 1; fewer than 2**31 elements"
         )
+    if torch.is_grad_enabled() and any(t.requires_grad for t in (x, weight, bias)):
+        conv2d = torch.nn.functional.conv2d(
+            x,
+            weight,
+            bias,
+            stride=(stride_height, stride_width),
+            padding=(padding_height, padding_width),
+            dilation=(dilation_height, dilation_width),
+        )
+        relu = torch.relu(conv2d)
+        return relu * scale
     x = x.contiguous()
     weight = weight.contiguous()
     bias = bias.contiguous()
@@ -238,8 +249,8 @@ as accurate as fp32: the gate judges by the baseline's own error. Which of them 
 faster, nothing is kept. No GPU has timed this strategy yet.
 
 What it cannot do: fewer than 16 channels or positions, a padding given as a word, transposed ones whose stride and dilation
-share a factor, channels-last tensors, operands that are computed in front. It is for the forward pass only: no gradient flows
-through the kernel.
+share a factor, channels-last tensors, operands that are computed in front. The kernel has no
+backward: where autograd is on and an input requires a gradient, the launcher runs the operations of torch instead.
 """,
     instruction=(
         "Replace the convolution and the pointwise operations that follow it by one Triton kernel and a launching function "

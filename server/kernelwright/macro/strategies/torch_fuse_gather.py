@@ -67,7 +67,7 @@ def embedding_mul_add_kernel(
 
 
 def fused_embedding_mul_add(ids, weight, places, scale):
-    """Embedding, multiply and add in one kernel, in fp32; forward only."""
+    """Embedding, multiply and add in one kernel, in fp32."""
     if (
         weight.dim() != 2
         or weight.dtype not in (torch.float32, torch.float16, torch.bfloat16)
@@ -89,6 +89,10 @@ def fused_embedding_mul_add(ids, weight, places, scale):
             "of ids.shape[1]; places.shape[1] of weight.shape[1]; fewer than 2**31 "
             "elements"
         )
+    if torch.is_grad_enabled() and any(t.requires_grad for t in (weight, places)):
+        embedding = torch.nn.functional.embedding(ids, weight)
+        product = embedding * scale
+        return product + places
     ids = ids.contiguous()
     weight = weight.contiguous()
     places = places.contiguous()
@@ -151,8 +155,8 @@ An index out of range stops the kernel with a device assertion, as it stops thos
 index points at.
 
 What it cannot do: indices that are computed in the region, embeddings with `max_norm`, which change their weight, a `gather`
-whose index is smaller than its operand in other dims, products, pools and scans of what was picked. It is for the forward pass
-only: no gradient flows through the kernel.
+whose index is smaller than its operand in other dims, products, pools and scans of what was picked. The kernel has no
+backward: where autograd is on and an input requires a gradient, the launcher runs the operations of torch instead.
 """,
     instruction=(
         "Replace the gather and the pointwise operations around it by one Triton kernel and a launching function above the "

@@ -73,7 +73,7 @@ def bias_relu_mul_kernel(
 
 
 def fused_bias_relu_mul(x, bias, scale):
-    """Bias add, ReLU and multiply in one pass, in fp32; forward only."""
+    """Bias add, ReLU and multiply in one pass, in fp32."""
     if (
         x.dtype not in (torch.float32, torch.float16, torch.bfloat16)
         or bias.dtype != x.dtype
@@ -84,6 +84,10 @@ def fused_bias_relu_mul(x, bias, scale):
             "fused_bias_relu_mul takes x of float32 or float16 or bfloat16; bias of "
             "dtype x.dtype; bias of shape x.shape[-1:]; fewer than 2**31 elements"
         )
+    if torch.is_grad_enabled() and any(t.requires_grad for t in (x, bias)):
+        total = x + bias
+        relu = torch.relu(total)
+        return relu * scale
     x = x.contiguous()
     bias = bias.contiguous()
     out = torch.empty_like(x)
@@ -145,8 +149,8 @@ The run is found on the op graph of one call on the workload, so shapes, strides
 the launcher takes its sizes from the tensors and so works for other shapes, for further leading dimensions where the text
 counts from the last one, and in all of fp32, fp16 and bf16. Any other call raises a ValueError. What it cannot do: float64
 and integer arithmetic, dropout and batch norm in training mode, statements in `while` loops, results that are used in
-several places. Where code runs several times, the edit is one that is right for each of them. It is for the forward pass
-only: no gradient flows through the kernel.
+several places. Where code runs several times, the edit is one that is right for each of them. The kernel has no
+backward: where autograd is on and an input requires a gradient, the launcher runs the operations of torch instead.
 """,
     instruction=(
         "Replace the run of pointwise operations by one Triton kernel and a launching function above the class. Read each "

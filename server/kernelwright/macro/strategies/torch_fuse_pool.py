@@ -79,7 +79,7 @@ def relu_max_pool2d_mul_kernel(
 
 
 def fused_relu_max_pool2d_mul(x, kernel_size, stride, padding, dilation, scale):
-    """ReLU, max pool and multiply in one kernel, in fp32; forward only."""
+    """ReLU, max pool and multiply in one kernel, in fp32."""
     if (
         x.dim() != 4
         or x.dtype not in (torch.float32, torch.float16, torch.bfloat16)
@@ -89,6 +89,12 @@ def fused_relu_max_pool2d_mul(x, kernel_size, stride, padding, dilation, scale):
             "fused_relu_max_pool2d_mul takes x of 4 dimensions; x of float32 or "
             "float16 or bfloat16; fewer than 2**31 elements"
         )
+    if torch.is_grad_enabled() and x.requires_grad:
+        relu = torch.relu(x)
+        max_pool2d = torch.nn.functional.max_pool2d(
+            relu, kernel_size=kernel_size, stride=stride, padding=padding
+        )
+        return max_pool2d * scale
     x = x.contiguous()
     room = x.shape[2] + dilation + padding * 2 - dilation * kernel_size - 1
     out_height = room // stride + 1
@@ -158,8 +164,8 @@ What stands before a pool joins it only where the window is small, as it is comp
 
 Pools over small adjoining tiles belong to torch.fuse-pointwise, which also knows channels-last tensors.
 
-What it cannot do: `ceil_mode`, indices, windows of more than 512 elements, channels-last tensors. It is for the forward
-pass only: no gradient flows through the kernel.
+What it cannot do: `ceil_mode`, indices, windows of more than 512 elements, channels-last tensors. The kernel has no
+backward: where autograd is on and an input requires a gradient, the launcher runs the operations of torch instead.
 """,
     instruction=(
         "Replace the pool and the pointwise operations around it by one Triton kernel and a launching function above the "

@@ -169,7 +169,7 @@ def linear_relu_mul_kernel(
 
 
 def fused_linear_relu_mul(x, weight, bias, scale):
-    """Linear, ReLU and multiply; the product from fp16 parts, as accurate as fp32; forward only."""
+    """Linear, ReLU and multiply; the product from fp16 parts, as accurate as fp32."""
     if (
         x.dim() != 2
         or x.dtype not in (torch.float32, torch.float16, torch.bfloat16)
@@ -187,6 +187,10 @@ def fused_linear_relu_mul(x, weight, bias, scale):
             "1 dimension; weight of fewer than 2**31 elements; weight.shape[1] of "
             "x.shape[1]; bias.shape[0] of weight.shape[0]; fewer than 2**31 elements"
         )
+    if torch.is_grad_enabled() and any(t.requires_grad for t in (x, weight, bias)):
+        linear = torch.nn.functional.linear(x, weight, bias)
+        relu = torch.relu(linear)
+        return relu * scale
     x = x.contiguous()
     weight = weight.contiguous()
     bias = bias.contiguous()
@@ -264,8 +268,8 @@ Beside it `tl.dot` makes three TF32 or six bfloat16 products. Which of them and 
 library is faster, nothing is kept. Both operands, weights too, are split in every call.
 
 What it cannot do: matrix-vector products and narrow ones, results in another order than rows and columns, operands that
-are computed in front (they would be computed anew for every tile). It is for the forward pass only: no gradient flows
-through the kernel.
+are computed in front (they would be computed anew for every tile). The kernel has no
+backward: where autograd is on and an input requires a gradient, the launcher runs the operations of torch instead.
 """,
     instruction=(
         "Replace the matrix product and the pointwise operations that follow it by one Triton kernel and a launching "

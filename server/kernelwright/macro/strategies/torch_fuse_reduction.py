@@ -100,7 +100,7 @@ def div_cross_entropy_kernel(
 
 
 def fused_div_cross_entropy(logits, targets, temperature):
-    """Divide and cross entropy in one kernel, in fp32; forward only."""
+    """Divide and cross entropy in one kernel, in fp32."""
     if (
         logits.dim() != 2
         or logits.dtype not in (torch.float32, torch.float16, torch.bfloat16)
@@ -116,6 +116,9 @@ def fused_div_cross_entropy(logits, targets, temperature):
             "dimension; targets.shape[0] of logits.shape[0]; rows that are not empty; "
             "fewer than 2**31 elements"
         )
+    if torch.is_grad_enabled() and logits.requires_grad:
+        quotient = logits / temperature
+        return torch.nn.functional.cross_entropy(quotient, targets)
     logits = logits.contiguous()
     targets = targets.contiguous()
     out = logits.new_empty(())
@@ -175,8 +178,8 @@ extremes the first counts, and NaN before all, as in torch. A class index out of
 assertion, as it stops those of torch.
 
 What it cannot do: what is reduced again after a first reduction was applied, running statistics that something else reads,
-label smoothing, targets that are probabilities, reductions over different dims side by side. It is for the forward pass only:
-no gradient flows through the kernel.
+label smoothing, targets that are probabilities, reductions over different dims side by side. The kernel has no
+backward: where autograd is on and an input requires a gradient, the launcher runs the operations of torch instead.
 """,
     instruction=(
         "Replace the loss and the pointwise operations around it by one Triton kernel and a launching function above the "

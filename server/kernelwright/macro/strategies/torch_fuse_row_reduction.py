@@ -69,7 +69,7 @@ def rms_norm_kernel(x_ptr, weight_ptr, out_ptr, length, eps, BLOCK: tl.constexpr
 
 
 def fused_rms_norm(x, weight, eps):
-    """RMSNorm in one kernel, in fp32; forward only."""
+    """RMSNorm in one kernel, in fp32."""
     if (
         x.dtype not in (torch.float32, torch.float16, torch.bfloat16)
         or weight.dtype != x.dtype
@@ -82,6 +82,13 @@ def fused_rms_norm(x, weight, eps):
             "x.dtype; weight of shape x.shape[-1:]; rows of 1 to 2**20 elements; fewer "
             "than 2**31 elements"
         )
+    if torch.is_grad_enabled() and any(t.requires_grad for t in (x, weight)):
+        power = x ** 2
+        mean = torch.mean(power, dim=-1, keepdim=True)
+        total = mean + eps
+        rsqrt = torch.rsqrt(total)
+        product = x * rsqrt
+        return product * weight
     x = x.contiguous()
     weight = weight.contiguous()
     length = x.shape[-1]
@@ -141,7 +148,8 @@ Few but very long rows, and reductions of the whole tensor to one number (losses
 programs whose parts a second kernel joins.
 
 What it cannot do: dims that do not lie side by side, group and layer norm of channels-last tensors, float64, cumulative
-sums, batch norm in training mode. It is for the forward pass only: no gradient flows through the kernel.
+sums, batch norm in training mode. The kernel has no
+backward: where autograd is on and an input requires a gradient, the launcher runs the operations of torch instead.
 """,
     instruction=(
         "Replace the reduction and the pointwise operations around it by one Triton kernel and a launching function above "

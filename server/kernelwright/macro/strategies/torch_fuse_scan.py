@@ -45,7 +45,7 @@ def mul_cumsum_kernel(x_ptr, mask_2_ptr, out_ptr, length, BLOCK: tl.constexpr):
 
 
 def fused_mul_cumsum(x, mask_2):
-    """Multiply and running sum in one kernel, in fp32; forward only."""
+    """Multiply and running sum in one kernel, in fp32."""
     if (
         x.dim() != 2
         or x.dtype not in (torch.float32, torch.float16, torch.bfloat16)
@@ -59,6 +59,11 @@ def fused_mul_cumsum(x, mask_2):
             "bfloat16; mask_2 of dtype torch.bool; mask_2 of shape x.shape; rows of 1 "
             "to 2**20 elements; fewer than 2**31 elements"
         )
+    if torch.is_grad_enabled() and x.requires_grad:
+        product = x * mask_2
+        flip = product.flip(1)
+        running_sum = torch.cumsum(flip, dim=1)
+        return running_sum.flip(1)
     x = x.contiguous()
     mask_2 = mask_2.contiguous()
     out = torch.empty_like(x)
@@ -101,7 +106,8 @@ A row of up to 8192 elements is scanned at once, a longer one in steps that carr
 program. Along a dim that is not the last one a program walks down a strip of neighbouring columns. Sums are fp32.
 
 What it cannot do: whole numbers, several scans along different dims, results that are used in two ways, `cummax`,
-`logcumsumexp`. It is for the forward pass only: no gradient flows through the kernel.
+`logcumsumexp`. The kernel has no
+backward: where autograd is on and an input requires a gradient, the launcher runs the operations of torch instead.
 """,
     instruction=(
         "Replace the scan and the operations around it by one Triton kernel and a launching function above the class. Use "

@@ -174,7 +174,7 @@ def _nest_region(source: SourceMap, nodes: Sequence[int]) -> NestRegion | Refusa
     kernels = sum(
         row(n.op).launches for n in inside if (not row(n.op).view or picks(n)) and row(n.op).kind is not Kind.CREATION
     )
-    return NestRegion(tuple(sorted(nodes)), edit, nest, max(eager - fused, 0), kernels)
+    return NestRegion(tuple(sorted(nodes)), edit, nest, max(eager - fused, 0), kernels, numbers)
 
 
 def _counting(source: SourceMap, nodes: Sequence[int], anchor: Node | None = None) -> tuple[int, ...]:

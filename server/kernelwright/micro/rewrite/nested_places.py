@@ -1,7 +1,7 @@
 """A region with a Nest, and what such regions must have in common for one edit to replace them in all modules of a class."""
 
-from collections.abc import Hashable
-from dataclasses import dataclass
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field
 
 from kernelwright.micro.rewrite.placed import Alike
 from kernelwright.nest.form import Axis, Nest
@@ -12,7 +12,8 @@ from kernelwright.place.expression import RegionPlan
 class NestRegion:
     """Nodes that become one kernel. `saved_bytes`: memory traffic that eager mode has and the kernel has not.
 
-    `others`: for each other module that runs the code which is edited, the nodes that the same edit replaces.
+    `numbers`: (node id, parameter) to the expression of each number that is no literal. `others`: for each other module
+    that runs the code which is edited, the nodes that the same edit replaces.
     """
 
     nodes: tuple[int, ...]
@@ -20,6 +21,7 @@ class NestRegion:
     nest: Nest
     saved_bytes: int
     kernels: int  # that eager mode launches
+    numbers: Mapping[tuple[int, str], str] = field(default_factory=dict)
     others: tuple[tuple[int, ...], ...] = ()
 
     @property

@@ -3,7 +3,7 @@
 from kernelwright.micro.rewrite import triton_printer as tp
 from kernelwright.micro.rewrite.naming import in_words
 from kernelwright.micro.rewrite.program import Program
-from kernelwright.micro.rewrite.relies import check, relied_on
+from kernelwright.micro.rewrite.relies import check, limits, relied_on
 
 # (BLOCK, num_warps): eight elements a thread come close to the roof on every part; which one wins, a measurement says.
 VARIANTS = ((1024, 4), (2048, 8), (512, 4), (4096, 8))
@@ -53,7 +53,7 @@ def print_pointwise(
         tp.call_text(f"{kernel}[grid]", arguments, "", 4),
         "return out",
     ]
-    doc_of_launcher = f"{in_words(program, 42)} in one pass, in fp32; forward only."
+    doc_of_launcher = f"{in_words(program, 42)} in one pass, in fp32{limits(program.eager)}."
     function = tp.launcher_source(launcher, tp.launch_parameters(program), doc_of_launcher, launch)
     sources = [*tp.helper_sources(program, existing), tp.kernel_source(kernel, parameters, doc, body), function]
     return tp.Printed("\n\n\n".join(sources), launcher, f"BLOCK={block}, num_warps={warps}")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from kernelwright.micro.rewrite import triton_printer as tp
 from kernelwright.micro.rewrite.naming import in_words
 from kernelwright.micro.rewrite.program import Operand, Pool, Program
-from kernelwright.micro.rewrite.relies import check, relied_on
+from kernelwright.micro.rewrite.relies import check, limits, relied_on
 from kernelwright.micro.rewrite.tensor_layout import CHANNELS_LAST
 from kernelwright.place.layout import call_text
 
@@ -97,7 +97,7 @@ def print_pooled(
     function = tp.launcher_source(
         launcher,
         [*tp.launch_parameters(program), *(["window"] if pool.expression else [])],
-        f"{in_words(program, 42)} in one pass, in fp32; forward only.",
+        f"{in_words(program, 42)} in one pass, in fp32{limits(program.eager)}.",
         launch,
     )
     result = "contiguous result" if tile.channels else "result"

@@ -7,7 +7,7 @@ from kernelwright.micro.rewrite import triton_printer as tp
 from kernelwright.micro.rewrite.looped import looped_body
 from kernelwright.micro.rewrite.naming import in_words
 from kernelwright.micro.rewrite.program import ROW, Line, Program
-from kernelwright.micro.rewrite.relies import check, relied_on
+from kernelwright.micro.rewrite.relies import check, limits, relied_on
 from kernelwright.micro.rewrite.tensor_layout import CHANNELS_LAST
 from kernelwright.micro.rewrite.tile_context import TILES, Context, Tile, reduction_text, tile_lines
 from kernelwright.micro.rewrite.tiles import Shape
@@ -74,7 +74,7 @@ def print_rows(
     function = tp.launcher_source(
         launcher,
         [*tp.launch_parameters(program), *numbers],
-        f"{what} in one kernel, in fp32; forward only.",
+        f"{what} in one kernel, in fp32{limits(program.eager)}.",
         launch,
     )
     doc = f"{what}, {_HOW[shape.kind]}{', in steps of BLOCK' if shape.looped else ''}."

@@ -8,7 +8,7 @@ from kernelwright.micro.rewrite import triton_printer as tp
 from kernelwright.micro.rewrite.looped import loop, pass_lines, pass_of
 from kernelwright.micro.rewrite.naming import in_words
 from kernelwright.micro.rewrite.program import ELEMENT, ROW, Line, Operand, Program
-from kernelwright.micro.rewrite.relies import check, relied_on
+from kernelwright.micro.rewrite.relies import check, limits, relied_on
 from kernelwright.micro.rewrite.scope import NotLowerable
 from kernelwright.micro.rewrite.tile_context import TILES, Context
 from kernelwright.micro.rewrite.tiles import Shape
@@ -130,7 +130,7 @@ def print_split(
     function = tp.launcher_source(
         launcher,
         [*tp.launch_parameters(program), *numbers],
-        f"{in_words(program, 36)} in two kernels, in fp32; forward only.",
+        f"{in_words(program, 36)} in two kernels, in fp32{limits(program.eager)}.",
         launch,
     )
     sources = [*tp.helper_sources(program, existing), first_source, second_source, function]

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from kernelwright.micro.rewrite import triton_printer as tp
 from kernelwright.micro.rewrite.naming import in_words
 from kernelwright.micro.rewrite.program import Operand, Program
-from kernelwright.micro.rewrite.relies import check, relied_on
+from kernelwright.micro.rewrite.relies import check, limits, relied_on
 from kernelwright.micro.rewrite.tensor_layout import CHANNELS_LAST
 
 
@@ -86,7 +86,7 @@ def print_transposing(
         tp.call_text(f"{kernel}[grid]", arguments, "", 4),
         "return out",
     ]
-    doc_of_launcher = f"{in_words(program, 42)} in one pass, in fp32; forward only."
+    doc_of_launcher = f"{in_words(program, 42)} in one pass, in fp32{limits(program.eager)}."
     function = tp.launcher_source(launcher, tp.launch_parameters(program), doc_of_launcher, launch)
     sources = [*tp.helper_sources(program, existing), tp.kernel_source(kernel, parameters, doc, body), function]
     summary = f"POSITIONS={tile.positions}, BLOCK={tile.channels}, num_warps={tile.warps}"

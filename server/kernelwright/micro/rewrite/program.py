@@ -122,6 +122,7 @@ class Program:
     result_layout: str = CONTIGUOUS
     any_dtype: bool = False
     any_rank: bool = False
+    eager: tuple[str, ...] = ()  # lines of a launcher that answer by torch alone where a gradient is asked for
 
     @property
     def main(self) -> Operand:

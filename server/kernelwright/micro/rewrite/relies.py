@@ -39,7 +39,7 @@ class Relies:
     `rank`: the number of dimensions of `main`, None where `least` are enough. `dtypes`: those of `main`; `alike`: what must
     equal something of `main`, or a constant. `holds`: further conditions, and what they say in words. `length`: the
     launcher's expression for the length of a row, which is not empty; `longest`: the longest one, "" for any.
-    `narrow`: offsets have 32 bits.
+    `narrow`: offsets have 32 bits. `eager`: lines that answer in another way, for calls that ask for a gradient.
     """
 
     launcher: str
@@ -52,12 +52,18 @@ class Relies:
     length: str
     longest: str
     narrow: bool
+    eager: tuple[str, ...] = ()
 
 
 def check(relies: Relies) -> list[str]:
-    """The lines of the launcher that raise a ValueError for a call that the kernel is not made for."""
+    """The lines of the launcher for calls that the kernel is not made for: they raise a ValueError, or answer by torch."""
     wrong, words = zip(*_conditions(relies), strict=True)
-    return refusal(wrong, f"{relies.launcher} takes {'; '.join(dict.fromkeys(words))}")
+    return [*refusal(wrong, f"{relies.launcher} takes {'; '.join(dict.fromkeys(words))}"), *relies.eager]
+
+
+def limits(eager: Sequence[str]) -> str:
+    """What a launcher's docstring says last: whether gradients flow through its result."""
+    return "" if eager else "; forward only"
 
 
 def refusal(wrong: Sequence[str], words: str, indent: int = 4) -> list[str]:
@@ -115,6 +121,7 @@ def relied_on(program: Program, launcher: str, *, length: str = "", longest: str
         length,
         longest,
         not is_wide(program),
+        program.eager,
     )
 
 
