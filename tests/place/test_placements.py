@@ -231,5 +231,5 @@ def test_modules_of_one_class_that_follow_one_another_are_fused_one_by_one(forwa
     block = "class Block(nn.Module):\n    def forward(self, x):\n        return torch.tanh(x * 2 + 1)\n"
     (text, *_) = rewritten(POINTWISE, model("self.a = Block()\nself.b = Block()", forward, block))
     kernel = text[text.index("def mul_add_tanh_kernel") : text.index("class Block")]
-    assert kernel.count("tanh(total)") == 1
+    assert kernel.count("tanh(total)") == 2  # once in the kernel, once for calls that ask for a gradient
     assert forward.splitlines()[-1] in text

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from kernelwright.ops import Kind, parameters, row, torch_name
-from kernelwright.place.layout import call_text
+from kernelwright.place.layout import WIDTH, call_text
 from kernelwright.values import Argument, Graph, Node, TensorRef
 
 _FLOATS = ("float64", "float32", "float16", "bfloat16")
@@ -51,8 +51,23 @@ def eager_lines(
         )
     except _Unspelled:
         return ()
-    one = f"{asked[0]}.requires_grad" if len(asked) == 1 else f"any(t.requires_grad for t in ({', '.join(asked)}))"
-    return (f"if torch.is_grad_enabled() and {one}:", *(f"    {line}" for line in body))
+    return (_condition(asked), *(f"    {line}" for line in body))
+
+
+def _condition(asked: Sequence[str]) -> str:
+    """`if …:`, in as many lines as a formatter would take."""
+    head = "if torch.is_grad_enabled() and "
+    if len(asked) == 1:
+        return f"{head}{asked[0]}.requires_grad:"
+    among = f"for t in ({', '.join(asked)})"
+    if len(f"    {head}any(t.requires_grad {among}):") <= WIDTH:
+        return f"{head}any(t.requires_grad {among}):"
+    lines = [f"t.requires_grad {among}"]
+    if len(f"        {lines[0]}") > WIDTH:
+        lines = ["t.requires_grad", among]
+    if len(f"        {among}") > WIDTH:
+        lines = ["t.requires_grad", "for t in (", *(f"    {name}," for name in asked), ")"]
+    return "\n".join([f"{head}any(", *(f"        {line}" for line in lines), "    ):"])
 
 
 class _Unspelled(Exception):
@@ -102,7 +117,8 @@ class _Body:
             return f"{given[0]}.{node.op}_({', '.join(given[1:])})"
         if known.sign and len(given) == len(node.args) <= 2:
             operands = [f"({text})" if text.startswith("-") else text for text in named.values()]
-            return f"{known.sign}{operands[0]}" if len(operands) == 1 else f" {known.sign} ".join(operands)
+            sign = known.sign if known.sign in ("~", "**") or len(operands) == 1 else f" {known.sign} "
+            return f"{sign}{operands[0]}" if len(operands) == 1 else sign.join(operands)
         function = torch_name(node.op)
         if function == "[]":
             return f"{given[0]}[{named['index']}]"
@@ -168,7 +184,7 @@ class _Body:
             return self._value(value.id)
         if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
             return f'float("{value}")'
-        return repr(value)
+        return f'"{value}"' if isinstance(value, str) else repr(value)
 
     def _dims(self, node: Node, value: Argument) -> Argument:
         """Dims without a tuple around a single one; counted from the end where there may be more in front."""

@@ -83,7 +83,7 @@ def fused_rms_norm(x, weight, eps):
             "than 2**31 elements"
         )
     if torch.is_grad_enabled() and any(t.requires_grad for t in (x, weight)):
-        power = x ** 2
+        power = x**2
         mean = torch.mean(power, dim=-1, keepdim=True)
         total = mean + eps
         rsqrt = torch.rsqrt(total)
