@@ -118,6 +118,8 @@ PRODUCTS = {
         "self.left = nn.Parameter(torch.randn(33, 21))\nself.small = 0.5\nself.left_scale = nn.Parameter(torch.randn(21))",
         "torch.randn(40, 33)"),
     "a triangle of a product": module("return torch.tril(x @ self.weight)", WEIGHT, "torch.randn(40, 33)"),
+    "a triangle that leaves out whole tiles": module("return torch.relu(torch.triu(x @ self.weight, 1))",
+        "self.weight = nn.Parameter(torch.randn(33, 140))", "torch.randn(150, 33)"),
 }  # fmt: skip
 
 

@@ -61,8 +61,8 @@ def print_corrected(nest: Nest, names: tuple[str, str], words: str, tile: Produc
     assert isinstance(product.expr, Contract)
     left, right = _side(tiled, "left"), _side(tiled, "right")
     operands = {product.expr.left, product.expr.right}
-    after = tiled.lines([let for let in nest.lets if let.name not in operands | {product.name}])
-    body = [*tiled.program(), *_product(product.name, left, right), *tiled.ending(after)]
+    body = [*tiled.program(), *_product(tiled, left, right)]
+    body += tiled.ending(tiled.lines([let for let in nest.lets if let.name not in operands | {product.name}]))
     blocks = {"ROWS": tile.rows, "COLUMNS": tile.columns, "DEPTH": tile.depth, "GROUP": tile.group}
     sizes = ["n_rows", "n_columns", "padded"]
     parts = [f"{side.name}_{part}_ptr" for side in (left, right) for part in ("high", "low", "scale")]
@@ -102,15 +102,17 @@ def _side(tiled: Tiled, name: str) -> _Side:
     )
 
 
-def _product(name: str, left: _Side, right: _Side) -> list[str]:
+def _product(tiled: Tiled, left: _Side, right: _Side) -> list[str]:
     """The kernel's lines for the product, with low parts where no row and column holds an infinity or NaN."""
+    name, (bounds, stop) = tiled.product.name, tiled.depth("padded")
     return [
+        *bounds,
         "inner = tl.arange(0, DEPTH)[None, :]",
         *left.pointers("rows"),
         "inner = tl.arange(0, DEPTH)[:, None]",
         *right.pointers("columns"),
         f"{name} = tl.zeros([ROWS, COLUMNS], dtype=tl.float32)",
-        "for start in range(0, padded, DEPTH):",
+        f"for start in range(0, {stop}, DEPTH):",
         "    left = tl.load(left_high_ptr + start)",
         "    right = tl.load(right_high_ptr + start)",
         "    small = tl.dot(left, tl.load(right_low_ptr + start))",
@@ -119,7 +121,7 @@ def _product(name: str, left: _Side, right: _Side) -> list[str]:
         "infinite = (left_scale < 0.0) | (right_scale < 0.0)",
         "if tl.max(tl.max(infinite.to(tl.int32), 1), 0) > 0:",
         "    high = tl.zeros([ROWS, COLUMNS], dtype=tl.float32)",
-        "    for start in range(0, padded, DEPTH):",
+        f"    for start in range(0, {stop}, DEPTH):",
         "        high = tl.dot(tl.load(left_high_ptr + start), tl.load(right_high_ptr + start), high)",
         f"    {name} = tl.where(infinite, high, {name})",
         f"{name} = {name} * tl.abs(left_scale) * tl.abs(right_scale)",

@@ -52,12 +52,14 @@ def _body(tiled: Tiled, tile: Product) -> list[str]:
     operands = [_operand(tiled, name) for name in (tiled.product.expr.left, tiled.product.expr.right)]
     name = tiled.product.name
     loop.append(f'{name} = tl.dot({operands[0]}, {operands[1]}, {name}, input_precision="{tile.precision}")')
+    bounds, stop = tiled.depth("depth")
     after = tiled.lines([let for let in outside if let.name not in early])
     return [
         *program,
         *before,
+        *bounds,
         f"{name} = tl.zeros([ROWS, COLUMNS], dtype=tl.float32)",
-        "for start in range(0, depth, DEPTH):",
+        f"for start in range(0, {stop}, DEPTH):",
         *(f"    {line}" for line in loop),
         *tiled.ending(after),
     ]

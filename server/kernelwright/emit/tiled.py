@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 from kernelwright.emit import launcher as launching
 from kernelwright.emit.kernel import Kernel
-from kernelwright.nest.form import Axis, Contract, Let, Nest, reads
+from kernelwright.nest.form import Apply, Axis, Const, Contract, Held, Inside, Let, Nest, Var, reads
 from kernelwright.nest.index import Index
 from kernelwright.nest.roles import roles
 from kernelwright.place.layout import call_text
@@ -31,6 +31,15 @@ class Tiled:
     def wide(self) -> str:
         """The conversion of indices of which products need 64 bits."""
         return ".to(tl.int64)" if launching.is_wide(self.nest) else ""
+
+    def depth(self, whole: str) -> tuple[list[str], str]:
+        """The lines that say how far the product of a tile goes, and its name: nowhere where a mask leaves out the tile."""
+        kept = _kept(self.nest, self.product.name)
+        if kept is None:
+            return [], whole
+        lines = self.kernel.condition(kept, "")
+        inside = self.kernel.conditions[kept, ""]
+        return [*lines, f"stop = tl.max(tl.max({inside}.to(tl.int32), 1), 0) * {whole}"], "stop"
 
     def needed(self, name: str) -> list[Let]:
         """The lets that one operand is made of, in order."""
@@ -161,3 +170,12 @@ class Tiled:
             text = f"({text}) * {size}" if " " in text else f"{text} * {size}" if text else ""
             text = " + ".join(part for part in (text, self.kernel.index(place)) if part)
         return text
+
+
+def _kept(nest: Nest, product: str) -> tuple[Inside, ...] | None:
+    """Where the product counts, if all else of it becomes zero: that of a triangle."""
+    users = [let.expr for let in nest.lets if product in reads(let.expr)]
+    match users:
+        case [Apply("where", (Held(inside), Var(name), Const(0.0)))] if name == product:
+            return inside
+    return None
