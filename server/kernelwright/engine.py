@@ -37,6 +37,7 @@ from kernelwright.steps import (
     now,
     refused_by_the_gate,
     syntax_failure,
+    too_inaccurate,
     under_roof,
     with_earlier,
 )
@@ -303,7 +304,9 @@ class Engine:
             order = await ranked(self.observer, observation, variants, self.limits, report, cancel)
             if isinstance(order, Failure):
                 return self._remember(observation, failed_step(observation, actions[0], order), observation.text)
-            for variant in order[: _MOST_ATTEMPTS - len(attempts)]:
+            for variant in order:
+                if len(attempts) == _MOST_ATTEMPTS or too_inaccurate(variant, attempts):
+                    continue
                 step = await self._try(request, observation, variant, report, cancel)
                 attempts += (Attempt(variant, step),)
                 if not refused_by_the_gate(step):

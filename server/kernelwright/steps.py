@@ -5,7 +5,7 @@ import datetime
 import uuid
 from collections.abc import Iterable
 
-from kernelwright.coders import Attempt
+from kernelwright.coders import Attempt, Variant
 from kernelwright.languages import LanguageSupport
 from kernelwright.macro.strategies import registry
 from kernelwright.macro.strategy import Observation
@@ -25,6 +25,7 @@ from kernelwright.values import (
     VerdictStatus,
     digest,
 )
+from kernelwright.values.opts import Precision
 
 
 def decide(result: TrialResult, min_gain: float, *, needs_number: bool = False) -> tuple[Outcome, str]:
@@ -88,6 +89,18 @@ def refused_by_the_gate(step: Step) -> bool:
     if step.failure is not None:
         return step.failure.kind in (FailureKind.COMPILE_FAILED, FailureKind.CRASHED)
     return step.verdict is not None and step.verdict.status is VerdictStatus.FAILED
+
+
+def too_inaccurate(variant: Variant, attempts: Iterable[Attempt]) -> bool:
+    """Whether an attempt with products of the same precision was refused for its accuracy."""
+    precision = _precision(variant)
+    refused = (one for one in attempts if one.step.verdict is not None and precision == _precision(one.variant))
+    names = (check.name for one in refused if one.step.verdict for check in one.step.verdict.failed_checks)
+    return precision is not None and "accuracy" in names
+
+
+def _precision(variant: Variant) -> Precision | None:
+    return next((opt for opt in variant.edits.opts if isinstance(opt, Precision)), None)
 
 
 def forward_only(steps: Iterable[Step]) -> bool:

@@ -14,7 +14,11 @@ from kernelwright.macro.strategies import registry
 from kernelwright.macro.strategy import Observation, Strategy, ask
 from kernelwright.micro.edits import difference
 from kernelwright.settings import Settings
-from kernelwright.values import Action, Outcome, Refusal, Step, apply
+from kernelwright.steps import too_inaccurate
+from kernelwright.values import Action, Check, Outcome, Refusal, Region, Step, Verdict, VerdictStatus, apply
+from kernelwright.values.opts import Opt, Precision, Tile
+
+ACTION = Action("torch.fuse-product", Region(0, 0, "linear"))
 
 TEXT = """\
 import torch
@@ -112,6 +116,23 @@ def test_a_step_ends_where_nothing_is_left_to_try_or_three_attempts_were_refused
     assert step.outcome is Outcome.REJECTED
     assert len(step.earlier) == min(len(texts), 3) - 1
     assert journal == (step,)
+
+
+def test_after_one_that_was_too_inaccurate_none_of_the_same_precision_is_tried() -> None:
+    def variant(*opts: Opt) -> Variant:
+        return Variant(ACTION, dataclasses.replace(difference(TEXT, RIGHT, ""), opts=opts), RIGHT, "recorded")
+
+    def attempt(check: str, *opts: Opt) -> Attempt:
+        verdict = Verdict(VerdictStatus.FAILED, "", "", (Check(check, "a case", False, ""),))
+        step = Step("", "Score", ACTION, None, "", "", Outcome.REJECTED, "", verdict=verdict)
+        return Attempt(variant(*opts), step)
+
+    rounded, other = (Tile(64, 64), Precision("tf32")), (Tile(64, 64), Precision("tf32x3"))
+    inaccurate = (attempt("accuracy", Tile(128, 128), Precision("tf32")),)
+    assert too_inaccurate(variant(*rounded), inaccurate)
+    assert not too_inaccurate(variant(*other), inaccurate)
+    assert not too_inaccurate(variant(*rounded), (attempt("values", *rounded),))
+    assert not too_inaccurate(variant(), (attempt("accuracy"),)), "nothing says that they compute alike"
 
 
 def test_what_is_not_mechanical_needs_a_model(tmp_path: Path) -> None:
