@@ -43,9 +43,9 @@ def test_all_steps_agree_with_eager_mode() -> None:
 
 def test_the_new_code_is_for_training_alone() -> None:
     after = rewritten(REDUCTION, NORMS["of images"])[0]
-    assert "assert self.bn.training" in after
-    assert "self.bn.running_mean,\n            self.bn.running_var" in after
-    assert "assert" not in rewritten(REDUCTION, NORMS["without running statistics"])[0].split("class Model")[1]
+    assert "        if self.bn.training:\n            return fused_" in after
+    assert "self.bn.running_mean,\n                self.bn.running_var" in after
+    assert " if " not in rewritten(REDUCTION, NORMS["without running statistics"])[0].split("class Model")[1]
 
 
 @pytest.mark.parametrize(

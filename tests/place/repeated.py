@@ -139,7 +139,7 @@ PLACED = {
     "dropout that attributes switch off": (
         POINTWISE,
         model("self.p = 0.0", "return F.dropout(torch.tanh(x), self.p, self.training) * 2"),
-        "        assert not (self.training and self.p)\n        return fused_tanh_mul(x)\n",
+        "        if not (self.training and self.p):\n            return fused_tanh_mul(x)\n        return F.dropout(",
     ),
     "an operator in place behind a norm, in growing tensors": (
         REDUCTION,
@@ -149,12 +149,12 @@ PLACED = {
             "    x = torch.cat(features, 1)\nreturn x",
             inputs=IMAGE,
         ),
-        "            new = fused_batch_norm_relu(\n                layer[0].num_batches_tracked,\n                x,\n",
+        "                new = fused_batch_norm_relu(\n                    layer[0].num_batches_tracked,\n",
     ),
     "a composite module": (
         ROWS,
         model(ENCODERS.format(more=""), "for layer in self.layers:\n    x = layer(x)\nreturn x", inputs=SEQUENCE),
-        "            x = fused_add_layer_norm(\n                layer.linear2(layer.dropout(hidden)),\n",
+        "                x = fused_add_layer_norm(\n                    layer.linear2(layer.dropout(hidden)),\n",
     ),
     "a composite module that normalises first": (
         PRODUCT,

@@ -13,6 +13,7 @@ from kernelwright.ops import row
 from kernelwright.place.around import CONDITIONAL, check_loops, conditional_part, line_of
 from kernelwright.place.compose import composed
 from kernelwright.place.layout import call_text, insertion_edits, newline_of
+from kernelwright.place.modes import Mode, asserted, chosen
 from kernelwright.place.new_calls import NewCall
 from kernelwright.place.own_expression import own_expression
 from kernelwright.place.source_env import (
@@ -33,7 +34,7 @@ from kernelwright.place.source_map import (
     references,
 )
 from kernelwright.place.source_reads import check_reads
-from kernelwright.place.source_scalars import collect_scalars, evaluation_asserts
+from kernelwright.place.source_scalars import collect_scalars, mode_conditions
 from kernelwright.source.trees import children, walk
 from kernelwright.values import Edits, Graph, Node, Refusal, TextEdit, digest
 
@@ -45,7 +46,7 @@ class RegionPlan:
     `names`: for each input Value its expression where the new call stands. `scalars`: (node id, parameter) to the
     expression of a number that is not a literal. `edits`: what happens besides the call. `sink`: the offsets that the
     call replaces, with `before_call` written in front of it. `opening`: the edits of the user's text that came before,
-    where `source` has another text.
+    where `source` has another text. `mode`: when the new code is right, where dropout or batch norm acts otherwise.
     """
 
     source: SourceMap
@@ -54,10 +55,16 @@ class RegionPlan:
     scalars: Mapping[tuple[int, str], str]
     edits: tuple[TextEdit, ...]
     sink: tuple[int, int]
+    mode: Mode
     before_call: str = ""
     start_line: int = 0
     end_line: int = 0
     opening: Edits | None = None
+
+    @property
+    def edits_of_one_mode(self) -> tuple[TextEdit, ...]:
+        """The edits, with what has the new code insist on its mode."""
+        return (*self.edits, *asserted(self.source, self.mode))
 
     def call(self, launcher: str, values: Iterable[int], numbers: Iterable[str]) -> str:
         """`launcher(…)` with the inputs by their names in the source, broken over lines where it is long."""
@@ -65,18 +72,30 @@ class RegionPlan:
         start = self.source.starts[bisect_right(self.source.starts, self.sink[0]) - 1]
         line = self.source.text[start : self.sink[0]]
         indent = len(line) - len(line.lstrip())
-        return call_text(launcher, arguments, "", indent, len(line) - indent + len(self.before_call))
+        prefix = len(line) - indent + len(self.before_call)
+        if not self._is_chosen:
+            return call_text(launcher, arguments, "", indent, prefix)
+        return call_text(launcher, arguments, "", indent + 4, prefix).replace("\n    ", "\n")  # is indented once more
 
     def with_call(self, call: str, definitions: str = "", imports: tuple[str, ...] = (), summary: str = "") -> Edits:
         """The Edits that put `call` in the region's place and `definitions` above the class or function."""
         newline = newline_of(self.source.text)
         start, end = self.sink
-        edits = [*self.edits, TextEdit(start, end, (self.before_call + call).replace("\n", newline))]
+        edits = self._in_mode(TextEdit(start, end, (self.before_call + call).replace("\n", newline)))
         edits += insertion_edits(self.source, self.function, definitions, imports)
         if self.opening is not None:
             length = len(self.source.text) - sum(len(e.new_text) - (e.end - e.start) for e in self.opening.edits)
             return Edits(self.opening.text_hash, composed(self.opening.edits, edits, length), summary)
         return Edits(digest(self.source.text), tuple(sorted(edits, key=lambda e: (e.start, e.end))), summary)
+
+    @property
+    def _is_chosen(self) -> bool:
+        """Whether the new code goes beside the old, which stays for the other mode."""
+        return chosen(self.source, self.mode, (*self.edits, TextEdit(*self.sink, ""))) is not None
+
+    def _in_mode(self, call: TextEdit) -> list[TextEdit]:
+        beside = chosen(self.source, self.mode, (*self.edits, call))
+        return [*self.edits_of_one_mode, call] if beside is None else beside
 
 
 def region_inputs(graph: Graph, nodes: Collection[int]) -> tuple[int, ...]:
@@ -179,8 +198,9 @@ class _Planner:
         wanted = (*region_inputs(graph, self.nodes), *self.more)
         self._name_inputs(wanted, env, sink_tree, sink_statement)
         self.scalars = collect_scalars(self.source, inside, trees, sink_statement, function)
-        self.edits += evaluation_asserts(self.source, inside, trees, sink_statement)
-        if conditional_part(self.source, ((node, trees[node.id]) for node in inside)) is not None and self.edits:
+        mode = Mode(mode_conditions(self.source, inside, trees), sink_statement, tuple(block))
+        conditional = conditional_part(self.source, ((node, trees[node.id]) for node in inside)) is not None
+        if conditional and (self.edits or mode.conditions):
             raise NotEditable(f"{sink_node.op} stands in a conditional expression.", line_of(sink_node))
         before = f"{self.source.segment(sink_tree.target)} = " if isinstance(sink_tree, ast.AugAssign) else ""
         return RegionPlan(
@@ -190,6 +210,7 @@ class _Planner:
             self.scalars,
             tuple(self.edits),
             self.source.offsets(sink_tree),
+            mode,
             before,
             statements[0].lineno - 1,
             sink_statement.end_lineno or sink_statement.lineno,

@@ -4,7 +4,6 @@ import ast
 from collections.abc import Mapping
 
 from kernelwright.ops import row, signature
-from kernelwright.place.layout import newline_of
 from kernelwright.place.source_env import NotEditable, environment, made_by, nodes_in
 from kernelwright.place.source_map import (
     SourceMap,
@@ -16,7 +15,7 @@ from kernelwright.place.source_map import (
     operands,
 )
 from kernelwright.source.trees import walk
-from kernelwright.values import Node, TextEdit
+from kernelwright.values import Node
 
 _SWITCHES = {"dropout": ("training", "p"), "batch_norm": ("training",)}
 """The options that decide whether an operator acts as in training."""
@@ -60,10 +59,11 @@ def collect_scalars(
     return scalars
 
 
-def evaluation_asserts(
-    source: SourceMap, inside: list[Node], trees: Mapping[int, ast.AST], sink: ast.stmt
-) -> list[TextEdit]:
-    """Dropout and batch norm mean something else in training: the new code says which of both it is for."""
+def mode_conditions(source: SourceMap, inside: list[Node], trees: Mapping[int, ast.AST]) -> tuple[str, ...]:
+    """Dropout and batch norm mean something else in training: what holds in the mode that was captured.
+
+    Raises NotEditable where it is more than attributes of modules.
+    """
     conditions: list[str] = []
     for node in inside:
         if node.op not in _SWITCHES:
@@ -73,13 +73,7 @@ def evaluation_asserts(
         if not acts or (trains and node.args[1] is None):
             continue  # without running statistics evaluation does the same
         conditions.append(acts if trains else f"not ({acts})" if " " in acts else f"not {acts}")
-    if not conditions:
-        return []
-    start = source.starts[sink.lineno - 1]
-    indent = source.lines[sink.lineno - 1][: sink.col_offset]
-    newline = newline_of(source.text)
-    text = "".join(f"{indent}assert {condition}{newline}" for condition in dict.fromkeys(conditions))
-    return [TextEdit(start, start, text)]
+    return tuple(dict.fromkeys(conditions))
 
 
 def _acts(source: SourceMap, node: Node, tree: ast.AST) -> str:

@@ -162,11 +162,40 @@ def test_names_that_are_taken_are_not_taken_again() -> None:
     assert twice.count("import triton\n") == 1
 
 
-def test_dropout_that_is_fused_away_may_not_be_trained() -> None:
-    after = rewritten(
-        POINTWISE, module("x = torch.relu(x)\nx = self.drop(x)\nreturn x + 1", "self.drop = nn.Dropout(0.0)")
-    )[0]
-    assert "        assert not (self.drop.training and self.drop.p)\n        return fused_relu_add(x)" in after
+def test_where_dropout_acts_the_code_stays_as_it_is() -> None:
+    statements = "x = torch.relu(x)\nx = self.drop(x)\n"
+    returns, goes_on = (
+        rewritten(POINTWISE, module(statements + end, "self.drop = nn.Dropout(0.0)"))[0]
+        for end in ("return x + 1", "x = x + 1\nreturn torch.sort(x)[0]")
+    )
+    assert (
+        """
+        if not (self.drop.training and self.drop.p):
+            return fused_relu_add(x)
+        x = torch.relu(x)
+        x = self.drop(x)
+        return x + 1
+"""
+        in returns
+    )
+    assert (
+        """
+        if not (self.drop.training and self.drop.p):
+            x = fused_relu_add(x)
+        else:
+            x = torch.relu(x)
+            x = self.drop(x)
+            x = x + 1
+        return torch.sort(x)[0]
+"""
+        in goes_on
+    )
+
+
+def test_where_a_copy_would_change_a_string_the_new_code_insists_on_its_mode() -> None:
+    text = 'x = torch.relu(x) * len("""a\nb""")\nx = self.drop(x) + 1\nreturn x'
+    after = rewritten(POINTWISE, module(text, "self.drop = nn.Dropout(0.0)"))[0]
+    assert "        assert not (self.drop.training and self.drop.p)\n        x = fused_relu_mul_add(x, " in after
 
 
 H200 = Device("cuda", "H200", multiprocessors=132, bandwidth=4.8e12, peak_flops={"float32": 6.7e13})

@@ -33,10 +33,11 @@ def outputs(module, dtype, change):
     return (answer, *buffers) if buffers else answer
 
 
-def gradients(module):
+def gradients(module, other_mode=False):
     """The answers where autograd is on, the gradients of inputs and parameters that come of them, and the buffers."""
     torch.manual_seed(0)
     model = module.Model()
+    model.train(model.training != other_mode)
     torch.manual_seed(1)
     inputs = [t.requires_grad_() if t.is_floating_point() else t for t in module.get_inputs()]
     answers = model(*inputs)
@@ -119,14 +120,16 @@ def main():
                 found = problem(expected, got, dtype)
                 if found:
                     problems[f"{name} ({label})"] = found
-            if "torch.is_grad_enabled()" in rewritten:
+            kinds = {"gradients": False} if "torch.is_grad_enabled()" in rewritten else {}
+            kinds |= {"in the other mode": True} if ".training" in rewritten else {}
+            for label, other_mode in kinds.items():
                 try:
-                    expected = gradients(old)
+                    expected = gradients(old, other_mode)
                 except RuntimeError:  # torch cannot differentiate it
                     continue
-                got = gradients(new)
+                got = gradients(new, other_mode)
                 found = problem(expected, got, torch.float32) if len(expected) == len(got) else "gradients are lost"
-                problems |= {f"{name} (gradients)": found} if found else {}
+                problems |= {f"{name} ({label})": found} if found else {}
     json.dump(problems, sys.stdout)
 
 

@@ -195,7 +195,9 @@ def replace(
         edits += insertion_edits(source, plan.function, code.definition, ())
     except Unwritable as problem:
         return Refusal(str(problem), statement.lineno - 1)
-    return Edits(digest(source.text), tuple(sorted((*plan.edits, *edits), key=lambda e: (e.start, e.end))), summary)
+    return Edits(
+        digest(source.text), tuple(sorted((*plan.edits_of_one_mode, *edits), key=lambda e: (e.start, e.end))), summary
+    )
 
 
 def _of_the_workloads_rank(source: SourceMap, plan: RegionPlan, nodes: frozenset[int]) -> tuple[str, ...]:

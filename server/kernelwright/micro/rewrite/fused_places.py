@@ -12,7 +12,7 @@ def _written(region: FusedRegion) -> tuple[object, ...]:
     """What the edit puts into the source, but for the name of the launcher."""
     edit, inputs = region.edit, region.program.operands
     values = tuple(edit.names.get(operand.value) for operand in inputs)
-    return edit.edits, edit.sink, edit.before_call, values, tuple(edit.scalars.values())
+    return edit.edits, edit.sink, edit.mode.conditions, edit.before_call, values, tuple(edit.scalars.values())
 
 
 def _form(program: Program) -> tuple[object, ...]:

@@ -34,7 +34,7 @@ def _written(region: NestRegion) -> tuple[Hashable, ...]:
     """What the edit puts into the source, but for the name of the launcher."""
     edit, nest = region.edit, region.nest
     values = tuple(edit.names.get(tensor.value) for tensor in nest.tensors)
-    return edit.edits, edit.sink, edit.before_call, values, tuple(nest.numbers.items())
+    return edit.edits, edit.sink, edit.mode.conditions, edit.before_call, values, tuple(nest.numbers.items())
 
 
 def _form(nest: Nest) -> tuple[Hashable, ...]:
