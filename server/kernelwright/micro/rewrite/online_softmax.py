@@ -122,8 +122,7 @@ def _exponential(fragment: Fragment, terms: ast.expr, peak: str) -> tuple[ast.Ca
 
 
 def _is_exponential(fragment: Fragment, call: ast.Call) -> bool:
-    name = fragment.called(call) or ""
-    return name.removeprefix(TL) in _EXPONENTIALS and len(call.args) == 1
+    return fragment.called(call).removeprefix(TL) in _EXPONENTIALS and len(call.args) == 1
 
 
 def _unmasked(fragment: Fragment, node: ast.expr) -> ast.expr:

@@ -7,10 +7,10 @@ from kernelwright.micro.rewrite.triton_constants import replaced
 from kernelwright.micro.rewrite.triton_launch import OPTIONS, Constant, Site
 from kernelwright.micro.rewrite.triton_memory import size_parameters
 from kernelwright.micro.rewrite.triton_protection import Protection, protection_of
-from kernelwright.micro.rewrite.triton_source import line_offset, statements
+from kernelwright.micro.rewrite.triton_source import line_offset
 from kernelwright.micro.rewrite.triton_space import Choice
 from kernelwright.source.calls import constexprs, parameters
-from kernelwright.source.trees import walk
+from kernelwright.source.trees import statements, walk
 from kernelwright.values import Refusal, TextEdit
 
 
@@ -162,7 +162,7 @@ def _targets(statement: ast.stmt) -> set[str]:
 def _key(site: Site) -> tuple[str, ...] | Refusal:
     tuned = _tuned(site)
     known = set(site.bound)
-    key = tuple(name for name in size_parameters(site.kernel) if name not in tuned and name in known)
+    key = tuple(name for name in size_parameters(site.kernel.reading) if name not in tuned and name in known)
     if key:
         return key
     blocks = set(constexprs(site.definition)) - tuned

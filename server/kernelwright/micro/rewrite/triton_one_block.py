@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 
 from kernelwright.micro.rewrite.relies import refusal
 from kernelwright.micro.rewrite.syntax import Syntax, expanded, rebuilt, same, written
-from kernelwright.micro.rewrite.triton_assignments import assignments
 from kernelwright.micro.rewrite.triton_constants import replaced
 from kernelwright.micro.rewrite.triton_launch import Constant, Site
 from kernelwright.micro.rewrite.triton_passes import (
@@ -21,10 +20,11 @@ from kernelwright.micro.rewrite.triton_passes import (
     same_but_other,
     where_zero,
 )
-from kernelwright.micro.rewrite.triton_source import Fragment, assigned_names, line_offset, names_read, statements
+from kernelwright.micro.rewrite.triton_source import Fragment, assigned_names, line_offset, names_read
 from kernelwright.schedule.limits import MOST_IN_A_BLOCK
+from kernelwright.source.bindings import bindings_of
 from kernelwright.source.calls import parameters
-from kernelwright.source.trees import walk
+from kernelwright.source.trees import statements, walk
 from kernelwright.values import Refusal, TextEdit
 
 WARPS = ("min(max({block} // 1024, 4), 16)", "min(max({block} // 256, 4), 32)")
@@ -256,7 +256,7 @@ def _block_name(site: Site, tile: Constant, length: ast.expr) -> str:
     if tile.home == "launch":
         return tile.name if tile.name not in _used(site) else f"{tile.name}_"
     known = {p.arg for p in parameters(site.function)}
-    known |= {name for name, value in assignments(site.function) if value.lineno - 1 < tile.line}
+    known |= {one.name for one in bindings_of(site.function) if one.value.lineno - 1 < tile.line}
     return tile.variable if names_read(length) <= known else ""
 
 

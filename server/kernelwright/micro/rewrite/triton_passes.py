@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from kernelwright.micro.rewrite.syntax import expanded, same, written
 from kernelwright.micro.rewrite.triton_source import Fragment, names_read
 from kernelwright.source.trees import walk
+from kernelwright.source.triton.reader import TL
 from kernelwright.values import Refusal
 
-TL = "triton.language."
 _START = "_start"
 
 

@@ -4,13 +4,12 @@ import ast
 import functools
 import itertools
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 
-from kernelwright.source.calls import dotted
 from kernelwright.source.imports import Aliases, aliases_in
 from kernelwright.source.split import encoded
 from kernelwright.source.trees import walk
+from kernelwright.source.triton.reader import Reading, canonical, read
 from kernelwright.values import Kernel, Refusal, line_starts
 
 
@@ -22,15 +21,21 @@ class Fragment:
     text: str  # the whole file
     aliases: Aliases
 
+    @property
+    def function(self) -> ast.FunctionDef:
+        """The definition where it is a function's, as a kernel's always is."""
+        assert isinstance(self.node, ast.FunctionDef)
+        return self.node
+
+    @property
+    def reading(self) -> Reading:
+        """What a kernel does; see source.triton.reader."""
+        return read(self.function, self.aliases)
+
     @functools.cached_property
     def nodes(self) -> tuple[ast.AST, ...]:
         """Every node of the definition, as walk gives them."""
         return tuple(walk(self.node))
-
-    @functools.cached_property
-    def calls(self) -> tuple[tuple[str | None, ast.Call], ...]:
-        """Every call of the definition with the canonical name of what it calls."""
-        return tuple((self.called(node), node) for node in self.nodes if isinstance(node, ast.Call))
 
     def offset(self, line: int, column: int) -> int:
         """The code point of an ast position (line from 1, column in utf-8 bytes)."""
@@ -48,12 +53,9 @@ class Fragment:
         start, end = self.span(node)
         return self.text[start:end]
 
-    def called(self, node: ast.AST) -> str | None:
-        """The canonical name of what a call calls ("triton.language.load"), None for anything else."""
-        return self.name(node.func) if isinstance(node, ast.Call) else None
-
-    def name(self, node: ast.AST) -> str | None:
-        return self.aliases.canonical(dotted(node))
+    def called(self, node: ast.AST) -> str:
+        """The canonical name of what a call calls ("triton.language.load"), "" for anything else."""
+        return canonical(node, self.aliases) if isinstance(node, ast.Call) else ""
 
 
 def line_offset(text: str, line: int) -> int:
@@ -134,16 +136,6 @@ def _indent(line: str) -> int:
 
 def _ends(line: str, indent: int) -> bool:
     return bool(line.strip()) and _indent(line) <= indent and not line.lstrip().startswith((")", "#"))
-
-
-def statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
-    """Every statement, nested ones after the one that holds them, in the order of the text."""
-    for statement in body:
-        yield statement
-        for name in ("body", "orelse", "finalbody"):
-            yield from statements(getattr(statement, name, []))
-        for handler in getattr(statement, "handlers", []):
-            yield from statements(handler.body)
 
 
 @functools.lru_cache(maxsize=4096)

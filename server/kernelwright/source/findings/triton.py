@@ -6,9 +6,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from kernelwright.source.calls import argument, constexprs, defaults
-from kernelwright.source.findings.scope import Scope, Steps, range_step, source, statements
+from kernelwright.source.findings.scope import Scope, Steps, source
 from kernelwright.source.findings.sizes import Size
 from kernelwright.source.trees import children, walk
+from kernelwright.source.triton.reader import Access, Reading, is_absent
 
 OPTIONS = frozenset(("num_warps", "num_stages", "num_ctas", "maxnreg", "grid", "warmup", "stream"))
 
@@ -57,29 +58,35 @@ class Setting:
 
 @dataclass(frozen=True)
 class TritonUnit:
-    function: ast.FunctionDef
+    reading: Reading
     scope: Scope
     launches: tuple[LaunchSite, ...]
     autotune: ast.Call | None = None
     heuristics: tuple[ast.Call, ...] = ()
     sizes: Mapping[str, tuple[tuple[int | str, Size], ...]] = field(default_factory=dict)
 
-    @functools.cached_property
-    def nodes(self) -> tuple[ast.AST, ...]:
-        return tuple(statements(self.function.body))
+    @property
+    def function(self) -> ast.FunctionDef:
+        return self.reading.function
 
-    @functools.cached_property
+    @property
+    def nodes(self) -> tuple[ast.AST, ...]:
+        return self.reading.nodes
+
+    @property
     def calls(self) -> tuple[tuple[str, ast.Call], ...]:
         """Every call of triton.language, by its short name."""
-        return tuple(
-            (name, node) for node in self.nodes if isinstance(node, ast.Call) and (name := self.scope.tl(node))
-        )
+        return self.reading.calls
+
+    @functools.cached_property
+    def accesses(self) -> tuple[Access, ...]:
+        """Every load and store through a pointer."""
+        return tuple(one for one in self.reading.accesses if one.kind in ("load", "store") and not one.of_object)
 
     @functools.cached_property
     def in_pointers(self) -> frozenset[ast.AST]:
         """Every node that takes part in the pointer of a load or store."""
-        pointers = [call.args[0] for kind, call in self.calls if kind in ("load", "store") and call.args]
-        return frozenset(part for pointer in pointers for part in self.scope.walk(pointer))
+        return frozenset(part for access in self.accesses for part in self.scope.walk(access.pointer))
 
     @functools.cached_property
     def _ranged(self) -> dict[ast.AST, bool]:
@@ -98,11 +105,7 @@ class TritonUnit:
     @functools.cached_property
     def is_masked(self) -> bool:
         """Whether every access of a tile has a mask."""
-        return all(
-            not is_absent(argument(call, 1 if kind == "load" else 2, "mask"))
-            for kind, call in self.calls
-            if kind in ("load", "store") and call.args and self.tiles(call.args[0])
-        )
+        return all(not is_absent(access.mask) for access in self.accesses if self.tiles(access.pointer))
 
     @functools.cached_property
     def parents(self) -> dict[ast.AST, ast.AST]:
@@ -207,8 +210,7 @@ class TritonUnit:
                         if self.same(other, block) and isinstance(factor, ast.Name) and factor.id in self.scope.loops:
                             return Tile("loop", block)
                 case ast.Name(id=name) if name in self.scope.loops:
-                    call = self.scope.loops[name].range
-                    step = range_step(call) if call else None
+                    step = self.scope.loops[name].step
                     if step is not None and self.same(step, block):
                         return Tile("loop", block)
         return Tile("whole", block)
@@ -248,7 +250,7 @@ class TritonUnit:
         return {axis: frozenset(names) for axis, names in found.items()}
 
     def _extent_of_arange(self, name: ast.Name) -> bool:
-        return any(kind == "arange" and self.same(argument(call, 1, "end") or call, name) for kind, call in self.calls)
+        return any(self.same(lanes.end or lanes.call, name) for lanes in self.reading.lanes)
 
 
 def grid_axis(site: LaunchSite, axis: int) -> ast.expr | None:
@@ -265,10 +267,6 @@ def grid_axis(site: LaunchSite, axis: int) -> ast.expr | None:
     if isinstance(grid, ast.Tuple | ast.List):
         return site.scope.single(grid.elts[axis]) if axis < len(grid.elts) else None
     return grid if axis == 0 else None
-
-
-def is_absent(node: ast.expr | None) -> bool:
-    return node is None or (isinstance(node, ast.Constant) and node.value is None)
 
 
 def _config(scope: Scope, node: ast.expr) -> Config | None:

@@ -14,14 +14,14 @@ _FOLDS = (ast.Mod, ast.FloorDiv, ast.BitAnd, ast.BitXor, ast.RShift)
 
 
 def check(unit: TritonUnit) -> Iterator[Problem]:
-    for kind, call in unit.calls:
-        if kind not in ("load", "store") or not call.args or _from_data(unit, call.args[0]):
+    for access in unit.accesses:
+        if _from_data(unit, access.pointer):
             continue
-        factors = _factors(unit, call.args[0], (), frozenset(), Steps())
+        factors = _factors(unit, access.pointer, (), frozenset(), Steps())
         if factors and all(_far(unit, factor) for factor in factors):
             stride = _far(unit, factors[-1])
             yield Problem(
-                call,
+                access.call,
                 f"Neighbouring lanes are {stride} elements apart, so each one moves a whole sector: "
                 "let the contiguous dimension vary fastest.",
             )
