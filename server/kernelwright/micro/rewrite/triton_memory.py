@@ -60,6 +60,7 @@ class _Pointers:
         self._parameters = {p.arg for p in parameters(kernel.function)}
         self._values: dict[str, list[ast.expr]] = {}
         for binding in bindings_of(kernel.function):
+            # What `+=` adds counts by itself: where that is a parameter too, which of them is the base is left open.
             value = binding.node.value if isinstance(binding.node, ast.AugAssign) else binding.value
             self._values.setdefault(binding.name, []).append(value)
 

@@ -188,10 +188,6 @@ def loads(fragment: Fragment, node: ast.expr) -> list[ast.Call]:
     return [n for n in walk(node) if isinstance(n, ast.Call) and fragment.called(n) == TL + "load"]
 
 
-def keyword(call: ast.Call, name: str) -> ast.expr | None:
-    return next((k.value for k in call.keywords if k.arg == name), None)
-
-
 def is_minus_infinity(node: ast.expr) -> bool:
     return written(node) in (
         '-float("inf")',

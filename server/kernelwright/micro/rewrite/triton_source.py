@@ -6,10 +6,11 @@ import itertools
 import re
 from dataclasses import dataclass
 
+from kernelwright.source.calls import parameters
 from kernelwright.source.imports import Aliases, aliases_in
 from kernelwright.source.split import encoded
 from kernelwright.source.trees import walk
-from kernelwright.source.triton.reader import Reading, canonical, read
+from kernelwright.source.triton.reader import Reading, canonical
 from kernelwright.values import Kernel, Refusal, line_starts
 
 
@@ -27,10 +28,10 @@ class Fragment:
         assert isinstance(self.node, ast.FunctionDef)
         return self.node
 
-    @property
+    @functools.cached_property
     def reading(self) -> Reading:
         """What a kernel does; see source.triton.reader."""
-        return read(self.function, self.aliases)
+        return Reading(self.function, self.aliases)
 
     @functools.cached_property
     def nodes(self) -> tuple[ast.AST, ...]:
@@ -146,6 +147,11 @@ def names_read(node: ast.AST) -> frozenset[str]:
 @functools.lru_cache(maxsize=4096)
 def assigned_names(node: ast.AST) -> frozenset[str]:
     return frozenset(n.id for n in walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
+
+
+def names_in(function: ast.FunctionDef) -> set[str]:
+    """Every name that the function uses or takes."""
+    return {n.id for n in walk(function) if isinstance(n, ast.Name)} | {p.arg for p in parameters(function)}
 
 
 def integer(node: ast.AST | None) -> int | None:

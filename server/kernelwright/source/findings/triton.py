@@ -9,8 +9,11 @@ from kernelwright.source.calls import argument, constexprs, defaults
 from kernelwright.source.findings.scope import Scope, Steps, source
 from kernelwright.source.findings.sizes import Size
 from kernelwright.source.trees import children, walk
-from kernelwright.source.triton.reader import Access, Reading, is_absent
+from kernelwright.source.triton.reader import Reading, is_absent
 
+Terms = tuple[ast.expr, ...]
+
+_SAME_VALUES = ("max_contiguous", "multiple_of", "expand_dims", "cast")
 OPTIONS = frozenset(("num_warps", "num_stages", "num_ctas", "maxnreg", "grid", "warmup", "stream"))
 
 
@@ -35,6 +38,15 @@ class Config:
 
 
 @dataclass(frozen=True)
+class Range:
+    """A `tl.arange` in an index: what is added to it within one product, and all that it is multiplied by."""
+
+    call: ast.Call
+    starts: Terms
+    factors: Terms
+
+
+@dataclass(frozen=True)
 class Tile:
     """How one axis of an access is cut: `block` elements a program or iteration. `how` is "program", "loop" or "whole"."""
 
@@ -56,37 +68,18 @@ class Setting:
     tuned: bool
 
 
-@dataclass(frozen=True)
-class TritonUnit:
-    reading: Reading
+@dataclass(frozen=True, eq=False)
+class TritonUnit(Reading):
     scope: Scope
     launches: tuple[LaunchSite, ...]
     autotune: ast.Call | None = None
     heuristics: tuple[ast.Call, ...] = ()
     sizes: Mapping[str, tuple[tuple[int | str, Size], ...]] = field(default_factory=dict)
 
-    @property
-    def function(self) -> ast.FunctionDef:
-        return self.reading.function
-
-    @property
-    def nodes(self) -> tuple[ast.AST, ...]:
-        return self.reading.nodes
-
-    @property
-    def calls(self) -> tuple[tuple[str, ast.Call], ...]:
-        """Every call of triton.language, by its short name."""
-        return self.reading.calls
-
-    @functools.cached_property
-    def accesses(self) -> tuple[Access, ...]:
-        """Every load and store through a pointer."""
-        return tuple(one for one in self.reading.accesses if one.kind in ("load", "store") and not one.of_object)
-
     @functools.cached_property
     def in_pointers(self) -> frozenset[ast.AST]:
         """Every node that takes part in the pointer of a load or store."""
-        return frozenset(part for access in self.accesses for part in self.scope.walk(access.pointer))
+        return frozenset(part for access in self.loads_and_stores for part in self.scope.walk(access.pointer))
 
     @functools.cached_property
     def _ranged(self) -> dict[ast.AST, bool]:
@@ -105,7 +98,7 @@ class TritonUnit:
     @functools.cached_property
     def is_masked(self) -> bool:
         """Whether every access of a tile has a mask."""
-        return all(not is_absent(access.mask) for access in self.accesses if self.tiles(access.pointer))
+        return all(not is_absent(access.mask) for access in self.loads_and_stores if self.tiles(access.pointer))
 
     @functools.cached_property
     def parents(self) -> dict[ast.AST, ast.AST]:
@@ -164,44 +157,43 @@ class TritonUnit:
                 return 0 if axis is None else axis
         return None
 
-    def tiles(self, pointer: ast.expr) -> list[Tile]:
-        """The tiles of an index expression: each `tl.arange` in it with the start that is added to it."""
-        found: list[Tile] = []
-        self._tiles(pointer, (), found, frozenset(), Steps())
-        return found
+    def ranges(self, index: ast.expr) -> list[Range]:
+        """Each `tl.arange` in an index expression, through the names in it."""
+        return list(self._ranges(index, (), (), frozenset(), Steps()))
 
-    def _tiles(
-        self, node: ast.expr, starts: tuple[ast.expr, ...], found: list[Tile], seen: frozenset[str], steps: Steps
-    ) -> None:
+    def _ranges(
+        self, node: ast.expr, starts: Terms, factors: Terms, seen: frozenset[str], steps: Steps
+    ) -> Iterator[Range]:
         steps.take()
+        recur = functools.partial(self._ranges, seen=seen, steps=steps)
         match node:
             case ast.Name(id=name) if name in self.scope.values and name not in seen:
                 for value in self.scope.values[name]:
-                    self._tiles(value, starts, found, seen | {name}, steps)
+                    yield from self._ranges(value, starts, factors, seen | {name}, steps)
             case ast.BinOp(left=left, op=ast.Add() | ast.Sub(), right=right):
-                self._tiles(left, (*starts, right), found, seen, steps)
-                self._tiles(right, (*starts, left), found, seen, steps)
+                yield from recur(left, (*starts, right), factors)
+                yield from recur(right, (*starts, left), factors)
             case ast.BinOp(left=left, op=ast.Mult(), right=right):
                 # Inside a product the sums of the outside are of another unit: offs_m[:, None] * stride + offs_n.
-                self._tiles(left, (), found, seen, steps)
-                self._tiles(right, (), found, seen, steps)
+                yield from recur(left, (), (*factors, right))
+                yield from recur(right, (), (*factors, left))
             case ast.Subscript(value=value):
-                self._tiles(value, starts, found, seen, steps)
-            case ast.Call(func=ast.Attribute(value=value, attr="to")) if self.scope.tl(node) == "":
-                self._tiles(value, starts, found, seen, steps)
-            case ast.Call() if self.scope.tl(node) == "arange":
-                found.append(self._tile(node, starts, steps))
-            case ast.Call(args=[value, *_]) if self.scope.tl(node) in (
-                "max_contiguous",
-                "multiple_of",
-                "expand_dims",
-                "cast",
-            ):
-                self._tiles(value, starts, found, seen, steps)
+                yield from recur(value, starts, factors)
+            case ast.Call(func=ast.Attribute(value=value, attr="to")) if self.tl(node) == "":
+                yield from recur(value, starts, factors)
+            case ast.Call() if self.tl(node) == "arange":
+                yield Range(node, starts, factors)
+            case ast.Call(args=[value, *_]) if self.tl(node) in _SAME_VALUES:
+                yield from recur(value, starts, factors)
 
-    def _tile(self, arange: ast.Call, starts: tuple[ast.expr, ...], steps: Steps) -> Tile:
-        block = argument(arange, 1, "end") or ast.Constant(0)
-        for term in (t for start in starts for t in self._terms(start, frozenset(), steps)):
+    def tiles(self, pointer: ast.expr) -> list[Tile]:
+        """The tiles of an index expression: each `tl.arange` in it with the start that is added to it."""
+        steps = Steps()
+        return [self._tile(one, steps) for one in self._ranges(pointer, (), (), frozenset(), steps)]
+
+    def _tile(self, one: Range, steps: Steps) -> Tile:
+        block = argument(one.call, 1, "end") or ast.Constant(0)
+        for term in (t for start in one.starts for t in self._terms(start, frozenset(), steps)):
             match term:
                 case ast.BinOp(left=left, op=ast.Mult(), right=right):
                     for factor, other in ((left, right), (right, left)):
@@ -250,7 +242,7 @@ class TritonUnit:
         return {axis: frozenset(names) for axis, names in found.items()}
 
     def _extent_of_arange(self, name: ast.Name) -> bool:
-        return any(self.same(lanes.end or lanes.call, name) for lanes in self.reading.lanes)
+        return any(self.same(lanes.end or lanes.call, name) for lanes in self.lanes)
 
 
 def grid_axis(site: LaunchSite, axis: int) -> ast.expr | None:

@@ -14,7 +14,7 @@ from kernelwright.source.imports import Aliases
 from kernelwright.source.memory import PerPiece
 from kernelwright.source.parsed import syntax
 from kernelwright.source.trees import inside, walk
-from kernelwright.source.triton.reader import decorators, is_launch, launched_name, read
+from kernelwright.source.triton.reader import decorators, is_launch, launched_name
 
 _SUPPORT = re.compile(
     r"(?:^|_)(?:tests?|tested|bench|benchmark|check|train|main|profile|verify|validate|ref|reference|demo|compare)(?:_|$)"
@@ -101,7 +101,7 @@ def triton_unit(
     autotune = next((node for name, node in calls if name == "triton.autotune"), None)
     heuristics = tuple(node for name, node in calls if name == "triton.heuristics")
     scope = scope_of(function, function.body, aliases, constants)
-    return TritonUnit(read(function, aliases), scope, launches, autotune, heuristics, sizes)
+    return TritonUnit(function, aliases, scope, launches, autotune, heuristics, sizes)
 
 
 def _launches(

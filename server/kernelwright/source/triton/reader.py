@@ -60,6 +60,11 @@ class Reading:
         return tuple(access for access in found if access is not None)
 
     @functools.cached_property
+    def loads_and_stores(self) -> tuple[Access, ...]:
+        """Those of the accesses that go through a pointer."""
+        return tuple(one for one in self.accesses if one.kind in ("load", "store") and not one.of_object)
+
+    @functools.cached_property
     def lanes(self) -> tuple[Lanes, ...]:
         ranges = (call for name, call in self.calls if name == "arange")
         return tuple(Lanes(call, argument(call, 0, "start"), argument(call, 1, "end")) for call in ranges)
@@ -109,12 +114,6 @@ class Reading:
         if isinstance(call.func, ast.Attribute) and call.func.attr in _METHODS:
             return Access(_METHODS[call.func.attr], call, call.func.value, of_object=True)
         return None
-
-
-@functools.lru_cache(maxsize=512)
-def read(function: ast.FunctionDef, aliases: Aliases) -> Reading:
-    """The reading of a function, the same for all that ask for it."""
-    return Reading(function, aliases)
 
 
 def canonical(node: ast.AST, aliases: Aliases) -> str:

@@ -12,7 +12,7 @@ from kernelwright.values import Language
 
 def check(unit: TritonUnit) -> Iterator[Problem]:
     said: set[ast.AST] = set()
-    for lanes in unit.reading.lanes:
+    for lanes in unit.lanes:
         for problem in _arange(unit, lanes):
             if problem.node not in said:
                 said.add(problem.node)
@@ -43,7 +43,7 @@ def _not_constexpr(unit: TritonUnit, call: ast.Call, name: str) -> Problem:
     message = f"tl.arange needs a bound known at compile time, and {name} is none: declare it as {name}: tl.constexpr."
     every = (*unit.function.args.args, *unit.function.args.kwonlyargs)
     parameter = next((a for a in every if a.arg == name), None)
-    prefix = next((k for k, v in unit.scope.aliases.names.items() if v == "triton.language"), None)
+    prefix = unit.aliases.spelled("triton.language")
     if parameter is None or parameter.annotation is not None or prefix is None:
         return Problem(call, message)
     change = Change(parameter, f": {prefix}.constexpr", after=True)

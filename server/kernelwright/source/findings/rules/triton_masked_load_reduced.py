@@ -52,7 +52,7 @@ class _Flow:
 
     @functools.cached_property
     def loads(self) -> dict[ast.Call, Access]:
-        return {access.call: access for access in self.unit.accesses}
+        return {access.call: access for access in self.unit.loads_and_stores}
 
     @functools.cached_property
     def is_flat(self) -> bool:

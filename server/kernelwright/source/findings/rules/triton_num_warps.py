@@ -38,10 +38,10 @@ def _tiles(unit: TritonUnit) -> _Tiles | None:
     """The tiles that the kernel loads and stores; None when some are not made of ranges alone."""
     if any(kind in _OTHERWISE for kind, _ in unit.calls):
         return None
-    ends = {lanes.call: lanes.end for lanes in unit.reading.lanes}
+    ends = {lanes.call: lanes.end for lanes in unit.lanes}
     return frozenset(
         tuple(ends[part] for part in unit.scope.walk(access.pointer) if isinstance(part, ast.Call) and part in ends)
-        for access in unit.accesses
+        for access in unit.loads_and_stores
     )
 
 

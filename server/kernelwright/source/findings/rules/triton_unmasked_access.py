@@ -19,7 +19,7 @@ _PADDERS = ("torch.nn.functional.pad", "math.gcd")
 def check(unit: TritonUnit) -> Iterator[Problem]:
     if _promised(unit):
         return
-    for access in unit.accesses:
+    for access in unit.loads_and_stores:
         if not is_absent(access.mask) or _is_guarded(unit, access.call):
             continue
         if not is_absent(argument(access.call, 3, "boundary_check")):
@@ -48,7 +48,7 @@ def _problem(unit: TritonUnit, access: Access, tile: Tile) -> Problem:
 def _neighbours_mask(unit: TritonUnit, access: Access) -> str | None:
     """The mask that another access with the same offsets uses, if it is a name assigned before."""
     offsets, line = _offsets(access.pointer), access.call.lineno
-    for other in unit.accesses:
+    for other in unit.loads_and_stores:
         mask = other.mask if other is not access and _offsets(other.pointer) == offsets else None
         if isinstance(mask, ast.Name) and any(
             isinstance(n, ast.Name) and n.id == mask.id and isinstance(n.ctx, ast.Store) and n.lineno < line
