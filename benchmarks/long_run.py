@@ -15,7 +15,8 @@ from benchmarks.subjects import Subject
 from kernelwright.proof.jobs import Limits
 from kernelwright.proof.worker.clock.statistics import Ratio, ratio_of_medians
 from kernelwright.proof.worker.inputs import clone_tensor, map_tensors
-from kernelwright.proof.worker.subject import load_module, performance_call, unload
+from kernelwright.proof.worker.languages.python.modules import load_module, unload
+from kernelwright.proof.worker.subject import performance_call
 from kernelwright.proof.worker.timing.timer import set_threads
 
 _FEWEST, _MOST = 30, 1500  # rounds

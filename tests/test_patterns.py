@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import kernelwright
-from kernelwright.proof.worker.profiling.names import cuda_files, defined_in
+from kernelwright.proof.worker.languages.python.kernels import cuda_files, defined_in
 from kernelwright.source.document import parse
 from kernelwright.source.kernels import find_kernels
 

@@ -6,7 +6,7 @@ import math
 import pytest
 
 from kernelwright import wire
-from kernelwright.proof.jobs import Answer, Job, Race, RaceResult, Trial
+from kernelwright.proof.jobs import Answer, Contest, Job, Profile, Race, RaceResult, Subject, Trial
 from kernelwright.values import (
     Action,
     Case,
@@ -56,9 +56,25 @@ def test_answers_survive(value: object) -> None:
     assert wire.decode(Answer, json.loads(json.dumps(wire.encode(value)))) == value
 
 
-@pytest.mark.parametrize("value", [Trial("p.py", "b", "p", "c", WORKLOAD), Race("p.py", "b", ("v", "w"), WORKLOAD)])
+@pytest.mark.parametrize(
+    "value",
+    [
+        Trial("p.py", "b", "p", "c", WORKLOAD, language="toy"),
+        Race("p.py", "b", ("v", "w"), WORKLOAD, language="toy"),
+        Contest("p.py", "b", "c", WORKLOAD, language="toy"),
+        Profile(Subject("p.py", "t", WORKLOAD, "toy")),
+    ],
+)
 def test_jobs_survive(value: object) -> None:
     assert wire.decode(Job, json.loads(json.dumps(wire.encode(value)))) == value
+
+
+def test_a_job_that_names_no_language_is_of_python() -> None:
+    job = Trial("p.py", "b", "p", "c", WORKLOAD)
+    told = wire.encode_object(job)
+    del told["language"]
+    assert wire.decode(Job, told) == job
+    assert job.language == "python"
 
 
 def test_missing_fields_take_their_default_and_unknown_ones_are_ignored() -> None:

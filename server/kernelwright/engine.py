@@ -222,7 +222,16 @@ class Engine:
         limits = dataclasses.replace(self.limits, first_seed=first_seed)
         no_backward = forward_only(self.journal.steps(path, kernel))
         job = Trial(
-            path, against, text, text, workload, measure, limits, forward_only=no_backward, baseline_path=baseline_path
+            path,
+            against,
+            text,
+            text,
+            workload,
+            measure,
+            limits,
+            forward_only=no_backward,
+            baseline_path=baseline_path,
+            language=support.id,
         )
         answer = await self._run_trial(job, report, cancel, priority)
         if isinstance(answer, TrialResult) and against == text:
@@ -337,6 +346,7 @@ class Engine:
             limits=self._limits_of_a_step,
             promises_kernel=strategy.promises_kernel,
             forward_only=forward_only(self.journal.steps(path, kernel)),
+            language=observation.support.id,
         )
         answer = await self._run_trial(job, report, cancel)
         if not isinstance(answer, TrialResult):

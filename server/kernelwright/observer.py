@@ -133,9 +133,8 @@ class Observer:
         if observation.workload is None:
             return Refusal("This kernel has no workload, so its launches are not known.")
         report("Compiling")
-        subject = Subject(observation.path, observation.text, observation.workload)
         answer = await self.workers.run(
-            Compile(subject, self._compute_capability()),
+            Compile(subject_of(observation), self._compute_capability()),
             timeout=self.settings.verify_timeout,
             report=report,
             cancel=cancel,
@@ -150,7 +149,7 @@ class Observer:
         if key not in self._graphs:
             report("Capturing the op graph")
             answer = await self.workers.run(
-                Capture(Subject(observation.path, observation.text, observation.workload)),
+                Capture(subject_of(observation)),
                 timeout=self.settings.capture_timeout,
                 report=report,
                 cancel=cancel,
@@ -173,6 +172,12 @@ class Observer:
 def named_target(settings: Settings) -> Device:
     """The GPU that facts are compiled for on a machine without one."""
     return target(settings.target) or DEFAULT_TARGET
+
+
+def subject_of(observation: Observation) -> Subject:
+    """The observed text and how to call it, for a job; the Observation must have a workload."""
+    assert observation.workload is not None
+    return Subject(observation.path, observation.text, observation.workload, observation.support.id)
 
 
 def _graph_key(text: str, workload: Workload) -> tuple[str, str]:

@@ -32,7 +32,7 @@ async def profile(
     if isinstance(workload, Refusal):
         return workload
     answer = await engine.workers.run(
-        Profile(Subject(path, text, workload), engine.limits),
+        Profile(Subject(path, text, workload, support.id), engine.limits),
         timeout=engine.settings.verify_timeout,
         report=report,
         cancel=cancel,

@@ -43,6 +43,7 @@ async def ranked(
             tuple(variant.text for variant in variants),
             observation.workload,
             limits,
+            observation.support.id,
         ),
         timeout=observer.settings.verify_timeout,
         report=report,

@@ -13,6 +13,8 @@ class Sample:
     comment: str
     broken: str  # `text` with an error on the line `broken_line`, from 0
     broken_line: int
+    cast: str  # `text` with a cast to float32
+    other: str  # `text` with another result
 
 
 PYTHON = """\
@@ -32,6 +34,24 @@ end
 """
 
 SAMPLES = {
-    "python": Sample(PYTHON, "scale", "scale", "#", PYTHON.replace("(x):", "(x:"), 4),
-    "toy": Sample(TOY, "scale", "scale", ";", TOY.replace("(x)\n", "(x\n"), 2),
+    "python": Sample(
+        PYTHON,
+        "scale",
+        "scale",
+        "#",
+        PYTHON.replace("(x):", "(x:"),
+        4,
+        PYTHON.replace("x *", "x.float() *"),
+        PYTHON.replace("2.0", "3.0"),
+    ),
+    "toy": Sample(
+        TOY,
+        "scale",
+        "scale",
+        ";",
+        TOY.replace("(x)\n", "(x\n"),
+        2,
+        TOY.replace("x *", "single(x) *"),
+        TOY.replace("2", "3"),
+    ),
 }

@@ -1,7 +1,8 @@
 """Profiles as they would come from a GPU, a CPU and the interpreter, in one line each."""
 
 from kernelwright.proof.worker.attribution.profile import tally
-from kernelwright.proof.worker.profiling.names import Known, origin_of
+from kernelwright.proof.worker.languages import Known
+from kernelwright.proof.worker.profiling.names import origin_of
 from kernelwright.proof.worker.profiling.work import Part, Work
 from kernelwright.values import Origin, ProfiledOn, ProfileResult
 

@@ -133,7 +133,9 @@ async def run_task(file: Path, settings: Settings, compile_baseline: bool) -> di
             if kept:
                 result |= {"verified_again": await _verify_again(engine, request, text, final, report)}
             assert observation.workload is not None
-            contest = Contest(request.path, text, final, observation.workload, compile_baseline, engine.limits)
+            contest = Contest(
+                request.path, text, final, observation.workload, compile_baseline, engine.limits, observation.support.id
+            )
             report("Timing the baselines")
             answer = await engine.workers.run(contest, timeout=300.0, report=report)
             if isinstance(answer, ContestResult):

@@ -19,11 +19,15 @@ from kernelwright.values import (
 
 @dataclass(frozen=True)
 class Subject:
-    """A text and how to call it. `path` is where the file lives: its folder is importable, its text need not be saved."""
+    """A text and how to call it. `path` is where the file lives: its folder is importable, its text need not be saved.
+
+    `language` is the id of `textDocument/didOpen`, here and in the jobs below.
+    """
 
     path: str
     text: str
     workload: Workload
+    language: str = "python"
 
 
 @dataclass(frozen=True)
@@ -89,6 +93,7 @@ class Trial:
     promises_kernel: bool = False
     forward_only: bool = False
     baseline_path: str = ""
+    language: str = "python"
 
     @property
     def home(self) -> str:
@@ -117,6 +122,7 @@ class Race:
     variants: tuple[str, ...]
     workload: Workload
     limits: Limits = Limits()
+    language: str = "python"
 
 
 @dataclass(frozen=True)
@@ -137,6 +143,7 @@ class Contest:
     workload: Workload
     compile: bool = True
     limits: Limits = Limits()
+    language: str = "python"
 
 
 @dataclass(frozen=True)

@@ -51,6 +51,10 @@ class Aliases:
         known = self.names.get(root)
         return None if known is None else _same(known + dot + rest)
 
+    def spelled(self, name: str) -> str | None:
+        """How the file writes this canonical name ("tl" for "triton.language"), None where it does not import it."""
+        return next((written for written, meaning in self.names.items() if meaning == name), None)
+
     def __hash__(self) -> int:
         return self._hash
 

@@ -4,8 +4,9 @@ import pytest
 
 from kernelwright.macro.strategies import registry
 from kernelwright.proof.jobs import Trial
-from kernelwright.proof.worker.attribution.promise import broken_promise, kernels_of, share_of
+from kernelwright.proof.worker.attribution.promise import broken_promise, share_of
 from kernelwright.proof.worker.hosts.outside import Outside
+from kernelwright.proof.worker.languages import language_of
 from kernelwright.proof.worker.profiling.work import Part, Work
 from kernelwright.values import Origin, ProfiledOn
 from proof.worker.trials import workload
@@ -179,4 +180,4 @@ def test_the_share_is_of_all_that_took_time() -> None:
 def test_every_strategy_that_promises_a_kernel_shows_one_in_its_example() -> None:
     promising = [strategy for strategy in registry().values() if strategy.promises_kernel]
     assert {"torch.fuse-pointwise", "torch.fuse-row-reduction"} <= {strategy.id for strategy in promising}
-    assert all(kernels_of(strategy.example.after) for strategy in promising)
+    assert all(language_of("python").kernels(strategy.example.after) for strategy in promising)

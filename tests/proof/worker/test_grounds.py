@@ -5,8 +5,8 @@ import torch
 
 from kernelwright.proof.worker.answers.oracle import Oracle
 from kernelwright.proof.worker.gate.grounds import tells_nothing
+from kernelwright.proof.worker.languages.python.uses import compiles
 from kernelwright.proof.worker.observe import Observation
-from kernelwright.proof.worker.texts import compiles
 from kernelwright.proof.worker.variation import Variation
 
 PLANTED = Variation("f(randn(4))", None, 0, derived=True, data="NaN planted")

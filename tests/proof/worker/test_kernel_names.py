@@ -4,7 +4,9 @@ import time
 
 import pytest
 
-from kernelwright.proof.worker.profiling.names import Known, cuda_files, defined_in, origin_of
+from kernelwright.proof.worker.languages import Known
+from kernelwright.proof.worker.languages.python.kernels import cuda_files, defined_in
+from kernelwright.proof.worker.profiling.names import origin_of
 from kernelwright.values import Origin
 
 TEXT = '''\

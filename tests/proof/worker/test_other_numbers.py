@@ -9,6 +9,7 @@ from kernelwright.proof.worker.gate.named_numbers import named_numbers
 from kernelwright.proof.worker.gate.other_numbers import harmless
 from kernelwright.proof.worker.gate.scalar_arguments import changes
 from kernelwright.proof.worker.inputs import Inputs
+from kernelwright.proof.worker.languages import language_of
 from kernelwright.proof.worker.whole_numbers import with_planted
 from proof.worker.trials import ended_by, trial
 
@@ -124,6 +125,6 @@ def test_classes_that_are_ignored_by_default_are_planted() -> None:
     [("import triton\n", 3, True), ("", 9, False), ("import triton\n\n\n@triton.jit", 3, False)],
 )
 def test_what_may_assert_on_a_gpu_is_asked_on_the_cpu_first(text: str, token: int, asked: bool) -> None:
-    bench = SimpleNamespace(device="cuda", trial=SimpleNamespace(baseline=text))
+    bench = SimpleNamespace(device="cuda", trial=SimpleNamespace(baseline=text), language=language_of("python"))
     targets = SimpleNamespace(baseline=torch.nn.Embedding(4, 2))
     assert harmless(bench, targets, Inputs((torch.tensor([token]),))) is asked

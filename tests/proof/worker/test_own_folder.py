@@ -8,7 +8,7 @@ import pytest
 
 LOADING = """
 import os, sys
-from kernelwright.proof.worker.subject import load_module
+from kernelwright.proof.worker.languages.python.modules import load_module
 before = list(sys.path)
 first = load_module({first!r}, "import neighbour as n")
 assert n_of(first) == "first", n_of(first)

@@ -4,7 +4,6 @@ from kernelwright.macro.intent import Intent, Text
 from kernelwright.macro.strategy import Example, Family, Observation, Strategy
 from kernelwright.micro.edits import difference
 from kernelwright.micro.rewrite.triton_autotune import Terms, autotuned, terms_of
-from kernelwright.micro.rewrite.triton_blocks import is_autotuned
 from kernelwright.micro.rewrite.triton_launch import Site, launch_site
 from kernelwright.micro.rewrite.triton_space import MOST_VARIANTS, Choice, choices, current, diverse
 from kernelwright.values import Action, Language, Refusal, Region, digest
@@ -38,7 +37,7 @@ def _asked(observation: Observation, most: int = MOST_VARIANTS) -> tuple[Site, t
     site = launch_site(observation.text, observation.kernel)
     if isinstance(site, Refusal):
         return site
-    if is_autotuned(site.kernel):
+    if site.kernel.reading.is_autotuned:
         return Refusal("The kernel is already autotuned.", line=site.definition.lineno - 1)
     others = choices(site, observation.workload, observation.device.compute_capability, most)
     if not others:

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from kernelwright.macro.intent import Intent, Text
 from kernelwright.macro.strategy import Example, Family, Observation, Strategy
 from kernelwright.micro.edits import difference
-from kernelwright.micro.rewrite.triton_assignments import assignments
 from kernelwright.micro.rewrite.triton_constants import replaced
 from kernelwright.micro.rewrite.triton_memory import Touch, touches
 from kernelwright.micro.rewrite.triton_source import Fragment, assigned_names, kernel_fragment, names_read
+from kernelwright.source.bindings import bindings_of
 from kernelwright.source.calls import argument, dotted
 from kernelwright.source.trees import walk
 from kernelwright.values import Action, Language, Refusal, Region, TextEdit, digest
@@ -31,7 +31,9 @@ def find(observation: Observation) -> tuple[Action, ...] | Refusal:
     if isinstance(found, Refusal):
         return found
     fragment, loads = found
-    kept = {touch.parameter for touch in touches(fragment) if touch.kind == "load"} - {one.parameter for one in loads}
+    kept = {touch.parameter for touch in touches(fragment.reading) if touch.kind == "load"} - {
+        one.parameter for one in loads
+    }
     names = ", ".join(str(one.parameter) for one in loads)
     kernel = observation.kernel
     region = Region(kernel.start_line, kernel.end_line, digest(observation.text), f"loads of {names}")
@@ -53,7 +55,7 @@ def _streamed(observation: Observation) -> tuple[Fragment, tuple[Touch, ...]] | 
     fragment = kernel_fragment(observation.text, observation.kernel)
     if isinstance(fragment, Refusal):
         return fragment
-    found = touches(fragment)
+    found = touches(fragment.reading)
     if any(touch.parameter is None for touch in found):
         return Refusal("Not every pointer can be followed to a parameter, so what is read once cannot be told.")
     several = _handed_on(fragment) | {one.parameter for one in found for other in found if _again(one, other)}
@@ -68,7 +70,8 @@ def _again(one: Touch, other: Touch) -> bool:
 
 def _handed_on(fragment: Fragment) -> set[str | None]:
     """The names that functions get which are none of Triton's own: they may read memory, too."""
-    strangers = (call for name, call in fragment.calls if not (name or "").startswith("triton."))
+    calls = (node for node in fragment.reading.nodes if isinstance(node, ast.Call))
+    strangers = (call for call in calls if not fragment.called(call).startswith("triton."))
     arguments = (arg for call in strangers for arg in (*call.args, *(keyword.value for keyword in call.keywords)))
     parts = (part for arg in arguments for part in _behind(fragment, arg) if not _loads(fragment, part))
     return {name for part in parts for name in names_read(part)}
@@ -104,13 +107,12 @@ def _behind(fragment: Fragment, expression: ast.expr) -> tuple[ast.expr, ...]:
 
     Of a loop's range it is what is not its end.
     """
-    assert isinstance(fragment.node, ast.FunctionDef)
-    assigned = list(assignments(fragment.node))
+    assigned = bindings_of(fragment.function)
     found = [expression]
     for part in found:  # grows meanwhile
-        for name, value in assigned if not _loads(fragment, part) else ():
-            if name in names_read(part):
-                found += [one for one in _but_the_end(value) if one not in found]
+        for binding in assigned if not _loads(fragment, part) else ():
+            if binding.name in names_read(part):
+                found += [one for one in _but_the_end(binding.value) if one not in found]
     return tuple(found)
 
 

@@ -3,7 +3,6 @@
 from kernelwright.macro.intent import Intent, Text
 from kernelwright.macro.strategy import Example, Family, Observation, Strategy
 from kernelwright.micro.edits import difference
-from kernelwright.micro.rewrite.triton_blocks import is_autotuned
 from kernelwright.micro.rewrite.triton_constants import with_values
 from kernelwright.micro.rewrite.triton_launch import Site, launch_site
 from kernelwright.micro.rewrite.triton_space import choices, current, described, has_dot
@@ -34,7 +33,7 @@ def _site(observation: Observation) -> Site | Refusal:
     site = launch_site(observation.text, observation.kernel)
     if isinstance(site, Refusal):
         return site
-    if is_autotuned(site.kernel):
+    if site.kernel.reading.is_autotuned:
         return Refusal(
             "The kernel is already autotuned: its configs choose the constants.", line=site.definition.lineno - 1
         )

@@ -57,10 +57,6 @@ def final_of(fragment: Fragment, run: Run, update: Update, op: str, number: int)
     return Refusal(f"How {update.name} is reduced after its loop cannot be told.", line=update.statement.lineno - 1)
 
 
-def tl(fragment: Fragment) -> str:
-    return next((name for name, meaning in fragment.aliases.names.items() if meaning == "triton.language"), "tl")
-
-
 def fresh(fragment: Fragment, wanted: str) -> str:
     used = {n.id for n in fragment.nodes if isinstance(n, ast.Name)} | {
         n.arg for n in fragment.nodes if isinstance(n, ast.arg)

@@ -2,7 +2,7 @@
 
 import ast
 
-from kernelwright.micro.rewrite.online_parts import Online, final_of, fresh, is_name, merged_body, start_of, tl
+from kernelwright.micro.rewrite.online_parts import Online, final_of, fresh, is_name, merged_body, start_of
 from kernelwright.micro.rewrite.syntax import rebuilt, renamed, same, written
 from kernelwright.micro.rewrite.triton_passes import (
     TL,
@@ -71,7 +71,7 @@ def online_softmax(fragment: Fragment, run: Run, first: Pass, second: Pass) -> O
     guarded = not (
         isinstance(begin, ast.Constant) or (isinstance(begin, ast.UnaryOp) and isinstance(begin.operand, ast.Constant))
     )
-    t = tl(fragment)
+    t = fragment.aliases.spelled("triton.language") or "tl"
     new = fresh(fragment, f"new_{running}")
     shift = fresh(fragment, "shift") if guarded else new
     merged = merged_body(fragment, first, second, {peak: shift})
@@ -122,8 +122,7 @@ def _exponential(fragment: Fragment, terms: ast.expr, peak: str) -> tuple[ast.Ca
 
 
 def _is_exponential(fragment: Fragment, call: ast.Call) -> bool:
-    name = fragment.called(call) or ""
-    return name.removeprefix(TL) in _EXPONENTIALS and len(call.args) == 1
+    return fragment.called(call).removeprefix(TL) in _EXPONENTIALS and len(call.args) == 1
 
 
 def _unmasked(fragment: Fragment, node: ast.expr) -> ast.expr:

@@ -2,19 +2,19 @@
 
 import ast
 
-from kernelwright.micro.rewrite.online_parts import Online, fresh, is_name, merged_body, start_of, tl
+from kernelwright.micro.rewrite.online_parts import Online, fresh, is_name, merged_body, start_of
 from kernelwright.micro.rewrite.syntax import renamed, same, written
 from kernelwright.micro.rewrite.triton_passes import (
     TL,
     Pass,
     Run,
-    keyword,
     loads,
     reduction,
     same_but_other,
     where_zero,
 )
 from kernelwright.micro.rewrite.triton_source import Fragment, names_read
+from kernelwright.source.calls import argument
 from kernelwright.source.trees import walk
 from kernelwright.values import Refusal
 
@@ -42,7 +42,7 @@ def online_variance(fragment: Fragment, run: Run, first: Pass, second: Pass) -> 
             f"Line {squares.statement.lineno} does not sum the squares of x - {mean_name}.",
             line=squares.statement.lineno - 1,
         )
-    masked = any(keyword(load, "mask") is not None or len(load.args) > 1 for load in loads(fragment, values))
+    masked = any(argument(load, 1, "mask") is not None for load in loads(fragment, values))
     if masked and not _masks_deviation(fragment, deviations):
         return Refusal(
             f"Masked lanes count in the sum on line {squares.statement.lineno}: wrap it in tl.where(mask, …, 0.0).",
@@ -69,7 +69,7 @@ def online_variance(fragment: Fragment, run: Run, first: Pass, second: Pass) -> 
         if call is None:
             return Refusal(f"How {squares.name} is summed after its loop cannot be told.", line=second.line)
         replaced.append((call, squares.name))
-    t = tl(fragment)
+    t = fragment.aliases.spelled("triton.language") or "tl"
     count, chunk = fresh(fragment, "count"), fresh(fragment, f"chunk_{mean_name}")
     delta, weight = fresh(fragment, "delta"), fresh(fragment, "weight")
     merged = merged_body(fragment, first, second, {mean_name: chunk})
@@ -154,6 +154,6 @@ def _zero_outside(fragment: Fragment, values: ast.expr) -> bool:
     if where_zero(fragment, values) is not None:
         return True
     return all(
-        isinstance(other := keyword(load, "other"), ast.Constant) and other.value == 0
+        isinstance(other := argument(load, 2, "other"), ast.Constant) and other.value == 0
         for load in loads(fragment, values)
     )

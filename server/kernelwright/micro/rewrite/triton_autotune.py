@@ -7,10 +7,10 @@ from kernelwright.micro.rewrite.triton_constants import replaced
 from kernelwright.micro.rewrite.triton_launch import OPTIONS, Constant, Site
 from kernelwright.micro.rewrite.triton_memory import size_parameters
 from kernelwright.micro.rewrite.triton_protection import Protection, protection_of
-from kernelwright.micro.rewrite.triton_source import line_offset, statements
+from kernelwright.micro.rewrite.triton_source import line_offset, names_in
 from kernelwright.micro.rewrite.triton_space import Choice
 from kernelwright.source.calls import constexprs, parameters
-from kernelwright.source.trees import walk
+from kernelwright.source.trees import statements, walk
 from kernelwright.values import Refusal, TextEdit
 
 
@@ -48,7 +48,7 @@ def autotuned(site: Site, configs: tuple[Choice, ...], terms: Terms) -> str:
 
 
 def _decorator(site: Site, configs: tuple[Choice, ...], terms: Terms) -> list[str]:
-    triton = _triton(site)
+    triton = site.kernel.aliases.spelled("triton")
     staged = any(config.get("num_stages", OPTIONS["num_stages"]) != OPTIONS["num_stages"] for config in configs)
     lines = [f"@{triton}.autotune(", "    configs=["]
     for config in configs:
@@ -69,15 +69,10 @@ def _listed(names: tuple[str, ...]) -> str:
     return "[" + ", ".join(f'"{name}"' for name in names) + "]"
 
 
-def _triton(site: Site) -> str:
-    """How this file spells the module; empty when it imports none."""
-    return next((name for name, meaning in site.kernel.aliases.names.items() if meaning == "triton"), "")
-
-
 def _obstacle(site: Site) -> Refusal | None:
     if not site.definition.decorator_list:
         return Refusal("The kernel has no @triton.jit to put the decorator above.", line=site.definition.lineno - 1)
-    if not _triton(site):
+    if site.kernel.aliases.spelled("triton") is None:
         return Refusal("The file does not import triton as a module, so @triton.autotune cannot be written.")
     passed = {keyword.arg: keyword.value for keyword in site.call.keywords}
     for option in OPTIONS:
@@ -162,7 +157,7 @@ def _targets(statement: ast.stmt) -> set[str]:
 def _key(site: Site) -> tuple[str, ...] | Refusal:
     tuned = _tuned(site)
     known = set(site.bound)
-    key = tuple(name for name in size_parameters(site.kernel) if name not in tuned and name in known)
+    key = tuple(name for name in size_parameters(site.kernel.reading) if name not in tuned and name in known)
     if key:
         return key
     blocks = set(constexprs(site.definition)) - tuned
@@ -230,7 +225,7 @@ def _grid_edits(site: Site) -> list[TextEdit]:
     start, end = _grid_span(site)
     bare = isinstance(grid, ast.Tuple) and site.launcher.span(grid.elts[0])[0] == start
     before, after = ("lambda meta: (", ")") if bare else ("lambda meta: ", "")
-    if site.grid_statement is not None or "grid" in _names(site.function):
+    if site.grid_statement is not None or "grid" in names_in(site.function):
         edits = [*replacements, TextEdit(start, start, before)]
         return [*edits, TextEdit(end, end, after)] if after else edits
     written = before + _after_edits(site.text, start, end, replacements) + after
@@ -242,10 +237,6 @@ def _grid_edits(site: Site) -> list[TextEdit]:
     at = site.launcher.span(statement)[0]
     indent = " " * statement.col_offset
     return [TextEdit(at, at, f"grid = {written}\n{indent}"), TextEdit(start, end, "grid")]
-
-
-def _names(function: ast.FunctionDef) -> set[str]:
-    return {n.id for n in walk(function) if isinstance(n, ast.Name)} | {p.arg for p in parameters(function)}
 
 
 def _after_edits(text: str, start: int, end: int, edits: list[TextEdit]) -> str:

@@ -6,18 +6,17 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from kernelwright.micro.rewrite.triton_assignments import arguments, assignments, defaults_of
-from kernelwright.micro.rewrite.triton_blocks import ranged, stepped
 from kernelwright.micro.rewrite.triton_source import (
     Fragment,
     integer,
     kernel_fragment,
     launcher_fragment,
     line_offset,
-    statements,
 )
-from kernelwright.source.calls import bound, constexprs, parameters
-from kernelwright.source.trees import walk
+from kernelwright.source.bindings import bindings_of
+from kernelwright.source.calls import bound, constexprs, defaults, parameters
+from kernelwright.source.trees import statements, walk
+from kernelwright.source.triton.reader import is_launch
 from kernelwright.values import Kernel, Refusal
 
 OPTIONS = {"num_warps": 4, "num_stages": 3}
@@ -58,8 +57,7 @@ class Site:
 
     @property
     def definition(self) -> ast.FunctionDef:
-        assert isinstance(self.kernel.node, ast.FunctionDef)
-        return self.kernel.node
+        return self.kernel.function
 
 
 def launch_site(text: str, kernel: Kernel) -> Site | Refusal:
@@ -75,13 +73,12 @@ def launch_site(text: str, kernel: Kernel) -> Site | Refusal:
 
 @functools.lru_cache(maxsize=16)
 def _site(text: str, kernel: str, definition: Fragment, launcher: Fragment) -> Site | Refusal:
-    assert isinstance(definition.node, ast.FunctionDef)
     call = _launch_call(launcher.node, kernel)
     if call is None:
         return Refusal("The launch of this kernel could not be read.", line=launcher.node.lineno - 1)
     if any(isinstance(arg, ast.Starred) for arg in call.args) or any(k.arg is None for k in call.keywords):
         return Refusal("The launch passes arguments by * or **, so its constants cannot be told.", line=call.lineno - 1)
-    misfit = _misfit(definition.node, call)
+    misfit = _misfit(definition.function, call)
     if misfit:
         return Refusal(misfit, line=call.lineno - 1)
     function = _innermost_function(launcher.node, call)
@@ -105,12 +102,7 @@ def _misfit(definition: ast.FunctionDef, call: ast.Call) -> str:
 
 
 def _launch_call(root: ast.AST, kernel: str) -> ast.Call | None:
-    for node in walk(root):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Subscript):
-            target = node.func.value
-            if isinstance(target, ast.Name) and target.id == kernel:
-                return node
-    return None
+    return next((node for node in walk(root) if isinstance(node, ast.Call) and is_launch(node, kernel)), None)
 
 
 def _innermost_function(root: ast.AST, call: ast.Call) -> ast.FunctionDef | None:
@@ -145,11 +137,10 @@ class _Reader:
     grid: ast.expr | ast.FunctionDef
 
     def site(self, grid_statement: ast.stmt | None) -> Site:
-        assert isinstance(self.kernel.node, ast.FunctionDef)
-        passed = bound(self.kernel.node, self.call)
+        passed = bound(self.kernel.function, self.call)
         tiles: list[Constant] = []
         fixed: dict[str, str] = {}
-        for name in constexprs(self.kernel.node):
+        for name in constexprs(self.kernel.function):
             found = self._tile(name, passed.get(name))
             if isinstance(found, Constant):
                 tiles.append(found)
@@ -185,7 +176,7 @@ class _Reader:
 
     def _tile(self, name: str, value: ast.expr | None) -> Constant | str | None:
         """The Constant of a block size; words for a block size that is not free; None for what is no block size."""
-        if name not in ranged(self.kernel):
+        if name not in self.kernel.reading.block_sizes:
             return None
         constant = self._constant(name, value) if value is not None else self._kernel_default(name)
         if constant is None:
@@ -194,7 +185,7 @@ class _Reader:
         copies = self._grid_copies(constant)
         if isinstance(copies, str):
             return copies
-        follows = name in stepped(self.kernel)
+        follows = name in self.kernel.reading.steps
         if not (follows or copies or self._grid_mentions(constant)):
             return f"neither the grid nor a loop follows {name}"
         return Constant(
@@ -210,10 +201,8 @@ class _Reader:
         return self._local(name, value.id) or self._module(name, value.id)
 
     def _local(self, name: str, variable: str) -> Constant | None:
-        found: list[tuple[str, ast.expr]] = [("parameter", d) for d in defaults_of(self.function, variable)]
-        for target, assigned in assignments(self.function):
-            if target == variable:
-                found.append(("local", assigned))
+        found = [("parameter", value) for name, value in defaults(self.function) if name == variable]
+        found += [("local", one.value) for one in bindings_of(self.function) if one.name == variable]
         if len(found) != 1:
             return None
         home, literal = found[0]
@@ -224,7 +213,8 @@ class _Reader:
 
     def _module(self, name: str, variable: str) -> Constant | None:
         """A constant at top level that nothing but this launcher uses."""
-        if any(target == variable for target, _ in assignments(self.function)) or variable in arguments(self.function):
+        given = {one.name for one in bindings_of(self.function)} | {p.arg for p in parameters(self.function)}
+        if variable in given:
             return None
         setting = re.compile(
             rf"^{re.escape(variable)}[ \t]*(?::[^=\n]*)?=[ \t]*(\d[\d_]*)[ \t]*(?:#.*)?\r?$", re.MULTILINE
@@ -241,12 +231,11 @@ class _Reader:
         return Constant(name, int(found[0].group(1)), "module", (found[0].span(1),), variable, line)
 
     def _kernel_default(self, name: str) -> Constant | None:
-        assert isinstance(self.kernel.node, ast.FunctionDef)
-        for default in defaults_of(self.kernel.node, name):
-            number = integer(default)
-            if number is not None:
-                return Constant(name, number, "kernel", (self.kernel.span(default),), line=default.lineno - 1)
-        return None
+        default = dict(defaults(self.kernel.function)).get(name)
+        number = integer(default)
+        if default is None or number is None:
+            return None
+        return Constant(name, number, "kernel", (self.kernel.span(default),), line=default.lineno - 1)
 
     def _grid_mentions(self, constant: Constant) -> bool:
         for node in walk(self.grid):

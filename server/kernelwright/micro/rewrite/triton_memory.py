@@ -3,13 +3,13 @@
 import ast
 from dataclasses import dataclass
 
-from kernelwright.micro.rewrite.triton_assignments import assignments
-from kernelwright.micro.rewrite.triton_source import Fragment, names_read, statements
+from kernelwright.micro.rewrite.triton_source import names_read
+from kernelwright.source.bindings import bindings_of
 from kernelwright.source.calls import parameters
 from kernelwright.source.trees import walk
+from kernelwright.source.triton.reader import CDIV, Reading
 
-_TL = "triton.language."
-_POINTER_MAKERS = (_TL + "make_block_ptr", _TL + "make_tensor_descriptor", _TL + "advance", _TL + "multiple_of")
+_POINTER_MAKERS = ("make_block_ptr", "make_tensor_descriptor", "advance", "multiple_of")
 
 
 @dataclass(frozen=True)
@@ -22,92 +22,60 @@ class Touch:
     call: ast.Call
 
 
-def touches(fragment: Fragment) -> tuple[Touch, ...]:
-    definition = fragment.node
-    assert isinstance(definition, ast.FunctionDef)
-    sources: dict[str, list[ast.expr]] = {}
-    for name, value in assignments(definition):
-        sources.setdefault(name, []).append(value)
-    names = {p.arg for p in parameters(definition)}
-    found: list[Touch] = []
-    for called, node in fragment.calls:
-        kind, pointer = _access(called, node)
-        if kind and pointer is not None:
-            found.append(Touch(kind, _base(fragment, pointer, sources, names, frozenset()), node.lineno - 1, node))
+def touches(kernel: Reading) -> tuple[Touch, ...]:
+    """The accesses of a kernel, in order of their lines."""
+    follow = _Pointers(kernel)
+    found = (Touch(a.kind, follow.base(a.pointer), a.call.lineno - 1, a.call) for a in kernel.accesses)
     return tuple(sorted(found, key=lambda touch: touch.line))
 
 
-def size_parameters(fragment: Fragment) -> tuple[str, ...]:
+def size_parameters(kernel: Reading) -> tuple[str, ...]:
     """Parameters that bound masks, loops or program counts: what the best block size depends on."""
-    definition = fragment.node
-    assert isinstance(definition, ast.FunctionDef)
-    names = [p.arg for p in parameters(definition)]
-    indices = _index_names(fragment)
-    found: set[str] = set()
-    for node in fragment.nodes:
-        if isinstance(node, ast.Compare) and names_read(node) & indices:
-            found |= names_read(node)
-        elif isinstance(node, ast.For):
-            found |= names_read(node.iter)
-    for name, call in fragment.calls:
-        if name in (_TL + "cdiv", "triton.cdiv"):
-            found |= names_read(call)
-    return tuple(name for name in names if name in found)
+    indices = _index_names(kernel)
+    bounds: list[ast.expr] = [
+        node for node in kernel.nodes if isinstance(node, ast.Compare) and names_read(node) & indices
+    ]
+    bounds += [loop.node.iter for loop in kernel.loops]
+    bounds += [node for node in kernel.nodes if isinstance(node, ast.Call) and kernel.canonical(node) in CDIV]
+    found = frozenset().union(*map(names_read, bounds))
+    return tuple(p.arg for p in parameters(kernel.function) if p.arg in found)
 
 
-def _index_names(fragment: Fragment) -> set[str]:
-    """Names computed from program ids and aranges without reading memory."""
-    found: set[str] = set()
-    definition = fragment.node
-    assert isinstance(definition, ast.FunctionDef)
-    for statement in statements(definition.body):
-        if isinstance(statement, ast.For) and isinstance(statement.target, ast.Name):
-            found.add(statement.target.id)
-    kinds = {call: name for name, call in fragment.calls}
-    for name, value in assignments(definition):
-        called = {kinds[node] for node in walk(value) if node in kinds}
-        if _TL + "load" in called:
-            continue
-        if called & {_TL + "arange", _TL + "program_id"} or names_read(value) & found:
-            found.add(name)
+def _index_names(kernel: Reading) -> set[str]:
+    """Names computed from program ids and lanes without reading memory, and those of loops."""
+    found = {loop.node.target.id for loop in kernel.loops if isinstance(loop.node.target, ast.Name)}
+    kinds = {call: name for name, call in kernel.calls}
+    for binding in bindings_of(kernel.function):
+        called = {kinds[node] for node in walk(binding.value) if node in kinds}
+        if "load" not in called and (called & {"arange", "program_id"} or names_read(binding.value) & found):
+            found.add(binding.name)
     return found
 
 
-def _access(name: str | None, call: ast.Call) -> tuple[str, ast.expr | None]:
-    if name is not None and name.startswith(_TL):
-        kind = name.removeprefix(_TL)
-        if kind in ("load", "store") or kind.startswith("atomic_"):
-            return kind, call.args[0] if call.args else next(
-                (k.value for k in call.keywords if k.arg == "pointer"), None
-            )
-        return "", None
-    if isinstance(call.func, ast.Attribute) and call.func.attr in ("load", "store", "atomic_add", "gather", "scatter"):
-        kind = {"gather": "load", "scatter": "store"}.get(call.func.attr, call.func.attr)
-        return kind, call.func.value
-    return "", None
+class _Pointers:
+    """Follows pointers of one kernel."""
 
+    def __init__(self, kernel: Reading) -> None:
+        self._kernel = kernel
+        self._parameters = {p.arg for p in parameters(kernel.function)}
+        self._values: dict[str, list[ast.expr]] = {}
+        for binding in bindings_of(kernel.function):
+            # What `+=` adds counts by itself: where that is a parameter too, which of them is the base is left open.
+            value = binding.node.value if isinstance(binding.node, ast.AugAssign) else binding.value
+            self._values.setdefault(binding.name, []).append(value)
 
-def _base(
-    fragment: Fragment, pointer: ast.expr, sources: dict[str, list[ast.expr]], names: set[str], seen: frozenset[str]
-) -> str | None:
-    """The parameter that a pointer expression starts from: the left end of its sums, through local names."""
-    if isinstance(pointer, ast.BinOp) and isinstance(pointer.op, ast.Add | ast.Sub):
-        return _base(fragment, pointer.left, sources, names, seen)
-    if isinstance(pointer, ast.Subscript):
-        return _base(fragment, pointer.value, sources, names, seen)
-    if isinstance(pointer, ast.Call):
-        if fragment.called(pointer) in _POINTER_MAKERS and pointer.args:
-            return _base(fragment, pointer.args[0], sources, names, seen)
-        if isinstance(pointer.func, ast.Attribute) and pointer.func.attr == "to":
-            return _base(fragment, pointer.func.value, sources, names, seen)
+    def base(self, pointer: ast.expr, seen: frozenset[str] = frozenset()) -> str | None:
+        """The parameter that a pointer starts from: the left end of its sums, through local names."""
+        match pointer:
+            case ast.BinOp(left=start, op=ast.Add() | ast.Sub()) | ast.Subscript(value=start):
+                return self.base(start, seen)
+            case ast.Call(args=[start, *_]) if self._kernel.tl(pointer) in _POINTER_MAKERS:
+                return self.base(start, seen)
+            case ast.Call(func=ast.Attribute(value=start, attr="to")):
+                return self.base(start, seen)
+            case ast.Name(id=name) if name in self._parameters:
+                return name
+            case ast.Name(id=name) if name not in seen:
+                found = {self.base(value, seen | {name}) for value in self._values.get(name, [])} - {None}
+                return found.pop() if len(found) == 1 else None
         return None
-    if not isinstance(pointer, ast.Name):
-        return None
-    if pointer.id in names:
-        return pointer.id
-    if pointer.id in seen:
-        return None
-    found = {_base(fragment, value, sources, names, seen | {pointer.id}) for value in sources.get(pointer.id, [])} - {
-        None
-    }
-    return found.pop() if len(found) == 1 else None

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 
 from kernelwright.micro.rewrite.relies import refusal
 from kernelwright.micro.rewrite.syntax import Syntax, expanded, rebuilt, same, written
-from kernelwright.micro.rewrite.triton_assignments import assignments
 from kernelwright.micro.rewrite.triton_constants import replaced
 from kernelwright.micro.rewrite.triton_launch import Constant, Site
 from kernelwright.micro.rewrite.triton_passes import (
@@ -15,16 +14,16 @@ from kernelwright.micro.rewrite.triton_passes import (
     Run,
     initial,
     is_minus_infinity,
-    keyword,
     loads,
     reduction,
     same_but_other,
     where_zero,
 )
-from kernelwright.micro.rewrite.triton_source import Fragment, assigned_names, line_offset, names_read, statements
+from kernelwright.micro.rewrite.triton_source import Fragment, assigned_names, line_offset, names_in, names_read
 from kernelwright.schedule.limits import MOST_IN_A_BLOCK
-from kernelwright.source.calls import parameters
-from kernelwright.source.trees import walk
+from kernelwright.source.bindings import bindings_of
+from kernelwright.source.calls import argument, parameters
+from kernelwright.source.trees import statements, walk
 from kernelwright.values import Refusal, TextEdit
 
 WARPS = ("min(max({block} // 1024, 4), 16)", "min(max({block} // 256, 4), 32)")
@@ -166,7 +165,7 @@ def _reads_masked_lanes_anew(fragment: Fragment, one: Pass, first: Pass) -> bool
     there = [load for value in first.values.values() for load in loads(fragment, value)]
     for load in here:
         twins = [twin for twin in there if same_but_other(load, twin)]
-        if twins and keyword(load, "other") is not None and not any(same(load, twin) for twin in twins):
+        if twins and argument(load, 2, "other") is not None and not any(same(load, twin) for twin in twins):
             return True
     return False
 
@@ -225,7 +224,7 @@ def _launch_edits(site: Site, run: Run, wanted: str) -> list[TextEdit] | Refusal
         return Refusal(f"{tile.name} is set outside of the launcher's body.", line=tile.line)
     if tile.variable and any(isinstance(n, ast.Name) and n.id == tile.variable for n in walk(site.grid)):
         return Refusal(f"The grid follows {tile.name}, so a program has more than one row's share.", line=line)
-    size = f"{_triton(site)}.next_power_of_2({written(length)})"
+    size = f"{site.launcher.aliases.spelled('triton') or 'triton'}.next_power_of_2({written(length)})"
     block = _block_name(site, tile, length)
     if not block:
         return Refusal(f"{tile.name} is set before the row length is known.", line=tile.line)
@@ -246,17 +245,12 @@ def _launch_edits(site: Site, run: Run, wanted: str) -> list[TextEdit] | Refusal
     return edits
 
 
-def _used(site: Site) -> set[str]:
-    names = {n.id for n in walk(site.function) if isinstance(n, ast.Name)}
-    return names | {p.arg for p in parameters(site.function)}
-
-
 def _block_name(site: Site, tile: Constant, length: ast.expr) -> str:
     """The launcher's variable for the block; empty when it is set before the row length is known."""
     if tile.home == "launch":
-        return tile.name if tile.name not in _used(site) else f"{tile.name}_"
+        return tile.name if tile.name not in names_in(site.function) else f"{tile.name}_"
     known = {p.arg for p in parameters(site.function)}
-    known |= {name for name, value in assignments(site.function) if value.lineno - 1 < tile.line}
+    known |= {one.name for one in bindings_of(site.function) if one.value.lineno - 1 < tile.line}
     return tile.variable if names_read(length) <= known else ""
 
 
@@ -265,16 +259,12 @@ def _warps(site: Site, value: str) -> tuple[str, list[TextEdit]]:
     option = next((option for option in site.options if option.name == "num_warps"), None)
     if option is None or option.home not in ("absent", "launch"):
         return "", []  # computed already, or the user's own variable
-    variable, used = ("num_warps", value) if "num_warps" not in _used(site) else (value, "")
+    variable, used = ("num_warps", value) if "num_warps" not in names_in(site.function) else (value, "")
     if option.home == "launch":
         return used, [TextEdit(*option.spans[0], variable)]
     arguments: list[ast.expr | ast.keyword] = [*site.call.args, *site.call.keywords]
     end = max(site.launcher.span(node)[1] for node in arguments)
     return used, [TextEdit(end, end, f", num_warps={variable}")]
-
-
-def _triton(site: Site) -> str:
-    return next((name for name, meaning in site.launcher.aliases.names.items() if meaning == "triton"), "triton")
 
 
 def _plain(node: Syntax, variable: str, twins: Mapping[str, str]) -> Syntax:

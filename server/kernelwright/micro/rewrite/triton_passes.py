@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from kernelwright.micro.rewrite.syntax import expanded, same, written
 from kernelwright.micro.rewrite.triton_source import Fragment, names_read
 from kernelwright.source.trees import walk
+from kernelwright.source.triton.reader import TL
 from kernelwright.values import Refusal
 
-TL = "triton.language."
 _START = "_start"
 
 
@@ -186,10 +186,6 @@ def where_zero(fragment: Fragment, node: ast.expr) -> tuple[ast.expr, ast.expr] 
 
 def loads(fragment: Fragment, node: ast.expr) -> list[ast.Call]:
     return [n for n in walk(node) if isinstance(n, ast.Call) and fragment.called(n) == TL + "load"]
-
-
-def keyword(call: ast.Call, name: str) -> ast.expr | None:
-    return next((k.value for k in call.keywords if k.arg == name), None)
 
 
 def is_minus_infinity(node: ast.expr) -> bool:

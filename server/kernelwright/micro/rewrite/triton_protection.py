@@ -3,9 +3,9 @@
 import ast
 from dataclasses import dataclass
 
-from kernelwright.micro.rewrite.triton_assignments import assignments
 from kernelwright.micro.rewrite.triton_launch import Site
 from kernelwright.micro.rewrite.triton_memory import touches
+from kernelwright.source.bindings import bindings_of
 from kernelwright.source.calls import parameters
 from kernelwright.values import Refusal
 
@@ -21,7 +21,7 @@ class Protection:
 
 
 def protection_of(site: Site) -> Protection | Refusal:
-    found = touches(site.kernel)
+    found = touches(site.kernel.reading)
     lost = next((t for t in found if t.parameter is None and t.kind != "load"), None)
     if lost is not None:
         return Refusal(
@@ -56,7 +56,7 @@ def _maker(site: Site, argument: ast.expr | None) -> str:
     """ "empty", "zeros", "ones" or "full" for a tensor that the launcher makes itself, empty for any other."""
     if not isinstance(argument, ast.Name):
         return ""
-    values = [value for name, value in assignments(site.function) if name == argument.id]
+    values = [one.value for one in bindings_of(site.function) if one.name == argument.id]
     if len(values) != 1 or not isinstance(values[0], ast.Call):
         return ""
     function = values[0].func

@@ -4,13 +4,13 @@ import ast
 import functools
 import itertools
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 
-from kernelwright.source.calls import dotted
+from kernelwright.source.calls import parameters
 from kernelwright.source.imports import Aliases, aliases_in
 from kernelwright.source.split import encoded
 from kernelwright.source.trees import walk
+from kernelwright.source.triton.reader import Reading, canonical
 from kernelwright.values import Kernel, Refusal, line_starts
 
 
@@ -22,15 +22,21 @@ class Fragment:
     text: str  # the whole file
     aliases: Aliases
 
+    @property
+    def function(self) -> ast.FunctionDef:
+        """The definition where it is a function's, as a kernel's always is."""
+        assert isinstance(self.node, ast.FunctionDef)
+        return self.node
+
+    @functools.cached_property
+    def reading(self) -> Reading:
+        """What a kernel does; see source.triton.reader."""
+        return Reading(self.function, self.aliases)
+
     @functools.cached_property
     def nodes(self) -> tuple[ast.AST, ...]:
         """Every node of the definition, as walk gives them."""
         return tuple(walk(self.node))
-
-    @functools.cached_property
-    def calls(self) -> tuple[tuple[str | None, ast.Call], ...]:
-        """Every call of the definition with the canonical name of what it calls."""
-        return tuple((self.called(node), node) for node in self.nodes if isinstance(node, ast.Call))
 
     def offset(self, line: int, column: int) -> int:
         """The code point of an ast position (line from 1, column in utf-8 bytes)."""
@@ -48,12 +54,9 @@ class Fragment:
         start, end = self.span(node)
         return self.text[start:end]
 
-    def called(self, node: ast.AST) -> str | None:
-        """The canonical name of what a call calls ("triton.language.load"), None for anything else."""
-        return self.name(node.func) if isinstance(node, ast.Call) else None
-
-    def name(self, node: ast.AST) -> str | None:
-        return self.aliases.canonical(dotted(node))
+    def called(self, node: ast.AST) -> str:
+        """The canonical name of what a call calls ("triton.language.load"), "" for anything else."""
+        return canonical(node, self.aliases) if isinstance(node, ast.Call) else ""
 
 
 def line_offset(text: str, line: int) -> int:
@@ -136,16 +139,6 @@ def _ends(line: str, indent: int) -> bool:
     return bool(line.strip()) and _indent(line) <= indent and not line.lstrip().startswith((")", "#"))
 
 
-def statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
-    """Every statement, nested ones after the one that holds them, in the order of the text."""
-    for statement in body:
-        yield statement
-        for name in ("body", "orelse", "finalbody"):
-            yield from statements(getattr(statement, name, []))
-        for handler in getattr(statement, "handlers", []):
-            yield from statements(handler.body)
-
-
 @functools.lru_cache(maxsize=4096)
 def names_read(node: ast.AST) -> frozenset[str]:
     return frozenset(n.id for n in walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load))
@@ -154,6 +147,11 @@ def names_read(node: ast.AST) -> frozenset[str]:
 @functools.lru_cache(maxsize=4096)
 def assigned_names(node: ast.AST) -> frozenset[str]:
     return frozenset(n.id for n in walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
+
+
+def names_in(function: ast.FunctionDef) -> set[str]:
+    """Every name that the function uses or takes."""
+    return {n.id for n in walk(function) if isinstance(n, ast.Name)} | {p.arg for p in parameters(function)}
 
 
 def integer(node: ast.AST | None) -> int | None:

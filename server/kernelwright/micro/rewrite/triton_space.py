@@ -9,9 +9,9 @@ import itertools
 import re
 from collections.abc import Iterator, Mapping
 
-from kernelwright.micro.rewrite.triton_blocks import stepped
 from kernelwright.micro.rewrite.triton_launch import Site
 from kernelwright.schedule.limits import WARP, shared_limit
+from kernelwright.source.calls import argument
 from kernelwright.values import Workload
 
 Choice = Mapping[str, int]
@@ -133,11 +133,11 @@ def item_bytes(workload: Workload | None) -> int:
 
 
 def has_dot(site: Site) -> bool:
-    return any(site.kernel.called(node) == "triton.language.dot" for node in site.kernel.nodes)
+    return any(name == "dot" for name, _ in site.kernel.reading.calls)
 
 
 def has_loop(site: Site) -> bool:
-    return any(isinstance(node, ast.For | ast.While) for node in site.kernel.nodes)
+    return any(isinstance(node, ast.For | ast.While) for node in site.kernel.reading.nodes)
 
 
 def matmul_tiles(site: Site) -> tuple[str, str, str] | None:
@@ -145,12 +145,9 @@ def matmul_tiles(site: Site) -> tuple[str, str, str] | None:
     free = {tile.name for tile in site.tiles}
     if len(free) != 3:
         return None
-    steps = stepped(site.kernel)
-    for node in site.kernel.nodes:
-        if site.kernel.called(node) not in ("triton.language.zeros", "triton.language.full"):
-            continue
-        assert isinstance(node, ast.Call)
-        shape = node.args[0] if node.args else next((k.value for k in node.keywords if k.arg == "shape"), None)
+    steps = site.kernel.reading.steps
+    for made, call in site.kernel.reading.calls:
+        shape = argument(call, 0, "shape") if made in ("zeros", "full") else None
         if not isinstance(shape, ast.Tuple | ast.List):
             continue
         names = [e.id for e in shape.elts if isinstance(e, ast.Name)]
@@ -188,7 +185,7 @@ def _attention_choices(site: Site) -> Iterator[Choice]:
 def _stream_choices(site: Site, item: int) -> Iterator[Choice]:
     """One block size: 16 to 64 bytes a thread, and stages where a loop can be pipelined."""
     name = site.tiles[0].name
-    looped = name in stepped(site.kernel)
+    looped = name in site.kernel.reading.steps
     stages = (3, 2, 4) if looped else (3,)
     blocks = (2048, 4096, 1024, 8192, 512) if looped else (1024, 2048, 512, 4096, 256, 8192)
     found = [

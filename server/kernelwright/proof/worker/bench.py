@@ -23,12 +23,11 @@ from kernelwright.proof.worker.inputs import (
     initial_arguments,
     seed_everything,
 )
+from kernelwright.proof.worker.languages import WorkerLanguage, language_of
 from kernelwright.proof.worker.observe import named_state
 from kernelwright.proof.worker.raised import describe, line_of
 from kernelwright.proof.worker.reference.pair import Mismatch, give_parameters
-from kernelwright.proof.worker.reference.widened import widened
-from kernelwright.proof.worker.subject import case_call, forget_neighbours, load_module, make_target, unload
-from kernelwright.proof.worker.texts import uses_triton
+from kernelwright.proof.worker.subject import case_call, make_target
 from kernelwright.proof.worker.timing.timer import set_threads
 from kernelwright.proof.worker.variation import Variation
 from kernelwright.values import Check, FailureKind
@@ -89,6 +88,10 @@ class Bench:
     evidence: Evidence = field(default_factory=Evidence)
 
     @functools.cached_property
+    def language(self) -> WorkerLanguage:
+        return language_of(self.trial.language)
+
+    @functools.cached_property
     def exact(self) -> ModuleType | None:
         """The baseline's text with float64 for 16 bits too, loaded when it is first asked for; None where it has none."""
         return wider_module(self.trial, narrow=True)
@@ -119,19 +122,20 @@ def opened(trial: Trial) -> Iterator[Bench]:
     Raises JobFailed for the baseline's faults, and where the workload's tensors do not fit into memory.
     """
     set_threads(trial.limits)
-    interpreted, launched = interpreting() and uses_triton(trial.baseline, trial.candidate), 0
+    language, launched = language_of(trial.language), 0
+    interpreted = interpreting() and language.is_interpreted_without_gpu(trial.baseline, trial.candidate)
     if interpreting():
         from kernelwright.proof.worker.interpreter import hardened
 
         hardened.install()
         launched = hardened.launched
-    forget_neighbours(trial.home)
+    language.forget_neighbours(trial.home)
     seed_everything(flags.IMPORT_SEED)
     defaults, seeds = flags.read(), flags.seeds()
     with contextlib.ExitStack() as undo:
         undo.callback(flags.write, defaults)
-        baseline = load_module(trial.home, trial.baseline, "baseline")
-        undo.callback(unload, baseline)
+        baseline = language.load(trial.home, trial.baseline, "baseline")
+        undo.callback(language.unload, baseline)
         settings = flags.read()
         left = surroundings.changes(defaults, settings) | surroundings.changes(seeds, flags.seeds())
         bench = Bench(trial, device_here(), baseline, wider_module(trial), settings, left, interpreted, launched)
@@ -141,7 +145,7 @@ def opened(trial: Trial) -> Iterator[Bench]:
             yield bench
         finally:
             for module in filter(None, (bench.wide, vars(bench).get("exact"))):
-                unload(module)
+                language.unload(module)
 
 
 def _check_room(bench: Bench) -> None:
@@ -154,17 +158,18 @@ def _check_room(bench: Bench) -> None:
 
 def wider_module(trial: Trial, *, narrow: bool = False) -> ModuleType | None:
     """The baseline's text with float64 for float32, with `narrow` for 16 bits too; None where that changes nothing."""
+    language = language_of(trial.language)
+    text = language.widened(trial.baseline, narrow=narrow)
     try:
-        text = widened(trial.baseline, narrow=narrow)
-        return load_module(trial.home, text, "wide") if text is not None else None
+        return language.load(trial.home, text, "wide") if text is not None else None
     except (JobFailed, SyntaxError, RecursionError):
         return None
 
 
-def load_candidate(path: str, text: str) -> ModuleType:
+def load_candidate(language: WorkerLanguage, path: str, text: str) -> ModuleType:
     """The candidate's module. Raises Rejected, or JobFailed when a package is missing."""
     try:
-        return load_module(path, text, "candidate")
+        return language.load(path, text, "candidate")
     except JobFailed as failed:
         if failed.failure.kind is FailureKind.MISSING_PACKAGE:
             raise

@@ -1,12 +1,7 @@
 """What a text names, read from its syntax tree: a comment or a docstring is no use of anything. Pure."""
 
 import ast
-import functools
-import re
 from collections.abc import Iterable, Iterator, Mapping
-
-_COMPILER = re.compile(r"torch\.(compile$|_dynamo\b|_inductor\b)")
-_TRITON = re.compile(r"^[ \t]*(import|from)\s+triton\b", re.MULTILINE)
 
 
 def parsed(text: str) -> ast.Module:
@@ -41,22 +36,8 @@ def _dotted(node: ast.expr, aliases: Mapping[str, str]) -> str:
     return ".".join((aliases.get(owner, owner), *reversed(parts)))
 
 
-@functools.lru_cache(maxsize=16)  # asked for every call on poisoned memory
-def compiles(text: str) -> bool:
-    """Whether the text uses torch.compile, or what is behind it, by name.
-
-    It steps aside under a dispatch mode, and then other code would run.
-    """
-    return any(_COMPILER.match(name) for name in names_in(parsed(text)))
-
-
 def listed(names: Iterable[str], most: int) -> str:
     """The first few of these, and how many more there are."""
     found = list(names)
     more = f" and {len(found) - most} more" if len(found) > most else ""
     return ", ".join(found[:most]) + more
-
-
-def uses_triton(*texts: str) -> bool:
-    """Whether one of the texts imports Triton."""
-    return any(_TRITON.search(text) for text in texts)

@@ -5,9 +5,11 @@ import functools
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
+from kernelwright.source.bindings import Loop, bindings, loop_of
 from kernelwright.source.calls import dotted, parameters
 from kernelwright.source.imports import Aliases
-from kernelwright.source.trees import children
+from kernelwright.source.trees import children, inside
+from kernelwright.source.triton.reader import canonical, tl
 
 _DEPTH = 24
 _LARGEST = 2**63  # sizes are no larger, and powers of powers would fill the memory
@@ -31,14 +33,6 @@ class Steps:
 
 
 @dataclass(frozen=True)
-class LoopVariable:
-    """A name that runs over `range(start, stop, step)`, or over something else (`range` None)."""
-
-    loop: ast.For
-    range: ast.Call | None
-
-
-@dataclass(frozen=True)
 class Scope:
     """One function (or the top level, `function` None). `values` are all that a name was assigned, in order."""
 
@@ -46,21 +40,15 @@ class Scope:
     aliases: Aliases
     constants: Mapping[str, int] = field(default_factory=dict)
     values: Mapping[str, tuple[ast.expr, ...]] = field(default_factory=dict)
-    loops: Mapping[str, LoopVariable] = field(default_factory=dict)
+    loops: Mapping[str, Loop] = field(default_factory=dict)
 
     def canonical(self, node: ast.AST) -> str:
         """The canonical dotted name of a name, attribute or call ("triton.language.load"), "" when it has none."""
-        if isinstance(node, ast.Call):
-            node = node.func
-        name = dotted(node)
-        return (self.aliases.canonical(name) or "") if name else ""
+        return canonical(node, self.aliases)
 
     def tl(self, node: ast.AST) -> str:
         """ "load" for a call of tl.load, "" for anything that is not called from triton.language."""
-        if not isinstance(node, ast.Call):
-            return ""
-        name = self.canonical(node)
-        return name.removeprefix("triton.language.") if name.startswith("triton.language.") else ""
+        return tl(node, self.aliases)
 
     def single(self, node: ast.expr) -> ast.expr:
         """What a name stands for when it was assigned exactly once, followed to the end."""
@@ -177,65 +165,13 @@ def scope_of(
     function: ast.FunctionDef | None, body: list[ast.stmt], aliases: Aliases, constants: Mapping[str, int]
 ) -> Scope:
     values: dict[str, list[ast.expr]] = {}
-    loops: dict[str, LoopVariable] = {}
-    for node in statements(body):
-        for name, value in _bindings(node):
-            values.setdefault(name, []).append(value)
-        if isinstance(node, ast.For) and isinstance(node.target, ast.Name):
-            loops[node.target.id] = LoopVariable(node, _range(node.iter))
+    loops: dict[str, Loop] = {}
+    for binding in bindings(inside(body)):
+        if not isinstance(binding.node, ast.For):
+            values.setdefault(binding.name, []).append(binding.value)
+        elif isinstance(binding.node.target, ast.Name):
+            loops[binding.name] = loop_of(binding.node)
     return Scope(function, aliases, constants, {k: tuple(v) for k, v in values.items()}, loops)
-
-
-def statements(body: list[ast.stmt]) -> Iterator[ast.AST]:
-    """Every node of a body in order of the text, without those of nested functions and classes."""
-    waiting: list[ast.AST] = [*reversed(body)]
-    while waiting:
-        node = waiting.pop()
-        yield node
-        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
-            waiting += children(node)[::-1]
-
-
-def _bindings(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
-    match node:
-        case ast.Assign(targets=targets, value=value):
-            for target in targets:
-                yield from _unpack(target, value)
-        case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value):
-            yield name, value
-        case ast.NamedExpr(target=ast.Name(id=name), value=value):
-            yield name, value
-        case ast.AugAssign(target=ast.Name(id=name) as target, op=op, value=value):
-            old = ast.copy_location(ast.Name(name, ast.Load()), target)
-            yield name, ast.copy_location(ast.BinOp(old, op, value), node)
-
-
-def _unpack(target: ast.expr, value: ast.expr) -> Iterator[tuple[str, ast.expr]]:
-    match target, value:
-        case ast.Name(id=name), _:
-            yield name, value
-        case ast.Tuple(elts=targets) | ast.List(elts=targets), ast.Tuple(elts=values) | ast.List(elts=values):
-            if len(targets) == len(values):
-                for one, its in zip(targets, values, strict=True):
-                    yield from _unpack(one, its)
-        case ast.Tuple(elts=targets) | ast.List(elts=targets), _:
-            for index, one in enumerate(targets):
-                item = ast.Subscript(value, ast.copy_location(ast.Constant(index), one), ast.Load())
-                yield from _unpack(one, ast.copy_location(item, value))
-
-
-def _range(node: ast.expr) -> ast.Call | None:
-    match node:
-        case ast.Call(func=ast.Name(id="range") | ast.Attribute(attr="range" | "static_range")):
-            return node
-    return None
-
-
-def range_step(call: ast.Call) -> ast.expr | None:
-    """The step of a range, None for the default of 1."""
-    if len(call.args) > 2:
-        return call.args[2]
-    return next((k.value for k in call.keywords if k.arg == "step"), None)
 
 
 def is_extent(scope: Scope, node: ast.expr) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from kernelwright.source.calls import parameters
-from kernelwright.source.findings.scope import Scope, statements
+from kernelwright.source.findings.scope import Scope
 from kernelwright.source.findings.tensor_names import (
     NOT_TENSOR_MODULES,
     NOT_TENSORS,
@@ -15,7 +15,7 @@ from kernelwright.source.findings.tensor_names import (
     TENSOR_TYPES,
     TENSOR_USES,
 )
-from kernelwright.source.trees import walk
+from kernelwright.source.trees import inside, walk
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class TorchUnit:
     def modules(self) -> dict[str, ast.Call]:
         """The submodules that `__init__` makes: attribute name, and the call that makes it when there is only one."""
         made: dict[str, list[ast.expr]] = {}
-        for node in statements(self.init.function.body) if self.init and self.init.function else ():
+        for node in inside(self.init.function.body) if self.init and self.init.function else ():
             match node:
                 case ast.Assign(targets=[ast.Attribute(value=ast.Name(id="self"), attr=name)], value=value):
                     made.setdefault(name, []).append(value)
@@ -54,7 +54,7 @@ class Hot:
 
     @functools.cached_property
     def nodes(self) -> tuple[ast.AST, ...]:
-        return tuple(statements(self.body))
+        return tuple(inside(self.body))
 
     @functools.cached_property
     def tensors(self) -> frozenset[str]:

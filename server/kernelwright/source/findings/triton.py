@@ -6,10 +6,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from kernelwright.source.calls import argument, constexprs, defaults
-from kernelwright.source.findings.scope import Scope, Steps, range_step, source, statements
+from kernelwright.source.findings.scope import Scope, Steps, source
 from kernelwright.source.findings.sizes import Size
 from kernelwright.source.trees import children, walk
+from kernelwright.source.triton.reader import Reading, is_absent
 
+Terms = tuple[ast.expr, ...]
+
+_SAME_VALUES = ("max_contiguous", "multiple_of", "expand_dims", "cast")
 OPTIONS = frozenset(("num_warps", "num_stages", "num_ctas", "maxnreg", "grid", "warmup", "stream"))
 
 
@@ -34,6 +38,15 @@ class Config:
 
 
 @dataclass(frozen=True)
+class Range:
+    """A `tl.arange` in an index: what is added to it within one product, and all that it is multiplied by."""
+
+    call: ast.Call
+    starts: Terms
+    factors: Terms
+
+
+@dataclass(frozen=True)
 class Tile:
     """How one axis of an access is cut: `block` elements a program or iteration. `how` is "program", "loop" or "whole"."""
 
@@ -55,9 +68,8 @@ class Setting:
     tuned: bool
 
 
-@dataclass(frozen=True)
-class TritonUnit:
-    function: ast.FunctionDef
+@dataclass(frozen=True, eq=False)
+class TritonUnit(Reading):
     scope: Scope
     launches: tuple[LaunchSite, ...]
     autotune: ast.Call | None = None
@@ -65,21 +77,9 @@ class TritonUnit:
     sizes: Mapping[str, tuple[tuple[int | str, Size], ...]] = field(default_factory=dict)
 
     @functools.cached_property
-    def nodes(self) -> tuple[ast.AST, ...]:
-        return tuple(statements(self.function.body))
-
-    @functools.cached_property
-    def calls(self) -> tuple[tuple[str, ast.Call], ...]:
-        """Every call of triton.language, by its short name."""
-        return tuple(
-            (name, node) for node in self.nodes if isinstance(node, ast.Call) and (name := self.scope.tl(node))
-        )
-
-    @functools.cached_property
     def in_pointers(self) -> frozenset[ast.AST]:
         """Every node that takes part in the pointer of a load or store."""
-        pointers = [call.args[0] for kind, call in self.calls if kind in ("load", "store") and call.args]
-        return frozenset(part for pointer in pointers for part in self.scope.walk(pointer))
+        return frozenset(part for access in self.loads_and_stores for part in self.scope.walk(access.pointer))
 
     @functools.cached_property
     def _ranged(self) -> dict[ast.AST, bool]:
@@ -98,11 +98,7 @@ class TritonUnit:
     @functools.cached_property
     def is_masked(self) -> bool:
         """Whether every access of a tile has a mask."""
-        return all(
-            not is_absent(argument(call, 1 if kind == "load" else 2, "mask"))
-            for kind, call in self.calls
-            if kind in ("load", "store") and call.args and self.tiles(call.args[0])
-        )
+        return all(not is_absent(access.mask) for access in self.loads_and_stores if self.tiles(access.pointer))
 
     @functools.cached_property
     def parents(self) -> dict[ast.AST, ast.AST]:
@@ -161,44 +157,43 @@ class TritonUnit:
                 return 0 if axis is None else axis
         return None
 
-    def tiles(self, pointer: ast.expr) -> list[Tile]:
-        """The tiles of an index expression: each `tl.arange` in it with the start that is added to it."""
-        found: list[Tile] = []
-        self._tiles(pointer, (), found, frozenset(), Steps())
-        return found
+    def ranges(self, index: ast.expr) -> list[Range]:
+        """Each `tl.arange` in an index expression, through the names in it."""
+        return list(self._ranges(index, (), (), frozenset(), Steps()))
 
-    def _tiles(
-        self, node: ast.expr, starts: tuple[ast.expr, ...], found: list[Tile], seen: frozenset[str], steps: Steps
-    ) -> None:
+    def _ranges(
+        self, node: ast.expr, starts: Terms, factors: Terms, seen: frozenset[str], steps: Steps
+    ) -> Iterator[Range]:
         steps.take()
+        recur = functools.partial(self._ranges, seen=seen, steps=steps)
         match node:
             case ast.Name(id=name) if name in self.scope.values and name not in seen:
                 for value in self.scope.values[name]:
-                    self._tiles(value, starts, found, seen | {name}, steps)
+                    yield from self._ranges(value, starts, factors, seen | {name}, steps)
             case ast.BinOp(left=left, op=ast.Add() | ast.Sub(), right=right):
-                self._tiles(left, (*starts, right), found, seen, steps)
-                self._tiles(right, (*starts, left), found, seen, steps)
+                yield from recur(left, (*starts, right), factors)
+                yield from recur(right, (*starts, left), factors)
             case ast.BinOp(left=left, op=ast.Mult(), right=right):
                 # Inside a product the sums of the outside are of another unit: offs_m[:, None] * stride + offs_n.
-                self._tiles(left, (), found, seen, steps)
-                self._tiles(right, (), found, seen, steps)
+                yield from recur(left, (), (*factors, right))
+                yield from recur(right, (), (*factors, left))
             case ast.Subscript(value=value):
-                self._tiles(value, starts, found, seen, steps)
-            case ast.Call(func=ast.Attribute(value=value, attr="to")) if self.scope.tl(node) == "":
-                self._tiles(value, starts, found, seen, steps)
-            case ast.Call() if self.scope.tl(node) == "arange":
-                found.append(self._tile(node, starts, steps))
-            case ast.Call(args=[value, *_]) if self.scope.tl(node) in (
-                "max_contiguous",
-                "multiple_of",
-                "expand_dims",
-                "cast",
-            ):
-                self._tiles(value, starts, found, seen, steps)
+                yield from recur(value, starts, factors)
+            case ast.Call(func=ast.Attribute(value=value, attr="to")) if self.tl(node) == "":
+                yield from recur(value, starts, factors)
+            case ast.Call() if self.tl(node) == "arange":
+                yield Range(node, starts, factors)
+            case ast.Call(args=[value, *_]) if self.tl(node) in _SAME_VALUES:
+                yield from recur(value, starts, factors)
 
-    def _tile(self, arange: ast.Call, starts: tuple[ast.expr, ...], steps: Steps) -> Tile:
-        block = argument(arange, 1, "end") or ast.Constant(0)
-        for term in (t for start in starts for t in self._terms(start, frozenset(), steps)):
+    def tiles(self, pointer: ast.expr) -> list[Tile]:
+        """The tiles of an index expression: each `tl.arange` in it with the start that is added to it."""
+        steps = Steps()
+        return [self._tile(one, steps) for one in self._ranges(pointer, (), (), frozenset(), steps)]
+
+    def _tile(self, one: Range, steps: Steps) -> Tile:
+        block = argument(one.call, 1, "end") or ast.Constant(0)
+        for term in (t for start in one.starts for t in self._terms(start, frozenset(), steps)):
             match term:
                 case ast.BinOp(left=left, op=ast.Mult(), right=right):
                     for factor, other in ((left, right), (right, left)):
@@ -207,8 +202,7 @@ class TritonUnit:
                         if self.same(other, block) and isinstance(factor, ast.Name) and factor.id in self.scope.loops:
                             return Tile("loop", block)
                 case ast.Name(id=name) if name in self.scope.loops:
-                    call = self.scope.loops[name].range
-                    step = range_step(call) if call else None
+                    step = self.scope.loops[name].step
                     if step is not None and self.same(step, block):
                         return Tile("loop", block)
         return Tile("whole", block)
@@ -248,7 +242,7 @@ class TritonUnit:
         return {axis: frozenset(names) for axis, names in found.items()}
 
     def _extent_of_arange(self, name: ast.Name) -> bool:
-        return any(kind == "arange" and self.same(argument(call, 1, "end") or call, name) for kind, call in self.calls)
+        return any(self.same(lanes.end or lanes.call, name) for lanes in self.lanes)
 
 
 def grid_axis(site: LaunchSite, axis: int) -> ast.expr | None:
@@ -265,10 +259,6 @@ def grid_axis(site: LaunchSite, axis: int) -> ast.expr | None:
     if isinstance(grid, ast.Tuple | ast.List):
         return site.scope.single(grid.elts[axis]) if axis < len(grid.elts) else None
     return grid if axis == 0 else None
-
-
-def is_absent(node: ast.expr | None) -> bool:
-    return node is None or (isinstance(node, ast.Constant) and node.value is None)
 
 
 def _config(scope: Scope, node: ast.expr) -> Config | None:

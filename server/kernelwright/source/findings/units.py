@@ -5,15 +5,16 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from kernelwright.source.calls import bound, dotted, parameters
-from kernelwright.source.findings.scope import Scope, scope_of, statements
-from kernelwright.source.findings.segments import syntax
+from kernelwright.source.calls import bound, parameters
+from kernelwright.source.findings.scope import Scope, scope_of
 from kernelwright.source.findings.sizes import Size
 from kernelwright.source.findings.torch import TorchUnit, method
 from kernelwright.source.findings.triton import OPTIONS, LaunchSite, TritonUnit
 from kernelwright.source.imports import Aliases
 from kernelwright.source.memory import PerPiece
-from kernelwright.source.trees import walk
+from kernelwright.source.parsed import syntax
+from kernelwright.source.trees import inside, walk
+from kernelwright.source.triton.reader import decorators, is_launch, launched_name
 
 _SUPPORT = re.compile(
     r"(?:^|_)(?:tests?|tested|bench|benchmark|check|train|main|profile|verify|validate|ref|reference|demo|compare)(?:_|$)"
@@ -52,7 +53,7 @@ def _summary(source: bytes, aliases: Aliases) -> Summary:
             if is_jit(node, aliases):
                 kernels.append((node.name, node.lineno))
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Subscript):
-            launched.add(dotted(node.func.value).rpartition(".")[2])
+            launched.add(launched_name(node.func))
     for node in tree.body:
         if isinstance(node, ast.FunctionDef | ast.ClassDef) and not (
             isinstance(node, ast.FunctionDef) and is_jit(node, aliases)
@@ -70,12 +71,7 @@ def _integer(text: str) -> int:
 
 
 def is_jit(function: ast.FunctionDef, aliases: Aliases) -> bool:
-    return any(_decorator(d, aliases) == "triton.jit" for d in function.decorator_list)
-
-
-def _decorator(node: ast.expr, aliases: Aliases) -> str:
-    name = dotted(node.func if isinstance(node, ast.Call) else node)
-    return (aliases.canonical(name) or "") if name else ""
+    return any(name == "triton.jit" for name, _ in decorators(function, aliases))
 
 
 def triton_unit(
@@ -101,11 +97,11 @@ def triton_unit(
         if tree is not None
         for site in _launches(tree.body, None, name, function, index, aliases, constants)
     )
-    calls = [d for d in function.decorator_list if isinstance(d, ast.Call)]
-    autotune = next((d for d in calls if _decorator(d, aliases) == "triton.autotune"), None)
-    heuristics = tuple(d for d in calls if _decorator(d, aliases) == "triton.heuristics")
+    calls = [(name, node) for name, node in decorators(function, aliases) if isinstance(node, ast.Call)]
+    autotune = next((node for name, node in calls if name == "triton.autotune"), None)
+    heuristics = tuple(node for name, node in calls if name == "triton.heuristics")
     scope = scope_of(function, function.body, aliases, constants)
-    return TritonUnit(function, scope, launches, autotune, heuristics, sizes)
+    return TritonUnit(function, aliases, scope, launches, autotune, heuristics, sizes)
 
 
 def _launches(
@@ -118,16 +114,12 @@ def _launches(
     constants: Mapping[str, int],
 ) -> Iterable[LaunchSite]:
     scope: Scope | None = None
-    for node in statements(body):
+    for node in inside(body):
         if isinstance(node, ast.FunctionDef) and node is not kernel:
             yield from _launches(node.body, node, name, kernel, segment, aliases, constants)
         elif isinstance(node, ast.ClassDef):
             yield from _launches(node.body, owner, name, kernel, segment, aliases, constants)
-        elif (
-            isinstance(node, ast.Call)
-            and isinstance(node.func, ast.Subscript)
-            and dotted(node.func.value).rpartition(".")[2] == name
-        ):
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Subscript) and is_launch(node, name):
             scope = scope or scope_of(owner, body, aliases, constants)
             yield _launch(node, node.func.slice, scope, segment, kernel)
 

@@ -22,10 +22,9 @@ from kernelwright.proof.worker.inputs import Inputs, initial_arguments
 from kernelwright.proof.worker.observe import synchronize
 from kernelwright.proof.worker.probe import cpu_name
 from kernelwright.proof.worker.profiling.counting import counted_launches
-from kernelwright.proof.worker.profiling.looking import BLIND, Call, look, prepared, texts_of
+from kernelwright.proof.worker.profiling.looking import BLIND, Call, look, prepared
 from kernelwright.proof.worker.profiling.work import Part, Work, amount, is_nothing
 from kernelwright.proof.worker.subject import make_target
-from kernelwright.proof.worker.texts import uses_triton
 from kernelwright.proof.worker.timing.timer import clock_for
 from kernelwright.values import Failure, FailureKind, Origin, ProfiledKernel, ProfiledOn, ProfileResult, digest
 from kernelwright.values.profile import share
@@ -47,7 +46,16 @@ def run_profile(job: Profile, report: Report) -> ProfileResult:
     """Profile the text as it stands. Raises JobFailed: what loading and calling it can fail with, and NOT_PROFILED."""
     given = job.subject
     report("Loading the file")
-    trial = Trial(given.path, given.text, given.text, given.text, given.workload, measure=False, limits=job.limits)
+    trial = Trial(
+        given.path,
+        given.text,
+        given.text,
+        given.text,
+        given.workload,
+        measure=False,
+        limits=job.limits,
+        language=given.language,
+    )
     with opened(trial) as bench:
         return _profiled(job, bench, report)
 
@@ -77,7 +85,9 @@ def spread(calls: Sequence[Work]) -> str:
 
 def _profiled(job: Profile, bench: Bench, report: Report) -> ProfileResult:
     given = job.subject
-    bench = dataclasses.replace(bench, interpreted=interpreting() and uses_triton(*texts_of(given.path, given.text)))
+    texts = bench.language.texts(given.path, given.text)
+    interpreted = interpreting() and bench.language.is_interpreted_without_gpu(*texts)
+    bench = dataclasses.replace(bench, interpreted=interpreted)
     target, inputs = _target(bench)
     try:
         calls = _looked_at(bench, lambda: prepared(target, inputs, job.limits.first_seed), report)
@@ -125,7 +135,7 @@ def _looked_at(bench: Bench, prepare: Callable[[], Call], report: Report) -> lis
         if clock.flush is not None:
             clock.flush.zero_()
         how = {"device": bench.device, "interpreted": launches.interpreted, "by_operator": False}
-        calls.append(look(call, bench.baseline, trial.path, trial.baseline, **how))
+        calls.append(look(call, bench.baseline, trial.path, trial.baseline, bench.language, **how))
     return calls
 
 

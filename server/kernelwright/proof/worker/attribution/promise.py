@@ -9,9 +9,9 @@ from collections.abc import Iterable
 
 from kernelwright.proof.jobs import Trial
 from kernelwright.proof.worker.hosts.outside import Outside
-from kernelwright.proof.worker.profiling.names import cuda_kernels, triton_kernels
+from kernelwright.proof.worker.languages import language_of
 from kernelwright.proof.worker.profiling.work import Part, Work, amount, beyond, is_move
-from kernelwright.proof.worker.texts import compiles, listed
+from kernelwright.proof.worker.texts import listed
 from kernelwright.values import KernelShare, Origin, ProfiledOn
 
 LEAST_PART = 0.005
@@ -27,17 +27,21 @@ def broken_promise(trial: Trial, before: Work, after: Work, outside: Outside) ->
 
     `before` is the baseline's work on the same call, `after` the candidate's.
     """
-    own, library = after.hand_written, after.computing
+    own, library, language = after.hand_written, after.computing, language_of(trial.language)
     if outside.helpers:
         return f"another process works during the call ({_listed(outside.helpers)}), and nothing watches what it does"
     if outside.binaries:
         return f"it loads machine code that its text does not show ({_listed(outside.binaries)})"
-    if compiles(trial.candidate) and not (compiles(trial.baseline) or compiles(trial.previous)):
+    if language.compiles(trial.candidate) and not any(map(language.compiles, (trial.baseline, trial.previous))):
         return f"it hands the work to torch.compile{_beside(own)}"
     if any(part.origin is Origin.COMPILED for part in after.parts) and not before.of(Origin.COMPILED):
         return f"torch.compile's kernels do the work{_beside(own)}"
     if not own:
-        return None if _cannot_be_seen(after, outside) else _none_launched(trial.candidate, after, library)
+        return (
+            None
+            if _cannot_be_seen(after, outside)
+            else _none_launched(language.kernels(trial.candidate), after, library)
+        )
     return _not_the_work(trial, before, after)
 
 
@@ -61,11 +65,11 @@ def share_of(work: Work, outside: Outside) -> KernelShare:
 
 def _not_the_work(trial: Trial, before: Work, after: Work) -> str | None:
     """Whether the hand-written kernels that were launched do what has gone from the baseline's work."""
-    own = after.hand_written
+    own, kernels = after.hand_written, language_of(trial.language).kernels
     gone = beyond(before, after)
     added = tuple(part for part in beyond(after, before) if not is_move(part.name))
     names = _listed(part.name for part in own)
-    if added and not kernels_of(trial.candidate).items() - kernels_of(trial.previous).items():
+    if added and not kernels(trial.candidate).items() - kernels(trial.previous).items():
         return f"it brings no new kernel, and calls {_operators(added)}, which the baseline does not"
     if amount(added) >= MOST_ADDED * (amount(added) + amount(own)) and amount(added):
         return f"beside its kernel {names} it calls {_operators(added)}, which the baseline does not: the library does the work"
@@ -79,13 +83,13 @@ def _not_the_work(trial: Trial, before: Work, after: Work) -> str | None:
     return None
 
 
-def _none_launched(candidate: str, after: Work, library: tuple[Part, ...]) -> str:
+def _none_launched(kernels: Iterable[str], after: Work, library: tuple[Part, ...]) -> str:
     instead = (
         f"the library does the work ({_operators(library)})" if library else "nothing that can be seen does the work"
     )
     if after.raised:
         return f"{after.raised}, and what catches that lets {instead.replace(' does', ' do', 1)}"
-    if defined := sorted(kernels_of(candidate)):
+    if defined := sorted(kernels):
         return f"its kernel {_listed(defined)} is never launched: {instead}"
     return f"it has no kernel: {instead}"
 
@@ -93,11 +97,6 @@ def _none_launched(candidate: str, after: Work, library: tuple[Part, ...]) -> st
 def _cannot_be_seen(work: Work, outside: Outside) -> bool:
     """C++ functions that torch compiled and loaded run unseen on a CPU."""
     return outside.extension and work.measured_on is not ProfiledOn.GPU
-
-
-def kernels_of(text: str) -> dict[str, str]:
-    """The source of every kernel that the text defines, by name."""
-    return cuda_kernels(text) | triton_kernels(text)
 
 
 def _beside(own: tuple[Part, ...]) -> str:

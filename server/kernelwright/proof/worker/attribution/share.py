@@ -42,7 +42,7 @@ def examine(bench: Bench, contender: Contender, report: Report) -> None:
         return
     share = bench.evidence.share = share_of(after, outside)
     if not trial.promises_kernel:
-        if bench.interpreted and "@triton.jit" in trial.candidate and not share.kernels:
+        if bench.interpreted and bench.language.shows_kernels_to_interpret(trial.candidate) and not share.kernels:
             raise Undecidable(_NOT_LAUNCHED)
         return
     before = _baseline(bench, targets, inputs, variation.seed)
@@ -61,6 +61,6 @@ def _baseline(bench: Bench, targets: Targets, inputs: Inputs, seed: int) -> Work
     own = bench.baseline, bench.trial.home, bench.trial.baseline
     try:
         call = prepared(targets.baseline, inputs, seed)
-        return look(call, *own, device=bench.device, interpreted=bench.interpreted)
+        return look(call, *own, bench.language, device=bench.device, interpreted=bench.interpreted)
     except Exception as error:  # noqa: BLE001  (a profiled call may lack memory that a call alone has)
         return f"the baseline's call raises {describe(error)}"

@@ -22,7 +22,9 @@ from kernelwright.values import Failure, FailureKind, Timing
 
 def run_contest(job: Contest, report: Callable[[str], None]) -> ContestResult:
     """Time all contestants; one that fails has a Failure in its place. Raises JobFailed for the baseline's own faults."""
-    trial = Trial(job.path, job.baseline, job.baseline, job.candidate, job.workload, limits=job.limits)
+    trial = Trial(
+        job.path, job.baseline, job.baseline, job.candidate, job.workload, limits=job.limits, language=job.language
+    )
     try:
         with opened(trial) as bench:
             return _contest(job, bench, report)
@@ -33,7 +35,7 @@ def run_contest(job: Contest, report: Callable[[str], None]) -> ContestResult:
 def _contest(job: Contest, bench: Bench, report: Callable[[str], None]) -> ContestResult:
     case = performed(bench)
     targets, inputs, seen = case.targets, case.inputs, case.seen
-    module = load_candidate(job.path, job.candidate)
+    module = load_candidate(bench.language, job.path, job.candidate)
     flags.write(bench.settings)
     candidate = candidate_here(bench, module, targets)
     weak = told(judge(Oracle(None, seen), seen, 1, given=inputs.tensors()).trivial)

@@ -19,9 +19,8 @@ from kernelwright.proof.worker.bench import (
 from kernelwright.proof.worker.clock.performance import Performance, performed
 from kernelwright.proof.worker.clock.statistics import timing_of
 from kernelwright.proof.worker.failed import failure_of
+from kernelwright.proof.worker.languages import language_of
 from kernelwright.proof.worker.observe import Observation, observe
-from kernelwright.proof.worker.subject import unload
-from kernelwright.proof.worker.texts import uses_triton
 from kernelwright.proof.worker.timing.timer import Clock, clock_for, contestants_of, interleaved
 from kernelwright.values import Failure, FailureKind, Timing
 
@@ -31,8 +30,10 @@ FINAL_ROUND = 0.15
 
 def run_race(job: Race, report: Callable[[str], None]) -> RaceResult:
     """Timings in the order of the variants, a Failure for those that fail. Raises JobFailed for the baseline's faults."""
-    trial = Trial(job.path, job.baseline, job.baseline, job.baseline, job.workload, limits=job.limits)
-    if interpreting() and uses_triton(job.baseline, *job.variants):
+    trial = Trial(
+        job.path, job.baseline, job.baseline, job.baseline, job.workload, limits=job.limits, language=job.language
+    )
+    if interpreting() and language_of(job.language).is_interpreted_without_gpu(job.baseline, *job.variants):
         reason = "Variants cannot be raced in Triton's interpreter: no GPU here."
         return RaceResult(tuple(Failure(FailureKind.WORKLOAD_FAILED, reason) for _ in job.variants))
     with opened(trial) as bench:
@@ -48,7 +49,7 @@ def _raced(job: Race, bench: Bench, report: Callable[[str], None]) -> list[Timin
     for number, text in enumerate(job.variants):
         report(f"Trying variant {number + 1} of {len(job.variants)}")
         try:
-            module = load_candidate(job.path, text)
+            module = load_candidate(bench.language, job.path, text)
             modules.append(module)
             flags.write(bench.settings)
             target = candidate_here(bench, module, case.targets)
@@ -67,7 +68,7 @@ def _raced(job: Race, bench: Bench, report: Callable[[str], None]) -> list[Timin
         for number in best:
             results[number] = timing_of(samples[str(number)])
     for module in modules:
-        unload(module)
+        bench.language.unload(module)
     return results
 
 

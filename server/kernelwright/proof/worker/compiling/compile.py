@@ -18,6 +18,7 @@ from kernelwright.proof.worker import offline_driver, raised, subject
 from kernelwright.proof.worker.compiling import resources
 from kernelwright.proof.worker.failed import JobFailed
 from kernelwright.proof.worker.inputs import Inputs
+from kernelwright.proof.worker.languages import language_of
 from kernelwright.values import Failure, FailureKind, Resources
 
 _MOST_CONFIGS = 8  # of one autotuned kernel
@@ -39,7 +40,8 @@ def compile_subject(job: Compile, report: Callable[[str], None]) -> CompileResul
     capability = job.compute_capability or 90
     offline_driver.install(capability, "cuda:0")
     found: list[Resources] = []
-    module = subject.load_module(job.subject.path, job.subject.text, "compile")
+    language = language_of(job.subject.language)
+    module = language.load(job.subject.path, job.subject.text, "compile")
     try:
         with _intercepted(found, capability, report), _offline_cuda(capability):
             try:
@@ -54,7 +56,7 @@ def compile_subject(job: Compile, report: Callable[[str], None]) -> CompileResul
                 except JobFailed:
                     raise failed from None
     finally:
-        subject.unload(module)
+        language.unload(module)
     return CompileResult(tuple(found))
 
 

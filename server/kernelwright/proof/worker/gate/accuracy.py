@@ -4,6 +4,7 @@ from kernelwright.proof.jobs import Trial
 from kernelwright.proof.worker.answers.judge import ACCURACY, Judged, worst_of
 from kernelwright.proof.worker.bench import Rejected
 from kernelwright.proof.worker.evidence import Evidence
+from kernelwright.proof.worker.languages import language_of
 from kernelwright.values import Accuracy, Check
 
 ACCEPTING = "kernelwright.acceptReducedAccuracy"
@@ -43,15 +44,8 @@ def reduced(evidence: Evidence, trial: Trial) -> Check:
         return Check("values", case, False, detail)
     if trial.limits.accept_reduced:
         return Check(ACCURACY, case, True, f"{Accuracy.REDUCED}, accepted by {ACCEPTING}: {shown}")
-    return Check(ACCURACY, case, False, f"{Accuracy.REDUCED}: {shown}. {_mending(trial)}{ACCEPTING} would accept it")
-
-
-def _mending(trial: Trial) -> str:
-    """What tl.dot does by default to float32, where the candidate may not know it."""
-    own, original = trial.candidate, trial.baseline
-    if "tl.dot(" not in own or "input_precision" in own or "tl.dot(" in original:
-        return ""
-    return 'tl.dot rounds float32 to TF32 unless it is given input_precision="ieee". '
+    advice = language_of(trial.language).precision_advice(trial.candidate, trial.baseline)
+    return Check(ACCURACY, case, False, f"{Accuracy.REDUCED}: {shown}. {advice}{ACCEPTING} would accept it")
 
 
 def _said(accuracy: Accuracy, judged: list[Judged]) -> str:

@@ -16,7 +16,6 @@ from kernelwright.proof.worker.hosts.contender import Contender
 from kernelwright.proof.worker.inputs import Inputs
 from kernelwright.proof.worker.observe import Observation, observe
 from kernelwright.proof.worker.reference.ties import names_an_open_order, ties_apart
-from kernelwright.proof.worker.texts import compiles
 from kernelwright.proof.worker.variation import Variation
 from kernelwright.values import Check
 
@@ -39,7 +38,7 @@ def compare_once(bench: Bench, contender: Contender, variation: Variation, targe
     """
     ground = grounds(bench, variation, targets, inputs)
     for poisoned in (False, True) if variation.poisoned else (False,):
-        if poisoned and contender.compiled and compiles(bench.trial.candidate):
+        if poisoned and contender.compiled and bench.language.compiles(bench.trial.candidate):
             continue  # torch.compile steps aside under a dispatch mode: another path would be checked
         answer = observe_in_bounds(bench, contender, ground, poisoned=poisoned)
         judged, accepted = _judged(bench, ground, answer)

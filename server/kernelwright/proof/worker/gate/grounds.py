@@ -32,7 +32,6 @@ from kernelwright.proof.worker.inputs import Inputs
 from kernelwright.proof.worker.observe import Observation, observe
 from kernelwright.proof.worker.raised import failure_of
 from kernelwright.proof.worker.reference.fp64 import in_fp64
-from kernelwright.proof.worker.texts import compiles
 from kernelwright.proof.worker.variation import Variation
 from kernelwright.values import FailureKind
 
@@ -183,7 +182,7 @@ def _takes_views(ground: Ground) -> None:
 def _repeats(bench: Bench, ground: Ground) -> None:
     """The baseline must agree with itself, on poisoned allocations too; else there is nothing to compare with."""
     variation, target, doing = ground.variation, ground.targets.baseline, "The baseline fails when it is called again:"
-    again = _called(variation, target, ground.inputs, doing, poisoned=not compiles(bench.trial.baseline))
+    again = _called(variation, target, ground.inputs, doing, poisoned=not bench.language.compiles(bench.trial.baseline))
     if repeated(ground.oracle, again):
         return
     judged = judge(ground.oracle, again, ground.length)

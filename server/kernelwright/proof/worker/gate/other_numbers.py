@@ -12,7 +12,6 @@ from kernelwright.proof.worker.gate.named_numbers import named_numbers
 from kernelwright.proof.worker.gate.scalar_arguments import Change, changes
 from kernelwright.proof.worker.hosts.contender import Contender
 from kernelwright.proof.worker.inputs import Inputs, seed_everything
-from kernelwright.proof.worker.texts import uses_triton
 from kernelwright.proof.worker.variation import Variation
 from kernelwright.proof.worker.whole_numbers import all_different, is_whole, never_falls, with_planted
 
@@ -48,7 +47,7 @@ def takes_any_number(bench: Bench, targets: Targets, inputs: Inputs) -> bool:
 
     Nobody knows that of a kernel in Triton.
     """
-    return not uses_triton(bench.trial.baseline) and harmless(bench, targets, inputs)
+    return not bench.language.may_read_by_number(bench.trial.baseline) and harmless(bench, targets, inputs)
 
 
 def harmless(bench: Bench, targets: Targets, inputs: Inputs) -> bool:
@@ -58,7 +57,7 @@ def harmless(bench: Bench, targets: Targets, inputs: Inputs) -> bool:
     """
     if bench.device != "cuda":
         return True
-    if uses_triton(bench.trial.baseline) and "jit" in bench.trial.baseline:
+    if bench.language.may_break_the_context(bench.trial.baseline):
         return False
     return raised_on_a_cpu(targets, inputs) is None
 

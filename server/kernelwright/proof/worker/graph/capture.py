@@ -20,8 +20,9 @@ from kernelwright.proof.jobs import Capture
 from kernelwright.proof.worker.failed import JobFailed
 from kernelwright.proof.worker.graph.recorder import Recorder, recorded_launches
 from kernelwright.proof.worker.inputs import leaves, tensors_in
+from kernelwright.proof.worker.languages import language_of
 from kernelwright.proof.worker.raised import failure_of
-from kernelwright.proof.worker.subject import load_module, performance_call, unload
+from kernelwright.proof.worker.subject import performance_call
 from kernelwright.values import Failure, FailureKind, Graph, digest
 
 
@@ -33,7 +34,8 @@ def capture(job: Capture, report: Callable[[str], None]) -> Graph:
     """
     subject = job.subject
     report("Capturing the op graph")
-    module = load_module(subject.path, subject.text)
+    language = language_of(subject.language)
+    module = language.load(subject.path, subject.text, "subject")
     try:
         if torch.cuda.is_available():
             call = performance_call(module, subject.workload, device="cuda")
@@ -45,7 +47,7 @@ def capture(job: Capture, report: Callable[[str], None]) -> Graph:
                 raise _not_captured("Making the inputs needs real memory, which is only used on a GPU.") from error
             return _record(call, job, str(module.__file__), "cpu", fake=True)
     finally:
-        unload(module)
+        language.unload(module)
 
 
 def _record(call: functools.partial[Any], job: Capture, filename: str, device: str, *, fake: bool) -> Graph:

@@ -12,6 +12,7 @@ from kernelwright.proof.worker.hosts import bounds, messages
 from kernelwright.proof.worker.hosts.parcels import described
 from kernelwright.proof.worker.hosts.room import Room, inputs_of, settle, told, unpacked_as_sent
 from kernelwright.proof.worker.inputs import moved_into, poison_, seed_everything, tensors_in
+from kernelwright.proof.worker.languages import language_of
 from kernelwright.proof.worker.observe import attributes_of, buffers_put_back, changed
 from kernelwright.proof.worker.observe import observe as observed_call
 from kernelwright.proof.worker.poison import poison_freed_blocks
@@ -130,6 +131,6 @@ def look(room: Room, request: messages.Look) -> messages.Reply:
     room.armed = None  # the memory of the last sample
     seed_everything(request.seed)
     call = lambda: target(*inputs.args, **inputs.kwargs)
-    own = room.module, room.path, room.text
+    own = room.module, room.path, room.text, language_of(room.language)
     with buffers_put_back(target):
         return look_at(call, *own, device=room.device, interpreted=request.interpreted)

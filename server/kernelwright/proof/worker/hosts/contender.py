@@ -27,7 +27,6 @@ from kernelwright.proof.worker.raised import scratch_folder
 from kernelwright.proof.worker.reference.pair import state_of
 from kernelwright.proof.worker.sandbox import caches
 from kernelwright.proof.worker.tensors import same_bits
-from kernelwright.proof.worker.texts import compiles, uses_triton
 from kernelwright.values import Failure, FailureKind
 from kernelwright.values.confinement import Confinement
 
@@ -62,7 +61,7 @@ class Contender(Host):
         self.confinement = None
         self._constructed: dict[int, str] = {}
         self._scratch = tempfile.mkdtemp(prefix="kernelwright-host-")
-        triton = bench.device == "cuda" and (uses_triton(text) or compiles(text))
+        triton = bench.device == "cuda" and bench.language.needs_triton(text)
         if triton:
             triton_launchers.take_note()
             triton_launchers.copy_to(caches.of_triton(Path(self._scratch)))  # before a line of the text has run
@@ -70,6 +69,7 @@ class Contender(Host):
         request = messages.Load(
             self.path,
             text,
+            bench.trial.language,
             bench.device,
             bench.settings["torch.get_num_threads()"],
             bench.left,

@@ -25,6 +25,7 @@ from kernelwright.proof.worker.hosts.arena import open_arena
 from kernelwright.proof.worker.hosts.parcels import DoesNotFit
 from kernelwright.proof.worker.hosts.room import Room, inputs_of, no_arena, unpacked
 from kernelwright.proof.worker.inputs import seed_everything
+from kernelwright.proof.worker.languages import language_of
 from kernelwright.proof.worker.observe import named_state, put_back
 from kernelwright.proof.worker.raised import describe
 from kernelwright.proof.worker.reference.pair import Mismatch, take_parameters
@@ -118,11 +119,11 @@ def _load(room: Room, request: messages.Load) -> messages.Reply:
     )
     # Under the default settings, like the baseline: a text that asks for others itself, or no longer does, is found out.
     torch.set_num_threads(request.threads)
-    room.device, room.path, room.text = request.device, request.path, request.text
+    room.device, room.path, room.text, room.language = request.device, request.path, request.text, request.language
     with torch.enable_grad():  # as where it is imported otherwise
         seed_everything(flags.IMPORT_SEED)
         expected, seeds = surroundings.changed_by(flags.read(), request.left), flags.seeds()
-        room.module = load_candidate(request.path, request.text)
+        room.module = load_candidate(language_of(request.language), request.path, request.text)
         found = flags.read()
         own = {name: value for name, value in seeds.items() if name not in request.left}
         changed = surroundings.differences(expected | own, found | flags.seeds())

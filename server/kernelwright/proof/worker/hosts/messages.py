@@ -18,7 +18,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Load(Request):
-    """Confine the process to `scratch`, then run `text` as a module. Answered by Loaded, or Refused.
+    """Confine the process to `scratch`, then run `text` as a module of its language. Answered by Loaded, or Refused.
 
     `left` are the settings that the baseline changes on import; `hidden` folders cannot be read, `protected` processes not be
     signalled.
@@ -26,6 +26,7 @@ class Load(Request):
 
     path: str
     text: str
+    language: str
     device: str
     threads: int
     left: Mapping[str, Any]

@@ -31,12 +31,13 @@ class Armed:
 
 @dataclass
 class Room:
-    """What one host works with: `path` and `text` of the `module` that it has loaded, targets made of that."""
+    """What one host works with: `path`, `text` and `language` of the `module` that it has loaded, targets made of that."""
 
     descriptor: int
     device: str = "cpu"
     path: str = ""
     text: str = ""
+    language: str = ""
     module: ModuleType | None = None
     settings: dict[str, Any] = field(default_factory=dict)
     targets: dict[int, Any] = field(default_factory=dict)

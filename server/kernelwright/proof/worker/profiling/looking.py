@@ -15,9 +15,10 @@ from torch.autograd.profiler import profile  # torch.profiler's own imports all 
 
 from kernelwright.proof.worker import subject
 from kernelwright.proof.worker.inputs import Inputs, seed_everything, without_gradients
+from kernelwright.proof.worker.languages import WorkerLanguage
 from kernelwright.proof.worker.observe import synchronize
 from kernelwright.proof.worker.profiling.counting import CountedOperators, counted_launches
-from kernelwright.proof.worker.profiling.names import cuda_files, defined_in, origin_of
+from kernelwright.proof.worker.profiling.names import origin_of
 from kernelwright.proof.worker.profiling.work import Part, Work, parts_of_trace
 from kernelwright.values import ProfiledOn
 
@@ -32,6 +33,7 @@ def look(
     module: ModuleType,
     path: str,
     text: str,
+    language: WorkerLanguage,
     *,
     device: str,
     interpreted: bool,
@@ -49,7 +51,7 @@ def look(
     cuda = device == "cuda"
     with counted_launches(is_own) as seen:
         session = _profiled(call, cuda=cuda)
-    known = defined_in(texts_of(path, text))
+    known = language.known(path, text)
     origin = lambda name: origin_of(name, known, seen.launched)
     if cuda:
         parts = parts_of_trace(_trace(session), origin, by_operator=by_operator)
@@ -93,17 +95,3 @@ def _counted(call: Call, is_own: Callable[[str], bool], on: ProfiledOn, untimed:
     with counted_launches(is_own) as seen, CountedOperators(seen):
         call()
     return Work(on, seen.parts, seen.raised, untimed)
-
-
-def texts_of(path: str, text: str) -> list[str]:
-    """The text, those of the modules of its folder that it imported here, and the CUDA files that they name."""
-    folder = Path(path).resolve().parent
-    texts = [text, *(_read(file) for file in subject.neighbours(path).values() if file.suffix == ".py")]
-    return texts + [_read(file) for file in {folder / name for text in texts for name in cuda_files(text)}]
-
-
-def _read(file: Path) -> str:
-    try:
-        return file.read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return ""

@@ -4,9 +4,8 @@ import ast
 from collections.abc import Iterator
 
 from kernelwright.source.findings.rule import Problem, Rule, Severity
-from kernelwright.source.findings.scope import statements
 from kernelwright.source.findings.torch import Hot, TorchUnit, assigned
-from kernelwright.source.trees import walk
+from kernelwright.source.trees import inside, walk
 from kernelwright.values import Language
 
 
@@ -54,17 +53,14 @@ def _indexes(view: Hot, loop: ast.For, index: str) -> bool:
         and isinstance(node.value, ast.Name)
         and any(isinstance(part, ast.Name) and part.id == index for part in walk(node.slice))
         and view.is_tensor(node.value)
-        for node in statements(loop.body)
+        for node in inside(loop.body)
     )
 
 
 def _carries_state(loop: ast.For) -> bool:
     """Whether an iteration needs what the one before it computed, as in a recurrence: such a loop cannot simply go."""
     bound = {
-        name
-        for node in statements(loop.body)
-        if isinstance(node, ast.Assign | ast.AnnAssign)
-        for name in assigned(node)
+        name for node in inside(loop.body) if isinstance(node, ast.Assign | ast.AnnAssign) for name in assigned(node)
     }
     written: set[str] = set()
     for statement in loop.body:
@@ -73,7 +69,7 @@ def _carries_state(loop: ast.For) -> bool:
         reads = {n.id for n in parts if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
         if reads & (bound - written):
             return True
-        written |= {name for node in statements([statement]) for name in assigned(node)}
+        written |= {name for node in inside([statement]) for name in assigned(node)}
     return _reads_what_it_stores(loop)
 
 
@@ -81,12 +77,12 @@ def _reads_what_it_stores(loop: ast.For) -> bool:
     """y[:, t] = f(y[:, t - 1]): the state is kept in a tensor."""
     stored = {
         ast.unparse(node.value)
-        for node in statements(loop.body)
+        for node in inside(loop.body)
         if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store)
     }
     return any(
         isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load) and ast.unparse(node.value) in stored
-        for node in statements(loop.body)
+        for node in inside(loop.body)
     )
 
 

@@ -4,8 +4,9 @@ import ast
 from collections.abc import Iterator
 
 from kernelwright.source.findings.rule import Change, Problem, Rule, Severity
-from kernelwright.source.findings.scope import source, statements
+from kernelwright.source.findings.scope import source
 from kernelwright.source.findings.torch import TorchUnit, assigned
+from kernelwright.source.trees import inside
 from kernelwright.values import Language
 
 
@@ -19,13 +20,12 @@ def _block(body: list[ast.stmt], known: set[str]) -> Iterator[Problem]:
     for statement in body:
         nested = [getattr(statement, field, []) for field in ("body", "orelse", "finalbody")]
         if any(nested):
-            changed = {name for node in statements([statement]) for name in assigned(node)}
-            inside = known - changed
+            changed = {name for node in inside([statement]) for name in assigned(node)}
             for part in nested:
-                yield from _block(part, set(inside))
+                yield from _block(part, known - changed)
             known -= changed
             continue
-        for node in statements([statement]):
+        for node in inside([statement]):
             copied = _made_contiguous(node)
             if copied is not None and (_made_contiguous(copied) is not None or source(copied) in known):
                 yield Problem(

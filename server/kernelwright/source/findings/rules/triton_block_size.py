@@ -3,26 +3,24 @@
 import ast
 from collections.abc import Iterator
 
-from kernelwright.source.calls import argument
 from kernelwright.source.findings.rule import Change, Problem, Rule, Severity
 from kernelwright.source.findings.scope import source
 from kernelwright.source.findings.triton import TritonUnit
+from kernelwright.source.triton.reader import Lanes
 from kernelwright.values import Language
 
 
 def check(unit: TritonUnit) -> Iterator[Problem]:
     said: set[ast.AST] = set()
-    for kind, call in unit.calls:
-        if kind != "arange":
-            continue
-        for problem in _arange(unit, call):
+    for lanes in unit.lanes:
+        for problem in _arange(unit, lanes):
             if problem.node not in said:
                 said.add(problem.node)
                 yield problem
 
 
-def _arange(unit: TritonUnit, call: ast.Call) -> Iterator[Problem]:
-    start, end = argument(call, 0, "start"), argument(call, 1, "end")
+def _arange(unit: TritonUnit, lanes: Lanes) -> Iterator[Problem]:
+    call, start, end = lanes.call, lanes.start, lanes.end
     if start is None or end is None:
         return
     scope = unit.scope
@@ -45,7 +43,7 @@ def _not_constexpr(unit: TritonUnit, call: ast.Call, name: str) -> Problem:
     message = f"tl.arange needs a bound known at compile time, and {name} is none: declare it as {name}: tl.constexpr."
     every = (*unit.function.args.args, *unit.function.args.kwonlyargs)
     parameter = next((a for a in every if a.arg == name), None)
-    prefix = next((k for k, v in unit.scope.aliases.names.items() if v == "triton.language"), None)
+    prefix = unit.aliases.spelled("triton.language")
     if parameter is None or parameter.annotation is not None or prefix is None:
         return Problem(call, message)
     change = Change(parameter, f": {prefix}.constexpr", after=True)

@@ -114,7 +114,7 @@ def _dropped(unit: TritonUnit, site: LaunchSite, division: _Division) -> Problem
         f"{source(division.node)} rounds down: when the size is no multiple of the block size, the tail is never computed. "
         "Use triton.cdiv, or assert that it is divisible."
     )
-    prefix = next((k for k, v in site.scope.aliases.names.items() if v == "triton"), None)
+    prefix = unit.aliases.spelled("triton")
     if prefix is None or not unit.is_masked:  # without masks, rounding up would run past the end
         return Problem(division.node, message, site.segment)
     text = f"{prefix}.cdiv({source(division.numerator)}, {source(division.divisor)})"

@@ -52,7 +52,7 @@ def _problem(unit: TritonUnit, node: ast.BinOp, factor: ast.expr, largest: int) 
         f"{source(node)} reaches {largest:,} for this workload and overflows 32 bits: "
         "convert one factor to tl.int64 before multiplying."
     )
-    prefix = next((k for k, v in unit.scope.aliases.names.items() if v == "triton.language"), None)
+    prefix = unit.aliases.spelled("triton.language")
     if prefix is None or not isinstance(factor, ast.Name | ast.Call):
         return Problem(node, message)
     change = Change(factor, f".to({prefix}.int64)", after=True)

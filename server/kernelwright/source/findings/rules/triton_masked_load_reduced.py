@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 
 from kernelwright.source.calls import argument
 from kernelwright.source.findings.rule import Change, Problem, Rule, Severity
-from kernelwright.source.findings.triton import TritonUnit, is_absent
+from kernelwright.source.findings.triton import TritonUnit
 from kernelwright.source.trees import children
+from kernelwright.source.triton.reader import Access, is_absent
 from kernelwright.values import Language
 
 # What a masked lane must hold so that it does not count.
@@ -48,6 +49,10 @@ class _Flow:
     names: dict[str, _Lanes] = field(default_factory=dict)
     reached: dict[ast.Call, dict[tuple[str, ast.Call, bool], None]] = field(default_factory=dict)
     axes: dict[str, frozenset[int]] = field(default_factory=dict)  # of the masks by name
+
+    @functools.cached_property
+    def loads(self) -> dict[ast.Call, Access]:
+        return {access.call: access for access in self.unit.loads_and_stores}
 
     @functools.cached_property
     def is_flat(self) -> bool:
@@ -197,10 +202,10 @@ def _method(flow: _Flow, node: ast.Call, func: ast.Attribute) -> _Lanes:
 
 
 def _loaded(flow: _Flow, load: ast.Call) -> _Lanes:
-    mask = argument(load, 1, "mask")
-    if mask is None or is_absent(mask) or not is_absent(argument(load, 2, "other")):
+    access = flow.loads.get(load)
+    if access is None or access.mask is None or is_absent(access.mask) or not is_absent(access.other):
         return _NONE
-    axes = _axes(flow, mask)
+    axes = _axes(flow, access.mask)
     return frozenset((_Lane(load, axes, True),)) if axes else _NONE
 
 

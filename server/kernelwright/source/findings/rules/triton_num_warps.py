@@ -4,12 +4,12 @@ import ast
 import math
 from collections.abc import Iterator, Mapping
 
-from kernelwright.source.calls import argument
 from kernelwright.source.findings.rule import Change, Problem, Rule, Severity
 from kernelwright.source.findings.triton import Setting, TritonUnit
 from kernelwright.values import Language
 
 _WARP = 32
+_OTHERWISE = ("make_block_ptr", "make_tensor_descriptor", "dot", "zeros", "full", "reshape", "ones")  # makes tiles
 
 _Tiles = frozenset[tuple[ast.expr | None, ...]]  # the extents of each pointer's ranges
 
@@ -36,14 +36,13 @@ def _judge(unit: TritonUnit, tiles: _Tiles | None, setting: Setting) -> Iterator
 
 def _tiles(unit: TritonUnit) -> _Tiles | None:
     """The tiles that the kernel loads and stores; None when some are not made of ranges alone."""
-    tiles: list[tuple[ast.expr | None, ...]] = []
-    for kind, call in unit.calls:
-        if kind in ("make_block_ptr", "make_tensor_descriptor", "dot", "zeros", "full", "reshape", "ones"):
-            return None
-        if kind in ("load", "store") and call.args:
-            calls = (part for part in unit.scope.walk(call.args[0]) if isinstance(part, ast.Call))
-            tiles.append(tuple(argument(part, 1, "end") for part in calls if unit.scope.tl(part) == "arange"))
-    return frozenset(tiles)
+    if any(kind in _OTHERWISE for kind, _ in unit.calls):
+        return None
+    ends = {lanes.call: lanes.end for lanes in unit.lanes}
+    return frozenset(
+        tuple(ends[part] for part in unit.scope.walk(access.pointer) if isinstance(part, ast.Call) and part in ends)
+        for access in unit.loads_and_stores
+    )
 
 
 def _elements(unit: TritonUnit, tiles: _Tiles | None, known: Mapping[str, int]) -> int | None:

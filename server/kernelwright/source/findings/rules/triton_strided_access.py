@@ -4,7 +4,7 @@ import ast
 from collections.abc import Iterator
 
 from kernelwright.source.findings.rule import Problem, Rule, Severity
-from kernelwright.source.findings.scope import Scope, Steps, is_extent, source
+from kernelwright.source.findings.scope import Scope, is_extent, source
 from kernelwright.source.findings.triton import TritonUnit
 from kernelwright.source.trees import walk
 from kernelwright.values import Language
@@ -14,14 +14,14 @@ _FOLDS = (ast.Mod, ast.FloorDiv, ast.BitAnd, ast.BitXor, ast.RShift)
 
 
 def check(unit: TritonUnit) -> Iterator[Problem]:
-    for kind, call in unit.calls:
-        if kind not in ("load", "store") or not call.args or _from_data(unit, call.args[0]):
+    for access in unit.loads_and_stores:
+        if _from_data(unit, access.pointer):
             continue
-        factors = _factors(unit, call.args[0], (), frozenset(), Steps())
+        factors = [one.factors for one in unit.ranges(access.pointer)]
         if factors and all(_far(unit, factor) for factor in factors):
             stride = _far(unit, factors[-1])
             yield Problem(
-                call,
+                access.call,
                 f"Neighbouring lanes are {stride} elements apart, so each one moves a whole sector: "
                 "let the contiguous dimension vary fastest.",
             )
@@ -34,34 +34,6 @@ def _from_data(unit: TritonUnit, pointer: ast.expr) -> bool:
         or (isinstance(part, ast.BinOp) and isinstance(part.op, _FOLDS) and unit.has_lanes(part))
         for part in unit.scope.walk(pointer)
     )
-
-
-def _factors(
-    unit: TritonUnit, node: ast.expr, by: tuple[ast.expr, ...], seen: frozenset[str], steps: Steps
-) -> list[tuple[ast.expr, ...]]:
-    """For each tl.arange in an index what it is multiplied by."""
-    steps.take()
-
-    def recur(part: ast.expr, more: tuple[ast.expr, ...] = by) -> list[tuple[ast.expr, ...]]:
-        return _factors(unit, part, more, seen, steps)
-
-    match node:
-        case ast.Name(id=name) if name in unit.scope.values and name not in seen:
-            first = unit.scope.values[name][:1]
-            return [f for value in first for f in _factors(unit, value, by, seen | {name}, steps)]
-        case ast.BinOp(left=left, op=ast.Add() | ast.Sub(), right=right):
-            return recur(left) + recur(right)
-        case ast.BinOp(left=left, op=ast.Mult(), right=right):
-            return recur(left, (*by, right)) + recur(right, (*by, left))
-        case ast.Subscript(value=value):
-            return recur(value)
-        case ast.Call(func=ast.Attribute(value=value, attr="to")) if not unit.scope.tl(node):
-            return recur(value)
-        case ast.Call() if unit.scope.tl(node) == "arange":
-            return [by]
-        case ast.Call(args=[value, *_]) if unit.scope.tl(node) in ("max_contiguous", "multiple_of", "cast"):
-            return recur(value)
-    return []
 
 
 def _far(unit: TritonUnit, factors: tuple[ast.expr, ...]) -> str:

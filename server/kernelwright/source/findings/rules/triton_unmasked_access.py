@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from kernelwright.source.calls import argument
 from kernelwright.source.findings.rule import Change, Problem, Rule, Severity
 from kernelwright.source.findings.scope import Scope, is_extent, source
-from kernelwright.source.findings.triton import Tile, TritonUnit, is_absent
+from kernelwright.source.findings.triton import Tile, TritonUnit
 from kernelwright.source.trees import operator, walk
+from kernelwright.source.triton.reader import Access, is_absent
 from kernelwright.values import Language
 
 _LIMITS = ("where", "minimum", "clamp", "load", "make_block_ptr", "make_tensor_descriptor", "advance")
@@ -18,27 +19,25 @@ _PADDERS = ("torch.nn.functional.pad", "math.gcd")
 def check(unit: TritonUnit) -> Iterator[Problem]:
     if _promised(unit):
         return
-    for kind, call in unit.calls:
-        if kind not in ("load", "store") or not call.args or _is_guarded(unit, call):
+    for access in unit.loads_and_stores:
+        if not is_absent(access.mask) or _is_guarded(unit, access.call):
             continue
-        mask = argument(call, 1 if kind == "load" else 2, "mask")
-        if not is_absent(mask) or not is_absent(argument(call, 3, "boundary_check")):
+        if not is_absent(argument(access.call, 3, "boundary_check")):
             continue
-        pointer = call.args[0]
-        if any(_limits(unit, part) for part in unit.scope.walk(pointer)):
+        if any(_limits(unit, part) for part in unit.scope.walk(access.pointer)):
             continue
-        tile = next((t for t in unit.tiles(pointer) if _overruns(unit, t)), None)
+        tile = next((t for t in unit.tiles(access.pointer) if _overruns(unit, t)), None)
         if tile is not None:
-            yield _problem(unit, kind, call, tile)
+            yield _problem(unit, access, tile)
 
 
-def _problem(unit: TritonUnit, kind: str, call: ast.Call, tile: Tile) -> Problem:
-    block = source(tile.block)
+def _problem(unit: TritonUnit, access: Access, tile: Tile) -> Problem:
+    kind, call, block = access.kind, access.call, source(tile.block)
     message = (
         f"This {kind} runs past the end when the size is no multiple of {block}: "
         "give it a mask, or assert in the launcher that the size is divisible."
     )
-    mask = _neighbours_mask(unit, call)
+    mask = _neighbours_mask(unit, access)
     if mask is None:
         return Problem(call, message)
     addition = f", mask={mask}" + (", other=0.0" if kind == "load" else "")
@@ -46,17 +45,16 @@ def _problem(unit: TritonUnit, kind: str, call: ast.Call, tile: Tile) -> Problem
     return Problem(call, message, fix=f"Add mask={mask}", changes=(Change(last, addition, after=True),))
 
 
-def _neighbours_mask(unit: TritonUnit, call: ast.Call) -> str | None:
+def _neighbours_mask(unit: TritonUnit, access: Access) -> str | None:
     """The mask that another access with the same offsets uses, if it is a name assigned before."""
-    offsets = _offsets(call.args[0])
-    for kind, other in unit.calls:
-        if kind in ("load", "store") and other is not call and other.args and _offsets(other.args[0]) == offsets:
-            mask = argument(other, 1 if kind == "load" else 2, "mask")
-            if isinstance(mask, ast.Name) and any(
-                isinstance(n, ast.Name) and n.id == mask.id and isinstance(n.ctx, ast.Store) and n.lineno < call.lineno
-                for n in unit.nodes
-            ):
-                return mask.id
+    offsets, line = _offsets(access.pointer), access.call.lineno
+    for other in unit.loads_and_stores:
+        mask = other.mask if other is not access and _offsets(other.pointer) == offsets else None
+        if isinstance(mask, ast.Name) and any(
+            isinstance(n, ast.Name) and n.id == mask.id and isinstance(n.ctx, ast.Store) and n.lineno < line
+            for n in unit.nodes
+        ):
+            return mask.id
     return None
 
 

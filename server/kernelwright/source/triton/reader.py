@@ -1,0 +1,150 @@
+"""What a Triton function does, read once from its tree: its calls, accesses, ranges of lanes, loops, and where each stands."""
+
+import ast
+import functools
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from kernelwright.source.bindings import Loop, loop_of
+from kernelwright.source.calls import argument, dotted
+from kernelwright.source.imports import Aliases
+from kernelwright.source.trees import inside, walk
+
+TL = "triton.language."
+CDIV = (TL + "cdiv", "triton.cdiv")
+_METHODS = {
+    "load": "load", "store": "store", "atomic_add": "atomic_add", "gather": "load", "scatter": "store",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Access:
+    """One load, store or atomic ("load", "store", "atomic_add", …); also as a method of what it accesses: `of_object`."""
+
+    kind: str
+    call: ast.Call
+    pointer: ast.expr
+    mask: ast.expr | None = None
+    other: ast.expr | None = None
+    of_object: bool = False
+
+
+@dataclass(frozen=True)
+class Lanes:
+    """A `tl.arange(start, end)`."""
+
+    call: ast.Call
+    start: ast.expr | None
+    end: ast.expr | None
+
+
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """A Triton function. All that it holds is in order of the text, without functions inside it."""
+
+    function: ast.FunctionDef
+    aliases: Aliases
+
+    @functools.cached_property
+    def nodes(self) -> tuple[ast.AST, ...]:
+        return tuple(inside(self.function.body))
+
+    @functools.cached_property
+    def calls(self) -> tuple[tuple[str, ast.Call], ...]:
+        """Every call of triton.language, by its short name."""
+        return tuple((name, node) for node in self.nodes if isinstance(node, ast.Call) and (name := self.tl(node)))
+
+    @functools.cached_property
+    def accesses(self) -> tuple[Access, ...]:
+        found = (self._access(node) for node in self.nodes if isinstance(node, ast.Call))
+        return tuple(access for access in found if access is not None)
+
+    @functools.cached_property
+    def loads_and_stores(self) -> tuple[Access, ...]:
+        """Those of the accesses that go through a pointer."""
+        return tuple(one for one in self.accesses if one.kind in ("load", "store") and not one.of_object)
+
+    @functools.cached_property
+    def lanes(self) -> tuple[Lanes, ...]:
+        ranges = (call for name, call in self.calls if name == "arange")
+        return tuple(Lanes(call, argument(call, 0, "start"), argument(call, 1, "end")) for call in ranges)
+
+    @functools.cached_property
+    def loops(self) -> tuple[Loop, ...]:
+        return tuple(loop_of(node) for node in self.nodes if isinstance(node, ast.For))
+
+    @functools.cached_property
+    def block_sizes(self) -> frozenset[str]:
+        """The names that are the end of a `tl.arange`."""
+        return frozenset(lanes.end.id for lanes in self.lanes if isinstance(lanes.end, ast.Name))
+
+    @functools.cached_property
+    def steps(self) -> frozenset[str]:
+        """The names that a loop advances by: the step of a range, or the divisor of a cdiv that bounds one."""
+        bounds = [bound for loop in self.loops if isinstance(loop.node.iter, ast.Call) for bound in loop.node.iter.args]
+        counts = [
+            bound for bound in bounds if isinstance(bound, ast.Call) and bound.args and self.canonical(bound) in CDIV
+        ]
+        divisors = [part for count in counts for part in walk(count.args[-1])]
+        steps = (loop.step for loop in self.loops)
+        return frozenset(part.id for part in (*steps, *divisors) if isinstance(part, ast.Name))
+
+    @functools.cached_property
+    def is_autotuned(self) -> bool:
+        return any(
+            name == "triton.autotune" and isinstance(node, ast.Call)
+            for name, node in decorators(self.function, self.aliases)
+        )
+
+    def canonical(self, node: ast.AST) -> str:
+        return canonical(node, self.aliases)
+
+    def tl(self, node: ast.AST) -> str:
+        return tl(node, self.aliases)
+
+    def _access(self, call: ast.Call) -> Access | None:
+        name = self.canonical(call)
+        if name.startswith(TL):
+            kind = name.removeprefix(TL)
+            pointer = argument(call, 0, "pointer")
+            if pointer is None or not (kind in ("load", "store") or kind.startswith("atomic_")):
+                return None
+            mask = argument(call, 1 if kind == "load" else 2, "mask")
+            return Access(kind, call, pointer, mask, argument(call, 2, "other") if kind == "load" else None)
+        if isinstance(call.func, ast.Attribute) and call.func.attr in _METHODS:
+            return Access(_METHODS[call.func.attr], call, call.func.value, of_object=True)
+        return None
+
+
+def canonical(node: ast.AST, aliases: Aliases) -> str:
+    """The canonical dotted name of a name, attribute or call ("triton.language.load"), "" when it has none."""
+    name = dotted(node.func if isinstance(node, ast.Call) else node)
+    return (aliases.canonical(name) or "") if name else ""
+
+
+def tl(node: ast.AST, aliases: Aliases) -> str:
+    """ "load" for a call of tl.load, "" for anything that is not called from triton.language."""
+    if not isinstance(node, ast.Call):
+        return ""
+    name = canonical(node, aliases)
+    return name.removeprefix(TL) if name.startswith(TL) else ""
+
+
+def decorators(function: ast.FunctionDef, aliases: Aliases) -> Iterator[tuple[str, ast.expr]]:
+    """The decorators by their canonical names, whether they are called or not."""
+    return ((canonical(node, aliases), node) for node in function.decorator_list)
+
+
+def is_launch(node: ast.AST, kernel: str) -> bool:
+    """Whether it is `kernel[grid](…)`."""
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Subscript) and launched_name(node.func) == kernel
+
+
+def launched_name(launcher: ast.Subscript) -> str:
+    """The last name of what a grid is given to, as in `module.kernel[grid]`."""
+    return dotted(launcher.value).rpartition(".")[2]
+
+
+def is_absent(node: ast.expr | None) -> bool:
+    """Whether an argument is not given, or is None."""
+    return node is None or (isinstance(node, ast.Constant) and node.value is None)
