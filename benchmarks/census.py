@@ -95,13 +95,14 @@ def _single(graph: Graph) -> bool:
 
 
 def _graph(file: Path, text: str) -> Graph | Failure:
-    """The captured graph, from `.bench/graphs` where it has been captured before."""
+    """The captured graph, from `.bench/graphs` where it has been captured before; a failure is not kept."""
     kept = GRAPHS / f"{digest(text)}.json"
     if kept.exists():
-        return wire.decode(Graph | Failure, json.loads(kept.read_text(encoding="utf-8")))
+        return wire.decode(Graph, json.loads(kept.read_text(encoding="utf-8")))
     answer = _captured(file, text)
-    GRAPHS.mkdir(parents=True, exist_ok=True)
-    kept.write_text(json.dumps(wire.encode(answer)), encoding="utf-8")
+    if isinstance(answer, Graph):
+        GRAPHS.mkdir(parents=True, exist_ok=True)
+        kept.write_text(json.dumps(wire.encode(answer)), encoding="utf-8")
     return answer
 
 
