@@ -263,9 +263,9 @@ columns with infinities or NaN keep them as in eager mode. This needs operands t
 Beside it `tl.dot` makes three TF32 or six bfloat16 products. Which of them and which tile is fastest, a race says; where the
 library is faster, nothing is kept. Both operands, weights too, are split in every call.
 
-What it cannot do: matrix-vector products and narrow ones, results in another order than rows and columns, operands that
-are computed in front (they would be computed anew for every tile). It is for the forward pass only: no gradient flows
-through the kernel.
+What it cannot do: matrix-vector products and narrow ones, which torch.fuse-narrow-product makes, results in another order
+than rows and columns, operands that are computed in front (they would be computed anew for every tile). It is for the
+forward pass only: no gradient flows through the kernel.
 """,
     instruction=(
         "Replace the matrix product and the pointwise operations that follow it by one Triton kernel and a launching "
