@@ -230,16 +230,16 @@ Triton kernel together with the pointwise operations that follow: bias, activati
 
 The kernel is an implicit matrix product: rows are channels of the result, columns its positions, and the inner axis runs
 through the channels and the window of the input. A transposed convolution with a stride is made as one convolution for each
-residue of the position, with only those elements of the window that meet the input there. Where each channel is made of one
-channel alone (depthwise), every lane of a program walks through its own window.
+residue of the position, with only those elements of the window that meet the input there: none for some residues where the
+stride and the dilation share a factor. Where each channel is made of one channel alone (depthwise), every lane of a program
+walks through its own window.
 
 On a GPU eager mode computes fp32 convolutions as TF32 products by default, so TF32 tiles are tried there beside tiles that are
 as accurate as fp32: the gate judges by the baseline's own error. Which of them is fastest, a race says; where the library is
 faster, nothing is kept. No GPU has timed this strategy yet.
 
-What it cannot do: fewer than 16 channels or positions, a padding given as a word, transposed ones whose stride and dilation
-share a factor, channels-last tensors, operands that are computed in front. It is for the forward pass only: no gradient flows
-through the kernel.
+What it cannot do: fewer than 8 channels or positions, a padding given as a word, channels-last tensors, operands that are
+computed in front. It is for the forward pass only: no gradient flows through the kernel.
 """,
     instruction=(
         "Replace the convolution and the pointwise operations that follow it by one Triton kernel and a launching function "
