@@ -1,7 +1,8 @@
 """Counts on how many KernelBench tasks a strategy can write its code, and why not on the others; needs no GPU.
 
 `python -m benchmarks.census KERNELBENCH [--levels 1,2,3] [--tasks 1-100] [--json OUT] [--list]`. Graphs are captured on
-tensors without memory and kept in `.bench/graphs`, so a second run takes seconds.
+tensors without memory and kept in `.bench/graphs`, so a second run takes seconds. Some tasks import einops: without it, or a
+folder on PYTHONPATH that `pip install --target FOLDER einops` has filled, they are not captured.
 """
 
 import argparse
@@ -161,7 +162,7 @@ def main() -> None:
                 print(f"{level}-{task:<3} {one.name[:44]:<44} {', '.join(one.kernels) or one.reason}", flush=True)
     told = {
         "date": datetime.date.today().isoformat(),
-        "versions": versions("torch"),
+        "versions": versions("torch", "einops"),
         "settings": {"levels": arguments.levels, "tasks": arguments.tasks},
         "levels": summary(found),
     }
