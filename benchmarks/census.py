@@ -1,7 +1,8 @@
 """Counts on how many KernelBench tasks a strategy can write its code, and why not on the others; needs no GPU.
 
 `python -m benchmarks.census KERNELBENCH [--levels 1,2,3] [--tasks 1-100] [--json OUT] [--list]`. Graphs are captured on
-tensors without memory and kept in `.bench/graphs`, so a second run takes seconds.
+tensors without memory and kept in `.bench/graphs`, so a second run takes seconds. Some tasks import einops: without it, or a
+folder on PYTHONPATH that `pip install --target FOLDER einops` has filled, they are not captured.
 """
 
 import argparse
@@ -95,13 +96,14 @@ def _single(graph: Graph) -> bool:
 
 
 def _graph(file: Path, text: str) -> Graph | Failure:
-    """The captured graph, from `.bench/graphs` where it has been captured before."""
+    """The captured graph, from `.bench/graphs` where it has been captured before; a failure is not kept."""
     kept = GRAPHS / f"{digest(text)}.json"
     if kept.exists():
-        return wire.decode(Graph | Failure, json.loads(kept.read_text(encoding="utf-8")))
+        return wire.decode(Graph, json.loads(kept.read_text(encoding="utf-8")))
     answer = _captured(file, text)
-    GRAPHS.mkdir(parents=True, exist_ok=True)
-    kept.write_text(json.dumps(wire.encode(answer)), encoding="utf-8")
+    if isinstance(answer, Graph):
+        GRAPHS.mkdir(parents=True, exist_ok=True)
+        kept.write_text(json.dumps(wire.encode(answer)), encoding="utf-8")
     return answer
 
 
@@ -160,7 +162,7 @@ def main() -> None:
                 print(f"{level}-{task:<3} {one.name[:44]:<44} {', '.join(one.kernels) or one.reason}", flush=True)
     told = {
         "date": datetime.date.today().isoformat(),
-        "versions": versions("torch"),
+        "versions": versions("torch", "einops"),
         "settings": {"levels": arguments.levels, "tasks": arguments.tasks},
         "levels": summary(found),
     }

@@ -32,6 +32,9 @@ CASES = {
     "of one dim, dilated": conv("6, 18, 5, dilation=2, stride=2", "torch.randn(3, 6, 51)", kind="Conv1d"),
     "of three dims": conv("3, 18, 3, padding=1", "torch.randn(2, 3, 5, 6, 7)", kind="Conv3d"),
     "of one channel, without a bias": conv("1, 18, 5, bias=False", "torch.randn(2, 1, 11, 9)"),
+    "of few channels": conv("6, 9, 3", IMAGE, "return torch.relu(self.conv(x))"),
+    "at few positions": conv("6, 18, 3", "torch.randn(2, 6, 5, 6)"),
+    "of a short sum": conv("1, 18, 3", "torch.randn(2, 1, 11, 9)"),
     "in groups": conv("8, 40, 3, padding=1, groups=2", DEEP, "return torch.relu(self.conv(x))"),
     "depthwise": conv("6, 6, 3, padding=1, groups=6", IMAGE, "return torch.relu(self.conv(x))"),
     "depthwise of one dim": conv("8, 8, 4, stride=3, groups=8", LINE, kind="Conv1d"),
@@ -54,6 +57,15 @@ CASES = {
     ),
     "transposed, all at once": turned("8, 36, (3, 5), stride=(2, 3), padding=1, dilation=(1, 2), groups=2", DEEP),
     "transposed, dilated": turned("6, 18, 3, dilation=2, padding=1"),
+    "transposed, dilated by the stride": turned("6, 18, 3, stride=2, padding=1, dilation=2"),
+    "transposed, with a common factor": turned(
+        "6, 18, 5, stride=(4, 6), padding=(0, 3), dilation=(6, 4)", "torch.randn(2, 6, 5, 4)", "return self.conv(x) * 2"
+    ),
+    "transposed, of one step, with a common factor": turned("20, 18, 1, stride=2, dilation=4", "torch.randn(2, 20, 5, 6)"),
+    "transposed, of three dims, with common factors in some": turned(
+        "8, 36, (3, 4, 2), stride=(2, 3, 4), dilation=(2, 1, 6), groups=2", "torch.randn(2, 8, 3, 4, 5)", rank=3
+    ),
+    "transposed, in groups of few channels": turned("8, 16, 3, stride=2, padding=1, groups=2", DEEP),
     "transposed, of one dim": turned("8, 36, 4, stride=2", LINE, rank=1),
     "transposed, of three dims": turned("8, 36, (3, 4, 2), stride=2", "torch.randn(2, 8, 3, 4, 5)", rank=3),
 }  # fmt: skip
@@ -79,6 +91,10 @@ def test_numbers_that_the_kernel_has_not_are_insisted_on() -> None:
     assert "or x.shape[1] != weight.shape[1] * groups\n" in text
     assert "or weight.shape[0] % groups != 0\n" in text
     assert "padding_height != " not in text  # the kernel takes any
+    text = rewritten(CONVOLUTION, CASES["transposed, with a common factor"])[0]
+    assert "or stride_height != 4\n" in text
+    assert "or dilation_width != 4\n" in text
+    assert " padding_width != " not in text
 
 
 @pytest.mark.parametrize(
@@ -87,7 +103,6 @@ def test_numbers_that_the_kernel_has_not_are_insisted_on() -> None:
         (conv("6, 7, 3"), "too small, or too narrow"),
         (conv("1, 18, 1", "torch.randn(2, 1, 11, 9)"), "too small, or too narrow"),
         (conv("6, 18, 3, padding='same'"), "padding that is not known"),
-        (turned("6, 18, 3, stride=2, dilation=2"), "stride and dilation have a common factor"),
         (module("return torch.relu(x)", inputs=IMAGE), "There is no convolution."),
     ],
 )

@@ -161,6 +161,12 @@ def stores(nest: Nest, at: str, mask: str) -> list[str]:
     return lines
 
 
+def told_apart(nest: Nest, axes: Sequence[Axis]) -> tuple[Axis, ...]:
+    """The axes without those of one place that nothing reads."""
+    read = {name for let in nest.lets for name in index_names(let)}
+    return tuple(axis for axis in axes if axis.extent.text != "1" or axis.name in read)
+
+
 def decoded(kernel: Kernel, axes: tuple[Axis, ...], flat: str) -> list[str]:
     """The places along several axes that `flat` stands for."""
     if len(axes) < 2:

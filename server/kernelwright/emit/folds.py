@@ -4,7 +4,18 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from kernelwright.emit import launcher as launching
-from kernelwright.emit.carried import Buffers, Lanes, counts, decoded, index_names, part_of, product, reduced, stores
+from kernelwright.emit.carried import (
+    Buffers,
+    Lanes,
+    counts,
+    decoded,
+    index_names,
+    part_of,
+    product,
+    reduced,
+    stores,
+    told_apart,
+)
 from kernelwright.emit.flat import flat_kernel
 from kernelwright.emit.kernel import Kernel
 from kernelwright.micro.rewrite.relies import limits
@@ -133,10 +144,11 @@ class _First:
         columns = {axis.name for axis in found.columns}
         places = {axis.name: axis.name for axis in nest.axes}
         extents: dict[str, str] = {}
-        if len(found.rows) == 1:
-            places[found.rows[0].name] = row
+        self.rows = told_apart(nest, found.rows)
+        if len(self.rows) == 1:
+            places[self.rows[0].name] = row
             if self.counts_rows:
-                extents[found.rows[0].name] = "n_rows"
+                extents[self.rows[0].name] = "n_rows"
         if len(found.columns) == 1:
             places[found.columns[0].name] = "columns"
             extents[found.columns[0].name] = "length"
@@ -159,8 +171,7 @@ class _First:
         if self.wide_rows:
             shape, axis = ("[BLOCK, ROWS]", 0) if tile.strip else ("[ROWS, BLOCK]", 1)
             keep = "keep_dims=True"
-        place = "columns.to(tl.int64)" if self.wide else "columns"
-        self.columns = Lanes(self.kernel, shape, axis, keep, self.wide, "mask", place)
+        self.columns = Lanes(self.kernel, shape, axis, keep, self.wide, "mask", "columns")
         return self._nested() if found.inner else self._single()
 
     def _single(self) -> list[str]:
@@ -268,21 +279,22 @@ class _First:
             lines.append(f"rows = tl.program_id(0){wide} * ROWS + tl.arange(0, ROWS){lanes}")
         elif self.rows_are_results:
             lines.append(f"row = tl.program_id(0){wide}")
-        return [*lines, *([part] if self.tile.parts else []), *(self._decoded(self.levels.rows, self.rows_text))]
+        return [*lines, *([part] if self.tile.parts else []), *(self._decoded(self.rows, self.rows_text))]
 
     def _row_places(self) -> list[str]:
         wide = ".to(tl.int64)" if self.wide and self.wide_rows else ""
         lines = ["row = tl.cast(number, tl.int64)"] if self.wide and not self.wide_rows else []
         lines += [f"rows = first + tl.arange(0, ROWS){wide}[:, None]"] if self.wide_rows else []
-        return [*lines, *self._decoded(self.levels.rows, self.rows_text)]
+        return [*lines, *self._decoded(self.rows, self.rows_text)]
 
     def _column_places(self) -> list[str]:
         lanes = ""
         if self.wide_rows:
             lanes = "[:, None]" if self.tile.strip else "[None, :]"
         mask = "(rows < n_rows) & (columns < length)" if self.wide_rows else "columns < length"
+        wide = ".to(tl.int64)" if self.wide else ""
         return [
-            f"columns = start + tl.arange(0, BLOCK){lanes}",
+            f"columns = start + tl.arange(0, BLOCK){wide}{lanes}",
             f"mask = {mask}",
             *self._decoded(self.levels.columns, "columns"),
         ]
@@ -311,7 +323,7 @@ class _Second:
 
     def __init__(self, nest: Nest, found: Levels, tile: Reduction, buffers: Buffers) -> None:
         self.nest, self.levels, self.tile, self.buffers = nest, found, tile, buffers
-        self.rows = () if found.inner else found.rows
+        self.rows = () if found.inner else told_apart(nest, found.rows)
         names = {name for one in found.outer for name in one.names}
         wanted = (*nest.stored_names, *(effect.name for effect in nest.effects))
         lets = [let for let in needed(nest, wanted, names) if let.name not in names]

@@ -1,7 +1,8 @@
 """Convolutions: products of a weight with the windows of an image, summed over channels and the places of the window.
 
 A transposed one with a stride is one convolution for each residue of the place by the stride, with the part of the window
-that meets an element of the input there. Groups and residues are axes of their own, into which a dim of the result is split.
+that meets an element of the input there, which is none for some residues where the stride and the dilation have a common
+factor. Groups and residues are axes of their own, into which a dim of the result is split.
 """
 
 from __future__ import annotations
@@ -137,6 +138,11 @@ def _call(builder: Builder, node: Node) -> _Call:
     }
     many = builder.whole_number(node, "groups", groups)
     read = {name: tuple(_number(builder, node, name, captured[name], d) for d in range(rank)) for name in _USUAL}
+    for d, pair in enumerate(zip(captured["stride"], captured["dilation"], strict=True)):
+        if transposed and math.gcd(*pair) > 1:  # the window is divided by the factor, which the kernel relies on
+            for name, value in zip(("stride", "dilation"), pair, strict=True):
+                numbers = read[name]
+                read[name] = (*numbers[:d], _relied_on(builder, numbers[d], value), *numbers[d + 1 :])
     return _Call(
         image,
         weight,
@@ -272,12 +278,14 @@ def _transposed(
 ) -> tuple[str, str]:
     """Both operands of a transposed convolution.
 
-    At place q * stride + residue the steps first + t * stride of the window meet the input, at q + shift - t * dilation.
+    At place q * stride + residue the steps first + t * (stride / factor) of the window meet the input, at
+    q + shift - t * (dilation / factor), for the greatest common factor of the two; none does where the factor does not
+    divide residue + padding.
     """
     shape, at = builder.graph.value(call.weight.id).type.shape[2:], len(index) - call.rank
     steps, places, of_weight, of_image = list[Index](), list[Index](), list[Inside](), list[Inside]()
     for d in range(call.rank):
-        stride, dilation = call.captured["stride"][d], call.captured["dilation"][d]
+        stride = call.captured["stride"][d]
         window = builder.sizes.of(call.weight.id, 2 + d)
         limit = builder.sizes.index(call.image.id, at + d)
         if stride == 1:
@@ -286,19 +294,16 @@ def _transposed(
                 step = builder.axis(_STEPS[d], Extent(shape[d], window.text()), inner=True)
             place = index[at + d] + call.padding[d] - step * call.dilation[d]
         else:
-            if math.gcd(stride, dilation) != 1:
-                raise NotExpressible(
-                    f"{node.op} whose stride and dilation have a common factor has no form here.", node
-                )
             place, residue = _parts(builder, node, index[at + d])
-            first, shift = _residue(builder, call, d, residue)
-            step, turn = variable(first), constant(0)
-            if shape[d] > stride:
-                steps_of = Extent(-(-shape[d] // stride), f"triton.cdiv({window.text()}, {call.stride[d].text()})")
-                turn = builder.axis(_STEPS[d], steps_of, inner=True)
-                step = step + turn * call.stride[d]
-            of_weight.append(Inside(step, None, builder.sizes.index(call.weight.id, 2 + d)))
-            place = place + variable(shift) - turn * call.dilation[d]
+            met = _residue(builder, call, d, residue)
+            step, turn = met.first, constant(0)
+            if shape[d] > met.apart:
+                by = met.by.text()
+                extent = window.text() if by == "1" else f"triton.cdiv({window.text()}, {by})"
+                turn = builder.axis(_STEPS[d], Extent(-(-shape[d] // met.apart), extent), inner=True)
+                step = step + turn * met.by
+            of_weight += [*met.inside, Inside(step, None, builder.sizes.index(call.weight.id, 2 + d))]
+            place = place + met.shift - turn * met.back
         of_image.append(Inside(place, constant(0), limit))
         steps.append(step)
         places.append(place)
@@ -308,16 +313,45 @@ def _transposed(
     return left, right
 
 
-def _residue(builder: Builder, call: _Call, d: int, residue: Index) -> tuple[str, str]:
-    """The names of the first step that meets the input, and of how far from the place that is."""
-    stride, dilation, place = call.stride[d], call.dilation[d], residue + call.padding[d]
-    turned = place
-    if dilation.constant != 1:
-        text = f"pow({dilation.text()}, -1, {stride.text()})"
-        turned = place * variable(builder.sizes.name(text, "inverse"))
-    first = builder.let("first_step", Divided(turned, stride, rest=True), kind="int")
-    shift = builder.let("shift", Divided(place - variable(first) * dilation, stride), kind="int")
-    return first, shift
+@dataclass(frozen=True)
+class _Met:
+    """Which steps of a window meet the input for a residue: from `first` every `by`-th, each `back` before the one before.
+
+    `apart`: `by` as captured; `shift`: how far from the place the first one is; `inside`: where there are any.
+    """
+
+    first: Index
+    by: Index
+    apart: int
+    shift: Index
+    back: Index
+    inside: tuple[Inside, ...]
+
+
+def _residue(builder: Builder, call: _Call, d: int, residue: Index) -> _Met:
+    stride, dilation = call.captured["stride"][d], call.captured["dilation"][d]
+    factor, place = math.gcd(stride, dilation), residue + call.padding[d]
+    turned, by, back, inside = place, call.stride[d], call.dilation[d], list[Inside]()
+    if factor > 1:
+        rest = builder.let("rest", Divided(place, constant(factor), rest=True), kind="int")
+        inside.append(Inside(variable(rest), None, constant(1)))
+        turned = variable(builder.let("part", Divided(place, constant(factor)), kind="int"))
+        by, back = constant(stride // factor), constant(dilation // factor)
+    apart = stride // factor
+    first = constant(0)
+    if apart > 1:
+        turned = turned * _inverse(builder, back, by)
+        first = variable(builder.let("first_step", Divided(turned, by, rest=True), kind="int"))
+    shift = builder.let("shift", Divided(place - first * call.dilation[d], call.stride[d]), kind="int")
+    return _Met(first, by, apart, variable(shift), back, tuple(inside))
+
+
+def _inverse(builder: Builder, number: Index, modulus: Index) -> Index:
+    if number.constant == 1:
+        return number
+    if number.constant is not None and modulus.constant is not None:
+        return constant(pow(number.constant, -1, modulus.constant))
+    return variable(builder.sizes.name(f"pow({number.text()}, -1, {modulus.text()})", "inverse"))
 
 
 def _parts(builder: Builder, node: Node, place: Index) -> tuple[Index, Index]:

@@ -1,14 +1,20 @@
-"""Matrix products: rows of one operand with columns of another, batch dims broadcast, and what is added to them."""
+"""Matrix products: rows of one operand with columns of another, batch dims broadcast, and what is added to them.
+
+One with a side that is narrower than a tile, vectors among them, is a sum of products of elements, which a reduction makes.
+"""
 
 from __future__ import annotations
 
+import math
 import string
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kernelwright.nest.form import Contract, Element, Expr, Extent
+from kernelwright.nest.form import Contract, Element, Expr, Extent, Fold
 from kernelwright.nest.index import Index
 from kernelwright.nest.refused import NotExpressible
+from kernelwright.nest.roles import LEAST
 from kernelwright.ops import row
 from kernelwright.ops.expression import Apply, Const, Var
 from kernelwright.values import Node, TensorRef
@@ -40,14 +46,21 @@ def product(builder: Builder, node: Node, index: tuple[Index, ...]) -> Element:
     found = _found(builder, node)
     place, inner = found.letters[0].index(found.inner), found.inner
     extent = builder.graph.value(found.left.id).type.shape[place]
-    own = builder.axis("inner", Extent(extent, builder.sizes.of(found.left.id, place).text()), inner=True)
+    whole = Extent(extent, builder.sizes.of(found.left.id, place).text())
+    narrow = is_narrow(builder, node)
+    own = builder.reduced_axis("inner", whole, index) if narrow else builder.axis("inner", whole, inner=True)
     places = dict(zip(found.letters[2], index, strict=True)) | {inner: own}
     left, right = (
         _side(builder, node, operand, tuple(places[letter] for letter in letters))
         for operand, letters in zip((found.left, found.right), found.letters, strict=False)
     )
     builder.say(node.op)
-    name = builder.let("product", Contract(left, right, tuple(own.names())))
+    over = tuple(own.names())
+    if narrow:
+        term = builder.let("term", Apply("mul", (Var(left), Var(right))))
+        name = builder.let("product", Fold("sum", Var(term), over, builder.inside))
+    else:
+        name = builder.let("product", Contract(left, right, over))
     if not row(node.op).matrices:
         return Element(Var(name))
     arguments = builder.arguments(node)
@@ -59,6 +72,24 @@ def product(builder: Builder, node: Node, index: tuple[Index, ...]) -> Element:
             element = _times(builder, node, element, factor)
             total = Var(builder.let("biased", Apply("add", (total, element))))  # type: ignore[arg-type]
     return Element(total)  # type: ignore[arg-type]
+
+
+def is_narrow(builder: Builder, node: Node) -> bool:
+    """Whether the product has a side, or an inner dim, that is narrower than a tile. Raises NotExpressible."""
+    found = _found(builder, node)
+    left, right, result = map(set, found.letters)
+    sides = (
+        (found.left, 0, (left - right) & result),
+        (found.right, 1, (right - left) & result),
+        (found.left, 0, {found.inner}),
+    )
+    return any(_extent(builder, operand, found.letters[of], letters) < LEAST for operand, of, letters in sides)
+
+
+def _extent(builder: Builder, operand: TensorRef, own: str, letters: Collection[str]) -> int:
+    """How many elements an operand has along some of its own letters."""
+    shape = builder.graph.value(operand.id).type.shape
+    return math.prod(size for letter, size in zip(own, shape, strict=True) if letter in letters)
 
 
 def size(builder: Builder, node: Node, dim: int) -> Index:
@@ -96,15 +127,15 @@ def _found(builder: Builder, node: Node) -> _Product:
 
 
 def _lettered(builder: Builder, node: Node, left: TensorRef, right: TensorRef) -> tuple[str, str, str]:
-    """Batch dims count from the last one, rows are "y", columns "z", and "x" is summed over."""
+    """Batch dims count from the last one, rows are "y", columns "z", which vectors do not have, and "x" is summed over."""
     ranks = [len(builder.graph.value(operand.id).type.shape) for operand in (left, right)]
-    if min(ranks) < 2:
-        raise NotExpressible(f"{node.op} of a vector is no product of matrices.", node)
-    batch = string.ascii_lowercase[: max(ranks) - 2]
-    if "weight" in builder.arguments(node):  # which has its columns in front
-        return f"{batch}yx", "zx", f"{batch}yz"
-    own, other = (batch[len(batch) - rank + 2 :] for rank in ranks)
-    return f"{own}yx", f"{other}xz", f"{batch}yz"
+    if min(ranks) < 1:
+        raise NotExpressible(f"{node.op} of a single number is no product of matrices.", node)
+    weight = "weight" in builder.arguments(node)  # which has its columns in front
+    batch = string.ascii_lowercase[: max(*ranks, 2) - 2]
+    own, other = (batch[len(batch) - rank + 2 :] if rank > 2 else "" for rank in ranks)
+    rows, columns = ("" if rank == 1 else letter for rank, letter in zip(ranks, "yz", strict=True))
+    return f"{own}{rows}x", f"{columns}x" if weight else f"{other}x{columns}", f"{batch}{rows}{columns}"
 
 
 def _equation(node: Node) -> tuple[str, str, str]:

@@ -8,6 +8,9 @@ from kernelwright.nest.refused import NotExpressible
 LEAST = 16
 """The smallest extent for which a tile of a product is worth having."""
 
+_HALF = LEAST // 2
+"""The smallest one of a convolution, which has no other form: it fills half of a tile."""
+
 
 @dataclass(frozen=True)
 class Roles:
@@ -31,6 +34,6 @@ def roles(nest: Nest) -> Roles:
     *batch, row, column = nest.spatial
     if row.name not in left - right or column.name not in right - left:
         raise NotExpressible("The result of the product is stored in another order than rows and columns.")
-    if min(axis.extent.captured for axis in (row, column, inner)) < LEAST:
+    if min(axis.extent.captured for axis in (row, column, inner)) < (_HALF if product.rounded else LEAST):
         raise NotExpressible("The product is too small, or too narrow, for tiles.")
     return Roles(tuple(batch), row, column, inner)

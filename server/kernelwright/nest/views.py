@@ -144,10 +144,18 @@ _VIEWS["flip"] = _View(_flipped, _same_size)
 
 @dataclass(frozen=True)
 class _Cut:
-    """What a subscript takes of one dim of the operand: from `start`, `left` elements fewer than there are; or one."""
+    """What a subscript takes of one dim of the operand, from `start` on, which counts from the end where it is negative.
+
+    It is all but `left` elements, or `many`; where both are None it is one element, whose dim goes.
+    """
 
     start: int
-    left: int | None  # None: the element `start` alone, whose dim goes
+    left: int | None = None
+    many: int | None = None
+
+    @property
+    def alone(self) -> bool:
+        return self.left is None and self.many is None
 
 
 def _cuts(builder: Builder, node: Node) -> tuple[_Cut | None, ...]:
@@ -167,27 +175,38 @@ def _cuts(builder: Builder, node: Node) -> tuple[_Cut | None, ...]:
 
 def _cut(node: Node, item: object, length: int) -> _Cut:
     match item:
-        case int() if not isinstance(item, bool) and item >= 0:
-            return _Cut(item, None)
+        case int() if not isinstance(item, bool):
+            return _Cut(item)
         case ("slice", int() | None as start, int() | None as stop, None | 1):
-            start = start or 0
-            if start >= 0 and (stop is None or stop < 0) and start - (stop or 0) < length:
-                return _Cut(start, start - (stop or 0))
+            start, stop = start or 0, stop or 0
+            if start >= 0 >= stop and start - stop < length:
+                return _Cut(start, left=start - stop)
+            if -length <= start < stop <= 0:
+                return _Cut(start, many=stop - start)
     raise NotExpressible("This subscript has no form here.", node)
 
 
 def _taken(builder: Builder, node: Node, index: Place) -> Element:
     if gathers.picks(node):
         return gathers.subscripted(builder, node, index)
-    places, given = [], iter(index)
+    places, given = list[Index](), iter(index)
+    first = _operand(node)
     for cut in _cuts(builder, node):
         if cut is None:
             next(given)
-        elif cut.left is None:
-            places.append(constant(cut.start))
-        else:
-            places.append(next(given) + cut.start)
-    return builder.element(_operand(node).id, tuple(places))
+            continue
+        start = _start(builder, first.id, len(places), cut)
+        places.append(start if cut.alone else next(given) + start)
+    return builder.element(first.id, tuple(places))
+
+
+def _start(builder: Builder, id_: int, dim: int, cut: _Cut) -> Index:
+    """The first place that is taken; the launcher insists on its being there."""
+    size = builder.sizes.of(id_, dim)
+    least = cut.start + 1 if cut.start >= 0 else -cut.start
+    if cut.left is None and size.constant is None:
+        builder.needs[f"{size.text()} < {least}", f"{size.text()} of {least} or more"] = None
+    return constant(cut.start) if cut.start >= 0 else builder.sizes.index(id_, dim) + cut.start
 
 
 def _taken_size(builder: Builder, node: Node, dim: int) -> Index:
@@ -199,7 +218,9 @@ def _taken_size(builder: Builder, node: Node, dim: int) -> Index:
         if cut is None:
             found.append(constant(1))
             continue
-        if cut.left is not None:
+        if cut.many is not None:
+            found.append(constant(cut.many))
+        elif cut.left is not None:
             found.append(builder.sizes.of(_operand(node).id, own) - cut.left)
         own += 1
     return found[dim]

@@ -61,7 +61,8 @@ def sizes(nest: Nest) -> Sizes:
 def neighbours(nest: Nest, found: Levels) -> bool:
     """Whether the largest tensor's elements that are folded together lie side by side in memory."""
     loads = [let.expr for let in nest.lets if isinstance(let.expr, Load) and let.expr.index]
-    largest = max(loads, key=lambda load: len(load.index), default=None)
+    elements = {tensor.name: math.prod(tensor.shape) for tensor in nest.tensors}
+    largest = max(loads, key=lambda load: elements[load.tensor], default=None)
     return largest is None or bool({axis.name for axis in found.columns} & set(largest.index[-1].names()))
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from kernelwright.nest.form import Nest
 from kernelwright.schedule.applying import legal
 from kernelwright.schedule.forms import Form
+from kernelwright.schedule.limits import LEAST_OF_A_DOT
 from kernelwright.schedule.sizes import Sizes, sizes
 from kernelwright.values import Device
 from kernelwright.values.opts import Block, Group, Loop, Opt, Precision, Rows, Split, Stages, Tile, Warps
@@ -117,6 +118,15 @@ def _parts_of(depth: int) -> tuple[tuple[int | str, ...], ...]:
     )
 
 
+def _half_filled(*, tall: bool) -> tuple[tuple[int | str, ...], ...]:
+    """Tiles of which few channels fill half of the rows at least, or few positions half of the columns of `tall` ones."""
+    return tuple(
+        (long, 16, 32, warps, 3, way) if tall else (16, long, 32, warps, 3, way)
+        for way in ("tf32", "tf32x3")
+        for long, warps in ((128, 4), (256, 8))
+    )
+
+
 _PRODUCTS = (
     (64, 128, 32, 4, 3, "tf32"),
     (128, 128, 32, 8, 3, "tf32"),
@@ -129,6 +139,9 @@ _STEPS = ((2048, 8), (4096, 8), (1024, 4), (8192, 16))  # of a scan
 _FOLDED = ((2048, 8), (1024, 4), (4096, 8))  # (elements a step, num_warps)
 
 SPACES: tuple[Space, ...] = (
+    # Convolutions of few channels or positions.
+    Space(Form.PRODUCT, lambda s: s.rows < LEAST_OF_A_DOT, _product, _half_filled(tall=False)),
+    Space(Form.PRODUCT, lambda s: s.columns < LEAST_OF_A_DOT, _product, _half_filled(tall=True)),
     # Of fp16 parts where the operands allow it, in steps of half the depth where that is the whole inner axis; of TF32 where
     # eager mode itself may round to that.
     Space(Form.PRODUCT, lambda s: s.length <= 32, _product, (*_parts_of(32), *_PRODUCTS)),

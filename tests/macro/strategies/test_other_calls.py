@@ -32,6 +32,7 @@ _FLOAT_WITH_INT = "raises RuntimeError: expected m1 and m2 to have the same dtyp
 _MORE = {"one dimension more": "refuses"}
 _TOLD = {
     "torch.fuse-pool": {"one dimension fewer": "refuses", "float64": "refuses"} | _DOUBLE | _WHOLE,
+    "torch.fuse-narrow-product": {"one dimension more": "refuses", "one dimension fewer": "refuses"} | _DOUBLE,
     "torch.fuse-product": {"one dimension more": "refuses", "one dimension fewer": "refuses"} | _DOUBLE,
     "torch.fuse-scan": {"one dimension more": "refuses", "rows of nothing": "refuses", "float64": "refuses"}
     | _DOUBLE

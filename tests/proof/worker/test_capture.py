@@ -3,6 +3,7 @@
 import pytest
 import torch
 
+from kernelwright.proof.worker import without_memory
 from kernelwright.proof.worker.failed import JobFailed
 from kernelwright.values import CodeSpan, FailureKind, Graph, TensorRef
 from kernelwright.wire import decode, encode
@@ -159,3 +160,46 @@ def test_work_that_would_not_fit_is_captured_by_shape_alone(monkeypatch: pytest.
         "torch.randn(5, 6)", "torch.randn(400000, 400000)"
     )
     assert captured(big).nodes[1].estimated_bytes == 2 * 4 * 400000**2
+
+
+@pytest.mark.parametrize(
+    "reading",
+    [
+        "super().__init__()\n        self.rates = [rate.item() for rate in torch.linspace(0, 0.1, 3)]",
+        "super().__init__()\n        self.rates = torch.linspace(0, 0.1, 3).numpy().tolist()",
+    ],
+)
+def test_a_constructor_may_read_numbers_of_tensors(monkeypatch: pytest.MonkeyPatch, reading: str) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    text = HEAD.replace("super().__init__()", reading) + "        return self.linear(x) * self.rates[1]\n" + TAIL
+    graph = captured(text)
+    assert [node.op for node in graph.nodes] == ["linear", "mul"]
+    assert graph.nodes[1].args[1] == pytest.approx(0.05)
+    assert [graph.value(a.id).name for a in graph.nodes[0].args if isinstance(a, TensorRef)] == [
+        "x", "linear.weight", "linear.bias"
+    ]  # fmt: skip
+
+
+def test_inputs_stay_without_memory_where_the_constructor_reads_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    text = (HEAD + "        return x * self.rate\n" + TAIL).replace("torch.randn(5, 6)", "torch.randn(400000, 400000)")
+    text = text.replace("super().__init__()", "super().__init__()\n        self.rate = torch.ones(1).item()")
+    assert captured(text).nodes[0].args[1] == 1.0
+
+
+@pytest.mark.parametrize("large", ["torch.randn(2000, 1000)", "torch.ones(2000, 1).expand(2000, 1000).contiguous()"])
+def test_a_constructor_on_real_tensors_takes_a_part_of_what_is_free(
+    monkeypatch: pytest.MonkeyPatch, large: str
+) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    monkeypatch.setattr(without_memory, "free_on", lambda device: 10_000_000)
+    text = HEAD + "        return x * self.rate\n" + TAIL
+    reading = f"super().__init__()\n        self.rate = torch.ones(1).item()\n        self.large = {large}"
+    with pytest.raises(JobFailed, match=r"more than the 0.005 GB that may be used here"):
+        captured(text.replace("super().__init__()", reading))
+
+
+def test_what_a_constructor_raises_is_told_as_before() -> None:
+    reading = "super().__init__()\n        raise ValueError('rates are missing')"
+    with pytest.raises(JobFailed, match="Constructing Model raised ValueError: rates are missing"):
+        captured(HEAD.replace("super().__init__()", reading) + "        return x\n" + TAIL)

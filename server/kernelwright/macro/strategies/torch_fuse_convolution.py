@@ -241,16 +241,17 @@ Triton kernel together with the pointwise operations that follow: bias, activati
 
 The kernel is an implicit matrix product: rows are channels of the result, columns its positions, and the inner axis runs
 through the channels and the window of the input. A transposed convolution with a stride is made as one convolution for each
-residue of the position, with only those elements of the window that meet the input there. Where each channel is made of one
-channel alone (depthwise), every lane of a program walks through its own window.
+residue of the position, with only those elements of the window that meet the input there: none for some residues where the
+stride and the dilation share a factor. Where each channel is made of one channel alone (depthwise), every lane of a program
+walks through its own window.
 
 On a GPU eager mode computes fp32 convolutions as TF32 products by default, so TF32 tiles are tried there beside tiles that are
 as accurate as fp32: the gate judges by the baseline's own error. Which of them is fastest, a race says; where the library is
 faster, nothing is kept. On an H100, of eight fp32 convolutions of KernelBench one, transposed in 3-D, was 1.12 times as fast as
 cuDNN's TF32 kernels; six ran at 0.31 to 0.74 times their speed, and one was refused for its accuracy.
 
-What it cannot do: fewer than 16 channels or positions, a padding given as a word, transposed ones whose stride and dilation
-share a factor, channels-last tensors, operands that are computed in front. The kernel has no
+What it cannot do: fewer than 8 channels or positions, a padding given as a word, channels-last tensors, operands that are
+computed in front. The kernel has no
 backward: where autograd is on and an input requires a gradient, the launcher runs the operations of torch instead.
 """,
     instruction=(

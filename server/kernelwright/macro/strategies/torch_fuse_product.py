@@ -267,8 +267,8 @@ columns with infinities or NaN keep them as in eager mode. This needs operands t
 Beside it `tl.dot` makes three TF32 or six bfloat16 products. Which of them and which tile is fastest, a race says; where the
 library is faster, nothing is kept. Both operands, weights too, are split in every call.
 
-What it cannot do: matrix-vector products and narrow ones, results in another order than rows and columns, operands that
-are computed in front (they would be computed anew for every tile). The kernel has no
+What it cannot do: matrix-vector products and narrow ones, which torch.fuse-narrow-product makes, results in another order
+than rows and columns, operands that are computed in front (they would be computed anew for every tile). The kernel has no
 backward: where autograd is on and an input requires a gradient, the launcher runs the operations of torch instead.
 """,
     instruction=(

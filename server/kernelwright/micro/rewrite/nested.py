@@ -55,12 +55,22 @@ def pool_regions(source: SourceMap) -> list[NestRegion] | Refusal:
 
 
 def product_regions(source: SourceMap) -> list[NestRegion] | Refusal:
-    """The largest region around each matrix product: with what follows it, and the views in front."""
+    """The largest region around each matrix product in tiles: with what follows it, and the views in front."""
+    return _products(source, narrow=False, otherwise="torch.fuse-narrow-product takes the products here.")
 
-    def wanted(node: Node) -> bool:
-        return row(node.op).multiplies and not convolves(node)
 
-    return _regions(source, wanted, "There is no matrix product.")
+def narrow_product_regions(source: SourceMap) -> list[NestRegion] | Refusal:
+    """The largest region around each product that is narrower than a tile."""
+    return _products(source, narrow=True, otherwise="The products here are wide enough for tiles.")
+
+
+def _products(source: SourceMap, *, narrow: bool, otherwise: str) -> list[NestRegion] | Refusal:
+    regions = _regions(
+        source, lambda node: row(node.op).multiplies and not convolves(node), "There is no matrix product."
+    )
+    if isinstance(regions, Refusal):
+        return regions
+    return [region for region in regions if (region.nest.product is None) == narrow] or Refusal(otherwise)
 
 
 def convolution_regions(source: SourceMap) -> list[NestRegion] | Refusal:
@@ -206,10 +216,12 @@ def _nest(graph: Graph, nodes: Sequence[int], outputs: Sequence[int], given: Giv
     sliding = [graph.nodes[n] for n in sorted(nodes) if row(graph.nodes[n].op).spatial]
     if len(sliding) > 1 and any(map(convolves, sliding)):
         raise NotExpressible("A convolution shares a kernel with neither pools nor other convolutions.")
-    if nest.gathers and (scans or windows or nest.product):
+    multiplied = any(row(graph.nodes[n].op).multiplies for n in nodes)
+    if nest.gathers and (scans or windows or multiplied):
         raise NotExpressible("Gathered elements share a kernel with neither scans, pools nor products.")
     if nest.reduced:
-        if scans or windows or nest.product:
+        others = any(reduces(graph.nodes[n]) or trains(graph.nodes[n]) for n in nodes)
+        if scans or windows or nest.product or (multiplied and others):
             raise NotExpressible("A reduction shares a kernel with neither scans, pools nor products.")
         both = stages(nest)
         levels(both.statistics if both else nest)

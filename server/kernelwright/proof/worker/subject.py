@@ -58,11 +58,25 @@ def case_call(text: str) -> Call:
         raise making.workload_failed(f"The workload line cannot be used: {error.message}") from error
 
 
-def performance_call(module: ModuleType, workload: Workload, *, device: str) -> functools.partial[Any]:
-    """Target and arguments of the performance case: the first workload line, or get_inputs(). Raises JobFailed."""
-    call = case_call(workload.cases[0].text) if workload.cases else None
+def performance_target(module: ModuleType, workload: Workload, *, device: str) -> Callable[..., Any]:
+    """The target of the performance case, constructed as that asks for. Raises JobFailed."""
+    call = _performance_case(workload)
     own = call if call is not None and call.init_args is not None else None
     how = {"device": device, "seed": 0}
-    target = make_target(module, workload, making.initial_arguments(module, own, **how), **how)
+    return make_target(module, workload, making.initial_arguments(module, own, **how), **how)
+
+
+def performance_call(
+    module: ModuleType, workload: Workload, *, device: str, target: Callable[..., Any] | None = None
+) -> functools.partial[Any]:
+    """Target, made here unless it is given, and arguments of the performance case. Raises JobFailed."""
+    call = _performance_case(workload)
+    made = target or performance_target(module, workload, device=device)
+    how = {"device": device, "seed": 0}
     given = making.from_functions(module, **how) if call is None else making.from_call(call, **how)
-    return functools.partial(target, *given.args, **given.kwargs)
+    return functools.partial(made, *given.args, **given.kwargs)
+
+
+def _performance_case(workload: Workload) -> Call | None:
+    """The first workload line; None where get_inputs() makes the case."""
+    return case_call(workload.cases[0].text) if workload.cases else None

@@ -14,11 +14,12 @@ from triton.runtime.autotuner import Autotuner
 from triton.runtime.jit import JITFunction
 
 from kernelwright.proof.jobs import Compile, CompileResult, Subject
-from kernelwright.proof.worker import offline_driver, raised, subject
+from kernelwright.proof.worker import offline_driver, raised
 from kernelwright.proof.worker.compiling import resources
 from kernelwright.proof.worker.failed import JobFailed
 from kernelwright.proof.worker.inputs import Inputs
 from kernelwright.proof.worker.languages import language_of
+from kernelwright.proof.worker.without_memory import fake_call
 from kernelwright.values import Failure, FailureKind, Resources
 
 _MOST_CONFIGS = 8  # of one autotuned kernel
@@ -63,8 +64,9 @@ def compile_subject(job: Compile, report: Callable[[str], None]) -> CompileResul
 def _launch(module: ModuleType, given: Subject, device: str) -> None:
     """Call the workload's entry once on fake tensors of `device`. Raises JobFailed."""
     try:
-        with FakeTensorMode(allow_non_fake_inputs=True):
-            call = subject.performance_call(module, given.workload, device="cpu")
+        fakes = FakeTensorMode(allow_non_fake_inputs=True)
+        call = fake_call(module, given.workload, fakes)
+        with fakes:
             arguments = Inputs(call.args, call.keywords).changed(lambda tensor: _on(tensor, device))
             _module_on(call.func, device)(*arguments.args, **arguments.kwargs)
     except JobFailed:

@@ -23,6 +23,7 @@ from kernelwright.proof.worker.inputs import leaves, tensors_in
 from kernelwright.proof.worker.languages import language_of
 from kernelwright.proof.worker.raised import failure_of
 from kernelwright.proof.worker.subject import performance_call
+from kernelwright.proof.worker.without_memory import fake_call
 from kernelwright.values import Failure, FailureKind, Graph, digest
 
 
@@ -40,11 +41,12 @@ def capture(job: Capture, report: Callable[[str], None]) -> Graph:
         if torch.cuda.is_available():
             call = performance_call(module, subject.workload, device="cuda")
             return _record(call, job, str(module.__file__), "cuda", fake=False)
-        with FakeTensorMode(allow_non_fake_inputs=True):
-            try:
-                call = performance_call(module, subject.workload, device="cpu")
-            except UnsupportedFakeTensorException as error:
-                raise _not_captured("Making the inputs needs real memory, which is only used on a GPU.") from error
+        fakes = FakeTensorMode(allow_non_fake_inputs=True)
+        try:
+            call = fake_call(module, subject.workload, fakes)
+        except UnsupportedFakeTensorException as error:
+            raise _not_captured("Making the inputs needs real memory, which is only used on a GPU.") from error
+        with fakes:
             return _record(call, job, str(module.__file__), "cpu", fake=True)
     finally:
         language.unload(module)
