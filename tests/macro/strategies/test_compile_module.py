@@ -5,6 +5,7 @@ Each test runs with torch.compile on a GPU, and without one with a stand-in for 
 
 import copy
 import functools
+import sys
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -30,6 +31,7 @@ class Bench:
     def __init__(self, variant: int, device: str, monkeypatch: pytest.MonkeyPatch) -> None:
         self.device, self.compiled, self.options = device, 0, dict[str, Any]()
         compile_ = torch.compile if device == "cuda" else lambda forward, **_: forward
+        self.limit = sys.getrecursionlimit()
         observation = observed(TEXT)
         edits = carried_out(STRATEGY, observation, Action(STRATEGY.id, Region(0, 0, "")))
         assert isinstance(edits, tuple), edits
@@ -49,6 +51,7 @@ class Bench:
 
         def call(*args: Any) -> Any:
             self.compiled += 1
+            sys.setrecursionlimit(self.limit + 1000)  # as Inductor does
             return made(*args)
 
         return call
@@ -158,3 +161,11 @@ def test_graphs_stay_in_the_main_thread(make: Callable[[int], Bench]) -> None:
     thread.join()
     torch.testing.assert_close(results[0], bench.plain(x))
     assert bench.compiled == before
+
+
+@torch.no_grad()
+def test_the_depth_of_recursion_stays_that_of_the_process(bench: Bench) -> None:
+    for _ in range(3):
+        bench.model(bench.input())
+    assert bench.compiled == 2
+    assert sys.getrecursionlimit() == bench.limit

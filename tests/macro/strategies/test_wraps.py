@@ -119,13 +119,13 @@ def test_more_launches_promise_more(strategy: Strategy) -> None:
         (action,) = strategy.find(module_observed(text, DEFAULT_TARGET))
         return float(action.params["expected_gain"])
 
-    few, many = (module("\n".join(["x = torch.tanh(self.linear(x)) + 1"] * n) + "\nreturn x", LAYERS) for n in (2, 20))
+    few, many = (module("\n".join(["x = torch.tanh(self.linear(x)) + 1"] * n) + "\nreturn x", LAYERS) for n in (2, 150))
     large = module(
         CHAIN, "self.linear = nn.Linear(4096, 4096)\nself.norm = nn.LayerNorm(4096)", "torch.randn(8192, 4096)"
     )
-    assert launches(module_observed(many).graph) == 60
+    assert launches(module_observed(many).graph) == 450
     assert gain(many) > gain(few)
-    assert gain(many) > 1
+    assert gain(many) > 0.5
     assert gain(large) < 0.3
 
 

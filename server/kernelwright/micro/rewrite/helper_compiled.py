@@ -42,7 +42,11 @@ _DECORATOR = '''def compiled(forward):
             return result
         if not kinds.get(kind, False):
             return forward(self, *args, **kwargs)
-        return fast()(self, *args, **kwargs)
+        limit = sys.getrecursionlimit()
+        try:
+            return fast()(self, *args, **kwargs)
+        finally:
+            sys.setrecursionlimit(limit)  # which a compilation may raise
 
     return run
 '''
@@ -102,7 +106,7 @@ COMPILED = Helper(
     decorator="compiled",
     names=_NAMES,
     text=sections(_DECORATOR, KIND_OF_CALL, NEEDS_GRADIENTS, _HAS_HOOKS, TRACES_OF_A_CALL),
-    imports=("functools", "itertools"),
+    imports=("functools", "itertools", "sys"),
     summary='torch.compile, mode="default"',
 )
 
@@ -119,6 +123,6 @@ COMPILED_AND_REPLAYED = Helper(
         PARTS_OF,
         COPY_OF_RESULT,
     ),
-    imports=("functools", "itertools", "threading"),
+    imports=("functools", "itertools", "sys", "threading"),
     summary='torch.compile, mode="reduce-overhead"',
 )

@@ -10,9 +10,9 @@ from kernelwright.source.estimate import itemsize
 from kernelwright.values import Device, Graph, Node, Refusal, TensorRef, TensorType
 
 # In seconds.
-_KERNEL = 1.5e-6  # between the beginnings of two kernels of a graph
-_REPLAY = 15e-6  # the launch of a graph, and finding the one that fits
-_GUARDS = 40e-6  # of torch.compile, before it runs anything
+_KERNEL, _KERNEL_OF_GRAPH = 2.5e-6, 2e-6  # a small kernel and the gap behind it, where the launch is not waited for
+_REPLAY = 3e-6  # from the launch of a graph to its first kernel
+_HIDDEN = 0.8e-3  # of launching: the clock overwrites the cache meanwhile
 _FUSED = 0.5  # of the traffic that pointwise operators and reductions keep where a compiler fuses them
 _FUSIBLE = (Kind.POINTWISE, Kind.REDUCTION, Kind.NORMALISATION, Kind.LAYOUT, Kind.LOSS, Kind.CREATION)
 
@@ -42,25 +42,24 @@ def _kernels(count: int) -> str:
 
 def replay_gain(graph: Graph, device: Device) -> float:
     """The gain to expect of launching all kernels at once, as a fraction."""
-    return _gain(graph, device, _REPLAY, kept=1.0)
+    return _gain(graph, device, kept=1.0)
 
 
 def compiled_gain(graph: Graph, device: Device) -> float:
     """The gain to expect of a compiler that fuses what is not a product, and launches at once."""
-    return _gain(graph, device, _REPLAY + _GUARDS, kept=_FUSED)
+    return _gain(graph, device, kept=_FUSED)
 
 
-def _gain(graph: Graph, device: Device, fixed: float, *, kept: float) -> float:
-    before, after = 0.0, fixed + sum(_copies(graph, device))
+def _gain(graph: Graph, device: Device, *, kept: float) -> float:
+    running, replayed = 0.0, _REPLAY + sum(_copies(graph, device))
     for node in graph.nodes:
-        count = _launches(graph, node)
-        if count == 0:
-            continue
-        work = _work(node, device)
-        share = kept if row(node.op).kind in _FUSIBLE else 1.0
-        before += max(work, count * LAUNCH_SECONDS)
-        after += share * max(work, count * _KERNEL)
-    return max(before / after - 1.0, 0.0)
+        count, work = _launches(graph, node), _work(node, device)
+        if count:
+            running += max(work, count * _KERNEL)
+            share = kept if row(node.op).kind in _FUSIBLE else 1.0
+            replayed += share * max(work, count * _KERNEL_OF_GRAPH)
+    launching = launches(graph) * LAUNCH_SECONDS - _HIDDEN
+    return max(max(running, launching) / replayed - 1.0, 0.0)
 
 
 def _launches(graph: Graph, node: Node) -> int:
@@ -89,7 +88,7 @@ def _copies(graph: Graph, device: Device) -> Iterator[float]:
     """The time that it takes to copy each input in, and each result out."""
     for type_ in _copied(graph):
         moved = 2 * math.prod(type_.shape) * itemsize(type_.dtype)
-        yield max(moved / (device.bandwidth or 3e12), LAUNCH_SECONDS)
+        yield max(moved / (device.bandwidth or 3e12), _KERNEL)
 
 
 def _copied(graph: Graph) -> Iterator[TensorType]:
