@@ -1,9 +1,10 @@
 """How each kind of Intent becomes Edits without a model."""
 
 from kernelwright.coders.fusing import fused
-from kernelwright.macro.intent import Ask, Fuse, Rewrite, Text
+from kernelwright.macro.intent import Ask, Fuse, Rewrite, Text, Wrap
 from kernelwright.macro.strategy import Observation, Strategy
 from kernelwright.micro.rewrite.algebra import put_in_place
+from kernelwright.micro.rewrite.wrapped import wrapped
 from kernelwright.values import Action, Edits, Refusal
 
 
@@ -21,6 +22,9 @@ def carried_out(strategy: Strategy, observation: Observation, action: Action) ->
             return edits if isinstance(edits, Refusal) else (edits,)
         case Fuse():
             return fused(intent, observation, action)
+        case Wrap(module, helpers):
+            source = observation.source
+            return source if isinstance(source, Refusal) else wrapped(source, module, helpers)
         case Ask():
             return needs_a_model(strategy)
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from kernelwright.micro.rewrite.algebra import Match
+from kernelwright.micro.rewrite.helpers import Helper
 from kernelwright.values import Edits
 
 
@@ -37,8 +38,16 @@ class Fuse:
 
 
 @dataclass(frozen=True)
+class Wrap:
+    """Have the forward of the class `module` run in another way, as a whole: one of the helpers does it."""
+
+    module: str
+    how: tuple[Helper, ...]
+
+
+@dataclass(frozen=True)
 class Ask:
     """Nothing that is mechanical: who reads the strategy's instruction may write it."""
 
 
-Intent = Text | Rewrite | Fuse | Ask
+Intent = Text | Rewrite | Fuse | Wrap | Ask

@@ -7,8 +7,8 @@ def _view(name: str, signature: str = "", /, **more: object) -> Row:
     return Row(name, Kind.LAYOUT, signature, view=True, **more)  # type: ignore[arg-type]
 
 
-def _copy(name: str, signature: str, /, layout: Layout = Layout.KEPT) -> Row:
-    return Row(name, Kind.LAYOUT, signature, "input", layout=layout, spelled=f".{name}")
+def _copy(name: str, signature: str, /, layout: Layout = Layout.KEPT, *, passes_on: bool = True) -> Row:
+    return Row(name, Kind.LAYOUT, signature, "input", layout=layout, passes_on=passes_on, spelled=f".{name}")
 
 
 def _gather(name: str, signature: str = "", /, *, partial: bool = False, spelled: str = "") -> Row:
@@ -19,7 +19,7 @@ _EMBEDDING = "input weight * padding_idx=None max_norm=None norm_type=2.0 scale_
 
 
 LAYOUT = rows(
-    _copy("clone", "input"),
+    _copy("clone", "input", passes_on=False),
     _copy("contiguous", "input * memory_format=None", Layout.CONTIGUOUS),
     _copy("detach", "input"),
     _copy("to", "input * dtype=None"),

@@ -99,6 +99,8 @@ class Row:
     as_given: bool = False
     view: bool = False  # the result is another look at the operand's memory
     reshapes: bool = False  # ... with the same elements in the same order
+    passes_on: bool = False  # the result may be the operand itself
+    draws: bool = False  # random numbers, unless it is told not to
     partial: bool = False  # only a part of the operand is read
     spread: bool = False  # the last parameter, a tuple, may be given as separate arguments
     per_channel: bool = False  # operands after the first have one number for each channel

@@ -25,7 +25,9 @@ def insertion_edits(
     edits: list[TextEdit] = []
     newline = newline_of(source.text)
     bound = module_names(source.tree)
-    edits += _import_edits(source, [IMPORTS[name] for name in names if name not in bound], newline)
+    edits += _import_edits(
+        source, [IMPORTS.get(name, f"import {name}") for name in names if name not in bound], newline
+    )
     if definitions:
         at = _definition_line(source, function)
         before = source.text[: source.starts[at]].replace("\r\n", "\n")
@@ -87,38 +89,52 @@ def _definition_line(source: SourceMap, function: ast.FunctionDef) -> int:
 def _import_edits(source: SourceMap, missing: list[str], newline: str) -> list[TextEdit]:
     """Edits that add each missing import where isort would put it: plain imports by name, before `from` imports."""
     body = source.tree.body
-    imports = [s for s in body if isinstance(s, ast.Import | ast.ImportFrom)]
-    others = [s for s in imports if not _is_standard(s)]
-    places: dict[int, list[str]] = {}
+    imports = [s for s in body if isinstance(s, ast.Import | ast.ImportFrom) and _module(s) != "__future__"]
+    others = [s for s in imports if not _is_standard(_module(s))]
+    standard = [s for s in imports if _is_standard(_module(s))]
+    places: dict[tuple[int, str], list[str]] = {}
     for line in missing:
         name = line.split()[1]
-        smaller = [s for s in others if isinstance(s, ast.Import) and all(a.name <= name for a in s.names)]
+        peers, below = (standard, others) if _is_standard(name) else (others, [])
+        smaller = [s for s in peers if isinstance(s, ast.Import) and all(a.name <= name for a in s.names)]
         if smaller:
-            at = smaller[-1].end_lineno or smaller[-1].lineno
-        elif others:
-            at = others[0].lineno - 1
-        elif imports:
-            at = imports[-1].end_lineno or imports[-1].lineno
+            at, blank = smaller[-1].end_lineno or smaller[-1].lineno, ""
+        elif peers:
+            at, blank = peers[0].lineno - 1, ""
+        elif below:
+            at, blank = below[0].lineno - 1, "behind"
         else:
-            has_docstring = bool(body) and isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant)
-            at = (body[0].end_lineno or 1) if has_docstring else 0
-        places.setdefault(at, []).append(line)
-    return [_insertion(source, at, lines, newline, apart=not others) for at, lines in places.items()]
+            at, blank = _behind(body), "around"
+        places.setdefault((at, blank), []).append(line)
+    in_order = sorted(places.items(), key=lambda item: (item[0][0], ("behind", "", "around").index(item[0][1])))
+    return [_insertion(source, at, lines, newline, blank) for (at, blank), lines in in_order]
 
 
-def _insertion(source: SourceMap, at: int, lines: list[str], newline: str, *, apart: bool) -> TextEdit:
-    """`lines` as new lines before line `at`; `apart`: a section of their own, with blank lines around it."""
+def _behind(body: list[ast.stmt]) -> int:
+    """The line after the last import; without any, after the docstring."""
+    imports = [s for s in body if isinstance(s, ast.Import | ast.ImportFrom)]
+    if imports:
+        return imports[-1].end_lineno or imports[-1].lineno
+    has_docstring = bool(body) and isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant)
+    return (body[0].end_lineno or 1) if has_docstring else 0
+
+
+def _insertion(source: SourceMap, at: int, lines: list[str], newline: str, blank: str) -> TextEdit:
+    """`lines` as new lines before line `at`, with a blank line "around" or "behind" them."""
     text = newline.join(lines) + newline
-    if apart and at > 0:
+    if blank == "around" and at > 0:
         text = newline + text
-    if apart and at < len(source.lines) and source.lines[at].strip():
+    if blank and at < len(source.lines) and source.lines[at].strip():
         text += newline
     return TextEdit(source.starts[at], source.starts[at], text)
 
 
-def _is_standard(statement: ast.Import | ast.ImportFrom) -> bool:
-    module = statement.module if isinstance(statement, ast.ImportFrom) else statement.names[0].name
-    return (module or "").split(".")[0] in sys.stdlib_module_names
+def _module(statement: ast.Import | ast.ImportFrom) -> str:
+    return (statement.module or "") if isinstance(statement, ast.ImportFrom) else statement.names[0].name
+
+
+def _is_standard(module: str) -> bool:
+    return module.split(".")[0] in sys.stdlib_module_names
 
 
 def call_text(head: str, arguments: Sequence[str], tail: str, indent: int, prefix: int = 0) -> str:

@@ -16,6 +16,7 @@ _NOT_MATHS = of_kind(Kind.CREATION) | words(
     "manual_seed seed initial_seed set_default_device set_default_dtype set_float32_matmul_precision set_num_threads "
     "set_printoptions set_grad_enabled get_default_dtype get_num_threads device dtype Generator Tensor Size finfo iinfo "
     "load save compile no_grad inference_mode enable_grad autocast is_tensor is_floating_point is_grad_enabled numel "
+    "is_autocast_enabled is_inference_mode_enabled get_rng_state set_rng_state "
     "allclose equal isclose typename from_numpy as_tensor sparse_coo_tensor Event Stream"
 )
 _NOT_MATHS_ROOTS = (

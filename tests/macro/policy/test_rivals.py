@@ -20,6 +20,7 @@ def scored(strategy: str, score: float, line: int = 0) -> Scored:
 
 STOPPING = Scored(STOP, 0.02, 0.0, "")
 LAYOUT, ROWS, POINTS = "torch.channels-last", "torch.fuse-row-reduction", "torch.fuse-pointwise"
+COMPILE, GRAPH = "torch.compile-module", "torch.cuda-graph"
 RULE = "torch.reassociate.reduce-features"
 GPU = target("H100")
 
@@ -31,10 +32,12 @@ GPU = target("H100")
         ((scored(LAYOUT, 0.3), STOPPING, scored(POINTS, 0.01)), [LAYOUT]),  # below what a step must gain
         ((scored(POINTS, 0.3, 1), scored(POINTS, 0.2, 5), STOPPING), [POINTS]),  # one place at a time
         ((scored(RULE, 0.3), scored(POINTS, 0.2), STOPPING), [RULE]),  # cannot lose
+        ((scored(POINTS, 0.3), scored(COMPILE, 0.2), scored(GRAPH, 0.1), STOPPING), [POINTS, COMPILE, GRAPH]),
+        ((scored(GRAPH, 0.3), scored(COMPILE, 0.1), STOPPING), [GRAPH, COMPILE]),
         ((scored("triton.tune-launch", 0.3), scored("triton.autotune", 0.2), STOPPING), ["triton.tune-launch"]),
     ],
 )
-def test_fusions_and_layouts_are_rivals(ranked: tuple[Scored, ...], expected: list[str]) -> None:
+def test_what_excludes_one_another_is_raced(ranked: tuple[Scored, ...], expected: list[str]) -> None:
     assert [action.strategy for action in rivals(observation(), ranked)] == expected
 
 

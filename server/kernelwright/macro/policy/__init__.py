@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from kernelwright.macro.strategies import for_language, named, registry
 from kernelwright.macro.strategy import Absent, Family, Group, Observation, Strategy
-from kernelwright.values import STOP, Action, Refusal
+from kernelwright.values import STOP, Action, Language, Refusal
 
 
 @dataclass(frozen=True)
@@ -38,24 +38,32 @@ Policy = Callable[[Observation, tuple[Candidate, ...]], tuple[Scored, ...]]
 
 
 MOST_RIVALS = 3
-_RIVAL_FAMILIES = frozenset({Family.LAYOUT, Family.FUSION})
+_RIVAL_FAMILIES = frozenset({Family.LAYOUT, Family.FUSION, Family.LIBRARY})
 
 
 def rivals(observation: Observation, ranked: tuple[Scored, ...]) -> tuple[Action, ...]:
     """The first Action of `ranked`, followed by those worth racing against it: the best of each other strategy.
 
-    Fusions and layouts exclude each other, and no formula ranks them well: a small gain kept first would hide the
-    larger one. Where nothing can be raced (no GPU), and for all other families, the ranking alone decides.
+    Fusions, layouts, and what is put around a whole module exclude each other, and no formula ranks them well: a small
+    gain kept first would hide the larger one. Where nothing can be raced (no GPU), and for all other families, the
+    ranking alone decides.
     """
     first, stop = ranked[0], next(one for one in ranked if one.is_stop)
-    families = {name: strategy.family for name, strategy in registry().items()}
-    if not observation.device.is_gpu or families.get(first.action.strategy) not in _RIVAL_FAMILIES:
+    if not observation.device.is_gpu or not _is_raced(first.action.strategy):
         return (first.action,)
     found: dict[str, Action] = {}
     for one in ranked:
-        if one.score >= stop.score and families.get(one.action.strategy) in _RIVAL_FAMILIES:
+        if one.score >= stop.score and _is_raced(one.action.strategy):
             found.setdefault(one.action.strategy, one.action)
     return tuple(found.values())[:MOST_RIVALS]
+
+
+def _is_raced(id: str) -> bool:
+    strategy = registry().get(id)
+    if strategy is None:
+        return False
+    of_module = strategy.family is Family.LAUNCH and Language.TORCH in strategy.languages
+    return of_module or strategy.family in _RIVAL_FAMILIES
 
 
 @dataclass(frozen=True)

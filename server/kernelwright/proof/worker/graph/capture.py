@@ -3,9 +3,10 @@
 Without a GPU the call runs on fake tensors, which have shapes and no memory; with one it runs for real.
 """
 
+import contextlib
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
@@ -15,6 +16,7 @@ from torch._subclasses.fake_tensor import (
     FakeTensorMode,
     UnsupportedFakeTensorException,
 )
+from torch.nn.modules.module import register_module_forward_hook
 
 from kernelwright.proof.jobs import Capture
 from kernelwright.proof.worker.failed import JobFailed
@@ -59,7 +61,7 @@ def _record(call: functools.partial[Any], job: Capture, filename: str, device: s
         recorder.declare(value, "input", name)
     training = call.func.training if isinstance(call.func, torch.nn.Module) else False
     try:
-        with torch.no_grad(), recorded_launches(recorder, run=not fake), recorder:
+        with torch.no_grad(), _as_written(), recorded_launches(recorder, run=not fake), recorder:
             result = call()
     except JobFailed:
         raise
@@ -79,6 +81,16 @@ def _record(call: functools.partial[Any], job: Capture, filename: str, device: s
         values=tuple(recorder.values),
         nodes=tuple(recorder.nodes),
     )
+
+
+@contextlib.contextmanager
+def _as_written() -> Iterator[None]:
+    """Within, a hook watches all modules: a forward that can be replayed or compiled runs as it is written then."""
+    hook = register_module_forward_hook(lambda *_: None)
+    try:
+        yield
+    finally:
+        hook.remove()
 
 
 def _named_arguments(call: functools.partial[Any]) -> list[tuple[str, torch.Tensor]]:

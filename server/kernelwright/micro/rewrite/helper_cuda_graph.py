@@ -1,0 +1,177 @@
+"""The helper that replays a module's forward from a CUDA graph."""
+
+from kernelwright.micro.rewrite.helper_parts import (
+    COPY_OF_RESULT,
+    KIND_OF_CALL,
+    NEEDS_GRADIENTS,
+    PARTS_OF,
+    TRACES_OF_A_CALL,
+)
+from kernelwright.micro.rewrite.helpers import Helper, sections
+
+_DECORATOR = '''def cuda_graph(forward):
+    """Replay a module's `forward` from a CUDA graph: one launch for all its kernels.
+
+    The first call with arguments of a kind (shapes, strides, dtypes, numbers) runs
+    `forward` as it is written, the second captures a graph, and later ones copy their
+    tensors in, replay it, and return copies of the results. Parameters and buffers are
+    read where they lie. Where one of them, or an attribute, is replaced, the module
+    starts anew; settings such as TF32 stay those of the capture.
+
+    `forward` runs as it is written on the CPU, for gradients, under autocast, with
+    hooks, while something else is captured or compiled, and where it draws random
+    numbers, writes to tensors that it did not make, or returns such tensors.
+    """
+    modules = weakref.WeakKeyDictionary()  # apart from a module's own state
+    lock = threading.RLock()
+
+    @functools.wraps(forward)
+    def run(self, *args, **kwargs):
+        kind = None if torch.compiler.is_compiling() else kind_of_call(args, kwargs)
+        values = (*args, *kwargs.values())
+        if kind is None or (torch.is_grad_enabled() and needs_gradients(self, values)):
+            return forward(self, *args, **kwargs)
+        with lock:
+            graphs = modules.get(self)
+            if graphs is None or not graphs.hold():
+                captures = 0 if graphs is None else graphs.captures
+                graphs = modules[self] = ModuleGraphs(self, captures)
+            if graphs.may_capture(kind):
+                graphs.captures += 1
+                call = functools.partial(forward, self)
+                graphs.captured[kind] = CapturedCall(call, args, kwargs)
+            captured = graphs.find(kind)
+            if captured is not None:
+                return captured.replay(values)
+        call = functools.partial(forward, self, *args, **kwargs)
+        return graphs.observe(kind, call, values)
+
+    return run
+'''
+
+_MODULE_GRAPHS = '''class ModuleGraphs:
+    """The graphs of a module, which hold while all that it consists of is the same."""
+
+    most = 4  # captures for one module: each keeps the memory of a whole call
+
+    def __init__(self, module, captures):
+        parts = list(module.modules())
+        of_all = torch.nn.modules.module
+        self.captures = captures
+        self.captured = {}
+        self.repeatable = {}  # by kind of call: whether a graph would do the same
+        self.hooks = [of_all._global_forward_hooks, of_all._global_forward_pre_hooks]
+        self.places = []
+        for part in parts:
+            self.hooks += [part._forward_hooks, part._forward_pre_hooks]
+            self.places += [vars(part), part._parameters, part._buffers, part._modules]
+        self.values = self.read()
+        self.tensors = tensors_in(self.values)
+        self.plain = all(map(is_plain, self.tensors))
+        self.addresses = self.read_addresses()
+
+    def read(self):
+        """List all attributes, parameters, buffers and submodules, as they are now."""
+        return [value for place in self.places for value in place.values()]
+
+    def read_addresses(self):
+        return [tensor.data_ptr() for tensor in self.tensors] if self.plain else []
+
+    def hold(self):
+        """Whether nothing has been replaced, not even the memory of a tensor."""
+        values = self.read()
+        return (
+            len(values) == len(self.values)
+            and all(map(operator.is_, values, self.values))
+            and self.read_addresses() == self.addresses
+        )
+
+    def find(self, kind):
+        """Return the captured call of a kind, unless there is none or hooks watch."""
+        return None if any(self.hooks) else self.captured.get(kind)
+
+    def may_capture(self, kind):
+        new = self.repeatable.get(kind, False) and kind not in self.captured
+        return new and self.captures < self.most and not any(self.hooks)
+
+    def observe(self, kind, call, values):
+        """Run a call; note at the first of its kind whether a graph does the same."""
+        if kind in self.repeatable or not self.plain or any(self.hooks):
+            return call()
+        given = [*self.tensors, *tensors_in(values)]
+        before = traces_of_a_call(given)
+        result = call()
+        same = traces_of_a_call(given) == before and self.hold()
+        self.repeatable[kind] = same and is_new(result, given)
+        return result
+'''
+
+_IS_NEW = '''def is_new(result, given):
+    """Whether a result is tensors in memory of their own, which a copy equals."""
+    tensors = parts_of(result)
+    if not all(type(one) is torch.Tensor and is_plain(one) for one in tensors):
+        return False
+    if any(one.requires_grad for one in tensors):
+        return False
+    memory = [one.untyped_storage().data_ptr() for one in tensors]
+    known = {one.untyped_storage().data_ptr() for one in given}
+    apart = len(set(memory)) == len(memory) and known.isdisjoint(memory)
+    return apart and all(one.clone().stride() == one.stride() for one in tensors)
+'''
+
+_CAPTURED_CALL = '''class CapturedCall:
+    """One call as a CUDA graph, with the tensors that it reads and writes."""
+
+    def __init__(self, call, args, kwargs):
+        values = (*args, *kwargs.values())
+        own = [one.clone() if isinstance(one, torch.Tensor) else one for one in values]
+        kwargs = dict(zip(kwargs, own[len(args) :], strict=True))
+        args = own[: len(args)]
+        stream = torch.cuda.Stream()
+        stream.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(stream):
+            for _ in range(3):  # libraries set themselves up in the first calls
+                call(*args, **kwargs)
+        torch.cuda.current_stream().wait_stream(stream)
+        self.inputs = own
+        self.graph = torch.cuda.CUDAGraph()
+        mode = "thread_local"  # other threads, such as a data loader's, may go on
+        with torch.cuda.graph(self.graph, stream=stream, capture_error_mode=mode):
+            self.result = call(*args, **kwargs)
+
+    def replay(self, values):
+        for own, value in zip(self.inputs, values, strict=True):
+            if isinstance(own, torch.Tensor):
+                own.copy_(value)
+        self.graph.replay()
+        return copy_of_result(self.result)
+'''
+
+CUDA_GRAPH = Helper(
+    decorator="cuda_graph",
+    names=(
+        "cuda_graph",
+        "kind_of_call",
+        "tensors_in",
+        "is_plain",
+        "needs_gradients",
+        "ModuleGraphs",
+        "traces_of_a_call",
+        "parts_of",
+        "is_new",
+        "copy_of_result",
+        "CapturedCall",
+    ),
+    text=sections(
+        _DECORATOR,
+        KIND_OF_CALL,
+        NEEDS_GRADIENTS,
+        _MODULE_GRAPHS,
+        TRACES_OF_A_CALL,
+        PARTS_OF,
+        _IS_NEW,
+        COPY_OF_RESULT,
+        _CAPTURED_CALL,
+    ),
+    imports=("functools", "itertools", "operator", "threading", "weakref"),
+)

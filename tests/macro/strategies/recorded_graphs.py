@@ -1,0 +1,66 @@
+"""CUDA graphs played without a GPU: a capture writes down what torch dispatches, a replay does it again in the same memory."""
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
+
+
+class Stream:
+    def wait_stream(self, other: "Stream") -> None: ...
+
+
+class Graph:
+    """What a CUDAGraph does, on tensors of the CPU."""
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[Any, ...]] = []
+
+    def replay(self) -> None:
+        for function, args, kwargs, results in self.calls:
+            again = function(*args, **kwargs)
+            for result, new in zip(tree_leaves(results), tree_leaves(again), strict=True):
+                if isinstance(result, torch.Tensor):
+                    result.copy_(new)
+
+
+class Capture(TorchDispatchMode):
+    def __init__(self, graph: Graph) -> None:
+        super().__init__()
+        self.graph = graph
+
+    def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        results = function(*args, **(kwargs or {}))
+        self.graph.calls.append((function, args, kwargs or {}, results))
+        return results
+
+
+def on_the_cpu(monkeypatch: pytest.MonkeyPatch, space: dict[str, Any]) -> None:
+    """Have the helper in `space` take tensors of the CPU for those of a GPU."""
+    capturing: list[Graph] = []
+    stream = Stream()
+
+    @contextlib.contextmanager
+    def capture(graph: Graph, stream: Stream, capture_error_mode: str) -> Iterator[None]:
+        assert capture_error_mode == "thread_local"
+        capturing.append(graph)
+        with Capture(graph):
+            yield
+        capturing.pop()
+
+    fakes = {
+        "CUDAGraph": Graph,
+        "Stream": Stream,
+        "current_stream": lambda: stream,
+        "get_rng_state": torch.get_rng_state,
+        "graph": capture,
+        "is_current_stream_capturing": lambda: bool(capturing),
+        "stream": lambda _: contextlib.nullcontext(),
+    }
+    for name, fake in fakes.items():
+        monkeypatch.setattr(torch.cuda, name, fake)
+    monkeypatch.setitem(space, "is_plain", lambda tensor: type(tensor) in (torch.Tensor, torch.nn.Parameter))
