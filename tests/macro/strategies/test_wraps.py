@@ -65,6 +65,10 @@ REFUSED = {
     "attribute": (module("self.last = self.linear(x)\nreturn self.last.tanh() + 1", LAYERS), "sets self.last"),
     "print": (module("print('called')\nreturn self.linear(x).tanh() + 1", LAYERS), "uses print"),
     "numpy": (module(CHAIN.replace("2", "np.pi"), LAYERS, more="import numpy as np\n"), "uses np"),
+    "outside": (
+        module("SEEN.add_(1)\nreturn self.linear(x).tanh() + SEEN", LAYERS, more="\nSEEN = torch.zeros(16)\n"),
+        "writes to a tensor that was there before",
+    ),
     "global": (module(f"global calls\ncalls = 1\n{CHAIN}", LAYERS), "variables outside of it"),
     "arguments": (
         module(CHAIN, LAYERS).replace("forward(self, x)", "forward(self, x, *more)"),
@@ -89,6 +93,7 @@ OFFERED = {
     "dropout that is off": module("return F.dropout(self.norm(x).tanh() * 2, 0.5, False) + 1", LAYERS, more=FUNCTIONAL),
     "dropout of nothing": module(CHAIN.replace("self.norm(x)", "self.drop(x)"), f"{LAYERS}\nself.drop = nn.Dropout(0.0)"),
     "in place on its own": module("x = F.relu(self.linear(x), inplace=True)\nreturn self.norm(x) + 1", LAYERS, more=FUNCTIONAL),
+    "recurrent layer": module("return self.gru(x)[0]", "self.gru = nn.GRU(16, 16)", "torch.randn(8, 4, 16)"),
     "batch norm in eval": module("return torch.tanh(self.bn(x) * 2) + 1", "self.bn = nn.BatchNorm1d(16).eval()"),
     "two results": module("y = self.linear(x).tanh()\nreturn self.norm(y) + 1, y * 2", LAYERS),
 }  # fmt: skip
