@@ -22,7 +22,10 @@ async def ranked(
     report: Report,
     cancel: asyncio.Event | None,
 ) -> tuple[Variant, ...] | Failure:
-    """The Variants in the order in which to try them: by time where a race can be run, otherwise as they are."""
+    """The Variants in the order in which to try them: by time where a race can be run, otherwise as they are.
+
+    Where a race takes too long, one without the variants that start slowly follows.
+    """
     interpreted = not observation.device.is_gpu and any(
         observation.support.is_interpreted_without_gpu(variant.text) for variant in variants
     )
@@ -50,6 +53,9 @@ async def ranked(
         cancel=cancel,
     )
     if isinstance(answer, Failure):
+        quick = tuple(v for v in variants if not registry()[v.action.strategy].slow_start)
+        if answer.kind is FailureKind.TIMED_OUT and 0 < len(quick) < len(variants):
+            return await ranked(observer, observation, quick, limits, report, cancel)
         return answer
     assert isinstance(answer, RaceResult)
     timed = sorted((t.median_ms, i) for i, t in enumerate(answer.timings) if isinstance(t, Timing))

@@ -26,6 +26,7 @@ def wrapping(
     doc: str,
     instruction: str,
     example: Example,
+    slow_start: bool = False,
 ) -> Strategy:
     """Return the strategy `id`, whose variants are the `helpers`.
 
@@ -44,6 +45,7 @@ def wrapping(
         intent=functools.partial(_intent, helpers),
         needs_graph=True,
         needs_gpu=True,
+        slow_start=slow_start,
     )
 
 

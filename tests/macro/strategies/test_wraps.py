@@ -1,16 +1,22 @@
 """Strategies that have a whole forward run in another way: where they are offered, and where their text goes."""
 
 import ast
+import asyncio
+from pathlib import Path
 
 import pytest
 
 from kernelwright.coders.carrying_out import carried_out
+from kernelwright.engine import Engine, Request
+from kernelwright.macro.policy import candidates
+from kernelwright.macro.policy.expected_gain import expected_gain
 from kernelwright.macro.strategies import registry
 from kernelwright.macro.strategy import Strategy
 from kernelwright.micro.rewrite.whole_speed import launches
+from kernelwright.settings import Settings
 from kernelwright.source.document import parse
 from kernelwright.source.kernels import find_kernels
-from kernelwright.values import Refusal, apply
+from kernelwright.values import Refusal, Step, apply
 from kernelwright.values.targets import DEFAULT_TARGET
 from macro.test_examples import observed
 from macro.torch_modules import module, refusal, rewritten
@@ -32,6 +38,27 @@ def test_without_a_gpu_every_variant_is_verified(strategy: Strategy) -> None:
     text = module(CHAIN, LAYERS)
     for candidate in rewritten(strategy, text):
         assert ended_by(text, candidate) == "passed"
+
+
+def test_the_engine_tries_it_and_says_that_it_needs_a_gpu(strategy: Strategy, tmp_path: Path) -> None:
+    text, path = module(CHAIN, LAYERS), str(tmp_path / "model.py")
+
+    async def body() -> None:
+        engine = Engine(tmp_path, Settings(timing_budget=0.2))
+        try:
+            observation = await engine.observe_fully(path, text, "Model")
+            scored = expected_gain()(observation, candidates(engine.menu(observation)))
+            (ours,) = (one for one in scored if one.action.strategy == strategy.id)
+            assert "There is no GPU here" in ours.reason
+            assert not ours.score > 0.02
+            step = await engine.optimize(Request(path, text, "Model", strategy=strategy.id))
+            assert isinstance(step, Step), step
+            assert step.verdict is not None
+            assert step.verdict.passed, step.reason
+        finally:
+            await engine.close()
+
+    asyncio.run(body())
 
 
 def test_the_text_is_seen_as_before(strategy: Strategy) -> None:
@@ -65,6 +92,10 @@ REFUSED = {
     "attribute": (module("self.last = self.linear(x)\nreturn self.last.tanh() + 1", LAYERS), "sets self.last"),
     "print": (module("print('called')\nreturn self.linear(x).tanh() + 1", LAYERS), "uses print"),
     "numpy": (module(CHAIN.replace("2", "np.pi"), LAYERS, more="import numpy as np\n"), "uses np"),
+    "outside": (
+        module("SEEN.add_(1)\nreturn self.linear(x).tanh() + SEEN", LAYERS, more="\nSEEN = torch.zeros(16)\n"),
+        "writes to a tensor that was there before",
+    ),
     "global": (module(f"global calls\ncalls = 1\n{CHAIN}", LAYERS), "variables outside of it"),
     "arguments": (
         module(CHAIN, LAYERS).replace("forward(self, x)", "forward(self, x, *more)"),
@@ -89,6 +120,7 @@ OFFERED = {
     "dropout that is off": module("return F.dropout(self.norm(x).tanh() * 2, 0.5, False) + 1", LAYERS, more=FUNCTIONAL),
     "dropout of nothing": module(CHAIN.replace("self.norm(x)", "self.drop(x)"), f"{LAYERS}\nself.drop = nn.Dropout(0.0)"),
     "in place on its own": module("x = F.relu(self.linear(x), inplace=True)\nreturn self.norm(x) + 1", LAYERS, more=FUNCTIONAL),
+    "recurrent layer": module("return self.gru(x)[0]", "self.gru = nn.GRU(16, 16)", "torch.randn(8, 4, 16)"),
     "batch norm in eval": module("return torch.tanh(self.bn(x) * 2) + 1", "self.bn = nn.BatchNorm1d(16).eval()"),
     "two results": module("y = self.linear(x).tanh()\nreturn self.norm(y) + 1, y * 2", LAYERS),
 }  # fmt: skip

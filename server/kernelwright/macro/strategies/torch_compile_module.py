@@ -60,6 +60,8 @@ a compilation takes from seconds to minutes. The forward also runs as written on
 forward hooks, while a graph is captured, and where the first call has drawn random numbers or has written to a tensor that it
 did not make; with `mode="reduce-overhead"` in other threads than the main one, too.
 
+A large module may take longer to compile than a verification may take (`verifyTimeout`): the race goes on without it then.
+
 **Refused:** what `torch.cuda-graph` refuses, for the same reasons, but that two kernels are enough.
 """,
     instruction=(
@@ -68,4 +70,5 @@ did not make; with `mode="reduce-overhead"` in other threads than the main one, 
         "written on the CPU, for gradients, with hooks, and in another capture."
     ),
     example=Example(_BEFORE, _AFTER),
+    slow_start=True,
 )

@@ -35,18 +35,23 @@ def not_repeatable(source: SourceMap, forward: ast.FunctionDef) -> Refusal | Non
     graph = source.graph
     for node in graph.nodes:
         if draws(node):
-            mode = " in training mode" if graph.training else ""
+            mode = " in training mode" if node.kwargs.get("training") is True else ""
             return Refusal(f"{node.op} draws random numbers{mode}.", _line(node))
         written = _written(graph, node)
         origin = None if written is None else graph.value(_memory(source, written))
         if origin is not None and origin.origin != "node":
             name = f" {origin.name}" if origin.name else ""
-            mode = " in training mode" if graph.training and origin.origin == "buffer" else ""
-            return Refusal(f"{node.op} writes to the {_ORIGINS[origin.origin]}{name}{mode}.", _line(node))
+            mode = ", in training mode" if graph.training and origin.origin == "buffer" else ""
+            return Refusal(f"The call writes to {_ORIGINS[origin.origin]}{name}{mode}.", _line(node))
     return _unusual_result(source) or _unusual_statement(source, forward)
 
 
-_ORIGINS = {"input": "input", "parameter": "parameter", "buffer": "buffer", "constant": "tensor outside of the call"}
+_ORIGINS = {
+    "input": "the input",
+    "parameter": "the parameter",
+    "buffer": "the buffer",
+    "constant": "a tensor that was there before",
+}
 
 
 def _unusual_result(source: SourceMap) -> Refusal | None:

@@ -25,7 +25,7 @@ def launches(graph: Graph) -> int:
 def few_to_replay(graph: Graph) -> Refusal | None:
     """Why replaying a call saves no launches: the copies of its tensors are launches, too."""
     count, copies = launches(graph), sum(1 for _ in _copied(graph))
-    if count > copies + 1:
+    if count > copies + 1 or _has_unknown(graph):
         return None
     return Refusal(f"The call launches {_kernels(count)}, and a replay {copies} to copy tensors in and out.")
 
@@ -33,7 +33,14 @@ def few_to_replay(graph: Graph) -> Refusal | None:
 def few_to_compile(graph: Graph) -> Refusal | None:
     """Why a compiler has nothing to fuse in a call."""
     count = launches(graph)
-    return Refusal(f"The call launches {_kernels(count)}: there is nothing to fuse.") if count < 2 else None
+    if count > 1 or _has_unknown(graph):
+        return None
+    return Refusal(f"The call launches {_kernels(count)}: there is nothing to fuse.")
+
+
+def _has_unknown(graph: Graph) -> bool:
+    """Whether a node launches as many kernels as its library finds right: a recurrent layer does."""
+    return any(row(node.op).kind is Kind.RECURRENT for node in graph.nodes)
 
 
 def _kernels(count: int) -> str:

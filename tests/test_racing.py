@@ -1,0 +1,62 @@
+"""Which variants are raced, when a race takes too long."""
+
+import asyncio
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from kernelwright.coders import Variant
+from kernelwright.observer import silent
+from kernelwright.proof.jobs import Limits, Race, RaceResult
+from kernelwright.racing import ranked
+from kernelwright.values import Action, Edits, Failure, FailureKind, Region, Timing
+from macro.torch_modules import GPU, module, observed
+
+OURS, COMPILED = "torch.fuse-pointwise", "torch.compile-module"
+
+
+class Workers:
+    """Takes too long for a race that the text "compiled" is in."""
+
+    def __init__(self, failure: FailureKind) -> None:
+        self.failure, self.races = failure, list[tuple[str, ...]]()
+
+    async def run(self, job: Race, **_: Any) -> RaceResult | Failure:
+        self.races.append(job.variants)
+        if "compiled" in job.variants:
+            return Failure(self.failure, "It took too long.")
+        return RaceResult(tuple(Timing(float(len(text)), 1.0, 1.0, 9) for text in job.variants))
+
+
+def variant(strategy: str, text: str) -> Variant:
+    return Variant(Action(strategy, Region(0, 1, "")), Edits("", ()), text, "")
+
+
+def race(workers: Workers, *variants: Variant) -> tuple[Variant, ...] | Failure:
+    observer = SimpleNamespace(workers=workers, settings=SimpleNamespace(verify_timeout=1.0))
+    observation = observed(module("return torch.tanh(x) + 1"), GPU)
+    return asyncio.run(ranked(observer, observation, variants, Limits(), silent, None))  # type: ignore[arg-type]
+
+
+def test_what_starts_slowly_is_left_out_of_a_second_race() -> None:
+    workers = Workers(FailureKind.TIMED_OUT)
+    long, short, compiled = variant(OURS, "a long text"), variant(OURS, "short"), variant(COMPILED, "compiled")
+    assert race(workers, compiled, long, short) == (short, long)
+    assert workers.races == [("compiled", "a long text", "short"), ("a long text", "short")]
+
+
+@pytest.mark.parametrize("failure", [FailureKind.CANCELLED, FailureKind.CRASHED])
+def test_another_failure_ends_the_race(failure: FailureKind) -> None:
+    workers = Workers(failure)
+    ended = race(workers, variant(COMPILED, "compiled"), variant(OURS, "short"), variant(OURS, "other"))
+    assert isinstance(ended, Failure)
+    assert ended.kind is failure
+    assert len(workers.races) == 1
+
+
+def test_nothing_but_what_starts_slowly_is_not_raced_again() -> None:
+    workers = Workers(FailureKind.TIMED_OUT)
+    ended = race(workers, variant(COMPILED, "compiled"), variant(COMPILED, "also compiled"))
+    assert isinstance(ended, Failure)
+    assert len(workers.races) == 1
