@@ -2,18 +2,19 @@
 
 from kernelwright.micro.rewrite.candidates import observed
 from kernelwright.micro.rewrite.nested import NestRegion, nest_region
+from kernelwright.micro.rewrite.pointwise_regions import region_of
 from kernelwright.nest import Nest
 from kernelwright.place.source_map import SourceMap
 from macro.torch_modules import module
 from macro.torch_modules import observed as captured
 
 
-def nest(forward: str, setup: str = "pass", inputs: str = "torch.randn(8, 16)") -> Nest:
-    """The Nest of a module's whole forward."""
+def nest(forward: str, setup: str = "pass", inputs: str = "torch.randn(8, 16)", *, run: bool = False) -> Nest:
+    """The Nest of a module's whole forward, which is a `run` of pointwise operations or anything else."""
     text = module(forward, setup, inputs)
     source = observed(text, captured(text).graph)
     assert isinstance(source, SourceMap), source
-    region = nest_region(source, range(len(source.graph.nodes)))
+    region = (region_of if run else nest_region)(source, range(len(source.graph.nodes)))
     assert isinstance(region, NestRegion), region
     return region.nest
 
@@ -30,9 +31,14 @@ TWICE = nest("return x.square().sum(1).sqrt().mean()", inputs="torch.randn(300, 
 SCAN = nest("return x.cumsum(1)", inputs="torch.randn(5, 3000)")
 TALL = nest("return x.cumsum(1)", inputs="torch.randn(3, 300, 5)")
 POOL = nest("return self.pool(x)", "self.pool = nn.MaxPool2d(3, 1)", "torch.randn(2, 3, 11, 9)")
+RUN = nest("return torch.relu(x + 1)", inputs="torch.randn(300, 100)", run=True)
+_LAST = "torch.randn(2, 24, 20, 20).to(memory_format=torch.channels_last)"
+TURNED = nest("return torch.relu(x).contiguous()", inputs=_LAST, run=True)
+TURNED_POOL = nest("return self.pool(x).contiguous()", "self.pool = nn.MaxPool2d(2)", _LAST, run=True)
 
 NESTS = {
     "product": PRODUCT, "product of computed elements": COMPUTED, "convolution": CONVOLUTION, "rows": ROWS,
     "all": ALL, "long rows": LONG, "strips": STRIPS,
     "twice": TWICE, "scan": SCAN, "tall scan": TALL, "pool": POOL,
+    "run": RUN, "turned": TURNED, "turned pool": TURNED_POOL,
 }  # fmt: skip

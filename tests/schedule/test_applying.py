@@ -7,14 +7,30 @@ from hypothesis import strategies as st
 from kernelwright import wire
 from kernelwright.nest import Nest
 from kernelwright.schedule.applying import KINDS, apply
-from kernelwright.schedule.forms import Blocks, Illegal, Product, Reduction, Scan
+from kernelwright.schedule.forms import Blocks, Illegal, Product, Reduction, Scan, Tiles
 from kernelwright.schedule.precisions import PRECISIONS
 from kernelwright.schedule.sizes import sizes
 from kernelwright.schedule.spaces import space
 from kernelwright.values import CPU, Device
 from kernelwright.values.opts import Block, Group, Loop, Opt, Precision, Rows, Split, Stages, Tile, Warps
 from kernelwright.values.targets import target
-from schedule.nests import ALL, COMPUTED, CONVOLUTION, LONG, NESTS, POOL, PRODUCT, ROWS, SCAN, STRIPS, TALL, TWICE
+from schedule.nests import (
+    ALL,
+    COMPUTED,
+    CONVOLUTION,
+    LONG,
+    NESTS,
+    POOL,
+    PRODUCT,
+    ROWS,
+    RUN,
+    SCAN,
+    STRIPS,
+    TALL,
+    TURNED,
+    TURNED_POOL,
+    TWICE,
+)
 
 H100, L4 = target("H100"), target("L4")
 assert H100
@@ -33,6 +49,8 @@ DOT = (Tile(64, 64), Loop(32), Group(8), Warps(4), Stages(3), Precision("tf32x3"
         (SCAN, (Warps(8),), Scan(0, 8)),
         (TALL, (Rows(8), Loop(32), Warps(4)), Scan(32, 4, 8, strip=True)),
         (POOL, (Block(512), Warps(4)), Blocks(512, 4)),
+        (RUN, (Block(2048), Warps(8)), Blocks(2048, 8)),
+        (TURNED, (Tile(32, 64), Warps(4)), Tiles(32, 64, 4)),
     ],
 )
 def test_opts_that_fit_are_a_schedule(nest: Nest, opts: tuple[Opt, ...], schedule: object) -> None:
@@ -56,6 +74,8 @@ def changed(*others: Opt) -> tuple[Opt, ...]:
         (POOL, (Block(512), Warps(0)), CPU, "Warps count is 0, and has to be 1 at least."),
         (POOL, (Block(512), Warps(64)), CPU, "A program has 32 warps at most, not 64."),
         (POOL, (Block(2**21), Warps(4)), CPU, "A block has 1048576 elements at most, not 2097152."),
+        (TURNED, (Block(512), Warps(4)), CPU, "A kernel of tiles of results has no Block."),
+        (TURNED, (Tile(256, 64), Warps(4)), CPU, "A tile of 256 rows is larger than the 24 that the result has."),
         (SCAN, (Rows(1024), Warps(4)), CPU, "A block has 1048576 elements at most, not 4194304."),
         (ROWS, (Loop(128), Warps(4), Precision("tf32x3")), CPU,
          "A reduction has no matrix product whose precision could be chosen."),
@@ -135,3 +155,13 @@ def test_products_of_one_tf32_product_are_for_what_eager_mode_rounds() -> None:
     assert not any(Precision("tf32") in opts for opts in space(PRODUCT, H100))
     assert not any(Precision("tf32") in opts for opts in space(CONVOLUTION, CPU))
     assert Precision("tf32") in space(CONVOLUTION, H100)[0]
+
+
+def test_tiles_are_no_wider_than_their_shorter_side_needs() -> None:
+    assert [opts[0] for opts in space(TURNED, CPU)] == [Tile(32, 128), Tile(32, 64), Tile(32, 256)]
+    assert [opts[0] for opts in space(TURNED_POOL, CPU)] == [Tile(32, 64), Tile(32, 32), Tile(32, 128)]
+
+
+def test_runs_of_pointwise_operations_have_larger_blocks_than_pools() -> None:
+    assert space(RUN, CPU)[0] == (Block(1024), Warps(4))
+    assert space(POOL, CPU)[0] == (Block(512), Warps(4))

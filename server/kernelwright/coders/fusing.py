@@ -9,17 +9,14 @@ from kernelwright.emit.eager import Spelled, eager_lines
 from kernelwright.emit.flat import print_flat
 from kernelwright.emit.folds import print_folds
 from kernelwright.emit.rows import print_rows as print_scan
+from kernelwright.emit.turned import print_turned
 from kernelwright.macro.intent import Around, Fuse
 from kernelwright.macro.strategy import Observation
-from kernelwright.micro.rewrite.candidates import region_of
-from kernelwright.micro.rewrite.naming import base_name, named
+from kernelwright.micro.rewrite.candidates import pointwise_region_of, row_region_of
+from kernelwright.micro.rewrite.naming import base_name, name_of
 from kernelwright.micro.rewrite.nested import NestRegion, region_of_action
-from kernelwright.micro.rewrite.print_pointwise import VARIANTS, print_pointwise
-from kernelwright.micro.rewrite.print_pooled import print_pooled
-from kernelwright.micro.rewrite.print_pooled import tiles as pooled_tiles
 from kernelwright.micro.rewrite.print_rows import print_rows, row_length
 from kernelwright.micro.rewrite.print_split import print_split, splits
-from kernelwright.micro.rewrite.print_transposing import print_transposing, tiles
 from kernelwright.micro.rewrite.regions import FusedRegion, group_text, names_for
 from kernelwright.micro.rewrite.scope import NotLowerable
 from kernelwright.micro.rewrite.tiles import shapes
@@ -28,7 +25,7 @@ from kernelwright.nest.form import Nest
 from kernelwright.place.expression import region_inputs, region_results
 from kernelwright.place.source_map import SourceMap
 from kernelwright.schedule.applying import apply
-from kernelwright.schedule.forms import Blocks, Illegal, Product, Reduction, Scan, Schedule
+from kernelwright.schedule.forms import Blocks, Illegal, Product, Reduction, Scan, Schedule, Tiles
 from kernelwright.schedule.precisions import PRECISIONS
 from kernelwright.schedule.spaces import space
 from kernelwright.values import Action, Device, Edits, Refusal
@@ -40,17 +37,14 @@ def fused(intent: Fuse, observation: Observation, action: Action) -> tuple[Edits
     source = observation.source
     if isinstance(source, Refusal):
         return source
-    if intent.around is Around.NEST:
-        nested = region_of_action(source, action)
-        if isinstance(nested, Refusal):
-            return nested
-        choices = (action.opts,) if action.opts else space(nested.nest, observation.device)
-        return nest_edits(source, nested, choices, observation.device)
-    reduces = intent.around is Around.ROWS
-    region = region_of(source, action, rows=reduces)
-    if isinstance(region, Refusal):
-        return region
-    return _rows(source, region) if reduces else _pointwise(source, region)
+    if intent.around is Around.ROWS:
+        region = row_region_of(source, action)
+        return region if isinstance(region, Refusal) else _rows(source, region)
+    nested = (region_of_action if intent.around is Around.NEST else pointwise_region_of)(source, action)
+    if isinstance(nested, Refusal):
+        return nested
+    choices = (action.opts,) if action.opts else space(nested.nest, observation.device)
+    return nest_edits(source, nested, choices, observation.device)
 
 
 def nest_edits(
@@ -59,7 +53,7 @@ def nest_edits(
     """Edits for each choice of Opts; a Refusal where one does not fit the region or the device."""
     edit = region.edit
     nest = replace(region.nest, eager=_eager_of_nest(region))
-    base, words = named(nest.ops)
+    base, words = name_of(nest)
     names = names_for(source, base)
     values = [tensor.value for tensor in nest.tensors]
     variants = []
@@ -79,7 +73,7 @@ def _eager_of_nest(region: NestRegion) -> tuple[str, ...]:
     nest, graph = region.nest, region.edit.source.graph
     tensors = {tensor.value: tensor.name for tensor in nest.tensors}
     by_expression = {expression: name for name, expression in nest.numbers.items()}
-    spelled = Spelled(tensors, region.numbers, by_expression, frozenset(nest.changed))
+    spelled = Spelled(tensors, region.numbers, by_expression, frozenset(nest.changed), nest.any_rank, region.biases)
     results = region_results(region.edit.source, region.nodes)
     if isinstance(results, Refusal):
         return ()
@@ -106,26 +100,8 @@ def _printed(nest: Nest, names: tuple[str, str], words: str, schedule: Schedule,
             return print_scan(nest, names, words, schedule, text)
         case Blocks():
             return print_flat(nest, names, words, schedule, text)
-
-
-def _pointwise(source: SourceMap, region: FusedRegion) -> tuple[Edits, ...]:
-    edit = region.edit
-    program = replace(region.program, eager=_eager_of_program(region))
-    names = names_for(source, base_name(program))
-    dtype = source.graph.value(program.domain.value).type.dtype
-    if region.pool:
-        pool = region.pool
-        kernels = [print_pooled(program, pool, dtype, names, t, source.text) for t in pooled_tiles(program)]
-    elif program.transposes:
-        kernels = [print_transposing(program, dtype, names, tile, source.text) for tile in tiles(program)]
-    else:
-        kernels = [print_pointwise(program, dtype, names, *size, source.text) for size in VARIANTS]
-    window = [region.pool.expression] if region.pool and region.pool.expression else []
-    variants = []
-    for printed in kernels:
-        call = edit.call(printed.call, pointers(program), [*program.scalars.values(), *window])
-        variants.append(edit.with_call(call, printed.definitions, ("torch", "triton", "tl"), printed.summary))
-    return tuple(variants)
+        case Tiles():
+            return print_turned(nest, names, words, schedule, text)
 
 
 def _rows(source: SourceMap, region: FusedRegion) -> tuple[Edits, ...]:

@@ -22,7 +22,7 @@ class Spelled:
 
     `tensors`: input Value to parameter. `numbers`: (node id, parameter) to the expression at the call of each number that is
     no literal. `parameters`: expression to the launcher's parameter. `changed`: the tensors that are written to. `any_rank`:
-    calls may have other leading dimensions.
+    calls may have other leading dimensions. `biases`: inputs to which a bias is added, one number for each channel.
     """
 
     tensors: Mapping[int, str]
@@ -30,6 +30,7 @@ class Spelled:
     parameters: Mapping[str, str] = field(default_factory=dict)
     changed: frozenset[str] = frozenset()
     any_rank: bool = False
+    biases: Mapping[int, int] = field(default_factory=dict)
 
 
 def eager_lines(
@@ -40,6 +41,7 @@ def eager_lines(
     `results`: the Values that the launcher returns. There are no lines where no gradient flows, where the launcher is not
     handed all that the nodes read, and where a number may be a size of the captured call.
     """
+    inputs = (*inputs, *spelled.biases.values())
     values = [graph.value(v) for v in inputs if v in spelled.tensors]
     asked = [spelled.tensors[value.id] for value in values if value.type.dtype in _FLOATS and value.origin != "buffer"]
     flows = any(graph.value(v).type.dtype in _FLOATS for v in results)
@@ -81,8 +83,11 @@ class _Body:
     names: dict[int, str]  # of the Values so far
 
     def lines(self, nodes: Sequence[Node], results: Sequence[int]) -> Iterator[str]:
-        """One statement for each node, of which the last returns. Raises _Unspelled."""
+        """One statement for each bias and each node, of which the last returns. Raises _Unspelled."""
         *before, last = nodes
+        for value, bias in self.spelled.biases.items():
+            behind = ", None" * (len(self.graph.value(value).type.shape) - 2)
+            yield f"{self.names[value]} = {self.names[value]} + {self.names[bias]}[:{behind}]"
         for node in before:
             text = self._call(node)
             if self._changes(node):

@@ -1,20 +1,21 @@
 """Prints a Nest whose program makes a block of neighbouring results: pointwise code, and windows walked in every lane."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kernelwright.emit import launcher as launching
+from kernelwright.emit.body import Body
 from kernelwright.emit.kernel import Kernel
 from kernelwright.micro.rewrite.relies import limits
 from kernelwright.micro.rewrite.triton_printer import Printed, kernel_source, launcher_source
-from kernelwright.nest.form import Axis, Fold, Held, Inside, Let, Load, Nest, Var
+from kernelwright.nest.form import Axis, Fold, Held, Inside, Let, Load, Nest
 from kernelwright.ops.device_functions import DEVICE_FUNCTIONS
-from kernelwright.ops.folds import FOLDS
 from kernelwright.place.layout import call_text
 from kernelwright.schedule.forms import Blocks
 
 
 @dataclass(frozen=True)
-class Flat:
+class Made:
     """A kernel, the device functions that it calls, and the lines of the launcher that run it."""
 
     source: str
@@ -27,6 +28,11 @@ def print_flat(nest: Nest, names: tuple[str, str], words: str, block: Blocks, ex
     kernel_name, launcher = names
     nest = launching.with_local_sizes(nest)
     made = flat_kernel(nest, kernel_name, words, block)
+    return launched(nest, made, launcher, words, block.described, existing)
+
+
+def launched(nest: Nest, made: Made, launcher: str, words: str, summary: str, existing: str) -> Printed:
+    """A kernel with the launcher that makes its one result."""
     launch = [
         *launching.opening(nest, launcher),
         *launching.allocation(nest, launcher),
@@ -37,20 +43,20 @@ def print_flat(nest: Nest, names: tuple[str, str], words: str, block: Blocks, ex
         launcher, launching.parameters(nest), f"{words} in one kernel, in fp32{limits(nest.eager)}.", launch
     )
     helpers = [DEVICE_FUNCTIONS[name] for name in made.helpers if f"def {name}(" not in existing]
-    return Printed("\n\n\n".join([*helpers, made.source, function]), launcher, block.described)
+    return Printed("\n\n\n".join([*helpers, made.source, function]), launcher, summary)
 
 
-def flat_kernel(nest: Nest, name: str, words: str, block: Blocks) -> Flat:
+def flat_kernel(nest: Nest, name: str, words: str, block: Blocks) -> Made:
     """The kernel alone, for a launcher that has made `out`."""
     kernel = Kernel(
         nest, {axis.name: axis.name for axis in nest.axes}, {}, "offsets", lambda axes: "mask" if axes else ""
     )
     wide = ".to(tl.int64)" if launching.is_wide(nest) else ""
-    written = _Body(kernel).lines()
+    written = Body(kernel, "[BLOCK]").lines()
     body = [
         f"offsets = tl.program_id(0){wide} * BLOCK + tl.arange(0, BLOCK)",
         "mask = offsets < n_elements",
-        *_decoded(kernel),
+        *decoded(kernel, nest.spatial, "offsets"),
         *written,
         f"tl.store(out_ptr + offsets, {nest.stored.name}, mask=mask)",
     ]
@@ -63,11 +69,11 @@ def flat_kernel(nest: Nest, name: str, words: str, block: Blocks) -> Flat:
     source = kernel_source(
         name, kernel.parameters(["n_elements"], blocks), f"{words}, a block of results a program.", body
     )
-    return Flat(source, tuple(kernel.helpers), launch)
+    return Made(source, tuple(kernel.helpers), launch)
 
 
-def _decoded(kernel: Kernel) -> list[str]:
-    """The places along the axes that are asked for apart, from the offset."""
+def decoded(kernel: Kernel, axes: Sequence[Axis], flat: str) -> list[str]:
+    """The places along those of some axes that are asked for apart, from the place `flat` along all of them."""
     nest = kernel.nest
     asked: set[str] = set()
     for let in nest.lets:
@@ -75,13 +81,12 @@ def _decoded(kernel: Kernel) -> list[str]:
             continue
         asked |= _asked(let)
     lines: list[str] = []
-    spatial = nest.spatial
-    for at, axis in enumerate(spatial):
+    for at, axis in enumerate(axes):
         if axis.name not in asked:
             continue
-        sizes = [kernel.index_name(later) for later in spatial[at + 1 :]]
+        sizes = [kernel.index_name(later) for later in axes[at + 1 :]]
         inner = " * ".join(size for size in sizes if size != "1")
-        text = "offsets" if not inner else f"offsets // ({inner})" if " " in inner else f"offsets // {inner}"
+        text = flat if not inner else f"{flat} // ({inner})" if " " in inner else f"{flat} // {inner}"
         lines.append(f"{axis.name} = {text}" + (f" % {kernel.index_name(axis)}" if at else ""))
     return lines
 
@@ -105,78 +110,3 @@ def _asked(let: Let) -> set[str]:
 
 def _conditions(inside: tuple[Inside, ...]) -> set[str]:
     return {name for one in inside for bound in (one.index, one.least, one.limit) if bound for name in bound.names()}
-
-
-class _Body:
-    """The lines of the lets, those that depend on a window inside of its loops."""
-
-    def __init__(self, kernel: Kernel) -> None:
-        self.kernel = kernel
-        self.nest = kernel.nest
-        self.windows = frozenset(axis.name for axis in kernel.nest.axes if axis.window)
-        self.done: set[str] = set()
-
-    def lines(self) -> list[str]:
-        found: list[str] = []
-        for let in self.nest.lets:
-            if let.name in self.done:
-                continue
-            if isinstance(let.expr, Fold):
-                found += self._walk(let.expr.over)
-            elif not let.axes & self.windows:
-                found += self.kernel.lines(let)
-                self.done.add(let.name)
-        return found
-
-    def _walk(self, over: tuple[str, ...]) -> list[str]:
-        """The loops over a window, with all that is folded over it."""
-        kernel, nest = self.kernel, self.nest
-        axes = {axis.name: axis for axis in nest.axes}
-        folds = [let for let in nest.lets if isinstance(let.expr, Fold) and let.expr.over == over]
-        pad = "    " * len(over)
-        start = [f"{let.name} = {_start(let)}" for let in folds]
-        loops = [
-            f"{'    ' * d}for {name} in tl.static_range({self._extent(axes[name])}):" for d, name in enumerate(over)
-        ]
-        inner: list[str] = []
-        for let in nest.lets:
-            if let.axes & set(over) and not isinstance(let.expr, Fold) and let.name not in self.done:
-                inner += kernel.lines(let, other=_other(let, folds))
-                self.done.add(let.name)
-        for let in folds:
-            fold = let.expr
-            assert isinstance(fold, Fold)
-            if fold.inside and not kernel.filled(fold):
-                inner += kernel.condition(fold.inside, "mask")
-            value = kernel.folded(fold, "mask")
-            monoid = FOLDS[fold.monoid]
-            kernel.helpers |= dict.fromkeys([monoid.device] if monoid.device else [])
-            joined = (
-                f"{let.name} += {value}"
-                if fold.monoid == "sum"
-                else f"{let.name} = {monoid.joined.format(let.name, value)}"
-            )
-            inner.append(joined)
-            self.done.add(let.name)
-        kernel.named.clear()
-        return [*start, *loops, *(f"{pad}{line}" for line in inner)]
-
-    def _extent(self, axis: Axis) -> str:
-        return self.kernel.constant(axis.extent.text, self.kernel.base(axis.extent.text))
-
-
-def _start(let: Let) -> str:
-    assert isinstance(let.expr, Fold)
-    monoid = FOLDS[let.expr.monoid]
-    if monoid.identity == 0:
-        return "tl.zeros([BLOCK], dtype=tl.float32)"
-    return f"tl.full([BLOCK], {monoid.fill}, dtype=tl.float32)"
-
-
-def _other(let: Let, folds: list[Let]) -> str:
-    """What a load brings where nothing is read: the unit of the fold that takes it as it is."""
-    for fold in (one.expr for one in folds):
-        assert isinstance(fold, Fold)
-        if fold.body == Var(let.name) and fold.inside:
-            return FOLDS[fold.monoid].fill
-    return "0"

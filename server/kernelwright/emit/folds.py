@@ -48,7 +48,7 @@ def print_folds(nest: Nest, names: tuple[str, str], words: str, tile: Reduction,
     first = both.statistics if both else nest
     kernel = f"{kernel_name.removesuffix('_kernel')}_statistics_kernel" if both else kernel_name
     written = [_kernels(first, kernel, words, tile)]
-    kept = _kept(first, launching.main_of(nest).name) if both else []
+    kept = _kept(first, nest.main.name) if both else []
     if both:
         one = flat_kernel(part_of(both.applied, both.applied.lets), kernel_name, words, tile.applied)
         written.append(Written((one.source,), one.helpers, one.launch))
@@ -87,7 +87,7 @@ def _kernels(nest: Nest, kernel_name: str, words: str, tile: Reduction) -> Writt
     blocks |= {"BLOCK": tile.block} | ({"PARTS": tile.parts} if tile.parts else {})
     buffers = Buffers(found, launching.is_wide(nest))
     first.kernel.outputs = tuple(buffers.names) if tile.parts else nest.outputs
-    main = launching.main_of(nest).name
+    main = nest.main.name
     grid = [f"triton.cdiv(n_rows, {tile.rows})" if first.wide_rows else "n_rows"] if first.rows_are_results else []
     grid += [str(tile.parts)] if tile.parts else []
     launch = [

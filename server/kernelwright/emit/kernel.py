@@ -21,12 +21,14 @@ from kernelwright.nest.form import (
     Var,
 )
 from kernelwright.nest.index import Index
-from kernelwright.nest.sizes import extent_of
+from kernelwright.nest.sizes import extent_of, product_text
 from kernelwright.ops.folds import FOLDS
 from kernelwright.ops.primitives import device_functions, triton_text
 
 _DIMS = ("WIDTH", "HEIGHT", "DEPTH")
 _PARTS = {"feature": "FEATURES", "i": "STEPS", "j": "STEPS", "k": "STEPS"}
+_SIDES = {"row": "ROWS", "column": "COLUMNS", "channel": "CHANNELS", "plane": "PLANES", "position": "POSITIONS",
+          "height": "HEIGHT", "width": "WIDTH", "depth": "DEPTH"}  # fmt: skip
 _SHAPE = re.compile(r"(\w+)\.shape\[(\d+)(:\d+)?\](?:\.numel\(\))?")
 
 
@@ -89,6 +91,8 @@ class Kernel:
     def _base_of(self, axis: Axis) -> str:
         """What the constant for an axis' extent is called."""
         base = self.base(axis.extent.text)
+        if self.nest.along is not None and (base == "SIZE" or axis.name in ("row", "column")):
+            base = _SIDES.get(axis.name, base)
         part = base == "SIZE" and axis in self.nest.parts
         return _PARTS.get(axis.name, f"{axis.name.upper()}S") if part else base
 
@@ -104,7 +108,7 @@ class Kernel:
         for index, (start, stop) in zip(load.index, load.dims, strict=True):
             own = "" if index.constant == 0 else self.index(index)
             if text:
-                along = self._along(load, index, _product(tensor.shape[start:stop]))
+                along = self._along(load, index, _product(tensor.sizes[start:stop]))
                 size = self.index_name(along) if along else self.size(tensor, start, stop)
                 if size != "1":
                     text = f"({text}) * {size}" if " " in text else f"{text} * {size}"
@@ -124,7 +128,7 @@ class Kernel:
         spatial = self.nest.spatial
         if [index.name for index in load.index] != [axis.name for axis in spatial]:
             return False
-        shape = self.tensor(load).shape
+        shape = self.tensor(load).sizes
         return all(
             _product(shape[start:stop]) == axis.extent.captured
             for (start, stop), axis in zip(load.dims, spatial, strict=True)
@@ -164,7 +168,7 @@ class Kernel:
         return next(tensor for tensor in self.nest.tensors if tensor.name == load.tensor)
 
     def lines(self, let: Let, *, other: str = "0") -> list[str]:
-        """The lines of a Let that is no Fold; what its conditions need comes first."""
+        """The lines of a Let that is no Fold; what its conditions need comes first. `other` "": any number will do."""
         expr = let.expr
         if isinstance(expr, Divided):
             index, by = (f"({text})" if " " in text else text for text in map(self.index, (expr.index, expr.by)))
@@ -178,10 +182,12 @@ class Kernel:
             lines = self.condition(expr.inside, mask)
             lines += [line for one in expr.checked for line in self._assert(one, expr.inside, mask)]
             mask = self.conditions[expr.inside, mask]
+        windows = {axis.name for axis in self.nest.axes if axis.window}
+        lines += [line for index in expr.index if windows & set(index.names()) for line in self._name_index(index)]
         place = self.place(expr)
         place = place if place.isidentifier() else f"({place})"
         at = f"{expr.tensor}_ptr" if place in ("(0)", "0") else f"{expr.tensor}_ptr + {place}"
-        masked = f", mask={mask}, other={other}" if mask else ""
+        masked = (f", mask={mask}" + (f", other={other}" if other else "")) if mask else ""
         made = {"bool": " != 0", "int": ""}.get(let.kind, ".to(tl.float32)")
         return [*lines, f"{let.name} = tl.load({at}{masked}){made}"]
 
@@ -202,10 +208,7 @@ class Kernel:
         lines: list[str] = []
         parts = [f"({mask})" if " " in mask and "&" not in mask else mask] if mask else []
         for one in inside:
-            if " " in self.index(one.index) and not one.index.constant:
-                name = self._short(one.index)
-                lines.append(f"{name} = {self.index(one.index)}")
-                self.named[one.index] = name
+            lines += self._name_index(one.index)
             text = self.index(one.index)
             if one.least is not None:
                 parts.append(f"({text} >= {self.index(one.least)})")
@@ -216,6 +219,14 @@ class Kernel:
         name = next(n for n in ("inside", *(f"inside_{i}" for i in range(2, 99))) if n not in taken)
         self.conditions[inside, mask] = name
         return [*lines, f"{name} = {text}"]
+
+    def _name_index(self, index: Index) -> list[str]:
+        """The line that gives a longer index a name, which it has from then on."""
+        text = self.index(index)
+        if " " not in text or index.constant:
+            return []
+        self.named[index] = self._short(index)
+        return [f"{self.named[index]} = {text}"]
 
     def _short(self, index: Index) -> str:
         """A name for an index: the first letter of the axis that it follows."""
@@ -295,9 +306,11 @@ class Kernel:
 
 
 def dims_text(tensor: Tensor, start: int, stop: int) -> str:
-    """The launcher's text for the number of elements in the range start:stop of a tensor's dims."""
-    if all(size == 1 for size in tensor.shape[start:stop]):
+    """The launcher's text for the number of elements in the range start:stop of a tensor's dims, in the order of memory."""
+    if all(size == 1 for size in tensor.sizes[start:stop]):
         return "1"
+    if tensor.order:
+        return product_text([f"{tensor.name}.shape[{d}]" for d in tensor.order[start:stop]])
     if stop - start == 1:
         return f"{tensor.name}.shape[{start}]"
     return f"{tensor.name}.shape[{start}:{stop}].numel()"

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from kernelwright.emit.kernel import dims_text
 from kernelwright.micro.rewrite.relies import Alike, Relies, check, refusal
+from kernelwright.micro.rewrite.sizes import shape_text
 from kernelwright.nest.form import Axis, Load, Nest, Tensor
 from kernelwright.nest.index import Index, variable
 from kernelwright.nest.sizes import product_text
@@ -13,12 +14,6 @@ from kernelwright.nest.sizes import product_text
 _FLOATS = ("float32", "float16", "bfloat16")
 _WIDE = 2**31 - 2**16
 """From here on offsets need 64 bits; a block may reach past the end."""
-
-
-def main_of(nest: Nest) -> Tensor:
-    """The tensor whose dtype, and shape if it can be, is the result's."""
-    floats = [tensor for tensor in nest.tensors if tensor.dtype in _FLOATS] or list(nest.tensors)
-    return max(floats, key=lambda tensor: (_numel(tensor.shape), -nest.tensors.index(tensor)))
 
 
 def is_wide(nest: Nest) -> bool:
@@ -36,23 +31,63 @@ def _numel(shape: Sequence[int]) -> int:
 def opening(nest: Nest, launcher: str, *, length: str = "", longest: str = "") -> list[str]:
     """The lines that check a call, and make its tensors contiguous."""
     return [
-        *check(_relied_on(nest, launcher, length, longest)),
+        *check(_along_main(nest, launcher) if nest.along is not None else _relied_on(nest, launcher, length, longest)),
         *(
-            f"{tensor.name} = {tensor.name}.contiguous()"
+            f"{tensor.name} = {tensor.name}.contiguous({_format_of(tensor.order)})"
             for tensor in nest.tensors
-            if tensor.shape and tensor.name not in nest.changed
+            if tensor.shape and tensor.name not in nest.changed and not _is_number(nest, tensor)
         ),
     ]
 
 
-def _relied_on(nest: Nest, launcher: str, length: str, longest: str) -> Relies:
-    main = main_of(nest)
+def _is_number(nest: Nest, tensor: Tensor) -> bool:
+    """Whether a tensor is known to have a single element."""
+    return nest.along is not None and set(nest.along.get(tensor.name, (0,))) <= {None}
+
+
+def _format_of(order: Sequence[int]) -> str:
+    """The argument for the memory format of tensors whose dims lie in this order, "" for that of the dims themselves."""
+    return f"memory_format=torch.channels_last{'_3d' if len(order) == 5 else ''}" if order else ""
+
+
+def _along_main(nest: Nest, launcher: str) -> Relies:
+    """What is relied on where all other tensors lie along dims of the main one: their shapes, as wholes."""
+    main, along = nest.main, nest.along or {}
+    rank = len(main.shape)
     others = [tensor for tensor in nest.tensors if tensor is not main]
-    dtypes: dict[str, list[str]] = {}
+    shapes: dict[str, list[str]] = {}
     for tensor in others:
-        same = tensor.dtype == main.dtype and nest.any_dtype
-        dtypes.setdefault(f"{main.name}.dtype" if same else f"torch.{tensor.dtype}", []).append(tensor.name)
-    alike = [Alike(tuple(names), "dtype", expected) for expected, names in dtypes.items()]
+        places = along[tensor.name]
+        leading = len(places) == rank
+        text = shape_text(main.name, rank, places, any_rank=nest.any_rank, leading=leading) if places else "()"
+        shapes.setdefault(text, []).append(tensor.name)
+    alike = [Alike(tuple(names), "shape", text) for text, names in shapes.items()]
+    return Relies(
+        launcher,
+        main.name,
+        None if nest.any_rank else rank,
+        _least_dims(nest, others),
+        _FLOATS if nest.any_dtype else (main.dtype,),
+        (*_dtypes(nest, others), *alike),
+        nest.needs,
+        "",
+        "",
+        not is_wide(nest),
+        nest.eager,
+    )
+
+
+def _least_dims(nest: Nest, others: Sequence[Tensor]) -> int:
+    """How many dims the main tensor must have for the shapes of the others to be told."""
+    rank, along = len(nest.main.shape), nest.along or {}
+    ends = {len(t.shape) for t in others if t.shape and along[t.name] == tuple(range(rank))[-len(t.shape) :]}
+    return max((len(t.shape) for t in others if len(t.shape) not in ends), default=0)
+
+
+def _relied_on(nest: Nest, launcher: str, length: str, longest: str) -> Relies:
+    main = nest.main
+    others = [tensor for tensor in nest.tensors if tensor is not main]
+    alike = _dtypes(nest, others)
     whole = [tensor.name for tensor in others if _has_all_sizes_of(nest, tensor, main)]
     if whole:
         alike.append(Alike(tuple(whole), "shape", f"{main.name}.shape"))
@@ -78,6 +113,14 @@ def _relied_on(nest: Nest, launcher: str, length: str, longest: str) -> Relies:
         not is_wide(nest),
         nest.eager,
     )
+
+
+def _dtypes(nest: Nest, others: Sequence[Tensor]) -> list[Alike]:
+    main, dtypes = nest.main, dict[str, list[str]]()
+    for tensor in others:
+        same = tensor.dtype == main.dtype and nest.any_dtype
+        dtypes.setdefault(f"{main.name}.dtype" if same else f"torch.{tensor.dtype}", []).append(tensor.name)
+    return [Alike(tuple(names), "dtype", expected) for expected, names in dtypes.items()]
 
 
 def _fit(nest: Nest, rest: Sequence[Tensor]) -> list[tuple[str, str]]:
@@ -186,22 +229,31 @@ def allocation(nest: Nest, launcher: str) -> list[str]:
 
 
 def _first_result(nest: Nest, launcher: str) -> list[str]:
-    main = main_of(nest)
+    main = nest.main
     stored = nest.stored
     same = stored.dtype == main.dtype and not stored.casts
     dtype = "" if same else f", dtype=torch.{stored.dtype}"
     texts = [axis.extent.text for axis in stored.dims]
-    if texts == [f"{main.name}.shape[{d}]" if size != 1 else "1" for d, size in enumerate(main.shape)]:
-        return [f"out = torch.empty_like({main.name}{dtype})"]
+    own = [f"{main.name}.shape[{d}]" for d in range(len(main.shape))]
+    if texts in (own, [text if size != 1 else "1" for text, size in zip(own, main.shape, strict=True)]):
+        format_ = _format_of(stored.order) or "memory_format=torch.contiguous_format"
+        return [f"out = torch.empty_like({main.name}{dtype}{f', {format_}' if stored.order != main.order else ''})"]
     local = local_sizes(nest)
     names = {axis.name: name for axis, name in local}
     texts = [names.get(axis.name, axis.extent.text) for axis in stored.dims]
-    narrow = texts and not is_wide(nest)
+    narrow = texts and not is_wide(nest) and nest.along is None  # otherwise the main tensor is the largest
     return [
         *(line for axis, name in local for line in _size_lines(name, axis.extent.text)),
-        f"out = {main.name}.new_empty({_tuple(texts)}{dtype})",
+        _new(nest, _tuple(texts), dtype),
         *(refusal(["out.numel() >= 2**31"], f"{launcher} makes fewer than 2**31 elements") if narrow else []),
     ]
+
+
+def _new(nest: Nest, shape: str, dtype: str) -> str:
+    main, order = nest.main.name, nest.stored.order
+    if not order:
+        return f"out = {main}.new_empty({shape}{dtype})"
+    return f"out = torch.empty({shape}{dtype or f', dtype={main}.dtype'}, device={main}.device, {_format_of(order)})"
 
 
 def _size_lines(name: str, text: str) -> list[str]:

@@ -1,14 +1,13 @@
 """Which Actions a fusion of PyTorch operations offers: the same for every kind of region."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from kernelwright.macro.strategy import Observation
-from kernelwright.micro.rewrite.candidates import action_of, within
-from kernelwright.micro.rewrite.regions import FusedRegion
+from kernelwright.micro.rewrite.candidates import Fusible, action_of, within
 from kernelwright.place.source_map import SourceMap
 from kernelwright.values import Action, Refusal
 
-Regions = Callable[[SourceMap], list[FusedRegion] | Refusal]
+Regions = Callable[[SourceMap], Sequence[Fusible] | Refusal]
 
 
 def fusions(strategy: str, observation: Observation, regions_of: Regions, outside: str) -> tuple[Action, ...] | Refusal:

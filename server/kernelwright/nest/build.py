@@ -4,18 +4,16 @@ import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from kernelwright.nest import convolutions, pointwise, products, reductions, scans, views, windows
+from kernelwright.nest import channels, convolutions, pointwise, products, reductions, results, scans, views, windows
+from kernelwright.nest.depends import axes_of
 from kernelwright.nest.form import (
+    FLOATS,
     Axis,
     Checked,
-    Contract,
-    Divided,
     Effect,
     Element,
     Expr,
     Extent,
-    Fold,
-    Held,
     Inside,
     Let,
     Load,
@@ -24,6 +22,7 @@ from kernelwright.nest.form import (
     Tensor,
 )
 from kernelwright.nest.index import Index, constant, variable
+from kernelwright.nest.layouts import is_contiguous, order_of
 from kernelwright.nest.refused import NotExpressible
 from kernelwright.nest.sizes import Sizes, product_text
 from kernelwright.ops import Kind, parameters, row
@@ -31,9 +30,9 @@ from kernelwright.ops.device_functions import DEVICE_FUNCTIONS
 from kernelwright.ops.expression import Apply, Const, Var
 from kernelwright.values import Argument, Graph, Node, TensorRef
 
-FLOATS = frozenset({"float32", "float16", "bfloat16"})
-_READABLE = FLOATS | {"bool"}
+_READABLE = frozenset(FLOATS) | {"bool"}
 _INDICES = frozenset({"int64", "int32"})
+_WHOLE = _INDICES | {"int16", "int8", "uint8"}
 _REDUCE = (Kind.REDUCTION, Kind.LOSS)
 
 # Names that printed kernels and launchers use themselves.
@@ -42,17 +41,23 @@ _OWN = frozenset(
      "length", "n_rows", "n_columns", "part", "parts", "depth", "tile", "tiles", "column_tiles", "first", "height", "number",
      "left", "left_inner", "left_line", "left_parts", "left_scale", "right", "right_inner", "right_line", "right_parts",
      "right_scale", "padded", "small", "high", "infinite",
-     "n_elements", "start", "carry", "last", "grid", "room", "shape", "steps",
+     "n_elements", "plane", "start", "carry", "last", "grid", "room", "shape", "steps",
      "torch", "triton", "tl"}
 )  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Given:
-    """How the source spells what the region reads: its inputs, and the numbers that are no literals."""
+    """How the source spells what the region reads: its inputs, and the numbers that are no literals.
+
+    `biases`: results of convolutions that are read without their biases, which the kernel adds. `layouts`: tensors may be
+    channels-last, and whole numbers are read as fp32.
+    """
 
     names: Mapping[int, str] = field(default_factory=dict)
     numbers: Mapping[tuple[int, str], str] = field(default_factory=dict)
+    biases: Mapping[int, int] = field(default_factory=dict)
+    layouts: bool = False
 
 
 def build(graph: Graph, nodes: Sequence[int], outputs: Sequence[int], given: Given, *, axes: Sequence[str]) -> Nest:
@@ -90,6 +95,7 @@ class Builder:
     def __post_init__(self) -> None:
         self.producers = {v: self.graph.nodes[n] for n in sorted(self.nodes) for v in self.graph.nodes[n].outputs}
         self.sizes = Sizes(self)
+        self.full = results.full_shapes(self) if self.given.layouts else frozenset()
 
     def build(self, outputs: Sequence[int], names: Sequence[str]) -> Nest:
         output = outputs[0]
@@ -101,7 +107,7 @@ class Builder:
         # The inputs get their names before anything else does.
         for value in self._inputs():
             self.tensor(value)
-        dims, places, bounded = self._dims(output, names)
+        dims, places, bounded = results.dims_of(self, output, names)
         casts = any(self.graph.nodes[n].kwargs.get("dtype") is not None for n in self.nodes)
         stored = []
         for made in outputs:
@@ -112,7 +118,7 @@ class Builder:
             if (result.kind == "int") != (dtype == "int64"):
                 raise NotExpressible(f"The result has dtype {dtype}.", self.producers[made])
             apart = places if self.split else ()
-            stored.append(Stored(result.expr.name, dtype, dims, casts, apart, bounded))
+            stored.append(Stored(result.expr.name, dtype, dims, casts, apart, bounded, results.order(self, made)))
         return Nest(
             tuple(self.axes.values()),
             tuple(self.tensors.values()),
@@ -130,44 +136,6 @@ class Builder:
             needs=tuple(self.needs),
         )
 
-    def _dims(
-        self, output: int, names: Sequence[str]
-    ) -> tuple[tuple[Axis, ...], tuple[Index, ...], tuple[Inside, ...]]:
-        """The dims of the result, the place in each, and which of these places there are; makes the axes of the result.
-
-        Where a convolution splits dims, what is not walked through side by side comes in front.
-        """
-        shape = self.graph.value(output).type.shape
-        sizes = [self.sizes.of(output, d) for d in range(len(shape))]
-        dims = tuple(
-            Axis(name, Extent(captured, size.text()), size=size)
-            for name, captured, size in zip(names, shape, sizes, strict=True)
-        )
-        found: dict[int, convolutions.Split] = {}
-        for node in (self.graph.nodes[n] for n in sorted(self.nodes)):
-            if convolutions.convolves(node):
-                found |= {len(shape) + d: split for d, split in convolutions.splits(self, node).items()}
-        front, rest, places, bounded = list[Axis](), list[Axis](), list[Index](), list[Inside]()
-        for d, dim in enumerate(dims):
-            split = found.get(d)
-            if split is None:
-                (rest if d or not found else front).append(dim)
-                places.append(variable(dim.name))
-                continue
-            names_of = (
-                (dim.name, self.fresh(f"{dim.name}_residue")) if split.residues else (self.fresh("group"), dim.name)
-            )
-            outer, inner = Axis(names_of[0], split.outer), Axis(names_of[1], split.inner)
-            front.append(inner if split.residues else outer)
-            rest.append(outer if split.residues else inner)
-            place = variable(outer.name) * split.by + variable(inner.name)
-            self.split[place] = names_of
-            places.append(place)
-            if split.residues:
-                bounded.append(Inside(place, None, variable(self.sizes.name(sizes[d].text(), f"out_{dim.name}"))))
-        self.axes |= {axis.name: axis for axis in (*front, *rest)}
-        return dims, tuple(places), tuple(bounded)
-
     # Elements
 
     def element(self, id_: int, index: tuple[Index, ...]) -> Element:
@@ -175,7 +143,7 @@ class Builder:
         key = (id_, index, self.inside, self.checked, self.indexing)
         if key not in self.known:
             node = self.producers.get(id_)
-            self.known[key] = self._load(id_, index) if node is None else self._computed(node, id_, index)
+            self.known[key] = self._read(id_, index) if node is None else self._computed(node, id_, index)
         return self.known[key]
 
     def under(self, inside: Iterable[Inside], id_: int, index: tuple[Index, ...]) -> Element:
@@ -199,6 +167,10 @@ class Builder:
         first, *rest = node.args
         adds_one = node.inplace and row(node.op).sign == "+" and rest == [1]
         return adds_one and isinstance(first, TensorRef) and not self._has(first)
+
+    def _may_overwrite(self, node: Node) -> bool:
+        """Whether what the node overwrites is of no further account."""
+        return self.given.layouts or self._has(node.args[0])
 
     def _has(self, argument: object) -> bool:
         """Whether an argument is a result of the region's own nodes, which only the region sees."""
@@ -235,11 +207,24 @@ class Builder:
         finally:
             self.checked = before
 
+    def _read(self, id_: int, index: tuple[Index, ...]) -> Element:
+        """The element of an input, with the bias where it is what a convolution makes without."""
+        read = self._load(id_, index)
+        if id_ not in self.given.biases:
+            return read
+        bias = self._load(self.given.biases[id_], (index[1],))
+        self.say("add")
+        return Element(Var(self.let("total", Apply("add", (read.expr, bias.expr)))))
+
     def _load(self, id_: int, index: tuple[Index, ...]) -> Element:
         tensor = self.tensor(id_)
-        if tensor.dtype not in (_INDICES if self.indexing else _READABLE):
+        if tensor.dtype not in (_INDICES if self.indexing else self._readable):
             raise NotExpressible(f"An input has dtype {tensor.dtype}.")
-        places = tuple(constant(0) if size == 1 else i for i, size in zip(index, tensor.shape, strict=True))
+        places = tuple(
+            constant(0) if size == 1 and tensor.shape not in self.full else i
+            for i, size in zip(index, tensor.shape, strict=True)
+        )
+        places = tuple(places[d] for d in tensor.order) if tensor.order else places
         load = Load(tensor.name, places, tuple((d, d + 1) for d in range(len(places))), self.inside, self.checked)
         kind = "int" if self.indexing else "bool" if tensor.dtype == "bool" else "float"
         return Element(Var(self.let(tensor.name, load, kind=kind)), kind)
@@ -248,7 +233,7 @@ class Builder:
         known = row(node.op)
         if known.statistics is not None and node.kwargs.get("training"):
             return reductions.normalised(self, node, known, index)
-        if (node.inplace and not self._has(node.args[0])) or (len(node.outputs) > 1 and not known.second):
+        if (node.inplace and not self._may_overwrite(node)) or (len(node.outputs) > 1 and not known.second):
             raise NotExpressible(f"{node.op} with several results, or in place, has no form here.", node)
         if known.fold and known.kind is Kind.SCAN:
             return scans.scanned(self, node, known, index)
@@ -260,6 +245,8 @@ class Builder:
             return convolutions.element(self, node, index)
         if known.multiplies:
             return products.product(self, node, index)
+        if known.per_channel and self.given.layouts:
+            return channels.computed(self, node, known, index)
         if view := views.of(node.op):
             return view(self, node, index)
         if isinstance(known.meaning, str) or (callable(known.meaning) and known.over is None):
@@ -273,7 +260,7 @@ class Builder:
         if expr in self.kept:
             return self.kept[expr]
         name = self.fresh(base) if base not in self.input_names or base in self.lets else base
-        self.lets[name] = Let(name, expr, self._axes_of(expr), kind)
+        self.lets[name] = Let(name, expr, axes_of(expr, self.lets, self.axes), kind)
         self.kept[expr] = name
         return name
 
@@ -309,6 +296,8 @@ class Builder:
     def aligned(self, id_: int, index: tuple[Index, ...]) -> tuple[Index, ...]:
         """The index of a Value that broadcasts to what `index` is an index of."""
         shape = self.graph.value(id_).type.shape
+        if shape in self.full:
+            return index
         ends = index[len(index) - len(shape) :]
         return tuple(constant(0) if size == 1 else i for i, size in zip(ends, shape, strict=True))
 
@@ -365,33 +354,9 @@ class Builder:
 
     def say(self, op: str) -> None:
         """Note that the kernel does `op`, in order, once for each time that the graph does it."""
-        if self.ops.count(op) < sum(self.graph.nodes[n].op == op for n in self.nodes):
+        biases = len(self.given.biases) if op == "add" else 0
+        if self.ops.count(op) < sum(self.graph.nodes[n].op == op for n in self.nodes) + biases:
             self.ops.append(op)
-
-    def _axes_of(self, expr: Expr) -> frozenset[str]:
-        match expr:
-            case Load(_, index, _, inside):
-                names = {name for i in index for name in i.names()} | set(_names_of(inside))
-                names |= {axis for name in names if name in self.lets for axis in self.lets[name].axes}
-            case Held(inside):
-                names = set(_names_of(inside))
-            case Contract(left, right, over):
-                names = set(self.lets[left].axes | self.lets[right].axes) - set(over)
-            case Divided(index, by):
-                names = {*index.names(), *by.names()}
-                names |= {axis for name in names if name in self.lets for axis in self.lets[name].axes}
-            case Fold(_, body, over, inside, running=running):
-                names = set(self._axes_of(body)) | set(_names_of(inside)) | set(over if running else ())
-                names -= set() if running else set(over)
-            case Apply(_, arguments):
-                return frozenset().union(*(self._axes_of(a) for a in arguments))
-            case Index():
-                names = set(expr.names())
-            case Var(name):
-                return self.lets[name].axes if name in self.lets else frozenset()
-            case _:
-                return frozenset()
-        return frozenset(names & set(self.axes))
 
     def _inputs(self) -> tuple[int, ...]:
         found: dict[int, None] = {}
@@ -399,26 +364,25 @@ class Builder:
             node = self.graph.nodes[n]
             if row(node.op).kind is not Kind.CREATION:
                 found |= dict.fromkeys(r for r in _references(node) if r not in self.producers)
-        return tuple(found)
+        with_biases = ((value, self.given.biases.get(value)) for value in found)
+        return tuple(dict.fromkeys(value for pair in with_biases for value in pair if value is not None))
+
+    @property
+    def _readable(self) -> frozenset[str]:
+        return _READABLE | _WHOLE if self.given.layouts else _READABLE
 
     def tensor(self, id_: int) -> Tensor:
         """The input that a Value is."""
         if id_ not in self.tensors:
             type_ = self.graph.value(id_).type
-            if type_.dtype not in _READABLE | _INDICES:
+            if type_.dtype not in self._readable | _INDICES:
                 raise NotExpressible(f"An input has dtype {type_.dtype}.")
-            if not _is_contiguous(type_.shape, type_.stride):
+            order = order_of(type_) if self.given.layouts else ()
+            if not order and not is_contiguous(type_):
                 raise NotExpressible("An input is not contiguous.")
             name = self.fresh(self.given.names.get(id_, f"input{id_}"))
-            self.tensors[id_] = Tensor(name, id_, type_.shape, type_.dtype)
+            self.tensors[id_] = Tensor(name, id_, type_.shape, type_.dtype, order)
         return self.tensors[id_]
-
-
-def _names_of(inside: Iterable[Inside]) -> Iterable[str]:
-    for one in inside:
-        for bound in (one.index, one.least, one.limit):
-            if bound is not None:
-                yield from bound.names()
 
 
 def _references(node: Node) -> Iterable[int]:
@@ -427,7 +391,3 @@ def _references(node: Node) -> Iterable[int]:
             yield argument.id
         elif isinstance(argument, tuple):
             yield from (a.id for a in argument if isinstance(a, TensorRef))
-
-
-def _is_contiguous(shape: tuple[int, ...], stride: tuple[int, ...]) -> bool:
-    return all(s == math.prod(shape[d + 1 :]) or shape[d] == 1 for d, s in enumerate(stride))

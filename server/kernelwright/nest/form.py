@@ -1,10 +1,13 @@
 """The values of which a Nest is made."""
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from kernelwright.nest.index import Index
 from kernelwright.ops.expression import Apply, Const, Var
+
+FLOATS = ("float32", "float16", "bfloat16")
 
 
 @dataclass(frozen=True)
@@ -34,17 +37,26 @@ class Axis:
 
 @dataclass(frozen=True)
 class Tensor:
-    """An input: the launcher's name for it, its Value in the graph, and its captured type."""
+    """An input: the launcher's name for it, its Value in the graph, and its captured type.
+
+    `order`: its dims in the order of memory, where that is not their own.
+    """
 
     name: str
     value: int
     shape: tuple[int, ...]
     dtype: str
+    order: tuple[int, ...] = ()
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """The captured shape in the order of memory, by which a Load counts its ranges of dims."""
+        return tuple(self.shape[d] for d in self.order) if self.order else self.shape
 
 
 @dataclass(frozen=True)
 class Load:
-    """The element of `tensor` at `index`, one Index for each range `dims` of the tensor's dims.
+    """The element of `tensor` at `index`, one Index for each range `dims` of the tensor's dims, in the order of memory.
 
     Where a condition of `inside` does not hold nothing is read, and the element is of no account. Those of `checked` stop
     the program where they do not hold: indices out of range, for which torch raises.
@@ -148,6 +160,7 @@ class Stored:
     """The result: the name that is stored, its captured dtype, and an Axis for each dim, before axes are merged.
 
     `places`: the index of each dim, where some are split into two axes; `inside`: which of these places there are.
+    `order`: the dims in the order of memory, where that is not their own; the Nest's axes follow it.
     """
 
     name: str
@@ -156,6 +169,7 @@ class Stored:
     casts: bool = False  # the source names the dtype itself
     places: tuple[Index, ...] = ()
     inside: tuple[Inside, ...] = ()
+    order: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -172,6 +186,8 @@ class Nest:
 
     `numbers`: parameters of the launcher besides tensors, with the expression that the call gives. `ops`: the operators,
     for names and docstrings. `any_dtype`: right for all floats that are computed in fp32, where all are of one dtype.
+    `along`: where known, for each tensor but the main one the dims of the main tensor that its dims have the sizes of, None for
+    a dim of size 1. `any_rank`: right for further, or fewer, leading dims of the main tensor.
     """
 
     axes: tuple[Axis, ...]
@@ -191,6 +207,8 @@ class Nest:
     effects: tuple[Effect, ...] = ()
     counters: tuple[str, ...] = ()  # inputs, whole numbers, that grow by one
     least: int = 1  # elements that a reduction must have
+    along: Mapping[str, tuple[int | None, ...]] | None = None
+    any_rank: bool = False
     eager: tuple[str, ...] = ()  # lines of a launcher that answer by torch alone where a gradient is asked for
     needs: tuple[tuple[str, str], ...] = ()  # conditions under which a launcher refuses a call, and what it takes
 
@@ -227,6 +245,17 @@ class Nest:
     def gathers(self) -> bool:
         """Whether places in one tensor come from another."""
         return any(isinstance(let.expr, Load) and bool(let.expr.checked) for let in self.lets)
+
+    @property
+    def pointwise(self) -> bool:
+        """Whether an element of the result needs one element of each input, whose place no other input tells."""
+        return len(self.spatial) == len(self.axes) and not self.gathers and not self.product and not self.running
+
+    @property
+    def main(self) -> Tensor:
+        """The tensor whose dtype, and shape if it can be, is the result's."""
+        floats = [tensor for tensor in self.tensors if tensor.dtype in FLOATS] or list(self.tensors)
+        return max(floats, key=lambda tensor: (math.prod(tensor.shape), -self.tensors.index(tensor)))
 
     @property
     def running(self) -> tuple[Fold, ...]:

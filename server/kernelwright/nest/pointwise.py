@@ -24,6 +24,8 @@ def computed(builder: Builder, node: Node, known: Row, index: tuple[Index, ...])
     type_ = builder.graph.value(node.outputs[0]).type
     if type_.dtype not in _READABLE:
         raise NotExpressible(f"{node.op} computes in {type_.dtype}.", node)
+    if type_.dtype == "bool" and sum(_is_whole(builder, argument) for argument in node.args) > 1:
+        raise NotExpressible(f"{node.op} of whole numbers that fp32 may not tell apart.", node)
     elements: dict[str, Element] = {}
     literals: dict[str, object] = {}
     for name, argument in builder.arguments(node).items():
@@ -39,12 +41,12 @@ def computed(builder: Builder, node: Node, known: Row, index: tuple[Index, ...])
         raise NotExpressible(f"{node.op} with these options has no form here.", node)
     meaning = parse(text)
     expr = substituted(builder, node, meaning, elements)
-    builder.say(node.op)
     if isinstance(expr, Var | Const):
         kind = elements[meaning.name].kind if isinstance(meaning, Var) else "float"
         if kind == "float" or type_.dtype == "bool":
             return Element(expr, kind)
         expr = as_number(expr)
+    builder.say(node.op)
     kind = "bool" if is_boolean(meaning) else "float"
     return Element(Var(builder.let(known.result or f"{node.op}_out", expr, kind=kind)), kind)
 
@@ -67,6 +69,10 @@ def substituted(builder: Builder, node: Node, expr: Expr, elements: Mapping[str,
         return as_number(found.expr) if found.kind == "bool" and part.name not in booleans and not whole else found.expr
 
     return put(expr)
+
+
+def _is_whole(builder: Builder, argument: object) -> bool:
+    return isinstance(argument, TensorRef) and "int" in builder.graph.value(argument.id).type.dtype
 
 
 def as_number(expr: Expr) -> Expr:

@@ -30,7 +30,7 @@ class Sizes:
         """The size of a Value in `dim`. Raises NotExpressible where it does not follow from the inputs' shapes."""
         builder = self._builder
         shape = builder.graph.value(id_).type.shape
-        if shape[dim] == 1:
+        if shape[dim] == 1 and shape not in builder.full:
             return constant(1)
         node = builder.producers.get(id_)
         if node is None:
@@ -46,9 +46,8 @@ class Sizes:
             return products.size(builder, node, dim)
         if of := views.size(node.op):
             return of(builder, node, dim)
-        for argument in node.args:
-            if not isinstance(argument, TensorRef):
-                continue
+        given = [argument for argument in node.args if isinstance(argument, TensorRef)]
+        for argument in sorted(given, key=lambda one: builder.graph.value(one.id).type.shape not in builder.full):
             own = builder.graph.value(argument.id).type.shape
             d = dim - len(shape) + len(own)
             if d >= 0 and own[d] == shape[dim]:

@@ -107,5 +107,8 @@ def size(builder: Builder, node: Node, dim: int, known: Row) -> Index:
     room = whole + padding * 2 - (window - 1) * dilation - 1
     if stride.constant == 1:
         return room + 1
+    if stride == window and not padding.terms and dilation.constant == 1:
+        text = f"({whole.text()})" if " " in whole.text() else whole.text()
+        return variable(f"{text} // {stride.text()}")
     text = room.text()
     return variable(f"({text}) // {stride.text()}" if " " in text else f"{text} // {stride.text()}") + 1

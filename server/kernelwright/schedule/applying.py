@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from kernelwright.nest.form import Nest
-from kernelwright.schedule.forms import Blocks, Form, Illegal, Product, Reduction, Scan, Schedule
+from kernelwright.schedule.forms import Blocks, Form, Illegal, Product, Reduction, Scan, Schedule, Tiles
 from kernelwright.schedule.limits import (
     LEAST_OF_A_DOT,
     MOST_IN_A_BLOCK,
@@ -55,6 +55,7 @@ KINDS: Mapping[Form, tuple[Kinds, Kinds]] = {
     Form.REDUCTION: ((Loop, Warps), (Rows, Split)),
     Form.SCAN: ((Warps,), (Rows, Loop)),
     Form.BLOCKS: ((Block, Warps), ()),
+    Form.TILES: ((Tile, Warps), ()),
 }
 
 
@@ -222,6 +223,7 @@ _MAKERS: Mapping[Form, Callable[[_Case], Schedule]] = {
     Form.REDUCTION: _reduction,
     Form.SCAN: _scan,
     Form.BLOCKS: lambda case: Blocks(case.get(Block).elements, case.get(Warps).count),
+    Form.TILES: lambda case: Tiles(case.get(Tile).rows, case.get(Tile).columns, case.get(Warps).count),
 }
 
 

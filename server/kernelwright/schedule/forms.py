@@ -14,6 +14,7 @@ class Form(StrEnum):
     REDUCTION = "reduction"
     SCAN = "scan"
     BLOCKS = "kernel of blocks of results"
+    TILES = "kernel of tiles of results"
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,19 @@ class Blocks:
     @property
     def described(self) -> str:
         return f"BLOCK={self.size}, num_warps={self.warps}"
+
+
+@dataclass(frozen=True)
+class Tiles:
+    """ROWS by COLUMNS results a program; operands lie along the rows as the result does along the columns."""
+
+    rows: int
+    columns: int
+    warps: int
+
+    @property
+    def described(self) -> str:
+        return f"ROWS={self.rows}, COLUMNS={self.columns}, num_warps={self.warps}"
 
 
 @dataclass(frozen=True)
@@ -98,7 +112,7 @@ class Reduction:
         return f"{rows}BLOCK={self.block}, num_warps={self.warps}{parts}"
 
 
-Schedule = Product | Blocks | Scan | Reduction
+Schedule = Product | Blocks | Tiles | Scan | Reduction
 
 
 @dataclass(frozen=True)

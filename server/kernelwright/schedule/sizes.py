@@ -8,6 +8,7 @@ from kernelwright.nest.form import Axis, Load, Nest
 from kernelwright.nest.levels import Levels, levels
 from kernelwright.nest.roles import roles
 from kernelwright.nest.stages import stages
+from kernelwright.nest.turned import turned
 from kernelwright.schedule.forms import Form
 
 
@@ -17,7 +18,7 @@ class Sizes:
 
     `rows`: lines that are contracted, folded or scanned; `length`: elements of each; `columns`: those of a product, or the
     lines of a scan that lie side by side in memory. `apart`: the elements of a line are no neighbours in memory. `nested`: rows
-    are reduced, and what comes of them once more.
+    are reduced, and what comes of them once more. `windows`: a result takes a window of elements; `plain`: one of each input.
     """
 
     form: Form
@@ -26,6 +27,8 @@ class Sizes:
     columns: int = 1
     apart: bool = False
     nested: bool = False
+    windows: bool = False
+    plain: bool = False
 
     @property
     def strip(self) -> bool:
@@ -55,7 +58,11 @@ def sizes(nest: Nest) -> Sizes:
         at = next(number for number, axis in enumerate(nest.spatial) if axis.name == over)
         outer, length, inner = (_numel(nest.spatial[a:b]) for a, b in ((None, at), (at, at + 1), (at + 1, None)))
         return Sizes(Form.SCAN, outer, length, inner, apart=inner > 1)
-    return Sizes(Form.BLOCKS, 1, nest.numel)
+    windows = any(axis.window for axis in nest.axes)
+    if sides := turned(nest):
+        rows, columns = _numel(sides.rows), _numel(sides.columns)
+        return Sizes(Form.TILES, rows, columns, columns, windows=windows)
+    return Sizes(Form.BLOCKS, 1, nest.numel, windows=windows, plain=nest.pointwise)
 
 
 def neighbours(nest: Nest, found: Levels) -> bool:

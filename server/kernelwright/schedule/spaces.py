@@ -16,6 +16,9 @@ Opts = tuple[Opt, ...]
 PROGRAMS = 1024
 """That keep a large GPU busy."""
 
+_SIDE, _LEAST_SIDE = 64, 8
+"""Results along the shorter side of a tile."""
+
 _WHOLE_ROW = 8192
 """The longest row that one program scans at once without a measurement."""
 
@@ -47,6 +50,19 @@ def _product(found: Sizes, rows: int, columns: int, depth: int, warps: int, stag
 
 def _blocks(found: Sizes, elements: int, warps: int) -> Opts:
     return (Block(elements), Warps(warps))
+
+
+def _tiles(found: Sizes, short: int, long: int, warps: int) -> Opts:
+    """`short` results along the side with fewer of them, no more than it has, and the more along the other."""
+    least, most = sorted((found.rows, found.columns))
+    side = min(short, max(_LEAST_SIDE, 1 << (least - 1).bit_length()))
+    long = min(long * (short // side), max(_LEAST_SIDE, 1 << (most - 1).bit_length()))
+    return (Tile(side, long) if found.rows == least else Tile(long, side), Warps(warps))
+
+
+def _window_tiles(found: Sizes, elements: int, warps: int) -> Opts:
+    """Small tiles, as each result has several elements to read."""
+    return _tiles(found, _SIDE, elements // _SIDE, warps)
 
 
 def _whole_rows(least: int) -> Callable[[Sizes, int, int], Opts]:
@@ -157,5 +173,10 @@ SPACES: tuple[Space, ...] = (
     Space(Form.SCAN, lambda s: s.length > _WHOLE_ROW, _row, _STEPS),
     Space(Form.SCAN, lambda s: s.power <= 2048, _row, ((0, 4), (0, 8), *_STEPS[:2])),
     Space(Form.SCAN, lambda s: True, _row, ((0, 8), (0, 16), *_STEPS[:2])),
+    # Eight elements a thread come close to the roof; fewer where each result takes a window.
+    Space(Form.BLOCKS, lambda s: s.plain, _blocks, ((1024, 4), (2048, 8), (512, 4), (4096, 8))),
     Space(Form.BLOCKS, lambda s: True, _blocks, ((512, 4), (1024, 4), (256, 4), (1024, 8))),
+    Space(Form.TILES, lambda s: s.windows, _window_tiles, ((2048, 4), (1024, 4), (4096, 8))),
+    # 128 bytes a row of the tile, or more, on either side.
+    Space(Form.TILES, lambda s: True, _tiles, ((64, 64, 4), (32, 128, 4), (64, 32, 4), (64, 128, 8))),
 )  # fmt: skip

@@ -12,7 +12,7 @@ import pytest
 from kernelwright.coders.carrying_out import carried_out
 from kernelwright.macro.strategies import torch_fuse_pointwise, torch_fuse_row_reduction
 from kernelwright.macro.strategy import Strategy
-from kernelwright.micro.rewrite.candidates import observed, region_of
+from kernelwright.micro.rewrite.candidates import observed, row_region_of
 from kernelwright.micro.rewrite.print_rows import print_rows, row_length
 from kernelwright.micro.rewrite.regions import group_text
 from kernelwright.micro.rewrite.tiles import Shape
@@ -104,7 +104,7 @@ def walked(module: FusedModule, shape: Shape) -> str:
     observation = observe(module.text)
     source = observed(module.text, observation.graph)
     action = torch_fuse_row_reduction.STRATEGY.find(observation)[0]
-    region = region_of(source, action, rows=True)
+    region = row_region_of(source, action)
     edit = region.edit
     groups, numbers = group_text(source.graph, region)
     program = region.program

@@ -1,5 +1,6 @@
 """Runs the convolutions of a module on channels-last tensors, the layout of cuDNN's tensor-core kernels."""
 
+from kernelwright.emit.layout_copy import copy_kernel
 from kernelwright.macro.intent import Intent, Text
 from kernelwright.macro.strategy import Example, Family, Observation, Strategy
 from kernelwright.micro.rewrite.channels_last_source import Plan, plan, write
@@ -33,7 +34,7 @@ def _intent(observation: Observation, action: Action) -> Intent | Refusal:
         return planned
     # (weights, kernel): the best guess first.
     ways = [(True, True), (False, True), (True, False)] if planned.large_entries else [(True, False), (False, False)]
-    written = [write(planned, weights=weights, kernel=kernel) for weights, kernel in ways]
+    written = [write(planned, weights=weights, kernel=copy_kernel if kernel else None) for weights, kernel in ways]
     variants = tuple(edits for edits in written if isinstance(edits, Edits))
     return (
         Text(variants) if variants else next(refusal for refusal in reversed(written) if isinstance(refusal, Refusal))

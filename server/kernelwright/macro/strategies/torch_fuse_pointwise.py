@@ -58,14 +58,15 @@ def bias_relu_mul_kernel(
     out_ptr,
     n_elements,
     scale,
-    CHANNELS: tl.constexpr,
+    COLUMNS: tl.constexpr,
     BLOCK: tl.constexpr,
 ):
-    """Bias add, ReLU and multiply over a dense tensor, one block a program."""
+    """Bias add, ReLU and multiply, a block of results a program."""
     offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     mask = offsets < n_elements
+    column = offsets % COLUMNS
     x = tl.load(x_ptr + offsets, mask=mask).to(tl.float32)
-    bias = tl.load(bias_ptr + (offsets % CHANNELS), mask=mask).to(tl.float32)
+    bias = tl.load(bias_ptr + column, mask=mask).to(tl.float32)
     total = x + bias
     relu_out = tl.where(total < 0.0, 0.0, total)
     product = relu_out * scale
@@ -73,7 +74,7 @@ def bias_relu_mul_kernel(
 
 
 def fused_bias_relu_mul(x, bias, scale):
-    """Bias add, ReLU and multiply in one pass, in fp32."""
+    """Bias add, ReLU and multiply in one kernel, in fp32."""
     if (
         x.dtype not in (torch.float32, torch.float16, torch.bfloat16)
         or bias.dtype != x.dtype
@@ -94,7 +95,7 @@ def fused_bias_relu_mul(x, bias, scale):
     n_elements = out.numel()
     grid = (triton.cdiv(n_elements, 1024),)
     bias_relu_mul_kernel[grid](
-        x, bias, out, n_elements, scale, CHANNELS=bias.numel(), BLOCK=1024, num_warps=4
+        x, bias, out, n_elements, scale, COLUMNS=x.shape[-1], BLOCK=1024, num_warps=4
     )
     return out
 
@@ -139,7 +140,7 @@ layout and writes it in the other, so that the conversion costs no pass of its o
 eager mode's copy.
 
 A max or mean pool over square tiles that adjoin joins the run around it: each result walks over its tile, and what is
-computed before the pool is never stored. Beside the pooled tensor such a kernel reads numbers and channel vectors only.
+computed before the pool is never stored.
 
 PyTorch runs cuDNN's convolutions without their bias and adds it in a further pass over the result. Where nothing but the
 run reads that result, the convolution is called without its bias, by its function, and the kernel adds it; hooks of the

@@ -1,28 +1,45 @@
 """The regions of an observation's graph that are worth fusing, as Actions, and the way back from an Action."""
 
 import functools
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Protocol, TypeVar
 
 from kernelwright.micro.rewrite.convolution_bias import Biased, biased_convolutions
-from kernelwright.micro.rewrite.eager_speed import converts_layout, headroom
+from kernelwright.micro.rewrite.eager_speed import headroom
 from kernelwright.micro.rewrite.fused_places import FUSED
 from kernelwright.micro.rewrite.growth import allowed_ops, grow, sinks_after
 from kernelwright.micro.rewrite.lowering import NotLowerable
+from kernelwright.micro.rewrite.nested_places import NestRegion
 from kernelwright.micro.rewrite.placed import placed
-from kernelwright.micro.rewrite.pooled import POOLS, pooled_region, pooled_regions
+from kernelwright.micro.rewrite.pointwise_regions import region_of, runs
+from kernelwright.micro.rewrite.pooled import pooled_regions
 from kernelwright.micro.rewrite.program import Domain
 from kernelwright.micro.rewrite.reductions import domain_of, folds
 from kernelwright.micro.rewrite.regions import FusedRegion, lower, measure, plan
-from kernelwright.micro.rewrite.tensor_layout import CHANNELS_LAST, CONTIGUOUS, layout_of
 from kernelwright.micro.rewrite.tiles import MOST_CHANNELS
+from kernelwright.nest.layouts import CHANNELS_LAST, CONTIGUOUS, layout_of
 from kernelwright.ops import Kind, row
 from kernelwright.place.expression import region_output
 from kernelwright.place.placements import nowhere
 from kernelwright.place.source_map import SourceMap, source_map, used_only_by
 from kernelwright.values import Action, Device, Graph, Node, Refusal, Region
+
+
+class Fusible(Protocol):
+    """Nodes that become one kernel, whatever the form that it is printed from."""
+
+    @property
+    def nodes(self) -> tuple[int, ...]: ...
+    @property
+    def all_nodes(self) -> tuple[int, ...]: ...
+    @property
+    def saved_bytes(self) -> int: ...
+    @property
+    def kernels(self) -> int: ...
+
+
+Some = TypeVar("Some", bound=Fusible)
 
 NO_GRAPH = Refusal("The op graph of the workload has not been captured yet.", pending=True)
 
@@ -32,21 +49,12 @@ def observed(text: str, graph: Graph | None) -> SourceMap | Refusal:
     return NO_GRAPH if graph is None else source_map(text, graph)
 
 
-def pointwise_regions(source: SourceMap) -> list[FusedRegion] | Refusal:
+def pointwise_regions(source: SourceMap) -> list[NestRegion] | Refusal:
     """Maximal regions of pointwise nodes, the most memory traffic saved first."""
-    layouts = _layouts(source)
-    found: list[FusedRegion] = []
     refusals: list[Refusal] = []
-    settled: set[int] = set()  # nodes of the regions so far, also of those that are not worth fusing
-    for sink in reversed(source.graph.nodes):
-        if sink.id in settled or not sink.outputs or _does_nothing(source.graph, sink):
-            continue
-        region = _best(source, sink, _pointwise_domains(source.graph, sink, layouts), refusals)
-        settled |= set(region.all_nodes) if region else set()
-        if region is not None and _is_worth(region, sink, refusals):
-            found.append(region)
+    found = runs(source, refusals)
     for pooled in pooled_regions(source):
-        (found if isinstance(pooled, FusedRegion) else refusals).append(pooled)  # type: ignore[arg-type]
+        (found if isinstance(pooled, NestRegion) else refusals).append(pooled)  # type: ignore[arg-type]
     return _ranked(found) or _why_none(refusals, "No run of pointwise operations is long enough to gain from fusing.")
 
 
@@ -68,35 +76,47 @@ def row_regions(source: SourceMap) -> list[FusedRegion] | Refusal:
 
 
 def _best(
-    source: SourceMap, sink: Node, domains: Sequence[Domain], refusals: list[Refusal], anchor: Node | None = None
+    source: SourceMap, sink: Node, domains: Sequence[Domain], refusals: list[Refusal], anchor: Node
 ) -> FusedRegion | None:
     """The region that ends in `sink`, and holds `anchor`, and saves most."""
     return _most_saved(_largest(source, sink, domain, refusals, anchor) for domain in domains)
 
 
-def _is_worth(region: FusedRegion, sink: Node, refusals: list[Refusal], anchor: Node | None = None) -> bool:
+def _is_worth(region: FusedRegion, sink: Node, refusals: list[Refusal], anchor: Node) -> bool:
     """Whether the region is more than what eager mode does in one kernel; the Refusal otherwise joins `refusals`."""
-    if region.kernels >= 2 or region.program.transposes or (anchor and row(anchor.op).alone):
+    if region.kernels >= 2 or region.program.transposes or row(anchor.op).alone:
         return True
     refusals.append(Refusal(f"Eager mode runs {sink.op} as one kernel already.", _line(sink)))
     return False
 
 
 def _largest(
-    source: SourceMap, sink: Node, domain: Domain, refusals: list[Refusal], anchor: Node | None
+    source: SourceMap, sink: Node, domain: Domain, refusals: list[Refusal], anchor: Node
 ) -> FusedRegion | None:
-    allowed = allowed_ops(reductions=anchor is not None)
+    allowed = allowed_ops(reductions=True)
     if sink.op in allowed and (why := nowhere(source, sink)) is not None:
         refusals.append(why)
         return None
-    nodes = grow(source, sink, domain, allowed, anchor)
-    while nodes and (anchor is None or anchor.id in nodes):
+    nodes = grow(source, sink, functools.partial(_fits, source, domain), allowed, anchor)
+    while nodes and anchor.id in nodes:
         region = _region(source, nodes, domain)
         if isinstance(region, FusedRegion):
             return region
         refusals.append(region)
         nodes = nodes[1:]
     return None
+
+
+def _fits(source: SourceMap, domain: Domain, nodes: set[int]) -> bool:
+    """Whether the nodes have one result and lower to one kernel over `domain`."""
+    output = region_output(source, nodes)
+    if isinstance(output, Refusal):
+        return False
+    try:
+        lower(source.graph, tuple(nodes), output, domain)
+    except NotLowerable:
+        return False
+    return True
 
 
 def _most_saved(regions: Iterable[FusedRegion | None]) -> FusedRegion | None:
@@ -116,8 +136,7 @@ def _region(source: SourceMap, nodes: Sequence[int], domain: Domain) -> FusedReg
 
 def _domain_like(domain: Domain, source: SourceMap, nodes: Sequence[int]) -> Domain:
     """The domain of the same nodes where another module runs them."""
-    rows = any(folds(source.graph.nodes[n]) for n in nodes)
-    return next((d for d in _domains_for(source, nodes, rows=rows) if d.layout == domain.layout), domain)
+    return next((d for d in _domains_for(source, nodes) if d.layout == domain.layout), domain)
 
 
 def _with_biases(source: SourceMap, nodes: Sequence[int], domain: Domain) -> FusedRegion | Refusal:
@@ -151,15 +170,6 @@ def _layouts(source: SourceMap) -> tuple[str, ...]:
     return (CONTIGUOUS, CHANNELS_LAST) if last else (CONTIGUOUS,)
 
 
-def _pointwise_domains(graph: Graph, sink: Node, layouts: Sequence[str]) -> tuple[Domain, ...]:
-    """The domains of a kernel that ends in `sink`: it may keep the layout of what it reads or convert it."""
-    type_ = graph.value(sink.outputs[0]).type
-    numel, rank = math.prod(type_.shape), len(type_.shape)
-    if numel < 2:
-        return ()
-    return tuple(Domain(sink.outputs[0], type_.shape, numel, axes=(rank, rank), layout=layout) for layout in layouts)
-
-
 def _row_domains(graph: Graph, anchor: Node, layouts: Sequence[str]) -> tuple[Domain, ...]:
     """The domains that the rows of a reduction set, in the layouts in which they lie together."""
     domain = domain_of(graph, anchor)
@@ -169,12 +179,7 @@ def _row_domains(graph: Graph, anchor: Node, layouts: Sequence[str]) -> tuple[Do
     return tuple(d for d in domains if d.memory is not None and not (d.over_channels and d.length > MOST_CHANNELS))
 
 
-def _does_nothing(graph: Graph, node: Node) -> bool:
-    """Whether the node only makes sure of a layout: that of the launchers of fused kernels, for one."""
-    return node.op == "contiguous" and not converts_layout(graph, node)
-
-
-def _ranked(found: list[FusedRegion]) -> list[FusedRegion]:
+def _ranked(found: list[Some]) -> list[Some]:
     return sorted(found, key=lambda region: -region.saved_bytes)
 
 
@@ -187,7 +192,7 @@ def _line(node: Node) -> int | None:
     return node.where.start_line if node.where else None
 
 
-def action_of(strategy: str, source: SourceMap, region: FusedRegion, device: Device) -> Action:
+def action_of(strategy: str, source: SourceMap, region: Fusible, device: Device) -> Action:
     """The Action that fuses `region`; its parameters name the graph's nodes and what there is to gain."""
     gain, reason = headroom(source.graph, region.all_nodes, device)
     places = [source.graph.nodes[n].where for n in region.nodes]
@@ -210,36 +215,38 @@ def action_of(strategy: str, source: SourceMap, region: FusedRegion, device: Dev
     )
 
 
-def region_of(source: SourceMap, action: Action, *, rows: bool) -> FusedRegion | Refusal:
-    """The region that an Action means in this graph."""
-    nodes = tuple(int(n) for n in str(action.params.get("nodes", "")).split(",") if n)
-    if not nodes or any(n >= len(source.graph.nodes) for n in nodes):
-        return Refusal("The action belongs to another op graph; run the strategy again.")
-    if not rows and any(source.graph.nodes[n].op in POOLS for n in nodes):
-        return pooled_region(source, nodes)
-    regions = [_region(source, nodes, domain) for domain in _domains_for(source, nodes, rows=rows)]
+def row_region_of(source: SourceMap, action: Action) -> FusedRegion | Refusal:
+    """The region of rows that an Action means in this graph."""
+    nodes = nodes_of(source, action)
+    if isinstance(nodes, Refusal):
+        return nodes
+    regions = [_region(source, nodes, domain) for domain in _domains_for(source, nodes)]
     region = _most_saved(region for region in regions if isinstance(region, FusedRegion))
     refusals = (region for region in regions if isinstance(region, Refusal))
     return region or next(refusals, Refusal("The action's nodes are no region of this op graph."))
 
 
-def _domains_for(source: SourceMap, nodes: Sequence[int], *, rows: bool) -> tuple[Domain, ...]:
+def pointwise_region_of(source: SourceMap, action: Action) -> NestRegion | Refusal:
+    """The pointwise region that an Action means in this graph."""
+    nodes = nodes_of(source, action)
+    return nodes if isinstance(nodes, Refusal) else region_of(source, nodes)
+
+
+def nodes_of(source: SourceMap, action: Action) -> tuple[int, ...] | Refusal:
+    """The nodes of this graph that an Action names."""
+    nodes = tuple(int(n) for n in str(action.params.get("nodes", "")).split(",") if n)
+    if not nodes or any(n >= len(source.graph.nodes) for n in nodes):
+        return Refusal("The action belongs to another op graph; run the strategy again.")
+    return nodes
+
+
+def _domains_for(source: SourceMap, nodes: Sequence[int]) -> tuple[Domain, ...]:
     graph, layouts = source.graph, _layouts(source)
-    if not rows:
-        return _pointwise_domains(graph, graph.nodes[max(nodes)], layouts)
     found = (_row_domains(graph, graph.nodes[n], layouts) for n in nodes if folds(graph.nodes[n]))
     return next((domains for domains in found if domains), ())
 
 
-class _Nodes(Protocol):
-    @property
-    def nodes(self) -> tuple[int, ...]: ...
-
-
-Some = TypeVar("Some", bound=_Nodes)
-
-
-def within(regions: list[Some], source: SourceMap, start: int, end: int) -> list[Some]:
+def within(regions: Sequence[Some], source: SourceMap, start: int, end: int) -> list[Some]:
     """The regions whose source lies in lines start:end, or in definitions that only the code there uses."""
     graph = source.graph
     lines = [range(start, end), *(range(d.lineno - 1, d.end_lineno or d.lineno) for d in used_only_by(source, start))]

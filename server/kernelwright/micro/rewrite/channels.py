@@ -4,7 +4,7 @@ import math
 
 from kernelwright.micro.rewrite.program import ELEMENT, Operand, Term
 from kernelwright.micro.rewrite.scope import Known, NotLowerable, Scope
-from kernelwright.micro.rewrite.tensor_layout import CHANNELS_LAST, is_contiguous
+from kernelwright.nest.layouts import CHANNELS_LAST, is_contiguous
 from kernelwright.values import Node
 
 

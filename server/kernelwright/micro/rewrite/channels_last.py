@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from kernelwright.micro.rewrite.tensor_layout import is_channels_last
+from kernelwright.nest.layouts import is_channels_last
 from kernelwright.ops import ROWS, Kind, Layout, row
 from kernelwright.place.source_map import SourceMap, references
 from kernelwright.values import CodeSpan, Graph, Node, TensorRef

@@ -1,7 +1,8 @@
 """Writes the conversions to channels-last, and back at the end of the call, into the user's source."""
 
 import ast
-from collections.abc import Iterable
+import math
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from kernelwright.micro.rewrite.channels_last import (
@@ -14,9 +15,8 @@ from kernelwright.micro.rewrite.channels_last import (
     convolutions,
     layouts,
 )
-from kernelwright.micro.rewrite.layout_copy import copy_kernel, is_large
-from kernelwright.micro.rewrite.tensor_layout import is_channels_last
 from kernelwright.micro.rewrite.triton_printer import Printed
+from kernelwright.nest.layouts import is_channels_last
 from kernelwright.place.layout import IMPORTS, import_conflict, insertion_edits, module_names, newline_of
 from kernelwright.place.source_map import SourceMap, attribute_path, operands, references
 from kernelwright.source.trees import walk
@@ -25,6 +25,15 @@ from kernelwright.values import CodeSpan, Edits, Graph, Node, Refusal, TensorRef
 _LAYERS = frozenset({"Conv2d", "Conv3d", "ConvTranspose2d", "ConvTranspose3d"})
 _LOOPS = (ast.For, ast.AsyncFor, ast.While, ast.comprehension, ast.Lambda, ast.GeneratorExp, ast.ListComp)
 _LABEL = "channels-last convolutions"
+_LARGE = 2**24  # bytes of a tensor whose copy takes much longer than a launch
+
+CopyKernel = Callable[[SourceMap, TensorType], Printed]
+"""Prints the kernel that copies tensors of a type into channels-last memory."""
+
+
+def is_large(type_: TensorType) -> bool:
+    """Whether a copy of fp32 or half-precision numbers of this type is worth a kernel of its own."""
+    return math.prod(type_.shape) * (4 if type_.dtype == "float32" else 2) >= _LARGE
 
 
 @dataclass(frozen=True)
@@ -100,11 +109,11 @@ def plan(source: SourceMap, dtypes: frozenset[str]) -> Plan | Refusal:
     return Plan(source, tuple(converted.values()), views, results, nodes, passed_on, function)
 
 
-def write(plan: Plan, *, weights: bool, kernel: bool = False) -> Edits | Refusal:
+def write(plan: Plan, *, weights: bool, kernel: CopyKernel | None = None) -> Edits | Refusal:
     """The Edits of a plan; with `weights` the layers' weights are converted once, where the module is constructed.
 
-    With `kernel` a Triton kernel converts large entries. A Refusal where `weights` is asked for and no layer is
-    constructed in this file, or names that a kernel needs mean something else.
+    With `kernel` the Triton kernel that it prints converts large entries. A Refusal where `weights` is asked for and no
+    layer is constructed in this file, or names that a kernel needs mean something else.
     """
     source = plan.source
     imported = module_names(source.tree)
@@ -116,7 +125,7 @@ def write(plan: Plan, *, weights: bool, kernel: bool = False) -> Edits | Refusal
     edits: list[TextEdit] = []
     for tree, rank, type_ in plan.entries:
         if kernel and type_ is not None and is_large(type_):
-            definitions.setdefault(rank, copy_kernel(source, type_))
+            definitions.setdefault(rank, kernel(source, type_))
             start, end = source.offsets(tree)
             edits += [TextEdit(start, start, f"{definitions[rank].call}("), TextEdit(end, end, ")")]
         else:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from kernelwright.micro.rewrite.program import Domain
 from kernelwright.micro.rewrite.reductions import domain_of, folds
-from kernelwright.micro.rewrite.tensor_layout import layout_of
+from kernelwright.nest.layouts import layout_of
 from kernelwright.ops import Eager, row
 from kernelwright.values import Device, Graph, Node, TensorRef
 

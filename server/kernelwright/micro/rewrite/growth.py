@@ -1,15 +1,16 @@
 """Grows the largest set of nodes that ends in one node and becomes one kernel."""
 
 import functools
+from collections.abc import Callable
 
-from kernelwright.micro.rewrite.program import Domain
-from kernelwright.micro.rewrite.regions import lower, own_result
-from kernelwright.micro.rewrite.scope import NotLowerable
+from kernelwright.micro.rewrite.regions import own_result
 from kernelwright.ops import names
-from kernelwright.place.expression import region_output
 from kernelwright.place.runs import run_numbers
 from kernelwright.place.source_map import SourceMap, references
-from kernelwright.values import Node, Refusal
+from kernelwright.values import Node
+
+Fits = Callable[[set[int]], bool]
+"""Whether some nodes have one result, and one kernel can make it."""
 
 
 @functools.cache
@@ -19,9 +20,9 @@ def allowed_ops(*, reductions: bool) -> frozenset[str]:
 
 
 def grow(
-    source: SourceMap, sink: Node, domain: Domain, allowed: frozenset[str], anchor: Node | None = None
+    source: SourceMap, sink: Node, fits: Fits, allowed: frozenset[str], anchor: Node | None = None
 ) -> tuple[int, ...]:
-    """The largest set of nodes that ends in `sink` and becomes one kernel over `domain`: () when there is none.
+    """The largest set of nodes that ends in `sink` and fits into one kernel: () when there is none.
 
     With an `anchor` the set holds everything on the way from the anchor to the sink.
     """
@@ -29,10 +30,10 @@ def grow(
     region = _between(source, anchor, sink) if anchor else {sink.id}
     if any(graph.nodes[n].op not in allowed or graph.nodes[n].where is None for n in region):
         return ()
-    if not _fits(source, region, domain):
+    if not fits(region):
         # What stands between may fit only together with what makes its other inputs.
         region |= _with_makers(source, sink, region, allowed)
-        if not _fits(source, region, domain):
+        if not fits(region):
             return ()
     changed = True
     while changed:
@@ -40,27 +41,15 @@ def grow(
         for node in reversed(graph.nodes[: sink.id]):
             if node.id in region or not _may_fuse(source, node, region, allowed):
                 continue
-            if _fits(source, region | {node.id}, domain):
+            if fits(region | {node.id}):
                 region.add(node.id)
                 changed = True
                 continue
             more = _with_makers(source, node, region, allowed)
-            if len(more) > 1 and _fits(source, region | more, domain):
+            if len(more) > 1 and fits(region | more):
                 region |= more
                 changed = True
     return tuple(sorted(region))
-
-
-def _fits(source: SourceMap, nodes: set[int], domain: Domain) -> bool:
-    """Whether the nodes have one result and lower to one kernel over `domain`."""
-    output = region_output(source, nodes)
-    if isinstance(output, Refusal):
-        return False
-    try:
-        lower(source.graph, tuple(nodes), output, domain)
-    except NotLowerable:
-        return False
-    return True
 
 
 def _between(source: SourceMap, anchor: Node, sink: Node) -> set[int]:

@@ -52,11 +52,29 @@ def _broken(head: str, expression: str, tail: str, indent: int) -> str:
     if len(parts) == 2 and _call(parts[1].split(" ", 1)[1]):
         operator, last = parts[1].split(" ", 1)
         return _broken(f"{head}{parts[0]} {operator} ", last, tail, indent)
+    if head and len(parts) == 2 and expression.startswith("("):
+        before, inside, after = _last_brackets(expression)
+        lines = [f"{' ' * indent}{head}{before}(", f"{pad}{inside}", f"{' ' * indent}){after}{tail}"]
+        if all(len(line) <= WIDTH for line in lines):
+            return "\n".join(lines).lstrip()
     if not head:  # within brackets already
         return f"\n{' ' * indent}".join(parts) + tail
     if len(pad + expression) <= WIDTH:
         return f"{head}(\n{pad}{expression}\n{' ' * indent}){tail}"
     return f"{head}(\n" + "".join(f"{pad}{part}\n" for part in parts) + f"{' ' * indent}){tail}"
+
+
+def _last_brackets(expression: str) -> tuple[str, str, str]:
+    """What stands before, in and after the last brackets that stand in no others."""
+    depth, start, stop = 0, 0, 0
+    for place, character in enumerate(expression):
+        if character in "([":
+            start = place if depth == 0 else start
+            depth += 1
+        elif character in ")]":
+            depth -= 1
+            stop = place if depth == 0 else stop
+    return expression[:start], expression[start + 1 : stop], expression[stop + 1 :]
 
 
 def _call(expression: str) -> tuple[str, list[str]] | None:

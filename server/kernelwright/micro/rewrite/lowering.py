@@ -9,7 +9,7 @@ from kernelwright.micro.rewrite.program import ELEMENT, ROW, SCALAR, Program
 from kernelwright.micro.rewrite.reductions import lower_reduction
 from kernelwright.micro.rewrite.scope import FLOATS, Known, NotLowerable, Scope, arguments
 from kernelwright.micro.rewrite.steps import lower_steps
-from kernelwright.micro.rewrite.tensor_layout import CONTIGUOUS, layout_of
+from kernelwright.nest.layouts import CONTIGUOUS, layout_of
 from kernelwright.ops import Kind, Row, row
 from kernelwright.ops.expression import Expr, Var, parse
 from kernelwright.ops.primitives import device_functions, is_boolean, triton_text, truths

@@ -1,9 +1,12 @@
 """What a person would call a Program, and how its docstring says what is computed."""
 
+import math
 import re
 from collections.abc import Sequence
+from typing import TypeGuard
 
 from kernelwright.micro.rewrite.program import Operand, Program
+from kernelwright.nest.form import Apply, Expr, Load, Nest, Var
 from kernelwright.ops import Kind, row
 
 # A run of ops that has a name of its own, as it stands in a list of ops with a space after each.
@@ -39,6 +42,50 @@ def named(ops: Sequence[str]) -> tuple[str, str]:
     """(base of the kernel's name, what it computes in at most 36 characters) of operators in order."""
     steps = _distinct("".join(f"{op} " for op in ops if row(op).kind not in (Kind.CREATION, Kind.LAYOUT)))
     return "_".join(_few(steps)), _words(steps, 36)
+
+
+def name_of(nest: Nest) -> tuple[str, str]:
+    """(base of the kernel's name, what it computes in at most 36 characters) of a Nest."""
+    if nest.along is None:
+        return named(nest.ops)
+    ops = _sums_told(nest)
+    steps = _distinct(re.sub(r"(?<!\S)sigmoid mul ", "silu ", ops) if _gates(nest) else ops)
+    layout = "channels_last" if nest.stored.order else "contiguous"
+    return f"copy_{layout}" if steps == ["copy"] else "_".join(_few(steps)), _words(steps, 36)
+
+
+def _sums_told(nest: Nest) -> str:
+    """The ops, each with a space after it; an add of a broadcast vector is "bias", one of a whole tensor "residual"."""
+    ops = [op for op in nest.ops if row(op).kind not in (Kind.CREATION, Kind.LAYOUT)]
+    sums = [let.expr.arguments for let in nest.lets if _is(let.expr, "add") and re.fullmatch(r"total(_\d+)?", let.name)]
+    if ops.count("add") != len(sums):
+        return "".join(f"{op} " for op in ops)
+    kinds = iter([_kind_of_sum(nest, [part.name for part in parts if isinstance(part, Var)]) for parts in sums])
+    return "".join(f"{next(kinds) if op == 'add' else op} " for op in ops)
+
+
+def _is(expr: Expr, function: str) -> TypeGuard[Apply]:
+    return isinstance(expr, Apply) and expr.function == function
+
+
+def _kind_of_sum(nest: Nest, terms: list[str]) -> str:
+    lets = {let.name: let.expr for let in nest.lets}
+    tensors = {tensor.name: tensor for tensor in nest.tensors}
+    loads = [expr for term in terms if isinstance(expr := lets.get(term), Load)]
+    given = [tensors[load.tensor] for load in loads]
+    if len(terms) != 2 or not given:
+        return "add"
+    if any(math.prod(tensor.shape) > 1 and tensor.shape != nest.main.shape for tensor in given):
+        return "bias"
+    made = any(term in lets and not isinstance(lets[term], Load) for term in terms)
+    return "residual" if made and math.prod(given[0].shape) > 1 else "add"
+
+
+def _gates(nest: Nest) -> bool:
+    """Whether each sigmoid is multiplied by its own argument."""
+    gates = {let.name: let.expr.arguments for let in nest.lets if _is(let.expr, "sigmoid")}
+    products = [set(let.expr.arguments) for let in nest.lets if _is(let.expr, "mul")]
+    return bool(gates) and all({Var(gate), *own} in products for gate, own in gates.items())
 
 
 def base_name(program: Program) -> str:

@@ -4,16 +4,15 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
-from kernelwright.micro.rewrite.candidates import row_regions
+from kernelwright.micro.rewrite.candidates import nodes_of, row_regions
 from kernelwright.micro.rewrite.dtypes import casts_for_any
 from kernelwright.micro.rewrite.eager_speed import eager_bytes
 from kernelwright.micro.rewrite.growth import may_fuse
 from kernelwright.micro.rewrite.nested_places import NESTS, NestRegion
 from kernelwright.micro.rewrite.placed import placed
-from kernelwright.micro.rewrite.pooled import tile_of
 from kernelwright.micro.rewrite.product_speed import gain as product_gain
 from kernelwright.micro.rewrite.regions import kernel_name, own_result, plan, tensor_bytes, unique
-from kernelwright.micro.rewrite.window_numbers import window_numbers
+from kernelwright.micro.rewrite.window_numbers import tile_numbers, window_numbers
 from kernelwright.nest.build import Given, build
 from kernelwright.nest.convolutions import convolves
 from kernelwright.nest.form import Contract, Nest
@@ -49,7 +48,7 @@ def pool_regions(source: SourceMap) -> list[NestRegion] | Refusal:
 
     def wanted(node: Node) -> bool:
         known = row(node.op)
-        return known.kind is Kind.POOLING and bool(known.fold) and tile_of(source, node) is None
+        return known.kind is Kind.POOLING and bool(known.fold) and tile_numbers(source, node) is None
 
     return _regions(source, wanted, "There is no pool with windows that overlap, are padded or dilated.")
 
@@ -346,7 +345,5 @@ def action_for(strategy: str, source: SourceMap, region: NestRegion, device: Dev
 
 def region_of_action(source: SourceMap, action: Action) -> NestRegion | Refusal:
     """The region that an Action means in this graph."""
-    nodes = tuple(int(n) for n in str(action.params.get("nodes", "")).split(",") if n)
-    if not nodes or any(n >= len(source.graph.nodes) for n in nodes):
-        return Refusal("The action belongs to another op graph; run the strategy again.")
-    return nest_region(source, nodes)
+    nodes = nodes_of(source, action)
+    return nodes if isinstance(nodes, Refusal) else nest_region(source, nodes)

@@ -12,7 +12,8 @@ from kernelwright.place.expression import RegionPlan
 class NestRegion:
     """Nodes that become one kernel. `saved_bytes`: memory traffic that eager mode has and the kernel has not.
 
-    `numbers`: (node id, parameter) to the expression of each number that is no literal. `others`: for each other module
+    `numbers`: (node id, parameter) to the expression of each number that is no literal. `biases`: inputs to which the kernel
+    adds the bias of the convolution that makes them. `others`: for each other module
     that runs the code which is edited, the nodes that the same edit replaces.
     """
 
@@ -22,6 +23,7 @@ class NestRegion:
     saved_bytes: int
     kernels: int  # that eager mode launches
     numbers: Mapping[tuple[int, str], str] = field(default_factory=dict)
+    biases: Mapping[int, int] = field(default_factory=dict)
     others: tuple[tuple[int, ...], ...] = ()
 
     @property

@@ -8,9 +8,9 @@ from kernelwright.micro.rewrite.looped import looped_body
 from kernelwright.micro.rewrite.naming import in_words
 from kernelwright.micro.rewrite.program import ROW, Line, Program
 from kernelwright.micro.rewrite.relies import check, limits, relied_on
-from kernelwright.micro.rewrite.tensor_layout import CHANNELS_LAST
 from kernelwright.micro.rewrite.tile_context import TILES, Context, Tile, reduction_text, tile_lines
 from kernelwright.micro.rewrite.tiles import Shape
+from kernelwright.nest.layouts import CHANNELS_LAST
 from kernelwright.place.layout import call_text
 
 _HOW = {

@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from kernelwright.micro.rewrite.tensor_layout import CHANNELS_LAST, CONTIGUOUS
+from kernelwright.nest.layouts import CHANNELS_LAST, CONTIGUOUS
 
 ELEMENT, ROW, SCALAR = "element", "row", "scalar"
 
@@ -143,21 +143,3 @@ class Program:
                 chosen.append(line)
                 wanted |= set(line.uses) - available
         return chosen[::-1]
-
-
-@dataclass(frozen=True)
-class Pool:
-    """A pool over adjoining square tiles in the middle of a Program whose result has the pool's shape.
-
-    The first `before` lines are computed for each element of a tile, the others of its `name`, which is the largest
-    `element` of the tile ("max") or their mean ("avg"). `window` is the tile's extent in each of `rank` dims, and how the
-    call writes it unless it is a literal.
-    """
-
-    kind: str
-    rank: int
-    window: int
-    expression: str
-    before: int
-    element: str
-    name: str

@@ -5,11 +5,13 @@ from collections.abc import Sequence
 
 from kernelwright.micro.rewrite.program import ELEMENT, Program
 from kernelwright.micro.rewrite.reductions import folds
-from kernelwright.micro.rewrite.tensor_layout import CONTIGUOUS
+from kernelwright.nest.aligned import lies_at_the_end
+from kernelwright.nest.form import Nest
+from kernelwright.nest.layouts import CONTIGUOUS
 from kernelwright.ops import Over, row
 from kernelwright.place.source_env import environment
 from kernelwright.place.source_map import SourceMap, is_module_call, operands
-from kernelwright.values import Node, TensorRef
+from kernelwright.values import Graph, Node, TensorRef
 
 _FROM_THE_FIRST = (Over.POSITIONS, Over.GROUPS)  # dims that are counted behind batch and channels
 
@@ -33,6 +35,18 @@ def takes_any_rank(source: SourceMap, nodes: Sequence[Node], program: Program) -
     return all(_follows_from_the_end(program, number) for number in range(len(program.operands))) and all(
         _reduces_from_the_end(source, node, program) for node in nodes if folds(node)
     )
+
+
+def counts_from_the_end(graph: Graph, nodes: Sequence[Node], nest: Nest) -> bool:
+    """Whether everything that a run of pointwise nodes does is told from the last dimension, as torch broadcasts."""
+    main, along = nest.main, nest.along
+    rows = [row(node.op) for node in nodes]
+    turned = nest.stored.order or any(tensor.order for tensor in nest.tensors)
+    if along is None or turned or not nest.pointwise or any(one.reshapes or one.per_channel for one in rows):
+        return False
+    shapes = {graph.value(v).type.shape for node in nodes for v in node.outputs[:1]}
+    others = (tensor for tensor in nest.tensors if tensor is not main)
+    return shapes <= {main.shape, ()} and all(lies_at_the_end(t, main, along[t.name]) for t in others)
 
 
 def _follows_from_the_end(program: Program, number: int) -> bool:

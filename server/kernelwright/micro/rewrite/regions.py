@@ -9,10 +9,10 @@ from kernelwright.micro.rewrite.convolution_bias import Biased
 from kernelwright.micro.rewrite.dtypes import with_dtypes
 from kernelwright.micro.rewrite.eager_speed import converts_layout, eager_bytes
 from kernelwright.micro.rewrite.lowering import Lowering, NotLowerable
-from kernelwright.micro.rewrite.program import Domain, Pool, Program
+from kernelwright.micro.rewrite.program import Domain, Program
 from kernelwright.micro.rewrite.ranks import takes_any_rank
 from kernelwright.micro.rewrite.sizes import result_shape, suffix
-from kernelwright.micro.rewrite.tensor_layout import CONTIGUOUS, layout_of
+from kernelwright.nest.layouts import CONTIGUOUS, layout_of
 from kernelwright.ops import Kind, row
 from kernelwright.place.expression import RegionPlan, plan_region, region_inputs
 from kernelwright.place.layout import free_names, import_conflict
@@ -36,7 +36,6 @@ class FusedRegion:
     program: Program
     saved_bytes: int
     kernels: int  # that eager mode launches
-    pool: Pool | None = None
     others: tuple[tuple[int, ...], ...] = ()
 
     @property
@@ -175,17 +174,23 @@ def in_place_hazard(source: SourceMap, nodes: Sequence[int], counting: Collectio
 def measure(
     graph: Graph, nodes: Sequence[int], output: int, domain: Domain, biased: Sequence[Biased] = ()
 ) -> tuple[int, int]:
+    """What `saved` says of a region of rows: those that no cache holds are read again to apply what was reduced."""
+    row_bytes = tensor_bytes(graph, domain.value) // (domain.outer * domain.inner)
+    long = domain.inner == 1 and row_bytes > CACHED_ROW
+    twice = long and math.prod(graph.value(output).type.shape) == domain.numel
+    return saved(graph, nodes, output, biased, reads=2 if twice else 1)
+
+
+def saved(
+    graph: Graph, nodes: Sequence[int], output: int, biased: Sequence[Biased] = (), *, reads: int = 1
+) -> tuple[int, int]:
     """(saved bytes, eager kernels) of a region against one kernel that reads its inputs once and writes its output.
 
-    The bias of a convolution costs eager mode a pass that reads and writes its result. Rows that no cache holds are read
-    again to apply what was reduced.
+    The bias of a convolution costs eager mode a pass that reads and writes its result.
     """
     inside = [graph.nodes[n] for n in nodes]
-    inputs = region_inputs(graph, nodes)
-    fused = sum(tensor_bytes(graph, v) for v in (*inputs, output))
-    row_bytes = tensor_bytes(graph, domain.value) // (domain.outer * domain.inner)
-    if domain.inner == 1 and row_bytes > CACHED_ROW and math.prod(graph.value(output).type.shape) == domain.numel:
-        fused += sum(tensor_bytes(graph, v) for v in inputs)
+    read = sum(tensor_bytes(graph, v) for v in region_inputs(graph, nodes))
+    fused = reads * read + tensor_bytes(graph, output)
     eager = sum(eager_bytes(n) for n in inside) + sum(2 * tensor_bytes(graph, one.result) for one in biased)
     kernels = sum(row(n.op).launches for n in inside if not _is_free(graph, n)) + len(biased)
     return max(eager - fused, 0), kernels

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from types import EllipsisType
 
 from kernelwright.micro.rewrite.program import ELEMENT, ROW, SCALAR, Domain, Line, Operand, Term
-from kernelwright.micro.rewrite.tensor_layout import CHANNELS_LAST, contiguous_strides, is_channels_last, is_contiguous
+from kernelwright.nest.layouts import CHANNELS_LAST, contiguous_strides, is_channels_last, is_contiguous
 from kernelwright.ops import signature
 from kernelwright.ops.device_functions import DEVICE_FUNCTIONS
 from kernelwright.values import Argument, Graph, Node, Refusal, TensorRef, TensorType

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from kernelwright.micro.rewrite.program import ELEMENT, ROW, Operand, Program, Term
 from kernelwright.micro.rewrite.scope import NotLowerable
-from kernelwright.micro.rewrite.tensor_layout import CHANNELS_LAST
+from kernelwright.nest.layouts import CHANNELS_LAST
 
 
 def suffix(program: Program, operand: Operand, term: Term) -> str:

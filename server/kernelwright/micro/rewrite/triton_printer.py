@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from kernelwright.micro.rewrite import sizes
 from kernelwright.micro.rewrite.long_lines import fitted
 from kernelwright.micro.rewrite.program import Operand, Program
-from kernelwright.micro.rewrite.tensor_layout import CONTIGUOUS
+from kernelwright.nest.layouts import CONTIGUOUS
 from kernelwright.ops.device_functions import DEVICE_FUNCTIONS
 from kernelwright.place.layout import call_text
 

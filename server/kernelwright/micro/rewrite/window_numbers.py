@@ -1,11 +1,23 @@
 """How the source writes the window of a pool or convolution: kernel size, stride, padding, dilation and groups."""
 
 import ast
+import math
 
+from kernelwright.micro.rewrite.algebra import View
+from kernelwright.micro.rewrite.algebra_pools import option, tiles
 from kernelwright.ops import parameters
-from kernelwright.place.source_map import SourceMap, attribute_path, attribute_text, is_module_call
+from kernelwright.place.source_map import (
+    SourceMap,
+    attribute_path,
+    attribute_text,
+    is_module_call,
+    loaded_names,
+    operands,
+)
 from kernelwright.values import Node, Refusal
 
+_MOST = 64
+"""Elements of a tile that a program walks through for each result."""
 _WINDOW = ("kernel_size", "stride", "padding", "dilation", "groups", "output_padding")
 
 
@@ -32,6 +44,29 @@ def window_numbers(source: SourceMap, node: Node) -> dict[tuple[int, str], str] 
             return Refusal(f"The {name} of {node.op} is neither a literal nor an attribute of the module.", line)
         found[node.id, name] = source.segment(expression)
     return found
+
+
+def tile_numbers(source: SourceMap, node: Node) -> dict[tuple[int, str], str] | None:
+    """What `window_numbers` says of a pool over small, square tiles that adjoin, by its extent alone; None for any other."""
+    extents = tiles(View(source.graph), node)
+    shape = source.graph.value(node.tensor()).type.shape
+    if extents is None or len(set(extents)) > 1 or math.prod(extents) > _MOST or len(shape) != len(extents) + 2:
+        return None
+    tree = source.expression(node)
+    if not isinstance(tree, ast.Call):
+        return None
+    options = option(node, "kernel_size"), option(node, "stride")
+    if isinstance(options[1], tuple) and options[1] and not isinstance(options[0], tuple):
+        return None
+    given = operands(source, node, tree, {})
+    size = given.get("kernel_size", given.get("other"))
+    if is_module_call(node, tree):
+        text = f"{attribute_text(node.module)}.kernel_size"
+    elif size is None or attribute_path(size) is None:
+        return {} if size is not None and not loaded_names(size) else None
+    else:
+        text = source.segment(size)
+    return {(node.id, "kernel_size"): text, (node.id, "stride"): text}
 
 
 def _is_literal(tree: ast.expr) -> bool:

@@ -24,7 +24,7 @@ def is_channels_last(type_: TensorType) -> bool:
     shape, stride = type_.shape, type_.stride
     if len(shape) not in (4, 5) or is_contiguous(type_):
         return False
-    order = (0, *range(2, len(shape)), 1)
+    order = channels_last_order(len(shape))
     expected = contiguous_strides([shape[d] for d in order])
     return all(stride[d] == e or shape[d] == 1 for d, e in zip(order, expected, strict=True))
 
@@ -34,3 +34,12 @@ def layout_of(type_: TensorType) -> str | None:
     if is_contiguous(type_):
         return CONTIGUOUS
     return CHANNELS_LAST if is_channels_last(type_) else None
+
+
+def order_of(type_: TensorType) -> tuple[int, ...]:
+    """The dims of a channels-last tensor in the order of memory; () for one whose dims are in that order themselves."""
+    return channels_last_order(len(type_.shape)) if is_channels_last(type_) else ()
+
+
+def channels_last_order(rank: int) -> tuple[int, ...]:
+    return (0, *range(2, rank), 1)
