@@ -73,9 +73,9 @@ def strides(t):
     return [stride for size, stride in zip(t.shape, t.stride(), strict=True) if size > 1]
 
 
-def problem(old, new, dtype):
+def problem(old, new, dtype, slack=1):
     if isinstance(old, tuple):
-        return "; ".join(filter(None, (problem(*both, dtype) for both in zip(old, new, strict=True))))
+        return "; ".join(filter(None, (problem(*both, dtype, slack) for both in zip(old, new, strict=True))))
     if (old.shape, old.dtype, strides(old)) != (new.shape, new.dtype, strides(new)):
         return f"{old.shape} {old.dtype} {old.stride()} became {new.shape} {new.dtype} {new.stride()}"
     if not old.is_floating_point():
@@ -85,7 +85,7 @@ def problem(old, new, dtype):
             if different > (0 if dtype is torch.float32 else old.numel() // 10)
             else ""
         )
-    tolerance = 3e-6 if dtype is torch.float32 else 6e-3
+    tolerance = slack * (3e-6 if dtype is torch.float32 else 6e-3)
     try:
         torch.testing.assert_close(new, old, rtol=tolerance * 3, atol=tolerance, equal_nan=True)
     except AssertionError as error:
@@ -128,7 +128,8 @@ def main():
                 except RuntimeError:  # torch cannot differentiate it
                     continue
                 got = gradients(new, other_mode)
-                found = problem(expected, got, torch.float32) if len(expected) == len(got) else "gradients are lost"
+                found = "gradients are lost" if len(expected) != len(got) else ""
+                found = found or problem(expected, got, torch.float32, slack=20)  # sums in another order
                 problems |= {f"{name} ({label})": found} if found else {}
     json.dump(problems, sys.stdout)
 
