@@ -41,10 +41,12 @@ def _written(region: NestRegion) -> tuple[Hashable, ...]:
 
 def _form(nest: Nest) -> tuple[Hashable, ...]:
     """The Nest without its sizes: those that agree in it are printed as the same kernel, but for a tile's size."""
-    tensors = tuple((t.name, t.dtype, tuple(size == 1 for size in t.shape)) for t in nest.tensors)
-    stored = tuple((one.name, one.dtype, tuple(map(_axis, one.dims)), one.casts) for one in (nest.stored, *nest.more))
+    tensors = tuple((t.name, t.dtype, tuple(size == 1 for size in t.shape), t.order) for t in nest.tensors)
+    results = (nest.stored, *nest.more)
+    stored = tuple((one.name, one.dtype, tuple(map(_axis, one.dims)), one.casts, one.order) for one in results)
     sizes = tuple(nest.sizes.items())
-    rest = nest.lets, nest.whole, nest.ops, nest.any_dtype, nest.effects, nest.counters
+    along = None if nest.along is None else tuple(nest.along.items())
+    rest = nest.lets, nest.whole, nest.ops, nest.any_dtype, nest.effects, nest.counters, along, nest.any_rank
     return tuple(map(_axis, nest.axes)), tensors, stored, sizes, *rest
 
 

@@ -11,7 +11,7 @@ ELEMENT, ROW, SCALAR = "element", "row", "scalar"
 
 @dataclass(frozen=True)
 class Domain:
-    """A dense tensor seen as (outer, length, inner); reductions run over `length`, pointwise regions have length 1.
+    """A dense tensor seen as (outer, length, inner); reductions run over `length`.
 
     The three follow the order of the dims, whatever the layout; `memory` follows the addresses. `shape` and `value` are
     those of the input that gives the size. `axes` is the reduced range of dims of `shape`, None where the rows are groups
