@@ -39,6 +39,13 @@ CASES = {
     "two side by side": of("return torch.sigmoid(x @ self.v) * (x @ self.w)", "21, 37", v="37", w="37"),
     "one after the other": of("return (x @ self.v) @ self.w", "21, 37", v="37", w="21"),
     "linear": module("return torch.tanh(self.linear(x))", "self.linear = nn.Linear(37, 5)", "torch.randn(7, 3, 37)"),
+    "few rows of a linear layer": module(
+        "return torch.relu(self.linear(x) + self.r)",
+        "self.linear = nn.Linear(37, 50)\nself.r = nn.Parameter(torch.randn(5, 50))", "torch.randn(5, 37)",
+    ),
+    "few rows of a linear layer, in batches": module(
+        "return self.linear(x)[1:]", "self.linear = nn.Linear(37, 50)", "torch.randn(3, 2, 37)"
+    ),
     "linear of a vector": module("return self.linear(x)", "self.linear = nn.Linear(37, 19)", "torch.randn(37)"),
     "linear of the last step": module(
         "return self.linear(x[:, -1, :])", "self.linear = nn.Linear(37, 5)", "torch.randn(7, 3, 37)"
@@ -88,6 +95,13 @@ def test_wide_products_are_left_to_tiles() -> None:
     text = of("return x @ self.w", "2, 8, 16", w="16, 16")  # 16 rows in all
     assert "wide enough for tiles" in refusal(NARROW, text).reason
     assert "tl.dot" in rewritten(PRODUCT, text)[0]
+
+
+def test_rows_that_read_the_same_weight_are_neighbours() -> None:
+    first, *_ = rewritten(NARROW, CASES["few rows of a linear layer"])
+    assert "    item = rows % ROWS_2\n" in first
+    assert "    offsets = item * ROWS_3 + step\n" in first
+    assert "        ROWS=8,\n" in first
 
 
 def test_a_subscript_is_checked_for_being_there() -> None:

@@ -5,10 +5,12 @@ from dataclasses import replace
 
 from kernelwright.emit.kernel import Kernel
 from kernelwright.nest.form import Axis, Index, Let, Load, Nest, reads
+from kernelwright.nest.index import variable
 from kernelwright.nest.levels import Carried, Levels
 from kernelwright.ops.folds import FOLDS
 from kernelwright.ops.monoids import MONOIDS
 from kernelwright.place.layout import WIDTH
+from kernelwright.schedule.sizes import read_again
 
 _DEEPEST = 16
 """Columns that the indentation of a line may take."""
@@ -165,6 +167,25 @@ def told_apart(nest: Nest, axes: Sequence[Axis]) -> tuple[Axis, ...]:
     """The axes without those of one place that nothing reads."""
     read = {name for let in nest.lets for name in index_names(let)}
     return tuple(axis for axis in axes if axis.extent.text != "1" or axis.name in read)
+
+
+def walked(nest: Nest, axes: Sequence[Axis], *, strip: bool) -> tuple[Axis, ...]:
+    """The axes of rows in the order of programs: last those along which the largest tensor is read again, from a cache then.
+
+    Rows of a strip stay in the order in which they lie in memory.
+    """
+    again = () if strip else read_again(nest, axes)
+    return (*(axis for axis in axes if axis not in again), *again)
+
+
+def offset(kernel: Kernel, axes: Sequence[Axis]) -> str:
+    """The offset of the result's element, whose dims the axes are in order."""
+    text = ""
+    for axis in axes:
+        place = kernel.index(variable(axis.name))
+        inner = f"({text})" if " " in text else text
+        text = f"{inner} * {kernel.index_name(axis)} + {place}" if text else place
+    return text
 
 
 def decoded(kernel: Kernel, axes: tuple[Axis, ...], flat: str) -> list[str]:

@@ -10,11 +10,13 @@ from kernelwright.emit.carried import (
     counts,
     decoded,
     index_names,
+    offset,
     part_of,
     product,
     reduced,
     stores,
     told_apart,
+    walked,
 )
 from kernelwright.emit.flat import flat_kernel
 from kernelwright.emit.kernel import Kernel
@@ -144,7 +146,8 @@ class _First:
         columns = {axis.name for axis in found.columns}
         places = {axis.name: axis.name for axis in nest.axes}
         extents: dict[str, str] = {}
-        self.rows = told_apart(nest, found.rows)
+        in_order = told_apart(nest, found.rows)
+        self.rows = walked(nest, in_order, strip=tile.strip) if self.rows_are_results else in_order
         if len(self.rows) == 1:
             places[self.rows[0].name] = row
             if self.counts_rows:
@@ -152,10 +155,11 @@ class _First:
         if len(found.columns) == 1:
             places[found.columns[0].name] = "columns"
             extents[found.columns[0].name] = "length"
-        flat = row if self.rows_are_results else "0"
+        flat = ("offsets" if self.rows != in_order else row) if self.rows_are_results else "0"
         lengths = {text: name for name, text in counts(nest, found).items()}
         part = part_of(nest, lets, () if tile.parts else nest.changed)
         self.kernel = Kernel(part, places, extents, flat, self._mask, lengths=lengths, reserved=_BLOCKS)
+        self.in_order = in_order
         self.column_axes, self.row_axes = columns, {axis.name for axis in found.rows}
         self.elements = {let.name for let in elements}
 
@@ -279,7 +283,10 @@ class _First:
             lines.append(f"rows = tl.program_id(0){wide} * ROWS + tl.arange(0, ROWS){lanes}")
         elif self.rows_are_results:
             lines.append(f"row = tl.program_id(0){wide}")
-        return [*lines, *([part] if self.tile.parts else []), *(self._decoded(self.rows, self.rows_text))]
+        lines += [*([part] if self.tile.parts else []), *self._decoded(self.rows, self.rows_text)]
+        loads = [let.expr for let in self.kernel.nest.lets if isinstance(let.expr, Load)]
+        stored = not self.tile.parts or any(map(self.kernel.is_flat, loads))
+        return [*lines, *(_offsets(self.kernel, self.in_order) if stored else [])]
 
     def _row_places(self) -> list[str]:
         wide = ".to(tl.int64)" if self.wide and self.wide_rows else ""
@@ -309,9 +316,14 @@ class _First:
         return [f"tl.store({name}_parts_ptr + {at}, {name}{mask})" for name in names]
 
     def _store(self) -> list[str]:
-        at = f" + {self.rows_text}" if self.rows_are_results else ""
+        at = f" + {self.kernel.flat}" if self.rows_are_results else ""
         mask = ", mask=rows < n_rows" if self.wide_rows and self.rows_are_results else ""
         return stores(self.whole_nest, at, mask)
+
+
+def _offsets(kernel: Kernel, axes: Sequence[Axis]) -> list[str]:
+    """The line that says where results are stored, unless it is in the order of the rows."""
+    return [f"offsets = {offset(kernel, axes)}"] if kernel.flat == "offsets" else []
 
 
 def _other(unit: str | None) -> str:
@@ -323,14 +335,15 @@ class _Second:
 
     def __init__(self, nest: Nest, found: Levels, tile: Reduction, buffers: Buffers) -> None:
         self.nest, self.levels, self.tile, self.buffers = nest, found, tile, buffers
-        self.rows = () if found.inner else told_apart(nest, found.rows)
+        self.in_order = () if found.inner else told_apart(nest, found.rows)
+        self.rows = walked(nest, self.in_order, strip=tile.strip)
         names = {name for one in found.outer for name in one.names}
         wanted = (*nest.stored_names, *(effect.name for effect in nest.effects))
         lets = [let for let in needed(nest, wanted, names) if let.name not in names]
         places = {axis.name: axis.name for axis in nest.axes}
         if len(self.rows) == 1:
             places[self.rows[0].name] = "row"
-        flat = "row" if self.rows else "0"
+        flat = ("offsets" if self.rows != self.in_order else "row") if self.rows else "0"
         part = part_of(nest, lets, nest.changed)
         sizes = counts(nest, found)
         read = {nest.sizes.get(name) for let in lets for name in index_names(let)}
@@ -344,10 +357,11 @@ class _Second:
         kernel, rows = self.kernel, self.rows
         wide = ".to(tl.int64)" if launching.is_wide(self.nest) else ""
         head = [f"row = tl.program_id(0){wide}"] if rows else []
-        head += decoded(kernel, rows, "row") if any(let.axes for let in kernel.nest.lets) else []
+        turned = _offsets(kernel, self.in_order)
+        head += [*decoded(kernel, rows, "row"), *turned] if turned or any(let.axes for let in kernel.nest.lets) else []
         head.append("parts = row * PARTS + tl.arange(0, PARTS)" if rows else "parts = tl.arange(0, PARTS)")
         for one in self.levels.outer:
             head += [f"{name} = tl.load({self.buffers.of[name]}_ptr + parts)" for name in one.names]
             head += reduced(kernel, one, one.names, 0, "")
         lines = [line for let in kernel.nest.lets for line in kernel.lines(let)]
-        return [*head, *lines, *stores(self.nest, " + row" if rows else "", "")]
+        return [*head, *lines, *stores(self.nest, f" + {kernel.flat}" if rows else "", "")]

@@ -1,7 +1,7 @@
 """What a schedule is chosen by: the form of a Nest, and its captured sizes."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from kernelwright.nest.form import Axis, Load, Nest
@@ -19,6 +19,7 @@ class Sizes:
     `rows`: lines that are contracted, folded or scanned; `length`: elements of each; `columns`: those of a product, or the
     lines of a scan that lie side by side in memory. `apart`: the elements of a line are no neighbours in memory. `nested`: rows
     are reduced, and what comes of them once more. `windows`: a result takes a window of elements; `plain`: one of each input.
+    `again`: rows that read the same elements of the largest tensor.
     """
 
     form: Form
@@ -29,6 +30,7 @@ class Sizes:
     nested: bool = False
     windows: bool = False
     plain: bool = False
+    again: int = 1
 
     @property
     def strip(self) -> bool:
@@ -52,7 +54,8 @@ def sizes(nest: Nest) -> Sizes:
         nest = both.statistics if both else nest
         found = levels(nest)
         rows, length = _numel(found.rows), _numel(found.columns)
-        return Sizes(Form.REDUCTION, rows, length, apart=not neighbours(nest, found), nested=bool(found.inner))
+        apart, again = not neighbours(nest, found), _numel(read_again(nest, found.rows))
+        return Sizes(Form.REDUCTION, rows, length, apart=apart, nested=bool(found.inner), again=again)
     if nest.running:
         over = nest.running[0].over[0]
         at = next(number for number, axis in enumerate(nest.spatial) if axis.name == over)
@@ -67,10 +70,22 @@ def sizes(nest: Nest) -> Sizes:
 
 def neighbours(nest: Nest, found: Levels) -> bool:
     """Whether the largest tensor's elements that are folded together lie side by side in memory."""
+    largest = _largest(nest)
+    return largest is None or bool({axis.name for axis in found.columns} & set(largest.index[-1].names()))
+
+
+def read_again(nest: Nest, axes: Sequence[Axis]) -> tuple[Axis, ...]:
+    """Those of the axes along which the largest tensor's elements are the same."""
+    largest = _largest(nest)
+    own = next((let.axes for let in nest.lets if largest is not None and let.expr == largest), None)
+    return tuple(axis for axis in axes if own is not None and axis.name not in own)
+
+
+def _largest(nest: Nest) -> Load | None:
+    """The first load of the tensor with the most elements."""
     loads = [let.expr for let in nest.lets if isinstance(let.expr, Load) and let.expr.index]
     elements = {tensor.name: math.prod(tensor.shape) for tensor in nest.tensors}
-    largest = max(loads, key=lambda load: elements[load.tensor], default=None)
-    return largest is None or bool({axis.name for axis in found.columns} & set(largest.index[-1].names()))
+    return max(loads, key=lambda load: elements[load.tensor], default=None)
 
 
 def _numel(axes: Iterable[Axis]) -> int:

@@ -107,6 +107,15 @@ def _in_parts(found: Sizes, elements: int, warps: int) -> Opts | None:
     return (Loop(step), Warps(warps), Split(min(_power(PROGRAMS // found.rows), _power(-(-found.length // step)))))
 
 
+def _folded_again(found: Sizes, elements: int, warps: int) -> Opts:
+    """Rows that read the same beside each other, in parts where there are few of them."""
+    across = min(_power(2 * found.again - 1), 16)
+    step = min(found.power, elements // across)
+    programs = -(-found.rows // across)
+    parts = min(max(PROGRAMS // programs, 1), max(found.length // (4 * step), 1))
+    return _in_rows(across, Loop(step), Warps(warps), *_shared(parts))
+
+
 def _folded_rows(found: Sizes, elements: int, warps: int) -> Opts:
     step = min(found.power, elements)
     return _in_rows(max(2048 // step, 1) if found.rows > 64 else 1, Loop(step), Warps(warps))
@@ -165,6 +174,7 @@ SPACES: tuple[Space, ...] = (
     Space(Form.REDUCTION, lambda s: s.nested and s.apart, _nested_strips, ((32, 4), (16, 4), (64, 4))),
     Space(Form.REDUCTION, lambda s: s.nested, _nested_neighbours, _FOLDED),
     Space(Form.REDUCTION, lambda s: s.strip, _folded_strips, ((32, 4), (64, 4), (16, 4))),
+    Space(Form.REDUCTION, lambda s: s.again > 1, _folded_again, _FOLDED),
     Space(Form.REDUCTION, lambda s: True, _in_parts, _FOLDED),
     Space(Form.REDUCTION, lambda s: True, _folded_rows, _FOLDED),
     Space(Form.SCAN, lambda s: s.strip and s.power <= 64, _whole_rows(16), ((2048, 4), (4096, 8))),
