@@ -139,8 +139,8 @@ and parts of tensors are read as they lie, and the result may be stored in any o
 What it cannot do: operands that are computed in front, inner dims that are several indices, a second product or a reduction
 in the same kernel. The larger of two matrices is read once for every row or column of the narrow side: where sums run along
 its rows, by programs beside each other, so mostly from a cache. Where the library is faster, nothing is kept. No GPU has
-timed this strategy yet. The kernel has no backward: where autograd is on and an input requires a gradient, the launcher runs the
-operations of torch instead.
+timed this strategy yet. The kernel has no backward: where autograd is on and an input requires a gradient, the launcher runs
+the operations of torch instead.
 """,
     instruction=(
         "Replace the product and the pointwise operations that follow it by one Triton kernel and a launching function above "
