@@ -247,7 +247,7 @@ walks through its own window.
 
 On a GPU eager mode computes fp32 convolutions as TF32 products by default, so TF32 tiles are tried there beside tiles that are
 as accurate as fp32: the gate judges by the baseline's own error. Which of them is fastest, a race says; where the library is
-faster, nothing is kept. On an H100, of eight fp32 convolutions of KernelBench one, transposed in 3-D, was 1.12 times as fast as
+faster, nothing is kept. On an H100, of eight fp32 convolutions of KernelBench one, transposed in 3-D, was 1.11 times as fast as
 cuDNN's TF32 kernels; six ran at 0.31 to 0.74 times their speed, and one was refused for its accuracy.
 
 What it cannot do: fewer than 8 channels or positions, a padding given as a word, channels-last tensors, operands that are
