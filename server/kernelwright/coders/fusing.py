@@ -1,6 +1,6 @@
 """Carries out a Fuse: prints the kernels of a region, in the sizes that are worth a race, and puts them in its place."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from kernelwright.emit.corrected import print_corrected
@@ -80,11 +80,13 @@ def _eager_of_nest(region: NestRegion) -> tuple[str, ...]:
     return eager_lines(graph, region.nodes, region_inputs(graph, region.nodes), results, spelled)
 
 
-def _eager_of_program(region: FusedRegion) -> tuple[str, ...]:
-    """What the launcher runs where a gradient is asked for."""
+def _eager_of_program(region: FusedRegion, numbers: Mapping[str, str]) -> tuple[str, ...]:
+    """What the launcher runs where a gradient is asked for; `numbers` are parameters that the program itself does not read."""
     program, graph = region.program, region.edit.source.graph
-    by_expression = {expression: name for name, expression in program.scalars.items()}
-    spelled = Spelled(pointers(program), region.edit.scalars, by_expression, any_rank=program.any_rank)
+    by_expression = {expression: name for name, expression in (*program.scalars.items(), *numbers.items())}
+    spelled = Spelled(
+        pointers(program), region.edit.scalars, by_expression, any_rank=program.any_rank, biases=region.biases
+    )
     return eager_lines(graph, region.nodes, region_inputs(graph, region.nodes), (region.output,), spelled)
 
 
@@ -106,10 +108,10 @@ def _printed(nest: Nest, names: tuple[str, str], words: str, schedule: Schedule,
 
 def _rows(source: SourceMap, region: FusedRegion) -> tuple[Edits, ...]:
     edit = region.edit
-    program = replace(region.program, eager=_eager_of_program(region))
+    groups, numbers = group_text(source.graph, region)
+    program = replace(region.program, eager=_eager_of_program(region, numbers))
     names = names_for(source, base_name(program))
     dtype = source.graph.value(program.domain.value).type.dtype
-    groups, numbers = group_text(source.graph, region)
     length = row_length(program, groups)
     printed: list[Printed] = []
     try:

@@ -116,6 +116,8 @@ class _Body:
         known = row(node.op)
         if known.kind is Kind.RANDOM and (node.kwargs.get("training") is False or node.kwargs.get("p") == 0):
             return self._argument(node, "input", node.args[0])
+        if known.reshapes and "shape" in dict(parameters(node.op)[0]):
+            return self._flattened(node)
         named = self._arguments(node)
         given = _given(node.op, named)
         if self._changes(node):
@@ -130,6 +132,14 @@ class _Body:
         if function.startswith("."):
             return f"{given[0]}{function}({', '.join(given[1:])})"
         return call_text(function, given, "", _INDENT, prefix)
+
+    def _flattened(self, node: Node) -> str:
+        """A reshape that makes one dim of the last ones, as the kernel does for any sizes. Raises _Unspelled for others."""
+        before, after = (self.graph.value(v).type.shape for v in (node.tensor(), node.outputs[0]))
+        first = len(after) - 1
+        if not 0 <= first < len(before) or after[:first] != before[:first]:
+            raise _Unspelled
+        return f"{self._value(node.tensor())}.flatten({first})"
 
     def _arguments(self, node: Node) -> dict[str, str]:
         """The arguments that are no defaults, in order, with their texts."""

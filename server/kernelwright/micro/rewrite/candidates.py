@@ -160,7 +160,8 @@ def _planned(
     except NotLowerable as problem:
         return problem.refusal
     saved, kernels = measure(source.graph, nodes, output, program.domain, biased)
-    return FusedRegion(tuple(nodes), edit, output, program.domain, program, saved, kernels)
+    biases = {one.result: one.bias for one in biased}
+    return FusedRegion(tuple(nodes), edit, output, program.domain, program, saved, kernels, biases)
 
 
 @functools.lru_cache(maxsize=128)

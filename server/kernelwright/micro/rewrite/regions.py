@@ -1,8 +1,8 @@
 """A region of a graph that can become one kernel: its Program, its edit of the source, what it saves."""
 
 import math
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from kernelwright.micro.rewrite.channels import add_bias
 from kernelwright.micro.rewrite.convolution_bias import Biased
@@ -26,7 +26,8 @@ CACHED_ROW = 2**19  # bytes: with a row of this size on each multiprocessor the 
 class FusedRegion:
     """Nodes that become one kernel. `saved_bytes`: memory traffic that eager mode has and the kernel has not.
 
-    `others`: for each other module that runs the code which is edited, the nodes that the same edit replaces.
+    `biases`: inputs to which the kernel adds the bias of the convolution that makes them. `others`: for each other module that
+    runs the code which is edited, the nodes that the same edit replaces.
     """
 
     nodes: tuple[int, ...]
@@ -36,6 +37,7 @@ class FusedRegion:
     program: Program
     saved_bytes: int
     kernels: int  # that eager mode launches
+    biases: Mapping[int, int] = field(default_factory=dict)
     others: tuple[tuple[int, ...], ...] = ()
 
     @property
