@@ -313,6 +313,7 @@ class Engine:
             order = await ranked(self.observer, observation, variants, self.limits, report, cancel)
             if isinstance(order, Failure):
                 return self._remember(observation, failed_step(observation, actions[0], order), observation.text)
+            tried_before = len(attempts)
             for variant in order:
                 if len(attempts) == _MOST_ATTEMPTS or too_inaccurate(variant, attempts):
                     continue
@@ -320,6 +321,8 @@ class Engine:
                 attempts += (Attempt(variant, step),)
                 if not refused_by_the_gate(step):
                     return attempts
+            if len(attempts) == tried_before:
+                return attempts
         return attempts
 
     async def _try(

@@ -118,6 +118,35 @@ def test_a_step_ends_where_nothing_is_left_to_try_or_three_attempts_were_refused
     assert journal == (step,)
 
 
+class Stubborn(Recorded):
+    """Writes the same text in every round, with products of one precision."""
+
+    async def code(self, observation, action, attempts, report, cancel):  # type: ignore[no-untyped-def]
+        self.told.append(attempts)
+        (text,) = self.texts
+        await asyncio.sleep(0)  # so that a loop without an end can be stopped
+        edits = dataclasses.replace(difference(observation.text, text, "again"), opts=(Precision("tf32"),))
+        return (Variant(action, edits, text, self.name),)
+
+
+def test_a_step_ends_where_all_that_is_left_has_a_precision_that_was_refused(tmp_path: Path) -> None:
+    coder = Stubborn(TEXT.replace(RETURN, "return torch.sum(y.bfloat16().float(), dim=1, keepdim=True)"))
+
+    async def body() -> Step | object:
+        engine = Engine(tmp_path, Settings(timing_budget=0.3), coders=(coder,))
+        try:
+            return await asyncio.wait_for(engine.optimize(Request(str(tmp_path / "score.py"), TEXT, "Score")), 120)
+        finally:
+            await engine.close()
+
+    step = asyncio.run(body())
+    assert isinstance(step, Step), step
+    assert step.verdict is not None
+    assert [check.name for check in step.verdict.failed_checks] == ["accuracy"]
+    assert len(coder.told) == 2
+    assert step.earlier == ()
+
+
 def test_after_one_that_was_too_inaccurate_none_of_the_same_precision_is_tried() -> None:
     def variant(*opts: Opt) -> Variant:
         return Variant(ACTION, dataclasses.replace(difference(TEXT, RIGHT, ""), opts=opts), RIGHT, "recorded")
