@@ -35,7 +35,7 @@ def chosen(source: SourceMap, mode: Mode, edits: Sequence[TextEdit]) -> list[Tex
     """The edits that put the result of `edits` before the old code, for its mode, and leave the old code for the other.
 
     None where both modes take the new code, where the edits go beyond whole statements side by side, and where an indented
-    copy would change a string.
+    copy would change a string or mix tabs and spaces.
     """
     if not mode.conditions:
         return None
@@ -45,11 +45,12 @@ def chosen(source: SourceMap, mode: Mode, edits: Sequence[TextEdit]) -> list[Tex
     start = min(_start_of(source, touched[0])[0], *(edit.start for edit in edits))
     start, indent = source.text.rfind("\n", 0, start) + 1, _start_of(source, mode.sink)[1]
     end = source.starts[touched[-1].end_lineno or touched[-1].lineno]
-    if any(edit.end > end for edit in edits):
+    if indent.strip(" ") or any(edit.end > end for edit in edits):
         return None
     newline = newline_of(source.text)
     head = f"{indent}if {' and '.join(mode.conditions)}:{newline}"
     old, new = source.text[start:end], _indented(_edited(source.text, start, end, edits))
+    new += "" if new.endswith("\n") else newline  # the last line of a file may have none
     if isinstance(mode.sink, ast.Return):
         return [TextEdit(start, start, head + new)]
     return [TextEdit(start, end, f"{head}{new}{indent}else:{newline}{_indented(old)}")]
@@ -84,4 +85,4 @@ def _edited(text: str, start: int, end: int, edits: Sequence[TextEdit]) -> str:
 
 
 def _indented(lines: str) -> str:
-    return "".join(f"    {line}" if line.strip() else line for line in lines.splitlines(keepends=True))
+    return "\n".join(f"    {line}" if line.strip() else line for line in lines.split("\n"))

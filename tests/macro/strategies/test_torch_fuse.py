@@ -1,5 +1,6 @@
 """The two torch fusion strategies: their worked examples, what they refuse and why, and that other lines stay."""
 
+import ast
 import subprocess
 import sys
 from dataclasses import replace
@@ -190,6 +191,30 @@ def test_where_dropout_acts_the_code_stays_as_it_is() -> None:
 """
         in goes_on
     )
+
+
+DROPPED = module("x = torch.relu(x)\nx = self.drop(x)\nreturn x + 1", "self.drop = nn.Dropout(0.0)")
+
+
+def test_code_for_one_mode_at_the_very_end_of_a_file() -> None:
+    head, end = DROPPED.split("class Model")
+    model, rest = end.split("\n\n\ndef get_inputs", 1)
+    text = f"{head}def get_inputs{rest.rstrip()}\n\n\nclass Model{model}"
+    assert not text.endswith("\n")
+    after = rewritten(POINTWISE, text)[0]
+    assert after.endswith(
+        """
+            return fused_relu_add(x)
+        x = torch.relu(x)
+        x = self.drop(x)
+        return x + 1"""
+    )
+
+
+def test_where_a_copy_would_mix_tabs_and_spaces_the_new_code_insists_on_its_mode() -> None:
+    after = rewritten(POINTWISE, DROPPED.replace("    ", "\t"))[0]
+    assert "\t\tassert not (self.drop.training and self.drop.p)\n\t\treturn fused_relu_add(x)\n" in after
+    ast.parse(after)
 
 
 def test_where_a_copy_would_change_a_string_the_new_code_insists_on_its_mode() -> None:
