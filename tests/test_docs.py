@@ -1,6 +1,7 @@
 """Generated pages say what the code says, and links between pages lead somewhere."""
 
 import ast
+import itertools
 import re
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import pytest
 from benchmarks import evidence
 
 from kernelwright.cli.docs import pages
+from kernelwright.values import CHECKS
 
 ROOT = Path(__file__).parents[1]
 WORKER = sorted((ROOT / "server/kernelwright/proof/worker").rglob("*.py"))
@@ -24,7 +26,18 @@ def test_the_page_of_evidence_is_current() -> None:
 
 def test_the_page_on_trust_lists_the_checks_of_the_gate() -> None:
     table = (ROOT / "docs/trust.md").read_text(encoding="utf-8").partition("| check |")[2].partition("\n\n")[0]
-    listed = {name for row in table.splitlines()[2:] for name in re.findall(r"`([\w-]+)`", row.split("|")[2])}
+    rows, part = [], ""
+    for (of, shows), kinds in itertools.groupby(CHECKS, lambda kind: (kind.part, kind.shows)):
+        same = list(kinds)
+        names, costs = ", ".join(f"`{kind.name}`" for kind in same), "; ".join(kind.cost for kind in same if kind.cost)
+        rows.append(f"| {f'**{of}**' if of != part else ''} | {names} | {shows} | {costs} |".replace("|  |", "| |"))
+        part = of
+    assert table.splitlines()[2:] == rows
+
+
+def test_every_check_that_the_gate_makes_is_in_the_table() -> None:
+    listed = {kind.name for kind in CHECKS}
+    assert len(listed) == len(CHECKS)
     trees = [ast.parse(file.read_text(encoding="utf-8")) for file in WORKER]
     strings = {node.value for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Constant)}
     assert listed - strings == set()

@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from cli.terminal import SMALL, file, kernelwright
+from cli.terminal import COPY, SMALL, file, kernelwright
 
 SAME = SMALL.replace("torch.sum(y, dim=1, keepdim=True)", "y.sum(1, True)")
+COPY_DOWN = COPY.replace("BLOCK=256", "BLOCK=128").replace("(x.numel(), 256)", "(x.numel(), 128)")
 WRONG = SMALL.replace("torch.sum(y, dim=1, keepdim=True)", "torch.sum(y, dim=1, keepdim=True) + 0.01")
 
 
@@ -43,6 +44,18 @@ def test_without_a_baseline_nothing_is_compared(tmp_path: Path, command: str) ->
     assert "--against FILE" in " ".join(ended.stderr.split())
     assert "Verified" not in ended.output
     assert not out.exists()
+
+
+def test_checks_that_cannot_be_made_here_are_told(tmp_path: Path) -> None:
+    ended = kernelwright(
+        "verify", file(tmp_path, COPY_DOWN, "copy.py"), "--against", file(tmp_path, COPY, "baseline.py")
+    )
+    assert ended.exit_code == 0, ended.output
+    rows = dict(
+        line.split(maxsplit=1) for line in ended.stdout.splitlines() if " not made " in line or " 1 of 1 " in line
+    )
+    assert {name for name, told in rows.items() if told.startswith("not made")} == {"gradient", "stream-order"}
+    assert {"race", "out-of-bounds"} <= rows.keys()
 
 
 def test_a_baseline_of_the_same_text_is_told_first(tmp_path: Path) -> None:

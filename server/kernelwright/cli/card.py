@@ -65,6 +65,8 @@ def show_checks(verdict: Verdict) -> None:
         shown = next((check for check in checks if not check.passed), checks[-1])
         style = "green" if passed == len(checks) else "red"
         table.add_row(name, f"[{style}]{passed} of {len(checks)}[/]", escape(f"{shown.case}: {shown.detail}"))
+    for lacking in verdict.unchecked:
+        table.add_row(lacking.name, "[yellow]not made[/]", escape(lacking.why))
     OUT.print(table)
     if verdict.share is not None and (share := words.of_share(verdict.share, _MOST_NAMES)):
         OUT.print(f"  [dim]{escape(share)}[/]")

@@ -1,5 +1,6 @@
 """The frozen values that travel between the rooms; standard library only, so that the worker can load them anywhere."""
 
+from kernelwright.values.checks import CHECKS, CheckKind, Unchecked, unchecked
 from kernelwright.values.device import CPU, Device
 from kernelwright.values.effort import Effort
 from kernelwright.values.graph import Argument, CodeSpan, Graph, Node, TensorRef, TensorType, Value
@@ -34,6 +35,7 @@ from kernelwright.values.text import (
 from kernelwright.values.workload import Call, Case, TensorSpec, Workload, WorkloadSource
 
 __all__ = [
+    "CHECKS",
     "CPU",
     "DETERMINISTIC",
     "STOP",
@@ -44,6 +46,7 @@ __all__ = [
     "Call",
     "Case",
     "Check",
+    "CheckKind",
     "CodeSpan",
     "Device",
     "Dot",
@@ -79,6 +82,7 @@ __all__ = [
     "TensorType",
     "TextEdit",
     "Timing",
+    "Unchecked",
     "Value",
     "Verdict",
     "VerdictStatus",
@@ -89,4 +93,5 @@ __all__ = [
     "know_lines",
     "line_starts",
     "not_utf8",
+    "unchecked",
 ]

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from kernelwright.values.checks import Unchecked
 from kernelwright.values.effort import Effort
 from kernelwright.values.roof import Roof
 from kernelwright.values.share import KernelShare
@@ -85,6 +86,7 @@ class Verdict:
     share: KernelShare | None = None  # whose kernels do the work; None where nobody looked
     effort: Effort = Effort.STANDARD  # how much was looked at
     caveats: tuple[str, ...] = ()  # what was not compared or is not as the baseline's, said right behind "Verified"
+    unchecked: tuple[Unchecked, ...] = ()  # which checks were not made, where it passed
 
     @property
     def passed(self) -> bool:

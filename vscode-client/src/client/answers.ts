@@ -26,6 +26,8 @@ export interface Verdict {
   readonly checks: readonly Check[];
   readonly reason: string;
   readonly how: string;
+  /** Absent in steps of earlier versions. */
+  readonly unchecked?: readonly { readonly name: string; readonly why: string }[];
   readonly accuracy?: "bit-exact" | "as accurate as the baseline" | "reduced accuracy" | null;
   readonly effort?: "quick" | "standard" | "paranoid";
 }

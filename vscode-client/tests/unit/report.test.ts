@@ -76,6 +76,13 @@ test("trajectory, roofline, steps and checks of a kernel", () => {
   }
 });
 
+test("checks that were not made stand behind those that were", () => {
+  const lacking = verdict({ unchecked: [{ name: "race", why: "looked for in the interpreter only" }] });
+  const html = page(step({ verdict: lacking }));
+  assert.match(html, /<td class="quiet">not made<\/td><td>race<\/td><td><\/td><td>looked for in the interpreter only/);
+  assert.doesNotMatch(page(step()), /not made/);
+});
+
 test("no number is drawn without a green gate", () => {
   const wrong = step({ verdict: verdict({ status: "failed" }) });
   assert.doesNotMatch(page(wrong), /2\.33|0\.18 ms|<svg/);

@@ -35,6 +35,7 @@ from kernelwright.values import Check, FailureKind
 Report = Callable[[str], None]
 
 NO_MEMORY = "needs more memory than there is"
+RACE = "race"
 
 
 class Rejected(Exception):
@@ -242,7 +243,7 @@ def rejection(error: BaseException, case: str) -> Rejected:
     line = line_of(error)
     at = f" at line {line + 1}" if line is not None else ""
     if type(error).__name__ == "InterpreterFault":
-        name = "race" if "race" in str(error).lower() else "out-of-bounds"
+        name = RACE if "race" in str(error).lower() else "out-of-bounds"
         return Rejected(name, case, f"{error}{at}")
     if is_out_of_memory(error):
         return Rejected("runs", case, f"{NO_MEMORY}, which the baseline does not{at}")

@@ -116,6 +116,9 @@ function checks(step: Step): string[] {
     const kind = check.passed ? "passed" : "failed";
     return `<tr><td class="${kind}">${kind}</td>${[check.name, check.case, check.detail].map(cell).join("")}</tr>`;
   });
+  for (const { name, why } of step.verdict.unchecked ?? []) {
+    rows.push(`<tr><td class="quiet">not made</td>${[name, "", why].map(cell).join("")}</tr>`);
+  }
   const how = step.verdict.how ? ` <span class="quiet">${escaped(step.verdict.how)}</span>` : "";
   return [`<h2>Checks of the last kept step${how}</h2>`, table(heads(["", "Check", "Case", "Evidence"]), rows)];
 }

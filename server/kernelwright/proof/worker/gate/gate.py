@@ -98,7 +98,7 @@ def verify(bench: Bench, contender: Contender, report: Report, between: Callable
     evidence.checks.append(Check("sandbox", "the candidate's process", True, contender.confinement.sentence))
     if limits.effort is not Effort.QUICK:
         _bad_arguments(bench, contender, planned[0])
-    evidence.checks += bounds_kept(evidence) + summaries(evidence.judged)
+    evidence.checks += bounds_kept(evidence, interpreted=bench.interpreted) + summaries(evidence.judged)
 
 
 def _enough(evidence: Evidence, planned: int, left_out: list[Variation], made: set[str], *, starved: bool) -> None:

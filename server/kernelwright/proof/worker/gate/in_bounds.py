@@ -3,7 +3,7 @@
 What the baseline does itself is not held against a candidate.
 """
 
-from kernelwright.proof.worker.bench import Bench, Rejected
+from kernelwright.proof.worker.bench import RACE, Bench, Rejected
 from kernelwright.proof.worker.evidence import Evidence
 from kernelwright.proof.worker.gate.grounds import Ground
 from kernelwright.proof.worker.hosts.bounds import ALIGNMENT, NAME
@@ -12,6 +12,10 @@ from kernelwright.proof.worker.observe import Observation
 from kernelwright.values import Check
 
 _LEFT_OUT = "accesses out of bounds are not looked for"
+_INTERPRETED = (
+    (NAME, "the interpreter saw no access beyond a tensor"),
+    (RACE, "the interpreter saw no two programs touch an element, one writing, without an atomic that orders them"),
+)
 
 
 def observe_in_bounds(bench: Bench, contender: Contender, ground: Ground, *, poisoned: bool) -> Observation:
@@ -37,8 +41,10 @@ def observe_in_bounds(bench: Bench, contender: Contender, ground: Ground, *, poi
     return observed
 
 
-def bounds_kept(evidence: Evidence) -> list[Check]:
-    """The line about it, where it was looked for at all."""
+def bounds_kept(evidence: Evidence, *, interpreted: bool = False) -> list[Check]:
+    """The lines about it, where it was looked for at all. Triton's interpreter looks at each access, and at races."""
+    if interpreted:
+        return [Check(name, "all calls", True, detail) for name, detail in _INTERPRETED]
     if not evidence.bounded or evidence.unbounded:
         return []
     calls = f"{evidence.bounded} call{'s' if evidence.bounded > 1 else ''}"

@@ -12,7 +12,7 @@ from kernelwright.proof.worker.evidence import Evidence
 from kernelwright.proof.worker.gate.accuracy import accuracy_of, reduced
 from kernelwright.proof.worker.gate.line_sizes import elements
 from kernelwright.proof.worker.subject import case_call
-from kernelwright.values import Check, Verdict, VerdictStatus, digest
+from kernelwright.values import Check, Verdict, VerdictStatus, digest, unchecked
 
 
 def verdict_of(bench: Bench, *, failed: Check | None = None, undecidable: str = "") -> Verdict:
@@ -26,6 +26,7 @@ def verdict_of(bench: Bench, *, failed: Check | None = None, undecidable: str = 
         status = VerdictStatus.NOT_CHECKABLE
     own = [j.baseline_error for j in evidence.judged if j.baseline_error is not None]
     first = next((check for check in ended if not check.passed), None)
+    lacking = unchecked({check.name for check in evidence.checks}) if status is VerdictStatus.PASSED else ()
     reason = f"{first.name} ({first.case}): {first.detail}" if first else undecidable
     return Verdict(
         status=status,
@@ -40,6 +41,7 @@ def verdict_of(bench: Bench, *, failed: Check | None = None, undecidable: str = 
         share=evidence.share,
         effort=trial.limits.effort,
         caveats=tuple(dict.fromkeys(evidence.caveats)),
+        unchecked=lacking,
     )
 
 
