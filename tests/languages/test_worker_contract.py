@@ -5,9 +5,10 @@ import torch
 
 from kernelwright.languages import LANGUAGES as READ
 from kernelwright.proof.jobs import Limits, Race, Trial
-from kernelwright.proof.worker.bench import opened, targets_for
+from kernelwright.proof.worker.bench import opened
 from kernelwright.proof.worker.clock.performance import performance_here
 from kernelwright.proof.worker.clock.race import run_race
+from kernelwright.proof.worker.construct import targets_for
 from kernelwright.proof.worker.failed import JobFailed
 from kernelwright.proof.worker.languages import LANGUAGES, WorkerLanguage, language_of
 from kernelwright.values import Case, Failure, Timing, Workload, WorkloadSource

@@ -1,7 +1,6 @@
-"""The bench of one trial: the baseline loaded, the settings that it asks for, and callables made of it."""
+"""The bench of one trial: the baseline loaded, and the settings that it leaves."""
 
 import contextlib
-import copy
 import functools
 import os
 from collections.abc import Callable, Iterator, Mapping
@@ -14,58 +13,14 @@ import torch
 from kernelwright.proof.jobs import Trial
 from kernelwright.proof.worker import flags, surroundings
 from kernelwright.proof.worker.evidence import Evidence
-from kernelwright.proof.worker.failed import JobFailed, is_out_of_memory
-from kernelwright.proof.worker.inputs import (
-    Inputs,
-    bytes_of_call,
-    bytes_of_get_inputs,
-    check_memory,
-    initial_arguments,
-    seed_everything,
-)
+from kernelwright.proof.worker.failed import JobFailed
+from kernelwright.proof.worker.inputs import bytes_of_call, bytes_of_get_inputs, check_memory, seed_everything
 from kernelwright.proof.worker.languages import WorkerLanguage, language_of
-from kernelwright.proof.worker.observe import named_state
-from kernelwright.proof.worker.raised import describe, line_of
-from kernelwright.proof.worker.reference.pair import Mismatch, give_parameters
-from kernelwright.proof.worker.subject import case_call, make_target
+from kernelwright.proof.worker.subject import case_call
+from kernelwright.proof.worker.targets import Targets
 from kernelwright.proof.worker.timing.timer import set_threads
-from kernelwright.proof.worker.variation import Variation
-from kernelwright.values import Check, FailureKind
 
 Report = Callable[[str], None]
-
-NO_MEMORY = "needs more memory than there is"
-RACE = "race"
-
-
-class Rejected(Exception):
-    """The candidate fails a check in a case."""
-
-    def __init__(self, name: str, case: str, detail: str) -> None:
-        super().__init__(detail)
-        self.check = Check(name, case, False, detail)
-
-
-class Undecidable(Exception):
-    """Nothing can be said of any candidate here; the message is the reason, in one sentence."""
-
-
-class NotAccepted(Exception):
-    """The baseline does not take a derived size; nothing follows from it."""
-
-
-@dataclass(frozen=True)
-class Targets:
-    """The baseline constructed with `init`, number `number` of its bench; `double` is the fp64 twin.
-
-    `double` is None where a module cannot be copied. `seed_left`: torch's initial seed behind the constructor.
-    """
-
-    number: int
-    init: Inputs
-    baseline: Any
-    double: Any
-    seed_left: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,86 +120,3 @@ def wider_module(trial: Trial, *, narrow: bool = False) -> ModuleType | None:
         return language.load(trial.home, text, "wide") if text is not None else None
     except (JobFailed, SyntaxError, RecursionError):
         return None
-
-
-def load_candidate(language: WorkerLanguage, path: str, text: str) -> ModuleType:
-    """The candidate's module. Raises Rejected, or JobFailed when a package is missing."""
-    try:
-        return language.load(path, text, "candidate")
-    except JobFailed as failed:
-        if failed.failure.kind is FailureKind.MISSING_PACKAGE:
-            raise
-        raise Rejected("runs", "import", failed.failure.message) from failed
-
-
-def targets_for(bench: Bench, variation: Variation) -> Targets:
-    """Baseline and fp64 twin for the variation's constructor arguments, made once. Raises JobFailed, NotAccepted."""
-    call, workload = variation.call, bench.trial.workload
-    key = repr((call.init_args, call.init_kwargs)) if call is not None else None
-    if key in bench.targets:
-        return bench.targets[key]
-    seed = bench.trial.limits.first_seed
-    try:
-        # A candidate does not choose what it is constructed with.
-        init = initial_arguments(bench.baseline, call, device=bench.device, seed=seed)
-        baseline = make_target(bench.baseline, workload, init, device=bench.device, seed=seed)
-    except JobFailed as failed:
-        if variation.derived:
-            raise NotAccepted from failed
-        raise
-    seed_left = torch.initial_seed()
-    try:
-        double = wide_target(bench, bench.wide, init, baseline)
-        if double is None:
-            double = copy.deepcopy(baseline).double() if isinstance(baseline, torch.nn.Module) else baseline
-    except Exception as error:  # noqa: BLE001  (copying runs the user's own code)
-        bench.evidence.notes.append(f"no fp64 copy of the module ({type(error).__name__})")
-        double = None
-    bench.targets[key] = Targets(len(bench.targets), init, baseline, double, seed_left)
-    return bench.targets[key]
-
-
-def wide_target(bench: Bench, wide: ModuleType | None, init: Inputs, baseline: Any) -> Any:
-    """The fp64 twin of a text that casts to float32; None where it has none, or is another module then."""
-    if wide is None:
-        return None
-    seed = bench.trial.limits.first_seed
-    try:
-        made = make_target(wide, bench.trial.workload, init, device=bench.device, seed=seed)
-    except JobFailed:
-        return None
-    if isinstance(give_parameters(baseline, made), Mismatch):
-        return None
-    if not isinstance(made, torch.nn.Module):
-        return made
-    state = named_state(made.double())
-    with torch.no_grad():  # buffers that no checkpoint holds as well: random numbers are others in another dtype
-        for name, tensor in named_state(baseline).items():
-            if name in state and state[name].shape == tensor.shape:
-                state[name].copy_(tensor)
-    return made
-
-
-def candidate_here(bench: Bench, module: ModuleType, targets: Targets) -> Any:
-    """A candidate constructed like the baseline, in this very process: for races, never for a verdict. Raises Rejected."""
-    seed = bench.trial.limits.first_seed
-    try:
-        candidate = make_target(module, bench.trial.workload, targets.init, device=bench.device, seed=seed)
-    except JobFailed as failed:
-        raise Rejected("runs", "construction", failed.failure.message) from failed
-    given = give_parameters(targets.baseline, candidate)
-    if isinstance(given, Mismatch):
-        raise Rejected("parameters", "construction", given.detail)
-    return candidate
-
-
-def rejection(error: BaseException, case: str) -> Rejected:
-    """An exception of the candidate as a failed check, with the line of its text."""
-    line = line_of(error)
-    at = f" at line {line + 1}" if line is not None else ""
-    if type(error).__name__ == "InterpreterFault":
-        name = RACE if "race" in str(error).lower() else "out-of-bounds"
-        return Rejected(name, case, f"{error}{at}")
-    if is_out_of_memory(error):
-        return Rejected("runs", case, f"{NO_MEMORY}, which the baseline does not{at}")
-    return Rejected("runs", case, f"raises{at}: {describe(error)}")

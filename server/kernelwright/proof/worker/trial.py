@@ -6,11 +6,12 @@ from collections.abc import Callable
 
 from kernelwright.proof.jobs import Trial, TrialResult
 from kernelwright.proof.worker.attribution.share import examine
-from kernelwright.proof.worker.bench import Bench, Rejected, Undecidable, opened, was_interpreted
+from kernelwright.proof.worker.bench import Bench, opened, was_interpreted
 from kernelwright.proof.worker.clock.rivals import Rivals
 from kernelwright.proof.worker.gate.gate import verify, verify_backward
 from kernelwright.proof.worker.gate.verdict import verdict_of
 from kernelwright.proof.worker.hosts.contender import Contender
+from kernelwright.proof.worker.rejected import Rejected, Undecidable
 from kernelwright.values import Effort
 
 _NO_GPU = "Speed not measured: no GPU here."

@@ -5,9 +5,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from kernelwright.proof.worker.bench import Rejected
 from kernelwright.proof.worker.clock import judge_clock
 from kernelwright.proof.worker.clock.samples import TWIN, Unsteady
+from kernelwright.proof.worker.rejected import Rejected
 
 FLUSH = 0.04  # milliseconds before each call, which the judge's clock sees
 

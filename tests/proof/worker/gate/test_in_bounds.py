@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kernelwright.proof.worker.bench import Rejected
 from kernelwright.proof.worker.evidence import Evidence
 from kernelwright.proof.worker.gate.grounds import Ground
 from kernelwright.proof.worker.gate.in_bounds import bounds_kept, observe_in_bounds
 from kernelwright.proof.worker.hosts.bounds import ALIGNMENT, NAME, placed
+from kernelwright.proof.worker.rejected import Rejected
 from kernelwright.proof.worker.variation import Variation
 from proof.worker.trials import trial
 

@@ -8,10 +8,10 @@ from collections.abc import Callable
 import pytest
 import torch
 
-from kernelwright.proof.worker.bench import Rejected
 from kernelwright.proof.worker.hosts import bounds
 from kernelwright.proof.worker.hosts.pages import NoPages, Pages
 from kernelwright.proof.worker.inputs import Inputs
+from kernelwright.proof.worker.rejected import Rejected
 
 PAGE = 4096
 

@@ -13,7 +13,7 @@ import torch
 
 from kernelwright.proof.jobs import Profile, Trial
 from kernelwright.proof.worker import failed, raised
-from kernelwright.proof.worker.bench import Bench, Undecidable, interpreting, opened
+from kernelwright.proof.worker.bench import Bench, interpreting, opened
 from kernelwright.proof.worker.clock.measure import conditions
 from kernelwright.proof.worker.clock.performance import performance, performance_here
 from kernelwright.proof.worker.failed import JobFailed
@@ -24,6 +24,7 @@ from kernelwright.proof.worker.probe import cpu_name
 from kernelwright.proof.worker.profiling.counting import counted_launches
 from kernelwright.proof.worker.profiling.looking import BLIND, Call, look, prepared
 from kernelwright.proof.worker.profiling.work import Part, Work, amount, is_nothing
+from kernelwright.proof.worker.rejected import Undecidable
 from kernelwright.proof.worker.subject import make_target
 from kernelwright.proof.worker.timing.timer import clock_for
 from kernelwright.values import Failure, FailureKind, Origin, ProfiledKernel, ProfiledOn, ProfileResult, digest

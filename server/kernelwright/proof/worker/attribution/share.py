@@ -1,8 +1,9 @@
 """Looks last in a trial at which kernels did the work, and whether a promise of a kernel was kept."""
 
 from kernelwright.proof.worker.attribution.promise import broken_promise, share_of
-from kernelwright.proof.worker.bench import NO_MEMORY, Bench, Rejected, Report, Targets, Undecidable, targets_for
+from kernelwright.proof.worker.bench import Bench, Report
 from kernelwright.proof.worker.clock.performance import performance_here
+from kernelwright.proof.worker.construct import targets_for
 from kernelwright.proof.worker.failed import JobFailed
 from kernelwright.proof.worker.gate.arguments import make_inputs
 from kernelwright.proof.worker.hosts.contender import Contender
@@ -10,6 +11,8 @@ from kernelwright.proof.worker.inputs import Inputs
 from kernelwright.proof.worker.profiling.looking import look, prepared
 from kernelwright.proof.worker.profiling.work import Work
 from kernelwright.proof.worker.raised import describe
+from kernelwright.proof.worker.rejected import NO_MEMORY, Rejected, Undecidable
+from kernelwright.proof.worker.targets import Targets
 from kernelwright.values import Check, KernelShare, ProfiledOn
 
 CHECK = "library-call"

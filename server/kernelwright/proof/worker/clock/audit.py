@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from kernelwright.proof.worker.answers.judge import Judged, judge
 from kernelwright.proof.worker.answers.oracle import Oracle
-from kernelwright.proof.worker.bench import Bench, NotAccepted, Rejected
+from kernelwright.proof.worker.bench import Bench
 from kernelwright.proof.worker.clock.fresh import FreshData
 from kernelwright.proof.worker.clock.performance import Performance, performance
 from kernelwright.proof.worker.failed import JobFailed
@@ -17,6 +17,7 @@ from kernelwright.proof.worker.hosts.timed import TimedContender
 from kernelwright.proof.worker.inputs import Inputs
 from kernelwright.proof.worker.observe import Observation, observe
 from kernelwright.proof.worker.reference.ties import ties_apart
+from kernelwright.proof.worker.rejected import NotAccepted, Rejected
 from kernelwright.values import Check
 
 AUDITS = 3  # at least, of the timed rounds

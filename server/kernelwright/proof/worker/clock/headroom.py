@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from kernelwright.proof.worker.bench import NO_MEMORY, Rejected
 from kernelwright.proof.worker.failed import JobFailed, is_out_of_memory
+from kernelwright.proof.worker.rejected import NO_MEMORY, Rejected
 
 _POOLS = 4  # times the bytes of the inputs that fresh.FreshData takes for new values in every call
 

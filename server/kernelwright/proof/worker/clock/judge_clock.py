@@ -9,10 +9,10 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from kernelwright.proof.worker.bench import Rejected
 from kernelwright.proof.worker.clock.samples import TWIN, Unsteady
 from kernelwright.proof.worker.clock.series import Series
 from kernelwright.proof.worker.clock.statistics import ratio_of_medians
+from kernelwright.proof.worker.rejected import Rejected
 
 NAME = "judge-clock"
 _LEAST_HIDDEN = {"cuda": 0.15, "cpu": 0.5}  # milliseconds; how far two processes' replies differ on a quiet machine

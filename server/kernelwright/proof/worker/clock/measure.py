@@ -11,7 +11,7 @@ import torch
 
 from kernelwright.proof.jobs import Probe
 from kernelwright.proof.worker import flags
-from kernelwright.proof.worker.bench import Bench, Rejected, Report
+from kernelwright.proof.worker.bench import Bench, Report
 from kernelwright.proof.worker.clock import judge_clock
 from kernelwright.proof.worker.clock.floor import floor_ms, impossible
 from kernelwright.proof.worker.clock.gpu_state import gpu_conditions
@@ -27,6 +27,7 @@ from kernelwright.proof.worker.hosts.contender import Contender
 from kernelwright.proof.worker.inputs import Inputs
 from kernelwright.proof.worker.observe import named_state
 from kernelwright.proof.worker.probe import cpu_name, probe
+from kernelwright.proof.worker.rejected import Rejected
 from kernelwright.values import Failure, FailureKind, Measurement, digest
 
 _GIB = 1 << 30

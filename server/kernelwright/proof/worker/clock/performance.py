@@ -4,13 +4,15 @@ import functools
 from dataclasses import dataclass
 
 from kernelwright.proof.worker.answers.fan_in import reduction_length
-from kernelwright.proof.worker.bench import Bench, Targets, targets_for
+from kernelwright.proof.worker.bench import Bench
+from kernelwright.proof.worker.construct import targets_for
 from kernelwright.proof.worker.gate.arguments import make_inputs
 from kernelwright.proof.worker.gate.cases import INTERPRETER_ELEMENTS, plan
 from kernelwright.proof.worker.hosts.parcels import room_for
 from kernelwright.proof.worker.inputs import Inputs
 from kernelwright.proof.worker.observe import Observation, observe
 from kernelwright.proof.worker.reference.fp64 import in_fp64
+from kernelwright.proof.worker.targets import Targets
 from kernelwright.proof.worker.variation import Variation
 
 

@@ -7,20 +7,14 @@ from kernelwright.proof.jobs import Race, RaceResult, Trial
 from kernelwright.proof.worker import flags
 from kernelwright.proof.worker.answers.judge import judge
 from kernelwright.proof.worker.answers.oracle import Oracle
-from kernelwright.proof.worker.bench import (
-    Bench,
-    Rejected,
-    candidate_here,
-    interpreting,
-    load_candidate,
-    opened,
-    rejection,
-)
+from kernelwright.proof.worker.bench import Bench, interpreting, opened
 from kernelwright.proof.worker.clock.performance import Performance, performed
 from kernelwright.proof.worker.clock.statistics import timing_of
+from kernelwright.proof.worker.construct import candidate_here, load_candidate
 from kernelwright.proof.worker.failed import failure_of
 from kernelwright.proof.worker.languages import language_of
 from kernelwright.proof.worker.observe import Observation, observe
+from kernelwright.proof.worker.rejected import Rejected, rejection
 from kernelwright.proof.worker.timing.timer import Clock, clock_for, contestants_of, interleaved
 from kernelwright.values import Failure, FailureKind, Timing
 

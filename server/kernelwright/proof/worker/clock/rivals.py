@@ -8,12 +8,13 @@ these calls a matrix product of 24 us was slower by 2 to 5 % there, on an H200 (
 from collections.abc import Mapping
 
 from kernelwright.proof.jobs import Trial
-from kernelwright.proof.worker.bench import Bench, Rejected, Undecidable
+from kernelwright.proof.worker.bench import Bench
 from kernelwright.proof.worker.clock.performance import Performance, performed
 from kernelwright.proof.worker.clock.samples import TWIN
 from kernelwright.proof.worker.failed import JobFailed
 from kernelwright.proof.worker.free_memory import has_free
 from kernelwright.proof.worker.hosts.timed import TimedContender
+from kernelwright.proof.worker.rejected import Rejected, Undecidable
 
 _AMPLE = 8 << 30  # bytes that must be free on the GPU: else the gate may need what their contexts take
 _ROOMY = 16  # times the bytes of a call that must be free for each to warm up on it beside the gate

@@ -2,9 +2,9 @@
 
 from kernelwright.proof.jobs import Trial
 from kernelwright.proof.worker.answers.judge import ACCURACY, Judged, worst_of
-from kernelwright.proof.worker.bench import Rejected
 from kernelwright.proof.worker.evidence import Evidence
 from kernelwright.proof.worker.languages import language_of
+from kernelwright.proof.worker.rejected import Rejected
 from kernelwright.values import Accuracy, Check
 
 ACCEPTING = "kernelwright.acceptReducedAccuracy"

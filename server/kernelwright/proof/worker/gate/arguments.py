@@ -1,10 +1,11 @@
 """The arguments of one variation, made small enough for where they run."""
 
-from kernelwright.proof.worker.bench import Bench, NotAccepted, Undecidable
+from kernelwright.proof.worker.bench import Bench
 from kernelwright.proof.worker.failed import JobFailed
 from kernelwright.proof.worker.gate.cases import INTERPRETER_ELEMENTS
 from kernelwright.proof.worker.gate.properties import with_property
 from kernelwright.proof.worker.inputs import Inputs, from_call, from_functions
+from kernelwright.proof.worker.rejected import NotAccepted, Undecidable
 from kernelwright.proof.worker.variation import Variation
 
 INTERPRETER_MOST = 1 << 22  # elements beyond which one call takes minutes in Triton's interpreter

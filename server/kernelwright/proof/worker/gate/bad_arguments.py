@@ -9,7 +9,8 @@ from typing import Any
 
 import torch
 
-from kernelwright.proof.worker.bench import Bench, Rejected, Targets, targets_for
+from kernelwright.proof.worker.bench import Bench
+from kernelwright.proof.worker.construct import targets_for
 from kernelwright.proof.worker.failed import JobFailed, is_out_of_memory
 from kernelwright.proof.worker.gate.arguments import make_inputs
 from kernelwright.proof.worker.gate.grounds import baseline_run
@@ -19,6 +20,8 @@ from kernelwright.proof.worker.hosts.contender import Contender
 from kernelwright.proof.worker.inputs import Inputs
 from kernelwright.proof.worker.observe import Observation
 from kernelwright.proof.worker.raised import describe
+from kernelwright.proof.worker.rejected import Rejected
+from kernelwright.proof.worker.targets import Targets
 from kernelwright.proof.worker.variation import Variation
 
 _LONGEST = 5.0  # seconds, after which no further call is made

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from kernelwright.proof.worker.answers.judge import Judged, judge
 from kernelwright.proof.worker.answers.oracle import Oracle
-from kernelwright.proof.worker.bench import Bench, NotAccepted, Rejected, Targets
+from kernelwright.proof.worker.bench import Bench
 from kernelwright.proof.worker.gate.grounds import Ground, grounds, tells_nothing
 from kernelwright.proof.worker.gate.in_bounds import observe_in_bounds
 from kernelwright.proof.worker.gate.nonfinite import excused
@@ -16,6 +16,8 @@ from kernelwright.proof.worker.hosts.contender import Contender
 from kernelwright.proof.worker.inputs import Inputs
 from kernelwright.proof.worker.observe import Observation, observe
 from kernelwright.proof.worker.reference.ties import names_an_open_order, ties_apart
+from kernelwright.proof.worker.rejected import NotAccepted, Rejected
+from kernelwright.proof.worker.targets import Targets
 from kernelwright.proof.worker.variation import Variation
 from kernelwright.values import Check
 

@@ -12,13 +12,16 @@ from kernelwright.proof.worker import flags
 from kernelwright.proof.worker.answers.fan_in import reduction_length
 from kernelwright.proof.worker.answers.judge import judge
 from kernelwright.proof.worker.answers.oracle import Oracle
-from kernelwright.proof.worker.bench import Bench, Rejected, Targets, targets_for
+from kernelwright.proof.worker.bench import Bench
+from kernelwright.proof.worker.construct import targets_for
 from kernelwright.proof.worker.gate.arguments import make_inputs
 from kernelwright.proof.worker.gate.grounds import baseline_run
 from kernelwright.proof.worker.hosts.contender import Contender
 from kernelwright.proof.worker.inputs import Inputs, poison_, seed_everything
 from kernelwright.proof.worker.observe import Observation, attributes_of, changed, observe
 from kernelwright.proof.worker.reference.ties import ties_apart
+from kernelwright.proof.worker.rejected import Rejected
+from kernelwright.proof.worker.targets import Targets
 from kernelwright.proof.worker.tensors import same_bits
 from kernelwright.proof.worker.variation import Variation
 from kernelwright.values import Check

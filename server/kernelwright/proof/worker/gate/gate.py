@@ -11,15 +11,8 @@ from dataclasses import replace
 import torch
 
 from kernelwright.proof.jobs import Trial
-from kernelwright.proof.worker.bench import (
-    Bench,
-    NotAccepted,
-    Rejected,
-    Report,
-    Targets,
-    Undecidable,
-    targets_for,
-)
+from kernelwright.proof.worker.bench import Bench, Report
+from kernelwright.proof.worker.construct import targets_for
 from kernelwright.proof.worker.evidence import Evidence
 from kernelwright.proof.worker.gate.accuracy import settle
 from kernelwright.proof.worker.gate.added_reads import added_reads
@@ -40,6 +33,8 @@ from kernelwright.proof.worker.hosts.contender import Contender
 from kernelwright.proof.worker.inputs import Inputs
 from kernelwright.proof.worker.observe import named_state
 from kernelwright.proof.worker.reference.pair import perturbed
+from kernelwright.proof.worker.rejected import NotAccepted, Rejected, Undecidable
+from kernelwright.proof.worker.targets import Targets
 from kernelwright.proof.worker.variation import Variation
 from kernelwright.source.interface import broken, gone
 from kernelwright.values import Check, Effort

@@ -15,7 +15,8 @@ from kernelwright.proof.worker.answers.judge import ACCURACY, Judged, judge
 from kernelwright.proof.worker.answers.oracle import Oracle
 from kernelwright.proof.worker.answers.tolerance import rounding_floor
 from kernelwright.proof.worker.backward import BackwardFailed, Cotangent, Flow, NoGradient, gradients
-from kernelwright.proof.worker.bench import Bench, NotAccepted, Rejected, Targets, targets_for
+from kernelwright.proof.worker.bench import Bench
+from kernelwright.proof.worker.construct import targets_for
 from kernelwright.proof.worker.evidence import Evidence
 from kernelwright.proof.worker.free_memory import has_free
 from kernelwright.proof.worker.gate.arguments import make_inputs
@@ -26,6 +27,8 @@ from kernelwright.proof.worker.gate.unrounded import better, unrounded
 from kernelwright.proof.worker.hosts.contender import Contender
 from kernelwright.proof.worker.inputs import Inputs
 from kernelwright.proof.worker.observe import Observation
+from kernelwright.proof.worker.rejected import NotAccepted, Rejected
+from kernelwright.proof.worker.targets import Targets
 from kernelwright.proof.worker.texts import listed
 from kernelwright.proof.worker.variation import Variation
 from kernelwright.values import Accuracy, Check

@@ -13,7 +13,7 @@ from kernelwright.proof.worker.answers.deviation import all_finite
 from kernelwright.proof.worker.answers.fan_in import fan_in, reduction_length
 from kernelwright.proof.worker.answers.judge import judge, repeated
 from kernelwright.proof.worker.answers.oracle import Oracle
-from kernelwright.proof.worker.bench import Bench, NotAccepted, Targets, Undecidable
+from kernelwright.proof.worker.bench import Bench
 from kernelwright.proof.worker.dispatch import SizesAsGiven
 from kernelwright.proof.worker.failed import JobFailed
 from kernelwright.proof.worker.gate.nonfinite import agree
@@ -32,6 +32,8 @@ from kernelwright.proof.worker.inputs import Inputs
 from kernelwright.proof.worker.observe import Observation, observe
 from kernelwright.proof.worker.raised import failure_of
 from kernelwright.proof.worker.reference.fp64 import in_fp64
+from kernelwright.proof.worker.rejected import NotAccepted, Undecidable
+from kernelwright.proof.worker.targets import Targets
 from kernelwright.proof.worker.variation import Variation
 from kernelwright.values import FailureKind
 

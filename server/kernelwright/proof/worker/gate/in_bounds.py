@@ -3,12 +3,13 @@
 What the baseline does itself is not held against a candidate.
 """
 
-from kernelwright.proof.worker.bench import RACE, Bench, Rejected
+from kernelwright.proof.worker.bench import Bench
 from kernelwright.proof.worker.evidence import Evidence
 from kernelwright.proof.worker.gate.grounds import Ground
 from kernelwright.proof.worker.hosts.bounds import ALIGNMENT, NAME
 from kernelwright.proof.worker.hosts.contender import Contender
 from kernelwright.proof.worker.observe import Observation
+from kernelwright.proof.worker.rejected import RACE, Rejected
 from kernelwright.values import Check
 
 _LEFT_OUT = "accesses out of bounds are not looked for"

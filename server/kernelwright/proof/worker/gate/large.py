@@ -7,13 +7,15 @@ import torch
 from kernelwright.proof.worker.answers.fan_in import reduction_length
 from kernelwright.proof.worker.answers.judge import judge
 from kernelwright.proof.worker.answers.oracle import Oracle
-from kernelwright.proof.worker.bench import NO_MEMORY, Bench, NotAccepted, Rejected, Report, targets_for
+from kernelwright.proof.worker.bench import Bench, Report
+from kernelwright.proof.worker.construct import targets_for
 from kernelwright.proof.worker.failed import JobFailed
 from kernelwright.proof.worker.free_memory import free_on
 from kernelwright.proof.worker.gate.arguments import make_inputs
 from kernelwright.proof.worker.gate.grounds import baseline_run
 from kernelwright.proof.worker.gate.line_sizes import beyond_32_bits
 from kernelwright.proof.worker.hosts.contender import Contender
+from kernelwright.proof.worker.rejected import NO_MEMORY, NotAccepted, Rejected
 from kernelwright.proof.worker.variation import Variation
 from kernelwright.values import Check, FailureKind
 

@@ -14,11 +14,12 @@ import torch
 
 from kernelwright.proof.worker.answers.judge import judge
 from kernelwright.proof.worker.answers.oracle import Oracle
-from kernelwright.proof.worker.bench import Bench, NotAccepted
+from kernelwright.proof.worker.bench import Bench
 from kernelwright.proof.worker.gate.arguments import make_inputs
 from kernelwright.proof.worker.gate.properties import INFINITE, NON_FINITE, probes
 from kernelwright.proof.worker.inputs import map_leaves
 from kernelwright.proof.worker.observe import Observation, observe
+from kernelwright.proof.worker.rejected import NotAccepted
 from kernelwright.proof.worker.tensors import as_tensor
 from kernelwright.proof.worker.variation import Variation
 from kernelwright.values import Effort

@@ -6,12 +6,14 @@ from dataclasses import replace
 
 import torch
 
-from kernelwright.proof.worker.bench import Bench, NotAccepted, Rejected, Targets
+from kernelwright.proof.worker.bench import Bench
 from kernelwright.proof.worker.gate.comparison import compare_once
 from kernelwright.proof.worker.gate.named_numbers import named_numbers
 from kernelwright.proof.worker.gate.scalar_arguments import Change, changes
 from kernelwright.proof.worker.hosts.contender import Contender
 from kernelwright.proof.worker.inputs import Inputs, seed_everything
+from kernelwright.proof.worker.rejected import NotAccepted, Rejected
+from kernelwright.proof.worker.targets import Targets
 from kernelwright.proof.worker.variation import Variation
 from kernelwright.proof.worker.whole_numbers import all_different, is_whole, never_falls, with_planted
 

@@ -9,12 +9,13 @@ from kernelwright.proof.worker.answers.expected import Expected
 from kernelwright.proof.worker.answers.judge import Judged
 from kernelwright.proof.worker.answers.oracle import Oracle
 from kernelwright.proof.worker.answers.tolerance import USUAL
-from kernelwright.proof.worker.bench import Bench, NotAccepted, Undecidable
+from kernelwright.proof.worker.bench import Bench
 from kernelwright.proof.worker.gate.grounds import Ground, masks_with_a_number
 from kernelwright.proof.worker.gate.properties import INFINITE, LARGE, NON_FINITE, PLANTED
 from kernelwright.proof.worker.observe import Observation
 from kernelwright.proof.worker.reference.fp64 import in_fp64
 from kernelwright.proof.worker.reference.ties import names_an_open_order
+from kernelwright.proof.worker.rejected import NotAccepted, Undecidable
 from kernelwright.proof.worker.whole_numbers import is_whole
 
 _BREAKS_TIES = 1e-300  # added to zeros, which no factor tells apart

@@ -16,10 +16,12 @@ from kernelwright.proof.worker.answers.judge import BEST_FIRST, Judged
 from kernelwright.proof.worker.answers.oracle import Oracle
 from kernelwright.proof.worker.answers.tolerance import untrusted
 from kernelwright.proof.worker.answers.trivial import Trivial
-from kernelwright.proof.worker.bench import Bench, Targets, wide_target
+from kernelwright.proof.worker.bench import Bench
+from kernelwright.proof.worker.construct import wide_target
 from kernelwright.proof.worker.inputs import Inputs, map_tensors
 from kernelwright.proof.worker.observe import Observation
 from kernelwright.proof.worker.reference.fp64 import in_fp64
+from kernelwright.proof.worker.targets import Targets
 from kernelwright.values import Accuracy
 
 

@@ -12,7 +12,6 @@ from typing import Any
 
 import torch
 
-from kernelwright.proof.worker.bench import Rejected, rejection
 from kernelwright.proof.worker.dispatch import DispatchMode
 from kernelwright.proof.worker.driver import as_tensor
 from kernelwright.proof.worker.hosts.pages import NoPages, Pages, mapped, page_size, unmap
@@ -20,6 +19,7 @@ from kernelwright.proof.worker.inputs import Inputs, clone_tensor, seed_everythi
 from kernelwright.proof.worker.observe import named_state
 from kernelwright.proof.worker.poison import ALLOCATIONS
 from kernelwright.proof.worker.raised import describe, line_of
+from kernelwright.proof.worker.rejected import Rejected, rejection
 
 NAME, ALIGNMENT = "out-of-bounds", "alignment"
 # Bytes that a tensor's address is a multiple of: what the widest loads and TMA ask for, and Triton takes for granted. Blocks

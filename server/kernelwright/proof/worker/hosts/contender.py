@@ -12,7 +12,7 @@ import torch
 
 from kernelwright.proof.worker import triton_launchers
 from kernelwright.proof.worker.backward import Flow
-from kernelwright.proof.worker.bench import Bench, Rejected, Targets
+from kernelwright.proof.worker.bench import Bench
 from kernelwright.proof.worker.failed import JobFailed
 from kernelwright.proof.worker.free_memory import has_free
 from kernelwright.proof.worker.hosts import messages, outside
@@ -25,7 +25,9 @@ from kernelwright.proof.worker.observe import Observation
 from kernelwright.proof.worker.profiling.work import Work
 from kernelwright.proof.worker.raised import scratch_folder
 from kernelwright.proof.worker.reference.pair import state_of
+from kernelwright.proof.worker.rejected import Rejected
 from kernelwright.proof.worker.sandbox import caches
+from kernelwright.proof.worker.targets import Targets
 from kernelwright.proof.worker.tensors import same_bits
 from kernelwright.values import Failure, FailureKind
 from kernelwright.values.confinement import Confinement

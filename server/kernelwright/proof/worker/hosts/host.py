@@ -17,7 +17,7 @@ from typing import Any
 import torch
 
 from kernelwright.proof.worker import flags, lifetime, surroundings
-from kernelwright.proof.worker.bench import Rejected, load_candidate, rejection
+from kernelwright.proof.worker.construct import load_candidate
 from kernelwright.proof.worker.ended import BROKEN
 from kernelwright.proof.worker.failed import JobFailed
 from kernelwright.proof.worker.hosts import calls, channel, messages, sample
@@ -29,6 +29,7 @@ from kernelwright.proof.worker.languages import language_of
 from kernelwright.proof.worker.observe import named_state, put_back
 from kernelwright.proof.worker.raised import describe
 from kernelwright.proof.worker.reference.pair import Mismatch, take_parameters
+from kernelwright.proof.worker.rejected import Rejected, rejection
 from kernelwright.proof.worker.sandbox import fence
 from kernelwright.proof.worker.subject import make_target
 from kernelwright.values import Check

@@ -10,7 +10,6 @@ from typing import Any, TypeVar
 import torch
 
 from kernelwright.proof.worker import processes
-from kernelwright.proof.worker.bench import Rejected, Undecidable
 from kernelwright.proof.worker.ended import ended
 from kernelwright.proof.worker.failed import JobFailed
 from kernelwright.proof.worker.frames import BadFrame
@@ -30,6 +29,7 @@ from kernelwright.proof.worker.hosts.parcels import (
 )
 from kernelwright.proof.worker.hosts.zygote import zygote
 from kernelwright.proof.worker.inputs import tensors_in
+from kernelwright.proof.worker.rejected import Rejected, Undecidable
 from kernelwright.values import Failure, FailureKind
 
 T = TypeVar("T", bound=Reply)

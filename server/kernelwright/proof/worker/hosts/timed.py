@@ -1,11 +1,13 @@
 """One text in its own process, as the clock calls it: armed with data, fired, and what the sample left behind."""
 
-from kernelwright.proof.worker.bench import Bench, Rejected, Targets
+from kernelwright.proof.worker.bench import Bench
 from kernelwright.proof.worker.hosts.contender import SMALL, Contender
 from kernelwright.proof.worker.hosts.messages import Arm, Done, Fire, Observed, Sampled, TooSmall
 from kernelwright.proof.worker.hosts.parcels import room_for
 from kernelwright.proof.worker.inputs import Inputs, clone_tensor, map_tensors
 from kernelwright.proof.worker.observe import Observation
+from kernelwright.proof.worker.rejected import Rejected
+from kernelwright.proof.worker.targets import Targets
 from kernelwright.proof.worker.timing.late import Late
 from kernelwright.proof.worker.timing.timer import FLUSHES
 
