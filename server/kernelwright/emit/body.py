@@ -39,6 +39,7 @@ class Body:
         inner: list[str] = []
         for let in nest.lets:
             if let.axes & set(over) and not isinstance(let.expr, Fold) and let.name not in self.done:
+                start += kernel.corner(let)
                 inner += kernel.lines(let, other=_other(let, folds))
                 self.done.add(let.name)
         for let in folds:

@@ -9,6 +9,7 @@ from kernelwright.emit.kernel import Kernel
 from kernelwright.micro.rewrite.relies import limits
 from kernelwright.micro.rewrite.triton_printer import Printed, kernel_source, launcher_source
 from kernelwright.nest.form import Axis, Fold, Held, Inside, Let, Load, Nest
+from kernelwright.nest.merge import leading
 from kernelwright.ops.device_functions import DEVICE_FUNCTIONS
 from kernelwright.place.layout import call_text
 from kernelwright.schedule.forms import Blocks
@@ -48,6 +49,7 @@ def launched(nest: Nest, made: Made, launcher: str, words: str, summary: str, ex
 
 def flat_kernel(nest: Nest, name: str, words: str, block: Blocks) -> Made:
     """The kernel alone, for a launcher that has made `out`."""
+    nest = leading(nest)
     kernel = Kernel(
         nest, {axis.name: axis.name for axis in nest.axes}, {}, "offsets", lambda axes: "mask" if axes else ""
     )
@@ -74,20 +76,24 @@ def flat_kernel(nest: Nest, name: str, words: str, block: Blocks) -> Made:
 
 def decoded(kernel: Kernel, axes: Sequence[Axis], flat: str) -> list[str]:
     """The places along those of some axes that are asked for apart, from the place `flat` along all of them."""
-    nest = kernel.nest
     asked: set[str] = set()
-    for let in nest.lets:
+    for let in kernel.nest.lets:
         if isinstance(let.expr, Load) and kernel.is_flat(let.expr) and not let.expr.inside:
             continue
         asked |= _asked(let)
+    return _decoded(kernel, axes, flat, asked)
+
+
+def _decoded(kernel: Kernel, axes: Sequence[Axis], flat: str, asked: set[str]) -> list[str]:
     lines: list[str] = []
     for at, axis in enumerate(axes):
-        if axis.name not in asked:
+        if not asked & {axis.name, *(part.name for part in axis.parts)}:
             continue
         sizes = [kernel.index_name(later) for later in axes[at + 1 :]]
         inner = " * ".join(size for size in sizes if size != "1")
         text = flat if not inner else f"{flat} // ({inner})" if " " in inner else f"{flat} // {inner}"
         lines.append(f"{axis.name} = {text}" + (f" % {kernel.index_name(axis)}" if at else ""))
+        lines += _decoded(kernel, axis.parts, axis.name, asked)
     return lines
 
 

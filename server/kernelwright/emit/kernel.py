@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from kernelwright.nest.form import (
     Apply,
@@ -53,6 +53,8 @@ class Kernel:
     conditions: dict[tuple[tuple[Inside, ...], str], str] = field(default_factory=dict)
     helpers: dict[str, None] = field(default_factory=dict)
     asserted: dict[tuple[Checked, str], None] = field(default_factory=dict)
+    corners: dict[str, tuple[str, Load]] = field(default_factory=dict)  # let -> where its window begins, and the rest
+    named_corners: dict[str, str] = field(default_factory=dict)  # name -> text
 
     def constant(self, expression: str, base: str) -> str:
         """The constexpr parameter that holds a size, so that divisions by it are cheap."""
@@ -66,12 +68,15 @@ class Kernel:
             self.constants[known] = expression
         return known
 
+    @property
+    def _windows(self) -> set[str]:
+        return {axis.name for axis in self.nest.axes if axis.window}
+
     def index(self, index: Index) -> str:
         """An Index as code."""
         if index in self.named:
             return self.named[index]
-        windows = [axis.name for axis in self.nest.axes if axis.window]
-        return index.renamed({name: self._name(name) for name in index.names()}).text(windows)
+        return index.renamed({name: self._name(name) for name in index.names()}).text(self._windows)
 
     def _name(self, name: str) -> str:
         if name in self.places:
@@ -182,14 +187,35 @@ class Kernel:
             lines = self.condition(expr.inside, mask)
             lines += [line for one in expr.checked for line in self._assert(one, expr.inside, mask)]
             mask = self.conditions[expr.inside, mask]
-        windows = {axis.name for axis in self.nest.axes if axis.window}
-        lines += [line for index in expr.index if windows & set(index.names()) for line in self._name_index(index)]
-        place = self.place(expr)
+        if let.name in self.corners:
+            corner, within = self.corners[let.name]
+            place = f"{corner} + {self.place(within)}"
+        else:
+            named = [index for index in expr.index if self._windows & set(index.names())]
+            lines += [line for index in named for line in self._name_index(index)]
+            place = self.place(expr)
         place = place if place.isidentifier() else f"({place})"
         at = f"{expr.tensor}_ptr" if place in ("(0)", "0") else f"{expr.tensor}_ptr + {place}"
         masked = (f", mask={mask}" + (f", other={other}" if other else "")) if mask else ""
         made = {"bool": " != 0", "int": ""}.get(let.kind, ".to(tl.float32)")
         return [*lines, f"{let.name} = tl.load({at}{masked}){made}"]
+
+    def corner(self, let: Let) -> list[str]:
+        """The line that names where the window of a load begins, where all of it is there: one address for all its turns."""
+        load = let.expr
+        if not isinstance(load, Load) or load.inside:
+            return []
+        first, within = zip(*(index.parted(self._windows) for index in load.index), strict=True)
+        text, lets = self.place(replace(load, index=first)), {one.name for one in self.nest.lets}
+        read = {name for index in first for name in index.names()} & lets  # which may be known within the loops only
+        if read or " " not in text or not any(index.terms for index in within):
+            return []
+        known = next((name for name, said in self.named_corners.items() if said == text), None)
+        taken = {*self.named_corners, *lets, *self.nest.numbers}
+        name = known or next(n for n in ("corner", *(f"corner_{i}" for i in range(2, 99))) if n not in taken)
+        self.named_corners[name] = text
+        self.corners[let.name] = name, replace(load, index=within)
+        return [] if known else [f"{name} = {text}"]
 
     def _assert(self, one: Checked, inside: tuple[Inside, ...], mask: str) -> list[str]:
         """The line that stops the program where an index is out of range, as torch's own kernels do."""

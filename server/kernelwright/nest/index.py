@@ -52,6 +52,11 @@ class Index:
         """Every name that it depends on, possibly more than once."""
         return (name for monomial, _ in self.terms for name in monomial)
 
+    def parted(self, names: Collection[str]) -> "tuple[Index, Index]":
+        """The terms that depend on none of `names`, and the others."""
+        own = tuple(term for term in self.terms if not set(names) & set(term[0]))
+        return Index(own), Index(tuple(term for term in self.terms if term not in own))
+
     def coefficient(self, name: str) -> int | None:
         """The factor of `name`; 0 where it is absent, None where `name` is multiplied by other names."""
         if any(name in monomial and monomial != (name,) for monomial, _ in self.terms):

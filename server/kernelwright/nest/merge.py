@@ -23,6 +23,22 @@ def merged(nest: Nest) -> Nest:
     return nest
 
 
+def leading(nest: Nest) -> Nest:
+    """The Nest with its first two axes as one with parts, where a tensor that is not read at the result's own place runs
+    through both, and nothing needs the first alone: a block of results then has a division less to do."""
+    if nest.stored.places or len(nest.spatial) < 2:
+        return nest
+    first, second = nest.spatial[:2]
+    own = [axis.name for axis in nest.spatial]
+    elsewhere, apart = False, {first.name, extent_of(first.name)}
+    for let in nest.lets:
+        load = let.expr if isinstance(let.expr, Load) and _side_by_side(let.expr, first.name, second.name) else None
+        if apart & set(_named(let.expr, loads=load is None)):
+            return nest
+        elsewhere |= load is not None and [index.name for index in load.index] != own
+    return _joined(nest, first, second, parts=(first, second)) if elsewhere else nest
+
+
 def _go_together(nest: Nest, first: Axis, second: Axis) -> bool:
     pair = {first.name, second.name}
     apart = pair | {extent_of(name) for name in pair}
@@ -84,9 +100,9 @@ def _conditions(inside: tuple[Inside, ...]) -> Iterator[str]:
                 yield from bound.names()
 
 
-def _joined(nest: Nest, first: Axis, second: Axis) -> Nest:
+def _joined(nest: Nest, first: Axis, second: Axis, parts: tuple[Axis, ...] = ()) -> Nest:
     name = _JOINED.get((first.name, second.name), first.name)
-    one = replace(first, name=name, extent=_product(first.extent, second.extent), size=None)
+    one = replace(first, name=name, extent=_product(first.extent, second.extent), size=None, parts=parts)
     axes = tuple(one if axis is first else axis for axis in nest.axes if axis is not second)
     return replace(nest, axes=axes, lets=tuple(_let(let, first.name, second.name, name) for let in nest.lets))
 

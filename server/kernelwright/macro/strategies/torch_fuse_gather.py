@@ -43,24 +43,24 @@ def embedding_mul_add_kernel(
     out_ptr,
     n_elements,
     scale,
-    WIDTH: tl.constexpr,
     ROWS: tl.constexpr,
+    WIDTH: tl.constexpr,
     WIDTH_2: tl.constexpr,
     BLOCK: tl.constexpr,
 ):
     """Embedding, multiply and add, a block of results a program."""
     offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     mask = offsets < n_elements
-    item = offsets // (WIDTH * WIDTH_2)
-    channel = offsets // WIDTH_2 % WIDTH
-    step = offsets % WIDTH_2
-    ids = tl.load(ids_ptr + (item * WIDTH + channel), mask=mask, other=0)
+    plane = offsets // WIDTH
+    channel = plane % WIDTH_2
+    step = offsets % WIDTH
+    ids = tl.load(ids_ptr + plane, mask=mask, other=0)
     inside = mask & (ids >= 0) & (ids < ROWS)
     tl.device_assert(inside, "ids is out of range", mask=mask)
-    weight_at = ids * WIDTH_2 + step
+    weight_at = ids * WIDTH + step
     weight = tl.load(weight_ptr + weight_at, mask=inside, other=0).to(tl.float32)
     product = weight * scale
-    places_at = channel * WIDTH_2 + step
+    places_at = channel * WIDTH + step
     places = tl.load(places_ptr + places_at, mask=mask, other=0).to(tl.float32)
     total = product + places
     tl.store(out_ptr + offsets, total, mask=mask)
@@ -108,9 +108,9 @@ def fused_embedding_mul_add(ids, weight, places, scale):
         out,
         n_elements,
         scale,
-        WIDTH=ids.shape[1],
         ROWS=weight.shape[0],
-        WIDTH_2=weight.shape[1],
+        WIDTH=weight.shape[1],
+        WIDTH_2=ids.shape[1],
         BLOCK=512,
         num_warps=4,
         debug=True,
