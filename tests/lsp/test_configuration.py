@@ -4,6 +4,7 @@ import dataclasses
 
 import pytest
 
+from kernelwright.languages import LANGUAGES
 from kernelwright.lsp.configuration import name, read
 from kernelwright.lsp.docs import protocol_page, settings_page, settings_schema
 from kernelwright.settings import DEFAULTS, Settings
@@ -58,6 +59,12 @@ def test_the_schema_and_the_page_name_every_setting() -> None:
     names = {f"kernelwright.{name(field)}" for field in dataclasses.fields(Settings)}
     assert set(settings_schema()["properties"]) == names
     assert all(f"## `{each}`" in settings_page() for each in names)
+
+
+def test_the_protocol_page_names_the_id_of_every_language() -> None:
+    said = protocol_page().split("## Methods")[0]
+    assert "`languageId`" in said
+    assert all(f"`{id}` for {row.title}" in said for id, row in LANGUAGES.items())
 
 
 def test_the_protocol_page_names_every_command() -> None:

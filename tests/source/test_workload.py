@@ -320,6 +320,15 @@ def test_problems(line: str, expected: tuple[int, int, str] | None) -> None:
     assert problem.message.startswith(expected[2])
 
 
+def test_a_line_does_not_call_get_init_inputs() -> None:
+    made = "def get_init_inputs(): return [8]\n# workload: "
+    (problem,) = problems(FUNCTIONS + made + "Norm(randn(8))")
+    assert problem.message == (
+        "Norm is constructed with dim: write Norm(…)(…), since a line does not call get_init_inputs()."
+    )
+    assert problems(FUNCTIONS + made + "Norm(8)(randn(8))") == ()
+
+
 def test_a_line_in_a_file_that_defines_nothing() -> None:
     (problem,) = problems("import torch\n# workload: f(1)\n")
     assert problem.message == "The file has no function or class named f."

@@ -42,10 +42,13 @@ def settings_page() -> str:
 
 
 def protocol_page() -> str:
+    from kernelwright.languages import LANGUAGES
     from kernelwright.lsp.commands import COMMANDS
     from kernelwright.lsp.server import FEATURES
 
-    rows = [_INTRODUCTION.strip(), "", "## Methods", "", "| method | what it shows |", "|---|---|"]
+    languages = ", ".join(f"`{id}` for {row.title}" for id, row in LANGUAGES.items())
+    introduction = _INTRODUCTION.format(languages=languages).strip()
+    rows = [introduction, "", "## Methods", "", "| method | what it shows |", "|---|---|"]
     documented = {method: _first_line(handler) for method, handler, _ in FEATURES}
     rows += [f"| `{method}` | {words} |" for method, words in {**_METHODS, **documented}.items() if words]
     rows += ["", "## Commands", "", _ARGUMENTS.strip(), "", "| command | answer |", "|---|---|"]
@@ -87,6 +90,9 @@ _INTRODUCTION = """
 Kernelwright speaks the Language Server Protocol 3.17 on stdin and stdout (`kernelwright serve`), with no methods of its
 own: all it does can be reached from any client. Positions are counted in the encoding that the client prefers (utf-8,
 utf-16 or utf-32). This page is generated from the code.
+
+The `languageId` in `textDocument/didOpen` chooses the language, whatever the file is called: {languages}. A document
+with another id has no kernels and no findings, and a command on it is answered with a `Refusal` that says so.
 """
 
 _METHODS = {

@@ -132,7 +132,7 @@ async def run(
         del session.running[subject]
         running.ended.set()
         progress.end(message)
-        session.learned()
+        session.notice()
 
 
 def is_cancelled(answer: object) -> bool:

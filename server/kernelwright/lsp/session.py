@@ -41,6 +41,15 @@ class Running:
     ended: asyncio.Event = field(default_factory=asyncio.Event)
 
 
+@dataclass(frozen=True)
+class _Made:
+    """A menu, ready or on its way, beside all that it depends on: an engine stands for the settings it was made with."""
+
+    engine: "Engine"
+    observation: "Observation"
+    menu: "asyncio.Task[Menu]"
+
+
 class Session:
     def __init__(self, server: LanguageServer) -> None:
         self.server = server
@@ -53,9 +62,8 @@ class Session:
         self._results: dict[tuple[str, str], list[Result]] = {}
         self._resources: dict[tuple[str, str], tuple[str, tuple[Resources, ...]]] = {}
         self._engines: dict[Path, Engine] = {}
-        self._menus: dict[tuple[str, str], tuple[object, asyncio.Task[Menu | Refusal]]] = {}
+        self._menus: dict[tuple[str, str], _Made] = {}
         self._looking = asyncio.Lock()  # one graph at a time, so that the loop shares the interpreter with one thread
-        self._knowledge = 0  # grows whenever a job may have taught an engine something
         self._tasks: set[asyncio.Task[Any]] = set()
         self._noticed: set[str] = set()
 
@@ -126,31 +134,27 @@ class Session:
         return engine.observe(snapshot.path, snapshot.text, kernel.name, kernel, snapshot.support)
 
     async def menu(self, snapshot: Snapshot, kernel: Kernel) -> "Menu | Refusal | None":
-        """What could be done to a kernel, worked out once for each text and state of knowledge.
+        """What could be done to a kernel, worked out anew only where what it was worked out from has changed.
 
         None where the document was changed meanwhile. Who stops waiting stops nothing: others may wait for the same.
         """
-        key, state = (snapshot.uri, kernel.name), (snapshot.hash, self._knowledge)
-        if key not in self._menus or self._menus[key][0] != state:
-            self._menus[key] = (state, self.spawn(self._menu(snapshot, kernel)))
-        found = await asyncio.shield(self._menus[key][1])
-        return found if self.documents.get(snapshot.uri) is snapshot else None
-
-    async def _menu(self, snapshot: Snapshot, kernel: Kernel) -> "Menu | Refusal":
-        from kernelwright.lsp.menu import menu
-
-        observation, engine = self.observe(snapshot, kernel), self.engine(snapshot.path)
+        engine, observation = self.engine(snapshot.path), self.observe(snapshot, kernel)
         if isinstance(observation, Refusal):
             return observation
+        key = (snapshot.uri, kernel.name)
+        made = self._menus.get(key)
+        if made is None or made.engine is not engine or made.observation != observation:
+            made = self._menus[key] = _Made(engine, observation, self.spawn(self._menu(engine, observation)))
+        found = await asyncio.shield(made.menu)
+        return found if self.documents.get(snapshot.uri) is snapshot else None
+
+    async def _menu(self, engine: "Engine", observation: "Observation") -> "Menu":
+        from kernelwright.lsp.menu import menu
+
         if observation.graph is None:
             return menu(engine, observation)
         async with self._looking:
             return await asyncio.to_thread(menu, engine, observation)
-
-    def learned(self) -> None:
-        """A job has ended: devices, graphs and history may say more than before."""
-        self._knowledge += 1
-        self.notice()
 
     def notice(self) -> None:
         """What a journal has to say, such as that the disk is full, is said once."""
@@ -173,7 +177,7 @@ class Session:
         retired, self._engines = self._engines, {}
         for engine in retired.values():
             self.spawn(self._close_when_idle(engine))
-        self.learned()
+        self.notice()
 
     async def _close_when_idle(self, engine: "Engine") -> None:
         while self.running:

@@ -1,5 +1,7 @@
 """GPUs by name, with the ceilings of their rooflines for those here, and those that are not."""
 
+import re
+
 from kernelwright.values.device import Device
 
 _T = 1e12
@@ -58,14 +60,14 @@ TARGET_NAMES = tuple(_TARGETS)
 DEFAULT_TARGET = _TARGETS["H100"]
 
 
+# Words of a name that say nothing about the chip, and those that say how it is mounted. Any other word ("Ti", "Laptop", "MIG")
+# is taken for another chip's: a wrong roofline is worse than none.
+_BESIDE = re.compile(r"NVIDIA|GEFORCE|TESLA|TENSOR|CORE|GPU|\d+GI?B|HBM\d?E?")
+_MOUNTED = re.compile(r"PCIE|SXM\d?")
+
+
 def target(name: str) -> Device | None:
-    """The GPU whose short name `name` is or contains ("H200", "NVIDIA H200 141GB", "rtx 4090"); None for an unknown one."""
-    wanted = _plain(name)
-    if wanted in _TARGETS:
-        return _TARGETS[wanted]
-    matches = [short for short in _TARGETS if short in wanted]
-    return _TARGETS[max(matches, key=len)] if matches else None
-
-
-def _plain(name: str) -> str:
-    return name.upper().replace(" ", "").replace("-", "").replace("_", "")
+    """The GPU that goes by this name ("H200", "NVIDIA H200 141GB", "rtx 4090"); None for another one, such as "RTX 3090 Ti"."""
+    words = [word for word in re.split(r"[\s_-]+", name.upper()) if not _BESIDE.fullmatch(word)]
+    chip = "".join(word for word in words if not _MOUNTED.fullmatch(word))
+    return _TARGETS.get("".join(words)) or _TARGETS.get(chip)

@@ -412,6 +412,10 @@ def test_the_mean_of_a_convolution_is_taken_of_its_input(layer: str, forward: st
         ("", "return x.mean(0, keepdim=True)", "Model()(randn(1, 4))", "No algebraic rule"),
         ("", "return torch.matmul(x.T, y.T)", "Model()(randn(4, 3), randn(5, 4))", "No algebraic rule"),
         ("", "return (x @ y) * 2", "Model()(randn(3, 9), randn(9, 3))", "no larger"),
+        ("", "return (x.int() @ y.int()) * 0.5", "Model()(randn(64, 3), randn(3, 64))", "whole numbers"),
+        ("", "return (x.int() @ y.int()) / 2", "Model()(randn(64, 3), randn(3, 64))", "whole numbers"),
+        ("", "return torch.bmm(x.int(), y.int()).sum(1)", "Model()(randn(2, 9, 3), randn(2, 3, 9))", "whole numbers"),
+        ("", "return (x.long() @ y.long()).sum((-2, -1))", "Model()(randn(9, 3), randn(3, 9))", "whole numbers"),
         ("self.fc = nn.Linear(40, 50, bias=False)", "return self.fc(x) * 2", "Model()(randn(3, 40))", "weights"),
         (
             "self.p = 0.0\nself.drop = nn.Dropout(self.p)",

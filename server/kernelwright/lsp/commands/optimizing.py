@@ -81,7 +81,7 @@ async def show(session: Session, made_for: Snapshot, step: Step, *, preview: boo
         session.offered.discard(step.id)
     if refused is not None:  # the step is not in the file, so the journal must not say so
         session.engine(made_for.path).mark_reverted(made_for.path, (step.id,))
-        session.learned()
+        session.notice()
         return refused
     engine = session.engine(made_for.path)
     engine.mark_reverted(made_for.path, (gone.id for gone in undone(engine.history(made_for.path), step.after_hash)))

@@ -25,7 +25,7 @@ async def revert(session: Session, params: ExecuteCommandParams) -> Json:
     own = [step.id for step in gone if step.kernel == found.kernel.name]
     if asked.step in own or (asked.step is None and own and not left):
         engine.mark_reverted(snapshot.path, (step.id for step in gone))
-        session.learned()
+        session.notice()
         session.client.refresh()
         said = "The editor's undo has taken this step back already; now the history says so too."
         return declined(session, Refusal(said))
@@ -40,7 +40,7 @@ async def revert(session: Session, params: ExecuteCommandParams) -> Json:
     if refused is not None:
         return declined(session, refused)
     engine.mark_reverted(snapshot.path, reversal.step_ids)
-    session.learned()
+    session.notice()
     session.client.refresh()
     return encode(edits)
 
@@ -58,7 +58,7 @@ async def reset_baseline(session: Session, params: ExecuteCommandParams) -> Json
         return declined(session, observed)
     engine.reset_baseline(snapshot.path, snapshot.text, found.kernel.name)
     session.forget(snapshot.uri, found.kernel.name)
-    session.learned()
+    session.notice()
     diagnostics.publish(session, snapshot.uri)
     session.client.tell(f"{found.kernel.name} is now judged against the text as it is.")
     return True

@@ -4,10 +4,10 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from kernelwright.micro.rewrite.algebra import Factor, Match, Step, View, applied, dims_of, written
+from kernelwright.micro.rewrite.algebra import Factor, Match, Step, View, applied, dims_of, line_of, written
 from kernelwright.micro.rewrite.algebra_identity import is_identity
 from kernelwright.micro.rewrite.algebra_source import Code, Spelling, atom
-from kernelwright.values import Node, TensorRef
+from kernelwright.values import Node, Refusal, TensorRef
 
 
 @dataclass(frozen=True)
@@ -144,9 +144,9 @@ def reduced_rows(view: View, node: Node) -> Match | None:
     )
 
 
-def reduced_matmul(view: View, node: Node) -> Match | None:
+def reduced_matmul(view: View, node: Node) -> Match | Refusal | None:
     """sum_ij (A B)_ij = (sum_i A_i) (sum_j B_j) for products of two computed matrices, batched or not."""
-    if not _plain_reduction(view, node):
+    if not _is_reduction(node):
         return None
     source = node.tensor()
     found = view.private(source)
@@ -163,6 +163,8 @@ def reduced_matmul(view: View, node: Node) -> Match | None:
     fewer = math.prod(view.shape(source)[d] for d in dims)
     if fewer == 1:
         return None
+    if not view.floating(source):
+        return Refusal("The product is of whole numbers, whose sums have another dtype than they.", line_of(node))
 
     def write(spelling: Spelling) -> Code:
         a, b = spelling.value(left), spelling.value(right)
@@ -188,7 +190,11 @@ def reduced_matmul(view: View, node: Node) -> Match | None:
 
 
 def _plain_reduction(view: View, node: Node) -> bool:
-    return node.op in ("sum", "mean") and node.kwargs.get("dtype") is None and view.floating(node.tensor())
+    return _is_reduction(node) and view.floating(node.tensor())
+
+
+def _is_reduction(node: Node) -> bool:
+    return node.op in ("sum", "mean") and node.kwargs.get("dtype") is None
 
 
 def _shifts_first(steps: list[Step]) -> bool:

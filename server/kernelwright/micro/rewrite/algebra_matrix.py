@@ -85,6 +85,8 @@ def scaled_operand(view: View, node: Node) -> Match | Refusal | None:
     core = view.private(step.value)
     if core is None or core.op not in _PRODUCTS or core.inplace:
         return None
+    if not view.floating(step.value):
+        return Refusal("The product is of whole numbers, and a scaled operand would not be.", line_of(node))
     left, right = core.tensor(), core.tensor(1)
     smaller = 0 if view.bytes(left) <= view.bytes(right) else 1
     saved = 2 * view.bytes(step.value) - 2 * view.bytes((left, right)[smaller])

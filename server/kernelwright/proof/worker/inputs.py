@@ -89,7 +89,7 @@ def check_memory(size: int, device: str) -> None:
 
 
 def initial_arguments(module: ModuleType, call: Call | None, *, device: str, seed: int) -> Inputs:
-    """What the module class is constructed with: the line's own init arguments, or get_init_inputs(), or nothing."""
+    """What a module class is constructed with: what the line says, maybe nothing, or get_init_inputs() without a line."""
     if call is not None:
         given = dataclasses.replace(call, args=call.init_args or (), kwargs=call.init_kwargs or {})
         return from_call(given, device=device, seed=seed)

@@ -1,6 +1,8 @@
 """A module that was loaded as something that can be called: its class constructed, its arguments made."""
 
+import dataclasses
 import functools
+import inspect
 import os
 import sys
 from collections.abc import Callable
@@ -14,7 +16,7 @@ from kernelwright.proof.worker import inputs as making
 from kernelwright.proof.worker.failed import JobFailed
 from kernelwright.proof.worker.raised import failure_of
 from kernelwright.source.workload import WorkloadError, evaluate
-from kernelwright.values import Call, FailureKind, Workload
+from kernelwright.values import Call, FailureKind, Workload, WorkloadSource
 
 
 def lies_in(folder: Path, file: str) -> bool:
@@ -47,7 +49,27 @@ def make_target(
         return made.to(device) if isinstance(made, torch.nn.Module) and device != "cpu" else made
     except (Exception, SystemExit) as error:
         failure = failure_of(error, f"Constructing {workload.entry} raised", FailureKind.WORKLOAD_FAILED)
+        if workload.source is WorkloadSource.LINES and not _takes(entry, given):
+            message = f"{failure.message.rstrip('.')}. {_to_write(module, workload.entry)}"
+            failure = dataclasses.replace(failure, message=message)
         raise JobFailed(failure) from error
+
+
+def _takes(entry: type, given: making.Inputs) -> bool:
+    """Whether a class can be constructed with these arguments, as far as its signature says."""
+    try:
+        inspect.signature(entry).bind(*given.args, **given.kwargs)
+    except TypeError:
+        return False
+    except ValueError:
+        return True  # it has no signature
+    return True
+
+
+def _to_write(module: ModuleType, entry: str) -> str:
+    """What to change in a workload line whose arguments do not fit the constructor."""
+    remedy = f"Write {entry}(…)(…) in the workload line, with the constructor's arguments first"
+    return f"{remedy}: a line does not call get_init_inputs()." if hasattr(module, "get_init_inputs") else f"{remedy}."
 
 
 def case_call(text: str) -> Call:
@@ -60,10 +82,8 @@ def case_call(text: str) -> Call:
 
 def performance_target(module: ModuleType, workload: Workload, *, device: str) -> Callable[..., Any]:
     """The target of the performance case, constructed as that asks for. Raises JobFailed."""
-    call = _performance_case(workload)
-    own = call if call is not None and call.init_args is not None else None
-    how = {"device": device, "seed": 0}
-    return make_target(module, workload, making.initial_arguments(module, own, **how), **how)
+    call, how = _performance_case(workload), {"device": device, "seed": 0}
+    return make_target(module, workload, making.initial_arguments(module, call, **how), **how)
 
 
 def performance_call(

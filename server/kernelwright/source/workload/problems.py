@@ -53,14 +53,17 @@ def _mismatch(text: str, call: Call, signature: Signature) -> str | None:
         wrong = signature.init.mismatch(call.entry, len(call.init_args), tuple(call.init_kwargs or ()))
         if wrong:
             return wrong
-    if call.init_args is None and signature.init is not None and "get_init_inputs" not in definitions(text):
-        needed = signature.init.required()
-        if needed:
-            return f"{call.entry} is constructed with {', '.join(needed)}: write {call.entry}(…)(…)."
+    if call.init_args is None and signature.init is not None and (needed := signature.init.required()):
+        made = f"{call.entry} is constructed with {', '.join(needed)}: write {call.entry}(…)(…)"
+        return f"{made}, since a line does not call get_init_inputs()." if _has_maker(text) else f"{made}."
     if signature.call is None:
         return None
     called = f"{call.entry}.forward" if signature.is_class else call.entry
     return signature.call.mismatch(called, len(call.args), tuple(call.kwargs))
+
+
+def _has_maker(text: str) -> bool:
+    return "get_init_inputs" in definitions(text)
 
 
 def _at(case: Case, column: int, end_column: int, message: str) -> WorkloadProblem:

@@ -1,0 +1,55 @@
+"""A class is constructed with what the workload says, and where that does not fit, with words on what to write."""
+
+from types import ModuleType
+
+import pytest
+
+from kernelwright.proof.worker.failed import JobFailed
+from kernelwright.proof.worker.subject import performance_target
+from kernelwright.values import Case, Workload, WorkloadSource
+
+MODEL = """\
+import torch
+
+class Model(torch.nn.Module):
+    def __init__(self, n):
+        super().__init__()
+        self.linear = torch.nn.Linear(n, n)
+
+"""
+MAKER = "def get_init_inputs():\n    return [8]\n"
+
+
+def made(text: str, line: str | None) -> object:
+    module = ModuleType("model")
+    exec(text, vars(module))
+    cases = () if line is None else (Case(0, 0, line),)
+    source = WorkloadSource.KERNELBENCH if line is None else WorkloadSource.LINES
+    return performance_target(module, Workload(source, "Model", cases), device="cpu")
+
+
+def said(text: str, line: str | None) -> str:
+    with pytest.raises(JobFailed) as raised:
+        made(text, line)
+    return raised.value.failure.message
+
+
+@pytest.mark.parametrize(("line", "size"), [(None, 8), ("Model(4)(randn(2, 4))", 4)])
+def test_a_class_is_constructed_as_the_workload_says(line: str | None, size: int) -> None:
+    assert made(MODEL + MAKER, line).linear.in_features == size
+
+
+@pytest.mark.parametrize("line", ["Model(randn(2, 8))", "Model()(randn(2, 8))", "Model(1, 2)(randn(2, 8))"])
+def test_a_line_that_does_not_fit_the_constructor_is_told_what_to_write(line: str) -> None:
+    words = "Write Model(…)(…) in the workload line, with the constructor's arguments first"
+    alone, beside = (said(text, line) for text in (MODEL, MODEL + MAKER))
+    assert alone.startswith("Constructing Model raised TypeError: ")
+    assert alone.endswith(f". {words}.")
+    assert beside.endswith(f". {words}: a line does not call get_init_inputs().")
+
+
+@pytest.mark.parametrize("line", [None, "Model('many')(randn(2, 8))"])
+def test_other_errors_of_a_constructor_are_told_as_they_are(line: str | None) -> None:
+    text = MODEL if line is None else MODEL + MAKER
+    assert said(text, line).startswith("Constructing Model raised TypeError: ")
+    assert "Write" not in said(text, line)
