@@ -54,9 +54,9 @@ def _broken(head: str, expression: str, tail: str, indent: int) -> str:
         return _broken(f"{head}{parts[0]} {operator} ", last, tail, indent)
     if head and len(parts) == 2 and expression.startswith("("):
         before, inside, after = _last_brackets(expression)
-        lines = [f"{' ' * indent}{head}{before}(", f"{pad}{inside}", f"{' ' * indent}){after}{tail}"]
-        if all(len(line) <= WIDTH for line in lines):
-            return "\n".join(lines).lstrip()
+        lines = f"{head}{before}(\n{pad}{_broken('', inside, '', indent + 4)}\n{' ' * indent}){after}{tail}"
+        if all(len(line) <= WIDTH for line in lines.split("\n")):
+            return lines
     if not head:  # within brackets already
         return f"\n{' ' * indent}".join(parts) + tail
     if len(pad + expression) <= WIDTH:
