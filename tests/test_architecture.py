@@ -181,7 +181,6 @@ MAY_LIST_OPERATORS = {
     "ops/*.py": "the table",
     "micro/rewrite/algebra*.py": "rules that rewrite just these",
     "micro/rewrite/naming.py": "runs of operators that have a name together",
-    "micro/rewrite/scope.py": "variables of printed kernels",
     "proof/worker/gate/named_numbers.py": "comparisons of a text with a number",
     "proof/worker/interpreter/libdevice.py": "functions of libdevice",
     "source/facts.py": "functions of Triton's language",

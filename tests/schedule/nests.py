@@ -1,20 +1,29 @@
 """Nests of modules, and what is not known of any device."""
 
+from collections.abc import Callable, Sequence
+
 from kernelwright.micro.rewrite.candidates import observed
 from kernelwright.micro.rewrite.nested import NestRegion, nest_region
-from kernelwright.micro.rewrite.pointwise_regions import region_of
+from kernelwright.micro.rewrite.pointwise_regions import region_of as run_of
+from kernelwright.micro.rewrite.row_regions import region_of as rows_of
 from kernelwright.nest import Nest
 from kernelwright.place.source_map import SourceMap
+from kernelwright.values import Refusal
 from macro.torch_modules import module
 from macro.torch_modules import observed as captured
 
 
-def nest(forward: str, setup: str = "pass", inputs: str = "torch.randn(8, 16)", *, run: bool = False) -> Nest:
-    """The Nest of a module's whole forward, which is a `run` of pointwise operations or anything else."""
+def nest(
+    forward: str,
+    setup: str = "pass",
+    inputs: str = "torch.randn(8, 16)",
+    region_of: Callable[[SourceMap, Sequence[int]], NestRegion | Refusal] = nest_region,
+) -> Nest:
+    """The Nest of a module's whole forward, as a region of one kind."""
     text = module(forward, setup, inputs)
     source = observed(text, captured(text).graph)
     assert isinstance(source, SourceMap), source
-    region = (region_of if run else nest_region)(source, range(len(source.graph.nodes)))
+    region = region_of(source, range(len(source.graph.nodes)))
     assert isinstance(region, NestRegion), region
     return region.nest
 
@@ -31,14 +40,23 @@ TWICE = nest("return x.square().sum(1).sqrt().mean()", inputs="torch.randn(300, 
 SCAN = nest("return x.cumsum(1)", inputs="torch.randn(5, 3000)")
 TALL = nest("return x.cumsum(1)", inputs="torch.randn(3, 300, 5)")
 POOL = nest("return self.pool(x)", "self.pool = nn.MaxPool2d(3, 1)", "torch.randn(2, 3, 11, 9)")
-RUN = nest("return torch.relu(x + 1)", inputs="torch.randn(300, 100)", run=True)
+RUN = nest("return torch.relu(x + 1)", "pass", "torch.randn(300, 100)", run_of)
 _LAST = "torch.randn(2, 24, 20, 20).to(memory_format=torch.channels_last)"
-TURNED = nest("return torch.relu(x).contiguous()", inputs=_LAST, run=True)
-TURNED_POOL = nest("return self.pool(x).contiguous()", "self.pool = nn.MaxPool2d(2)", _LAST, run=True)
+TURNED = nest("return torch.relu(x).contiguous()", "pass", _LAST, run_of)
+TURNED_POOL = nest("return self.pool(x).contiguous()", "self.pool = nn.MaxPool2d(2)", _LAST, run_of)
+KEPT = nest("return torch.softmax(x, 1)", "pass", "torch.randn(300, 100)", rows_of)
+FEW = nest("return torch.softmax(x, 1)", "pass", "torch.randn(2, 40000)", rows_of)
+FOLDED = nest("return (x * 2).amax(1)", "pass", "torch.randn(3, 100000)", rows_of)
+PLACE = nest("return (x * 2).argmax(1)", "pass", "torch.randn(3, 100000)", rows_of)
+BETWEEN = nest("return torch.softmax(x, 1)", "pass", "torch.randn(4, 700, 40)", rows_of)
+GROUPS = nest("return self.norm(x)", "self.norm = nn.GroupNorm(2, 8)", "torch.randn(4, 8, 5, 7)", rows_of)
+CHANNELS = nest("return torch.softmax(x, 1)", "pass", _LAST, rows_of)
 
 NESTS = {
     "product": PRODUCT, "product of computed elements": COMPUTED, "convolution": CONVOLUTION, "rows": ROWS,
     "all": ALL, "long rows": LONG, "strips": STRIPS,
     "twice": TWICE, "scan": SCAN, "tall scan": TALL, "pool": POOL,
     "run": RUN, "turned": TURNED, "turned pool": TURNED_POOL,
+    "kept rows": KEPT, "few rows": FEW, "folded rows": FOLDED, "place": PLACE, "rows between": BETWEEN,
+    "groups": GROUPS, "channels": CHANNELS,
 }  # fmt: skip

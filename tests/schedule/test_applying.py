@@ -7,19 +7,25 @@ from hypothesis import strategies as st
 from kernelwright import wire
 from kernelwright.nest import Nest
 from kernelwright.schedule.applying import KINDS, apply
-from kernelwright.schedule.forms import Blocks, Illegal, Product, Reduction, Scan, Tiles
+from kernelwright.schedule.forms import Blocks, Illegal, Product, Reduction, Scan, Tiles, WalkedRows
 from kernelwright.schedule.precisions import PRECISIONS
 from kernelwright.schedule.sizes import sizes
 from kernelwright.schedule.spaces import space
 from kernelwright.values import CPU, Device
-from kernelwright.values.opts import Block, Group, Loop, Opt, Precision, Rows, Split, Stages, Tile, Warps
+from kernelwright.values.opts import Backwards, Block, Group, Loop, Opt, Precision, Rows, Split, Stages, Tile, Warps
 from kernelwright.values.targets import target
 from schedule.nests import (
     ALL,
+    BETWEEN,
     COMPUTED,
     CONVOLUTION,
+    FEW,
+    FOLDED,
+    GROUPS,
+    KEPT,
     LONG,
     NESTS,
+    PLACE,
     POOL,
     PRODUCT,
     ROWS,
@@ -51,6 +57,10 @@ DOT = (Tile(64, 64), Loop(32), Group(8), Warps(4), Stages(3), Precision("tf32x3"
         (POOL, (Block(512), Warps(4)), Blocks(512, 4)),
         (RUN, (Block(2048), Warps(8)), Blocks(2048, 8)),
         (TURNED, (Tile(32, 64), Warps(4)), Tiles(32, 64, 4)),
+        (KEPT, (Rows(4), Warps(8)), WalkedRows(0, 8, 4)),
+        (KEPT, (Loop(64), Warps(4), Stages(3), Backwards()), WalkedRows(64, 4, stages=3, backwards=True)),
+        (FEW, (Loop(4096), Warps(8), Split(16)), WalkedRows(4096, 8, parts=16)),
+        (BETWEEN, (Rows(32), Loop(64), Warps(4)), WalkedRows(64, 4, 32, strip=True)),
     ],
 )
 def test_opts_that_fit_are_a_schedule(nest: Nest, opts: tuple[Opt, ...], schedule: object) -> None:
@@ -85,6 +95,15 @@ def changed(*others: Opt) -> tuple[Opt, ...]:
         (ROWS, (Loop(64), Warps(4), Split(4)), CPU, "4 programs cannot share what one folds in 2 steps."),
         (ROWS, (Loop(64), Warps(4), Split(1)), CPU, "One part is no split."),
         (TWICE, (Rows(256), Loop(64), Warps(4), Split(4)), CPU, "4 programs cannot share what one folds in 2 steps."),
+        (KEPT, (Warps(4), Stages(3)), CPU, "Stages is for rows that are walked in steps: it needs Loop."),
+        (KEPT, (Block(512), Warps(4)), CPU, "A kernel of rows has no Block."),
+        (FOLDED, (Loop(4096), Warps(8), Backwards()), CPU, "A row is not passed over again once it has been folded."),
+        (FEW, (Loop(4096), Warps(8), Split(32)), CPU, "32 programs cannot share what one folds in 10 steps."),
+        (FEW, (Rows(2), Loop(4096), Warps(8), Split(8)), CPU, "Rows that are walked together are not split."),
+        (BETWEEN, (Loop(64), Warps(4), Split(4)), CPU, "Rows that are walked together are not split."),
+        (PLACE, (Loop(4096), Warps(8), Split(8)), CPU,
+         "A row that is split over programs is folded once only, and not for a place."),
+        (GROUPS, (Rows(2**14), Warps(4)), CPU, "A block has 1048576 elements at most, not 4194304."),
         (PRODUCT, changed(Tile(256, 64)), CPU, "A tile of 256 rows is larger than the 48 that the result has."),
         (PRODUCT, changed(Loop(8)), CPU, "A matrix product takes 16 rows, columns and elements of depth at least, not 8."),
         (PRODUCT, changed(Tile(128, 128), Warps(1)), CPU, "The tile takes 512 registers of each thread, which has 255."),
@@ -106,6 +125,7 @@ OPTS = st.one_of(
     st.builds(Tile, NUMBERS, NUMBERS),
     *(st.builds(kind, NUMBERS) for kind in (Block, Rows, Loop, Split, Group, Stages, Warps)),
     st.builds(Precision, st.sampled_from([*PRECISIONS, "ieee", ""])),
+    st.builds(Backwards),
 )
 
 

@@ -1,6 +1,6 @@
 """Carries out a Fuse: prints the kernels of a region, in the sizes that are worth a race, and puts them in its place."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from kernelwright.emit.corrected import print_corrected
@@ -8,24 +8,21 @@ from kernelwright.emit.dot import print_dot
 from kernelwright.emit.eager import Spelled, eager_lines
 from kernelwright.emit.flat import print_flat
 from kernelwright.emit.folds import print_folds
-from kernelwright.emit.rows import print_rows as print_scan
+from kernelwright.emit.rows import print_rows
+from kernelwright.emit.scans import print_scan
 from kernelwright.emit.turned import print_turned
 from kernelwright.macro.intent import Around, Fuse
 from kernelwright.macro.strategy import Observation
 from kernelwright.micro.rewrite.candidates import pointwise_region_of, row_region_of
-from kernelwright.micro.rewrite.naming import base_name, name_of
+from kernelwright.micro.rewrite.naming import name_of
 from kernelwright.micro.rewrite.nested import NestRegion, region_of_action
-from kernelwright.micro.rewrite.print_rows import print_rows, row_length
-from kernelwright.micro.rewrite.print_split import print_split, splits
-from kernelwright.micro.rewrite.regions import FusedRegion, group_text, names_for
-from kernelwright.micro.rewrite.scope import NotLowerable
-from kernelwright.micro.rewrite.tiles import shapes
-from kernelwright.micro.rewrite.triton_printer import Printed, pointers
+from kernelwright.micro.rewrite.printed import Printed
+from kernelwright.micro.rewrite.regions import names_for
 from kernelwright.nest.form import Nest
 from kernelwright.place.expression import region_inputs, region_results
 from kernelwright.place.source_map import SourceMap
 from kernelwright.schedule.applying import apply
-from kernelwright.schedule.forms import Blocks, Illegal, Product, Reduction, Scan, Schedule, Tiles
+from kernelwright.schedule.forms import Blocks, Illegal, Product, Reduction, Scan, Schedule, Tiles, WalkedRows
 from kernelwright.schedule.precisions import PRECISIONS
 from kernelwright.schedule.spaces import space
 from kernelwright.values import Action, Device, Edits, Refusal
@@ -37,14 +34,18 @@ def fused(intent: Fuse, observation: Observation, action: Action) -> tuple[Edits
     source = observation.source
     if isinstance(source, Refusal):
         return source
-    if intent.around is Around.ROWS:
-        region = row_region_of(source, action)
-        return region if isinstance(region, Refusal) else _rows(source, region)
-    nested = (region_of_action if intent.around is Around.NEST else pointwise_region_of)(source, action)
+    nested = _REGION_OF[intent.around](source, action)
     if isinstance(nested, Refusal):
         return nested
     choices = (action.opts,) if action.opts else space(nested.nest, observation.device)
     return nest_edits(source, nested, choices, observation.device)
+
+
+_REGION_OF: Mapping[Around, Callable[[SourceMap, Action], NestRegion | Refusal]] = {
+    Around.NEST: region_of_action,
+    Around.POINTWISE: pointwise_region_of,
+    Around.ROWS: row_region_of,
+}
 
 
 def nest_edits(
@@ -80,16 +81,6 @@ def _eager_of_nest(region: NestRegion) -> tuple[str, ...]:
     return eager_lines(graph, region.nodes, region_inputs(graph, region.nodes), results, spelled)
 
 
-def _eager_of_program(region: FusedRegion, numbers: Mapping[str, str]) -> tuple[str, ...]:
-    """What the launcher runs where a gradient is asked for; `numbers` are parameters that the program itself does not read."""
-    program, graph = region.program, region.edit.source.graph
-    by_expression = {expression: name for name, expression in (*program.scalars.items(), *numbers.items())}
-    spelled = Spelled(
-        pointers(program), region.edit.scalars, by_expression, any_rank=program.any_rank, biases=region.biases
-    )
-    return eager_lines(graph, region.nodes, region_inputs(graph, region.nodes), (region.output,), spelled)
-
-
 def _printed(nest: Nest, names: tuple[str, str], words: str, schedule: Schedule, text: str) -> Printed:
     match schedule:
         case Product(precision=precision) if PRECISIONS[precision].whole:
@@ -100,31 +91,9 @@ def _printed(nest: Nest, names: tuple[str, str], words: str, schedule: Schedule,
             return print_folds(nest, names, words, schedule, text)
         case Scan():
             return print_scan(nest, names, words, schedule, text)
+        case WalkedRows():
+            return print_rows(nest, names, words, schedule, text)
         case Blocks():
             return print_flat(nest, names, words, schedule, text)
         case Tiles():
             return print_turned(nest, names, words, schedule, text)
-
-
-def _rows(source: SourceMap, region: FusedRegion) -> tuple[Edits, ...]:
-    edit = region.edit
-    groups, numbers = group_text(source.graph, region)
-    program = replace(region.program, eager=_eager_of_program(region, numbers))
-    names = names_for(source, base_name(program))
-    dtype = source.graph.value(program.domain.value).type.dtype
-    length = row_length(program, groups)
-    printed: list[Printed] = []
-    try:
-        printed += [print_split(program, dtype, names, s, length, numbers, source.text) for s in splits(program)]
-    except NotLowerable:
-        printed = []  # several reductions after another: a row stays with one program
-    if not printed or program.domain.outer >= 128:
-        blocks = shapes(program)[: 3 if printed else None]
-        printed += [print_rows(program, dtype, names, t, length, numbers, source.text) for t in blocks]
-    arguments = [*program.scalars.values(), *numbers.values()]
-    return tuple(
-        edit.with_call(
-            edit.call(names[1], pointers(program), arguments), p.definitions, ("torch", "triton", "tl"), p.summary
-        )
-        for p in printed
-    )

@@ -17,6 +17,7 @@ _DEEPEST = 16
 
 
 def product(nest: Nest, axes: Sequence[Axis]) -> str:
+    """The launcher's expression for how many elements there are along some axes."""
     texts = [axis.extent.text for axis in axes if axis.extent.text != "1"]
     whole = {f"{tensor.name}.shape[0:{len(tensor.shape)}].numel()": f"{tensor.name}.numel()" for tensor in nest.tensors}
     return " * ".join(f"({text})" if " " in text else whole.get(text, text) for text in texts) or "1"
@@ -178,9 +179,8 @@ def walked(nest: Nest, axes: Sequence[Axis], *, strip: bool) -> tuple[Axis, ...]
     return (*(axis for axis in axes if axis not in again), *again)
 
 
-def offset(kernel: Kernel, axes: Sequence[Axis]) -> str:
-    """The offset of the result's element, whose dims the axes are in order."""
-    text = ""
+def offset(kernel: Kernel, axes: Sequence[Axis], text: str = "") -> str:
+    """The offset of the result's element, whose dims the axes are in order; `text` is that along the dims in front of them."""
     for axis in axes:
         place = kernel.index(variable(axis.name))
         inner = f"({text})" if " " in text else text

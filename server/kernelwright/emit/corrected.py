@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from kernelwright.emit import launcher as launching
 from kernelwright.emit.tiled import Tiled
+from kernelwright.micro.rewrite.printed import Printed, kernel_source, launcher_source
 from kernelwright.micro.rewrite.relies import limits
-from kernelwright.micro.rewrite.triton_printer import Printed, kernel_source, launcher_source
 from kernelwright.nest.form import Contract, Load, Nest
 from kernelwright.nest.refused import NotExpressible
 from kernelwright.ops.device_functions import DEVICE_FUNCTIONS

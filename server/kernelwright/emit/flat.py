@@ -1,13 +1,13 @@
 """Prints a Nest whose program makes a block of neighbouring results: pointwise code, and windows walked in every lane."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from kernelwright.emit import launcher as launching
 from kernelwright.emit.body import Body
 from kernelwright.emit.kernel import Kernel
+from kernelwright.micro.rewrite.printed import Printed, kernel_source, launcher_source
 from kernelwright.micro.rewrite.relies import limits
-from kernelwright.micro.rewrite.triton_printer import Printed, kernel_source, launcher_source
 from kernelwright.nest.form import Axis, Fold, Held, Inside, Let, Load, Nest
 from kernelwright.nest.merge import leading
 from kernelwright.ops.device_functions import DEVICE_FUNCTIONS
@@ -76,24 +76,30 @@ def flat_kernel(nest: Nest, name: str, words: str, block: Blocks) -> Made:
 
 def decoded(kernel: Kernel, axes: Sequence[Axis], flat: str) -> list[str]:
     """The places along those of some axes that are asked for apart, from the place `flat` along all of them."""
-    asked: set[str] = set()
+    return places(kernel, axes, flat, asked(kernel))
+
+
+def asked(kernel: Kernel) -> set[str]:
+    """The axes whose places the lets of a kernel name."""
+    found: set[str] = set()
     for let in kernel.nest.lets:
         if isinstance(let.expr, Load) and kernel.is_flat(let.expr) and not let.expr.inside:
             continue
-        asked |= _asked(let)
-    return _decoded(kernel, axes, flat, asked)
+        found |= _asked(let)
+    return found
 
 
-def _decoded(kernel: Kernel, axes: Sequence[Axis], flat: str, asked: set[str]) -> list[str]:
+def places(kernel: Kernel, axes: Sequence[Axis], flat: str, asked: Collection[str]) -> list[str]:
+    """The places along those of some axes that are `asked` for, from the place `flat` along all of them."""
     lines: list[str] = []
     for at, axis in enumerate(axes):
-        if not asked & {axis.name, *(part.name for part in axis.parts)}:
+        if not set(asked) & {axis.name, *(part.name for part in axis.parts)}:
             continue
         sizes = [kernel.index_name(later) for later in axes[at + 1 :]]
         inner = " * ".join(size for size in sizes if size != "1")
         text = flat if not inner else f"{flat} // ({inner})" if " " in inner else f"{flat} // {inner}"
         lines.append(f"{axis.name} = {text}" + (f" % {kernel.index_name(axis)}" if at else ""))
-        lines += _decoded(kernel, axis.parts, axis.name, asked)
+        lines += places(kernel, axis.parts, axis.name, asked)
     return lines
 
 

@@ -20,8 +20,8 @@ from kernelwright.emit.carried import (
 )
 from kernelwright.emit.flat import flat_kernel
 from kernelwright.emit.kernel import Kernel
+from kernelwright.micro.rewrite.printed import Printed, kernel_source, launcher_source
 from kernelwright.micro.rewrite.relies import limits
-from kernelwright.micro.rewrite.triton_printer import Printed, kernel_source, launcher_source
 from kernelwright.nest.form import Axis, Let, Load, Nest, Var, reads
 from kernelwright.nest.levels import Carried, Levels, levels, needed
 from kernelwright.nest.stages import stages

@@ -37,7 +37,8 @@ class Kernel:
     """A kernel in the making.
 
     `places` are the texts of axes, `extents` those of their extents; `flat` is the offset of the result's element, which
-    tensors of its shape share. `mask` writes the condition for a load that depends on some axes.
+    tensors of its shape share. `mask` writes the condition for a load that depends on some axes. `flats`: offsets that tensors
+    of other shapes share, by the axes that these run through; with them `flat` is of no account.
     """
 
     nest: Nest
@@ -46,6 +47,7 @@ class Kernel:
     flat: str
     mask: Callable[[frozenset[str]], str]
     outputs: tuple[str, ...] = ("out",)
+    flats: tuple[tuple[tuple[Axis, ...], str], ...] = ()
     reserved: frozenset[str] = frozenset()  # parameters that constants must not be called like
     lengths: Mapping[str, str] = field(default_factory=dict)  # sizes that it is told anyway -> their parameters
     constants: dict[str, str] = field(default_factory=dict)  # name -> expression of the launcher
@@ -107,8 +109,9 @@ class Kernel:
 
     def place(self, load: Load) -> str:
         """The offset of a load in its tensor."""
-        if self.is_flat(load):
-            return self.flat
+        flat = self._flat_of(load)
+        if flat is not None:
+            return flat
         tensor, text = self.tensor(load), ""
         for index, (start, stop) in zip(load.index, load.dims, strict=True):
             own = "" if index.constant == 0 else self.index(index)
@@ -129,15 +132,19 @@ class Kernel:
         return next((a for a in axes if a.name == index.name and a.extent.captured == size), None)
 
     def is_flat(self, load: Load) -> bool:
-        """Whether the load is of a tensor of the result's shape, at the result's place."""
-        spatial = self.nest.spatial
-        if [index.name for index in load.index] != [axis.name for axis in spatial]:
-            return False
+        """Whether the load is at a place that other tensors share."""
+        return self._flat_of(load) is not None
+
+    def _flat_of(self, load: Load) -> str | None:
+        """The offset of a load of a tensor whose dims are axes that are walked through in this order; None for another one."""
         shape = self.tensor(load).sizes
-        return all(
-            _product(shape[start:stop]) == axis.extent.captured
-            for (start, stop), axis in zip(load.dims, spatial, strict=True)
-        )
+        sizes = [_product(shape[start:stop]) for start, stop in load.dims]
+        given = zip(load.index, sizes, strict=True)
+        along = [(index.name, size) for index, size in given if not (self.flats and size == 1 and index.constant == 0)]
+        for axes, text in self.flats or ((self.nest.spatial, self.flat),):
+            if along == [(axis.name, axis.extent.captured) for axis in axes]:
+                return text
+        return None
 
     def size(self, tensor: Tensor, start: int, stop: int) -> str:
         """The size of the range start:stop of a tensor's dims, as the kernel knows it."""

@@ -9,6 +9,7 @@ from kernelwright.micro.rewrite.relies import Alike, Relies, check, refusal
 from kernelwright.micro.rewrite.sizes import shape_text
 from kernelwright.nest.form import Axis, Load, Nest, Tensor
 from kernelwright.nest.index import Index, variable
+from kernelwright.nest.rows import folded_dims
 from kernelwright.nest.sizes import product_text
 
 _FLOATS = ("float32", "float16", "bfloat16")
@@ -31,7 +32,7 @@ def _numel(shape: Sequence[int]) -> int:
 def opening(nest: Nest, launcher: str, *, length: str = "", longest: str = "") -> list[str]:
     """The lines that check a call, and make its tensors contiguous."""
     return [
-        *check(_along_main(nest, launcher) if nest.along is not None else _relied_on(nest, launcher, length, longest)),
+        *check((_relied_on if nest.along is None else _along_main)(nest, launcher, length, longest)),
         *(
             f"{tensor.name} = {tensor.name}.contiguous({_format_of(tensor.order)})"
             for tensor in nest.tensors
@@ -50,7 +51,7 @@ def _format_of(order: Sequence[int]) -> str:
     return f"memory_format=torch.channels_last{'_3d' if len(order) == 5 else ''}" if order else ""
 
 
-def _along_main(nest: Nest, launcher: str) -> Relies:
+def _along_main(nest: Nest, launcher: str, length: str, longest: str) -> Relies:
     """What is relied on where all other tensors lie along dims of the main one: their shapes, as wholes."""
     main, along = nest.main, nest.along or {}
     rank = len(main.shape)
@@ -58,7 +59,7 @@ def _along_main(nest: Nest, launcher: str) -> Relies:
     shapes: dict[str, list[str]] = {}
     for tensor in others:
         places = along[tensor.name]
-        leading = len(places) == rank
+        leading = len(places) == rank or places[:1] == (0,)
         text = shape_text(main.name, rank, places, any_rank=nest.any_rank, leading=leading) if places else "()"
         shapes.setdefault(text, []).append(tensor.name)
     alike = [Alike(tuple(names), "shape", text) for text, names in shapes.items()]
@@ -70,8 +71,8 @@ def _along_main(nest: Nest, launcher: str) -> Relies:
         _FLOATS if nest.any_dtype else (main.dtype,),
         (*_dtypes(nest, others), *alike),
         nest.needs,
-        "",
-        "",
+        length,
+        longest,
         not is_wide(nest),
         nest.eager,
     )
@@ -81,7 +82,12 @@ def _least_dims(nest: Nest, others: Sequence[Tensor]) -> int:
     """How many dims the main tensor must have for the shapes of the others to be told."""
     rank, along = len(nest.main.shape), nest.along or {}
     ends = {len(t.shape) for t in others if t.shape and along[t.name] == tuple(range(rank))[-len(t.shape) :]}
-    return max((len(t.shape) for t in others if len(t.shape) not in ends), default=0)
+    shapes = max((len(t.shape) for t in others if len(t.shape) not in ends), default=0)
+    folded = folded_dims(nest)
+    if not folded or (folded == range(rank) and rank > 1):
+        return shapes
+    rows = rank - folded.start
+    return max(shapes, rows if rows > max(ends - {rank}, default=0) else 0)  # a shape that is an end has so many itself
 
 
 def _relied_on(nest: Nest, launcher: str, length: str, longest: str) -> Relies:
@@ -234,6 +240,8 @@ def _first_result(nest: Nest, launcher: str) -> list[str]:
     same = stored.dtype == main.dtype and not stored.casts
     dtype = "" if same else f", dtype=torch.{stored.dtype}"
     texts = [axis.extent.text for axis in stored.dims]
+    if nest.walk is not None and (places := _places_in_main(nest)) is not None:
+        return [_new(nest, shape_text(main.name, len(main.shape), places, any_rank=nest.any_rank, leading=True), dtype)]
     own = [f"{main.name}.shape[{d}]" for d in range(len(main.shape))]
     if texts in (own, [text if size != 1 else "1" for text, size in zip(own, main.shape, strict=True)]):
         format_ = _format_of(stored.order) or "memory_format=torch.contiguous_format"
@@ -247,6 +255,14 @@ def _first_result(nest: Nest, launcher: str) -> list[str]:
         _new(nest, _tuple(texts), dtype),
         *(refusal(["out.numel() >= 2**31"], f"{launcher} makes fewer than 2**31 elements") if narrow else []),
     ]
+
+
+def _places_in_main(nest: Nest) -> list[int | None] | None:
+    """For each dim of a result that has an element for each row the main tensor's dim that it is, None for one of size 1."""
+    dims = {f"{nest.main.name}.shape[{d}]": d for d in range(len(nest.main.shape))}
+    texts = [axis.extent.text for axis in nest.stored.dims]
+    known = all(text in dims or text == "1" for text in texts)
+    return [dims.get(text) for text in texts] if known and len(texts) - texts.count("1") < len(dims) else None
 
 
 def _new(nest: Nest, shape: str, dtype: str) -> str:

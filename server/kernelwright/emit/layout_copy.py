@@ -2,7 +2,7 @@
 
 from kernelwright.emit.turned import print_turned
 from kernelwright.micro.rewrite.naming import name_of
-from kernelwright.micro.rewrite.triton_printer import Printed
+from kernelwright.micro.rewrite.printed import Printed
 from kernelwright.nest.aligned import aligned
 from kernelwright.nest.form import Axis, Extent, Let, Load, Nest, Stored, Tensor
 from kernelwright.nest.index import variable

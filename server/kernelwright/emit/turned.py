@@ -11,7 +11,7 @@ from kernelwright.emit import launcher as launching
 from kernelwright.emit.body import Body
 from kernelwright.emit.flat import Made, decoded, launched
 from kernelwright.emit.kernel import Kernel
-from kernelwright.micro.rewrite.triton_printer import Printed, kernel_source
+from kernelwright.micro.rewrite.printed import Printed, kernel_source
 from kernelwright.nest.form import Axis, Nest
 from kernelwright.nest.sizes import product_text
 from kernelwright.nest.turned import turned

@@ -33,6 +33,8 @@ from kernelwright.values import Argument, Graph, Node, TensorRef
 _READABLE = frozenset(FLOATS) | {"bool"}
 _INDICES = frozenset({"int64", "int32"})
 _WHOLE = _INDICES | {"int16", "int8", "uint8"}
+_FIXED = ("exponent", "dim")
+"""Numbers that decide the form of a kernel: they stay those of the captured call."""
 _REDUCE = (Kind.REDUCTION, Kind.LOSS)
 
 # Names that printed kernels and launchers use themselves.
@@ -51,13 +53,15 @@ class Given:
     """How the source spells what the region reads: its inputs, and the numbers that are no literals.
 
     `biases`: results of convolutions that are read without their biases, which the kernel adds. `layouts`: tensors may be
-    channels-last, and whole numbers are read as fp32.
+    channels-last, and whole numbers are read as fp32. `rows`: what is folded may be needed again, so that folds run along the
+    axes of the result where these are the same elements.
     """
 
     names: Mapping[int, str] = field(default_factory=dict)
     numbers: Mapping[tuple[int, str], str] = field(default_factory=dict)
     biases: Mapping[int, int] = field(default_factory=dict)
     layouts: bool = False
+    rows: bool = False
 
 
 def build(graph: Graph, nodes: Sequence[int], outputs: Sequence[int], given: Given, *, axes: Sequence[str]) -> Nest:
@@ -88,6 +92,9 @@ class Builder:
     least: int = 1
     needs: dict[tuple[str, str], None] = field(default_factory=dict)  # conditions and words of the launcher
     split: dict[Index, tuple[str, str]] = field(default_factory=dict)  # places in dims of the result -> their two axes
+    joined: dict[Index, tuple[tuple[Index, ...], tuple[int, ...]]] = field(
+        default_factory=dict
+    )  # places along several dims as one number -> those along each, and the captured sizes
     folding: list[str] = field(default_factory=list)  # the axes of the reductions around what is being built
     known: dict[tuple[object, ...], Element] = field(default_factory=dict)
     taken: set[str] = field(default_factory=lambda: set(DEVICE_FUNCTIONS) | _OWN)
@@ -233,13 +240,15 @@ class Builder:
         known = row(node.op)
         if known.statistics is not None and node.kwargs.get("training"):
             return reductions.normalised(self, node, known, index)
+        if self.given.rows and known.over is not None and known.kind is Kind.NORMALISATION:
+            return reductions.along_rows(self, node, known, index)
         if (node.inplace and not self._may_overwrite(node)) or (len(node.outputs) > 1 and not known.second):
             raise NotExpressible(f"{node.op} with several results, or in place, has no form here.", node)
         if known.fold and known.kind is Kind.SCAN:
             return scans.scanned(self, node, known, index)
         if known.fold and known.kind is Kind.POOLING:
             return windows.pooled(self, node, known, index)
-        if known.over is not None and known.kind in _REDUCE:
+        if known.over is not None and (known.kind in _REDUCE or self.given.rows):
             return reductions.reduced(self, node, known, id_, index)
         if known.kind is Kind.CONVOLUTION:
             return convolutions.element(self, node, index)
@@ -278,10 +287,11 @@ class Builder:
         return name
 
     def reduced_axis(self, base: str, extent: Extent, place: Collection[Index] = ()) -> Index:
-        """An axis that is folded: the one of another reduction where that has the same extent and is not around this."""
-        around = {*self.folding, *(name for index in place for name in index.names())}
+        """An axis that is folded: one that there is already where that has the same extent and is not around this."""
+        around = {name for index in place for name in index.names()} | set(() if self.given.rows else self.folding)
         for axis in self.axes.values():
-            if axis.reduced and axis.extent == extent and axis.name not in around:
+            usable = axis.reduced or (self.given.rows and not axis.window)
+            if usable and axis.extent == extent and axis.name not in around:
                 return variable(axis.name)
         name = self.fresh(base)
         self.axes[name] = Axis(name, extent, reduced=True)
@@ -299,6 +309,8 @@ class Builder:
         if shape in self.full:
             return index
         ends = index[len(index) - len(shape) :]
+        if self.given.rows and id_ in self.producers:
+            return ends  # a fold asks which elements of its row the place belongs to
         return tuple(constant(0) if size == 1 else i for i, size in zip(ends, shape, strict=True))
 
     def arguments(self, node: Node) -> dict[str, Argument]:
@@ -315,9 +327,16 @@ class Builder:
     def number(self, node: Node, parameter: str, value: int | float) -> Var | Const:
         """A number of the source: a literal, or a parameter of the launcher."""
         expression = self.given.numbers.get((node.id, parameter))
-        if expression is None or (node.op == "pow" and parameter == "exponent") or parameter == "dim":
+        if expression is None or parameter in _FIXED:
             return Const(float(value))
         return Var(self.parameter(expression, parameter))
+
+    def literal(self, node: Node, parameter: str, argument: Argument) -> object:
+        """What a meaning may decide by: ... for a tensor, the text of a number that is known at run time only."""
+        if isinstance(argument, TensorRef):
+            return ...
+        known = isinstance(argument, int | float) and not isinstance(argument, bool) and parameter not in _FIXED
+        return self.given.numbers.get((node.id, parameter), argument) if known else argument
 
     def whole_number(self, node: Node, parameter: str, value: int, part: str = "", name: str = "") -> Index:
         """A whole number that sizes or indices depend on; `part` takes it out of a tuple, where it is called `name`."""
@@ -328,11 +347,11 @@ class Builder:
         self.whole.add(name)
         return variable(name)
 
-    def count(self, dims: Sequence[tuple[int, int]]) -> Index:
-        """How many elements some dims of Values have together, as one number."""
+    def count(self, dims: Sequence[tuple[int, int]], base: str = "elements") -> Index:
+        """How many elements some dims of Values have together, as one number, called `base` where it has no name yet."""
         sizes = [self.sizes.of(value, d) for value, d in dims]
         number = math.prod(size.constant for size in sizes if size.constant is not None)
-        texts = [size.text() for size in sizes if size.constant is None]
+        texts = [text for size in sizes if size.constant is None for text in size.text().split(" * ")]
         if not texts:
             return constant(number)
         for tensor in self.tensors.values():
@@ -340,8 +359,8 @@ class Builder:
                 texts == [f"{tensor.name}.shape[{d}]" for d, size in enumerate(tensor.shape) if size != 1]
                 and len(texts) > 1
             ):
-                return variable(self.sizes.name(f"{tensor.name}.numel()", "elements"))
-        return variable(self.sizes.name(product_text([*texts, *([str(number)] if number != 1 else [])]), "elements"))
+                return variable(self.sizes.name(f"{tensor.name}.numel()", base))
+        return variable(self.sizes.name(product_text([*texts, *([str(number)] if number != 1 else [])]), base))
 
     def parameter(self, expression: str, fallback: str) -> str:
         for name, known in self.numbers.items():

@@ -21,7 +21,7 @@ def computed(builder: Builder, node: Node, known: Row, index: tuple[Index, ...])
     elements: dict[str, Element] = {}
     literals: dict[str, object] = {}
     for name, argument in builder.arguments(node).items():
-        literals[name] = ... if isinstance(argument, TensorRef) else argument
+        literals[name] = builder.literal(node, name, argument)
         if isinstance(argument, TensorRef):
             elements[name] = builder.element(argument.id, (index[1],) if elements else index)
         elif isinstance(argument, int | float) and not isinstance(argument, bool):

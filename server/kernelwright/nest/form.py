@@ -93,6 +93,7 @@ class Fold:
 
     `part`: which of the numbers that the monoid carries.
     `running`: every element gets what has been folded up to it, itself included, from the last one down where `reverse`.
+    `groups`: the first of the axes counts in so many groups of neighbours, each folded apart; None for one.
     """
 
     monoid: str
@@ -102,6 +103,7 @@ class Fold:
     running: bool = False
     reverse: bool = False
     part: int = 0
+    groups: Extent | None = None
 
 
 @dataclass(frozen=True)
@@ -173,6 +175,24 @@ class Stored:
 
 
 @dataclass(frozen=True)
+class Walk:
+    """How the elements of the main tensor lie in memory: rows of `columns`, which are folded, between `outer` and `inner`.
+
+    All are names of axes, and `groups` as in Fold: then a row has the columns of one group.
+    """
+
+    outer: tuple[str, ...]
+    columns: tuple[str, ...]
+    inner: tuple[str, ...] = ()
+    groups: Extent | None = None
+
+    @property
+    def order(self) -> tuple[str, ...]:
+        """All axes in the order of memory."""
+        return (*self.outer, *self.columns, *self.inner)
+
+
+@dataclass(frozen=True)
 class Effect:
     """The input `tensor` is overwritten by the Let `name`, which has an element for each of the tensor's."""
 
@@ -209,6 +229,7 @@ class Nest:
     least: int = 1  # elements that a reduction must have
     along: Mapping[str, tuple[int | None, ...]] | None = None
     any_rank: bool = False
+    walk: Walk | None = None
     eager: tuple[str, ...] = ()  # lines of a launcher that answer by torch alone where a gradient is asked for
     needs: tuple[tuple[str, str], ...] = ()  # conditions under which a launcher refuses a call, and what it takes
 

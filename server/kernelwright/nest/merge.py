@@ -57,6 +57,8 @@ def _folds_both(fold: Fold, first: str, second: str) -> bool:
     """Whether a reduction runs over both, one right after the other, and says nothing else of them."""
     if fold.running or first not in fold.over or second not in fold.over[1:]:
         return False
+    if fold.groups is not None and first == fold.over[0]:
+        return False
     side_by_side = fold.over.index(second) == fold.over.index(first) + 1
     return side_by_side and not {first, second} & set(_conditions(fold.inside))
 

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
+from kernelwright.nest import reshapes
 from kernelwright.nest.form import Element, Extent, Fold
-from kernelwright.nest.index import Index, variable
+from kernelwright.nest.index import Index, constant, variable
 from kernelwright.nest.pointwise import substituted
 from kernelwright.nest.refused import NotExpressible
-from kernelwright.ops import Over, Row, Steps
+from kernelwright.ops import Over, Row, Steps, row
 from kernelwright.ops.expression import Apply, Const, Expr, Var, parse
 from kernelwright.ops.monoids import AT, MONOIDS, PARTS, TOTAL
 from kernelwright.ops.primitives import is_boolean
-from kernelwright.values import Node, TensorRef
+from kernelwright.values import Argument, Node, TensorRef
 
 if TYPE_CHECKING:
     from kernelwright.nest.build import Builder
@@ -33,7 +35,36 @@ def reduced(builder: Builder, node: Node, known: Row, result: int, index: Place)
     if given.get("dtype") not in (None, builder.graph.value(source.id).type.dtype):
         raise NotExpressible(f"{node.op} with another dtype has no form here.", node)
     dims = reduced_dims(builder, node, known)
+    if builder.given.rows and known.of_one and all(builder.graph.value(source.id).type.shape[d] == 1 for d in dims):
+        return builder.element(source.id, _within(builder, node, source, dims, index))
     element = _Reduction(builder, node, steps, source, dims).result(index)
+    builder.say(node.op)
+    return element
+
+
+def _within(builder: Builder, node: Node, source: TensorRef, dims: tuple[int, ...], index: Place) -> Place:
+    """The place in the operand of a reduction over dims of size 1."""
+    rank = len(builder.graph.value(source.id).type.shape)
+    if len(index) == rank:
+        return index
+    kept = iter(index)
+    return tuple(Index() if d in dims else next(kept) for d in range(rank))
+
+
+def along_rows(builder: Builder, node: Node, known: Row, index: Place) -> Element:
+    """The element of a normalisation over rows at `index`. Raises NotExpressible."""
+    source = _source(builder, node)
+    given = {n: ... if isinstance(a, TensorRef) else a for n, a in builder.arguments(node).items()}
+    steps = known.meaning(given) if callable(known.meaning) else known.meaning
+    dtype = builder.graph.value(source.id).type.dtype
+    if steps is None or isinstance(steps, str) or given.get("dtype") not in (None, dtype):
+        raise NotExpressible(f"{node.op} with these options has no form here.", node)
+    groups = node.args[1] if known.over is Over.GROUPS else None
+    dims = tuple(range(1, len(index))) if groups is not None else reduced_dims(builder, node, known)
+    some = None
+    if isinstance(groups, int):
+        some = Extent(groups, builder.whole_number(node, "num_groups", groups).text())
+    element = _Reduction(builder, node, steps, source, dims, some).step(steps[-1].name, index)
     builder.say(node.op)
     return element
 
@@ -85,6 +116,13 @@ def reduced_dims(builder: Builder, node: Node, known: Row) -> tuple[int, ...]:
             return (1 if rank > 1 else 0,)
         case Over.FEATURES if rank:
             return (rank - 1,)
+        case Over.LAST:
+            shape_of = node.args[1]
+            return tuple(range(rank - len(shape_of), rank)) if isinstance(shape_of, tuple) else (rank - 1,)
+        case Over.POSITIONS if not known.spatial and rank > 2:
+            return tuple(range(2, rank))
+        case Over.POSITIONS if known.spatial and _is_one(builder.arguments(node).get("output_size")):
+            return tuple(range(rank - known.spatial, rank))
         case Over.DIM:
             dim = builder.arguments(node).get("dim")
             if isinstance(dim, int) and not isinstance(dim, bool):
@@ -96,21 +134,37 @@ def reduced_dims(builder: Builder, node: Node, known: Row) -> tuple[int, ...]:
     raise NotExpressible(f"{node.op} over these dims has no form here.", node)
 
 
+def _is_one(size: Argument) -> bool:
+    """Whether the result of a pool is a single element."""
+    return size == 1 or (isinstance(size, tuple) and all(one == 1 for one in size))
+
+
 def size(builder: Builder, node: Node, known: Row, dim: int) -> Index:
     """The size of the result in a dim, which is one of those that are kept."""
     source = _source(builder, node)
     rank, dims = len(builder.graph.value(source.id).type.shape), reduced_dims(builder, node, known)
     if len(builder.graph.value(node.outputs[0]).type.shape) == rank:
-        return builder.sizes.of(source.id, dim)
+        return builder.sizes.of(source.id, dim) if dim not in dims else constant(1)
     kept = [d for d in range(rank) if d not in dims]
     return builder.sizes.of(source.id, kept[dim])
 
 
 class _Reduction:
-    """The steps of one reduction; what each of them is depends on the place in the operand."""
+    """The steps of one reduction; what each of them is depends on the place in the operand.
 
-    def __init__(self, builder: Builder, node: Node, steps: Steps, source: TensorRef, dims: tuple[int, ...]) -> None:
-        self.builder, self.node, self.source, self.dims = builder, node, source, dims
+    `groups`: the first of the dims is folded in so many groups, each apart.
+    """
+
+    def __init__(
+        self,
+        builder: Builder,
+        node: Node,
+        steps: Steps,
+        source: TensorRef,
+        dims: tuple[int, ...],
+        groups: Extent | None = None,
+    ) -> None:
+        self.builder, self.node, self.source, self.dims, self.groups = builder, node, source, dims, groups
         self.steps = {step.name: step for step in steps}
         self.last = steps[-1].name
         self.shape = builder.graph.value(source.id).type.shape
@@ -119,6 +173,8 @@ class _Reduction:
     def result(self, index: Place) -> Element:
         kept = [d for d in range(len(self.shape)) if d not in self.dims]
         if len(index) == len(self.shape):  # keepdim
+            if all(self._runs_along(index[d], d) for d in self.dims):
+                return self.step(self.last, index)
             index = tuple(index[d] for d in kept)
         if index and len(index) != len(kept):
             raise NotExpressible(f"{self.node.op} with such a result has no form here.", self.node)
@@ -134,8 +190,7 @@ class _Reduction:
             return self._fold(name, "sum", 0, expr.arguments[0], place, self._left(place))
         if isinstance(expr, Apply) and expr.function in PARTS:
             monoid, part = PARTS[expr.function]
-            bare = tuple(None if d in self.dims else at for d, at in enumerate(place))
-            return self._fold(name, monoid, part, expr.arguments[0], bare, self.dims)
+            return self._fold(name, monoid, part, expr.arguments[0], place, self.dims)
         return self._computed(name, expr, place)
 
     def _left(self, place: tuple[Index | None, ...]) -> tuple[int, ...]:
@@ -149,13 +204,16 @@ class _Reduction:
             return self._computed(name, body, place)  # of a single element it is that element
         if not dims:
             raise NotExpressible(f"{self.node.op} of a single number has no form here.", self.node)
-        around = [at for at in place if at is not None]
+        around = [at for d, at in enumerate(place) if at is not None and d not in dims]
+        if self.groups is not None and not all(self._runs_along(place[d], d) for d in dims):
+            raise NotExpressible(f"{self.node.op} of a part of the channels has no form here.", self.node)
         over: list[str] = []
         for d in dims:
-            extent = Extent(self.shape[d], builder.sizes.of(self.source.id, d).text())
-            axis = builder.reduced_axis(_AXES[min(d, len(_AXES) - 1)], extent, (*around, *(variable(o) for o in over)))
-            over += axis.names()
-            inner[d] = axis
+            at = place[d]
+            if at is None or not self._runs_along(at, d):
+                at = self._new_axis(self.source.id, d, (*around, *(variable(o) for o in over)))
+            over += self._axes_along(at)
+            inner[d] = at
         builder.folding += over
         try:
             element = self._computed("element", body, tuple(inner))
@@ -163,10 +221,38 @@ class _Reduction:
             del builder.folding[len(builder.folding) - len(over) :]
         if element.kind != "float":
             raise NotExpressible(f"{self.node.op} of booleans has no form here.", self.node)
-        fold = Fold(monoid, element.expr, tuple(over), builder.inside, part=part)
+        fold = Fold(monoid, element.expr, tuple(over), builder.inside, part=part, groups=self.groups)
         table = MONOIDS[monoid]
         kind = "int" if table.carriers[part] in table.whole else "float"
         return Element(Var(builder.let(name, fold, kind=kind)), kind)
+
+    def _runs_along(self, at: Index | None, dim: int) -> bool:
+        """Whether a place in a dim is the one along an axis of the result that is all of the dim: rows are folded along it."""
+        if at is None or not self.builder.given.rows:
+            return False
+        axes = [self.builder.axes[name] for name in self._axes_along(at)]
+        return bool(axes) and math.prod(axis.extent.captured for axis in axes) == self.shape[dim]
+
+    def _axes_along(self, at: Index) -> list[str]:
+        """The axes along which a place is the whole of a dim, or of several that were joined."""
+        parts, _ = self.builder.joined.get(at, ((at,), ()))
+        names = [part.name for part in parts]
+        return names if all(name in self.builder.axes for name in names) else []  # type: ignore[return-value]
+
+    def _new_axis(self, id_: int, d: int, around: tuple[Index, ...]) -> Index:
+        """The place along a dim of a Value that is folded, where the result has no axis for it."""
+        builder = self.builder
+        whole = reshapes.joined_dims(builder, id_, d) if builder.given.rows else None
+        if whole is None:
+            extent = Extent(builder.graph.value(id_).type.shape[d], builder.sizes.of(id_, d).text())
+            return builder.reduced_axis(_AXES[min(d, len(_AXES) - 1)], extent, around)
+        below, dims = whole
+        parts: tuple[Index, ...] = ()
+        for own in dims:
+            parts = (*parts, self._new_axis(below, own, (*around, *parts)))
+        sizes = [builder.sizes.index(below, own) for own in dims]
+        shape = builder.graph.value(below).type.shape
+        return reshapes.joined(builder, parts, sizes, tuple(shape[own] for own in dims))
 
     def _computed(self, name: str, expr: Expr, place: tuple[Index | None, ...]) -> Element:
         """An expression of the steps' language at a place."""
@@ -198,11 +284,13 @@ class _Reduction:
         if name in self.steps:
             return self.step(name, place)
         if name == "length":
-            return _whole(builder.count([(self.source.id, d) for d in self.dims]))
+            return _whole(self._length())
+        if name == "machine_epsilon":
+            return Element(Const(_EPSILONS[builder.graph.value(self.source.id).type.dtype]))
         if name == "items":
             return _whole(builder.count([(self.source.id, d) for d in range(len(self.shape)) if d not in self.dims]))
         if name == "batch_size":
-            return _whole(builder.count([(self.source.id, 0)]))
+            return _whole(builder.count([(self.source.id, 0)], name))
         argument = self.arguments.get(name)
         if isinstance(argument, TensorRef) and builder.graph.value(argument.id).type.dtype not in _FLOATS:
             own = tuple(at for d, at in enumerate(place) if d not in self.dims)
@@ -215,17 +303,32 @@ class _Reduction:
             return Element(builder.number(node, name, argument))
         raise NotExpressible(f"{node.op} with these options has no form here.", node)
 
+    def _length(self) -> Index:
+        """How many elements are folded into one."""
+        builder = self.builder
+        whole = builder.count([(self.source.id, d) for d in self.dims])
+        if self.groups is None:
+            return whole
+        if whole.constant is not None:
+            return Index() + whole.constant // self.groups.captured
+        text = builder.sizes.names.get(whole.name or "", whole.text())
+        return variable(builder.sizes.name(f"{text} // {self.groups.text}", "elements"))
+
     def _operand(self, operand: TensorRef, place: tuple[Index | None, ...]) -> Element:
         """The element of an operand: of the operand's shape, or of the shape that is left of it."""
         shape = self.builder.graph.value(operand.id).type.shape
-        if shape == self.shape and all(at is not None for at in place):
-            own = place
+        whole = tuple(at for at in place if at is not None)
+        if self.builder.given.rows and len(whole) == len(place):
+            beside = row(self.node.op).per_channel and operand != self.source
+            own = (whole[1],) if beside else self.builder.aligned(operand.id, whole)
+        elif shape == self.shape and len(whole) == len(place):
+            own = whole
         else:
-            own = tuple(at for d, at in enumerate(place) if d not in self.dims)
+            own = tuple(at for d, at in enumerate(place) if d not in self.dims and at is not None)
             left = tuple(size for d, size in enumerate(self.shape) if d not in self.dims)
-            if shape != left or any(at is None for at in own):
+            if shape != left or len(own) != len(left):
                 raise NotExpressible(f"{self.node.op} of tensors of several shapes has no form here.", self.node)
-        return self.builder.element(operand.id, own)  # type: ignore[arg-type]
+        return self.builder.element(operand.id, own)
 
     def _picked(self, part: Apply, place: tuple[Index | None, ...]) -> Element:
         """The element that the operand named second tells: of the source, or of a vector with one number for each class."""
@@ -251,3 +354,4 @@ def _whole(index: Index) -> Element:
 
 
 _AXES = ("r", "s", "t", "u", "v")
+_EPSILONS = {"float32": 1.1920928955078125e-07, "float16": 0.0009765625, "bfloat16": 0.0078125}

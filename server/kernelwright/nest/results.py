@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -62,8 +63,15 @@ def order(builder: Builder, result: int) -> tuple[int, ...]:
 
 
 def full_shapes(builder: Builder) -> frozenset[tuple[int, ...]]:
-    """The shapes of what is computed, and of what is pooled: their dims of size 1 are like any others."""
+    """The shapes of what is computed, and of what is pooled: their dims of size 1 are like any others.
+
+    Where rows are folded, those of their elements alone.
+    """
     made = [v for v, node in builder.producers.items() if row(node.op).kind is not Kind.CREATION]
     read = [node.args[0] for node in builder.producers.values() if row(node.op).kind is Kind.POOLING]
     made += [argument.id for argument in read if isinstance(argument, TensorRef)]
-    return frozenset(builder.graph.value(value).type.shape for value in made)
+    if builder.given.rows:
+        made += [node.tensor() for node in builder.producers.values() if row(node.op).over is not None]
+    shapes = frozenset(builder.graph.value(value).type.shape for value in made)
+    most = max(map(math.prod, shapes), default=0)
+    return frozenset(s for s in shapes if math.prod(s) == most) if builder.given.rows else shapes

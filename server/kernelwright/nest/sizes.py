@@ -30,15 +30,15 @@ class Sizes:
         """The size of a Value in `dim`. Raises NotExpressible where it does not follow from the inputs' shapes."""
         builder = self._builder
         shape = builder.graph.value(id_).type.shape
-        if shape[dim] == 1 and shape not in builder.full:
-            return constant(1)
         node = builder.producers.get(id_)
+        if shape[dim] == 1 and shape not in builder.full and not (builder.given.rows and node is not None):
+            return constant(1)
         if node is None:
             return variable(f"{builder.tensor(id_).name}.shape[{dim}]")
         known = row(node.op)
         if known.kind is Kind.POOLING and known.fold:
             return windows.size(builder, node, dim, known)
-        if known.over is not None and known.kind in (Kind.REDUCTION, Kind.LOSS):
+        if known.over is not None and known.kind in (Kind.REDUCTION, Kind.LOSS, Kind.POOLING):
             return reductions.size(builder, node, known, dim)
         if known.kind is Kind.CONVOLUTION:
             return convolutions.size(builder, node, dim)
@@ -79,7 +79,12 @@ def extent_of(axis: str) -> str:
     return f"|{axis}|"
 
 
-_DIMS = re.compile(r"(\w+)\.shape\[(\d+)(?::(\d+)\]\.numel\(\)|\])")
+_DIMS = re.compile(r"(\w+)\.shape\[(-?\d+)(?::(-?\d*)\]\.numel\(\)|\])")
+
+
+def _end(dims: re.Match[str]) -> int:
+    """The dim behind the last one of a match of _DIMS; 0 for that of dims which are counted from the end."""
+    return int(dims[2]) + 1 if dims[3] is None else int(dims[3] or 0)
 
 
 def product_text(texts: Sequence[str]) -> str:
@@ -87,8 +92,8 @@ def product_text(texts: Sequence[str]) -> str:
     parts: list[str] = []
     for text in texts:
         own, before = _DIMS.fullmatch(text), _DIMS.fullmatch(parts[-1]) if parts else None
-        if own and before and own[1] == before[1] and int(before[3] or int(before[2]) + 1) == int(own[2]):
-            parts[-1] = f"{own[1]}.shape[{before[2]}:{own[3] or int(own[2]) + 1}].numel()"
+        if own and before and own[1] == before[1] and _end(before) == int(own[2]):
+            parts[-1] = f"{own[1]}.shape[{before[2]}:{_end(own) or ''}].numel()"
         else:
             parts.append(text)
     return " * ".join(f"({text})" if " " in text and len(parts) > 1 else text for text in parts)

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kernelwright.nest import gathers
+from kernelwright.nest import gathers, reshapes
 from kernelwright.nest.form import Element, Expr, Held, Inside
 from kernelwright.nest.index import Index, constant
 from kernelwright.nest.refused import NotExpressible
-from kernelwright.ops import names
+from kernelwright.ops import names, row
 from kernelwright.ops.expression import Apply, Const, Var
 from kernelwright.values import Argument, Node, TensorRef
 
@@ -88,12 +88,22 @@ def _whole(node: Node, name: str) -> tuple[int, ...]:
     return given  # type: ignore[return-value]
 
 
+def _joins(builder: Builder, node: Node) -> bool:
+    """Whether the view joins or splits dims, along which rows are folded."""
+    sizes = ([s for s in _shape(builder, v) if s != 1] for v in (node.tensor(), node.outputs[0]))
+    return builder.given.rows and row(node.op).reshapes and next(sizes) != next(sizes)
+
+
 def _moved(builder: Builder, node: Node, index: Place) -> Element:
+    if _joins(builder, node):
+        return builder.element(_operand(node).id, reshapes.place(builder, node, index))
     places = (constant(0) if d is None else index[d] for d in _dims(builder, node))
     return builder.element(_operand(node).id, tuple(places))
 
 
 def _moved_size(builder: Builder, node: Node, dim: int) -> Index:
+    if _joins(builder, node):
+        return reshapes.size(builder, node, dim)
     dims = _dims(builder, node)
     return builder.sizes.of(_operand(node).id, dims.index(dim)) if dim in dims else constant(1)
 

@@ -4,16 +4,16 @@ from kernelwright.ops.reductions import moments, norm
 from kernelwright.ops.row import Eager, Given, Kind, Layout, Let, Meaning, Over, Row, Steps, rows
 
 _ONLINE: Steps = (
-    Let("row_max", "max(input)", "online"),
+    Let("row_max", "max(input)"),
     Let("shifted", "input - row_max"),
-    Let("exponential", "exp(shifted)", "online"),
-    Let("exp_sum", "sum(exponential)", "online"),
+    Let("exponential", "exp(shifted)"),
+    Let("exp_sum", "sum(exponential)"),
 )
 _SOFTMAX: Steps = (*_ONLINE, Let("softmax_out", "exponential / exp_sum"))
 _LOG_SOFTMAX: Steps = (*_ONLINE, Let("log_exp_sum", "log(exp_sum)"), Let("log_softmax_out", "shifted - log_exp_sum"))
 _SOFTMIN: Steps = (
     Let("negated", "-input"),
-    Let("row_max", "max(negated)", "online"),
+    Let("row_max", "max(negated)"),
     Let("shifted", "negated - row_max"),
     *_SOFTMAX[2:],
 )

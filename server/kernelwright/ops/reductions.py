@@ -20,7 +20,7 @@ SUM = Let("row_sum", "sum(input)")
 MEAN: Steps = (SUM, Let("mean", "row_sum / length"))
 
 _LOGSUMEXP: Steps = (
-    Let("row_max", "max(input)", "online_finite"),
+    Let("row_max", "max(input)"),
     # An infinite maximum is not subtracted: inf - inf would be NaN where the answer is inf.
     Let("finite_max", "where(abs(row_max) == inf, 0.0, row_max)"),
     Let("exponential", "exp(input - finite_max)"),
@@ -32,10 +32,10 @@ _LOGSUMEXP: Steps = (
 def moments(divisor: str = "length") -> Steps:
     """`centered` elements and the row's `variance`, by two passes over the row in registers."""
     return (
-        Let("row_sum", "sum(input)", "moments"),
-        Let("mean", "row_sum / length", "moments"),
-        Let("centered", "input - mean", "moments"),
-        Let("square_sum", "sum(centered * centered)", "moments"),
+        Let("row_sum", "sum(input)"),
+        Let("mean", "row_sum / length"),
+        Let("centered", "input - mean"),
+        Let("square_sum", "sum(centered * centered)"),
         Let("variance", f"square_sum / {divisor}"),
     )
 

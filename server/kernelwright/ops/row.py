@@ -61,14 +61,11 @@ class Eager(StrEnum):
 class Let:
     """`name = text`: one step of a meaning that folds rows. `text` is a meaning, or one fold of a meaning.
 
-    The folds of Kind.REDUCTION and Kind.LOSS in a Nest are those of `monoids.PARTS`; older regions know `folds.FOLDS`.
-
-    Steps tagged "online", or "moments", may be done in one pass over the row.
+    The folds are those of `monoids.PARTS`.
     """
 
     name: str
     text: str
-    tag: str = ""
 
 
 Steps = tuple[Let, ...]

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from kernelwright.nest.form import Nest
-from kernelwright.schedule.forms import Blocks, Form, Illegal, Product, Reduction, Scan, Schedule, Tiles
+from kernelwright.schedule.forms import Blocks, Form, Illegal, Product, Reduction, Scan, Schedule, Tiles, WalkedRows
 from kernelwright.schedule.limits import (
     LEAST_OF_A_DOT,
     MOST_IN_A_BLOCK,
@@ -18,7 +18,7 @@ from kernelwright.schedule.operands import whole_operand
 from kernelwright.schedule.precisions import PRECISIONS
 from kernelwright.schedule.sizes import Sizes, sizes
 from kernelwright.values import Device
-from kernelwright.values.opts import Block, Group, Loop, Opt, Precision, Rows, Split, Stages, Tile, Warps
+from kernelwright.values.opts import Backwards, Block, Group, Loop, Opt, Precision, Rows, Split, Stages, Tile, Warps
 
 _USUAL_SIDE = 128
 """Rows or columns up to which a tile may be larger than the result."""
@@ -26,7 +26,7 @@ _USUAL_SIDE = 128
 _PARTS = 4
 """Bytes of the two fp16 parts of an element."""
 
-K = TypeVar("K", Tile, Block, Rows, Loop, Split, Group, Stages, Warps, Precision)
+K = TypeVar("K", Tile, Block, Rows, Loop, Split, Group, Stages, Warps, Precision, Backwards)
 
 
 @dataclass(frozen=True)
@@ -54,6 +54,7 @@ KINDS: Mapping[Form, tuple[Kinds, Kinds]] = {
     Form.PRODUCT: ((Tile, Loop, Group, Warps, Stages, Precision), ()),
     Form.REDUCTION: ((Loop, Warps), (Rows, Split)),
     Form.SCAN: ((Warps,), (Rows, Loop)),
+    Form.ROWS: ((Warps,), (Rows, Loop, Split, Stages, Backwards)),
     Form.BLOCKS: ((Block, Warps), ()),
     Form.TILES: ((Tile, Warps), ()),
 }
@@ -108,7 +109,7 @@ def _block(case: _Case) -> str | None:
     rows, block, tile = case.find(Rows), case.find(Block), case.find(Tile)
     step = case.find(Loop)
     across = rows.count if rows else 1
-    along = step.step if step else case.sizes.power if case.sizes.form is Form.SCAN else 1
+    along = step.step if step else case.sizes.power if case.sizes.form in (Form.SCAN, Form.ROWS) else 1
     sides = sorted((tile.rows, tile.columns, along) if tile else (block.elements if block else across, along))
     elements = sides[-1] * sides[-2]
     if elements > MOST_IN_A_BLOCK:
@@ -137,8 +138,25 @@ def _parts(case: _Case) -> str | None:
     if split.parts < 2:
         return "One part is no split."
     steps = -(-found.rows // (rows.count if rows else 1)) if found.nested else -(-found.length // loop.step)
-    if split.parts > steps:
+    if split.parts > (1 << (steps - 1).bit_length() if found.form is Form.ROWS else steps):
         return f"{split.parts} programs cannot share what one folds in {steps} step{'s' if steps > 1 else ''}."
+    return None
+
+
+def _steps(case: _Case) -> str | None:
+    """What only a row that is walked in steps has."""
+    found, split = case.sizes, case.find(Split)
+    if found.form is not Form.ROWS:
+        return None
+    more = next((type(opt) for opt in case.opts if isinstance(opt, Split | Stages | Backwards)), None)
+    if more is not None and case.find(Loop) is None:
+        return f"{more.__name__} is for rows that are walked in steps: it needs Loop."
+    if case.find(Backwards) is not None and not found.applied:
+        return "A row is not passed over again once it has been folded."
+    if split is not None and (found.apart or case.find(Rows) is not None):
+        return "Rows that are walked together are not split."
+    if split is not None and not found.joined:
+        return "A row that is split over programs is folded once only, and not for a place."
     return None
 
 
@@ -188,7 +206,7 @@ def _shared(case: _Case) -> str | None:
 
 
 _CHECKS: tuple[Callable[[_Case], str | None], ...] = (
-    _kinds, _powers, _warps, _block, _extents, _parts, _dot, _precision, _shared,
+    _kinds, _powers, _warps, _block, _extents, _parts, _steps, _dot, _precision, _shared,
 )  # fmt: skip
 
 
@@ -218,10 +236,24 @@ def _scan(case: _Case) -> Scan:
     return Scan(loop.step if loop else 0, case.get(Warps).count, rows.count if rows else 1, case.sizes.strip)
 
 
+def _rows(case: _Case) -> WalkedRows:
+    rows, loop, split, stages = case.find(Rows), case.find(Loop), case.find(Split), case.find(Stages)
+    return WalkedRows(
+        loop.step if loop else 0,
+        case.get(Warps).count,
+        rows.count if rows else 1,
+        case.sizes.strip,
+        stages.count if stages else 0,
+        case.find(Backwards) is not None,
+        split.parts if split else 0,
+    )
+
+
 _MAKERS: Mapping[Form, Callable[[_Case], Schedule]] = {
     Form.PRODUCT: _product,
     Form.REDUCTION: _reduction,
     Form.SCAN: _scan,
+    Form.ROWS: _rows,
     Form.BLOCKS: lambda case: Blocks(case.get(Block).elements, case.get(Warps).count),
     Form.TILES: lambda case: Tiles(case.get(Tile).rows, case.get(Tile).columns, case.get(Warps).count),
 }

@@ -13,6 +13,7 @@ class Form(StrEnum):
     PRODUCT = "matrix product"
     REDUCTION = "reduction"
     SCAN = "scan"
+    ROWS = "kernel of rows"
     BLOCKS = "kernel of blocks of results"
     TILES = "kernel of tiles of results"
 
@@ -77,7 +78,7 @@ class Scan:
     @property
     def longest(self) -> str:
         """The longest row that is scanned as a whole, as an expression; "" where it is walked in steps."""
-        return "" if self.block else f"2**{(MOST_IN_A_BLOCK // self.across).bit_length() - 1}"
+        return longest_row(self.block, self.across)
 
     @property
     def described(self) -> str:
@@ -112,7 +113,48 @@ class Reduction:
         return f"{rows}BLOCK={self.block}, num_warps={self.warps}{parts}"
 
 
-Schedule = Product | Blocks | Tiles | Scan | Reduction
+@dataclass(frozen=True)
+class WalkedRows:
+    """BLOCK elements of a row at a time, ACROSS rows or neighbouring columns beside each other.
+
+    `block` 0 means the next power of two above the row's length: the row is kept as a whole. Otherwise it is walked in steps of
+    `block`, with the loads of `stages` steps under way at once (0: as the compiler likes), the last time `backwards`.
+    `strip`: rows do not lie side by side in memory; `across` of them are walked together. `parts`: programs that share a
+    row, a power of two, whose parts a second kernel joins; 0: a program has whole rows.
+    """
+
+    block: int
+    warps: int
+    across: int = 1
+    strip: bool = False
+    stages: int = 0
+    backwards: bool = False
+    parts: int = 0
+
+    @property
+    def across_name(self) -> str:
+        return "STRIP" if self.strip else "ROWS" if self.across > 1 else ""
+
+    @property
+    def longest(self) -> str:
+        """The longest row that is kept as a whole, as an expression; "" where it is walked in steps."""
+        return longest_row(self.block, self.across)
+
+    @property
+    def described(self) -> str:
+        block = str(self.block) if self.block else f"the row, at most {self.longest}"
+        across = f", {self.across_name}={self.across}" if self.across_name else ""
+        parts = f", SPLITS={self.parts}" if self.parts else ""
+        more = (f", {self.stages} stages" if self.stages else "") + (", backwards" if self.backwards else "")
+        return f"BLOCK={block}{across}{parts}, num_warps={self.warps}{more}"
+
+
+def longest_row(block: int, across: int) -> str:
+    """The longest row that a block of a power of two holds beside others, as an expression; "" in steps of `block`."""
+    return "" if block else f"2**{(MOST_IN_A_BLOCK // across).bit_length() - 1}"
+
+
+Schedule = Product | Blocks | Tiles | Scan | Reduction | WalkedRows
 
 
 @dataclass(frozen=True)

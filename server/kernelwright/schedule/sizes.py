@@ -4,9 +4,11 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from kernelwright.nest.form import Axis, Load, Nest
+from kernelwright.nest.form import Axis, Fold, Load, Nest, Walk
 from kernelwright.nest.levels import Levels, levels
+from kernelwright.nest.passes import passes
 from kernelwright.nest.roles import roles
+from kernelwright.nest.rows import axes_of, elements, gives_place
 from kernelwright.nest.stages import stages
 from kernelwright.nest.turned import turned
 from kernelwright.schedule.forms import Form
@@ -19,7 +21,8 @@ class Sizes:
     `rows`: lines that are contracted, folded or scanned; `length`: elements of each; `columns`: those of a product, or the
     lines of a scan that lie side by side in memory. `apart`: the elements of a line are no neighbours in memory. `nested`: rows
     are reduced, and what comes of them once more. `windows`: a result takes a window of elements; `plain`: one of each input.
-    `again`: rows that read the same elements of the largest tensor.
+    `again`: rows that read the same elements of the largest tensor. `applied`: what is folded is applied to the elements;
+    `turned`: the elements of a row are no neighbours in the result. `joined`: what is folded can be joined from parts of a row.
     """
 
     form: Form
@@ -31,6 +34,9 @@ class Sizes:
     windows: bool = False
     plain: bool = False
     again: int = 1
+    applied: bool = False
+    turned: bool = False
+    joined: bool = False
 
     @property
     def strip(self) -> bool:
@@ -49,6 +55,8 @@ def sizes(nest: Nest) -> Sizes:
         axes = roles(nest)
         rows, length, columns = (axis.extent.captured for axis in (axes.row, axes.inner, axes.column))
         return Sizes(Form.PRODUCT, rows, length, columns)
+    if nest.walk is not None:
+        return _of_rows(nest, nest.walk)
     if nest.reduced:
         both = stages(nest)
         nest = both.statistics if both else nest
@@ -66,6 +74,34 @@ def sizes(nest: Nest) -> Sizes:
         rows, columns = _numel(sides.rows), _numel(sides.columns)
         return Sizes(Form.TILES, rows, columns, columns, windows=windows)
     return Sizes(Form.BLOCKS, 1, nest.numel, windows=windows, plain=nest.pointwise)
+
+
+def _of_rows(nest: Nest, walk: Walk) -> Sizes:
+    outer, length, inner = (_numel(axes_of(nest, names)) for names in (walk.outer, walk.columns, walk.inner))
+    groups = walk.groups.captured if walk.groups is not None else 1
+    applied = nest.stored.name in elements(nest)
+    return Sizes(
+        Form.ROWS,
+        outer * groups,
+        length // groups,
+        inner,
+        apart=inner > 1,
+        applied=applied,
+        turned=inner == 1 and _lies_apart(nest, walk),
+        joined=_is_joined(nest),
+    )
+
+
+def _is_joined(nest: Nest) -> bool:
+    """Whether a row is passed over once, for more than a place."""
+    found = passes(nest)
+    folds = (fold.expr for one in found for fold in one.folds)
+    return len(found) == 1 and not any(isinstance(fold, Fold) and gives_place(fold) for fold in folds)
+
+
+def _lies_apart(nest: Nest, walk: Walk) -> bool:
+    """Whether the rows of a channels-last tensor are the channels of each position."""
+    return bool(nest.main.order) and len(walk.columns) == 1 and walk.outer != () and walk.groups is None
 
 
 def neighbours(nest: Nest, found: Levels) -> bool:

@@ -9,7 +9,7 @@ from kernelwright.schedule.forms import Form
 from kernelwright.schedule.limits import LEAST_OF_A_DOT
 from kernelwright.schedule.sizes import Sizes, sizes
 from kernelwright.values import Device
-from kernelwright.values.opts import Block, Group, Loop, Opt, Precision, Rows, Split, Stages, Tile, Warps
+from kernelwright.values.opts import Backwards, Block, Group, Loop, Opt, Precision, Rows, Split, Stages, Tile, Warps
 
 Opts = tuple[Opt, ...]
 
@@ -21,6 +21,12 @@ _SIDE, _LEAST_SIDE = 64, 8
 
 _WHOLE_ROW = 8192
 """The longest row that one program scans at once without a measurement."""
+
+_KEPT_ROW, _KEPT_AT_MOST, _KEPT_STRIP = 16384, 32768, 512
+"""The longest row that is kept in registers without a measurement, and with one; and that of a strip."""
+
+_SPLIT_ROWS = 1056
+"""Rows from which on there are programs enough: eight for each of 132 multiprocessors."""
 
 
 @dataclass(frozen=True)
@@ -121,6 +127,56 @@ def _folded_rows(found: Sizes, elements: int, warps: int) -> Opts:
     return _in_rows(max(2048 // step, 1) if found.rows > 64 else 1, Loop(step), Warps(warps))
 
 
+def _kept_rows(found: Sizes, across: int, warps: int) -> Opts | None:
+    """Rows that are kept as a whole, several beside each other where there are many short ones."""
+    if across > 1 and (found.power > 4096 or found.rows < 4096):
+        return None
+    return _in_rows(across, Warps(warps))
+
+
+def _kept_or_walked(found: Sizes, step: int, across: int, warps: int) -> Opts | None:
+    """Rows that are kept as a whole, and, where they end in one number, those that are walked in steps."""
+    if not step:
+        return _kept_rows(found, across, warps)
+    return None if found.applied else (Loop(step), Warps(warps))
+
+
+def _narrow_strips(found: Sizes, width: int, elements: int, warps: int) -> Opts | None:
+    """Narrow ones where there are few columns: there have to be enough of them for all multiprocessors."""
+    if width != 16 and found.columns <= 16:
+        return None
+    return (Rows(width), Loop(elements // width), Warps(warps))
+
+
+def _wide_strips(found: Sizes, step: int, warps: int, width: int) -> Opts:
+    return (Rows(width), Loop(step), Warps(warps))
+
+
+def _walked(found: Sizes, step: int, warps: int, stages: int, way: str) -> Opts | None:
+    """Long rows in steps. Small ones keep several programs on a multiprocessor, wide ones a single program, whose row the
+    cache then holds."""
+    if not step:
+        return (Warps(warps),) if found.length <= _KEPT_AT_MOST else None
+    if (way == "applied") > found.applied or (way == "folded" and found.applied):
+        return None
+    more = (Stages(stages),) if stages else (Backwards(),) if way == "applied" else ()
+    return (Loop(step), Warps(warps), *more)
+
+
+def _split_rows(found: Sizes, step: int, warps: int, programs: int, stages: int) -> Opts:
+    """Few long rows, each for several programs; without `programs` one for each."""
+    if not programs:
+        return (Loop(step), Warps(warps))
+    parts = min(_power(max(programs // found.rows, 2)), 1 << (-(-found.length // step) - 1).bit_length())
+    return (Loop(step), Warps(warps), Split(parts), *((Stages(stages),) if stages else ()))
+
+
+def _is_split(found: Sizes) -> bool:
+    """Whether rows are few and long enough to be split."""
+    long = found.length > (_KEPT_ROW if found.rows < 128 else 4 * _KEPT_ROW)
+    return found.joined and not found.apart and not found.turned and found.rows < _SPLIT_ROWS and long
+
+
 def _in_rows(count: int, *opts: Opt) -> Opts:
     return (Rows(count), *opts) if count > 1 else opts
 
@@ -161,6 +217,18 @@ _PRODUCTS = (
     (128, 64, 32, 4, 3, "bf16x6"),
 )
 _STEPS = ((2048, 8), (4096, 8), (1024, 4), (8192, 16))  # of a scan
+_KEPT = ((4096, 4), (2048, 4), (8192, 8), (4096, 8))  # (elements, num_warps)
+_SPLITS = ((4096, 8, 1024, 0), (2048, 4, 2048, 0), (2048, 8, 1024, 0), (8192, 16, 1024, 0), (4096, 8, 1024, 3))
+_WALKED = (
+    (4096, 8, 0, ""),
+    (2048, 8, 0, ""),
+    (8192, 16, 0, ""),
+    (4096, 8, 3, ""),
+    (8192, 32, 0, "applied"),
+    (4096, 16, 0, "applied"),
+    (1024, 4, 0, "folded"),
+    (0, 32, 0, ""),
+)
 _FOLDED = ((2048, 8), (1024, 4), (4096, 8))  # (elements a step, num_warps)
 
 SPACES: tuple[Space, ...] = (
@@ -183,6 +251,26 @@ SPACES: tuple[Space, ...] = (
     Space(Form.SCAN, lambda s: s.length > _WHOLE_ROW, _row, _STEPS),
     Space(Form.SCAN, lambda s: s.power <= 2048, _row, ((0, 4), (0, 8), *_STEPS[:2])),
     Space(Form.SCAN, lambda s: True, _row, ((0, 8), (0, 16), *_STEPS[:2])),
+    Space(Form.ROWS, lambda s: s.turned, _whole_rows(1), _KEPT),
+    Space(Form.ROWS, lambda s: s.apart and s.length <= _KEPT_STRIP, _whole_rows(16), _KEPT),
+    Space(
+        Form.ROWS, lambda s: s.apart and s.columns <= 512, _narrow_strips,
+        tuple((width, *tile) for width in (32, 16, 64) for tile in _KEPT[::2]),
+    ),
+    Space(Form.ROWS, lambda s: s.apart, _wide_strips, ((32, 4, 128), (16, 4, 256), (64, 8, 128), (128, 8, 32))),
+    Space(Form.ROWS, lambda s: _is_split(s) and s.rows < 128, _split_rows, _SPLITS),
+    Space(Form.ROWS, _is_split, _split_rows, (*_SPLITS, (4096, 8, 0, 0), (2048, 8, 0, 0), (8192, 16, 0, 0))),
+    Space(Form.ROWS, lambda s: s.length > _KEPT_ROW, _walked, _WALKED),
+    Space(
+        Form.ROWS, lambda s: s.power <= 512 and s.rows >= 1024, _whole_rows(1), ((2048, 4), (1024, 4), (4096, 8), (4096, 4))
+    ),
+    *(
+        Space(
+            Form.ROWS, lambda s, most=most: s.power <= most, _kept_or_walked,  # type: ignore[misc]
+            ((0, 1, warps), (0, 1, 2 * warps), (0, 1, warps // 2), (0, 2, 4), (0, 4, 8), (2048, 1, 4)),
+        )
+        for most, warps in ((2048, 4), (8192, 8), (_KEPT_ROW, 16))
+    ),
     # Eight elements a thread come close to the roof; fewer where each result takes a window.
     Space(Form.BLOCKS, lambda s: s.plain, _blocks, ((1024, 4), (2048, 8), (512, 4), (4096, 8))),
     Space(Form.BLOCKS, lambda s: True, _blocks, ((512, 4), (1024, 4), (256, 4), (1024, 8))),

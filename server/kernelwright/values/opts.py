@@ -27,7 +27,7 @@ class Rows:
 
 @dataclass(frozen=True)
 class Loop:
-    """Elements that are contracted, folded or scanned at a time; without it a program scans a row as a whole."""
+    """Elements that are contracted, folded or scanned at a time; without it a program keeps a row as a whole."""
 
     step: int
 
@@ -67,4 +67,9 @@ class Precision:
     name: str
 
 
-Opt = Tile | Block | Rows | Loop | Split | Group | Stages | Warps | Precision
+@dataclass(frozen=True)
+class Backwards:
+    """The last pass over a row begins at its end, which the pass before has left in the cache."""
+
+
+Opt = Tile | Block | Rows | Loop | Split | Group | Stages | Warps | Precision | Backwards

@@ -15,7 +15,7 @@ from kernelwright.macro.policy import best as best_of
 from kernelwright.macro.policy.expected_gain import expected_gain
 from kernelwright.macro.strategies import torch_fuse_pointwise, torch_fuse_row_reduction
 from kernelwright.macro.strategy import Strategy
-from kernelwright.micro.rewrite.tiles import Shape
+from kernelwright.schedule.forms import WalkedRows
 from kernelwright.values import Device, Refusal, apply
 from macro.torch_modules import module, refusal, rewritten
 from micro.rewrite import fused_modules
@@ -39,8 +39,8 @@ def test_a_row_that_no_block_takes_is_refused_by_the_launcher(tmp_path: Path) ->
 
 
 def test_a_tile_of_several_rows_takes_shorter_ones_and_one_that_is_walked_takes_any() -> None:
-    assert [Shape("rows", 0, 4, across).longest for across in (1, 2, 16)] == ["2**20", "2**19", "2**16"]
-    assert Shape("row", 4096, 8, looped=True).longest == ""
+    assert [WalkedRows(0, 4, across).longest for across in (1, 2, 16)] == ["2**20", "2**19", "2**16"]
+    assert WalkedRows(4096, 8).longest == ""
 
 
 def ruff(command: str, *options: str, text: str) -> str:

@@ -27,10 +27,13 @@ def test_every_variant_computes_the_same() -> None:
     assert problems(pairs) == {}
 
 
-@pytest.mark.parametrize(
-    "forward",
-    ["return torch.softmax(x, dim=3)", "return F.layer_norm(x, (7,)) * 2", "return F.group_norm(x, 2) * 2"],
-)
-def test_rows_that_do_not_lie_together_stay(forward: str) -> None:
-    text = FusedModule("apart", forward, f"torch.randn(2, 6, 5, 7){LAST}").text
+def test_rows_along_one_dim_of_an_image() -> None:
+    """Their elements lie apart, with all channels between them."""
+    calls = ("torch.softmax(x, dim=3)", "F.layer_norm(x, (7,))", "x.mean(dim=2, keepdim=True)", "x.amax(3)")
+    modules = [FusedModule(call, f"return {call} * 2", f"torch.randn(2, 6, 5, 7){LAST}") for call in calls]
+    assert problems([pair for one in modules for pair in rewritten(torch_fuse_row_reduction.STRATEGY, one)]) == {}
+
+
+def test_rows_that_do_not_lie_together_stay() -> None:
+    text = FusedModule("apart", "return F.group_norm(x, 2) * 2", f"torch.randn(2, 6, 5, 7){LAST}").text
     assert isinstance(torch_fuse_row_reduction.STRATEGY.find(observe(text)), Refusal)

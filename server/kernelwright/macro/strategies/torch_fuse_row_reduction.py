@@ -139,15 +139,15 @@ variance in one pass (Welford), so that each further pass reads the row once. Va
 E[x]^2, sums are fp32, and maxima are subtracted before exponentials. A reduction over a middle dim takes a strip of
 neighbouring columns, so that loads stay contiguous.
 
-Of a channels-last tensor it reduces the channels of each position, which are neighbours there, or the positions of each
-channel, in strips of channels. The result is stored as eager mode would store it, mostly contiguous.
+Of a channels-last tensor it reduces the channels of each position, which are neighbours there, or positions of each channel,
+in strips of channels. The result is stored as eager mode would store it, mostly contiguous.
 
 The bias of a convolution in front joins the kernel as it does in torch.fuse-pointwise.
 
 Few but very long rows, and reductions of the whole tensor to one number (losses, Frobenius norm), are split over many
 programs whose parts a second kernel joins.
 
-What it cannot do: dims that do not lie side by side, group and layer norm of channels-last tensors, float64, cumulative
+What it cannot do: dims that do not lie side by side, group norm of channels-last tensors, float64, cumulative
 sums, batch norm in training mode. The kernel has no
 backward: where autograd is on and an input requires a gradient, the launcher runs the operations of torch instead.
 """,

@@ -15,7 +15,7 @@ from kernelwright.micro.rewrite.channels_last import (
     convolutions,
     layouts,
 )
-from kernelwright.micro.rewrite.triton_printer import Printed
+from kernelwright.micro.rewrite.printed import Printed
 from kernelwright.nest.layouts import is_channels_last
 from kernelwright.place.layout import IMPORTS, import_conflict, insertion_edits, module_names, newline_of
 from kernelwright.place.source_map import SourceMap, attribute_path, operands, references

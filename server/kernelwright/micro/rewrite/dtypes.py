@@ -2,10 +2,8 @@
 
 import ast
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
 
-from kernelwright.micro.rewrite.program import Program
-from kernelwright.micro.rewrite.scope import FLOATS
+from kernelwright.nest.form import FLOATS
 from kernelwright.place.source_env import environment
 from kernelwright.place.source_map import SourceMap, references
 from kernelwright.values import Node
@@ -14,18 +12,12 @@ _OWN = "own"  # the dtype that all floating inputs have in common
 _METHODS = {"float": "float32", "half": "float16", "bfloat16": "bfloat16"}
 
 
-def with_dtypes(source: SourceMap, nodes: Sequence[Node], program: Program) -> Program:
-    """The Program with `any_dtype` where the dtype of its result is known for every dtype of its inputs."""
-    casts = casts_for_any(source, nodes, {o.value: o.dtype for o in program.operands})
-    return program if casts is None else replace(program, any_dtype=True, casts=casts)
-
-
 def casts_for_any(source: SourceMap, nodes: Sequence[Node], inputs: Mapping[int, str]) -> bool | None:
     """Whether the result has a dtype that the text names, rather than that of its `inputs`, whichever they have.
 
     None where it is not known what it has for inputs of another floating dtype.
     """
-    floats = set(inputs.values()) & FLOATS
+    floats = set(inputs.values()) & set(FLOATS)
     if len(floats) != 1 or any(n.op == "rms_norm" and n.kwargs.get("eps") is None for n in nodes):
         return None  # a promotion, or an eps that is the dtype's
     kinds: dict[int, str] = {value: _OWN if dtype in FLOATS else "" for value, dtype in inputs.items()}

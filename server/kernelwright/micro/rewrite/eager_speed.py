@@ -6,8 +6,7 @@ of the user's device: they decide what is worth a measurement.
 
 from collections.abc import Sequence
 
-from kernelwright.micro.rewrite.program import Domain
-from kernelwright.micro.rewrite.reductions import domain_of, folds
+from kernelwright.micro.rewrite.row_shapes import RowShape, folds, row_shape
 from kernelwright.nest.layouts import layout_of
 from kernelwright.ops import Eager, row
 from kernelwright.values import Device, Graph, Node, TensorRef
@@ -59,22 +58,22 @@ def headroom(graph: Graph, nodes: Sequence[int], device: Device) -> tuple[float,
     total = sum(node_seconds(node, device) for node in graph.nodes)
     gain, strongest, why = 0.0, 0.0, ""
     for node in (graph.nodes[n] for n in nodes):
-        domain = domain_of(graph, node) if folds(node) else None
+        rows = row_shape(graph, node) if folds(node) else None
         if converts_layout(graph, node):
             own, reason = _COPY_MAY_GAIN, _COPY
-        elif domain is None:
+        elif rows is None:
             own, reason = 0.03, _MAY_GAIN  # a pointwise op, which the reduction's kernel does beside
         else:
-            item = _ITEM_BYTES.get(graph.value(domain.value).type.dtype, 4)
-            own, reason = _of_form(row(node.op).eager, domain, item, device.multiprocessors or MULTIPROCESSORS)
+            item = _ITEM_BYTES.get(graph.value(node.tensor()).type.dtype, 4)
+            own, reason = _of_form(row(node.op).eager, rows, item, device.multiprocessors or MULTIPROCESSORS)
         gain += own * node_seconds(node, device) / total
         if own > strongest:
             strongest, why = own, reason
     return gain, why
 
 
-def _of_form(form: Eager, domain: Domain, item: int, multiprocessors: int) -> tuple[float, str]:
-    rows, length, inner = domain.outer, domain.length, domain.inner
+def _of_form(form: Eager, shape: RowShape, item: int, multiprocessors: int) -> tuple[float, str]:
+    rows, length, inner = shape.outer, shape.length, shape.inner
     if inner > 1 and rows * -(-inner // 128) < multiprocessors:
         return 0.0, ""  # too few strips to keep this device busy in the form that would be printed
     few = inner == 1 and rows < 4 * multiprocessors and length > 16384

@@ -1,11 +1,10 @@
-"""What a person would call a Program, and how its docstring says what is computed."""
+"""What a person would call a region, and how its docstring says what is computed."""
 
 import math
 import re
 from collections.abc import Sequence
 from typing import TypeGuard
 
-from kernelwright.micro.rewrite.program import Operand, Program
 from kernelwright.nest.form import Apply, Expr, Load, Nest, Var
 from kernelwright.ops import Kind, row
 
@@ -46,7 +45,7 @@ def named(ops: Sequence[str]) -> tuple[str, str]:
 
 def name_of(nest: Nest) -> tuple[str, str]:
     """(base of the kernel's name, what it computes in at most 36 characters) of a Nest."""
-    if nest.along is None:
+    if nest.along is None and nest.walk is None:
         return named(nest.ops)
     ops = _sums_told(nest)
     steps = _distinct(re.sub(r"(?<!\S)sigmoid mul ", "silu ", ops) if _gates(nest) else ops)
@@ -88,17 +87,6 @@ def _gates(nest: Nest) -> bool:
     return bool(gates) and all({Var(gate), *own} in products for gate, own in gates.items())
 
 
-def base_name(program: Program) -> str:
-    """`bias_gelu_residual`: at most three names of ops, arithmetic left out first; `copy_channels_last` without any."""
-    steps = _few(_steps(program))
-    return f"copy_{program.result_layout}" if steps == ["copy"] else "_".join(steps)
-
-
-def in_words(program: Program, room: int = 56) -> str:
-    """ "Bias add, GELU and residual add", in at most `room` characters."""
-    return _words(_steps(program), room)
-
-
 def _words(steps: list[str], room: int) -> str:
     for some in (steps, _few(steps), _telling(steps)[:2], _telling(steps)[:1]):
         words = [_WORDS.get(step) or row(step).word or step.replace("_", " ") for step in some]
@@ -119,47 +107,9 @@ def _telling(steps: list[str]) -> list[str]:
     return list(dict.fromkeys(telling or steps))
 
 
-def _steps(program: Program) -> list[str]:
-    """The ops in order, under the names that a reader knows."""
-    ops = _with_kinds_of_adds(program)
-    if _is_silu(program):
-        ops = re.sub(r"(?<!\S)sigmoid mul ", "silu ", ops)
-    return _distinct(ops)
-
-
 def _distinct(ops: str) -> list[str]:
     """The steps that operators come to, each with a space after it; one that repeats the one before is left out."""
     for pattern, name in _PATTERNS:
         ops = pattern.sub(f"{name} ", ops)
     steps = ops.split()
     return [step for step, before in zip(steps, ["", *steps], strict=False) if step != before] or ["copy"]
-
-
-def _with_kinds_of_adds(program: Program) -> str:
-    """The ops, each with a space after it; an add of a broadcast vector is "bias", one of a whole tensor "residual"."""
-    ops = [op for op in program.ops if row(op).kind not in (Kind.CREATION, Kind.LAYOUT)]
-    sums = [line for line in program.lines if re.fullmatch(r"total(_\d+)?", line.name)]
-    if ops.count("add") != len(sums):
-        return "".join(f"{op} " for op in ops)
-    inputs = {operand.name: operand for operand in program.operands}
-    made = {line.name for line in program.lines}
-    full = program.domain.shape
-    kinds = iter(_kind_of_add(line.expression.split(" + "), inputs, made, full) for line in sums)
-    return "".join(f"{next(kinds) if op == 'add' else op} " for op in ops)
-
-
-def _kind_of_add(terms: list[str], inputs: dict[str, Operand], made: set[str], full: tuple[int, ...]) -> str:
-    given = [inputs[term] for term in terms if term in inputs]
-    if len(terms) != 2 or not given:
-        return "add"
-    if any(operand.terms and operand.shape != full for operand in given):
-        return "bias"
-    return "residual" if given[0].terms != () and made & set(terms) else "add"
-
-
-def _is_silu(program: Program) -> bool:
-    """Whether each sigmoid is multiplied by its own argument."""
-    gates = {line.name: line.expression for line in program.lines if line.expression.startswith("tl.sigmoid(")}
-    products = [line.expression.split(" * ") for line in program.lines if line.expression.count(" * ") == 1]
-    own = {g for g, text in gates.items() for p in products if g in p and f"tl.sigmoid({p[1 - p.index(g)]})" == text}
-    return bool(gates) and own == set(gates)

@@ -1,5 +1,6 @@
 """A region with a Nest, and what such regions must have in common for one edit to replace them in all modules of a class."""
 
+import math
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 
@@ -55,4 +56,11 @@ def _axis(axis: Axis) -> tuple[Hashable, ...]:
     return axis.name, axis.extent.text, axis.extent.captured == 1, *kind
 
 
-NESTS: Alike[NestRegion] = Alike(_written, lambda region: _form(region.nest), lambda region: region.nest.numel)
+def _size(nest: Nest) -> tuple[int, int]:
+    """The length of its rows, where it has some, and how many elements there are."""
+    columns = nest.walk.columns if nest.walk is not None else ()
+    lengths = (axis.extent.captured for axis in nest.axes if axis.name in columns)
+    return math.prod(lengths), math.prod(nest.main.shape) if nest.walk is not None else nest.numel
+
+
+NESTS: Alike[NestRegion] = Alike(_written, lambda region: _form(region.nest), lambda region: _size(region.nest))

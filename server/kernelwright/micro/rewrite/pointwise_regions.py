@@ -2,8 +2,8 @@
 
 import functools
 import math
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 from kernelwright.micro.rewrite.convolution_bias import Biased, biased_convolutions
 from kernelwright.micro.rewrite.dtypes import casts_for_any
@@ -58,13 +58,7 @@ def _largest(source: SourceMap, sink: Node, refusals: list[Refusal]) -> NestRegi
     if nodes and (why := nowhere(source, sink)) is not None:
         refusals.append(why)
         return None
-    while nodes:
-        region = region_of(source, nodes)
-        if isinstance(region, NestRegion):
-            return region
-        refusals.append(region)
-        nodes = nodes[1:]
-    return None
+    return largest_placed(source, nodes, _POINTWISE, refusals)
 
 
 def run_to(source: SourceMap, sink: Node) -> tuple[int, ...]:
@@ -85,22 +79,56 @@ def _fits(source: SourceMap, nodes: set[int]) -> bool:
     return True
 
 
+@dataclass(frozen=True)
+class Lowering:
+    """How regions of one kind become a Nest.
+
+    `nest` raises NotExpressible; `any_rank` says whether it is right for tensors with other leading dims, and `reads` how often
+    its kernel reads each input.
+    """
+
+    nest: Callable[[Graph, Sequence[int], int, Given], Nest]
+    any_rank: Callable[[SourceMap, Sequence[Node], Nest], bool]
+    reads: Callable[[Nest], int]
+    rows: bool = False
+
+
 def region_of(source: SourceMap, nodes: Sequence[int]) -> NestRegion | Refusal:
     """The region of these nodes in the first place in the source that takes it, or why it is none."""
-    return placed(source, tuple(nodes), _with_biases, NESTS)
+    return lowered(source, nodes, _POINTWISE)
 
 
-def _with_biases(source: SourceMap, nodes: Sequence[int]) -> NestRegion | Refusal:
+def lowered(source: SourceMap, nodes: Sequence[int], kind: Lowering) -> NestRegion | Refusal:
+    """The region of these nodes in the first place in the source that takes it, or why it is none."""
+    return placed(source, tuple(nodes), functools.partial(_with_biases, kind), NESTS)
+
+
+def largest_placed(
+    source: SourceMap, nodes: tuple[int, ...], kind: Lowering, refusals: list[Refusal], anchor: int | None = None
+) -> NestRegion | None:
+    """The region of as many of the last nodes as have a place, `anchor` among them; why more have none joins `refusals`."""
+    while nodes and (anchor is None or anchor in nodes):
+        region = lowered(source, nodes, kind)
+        if isinstance(region, NestRegion):
+            return region
+        refusals.append(region)
+        nodes = nodes[1:]
+    return None
+
+
+def _with_biases(kind: Lowering, source: SourceMap, nodes: Sequence[int]) -> NestRegion | Refusal:
     """The region with the biases of the convolutions before it, if their calls can be changed; otherwise without."""
     output = region_output(source, nodes)
     if isinstance(output, Refusal):
         return output
     biased = biased_convolutions(source, nodes)
-    together = _planned(source, nodes, output, biased) if biased else None
-    return together if isinstance(together, NestRegion) else _planned(source, nodes, output, ())
+    together = _planned(kind, source, nodes, output, biased) if biased else None
+    return together if isinstance(together, NestRegion) else _planned(kind, source, nodes, output, ())
 
 
-def _planned(source: SourceMap, nodes: Sequence[int], output: int, biased: Sequence[Biased]) -> NestRegion | Refusal:
+def _planned(
+    kind: Lowering, source: SourceMap, nodes: Sequence[int], output: int, biased: Sequence[Biased]
+) -> NestRegion | Refusal:
     edit = plan(source, nodes, biased)
     if isinstance(edit, Refusal):
         return edit
@@ -110,19 +138,19 @@ def _planned(source: SourceMap, nodes: Sequence[int], output: int, biased: Seque
     names |= {one.bias: bias_name(edit.names[one.bias]) for one in biased}
     numbers = dict(edit.scalars)
     for node in inside:
-        numbers |= tile_numbers(source, node) or {} if row(node.op).kind is Kind.POOLING else {}
+        numbers |= tile_numbers(source, node) or {} if row(node.op).fold else {}
     biases = {one.result: one.bias for one in biased}
-    given = Given(unique(names), numbers, biases, layouts=True)
+    given = Given(unique(names), numbers, biases, layouts=True, rows=kind.rows)
     try:
-        nest = _nest(graph, nodes, output, given)
+        nest = kind.nest(graph, nodes, output, given)
     except NotExpressible as problem:
         return problem.refusal
     casts = casts_for_any(source, inside, {tensor.value: tensor.dtype for tensor in nest.tensors})
     if casts is not None:
         nest = replace(nest, any_dtype=True, stored=replace(nest.stored, casts=casts))
-    if not biased and counts_from_the_end(graph, inside, nest):
+    if not biased and kind.any_rank(source, inside, nest):
         nest = from_the_end(nest)
-    bytes_, kernels = saved(graph, nodes, output, biased)
+    bytes_, kernels = saved(graph, nodes, output, biased, reads=kind.reads(nest))
     return NestRegion(tuple(sorted(nodes)), edit, nest, bytes_, kernels, numbers, biases)
 
 
@@ -146,13 +174,16 @@ def _nest(graph: Graph, nodes: Sequence[int], output: int, given: Given) -> Nest
             raise NotExpressible(f"{node.op} of an input stays outside.", node)
     if math.prod(shape) < 2 or layout_of(graph.value(output).type) is None:
         raise NotExpressible("The result is a single number, or does not lie side by side in memory.", inside[-1])
-    nest = aligned(build(graph, nodes, (output,), given, axes=_axis_names(len(shape))))
+    nest = aligned(build(graph, nodes, (output,), given, axes=axis_names(len(shape))))
     if not nest.tensors or nest.main.shape != full:
         raise NotExpressible("No input of the region has its full size.", inside[0])
     return merged(nest)
 
 
-def _axis_names(rank: int) -> tuple[str, ...]:
+_POINTWISE = Lowering(_nest, lambda source, nodes, nest: counts_from_the_end(source.graph, nodes, nest), lambda nest: 1)
+
+
+def axis_names(rank: int) -> tuple[str, ...]:
     """A name for each dim of the result."""
     if rank in (4, 5):
         return ("item", "channel", *_IMAGE[2 - rank :])

@@ -7,9 +7,6 @@ import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kernelwright.micro.rewrite.program import ELEMENT, Operand, Program
-from kernelwright.micro.rewrite.sizes import left_out, shape_text
-from kernelwright.micro.rewrite.triton_printer import is_wide, pointers
 from kernelwright.place.layout import WIDTH
 
 _FLOATS = ("float32", "float16", "bfloat16")
@@ -105,84 +102,5 @@ def _conditions(relies: Relies) -> list[tuple[str, str]]:
     return found
 
 
-def relied_on(program: Program, launcher: str, *, length: str = "", longest: str = "") -> Relies:
-    """What a launcher of `program` relies on; `length` and `longest` of its rows are expressions."""
-    main, rank = program.main, len(program.domain.shape)
-    others = [o for o in program.operands if o.value != main.value]
-    ones = [(f"{main.name}.shape[{d}] != 1", f"{main.name}.shape[{d}] of 1") for d in left_out(program)]
-    return Relies(
-        launcher,
-        main.name,
-        None if program.any_rank else rank,
-        _least(program, others),
-        _FLOATS if program.any_dtype else (main.dtype,),
-        (*_dtypes(program, others), *_shapes(program, others)),
-        (*ones, *_sizes(program, others, length)),
-        length,
-        longest,
-        not is_wide(program),
-        program.eager,
-    )
-
-
-def _least(program: Program, others: Sequence[Operand]) -> int:
-    """How many dimensions the main tensor must have for its rows, and the shapes of the others, to be told."""
-    axes, rank = program.domain.axes, len(program.domain.shape)
-    ends = {len(o.shape) for o in others if o.shape and o.places == tuple(range(rank))[-len(o.shape) :]}
-    shapes = max((len(o.shape) for o in others if len(o.shape) not in ends), default=0)
-    if axes is None or axes[0] == axes[1] or (axes == (0, rank) and rank > 1):
-        return shapes
-    rows = rank - axes[0]
-    return max(shapes, rows if rows > max(ends - {rank}, default=0) else 0)  # a shape that is an end has so many itself
-
-
 def _count(number: int, thing: str) -> str:
     return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
-
-
-def _grouped(wanted: Sequence[tuple[str, str]], attribute: str) -> list[Alike]:
-    groups: dict[str, dict[str, None]] = {}
-    for name, expected in wanted:
-        groups.setdefault(expected, {})[name] = None
-    return [Alike(tuple(members), attribute, expected) for expected, members in groups.items()]
-
-
-def _dtypes(program: Program, others: Sequence[Operand]) -> list[Alike]:
-    names, main = pointers(program), program.main
-    follows = f"{main.name}.dtype"
-    return _grouped(
-        [
-            (names[o.value], follows if o.dtype == main.dtype and program.any_dtype else f"torch.{o.dtype}")
-            for o in others
-        ],
-        "dtype",
-    )
-
-
-def _shapes(program: Program, others: Sequence[Operand]) -> list[Alike]:
-    """The shapes that follow from the main tensor's, and those of single numbers."""
-    names, main, rank = pointers(program), program.main, len(program.domain.shape)
-    wanted = []
-    for o in others:
-        if o.terms == ():
-            wanted.append((names[o.value], repr(o.shape)))
-        elif o.places is not None:
-            leading = len(o.shape) == rank or o.level != ELEMENT
-            wanted.append(
-                (names[o.value], shape_text(main.name, rank, o.places, any_rank=program.any_rank, leading=leading))
-            )
-    return _grouped(wanted, "shape")
-
-
-def _sizes(program: Program, others: Sequence[Operand], length: str) -> list[tuple[str, str]]:
-    """Of tensors that are read along with the main one, or with its rows, and are not of its shape: their sizes."""
-    names, main, found = pointers(program), program.main, []
-    for o in others:
-        name = names[o.value]
-        if o.terms is None and o.level == ELEMENT and o.shape != program.domain.shape:
-            found.append((f"{name}.numel() != {main.name}.numel()", f"{name} of as many elements as {main.name}"))
-        elif o.terms is None and o.level != ELEMENT and o.places is None:
-            found.append((f"{name}.numel() * ({length}) != {main.name}.numel()", f"{name} of an element for each row"))
-        if o.places is None and o.terms != ():
-            found.append((f"{name}.dim() != {len(o.shape)}", f"{name} of {_count(len(o.shape), 'dimension')}"))
-    return found
