@@ -17,11 +17,16 @@ PATIENCE = 60.0  # seconds, for a worker that has to import torch on a busy mach
 
 
 class Editor:
-    """One window with a server of its own. `texts` are the open files as the user sees them."""
+    """One window with a server of its own. `texts` are the open files as the user sees them, in `folder` of `workspace`."""
 
     def __init__(self, client: LanguageClient, workspace: Path) -> None:
         self.client = client
-        self.workspace = workspace
+        self.workspace = self.folder = workspace
+        self.encoding: str = "utf-16"
+        self._begin()
+        self._register()
+
+    def _begin(self) -> None:
         self.texts: dict[str, str] = {}
         self.versions: dict[str, int] = {}
         self.applied: list[lsp.ApplyWorkspaceEditParams] = []
@@ -30,8 +35,6 @@ class Editor:
         self.refuse_edits = False
         self.answering = asyncio.Event()  # while it is not set, edits and questions wait
         self.answering.set()
-        self.encoding: str = "utf-16"
-        self._register()
 
     def _register(self) -> None:
         @self.client.feature(lsp.WORKSPACE_APPLY_EDIT)
@@ -66,8 +69,18 @@ class Editor:
 
     # What a person does
 
+    def move_to(self, folder: Path) -> None:
+        """Close all files, forget what was shown and asked, and open files in another folder of the workspace."""
+        for uri in list(self.texts):
+            self.close(uri)
+        self._begin()
+        for shown in (self.client.messages, self.client.diagnostics, self.client.progress_reports):
+            shown.clear()
+        folder.mkdir()
+        self.folder = folder
+
     def open(self, name: str, text: str, language_id: str = "python") -> str:
-        uri = (self.workspace / name).as_uri()
+        uri = (self.folder / name).as_uri()
         self.texts[uri], self.versions[uri] = text, 1
         item = lsp.TextDocumentItem(uri=uri, language_id=language_id, version=1, text=text)
         self.client.text_document_did_open(lsp.DidOpenTextDocumentParams(item))

@@ -43,11 +43,11 @@ class Model(nn.Module):
 
 
 def get_inputs():
-    return [torch.randn(256, 1024)]
+    return [torch.randn(64, 512)]
 
 
 def get_init_inputs():
-    return [1024, 2048]
+    return [512, 1024]
 '''
 
 PLAIN = """\

@@ -24,23 +24,23 @@ async def test_a_workspace_that_cannot_be_written_is_told_of_once(tmp_path: Path
     await stop(editor)
 
 
-async def test_a_disk_that_fills_up_is_told_of_once_and_nothing_is_lost(code: Editor) -> None:
-    uri = code.open("scaled.py", PLAIN)
-    assert await code.command("kernelwright.resetBaseline", {"uri": uri}) is True
-    server = psutil.Process(code.client._server.pid)
+async def test_a_disk_that_fills_up_is_told_of_once_and_nothing_is_lost(fresh: Editor) -> None:
+    uri = fresh.open("scaled.py", PLAIN)
+    assert await fresh.command("kernelwright.resetBaseline", {"uri": uri}) is True
+    server = psutil.Process(fresh.client._server.pid)
     before = server.rlimit(psutil.RLIMIT_FSIZE)
     server.rlimit(psutil.RLIMIT_FSIZE, (0, before[1]))
     for _ in range(2):
-        assert await code.command("kernelwright.resetBaseline", {"uri": uri}) is True
+        assert await fresh.command("kernelwright.resetBaseline", {"uri": uri}) is True
     server.rlimit(psutil.RLIMIT_FSIZE, before)
-    code.type(uri, "2.0", "2.5")
-    answer = await code.command("kernelwright.verify", {"uri": uri})
+    fresh.type(uri, "2.0", "2.5")
+    answer = await fresh.command("kernelwright.verify", {"uri": uri})
     assert answer["verdict"]["status"] == "failed", "the baseline in memory is the one that was set"
-    await code.command("kernelwright.resetBaseline", {"uri": code.open("elsewhere.py", PLAIN)})
-    full, again = about_the_journal(code)
+    await fresh.command("kernelwright.resetBaseline", {"uri": fresh.open("elsewhere.py", PLAIN)})
+    full, again = about_the_journal(fresh)
     assert "cannot be written any more" in full
     assert "nothing was lost" in again
-    with open_journal(code.workspace) as found:
+    with open_journal(fresh.workspace) as found:
         assert found.baseline("scaled.py", "scaled") == PLAIN
 
 

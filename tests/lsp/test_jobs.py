@@ -227,12 +227,12 @@ async def test_cancel_in_mid_verification(code: Editor, own_token: bool) -> None
     assert not code.client.diagnostics.get(uri)
 
 
-async def test_a_worker_that_is_killed_costs_one_failure_and_nothing_else(code: Editor) -> None:
-    uri = code.open("slow.py", SLOW)
-    await code.command("kernelwright.resetBaseline", {"uri": uri})
-    running = asyncio.create_task(code.command("kernelwright.verify", {"uri": uri}))
-    await code.until((code.workspace / "started").exists)
-    server = psutil.Process(code.client._server.pid)
+async def test_a_worker_that_is_killed_costs_one_failure_and_nothing_else(fresh: Editor) -> None:
+    uri = fresh.open("slow.py", SLOW)
+    await fresh.command("kernelwright.resetBaseline", {"uri": uri})
+    running = asyncio.create_task(fresh.command("kernelwright.verify", {"uri": uri}))
+    await fresh.until((fresh.workspace / "started").exists)
+    server = psutil.Process(fresh.client._server.pid)
     for worker in server.children(recursive=True):
         with contextlib.suppress(psutil.NoSuchProcess):  # one that ended with the one before it
             if "bootstrap.py" in " ".join(worker.cmdline()):
@@ -240,11 +240,11 @@ async def test_a_worker_that_is_killed_costs_one_failure_and_nothing_else(code: 
     answer = await asyncio.wait_for(running, PATIENCE)
     assert answer["$"] == "Failure", answer
     assert answer["kind"] == "crashed"
-    found = await code.diagnostics(uri, lambda shown: at_kernel(shown, ERROR))
+    found = await fresh.diagnostics(uri, lambda shown: at_kernel(shown, ERROR))
     assert "could not be verified" in at_kernel(found, ERROR)[0]
-    other = code.open("scaled.py", PLAIN)
-    await code.command("kernelwright.resetBaseline", {"uri": other})
-    answer = await code.command("kernelwright.verify", {"uri": other})
+    other = fresh.open("scaled.py", PLAIN)
+    await fresh.command("kernelwright.resetBaseline", {"uri": other})
+    answer = await fresh.command("kernelwright.verify", {"uri": other})
     assert answer["verdict"]["status"] == "passed", answer
 
 
@@ -308,9 +308,9 @@ async def test_a_document_that_outlives_its_file_is_left_alone(code: Editor, gon
     about = {"uri": uri, "kernel": "Model", "strategy": "torch.reassociate"}
     running = asyncio.create_task(code.command("kernelwright.apply", about, token="mine"))
     await code.until(code.progress)
-    folder = (code.workspace / "models").as_uri()
+    folder = (code.folder / "models").as_uri()
     if gone == "renamed":
-        moved = lsp.FileRename(folder, (code.workspace / "old").as_uri())
+        moved = lsp.FileRename(folder, (code.folder / "old").as_uri())
         code.client.workspace_did_rename_files(lsp.RenameFilesParams([moved]))
     else:
         code.client.workspace_did_delete_files(lsp.DeleteFilesParams([lsp.FileDelete(folder)]))
@@ -328,16 +328,16 @@ async def test_a_renamed_file_keeps_its_evidence_and_its_way_back(code: Editor) 
     assert code.texts[moved] == LINEAR_SUM
 
 
-async def test_settings_that_change_during_a_run_hold_from_the_next_one(code: Editor) -> None:
-    uri = code.open("scaled.py", PLAIN)
-    await code.command("kernelwright.resetBaseline", {"uri": uri})
-    running = asyncio.create_task(code.command("kernelwright.verify", {"uri": uri}, token="mine"))
-    await code.until(code.progress)
-    code.client.set_configuration({"threads": 1, "interpreter": "/nowhere/python"}, section="kernelwright")
-    code.client.workspace_did_change_configuration(lsp.DidChangeConfigurationParams(settings=None))
+async def test_settings_that_change_during_a_run_hold_from_the_next_one(fresh: Editor) -> None:
+    uri = fresh.open("scaled.py", PLAIN)
+    await fresh.command("kernelwright.resetBaseline", {"uri": uri})
+    running = asyncio.create_task(fresh.command("kernelwright.verify", {"uri": uri}, token="mine"))
+    await fresh.until(fresh.progress)
+    fresh.client.set_configuration({"threads": 1, "interpreter": "/nowhere/python"}, section="kernelwright")
+    fresh.client.workspace_did_change_configuration(lsp.DidChangeConfigurationParams(settings=None))
     answer = await asyncio.wait_for(running, PATIENCE)
     assert answer["verdict"]["status"] == "passed"
-    assert (await code.command("kernelwright.verify", {"uri": uri})).get("kind") == "no-interpreter"
+    assert (await fresh.command("kernelwright.verify", {"uri": uri})).get("kind") == "no-interpreter"
 
 
 async def test_an_interpreter_that_does_not_exist(tmp_path: Path) -> None:
