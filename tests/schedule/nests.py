@@ -30,6 +30,7 @@ def nest(
 
 WEIGHT = "self.weight = nn.Parameter(torch.randn(64, 40))"
 PRODUCT = nest("return torch.relu(x @ self.weight)", WEIGHT, "torch.randn(48, 64)")
+DEEP = nest("return x @ self.weight", "self.weight = nn.Parameter(torch.randn(100, 40))", "torch.randn(48, 100)")
 COMPUTED = nest("return (x + 1) @ self.weight", WEIGHT, "torch.randn(48, 64)")
 ROWS = nest("return x.sum(1)", inputs="torch.randn(300, 100)")
 CONVOLUTION = nest("return torch.relu(self.of(x))", "self.of = nn.Conv2d(16, 32, 3)", "torch.randn(2, 16, 20, 20)")
@@ -53,8 +54,8 @@ GROUPS = nest("return self.norm(x)", "self.norm = nn.GroupNorm(2, 8)", "torch.ra
 CHANNELS = nest("return torch.softmax(x, 1)", "pass", _LAST, rows_of)
 
 NESTS = {
-    "product": PRODUCT, "product of computed elements": COMPUTED, "convolution": CONVOLUTION, "rows": ROWS,
-    "all": ALL, "long rows": LONG, "strips": STRIPS,
+    "product": PRODUCT, "deep product": DEEP, "product of computed elements": COMPUTED, "convolution": CONVOLUTION,
+    "rows": ROWS, "all": ALL, "long rows": LONG, "strips": STRIPS,
     "twice": TWICE, "scan": SCAN, "tall scan": TALL, "pool": POOL,
     "run": RUN, "turned": TURNED, "turned pool": TURNED_POOL,
     "kept rows": KEPT, "few rows": FEW, "folded rows": FOLDED, "place": PLACE, "rows between": BETWEEN,

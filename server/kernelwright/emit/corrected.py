@@ -2,9 +2,9 @@
 
 Each row of the left operand and each column of the right one is scaled by a power of two, so that its largest element
 comes close to the largest fp16 number, and is split into two fp16 numbers: what it rounds to, and 2**11 times what is
-left. High times low, low times high and high times high are summed over a block of the inner axis on the tensor cores,
-whose accumulator truncates, and over all blocks in fp32. (Ootomo and Yokota, Recovering single precision accuracy from
-Tensor Cores while surpassing the FP32 theoretical peak performance, 2022.)
+left. High times high is summed over a block of the inner axis on the tensor cores, whose accumulator truncates, and over
+all blocks in fp32; high times low and low times high, smaller by 2**-11, are summed by the tensor cores alone. (Ootomo and
+Yokota, Recovering single precision accuracy from Tensor Cores while surpassing the FP32 theoretical peak performance, 2022.)
 """
 
 from dataclasses import dataclass
@@ -103,7 +103,7 @@ def _side(tiled: Tiled, name: str) -> _Side:
 
 
 def _product(tiled: Tiled, left: _Side, right: _Side) -> list[str]:
-    """The kernel's lines for the product, with low parts where no row and column holds an infinity or NaN."""
+    """The kernel's lines for the product; of rows and columns that hold an infinity or NaN from the high parts alone."""
     name, (bounds, stop) = tiled.product.name, tiled.depth("padded")
     return [
         *bounds,
@@ -112,19 +112,18 @@ def _product(tiled: Tiled, left: _Side, right: _Side) -> list[str]:
         "inner = tl.arange(0, DEPTH)[:, None]",
         *right.pointers("columns"),
         f"{name} = tl.zeros([ROWS, COLUMNS], dtype=tl.float32)",
+        f"small = {name}",
+        "# The compiler must not know that this is zero: it would sum in the accumulator, which truncates.",
+        f"zero = {name} + left_scale * 0.0",
         f"for start in range(0, {stop}, DEPTH):",
         "    left = tl.load(left_high_ptr + start)",
         "    right = tl.load(right_high_ptr + start)",
-        "    small = tl.dot(left, tl.load(right_low_ptr + start))",
-        "    small = tl.dot(tl.load(left_low_ptr + start), right, small) * 2.0**-11",
-        f"    {name} += tl.dot(left, right, small)",
-        "infinite = (left_scale < 0.0) | (right_scale < 0.0)",
-        "if tl.max(tl.max(infinite.to(tl.int32), 1), 0) > 0:",
-        "    high = tl.zeros([ROWS, COLUMNS], dtype=tl.float32)",
-        f"    for start in range(0, {stop}, DEPTH):",
-        "        high = tl.dot(tl.load(left_high_ptr + start), tl.load(right_high_ptr + start), high)",
-        f"    {name} = tl.where(infinite, high, {name})",
-        f"{name} = {name} * tl.abs(left_scale) * tl.abs(right_scale)",
+        "    large = tl.dot(left, right, zero)",
+        "    small = tl.dot(left, tl.load(right_low_ptr + start), small)",
+        "    small = tl.dot(tl.load(left_low_ptr + start), right, small)",
+        f"    {name} += large",
+        f'{name} += tl.where(tl.abs(small) < float("inf"), small, 0.0) * 2.0**-11',
+        f"{name} = {name} * left_scale * right_scale",
     ]
 
 
@@ -143,28 +142,21 @@ def fp16_parts_kernel(
     LINES: tl.constexpr,
     BLOCK: tl.constexpr,
 ):
-    """Two fp16 parts of each line, scaled by a power of two; the low one times 2**11.
-
-    The inverse of the scale is negative where the line holds an infinity or NaN.
-    """
+    """Two fp16 parts of each line, scaled by a power of two; the low one times 2**11."""
     batch = tl.program_id(1).to(tl.int64)
     lines = tl.program_id(0).to(tl.int64) * LINES + tl.arange(0, LINES)[:, None]
     x_ptr += batch * batch_stride + lines * line_stride
-    most = tl.zeros([LINES, BLOCK], dtype=tl.int32)
-    largest = most
+    largest = tl.zeros([LINES, BLOCK], dtype=tl.int32)
     for start in range(0, depth, BLOCK):
         inner = start + tl.arange(0, BLOCK)[None, :]
         mask = (lines < n_lines) & (inner < depth)
         x = tl.load(x_ptr + inner * inner_stride, mask=mask, other=0.0).to(tl.float32)
         bits = x.to(tl.int32, bitcast=True) & 0x7FFFFFFF
-        most = tl.maximum(most, bits)
         largest = tl.maximum(largest, tl.where(bits < 0x7F800000, bits, 0))
     exponent = tl.maximum(tl.max(largest, axis=1, keep_dims=True) >> 23, 15)
     scale = ((268 - exponent) << 23).to(tl.float32, bitcast=True)
     inverse = ((exponent - 14) << 23).to(tl.float32, bitcast=True)
-    infinite = tl.max(most, axis=1, keep_dims=True) >= 0x7F800000
     place = batch * n_lines + lines
-    inverse = tl.where(infinite, -inverse, inverse)
     tl.store(scale_ptr + place, inverse, mask=lines < n_lines)
     for start in range(0, padded, BLOCK):
         inner = start + tl.arange(0, BLOCK)[None, :]
@@ -193,7 +185,7 @@ def fp16_parts(x, batches, n_lines, depth, padded, strides):
         padded,
         *strides,
         LINES=8,
-        BLOCK=256,
+        BLOCK=512,
         num_warps=4,
     )
     return high, low, scale'''

@@ -16,6 +16,9 @@ Opts = tuple[Opt, ...]
 PROGRAMS = 1024
 """That keep a large GPU busy."""
 
+_SHORT = 64
+"""The longest inner axis of a product that takes its time for writing results."""
+
 _SIDE, _LEAST_SIDE = 64, 8
 """Results along the shorter side of a tile."""
 
@@ -51,7 +54,11 @@ def space(nest: Nest, device: Device) -> tuple[Opts, ...]:
 
 
 def _product(found: Sizes, rows: int, columns: int, depth: int, warps: int, stages: int, precision: str) -> Opts:
-    return (Tile(rows, columns), Loop(depth), Group(8), Warps(warps), Stages(stages), Precision(precision))
+    short = (
+        precision == "fp16x3" and found.length <= _SHORT
+    )  # the parts are in the cache: results are written along rows
+    group = Group(1 if short else 8)
+    return (Tile(rows, columns), Loop(depth), group, Warps(warps), Stages(stages), Precision(precision))
 
 
 def _blocks(found: Sizes, elements: int, warps: int) -> Opts:
@@ -190,15 +197,6 @@ def _power(number: int) -> int:
     return 1 << (max(number, 1).bit_length() - 1)
 
 
-def _parts_of(depth: int) -> tuple[tuple[int | str, ...], ...]:
-    """Tiles of fp16 parts."""
-    return (
-        (128, 128, depth, 8, 3, "fp16x3"),
-        (128, 64, depth, 4, 3, "fp16x3"),
-        (64, 64, depth, 4, 4, "fp16x3"),
-    )
-
-
 def _half_filled(*, tall: bool) -> tuple[tuple[int | str, ...], ...]:
     """Tiles of which few channels fill half of the rows at least, or few positions half of the columns of `tall` ones."""
     return tuple(
@@ -208,6 +206,8 @@ def _half_filled(*, tall: bool) -> tuple[tuple[int | str, ...], ...]:
     )
 
 
+_PARTS = ((128, 128, 64, 8, 3, "fp16x3"), (128, 64, 64, 4, 3, "fp16x3"), (64, 64, 64, 4, 4, "fp16x3"))
+_SHORT_PARTS = ((64, 128, 32, 4, 2, "fp16x3"), (128, 64, 32, 4, 2, "fp16x3"), (128, 128, 32, 8, 3, "fp16x3"))
 _PRODUCTS = (
     (64, 128, 32, 4, 3, "tf32"),
     (128, 128, 32, 8, 3, "tf32"),
@@ -235,10 +235,9 @@ SPACES: tuple[Space, ...] = (
     # Convolutions of few channels or positions.
     Space(Form.PRODUCT, lambda s: s.rows < LEAST_OF_A_DOT, _product, _half_filled(tall=False)),
     Space(Form.PRODUCT, lambda s: s.columns < LEAST_OF_A_DOT, _product, _half_filled(tall=True)),
-    # Of fp16 parts where the operands allow it, in steps of half the depth where that is the whole inner axis; of TF32 where
-    # eager mode itself may round to that.
-    Space(Form.PRODUCT, lambda s: s.length <= 32, _product, (*_parts_of(32), *_PRODUCTS)),
-    Space(Form.PRODUCT, lambda s: True, _product, (*_parts_of(64), *_PRODUCTS)),
+    # Of fp16 parts where the operands allow it; of TF32 where eager mode itself may round to that.
+    Space(Form.PRODUCT, lambda s: s.length <= _SHORT, _product, (*_SHORT_PARTS, *_PRODUCTS)),
+    Space(Form.PRODUCT, lambda s: True, _product, (*_PARTS, *_PRODUCTS)),
     Space(Form.REDUCTION, lambda s: s.nested and s.apart, _nested_strips, ((32, 4), (16, 4), (64, 4))),
     Space(Form.REDUCTION, lambda s: s.nested, _nested_neighbours, _FOLDED),
     Space(Form.REDUCTION, lambda s: s.strip, _folded_strips, ((32, 4), (64, 4), (16, 4))),

@@ -50,28 +50,21 @@ def fp16_parts_kernel(
     LINES: tl.constexpr,
     BLOCK: tl.constexpr,
 ):
-    """Two fp16 parts of each line, scaled by a power of two; the low one times 2**11.
-
-    The inverse of the scale is negative where the line holds an infinity or NaN.
-    """
+    """Two fp16 parts of each line, scaled by a power of two; the low one times 2**11."""
     batch = tl.program_id(1).to(tl.int64)
     lines = tl.program_id(0).to(tl.int64) * LINES + tl.arange(0, LINES)[:, None]
     x_ptr += batch * batch_stride + lines * line_stride
-    most = tl.zeros([LINES, BLOCK], dtype=tl.int32)
-    largest = most
+    largest = tl.zeros([LINES, BLOCK], dtype=tl.int32)
     for start in range(0, depth, BLOCK):
         inner = start + tl.arange(0, BLOCK)[None, :]
         mask = (lines < n_lines) & (inner < depth)
         x = tl.load(x_ptr + inner * inner_stride, mask=mask, other=0.0).to(tl.float32)
         bits = x.to(tl.int32, bitcast=True) & 0x7FFFFFFF
-        most = tl.maximum(most, bits)
         largest = tl.maximum(largest, tl.where(bits < 0x7F800000, bits, 0))
     exponent = tl.maximum(tl.max(largest, axis=1, keep_dims=True) >> 23, 15)
     scale = ((268 - exponent) << 23).to(tl.float32, bitcast=True)
     inverse = ((exponent - 14) << 23).to(tl.float32, bitcast=True)
-    infinite = tl.max(most, axis=1, keep_dims=True) >= 0x7F800000
     place = batch * n_lines + lines
-    inverse = tl.where(infinite, -inverse, inverse)
     tl.store(scale_ptr + place, inverse, mask=lines < n_lines)
     for start in range(0, padded, BLOCK):
         inner = start + tl.arange(0, BLOCK)[None, :]
@@ -100,7 +93,7 @@ def fp16_parts(x, batches, n_lines, depth, padded, strides):
         padded,
         *strides,
         LINES=8,
-        BLOCK=256,
+        BLOCK=512,
         num_warps=4,
     )
     return high, low, scale
@@ -144,21 +137,18 @@ def linear_relu_mul_kernel(
     right_low_ptr += right_line * padded + inner
     right_scale = tl.load(right_scale_ptr + right_line)
     product = tl.zeros([ROWS, COLUMNS], dtype=tl.float32)
+    small = product
+    # The compiler must not know that this is zero: it would sum in the accumulator, which truncates.
+    zero = product + left_scale * 0.0
     for start in range(0, padded, DEPTH):
         left = tl.load(left_high_ptr + start)
         right = tl.load(right_high_ptr + start)
-        small = tl.dot(left, tl.load(right_low_ptr + start))
-        small = tl.dot(tl.load(left_low_ptr + start), right, small) * 2.0**-11
-        product += tl.dot(left, right, small)
-    infinite = (left_scale < 0.0) | (right_scale < 0.0)
-    if tl.max(tl.max(infinite.to(tl.int32), 1), 0) > 0:
-        high = tl.zeros([ROWS, COLUMNS], dtype=tl.float32)
-        for start in range(0, padded, DEPTH):
-            high = tl.dot(
-                tl.load(left_high_ptr + start), tl.load(right_high_ptr + start), high
-            )
-        product = tl.where(infinite, high, product)
-    product = product * tl.abs(left_scale) * tl.abs(right_scale)
+        large = tl.dot(left, right, zero)
+        small = tl.dot(left, tl.load(right_low_ptr + start), small)
+        small = tl.dot(tl.load(left_low_ptr + start), right, small)
+        product += large
+    product += tl.where(tl.abs(small) < float("inf"), small, 0.0) * 2.0**-11
+    product = product * left_scale * right_scale
     mask = (rows < n_rows) & (columns < n_columns)
     offsets = rows * n_columns + columns
     bias = tl.load(bias_ptr + columns, mask=columns < n_columns, other=0).to(tl.float32)
