@@ -15,16 +15,19 @@ class Stream:
 
 
 class Graph:
-    """What a CUDAGraph does, on tensors of the CPU."""
+    """What a CUDAGraph does, on tensors of the CPU: it counts no write."""
 
     def __init__(self) -> None:
         self.calls: list[tuple[Any, ...]] = []
 
     def replay(self) -> None:
         for function, args, kwargs, results in self.calls:
-            again = function(*args, **kwargs)
+            given = (one for one in tree_leaves((args, kwargs)) if isinstance(one, torch.Tensor))
+            counting = tuple(one for one in given if not one.is_inference())
+            with torch.autograd._unsafe_preserve_version_counter(counting):
+                again = function(*args, **kwargs)
             for result, new in zip(tree_leaves(results), tree_leaves(again), strict=True):
-                if isinstance(result, torch.Tensor):
+                if isinstance(result, torch.Tensor) and result is not new:
                     result.copy_(new)
 
 

@@ -36,6 +36,20 @@ self.register_buffer("offset", torch.ones(16))""",
     more="\nRUNS = []\n",
 )
 
+UPDATING = module(
+    """\
+RUNS.append(1)
+x = self.norm(self.linear(x))
+self.latest.mul_(0.5).add_(x.mean(0))
+return torch.tanh(x) + self.latest""",
+    """\
+self.linear = nn.Linear(16, 16)
+self.norm = nn.BatchNorm1d(16)
+self.register_buffer("latest", torch.ones(16))
+self.register_buffer("mask", torch.ones(1, 16).expand(4, 16), persistent=False)""",
+    more="\nRUNS, FAILING = [], []\n",
+)
+
 Make = Callable[..., Any]
 
 
@@ -63,6 +77,16 @@ class Bench:
         self.plain = plain["Model"]().to(device).eval()
         self.plain.load_state_dict(self.model.state_dict())
         self.runs = self.space.get("RUNS", [])
+
+    def train(self, mode: bool = True) -> None:
+        self.model.train(mode)
+        self.plain.train(mode)
+
+    def is_as_written(self, rows: int = 8) -> None:
+        """Hold the result of a call, and the state behind it, against those of the module as written."""
+        x = self.input(rows)
+        torch.testing.assert_close(self.model(x), self.plain(x))
+        torch.testing.assert_close(dict(self.model.state_dict()), dict(self.plain.state_dict()))
 
     def input(self, rows: int = 8) -> torch.Tensor:
         return torch.randn(rows, 16, device=self.device)
@@ -128,6 +152,15 @@ REPLACED = {
 }
 
 
+REPLACED_BUFFERS = {
+    "data": lambda model: setattr(model.norm.running_mean, "data", model.norm.running_mean.data * 2),
+    "buffer": lambda model: setattr(model.norm, "running_var", model.norm.running_var + 1),
+    "in place": lambda model: model.load_state_dict({name: value + 1 for name, value in model.state_dict().items()}),
+    "to": lambda model: model.to(torch.float64).to(torch.float32),
+    "half": lambda model: model.half().float(),
+}
+
+
 @pytest.mark.parametrize("how", REPLACED)
 @torch.no_grad()
 def test_what_is_replaced_is_noticed(make: Make, how: str) -> None:
@@ -177,8 +210,7 @@ def test_gradients_are_those_of_the_forward(make: Make) -> None:
 def test_training_changes_statistics_once_and_draws_as_the_forward_does(make: Make) -> None:
     bench = make()
     bench.warm()
-    bench.model.train()
-    bench.plain.train()
+    bench.train()
     for seed in range(4):
         x = bench.input()
         torch.manual_seed(seed)
@@ -190,6 +222,109 @@ def test_training_changes_statistics_once_and_draws_as_the_forward_does(make: Ma
     bench.model.eval()
     bench.warm()
     assert bench.is_replayed(lambda: bench.model(bench.input()))
+
+
+@torch.no_grad()
+def test_a_replay_updates_buffers_once(make: Make) -> None:
+    bench = make(UPDATING)
+    bench.train()
+    for rows in (8, 4, 8, 4, 8, 4, 8):
+        bench.is_as_written(rows)
+    assert bench.model.norm.num_batches_tracked == 7
+    assert bench.is_replayed(bench.is_as_written)
+
+
+@torch.no_grad()
+def test_training_and_evaluation_have_graphs_of_their_own(make: Make) -> None:
+    bench = make(UPDATING)
+    for part in (lambda model: model, lambda model: model.norm):
+        for training in (True, False):
+            for model in (bench.model, bench.plain):
+                part(model).train(training)
+            for _ in range(3):
+                bench.is_as_written()
+            assert bench.is_replayed(bench.is_as_written)
+
+
+@pytest.mark.parametrize("how", REPLACED_BUFFERS)
+@torch.no_grad()
+def test_buffers_that_are_replaced_are_updated_where_they_are(make: Make, how: str) -> None:
+    bench = make(UPDATING)
+    bench.train()
+    bench.warm()
+    bench.plain.load_state_dict(bench.model.state_dict())
+    old = bench.model.norm.running_mean
+    kept = old.data, old.clone()
+    for model in (bench.model, bench.plain):
+        REPLACED_BUFFERS[how](model)
+    for _ in range(4):
+        bench.is_as_written()
+    assert bench.is_replayed(bench.is_as_written)
+    if bench.model.norm.running_mean.data_ptr() != kept[0].data_ptr():
+        torch.testing.assert_close(*kept)
+
+
+def test_gradients_see_the_updates_of_replays(make: Make) -> None:
+    bench = make(UPDATING)
+    bench.train()
+    for _ in range(2):
+        with torch.no_grad():
+            for _ in range(3):
+                bench.is_as_written()
+        bench.is_as_written()
+        assert not bench.is_replayed(bench.is_as_written)
+    with torch.no_grad():
+        assert bench.is_replayed(bench.is_as_written)
+
+
+def test_a_replay_counts_as_the_writes_that_it_makes(make: Make) -> None:
+    """Autograd refuses what it has saved and finds written to; for the statistics of a batch norm it does not."""
+    bench = make(UPDATING)
+    bench.train()
+    with torch.no_grad():
+        bench.warm()
+        for model in (bench.plain, bench.model):
+            before = {name: buffer._version for name, buffer in model.named_buffers()}
+            model(bench.input())
+            moved = {name for name, buffer in model.named_buffers() if buffer._version > before[name]}
+            assert moved == {"latest", "norm.num_batches_tracked"}
+    result = bench.model.norm(bench.input())
+    with torch.no_grad():
+        for rows in (8, 2, 2, 2):  # replayed, seen, captured, replayed
+            bench.model(bench.input(rows))
+    result.sum().backward()
+
+
+@torch.no_grad()
+def test_a_number_that_is_read_from_a_buffer_is_never_that_of_the_capture(make: Make) -> None:
+    bench = make(UPDATING)
+    bench.train()
+    bench.warm()
+    bench.plain.load_state_dict(bench.model.state_dict())
+    bench.model.norm.momentum = bench.plain.norm.momentum = None
+    for _ in range(4):
+        bench.is_as_written()
+    assert not bench.is_replayed(bench.is_as_written)
+
+
+@torch.no_grad()
+def test_statistics_over_several_processes_run_as_written(make: Make) -> None:
+    bench = make(TEXT.replace("nn.BatchNorm1d", "nn.SyncBatchNorm"))
+    bench.warm()
+    assert not bench.is_replayed(lambda: bench.model(bench.input()))
+
+
+@torch.no_grad()
+def test_a_capture_that_fails_leaves_the_buffers(make: Make) -> None:
+    bench = make(UPDATING.replace("        return torch.tanh", "        assert not FAILING\n        return torch.tanh"))
+    bench.train()
+    bench.is_as_written()
+    bench.space["FAILING"].append(1)
+    with pytest.raises(AssertionError):
+        bench.model(bench.input())
+    bench.space["FAILING"].clear()
+    for _ in range(3):
+        bench.is_as_written()
 
 
 @torch.no_grad()
@@ -289,7 +424,7 @@ UNUSUAL = {
     "twice": "x = x + self.weight\nreturn x, x",
     "random": "return x + self.weight + torch.rand_like(x)",
     "attribute": "self.last = x + self.weight\nreturn self.last * 2",
-    "buffer": "self.weight.add_(1)\nreturn x + self.weight",
+    "returned buffer": "return x + 1, self.weight.add_(1)",
     "number": "return x + self.weight, x.shape[0]",
 }
 

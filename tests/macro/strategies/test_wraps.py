@@ -80,9 +80,17 @@ REFUSED = {
         "dropout draws random",
     ),
     "random": (module("return self.linear(x).tanh() + torch.rand_like(x)", LAYERS), "rand_like draws random"),
-    "batch norm": (
-        module("return torch.tanh(self.bn(x) * 2) + 1", "self.bn = nn.BatchNorm1d(16)"),
-        "writes to the buffer",
+    "dropout behind batch norm": (
+        module("return F.dropout(self.bn(x), 0.5, self.training) + 1", "self.bn = nn.BatchNorm1d(16)", more=FUNCTIONAL),
+        "dropout draws random numbers in training mode",
+    ),
+    "statistics that are parameters": (
+        module(
+            "return F.batch_norm(x, self.mean, self.var, training=True).tanh() + 1",
+            "self.mean = nn.Parameter(torch.zeros(16))\nself.var = nn.Parameter(torch.ones(16))",
+            more=FUNCTIONAL,
+        ),
+        "writes to the parameter mean",
     ),
     "input": (module("x.add_(1)\nreturn self.linear(x).tanh() * 2", LAYERS), "writes to the input x"),
     "input by a view": (module("x[0].zero_()\nreturn self.linear(x).tanh() * 2", LAYERS), "writes to the input x"),
@@ -121,6 +129,12 @@ OFFERED = {
     "dropout of nothing": module(CHAIN.replace("self.norm(x)", "self.drop(x)"), f"{LAYERS}\nself.drop = nn.Dropout(0.0)"),
     "in place on its own": module("x = F.relu(self.linear(x), inplace=True)\nreturn self.norm(x) + 1", LAYERS, more=FUNCTIONAL),
     "recurrent layer": module("return self.gru(x)[0]", "self.gru = nn.GRU(16, 16)", "torch.randn(8, 4, 16)"),
+    "batch norm": module("return torch.tanh(self.bn(x) * 2) + 1", "self.bn = nn.BatchNorm1d(16)"),
+    "statistics of its own": module(
+        "return torch.tanh(F.batch_norm(x, self.mean, self.var, training=True) * 2) + 1",
+        'self.register_buffer("mean", torch.zeros(16))\nself.register_buffer("var", torch.ones(16))', more=FUNCTIONAL),
+    "buffer in place": module("self.last.copy_(x[0])\nreturn self.linear(x).tanh() + self.last",
+        f'{LAYERS}\nself.register_buffer("last", torch.zeros(16))'),
     "batch norm in eval": module("return torch.tanh(self.bn(x) * 2) + 1", "self.bn = nn.BatchNorm1d(16).eval()"),
     "two results": module("y = self.linear(x).tanh()\nreturn self.norm(y) + 1, y * 2", LAYERS),
 }  # fmt: skip

@@ -16,7 +16,7 @@ _DECORATOR = '''def compiled(forward):
     its second call. `forward` runs as it is written for all others, on the CPU, for
     gradients, under autocast, with hooks, while something else is captured or
     compiled, and where it draws random numbers or writes to tensors that it did not
-    make.
+    make, other than buffers.
     """
     most_kinds = 2  # each takes up to minutes to compile
     kinds = {}  # whether a compiled call would do the same
@@ -35,7 +35,7 @@ _DECORATOR = '''def compiled(forward):
             return forward(self, *args, **kwargs)
         kind = (*kind, self.training)
         if kind not in kinds and len(kinds) < most_kinds:
-            given = [*self.parameters(), *self.buffers(), *tensors_in(values)]
+            given = [*self.parameters(), *tensors_in(values)]
             before = traces_of_a_call(given)
             result = forward(self, *args, **kwargs)
             kinds[kind] = traces_of_a_call(given) == before
@@ -60,12 +60,12 @@ _REPLAYED = (
         "    its second call. `forward` runs as it is written for all others, on the CPU, for\n"
         "    gradients, under autocast, with hooks, while something else is captured or\n"
         "    compiled, and where it draws random numbers or writes to tensors that it did not\n"
-        "    make.\n",
+        "    make, other than buffers.\n",
         "    its second call; results are copied out of the memory of the graph. `forward`\n"
         "    runs as it is written for all others, on the CPU, for gradients, under autocast,\n"
         "    with hooks, in other threads than the main one, while something else is captured\n"
         "    or compiled, and where it draws random numbers or writes to tensors that it did\n"
-        "    not make.\n",
+        "    not make, other than buffers.\n",
     ),
     ("torch.compile(forward, dynamic=False)", 'torch.compile(forward, mode="reduce-overhead", dynamic=False)'),
     ("if kind is None or has_hooks(self):", "if kind is None or has_hooks(self) or not in_main_thread():"),
@@ -92,7 +92,7 @@ _IN_MAIN_THREAD = """def in_main_thread():
 """
 
 _NAMES = ("compiled", "kind_of_call", "tensors_in", "is_plain", "needs_gradients", "has_hooks",
-          "traces_of_a_call")  # fmt: skip
+          "traces_of_a_call", "versions_of")  # fmt: skip
 
 
 def _replayed(text: str) -> str:

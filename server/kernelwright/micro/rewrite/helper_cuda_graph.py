@@ -15,12 +15,14 @@ _DECORATOR = '''def cuda_graph(forward):
     The first call with arguments of a kind (shapes, strides, dtypes, numbers) runs
     `forward` as it is written, the second captures a graph, and later ones copy their
     tensors in, replay it, and return copies of the results. Parameters and buffers are
-    read where they lie. Where one of them, or an attribute, is replaced, the module
-    starts anew; settings such as TF32 stay those of the capture.
+    read where they lie, and buffers, such as the statistics of a batch norm, are updated
+    there, once for each call. Where one of them, or an attribute, is replaced, the
+    module starts anew; settings such as TF32 stay those of the capture.
 
     `forward` runs as it is written on the CPU, for gradients, under autocast, with
     hooks, while something else is captured or compiled, and where it draws random
-    numbers, writes to tensors that it did not make, or returns such tensors.
+    numbers, reads a number from a tensor, writes to tensors that it did not make, other
+    than buffers, or returns such tensors.
     """
     modules = weakref.WeakKeyDictionary()  # apart from a module's own state
     lock = threading.RLock()
@@ -37,9 +39,7 @@ _DECORATOR = '''def cuda_graph(forward):
                 captures = 0 if graphs is None else graphs.captures
                 graphs = modules[self] = ModuleGraphs(self, captures)
             if graphs.may_capture(kind):
-                graphs.captures += 1
-                call = functools.partial(forward, self)
-                graphs.captured[kind] = CapturedCall(call, args, kwargs)
+                graphs.capture(kind, functools.partial(forward, self), args, kwargs)
             captured = graphs.find(kind)
             if captured is not None:
                 return captured.replay(values)
@@ -67,7 +67,11 @@ _MODULE_GRAPHS = '''class ModuleGraphs:
             self.places += [vars(part), part._parameters, part._buffers, part._modules]
         self.values = self.read()
         self.tensors = tensors_in(self.values)
-        self.plain = all(map(is_plain, self.tensors))
+        self.buffers = list(module.buffers())
+        updated = set(map(id, self.buffers))
+        self.fixed = [tensor for tensor in self.tensors if id(tensor) not in updated]
+        waits = any(isinstance(part, torch.nn.SyncBatchNorm) for part in parts)
+        self.plain = all(map(is_plain, self.tensors)) and not waits
         self.addresses = self.read_addresses()
 
     def read(self):
@@ -94,15 +98,29 @@ _MODULE_GRAPHS = '''class ModuleGraphs:
         new = self.repeatable.get(kind, False) and kind not in self.captured
         return new and self.captures < self.most and not any(self.hooks)
 
+    def capture(self, kind, call, args, kwargs):
+        """Capture a call of a kind; its buffers stay what they are until a replay."""
+        self.captures += 1
+        kept = [(memory, memory.clone()) for memory in memory_of(self.buffers).values()]
+        try:
+            captured = CapturedCall(call, args, kwargs, self.buffers)
+        finally:
+            for memory, before in kept:
+                memory.copy_(before)  # which counts as no write, unlike a tensor's copy_
+        if captured.graph is None:
+            self.repeatable[kind] = False
+        else:
+            self.captured[kind] = captured
+
     def observe(self, kind, call, values):
         """Run a call; note at the first of its kind whether a graph does the same."""
         if kind in self.repeatable or not self.plain or any(self.hooks):
             return call()
-        given = [*self.tensors, *tensors_in(values)]
-        before = traces_of_a_call(given)
+        given = tensors_in(values)
+        before = traces_of_a_call(self.fixed + given)
         result = call()
-        same = traces_of_a_call(given) == before and self.hold()
-        self.repeatable[kind] = same and is_new(result, given)
+        same = traces_of_a_call(self.fixed + given) == before and self.hold()
+        self.repeatable[kind] = same and is_new(result, self.tensors + given)
         return result
 '''
 
@@ -113,38 +131,63 @@ _IS_NEW = '''def is_new(result, given):
         return False
     if any(one.requires_grad for one in tensors):
         return False
-    memory = [one.untyped_storage().data_ptr() for one in tensors]
-    known = {one.untyped_storage().data_ptr() for one in given}
-    apart = len(set(memory)) == len(memory) and known.isdisjoint(memory)
+    memory = memory_of(tensors)
+    apart = len(memory) == len(tensors) and memory.keys().isdisjoint(memory_of(given))
     return apart and all(one.clone().stride() == one.stride() for one in tensors)
+
+
+def memory_of(tensors):
+    """Return the memory in which tensors lie, by its address."""
+    storages = [tensor.untyped_storage() for tensor in tensors]
+    return {storage.data_ptr(): storage for storage in storages}
 '''
 
 _CAPTURED_CALL = '''class CapturedCall:
     """One call as a CUDA graph, with the tensors that it reads and writes."""
 
-    def __init__(self, call, args, kwargs):
+    def __init__(self, call, args, kwargs, buffers):
         values = (*args, *kwargs.values())
         own = [one.clone() if isinstance(one, torch.Tensor) else one for one in values]
         kwargs = dict(zip(kwargs, own[len(args) :], strict=True))
         args = own[: len(args)]
+        self.inputs = own
+        self.graph = None  # where there can be none
         stream = torch.cuda.Stream()
         stream.wait_stream(torch.cuda.current_stream())
-        with torch.cuda.stream(stream):
-            for _ in range(3):  # libraries set themselves up in the first calls
-                call(*args, **kwargs)
-        torch.cuda.current_stream().wait_stream(stream)
-        self.inputs = own
+        try:
+            with torch.cuda.stream(stream), NumbersRead() as numbers:
+                for _ in range(3):  # libraries set themselves up in the first calls
+                    call(*args, **kwargs)
+        finally:
+            torch.cuda.current_stream().wait_stream(stream)
+        if numbers.found:
+            return
+        before = versions_of(buffers)
         self.graph = torch.cuda.CUDAGraph()
         mode = "thread_local"  # other threads, such as a data loader's, may go on
         with torch.cuda.graph(self.graph, stream=stream, capture_error_mode=mode):
             self.result = call(*args, **kwargs)
+        moved = map(operator.ne, versions_of(buffers), before)
+        self.written = list(itertools.compress(buffers, moved))
 
     def replay(self, values):
         for own, value in zip(self.inputs, values, strict=True):
             if isinstance(own, torch.Tensor):
                 own.copy_(value)
         self.graph.replay()
+        torch.autograd.graph.increment_version(self.written)
         return copy_of_result(self.result)
+'''
+
+_NUMBERS_READ = '''class NumbersRead(torch.utils._python_dispatch.TorchDispatchMode):
+    """Notes whether Python waits for a number from a tensor, which a graph would not."""
+
+    found = False
+
+    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+        if torch.Tag.data_dependent_output in function.tags:
+            self.found = self.found or any(map(is_plain, tensors_in(args)))
+        return function(*args, **(kwargs or {}))
 '''
 
 CUDA_GRAPH = Helper(
@@ -158,9 +201,12 @@ CUDA_GRAPH = Helper(
         "ModuleGraphs",
         "traces_of_a_call",
         "parts_of",
+        "versions_of",
         "is_new",
+        "memory_of",
         "copy_of_result",
         "CapturedCall",
+        "NumbersRead",
     ),
     text=sections(
         _DECORATOR,
@@ -172,6 +218,7 @@ CUDA_GRAPH = Helper(
         _IS_NEW,
         COPY_OF_RESULT,
         _CAPTURED_CALL,
+        _NUMBERS_READ,
     ),
     imports=("functools", "itertools", "operator", "threading", "weakref"),
 )

@@ -37,9 +37,13 @@ NEEDS_GRADIENTS = '''def needs_gradients(module, values):
 
 TRACES_OF_A_CALL = '''def traces_of_a_call(tensors):
     """Return what is changed by random numbers, and by writing to `tensors`."""
-    versions = [0 if tensor.is_inference() else tensor._version for tensor in tensors]
     generators = torch.get_rng_state().tolist(), torch.cuda.get_rng_state().tolist()
-    return versions, generators
+    return versions_of(tensors), generators
+
+
+def versions_of(tensors):
+    """Count how often each tensor has been written to."""
+    return [0 if tensor.is_inference() else tensor._version for tensor in tensors]
 '''
 
 PARTS_OF = '''def parts_of(result):

@@ -1,4 +1,4 @@
-"""Whether all that a module's forward does is to compute a result, so that it can be repeated without Python."""
+"""Whether all that a module's forward does is to compute a result and update buffers, so that it needs no Python again."""
 
 import ast
 
@@ -31,7 +31,7 @@ def forward_of(source: SourceMap, name: str) -> ast.FunctionDef | Refusal:
 
 
 def not_repeatable(source: SourceMap, forward: ast.FunctionDef) -> Refusal | None:
-    """Why a call does more than compute a result from its tensors; None where it does not."""
+    """Why a call does more than compute a result from its tensors and update buffers; None where it does not."""
     graph = source.graph
     for node in graph.nodes:
         if draws(node):
@@ -39,17 +39,16 @@ def not_repeatable(source: SourceMap, forward: ast.FunctionDef) -> Refusal | Non
             return Refusal(f"{node.op} draws random numbers{mode}.", _line(node))
         written = _written(graph, node)
         origin = None if written is None else graph.value(_memory(source, written))
-        if origin is not None and origin.origin != "node":
+        if origin is not None and origin.origin in _ORIGINS:
             name = f" {origin.name}" if origin.name else ""
-            mode = ", in training mode" if graph.training and origin.origin == "buffer" else ""
-            return Refusal(f"The call writes to {_ORIGINS[origin.origin]}{name}{mode}.", _line(node))
+            return Refusal(f"The call writes to {_ORIGINS[origin.origin]}{name}.", _line(node))
     return _unusual_result(source) or _unusual_statement(source, forward)
 
 
+# What a call may not write to: its own tensors are nobody else's, and buffers are updated once by each repetition.
 _ORIGINS = {
     "input": "the input",
     "parameter": "the parameter",
-    "buffer": "the buffer",
     "constant": "a tensor that was there before",
 }
 
