@@ -1,6 +1,8 @@
 """CUDA graphs played without a GPU: a capture writes down what torch dispatches, a replay does it again in the same memory."""
 
 import contextlib
+import inspect
+import types
 from collections.abc import Iterator
 from typing import Any
 
@@ -42,8 +44,8 @@ class Capture(TorchDispatchMode):
         return results
 
 
-def on_the_cpu(monkeypatch: pytest.MonkeyPatch, space: dict[str, Any]) -> None:
-    """Have the helper in `space` take tensors of the CPU for those of a GPU."""
+def played() -> types.SimpleNamespace:
+    """What the helper uses of torch.cuda, for tensors of the CPU."""
     capturing: list[Graph] = []
     stream = Stream()
 
@@ -55,15 +57,42 @@ def on_the_cpu(monkeypatch: pytest.MonkeyPatch, space: dict[str, Any]) -> None:
             yield
         capturing.pop()
 
-    fakes = {
-        "CUDAGraph": Graph,
-        "Stream": Stream,
-        "current_stream": lambda: stream,
-        "get_rng_state": torch.get_rng_state,
-        "graph": capture,
-        "is_current_stream_capturing": lambda: bool(capturing),
-        "stream": lambda _: contextlib.nullcontext(),
-    }
-    for name, fake in fakes.items():
+    return types.SimpleNamespace(
+        CUDAGraph=Graph,
+        Stream=Stream,
+        current_stream=lambda: stream,
+        get_rng_state=torch.get_rng_state,
+        graph=capture,
+        is_current_stream_capturing=lambda: bool(capturing),
+        stream=lambda _: contextlib.nullcontext(),
+    )
+
+
+def is_plain(tensor: torch.Tensor) -> bool:
+    return type(tensor) in (torch.Tensor, torch.nn.Parameter)
+
+
+def on_the_cpu(monkeypatch: pytest.MonkeyPatch, space: dict[str, Any]) -> None:
+    """Have the helper in `space` take tensors of the CPU for those of a GPU."""
+    for name, fake in vars(played()).items():
         monkeypatch.setattr(torch.cuda, name, fake)
-    monkeypatch.setitem(space, "is_plain", lambda tensor: type(tensor) in (torch.Tensor, torch.nn.Parameter))
+    monkeypatch.setitem(space, "is_plain", is_plain)
+
+
+def text_on_the_cpu(text: str) -> str:
+    """The same for the helper in a text that other processes run."""
+    for name in vars(played()):
+        text = text.replace(f"torch.cuda.{name}(", f"PLAYED.{name}(")
+    text = text.replace("not tensor.is_cuda", "tensor.is_cuda").replace("torch.cuda.current_device()", "-1")
+    return text.replace("\n\n\ndef ", f"\n{_IMPORTS}\n\n{_PARTS}\nPLAYED = played()\n\n\ndef ", 1)
+
+
+_PARTS = "\n\n".join(map(inspect.getsource, (Stream, Graph, Capture, played)))
+_IMPORTS = """\
+import contextlib
+import types
+from collections.abc import Iterator
+from typing import Any
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
+"""

@@ -1,6 +1,7 @@
 """The text that compiles a module's forward: when it does, and what it leaves as it was.
 
-Each test runs with torch.compile on a GPU, and without one with a stand-in for it that calls the forward.
+Each test runs with torch.compile on a GPU, and without one with a stand-in for it that calls the forward; what becomes of
+buffers, with what torch.compile traces.
 """
 
 import copy
@@ -24,21 +25,42 @@ TEXT = module(
     "self.linear = nn.Linear(16, 16)\nself.norm = nn.BatchNorm1d(16)\nself.drop = nn.Dropout(0.5)\nself.scale = 2.0",
 )
 
+UPDATING = module(
+    "x = self.norm(self.linear(x))\nself.latest.mul_(0.5).add_(x.mean(0))\nreturn torch.tanh(x) + self.latest",
+    'self.linear = nn.Linear(16, 16)\nself.norm = nn.BatchNorm1d(16)\nself.register_buffer("latest", torch.ones(16))',
+)
+COMPILE = torch.compile
+
+
+def called(forward: Callable[..., Any], **_: Any) -> Callable[..., Any]:
+    return forward
+
+
+def traced(forward: Callable[..., Any], **_: Any) -> Callable[..., Any]:
+    return COMPILE(forward, backend="aot_eager", dynamic=False)
+
 
 class Bench:
     """A module whose forward is compiled, beside the same one as written; `compiled` counts calls of what was compiled."""
 
-    def __init__(self, variant: int, device: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def __init__(
+        self,
+        variant: int,
+        device: str,
+        monkeypatch: pytest.MonkeyPatch,
+        text: str = TEXT,
+        stand_in: Callable[..., Callable[..., Any]] = called,
+    ) -> None:
         self.device, self.compiled, self.options = device, 0, dict[str, Any]()
-        compile_ = torch.compile if device == "cuda" else lambda forward, **_: forward
+        compile_ = COMPILE if device == "cuda" else stand_in
         self.limit = sys.getrecursionlimit()
-        observation = observed(TEXT)
+        observation = observed(text)
         edits = carried_out(STRATEGY, observation, Action(STRATEGY.id, Region(0, 0, "")))
         assert isinstance(edits, tuple), edits
         self.space: dict[str, Any] = {}
         plain: dict[str, Any] = {}
-        exec(compile(apply(edits[variant], TEXT), "compiled.py", "exec"), self.space)
-        exec(compile(TEXT, "plain.py", "exec"), plain)
+        exec(compile(apply(edits[variant], text), "compiled.py", "exec"), self.space)
+        exec(compile(text, "plain.py", "exec"), plain)
         if device == "cpu":
             on_the_cpu(monkeypatch, self.space)
         monkeypatch.setattr(torch, "compile", functools.partial(self.counted, compile_))
@@ -66,13 +88,13 @@ class Bench:
 
 
 @pytest.fixture(params=["cpu", pytest.param("cuda", marks=pytest.mark.gpu)])
-def make(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Callable[[int], Bench]:
+def make(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Bench]:
     torch.manual_seed(0)
-    return lambda variant: Bench(variant, request.param, monkeypatch)
+    return lambda variant, *text: Bench(variant, request.param, monkeypatch, *text)
 
 
 @pytest.fixture(params=[0, 1], ids=["reduce-overhead", "default"])
-def bench(request: pytest.FixtureRequest, make: Callable[[int], Bench]) -> Bench:
+def bench(request: pytest.FixtureRequest, make: Callable[..., Bench]) -> Bench:
     return make(request.param)
 
 
@@ -87,7 +109,7 @@ def test_the_second_call_of_two_kinds_is_compiled(bench: Bench) -> None:
 
 
 @torch.no_grad()
-def test_the_variants_are_two_modes(make: Callable[[int], Bench]) -> None:
+def test_the_variants_are_two_modes(make: Callable[..., Bench]) -> None:
     for variant, mode in enumerate(("reduce-overhead", None)):
         bench = make(variant)
         for _ in range(2):
@@ -145,8 +167,29 @@ def test_gradients_hooks_and_training_run_as_written(bench: Bench) -> None:
     torch.testing.assert_close(dict(bench.model.state_dict()), dict(bench.plain.state_dict()))
 
 
+@pytest.mark.parametrize("variant", [0, 1], ids=["reduce-overhead", "default"])
 @torch.no_grad()
-def test_graphs_stay_in_the_main_thread(make: Callable[[int], Bench]) -> None:
+def test_each_call_updates_buffers_once(make: Callable[..., Bench], variant: int) -> None:
+    torch._dynamo.reset()
+    counters = torch._dynamo.utils.counters
+    counters.clear()
+    bench = make(variant, UPDATING, traced)
+    for training, compilations in ((True, 1), (False, 2), (True, 2)):
+        for model in (bench.model, bench.plain):
+            model.train(training)
+        before = bench.compiled
+        for _ in range(4):
+            x = bench.input()
+            torch.testing.assert_close(bench.model(x), bench.plain(x), rtol=1e-4, atol=1e-4)
+            state = dict(bench.model.state_dict()), dict(bench.plain.state_dict())
+            torch.testing.assert_close(*state, rtol=1e-4, atol=1e-4)
+        assert bench.compiled - before >= 3
+        assert counters["stats"]["unique_graphs"] == compilations
+        assert not counters["graph_break"]
+
+
+@torch.no_grad()
+def test_graphs_stay_in_the_main_thread(make: Callable[..., Bench]) -> None:
     bench = make(0)
     for _ in range(3):
         bench.model(bench.input())

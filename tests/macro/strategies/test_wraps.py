@@ -2,6 +2,7 @@
 
 import ast
 import asyncio
+import re
 from pathlib import Path
 
 import pytest
@@ -18,14 +19,19 @@ from kernelwright.source.document import parse
 from kernelwright.source.kernels import find_kernels
 from kernelwright.values import Refusal, Step, apply
 from kernelwright.values.targets import DEFAULT_TARGET
+from macro.strategies.recorded_graphs import text_on_the_cpu
 from macro.test_examples import observed
 from macro.torch_modules import module, refusal, rewritten
 from macro.torch_modules import observed as module_observed
-from proof.worker.trials import ended_by
+from proof.worker.trials import ended_by, trial
 
 WRAPS = [registry()[name] for name in ("torch.cuda-graph", "torch.compile-module")]
 LAYERS = "self.linear = nn.Linear(16, 16)\nself.norm = nn.LayerNorm(16)"
 CHAIN = "x = torch.tanh(self.linear(x))\nreturn self.norm(x) * 2 + 1"
+STATISTICS = module(
+    "return torch.tanh(self.norm(self.linear(x))) + 1",
+    "self.linear = nn.Linear(16, 16)\nself.norm = nn.BatchNorm1d(16)",
+)
 FUNCTIONAL = "import torch.nn.functional as F\n"
 
 
@@ -38,6 +44,38 @@ def test_without_a_gpu_every_variant_is_verified(strategy: Strategy) -> None:
     text = module(CHAIN, LAYERS)
     for candidate in rewritten(strategy, text):
         assert ended_by(text, candidate) == "passed"
+
+
+@pytest.fixture(params=["cpu", pytest.param("cuda", marks=pytest.mark.gpu)])
+def place(request: pytest.FixtureRequest) -> str:
+    return request.param
+
+
+def taken(candidate: str, place: str) -> str:
+    """The candidate, on the CPU with stand-ins for what only a GPU has; torch.compile traces, and runs that in eager mode."""
+    if place == "cuda":
+        return candidate
+    traced = re.sub(
+        r"torch\.compile\(forward.*\)", 'torch.compile(forward, backend="aot_eager", dynamic=False)', candidate
+    )
+    return text_on_the_cpu(traced)
+
+
+def test_the_gate_holds_statistics_against_the_baselines(strategy: Strategy, place: str) -> None:
+    for candidate in rewritten(strategy, STATISTICS):
+        verdict = trial(STATISTICS, taken(candidate, place)).verdict
+        assert verdict.passed, verdict.reason
+        names = [check.name for check in verdict.checks]
+        assert names.count("state") == 2
+        assert ("nan-poison" in names) == (strategy is WRAPS[0])  # what was compiled is not called with such memory
+
+
+def test_a_warm_up_that_counts_is_refused(place: str) -> None:
+    candidate = rewritten(WRAPS[0], STATISTICS)[0]
+    counting = candidate.replace("memory.copy_(before)", "pass")
+    assert counting != candidate
+    (failed,) = trial(STATISTICS, taken(counting, place)).verdict.failed_checks
+    assert failed.detail.startswith("self.norm.running_mean after the call")
 
 
 def test_the_engine_tries_it_and_says_that_it_needs_a_gpu(strategy: Strategy, tmp_path: Path) -> None:
