@@ -34,6 +34,8 @@ class Graph:
 
 
 class Capture(TorchDispatchMode):
+    is_infra_mode = ignore_compile_internals = classmethod(lambda _: True)
+
     def __init__(self, graph: Graph) -> None:
         super().__init__()
         self.graph = graph

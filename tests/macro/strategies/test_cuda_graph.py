@@ -308,6 +308,31 @@ def test_a_number_that_is_read_from_a_buffer_is_never_that_of_the_capture(make: 
 
 
 @torch.no_grad()
+def test_what_is_compiled_within_stays_so(make: Make) -> None:
+    counted = """
+RUNS, COMPILED = [], []
+
+
+def counted(graph, _):
+    def run(*given):
+        COMPILED.append(1)
+        return graph.forward(*given)
+
+    return run
+
+
+@torch.compile(backend=counted, dynamic=True)
+def inner(x):
+    return torch.tanh(x) * 2
+"""
+    bench = make(module("RUNS.append(1)\nreturn inner(x) + 1", more=counted))
+    for rows in (8, 4):
+        before = len(bench.space["COMPILED"])
+        bench.warm(rows)
+        assert len(bench.space["COMPILED"]) == before + 5
+
+
+@torch.no_grad()
 def test_statistics_over_several_processes_run_as_written(make: Make) -> None:
     bench = make(TEXT.replace("nn.BatchNorm1d", "nn.SyncBatchNorm"))
     bench.warm()

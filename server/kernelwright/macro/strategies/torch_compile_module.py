@@ -59,7 +59,8 @@ mode.
 Two kinds of calls (shapes, strides, dtypes, numbers) are compiled, each at its second call; further ones run as written, since
 a compilation takes from seconds to minutes. The forward also runs as written on the CPU, for gradients, under autocast, with
 forward hooks, while a graph is captured, and where the first call has drawn random numbers or has written to a tensor that it
-did not make; with `mode="reduce-overhead"` in other threads than the main one, too.
+did not make, other than a buffer; with `mode="reduce-overhead"` in other threads than the main one, too. Compiled code updates
+the buffers itself, such as the statistics of a batch norm in training mode.
 
 A large module may take longer to compile than a verification may take (`verifyTimeout`): the race goes on without it then.
 

@@ -56,7 +56,7 @@ A step is measured by the time on the device, and up to about 0.8 ms of launchin
 what a step reports is what lies beyond that, and the shorter gaps between kernels; who waits for each result gains more. For
 LeNet-5 (KernelBench, level 3) that was nothing on an H100, and no step was kept.
 
-The rewrite puts one line on the forward, `@cuda_graph`, and above the class a helper of some 200 lines, which belongs to the
+The rewrite puts one line on the forward, `@cuda_graph`, and above the class a helper of some 250 lines, which belongs to the
 file from then on. Each kind of call (shapes, strides, dtypes, numbers, stream) runs as written the first time, which shows
 whether a replay would do the same, is captured the second time and replayed from then on; four graphs at most for one
 module. Inputs are copied in and results copied out, so what an earlier call has returned is never overwritten. Names,
@@ -66,20 +66,25 @@ Parameters and buffers are read where they lie, so that values loaded in place c
 attribute that is replaced, also by `.to()`, `.data =` or `.train()`, leads to new graphs. **Not noticed:** what a list or dict
 of the module holds, variables outside of it, and settings such as TF32, which stay those of the capture.
 
-The forward runs as written on the CPU, for gradients, under autocast, with forward hooks on the module or a part of it, while
-another graph is captured, under `torch.compile`, and where the first call has drawn random numbers, has written to a tensor
-that it did not make, or has returned one.
+A replay updates buffers where they lie: behind any number of calls the statistics of a batch norm in training mode are those
+that the forward as written leaves. The calls that warm up, and the capture, do not count: what the buffers hold is kept
+beforehand, which takes room for one more copy of them, and put back.
 
-**Refused:** functions; active dropout and other random numbers; batch norm in training mode, which updates its statistics;
-writing to inputs, parameters or buffers; a forward that sets attributes, prints, or uses NumPy; results that are views of
-inputs, share memory or have gaps; a forward that is decorated already or takes any number of arguments; as few kernels as
-there are tensors to copy. A module in training mode is taken where the mode changes nothing of its call.
+The forward runs as written on the CPU, for gradients, under autocast, with forward hooks on the module or a part of it, while
+another graph is captured, under `torch.compile`, with a `SyncBatchNorm`, where a number is read from a tensor, and where the
+first call has drawn random numbers, has written to a tensor that it did not make, other than a buffer, or has returned one. So
+training replays nothing, unless it is under `torch.no_grad()` or nothing requires a gradient.
+
+**Refused:** functions; active dropout and other random numbers; batch norm in training mode with `momentum=None`, and all else
+that reads a number from a tensor; writing to inputs or parameters; a forward that sets attributes, prints, or uses NumPy;
+results that are views of inputs, share memory or have gaps; a forward that is decorated already or takes any number of
+arguments; as few kernels as there are tensors to copy.
 """,
     instruction=(
         "Replay the module's forward from a CUDA graph: warm up on a side stream, capture once for each kind of call, copy "
         "inputs in and clone results out, key on shapes, strides, dtypes and the addresses of parameters and buffers, and "
         "fall back to the forward as written on the CPU, for gradients, with hooks, and in another capture. Keep the "
-        "state_dict as it is."
+        "state_dict as it is, and have warm-up and capture leave no trace in the buffers."
     ),
     example=Example(_BEFORE, _AFTER),
 )

@@ -155,8 +155,10 @@ _CAPTURED_CALL = '''class CapturedCall:
         stream = torch.cuda.Stream()
         stream.wait_stream(torch.cuda.current_stream())
         try:
-            with torch.cuda.stream(stream), NumbersRead() as numbers:
-                for _ in range(3):  # libraries set themselves up in the first calls
+            with torch.cuda.stream(stream):
+                with NumbersRead() as numbers:
+                    call(*args, **kwargs)
+                for _ in range(2):  # libraries set themselves up in the first calls
                     call(*args, **kwargs)
         finally:
             torch.cuda.current_stream().wait_stream(stream)
@@ -183,6 +185,8 @@ _NUMBERS_READ = '''class NumbersRead(torch.utils._python_dispatch.TorchDispatchM
     """Notes whether Python waits for a number from a tensor, which a graph would not."""
 
     found = False
+    # Else torch.compile would take no part in the call, nor in any later one.
+    is_infra_mode = ignore_compile_internals = classmethod(lambda cls: True)
 
     def __torch_dispatch__(self, function, types, args=(), kwargs=None):
         if torch.Tag.data_dependent_output in function.tags:
