@@ -114,8 +114,10 @@ PRODUCTS = {
     "baddbmm": module("return torch.relu(torch.baddbmm(self.bias, x, self.other, alpha=self.scale))",
                       "self.other = nn.Parameter(torch.randn(3, 33, 17))\nself.scale = 0.5\n"
                       "self.bias = nn.Parameter(torch.randn(3, 1, 17))", BATCH),
-    "names that the kernel uses itself": module("return (x @ self.left) * self.small + self.zero",
-        "self.left = nn.Parameter(torch.randn(33, 21))\nself.small = 0.5\nself.zero = nn.Parameter(torch.randn(21))",
+    "names that the kernel uses itself": module(
+        "return (x @ self.left) * self.small * self.large + self.left_scale + self.zero",
+        "self.left = nn.Parameter(torch.randn(33, 21))\nself.left_scale = nn.Parameter(torch.randn(21))\n"
+        "self.zero = nn.Parameter(torch.randn(21))\nself.small = 0.5\nself.large = 3.0",
         "torch.randn(40, 33)"),
     "a triangle of a product": module("return torch.tril(x @ self.weight)", WEIGHT, "torch.randn(40, 33)"),
     "a triangle that leaves out whole tiles": module("return torch.relu(torch.triu(x @ self.weight, 1))",

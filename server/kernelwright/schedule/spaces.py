@@ -54,11 +54,9 @@ def space(nest: Nest, device: Device) -> tuple[Opts, ...]:
 
 
 def _product(found: Sizes, rows: int, columns: int, depth: int, warps: int, stages: int, precision: str) -> Opts:
-    short = (
-        precision == "fp16x3" and found.length <= _SHORT
-    )  # the parts are in the cache: results are written along rows
-    group = Group(1 if short else 8)
-    return (Tile(rows, columns), Loop(depth), group, Warps(warps), Stages(stages), Precision(precision))
+    # Parts of a short inner axis are in the cache anyway: results are written along rows.
+    group = 1 if precision == "fp16x3" and found.length <= _SHORT else 8
+    return (Tile(rows, columns), Loop(depth), Group(group), Warps(warps), Stages(stages), Precision(precision))
 
 
 def _blocks(found: Sizes, elements: int, warps: int) -> Opts:
