@@ -13,6 +13,7 @@ import torch
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
+from kernelwright.proof.worker.interpreter import shortcuts
 from micro.rewrite.run_fused import load
 
 CHANGES = {
@@ -60,6 +61,7 @@ def outcome(old, new):
 
 
 def main():
+    shortcuts.install()
     found = {}
     with tempfile.TemporaryDirectory() as folder:
         for number, (name, text, rewritten, target, inputs) in enumerate(json.load(sys.stdin)):

@@ -1,16 +1,20 @@
 """Run as a process of its own with TRITON_INTERPRET=1: compares rewritten modules with their baselines.
 
 Reads JSON lists [name, baseline, rewritten text, whether of wide range] from stdin, the last one false where it is left
-out, and writes {name: problem} for those that differ.
+out, and writes {name: problem} for those that differ. Texts that differ in warps and stages alone, of which the interpreter
+knows nothing, are run once.
 """
 
 import importlib.util
 import json
+import re
 import sys
 import tempfile
 from pathlib import Path
 
 import torch
+
+from kernelwright.proof.worker.interpreter import shortcuts
 
 
 def load(folder: Path, name: str, text: str):
@@ -86,19 +90,27 @@ def problem(old, new, dtype, slack=1):
             else ""
         )
     tolerance = slack * (3e-6 if dtype is torch.float32 else 6e-3)
+    close = {"rtol": tolerance * 3, "atol": tolerance, "equal_nan": True}
+    if torch.allclose(new, old, **close):
+        return ""
     try:
-        torch.testing.assert_close(new, old, rtol=tolerance * 3, atol=tolerance, equal_nan=True)
+        torch.testing.assert_close(new, old, **close)  # which says what differs, and takes a second to import
     except AssertionError as error:
         return " ".join(str(error).split())
     return ""
 
 
 def main():
-    problems = {}
+    shortcuts.install()
+    problems, computed = {}, set()
     with tempfile.TemporaryDirectory() as folder:
         for number, (name, baseline, rewritten, *wide) in enumerate(json.load(sys.stdin)):
             old = load(Path(folder), f"old{number}", baseline)
             new = load(Path(folder), f"new{number}", rewritten)
+            computation = (baseline, re.sub(r"\bnum_(warps|stages)=\d+", "", rewritten))
+            if computation in computed:
+                continue
+            computed.add(computation)
             small = sum(t.numel() for t in old.get_inputs()) < 17500
             for label, dtype, change in (
                 ("fp32", torch.float32, lambda t: t),

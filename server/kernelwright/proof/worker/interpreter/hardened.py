@@ -7,14 +7,13 @@ import contextlib
 import functools
 import weakref
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 from triton.runtime import interpreter
 from triton.runtime.autotuner import Autotuner
 
 from kernelwright.proof.worker import offline_driver
-from kernelwright.proof.worker.interpreter import libdevice, limits, numbers, rounds, types
+from kernelwright.proof.worker.interpreter import libdevice, limits, numbers, rounds, shortcuts, types
 from kernelwright.proof.worker.interpreter.memory import InterpreterFault, LaunchMemory, Waiting
 
 __all__ = ["InterpreterFault", "install"]
@@ -39,7 +38,7 @@ def install() -> None:
     if _installed:
         return
     _installed = True
-    for part in (numbers, libdevice, types, limits):
+    for part in (shortcuts, numbers, libdevice, types, limits):
         part.install()
     offline_driver.install(90, "cpu")
     _check_memory()
@@ -86,7 +85,7 @@ def _check_memory() -> None:
     def launch(self: Any, memory: LaunchMemory, args: Any, kwargs: Any) -> Any:
         _launches.append(memory)
         options = interpreter.interpreter_builder.options
-        interpreter.interpreter_builder.options = replace(options, debug=bool(kwargs.get("debug")))  # device_assert
+        interpreter.interpreter_builder.options = shortcuts.for_launch(options, debug=bool(kwargs.get("debug")))
         try:
             return original_call(self, *args, **kwargs)
         except Exception as error:

@@ -1,0 +1,151 @@
+"""What Triton's interpreter works out again for each operation, and comes to the same: worked out once, or where it is used.
+
+Most of the time that a kernel of small blocks takes there is spent so. Written against triton 3.6 and 3.7.
+"""
+
+import functools
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import triton.language as tl
+from triton.language.semantic import TritonSemantic
+from triton.runtime import interpreter
+
+_installed = False
+
+
+def install() -> None:
+    """Take the shortcuts in this process; calling it again changes nothing."""
+    global _installed
+    if _installed:
+        return
+    _installed = True
+    interpreter.interpreter_builder.options = for_launch(interpreter.interpreter_builder.options, debug=False)
+    interpreter._get_np_dtype = _by_name(interpreter._get_np_dtype)
+    interpreter._patch_lang = _once_a_launch(interpreter._patch_lang)
+    TritonSemantic.broadcast_impl_value = _of_two_shapes(TritonSemantic.broadcast_impl_value)
+    _share_shapes()
+    reduce, scan = interpreter.ReduceOps, interpreter.ScanOps
+    reduce.generic_reduce = _in_slices(reduce.generic_reduce, lambda slices, axis: slices[-1])
+    scan.generic_scan = _in_slices(scan.generic_scan, np.stack)
+
+
+def for_launch(options: Any, *, debug: bool) -> Any:
+    """The options of a launch. Overflows are looked for to hand them to `device_assert`, which asks for `debug` only then."""
+    return replace(options, debug=debug, sanitize_overflow=debug)
+
+
+def _by_name(original: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    known: dict[str, Any] = {}
+
+    @functools.wraps(original)
+    def of(kind: Any) -> Any:
+        name = kind.scalar.name
+        if name not in known:
+            known[name] = original(kind)
+        return known[name]
+
+    return of
+
+
+def _once_a_launch(original: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Patch triton.language for a launch, not again for each call of a device function."""
+    patched: set[int] = set()
+
+    class Scope:
+        def __init__(self, scope: Any) -> None:
+            self.scope = scope
+
+        def restore(self) -> None:
+            patched.clear()
+            self.scope.restore()
+
+    @functools.wraps(original)
+    def patch(fn: Any) -> Any:
+        seen = {id(value) for value in fn.__globals__.values() if value is tl or value is tl.core}
+        if seen and seen <= patched:
+            return None
+        scope = original(fn)
+        patched.update(seen)
+        return scope and Scope(scope)  # older versions have none, and stay patched
+
+    return patch
+
+
+def _of_two_shapes(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def broadcast(self: Any, lhs: Any, rhs: Any) -> Any:
+        return (lhs, rhs) if lhs.type.of_tensor is rhs.type.of_tensor else original(self, lhs, rhs)
+
+    return broadcast
+
+
+def _share_shapes() -> None:
+    """Check a shape, and make of it what types and tensors say, once for each shape."""
+    known: dict[tuple[int, ...], Any] = {}
+    made: dict[int, Any] = {}  # by the identity of a shape that is known
+    of_block, of_tensor = tl.block_type.__init__, tl.tensor.__init__
+
+    def for_tensor(kind: Any) -> tuple[Any, Any]:
+        tensor = tl.tensor.__new__(tl.tensor)
+        of_tensor(tensor, None, kind)
+        return tensor.shape, tensor.numel
+
+    def make_block(self: Any, element_ty: Any, shape: Any) -> None:
+        row = made.get(id(shape))
+        if row is None:
+            of_block(self, element_ty, shape)
+            sizes = tuple(self.shape)
+            if sizes not in known:
+                known[sizes] = self.shape, self.numel, str(self.shape), for_tensor(self)
+                made[id(self.shape)] = known[sizes]
+            row = known[sizes]
+        self.shape, self.numel, words, self.of_tensor = row
+        self.element_ty, self.name = element_ty, f"<{words}, {element_ty}>"
+
+    def make_tensor(self: Any, handle: Any, type: Any) -> None:
+        self.handle, self.type, self.dtype = handle, type, type.scalar
+        self.shape, self.numel = type.of_tensor
+
+    tl.dtype.of_tensor = for_tensor(tl.int32)
+    tl.block_type.__init__, tl.tensor.__init__ = make_block, make_tensor
+
+
+def _in_slices(original: Callable[..., Any], result: Callable[[list[Any], int], Any]) -> Callable[..., Any]:
+    """Combine a slice along the axis with the next one, not an element with the next: in the same order, each by itself."""
+
+    def combined(self: Any, given: Any) -> list[Any]:
+        shape, kinds = given[0].handle.data.shape, [one.dtype for one in given]
+        slices = [[np.take(one.handle.data, at, self.axis) for one in given] for at in range(shape[self.axis])]
+        for at in range(1, len(slices)):
+            both = (self.to_tensor(*one) for part in slices[at - 1 : at + 1] for one in zip(part, kinds, strict=True))
+            made = self.combine_fn.fn(*both)
+            made = made if isinstance(made, tuple) else (made,)
+            slices[at] = [
+                np.array(np.broadcast_to(getattr(one, "handle", one).data, old.shape), old.dtype)
+                for one, old in zip(made, slices[at], strict=True)
+            ]
+        found = [result(list(one), self.axis) for one in zip(*slices, strict=True)]
+        if getattr(self, "keep_dims", False):
+            found = [np.expand_dims(one, self.axis) for one in found]
+        return [self.to_tensor(*one) for one in zip(found, kinds, strict=True)]
+
+    def truth(self: Any) -> bool:
+        return bool(self.handle.data.item())  # which raises where a branch hangs on several elements
+
+    @functools.wraps(original)
+    def combine(self: Any, given: Any) -> Any:
+        if self.axis is None or given[0].handle.data.ndim < 2:
+            return original(self, given)
+        kept, tl.tensor.__bool__ = tl.tensor.__bool__, truth
+        try:
+            return combined(self, given)
+        except Exception:  # noqa: BLE001  (a branch, or what is raised again below)
+            pass
+        finally:
+            tl.tensor.__bool__ = kept
+        return original(self, given)
+
+    return combine
