@@ -4,6 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from interpreted import interpreted
 from kernelwright.coders.carrying_out import carried_out
 from kernelwright.macro.strategy import Observation, Strategy
 from kernelwright.source.document import parse
@@ -42,15 +43,16 @@ def run_interpreted(folder: Path, files: dict[str, str], check: str) -> None:
     """Write `files` and run `check` with them importable, in Triton's interpreter; its failure is the test's."""
     for name, text in files.items():
         (folder / f"{name}.py").write_text(text, encoding="utf-8")
-    run_python(folder, check, {"TRITON_INTERPRET": "1"})
+    (folder / "check.py").write_text(check, encoding="utf-8")
+    interpreted(folder / "check.py", cwd=folder)
 
 
-def run_python(folder: Path, code: str, environment: dict[str, str]) -> None:
+def run_python(folder: Path, code: str) -> None:
     (folder / "check.py").write_text(code, encoding="utf-8")
     done = subprocess.run(
         [sys.executable, "check.py"],
         cwd=folder,
-        env={"PATH": "/usr/bin:/bin", "OMP_NUM_THREADS": "1", "TRITON_CACHE_DIR": str(folder / "cache"), **environment},
+        env={"PATH": "/usr/bin:/bin", "OMP_NUM_THREADS": "1", "TRITON_CACHE_DIR": str(folder / "cache")},
         capture_output=True,
         text=True,
         timeout=300,

@@ -1,11 +1,5 @@
 """Modules whose reductions become kernels by way of a Nest, also those that an older form would take; compared in a process."""
 
-import json
-import os
-import subprocess
-import sys
-from pathlib import Path
-
 from kernelwright.coders.fusing import nest_edits
 from kernelwright.micro.rewrite.candidates import observed
 from kernelwright.micro.rewrite.nested import NestRegion, nest_region
@@ -16,7 +10,7 @@ from kernelwright.schedule.spaces import space
 from kernelwright.values import CPU, apply
 from kernelwright.values.opts import Loop, Opt, Rows, Split, Warps
 from macro.torch_modules import observed as captured
-from micro.rewrite import run_fused
+from micro.rewrite.test_fused_numerics import problems
 
 Choices = tuple[tuple[Opt, ...], ...]
 
@@ -51,13 +45,4 @@ def differences(made: dict[str, tuple[str, list[str]]]) -> dict[str, str]:
     pairs = [
         [f"{name}, variant {i}", text, after] for name, (text, all_) in made.items() for i, after in enumerate(all_)
     ]
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", str(Path(run_fused.__file__))],
-        input=json.dumps(pairs),
-        text=True,
-        capture_output=True,
-        check=False,
-        env=os.environ | {"TRITON_INTERPRET": "1"},
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    return problems(pairs)

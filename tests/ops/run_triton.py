@@ -1,4 +1,4 @@
-"""Run as a process of its own with TRITON_INTERPRET=1: calls the kernels of a file on saved tensors, saves the answers.
+"""Run by `interpreted`: calls the kernels of a file on saved tensors, saves the answers.
 
 Arguments: the file, whose kernels are called kernel_0, kernel_1 …; the tensors for each; where the answers go.
 """

@@ -1,14 +1,12 @@
 """What rows say that operators compute, against torch: the printed torch text, the printed Triton text, the steps."""
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 
+from interpreted import interpreted
 from kernelwright.ops import ROWS, Let, Row
 from kernelwright.ops.device_functions import DEVICE_FUNCTIONS
 from kernelwright.ops.expression import Apply, parse, variables
@@ -58,9 +56,8 @@ def test_pointwise_meanings_in_triton(tmp_path: Path) -> None:
     (tmp_path / "kernels.py").write_text(text, encoding="utf-8")
     data = [call.data(values(torch.float32)) for call in POINTWISE]
     torch.save([list(tensors.values()) for tensors in data], tmp_path / "data.pt")
-    command = [sys.executable, "-W", "ignore", str(Path(__file__).with_name("run_triton.py"))]
     files = [str(tmp_path / name) for name in ("kernels.py", "data.pt", "answers.pt")]
-    subprocess.run([*command, *files], env={**os.environ, "TRITON_INTERPRET": "1"}, check=True)
+    interpreted(Path(__file__).with_name("run_triton.py"), *files)
     for call, tensors, answer in zip(POINTWISE, data, torch.load(tmp_path / "answers.pt"), strict=True):
         exact = {name: t if t.dtype is torch.bool else t.double() for name, t in tensors.items()}
         try:

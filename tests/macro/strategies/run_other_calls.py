@@ -1,4 +1,4 @@
-"""Run as a process of its own with TRITON_INTERPRET=1: calls two texts as their workload does not, and compares the answers.
+"""Run by `interpreted`: calls two texts as their workload does not, and compares the answers.
 
 Reads JSON rows [name, text, rewritten text, target, inputs] from stdin, the last two as expressions; writes {name: {change:
 outcome}}.
@@ -13,7 +13,6 @@ import torch
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from kernelwright.proof.worker.interpreter import shortcuts
 from micro.rewrite.run_fused import load
 
 CHANGES = {
@@ -61,7 +60,6 @@ def outcome(old, new):
 
 
 def main():
-    shortcuts.install()
     found = {}
     with tempfile.TemporaryDirectory() as folder:
         for number, (name, text, rewritten, target, inputs) in enumerate(json.load(sys.stdin)):

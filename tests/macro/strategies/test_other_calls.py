@@ -1,14 +1,12 @@
 """Rewritten texts called as no workload calls them: at other ranks, sizes and dtypes, and on views."""
 
 import json
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from interpreted import interpreted
 from kernelwright.macro.strategies import registry, torch_fuse_pointwise, torch_fuse_row_reduction
 from kernelwright.macro.strategy import Strategy
 from micro.rewrite.fused_modules import FusedModule
@@ -53,16 +51,7 @@ _TOLD = {
 
 def outcomes(rows: list[Row]) -> dict[str, dict[str, str]]:
     """For each row what becomes of each change: "agrees", "refuses", "the baseline raises", or what is wrong."""
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", str(Path(__file__).with_name("run_other_calls.py"))],
-        input=json.dumps(rows),
-        capture_output=True,
-        text=True,
-        env={**os.environ, "TRITON_INTERPRET": "1"},
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    return json.loads(interpreted(Path(__file__).with_name("run_other_calls.py"), given=json.dumps(rows)))
 
 
 def told(found: dict[str, str]) -> dict[str, str]:

@@ -109,4 +109,4 @@ assert isinstance(kernel, autotuner.Autotuner)
 assert kernel.keys == ["n"] and kernel.restore_value == ["x_ptr"]
 assert 4 <= len(kernel.configs) <= 8
 """
-    run_python(tmp_path, check, {})
+    run_python(tmp_path, check)

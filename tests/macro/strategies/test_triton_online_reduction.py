@@ -202,7 +202,7 @@ def test_every_variant_compiles_for_sm_90(tmp_path: Path) -> None:
     files = variants()
     for name, text in files.items():
         (tmp_path / f"{name}.py").write_text(text, encoding="utf-8")
-    run_python(tmp_path, COMPILE.replace("NAMES", repr(list(files))), {})
+    run_python(tmp_path, COMPILE.replace("NAMES", repr(list(files))))
 
 
 def test_the_row_in_one_block_is_read_once() -> None:

@@ -1,4 +1,4 @@
-"""Run as a process of its own with TRITON_INTERPRET=1: compares rewritten modules with their baselines.
+"""Run by `interpreted`: compares rewritten modules with their baselines.
 
 Reads JSON lists [name, baseline, rewritten text, whether of wide range] from stdin, the last one false where it is left
 out, and writes {name: problem} for those that differ. Texts that differ in warps and stages alone, of which the interpreter
@@ -13,8 +13,6 @@ import tempfile
 from pathlib import Path
 
 import torch
-
-from kernelwright.proof.worker.interpreter import shortcuts
 
 
 def load(folder: Path, name: str, text: str):
@@ -101,7 +99,6 @@ def problem(old, new, dtype, slack=1):
 
 
 def main():
-    shortcuts.install()
     problems, computed = {}, set()
     with tempfile.TemporaryDirectory() as folder:
         for number, (name, baseline, rewritten, *wide) in enumerate(json.load(sys.stdin)):

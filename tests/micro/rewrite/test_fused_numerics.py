@@ -1,15 +1,13 @@
 """Rewritten modules against eager mode, in Triton's interpreter: fp32, small and NaN inputs, fp16, odd sizes."""
 
 import json
-import os
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
 import pytest
 
+from interpreted import interpreted
 from kernelwright.coders.carrying_out import carried_out
 from kernelwright.macro.strategies import torch_fuse_pointwise, torch_fuse_row_reduction
 from kernelwright.macro.strategy import Strategy
@@ -42,16 +40,7 @@ def rewritten(strategy: Strategy, module: Named) -> list[tuple[str, str, str]]:
 
 
 def problems(pairs: list[tuple[str, str, str]]) -> dict[str, str]:
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", str(Path(__file__).with_name("run_fused.py"))],
-        input=json.dumps(pairs),
-        capture_output=True,
-        text=True,
-        env={**os.environ, "TRITON_INTERPRET": "1"},
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    return json.loads(interpreted(Path(__file__).with_name("run_fused.py"), given=json.dumps(pairs)))
 
 
 def test_pointwise_regions_compute_what_eager_mode_does() -> None:
