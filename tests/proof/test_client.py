@@ -39,41 +39,6 @@ def worker_pids(workers: Workers) -> list[int]:
     return [pid for pid, command in commands.items() if b"bootstrap.py" in command and b"zygote" not in command]
 
 
-@pytest.mark.parametrize(
-    ("deed", "kind", "words"),
-    [
-        ("import ctypes; ctypes.string_at(0)", FailureKind.CRASHED, "line 2 with a segmentation fault"),
-        ("import os; os._exit(3)", FailureKind.CRASHED, "exit code 3"),
-        ("import sys; sys.exit('enough')", FailureKind.WORKLOAD_FAILED, "SystemExit: enough"),
-        ("import os, signal; os.kill(os.getpid(), signal.SIGKILL)", FailureKind.CRASHED, "SIGKILL"),
-        ("import os; [os.write(fd, b'x' * 64) for fd in range(3, 30) if is_socket(fd)]", FailureKind.CRASHED, "pipe"),
-        ("import os; os.closerange(3, 64); import time; time.sleep(60)", FailureKind.CRASHED, "closed the worker's"),
-        ("raise MemoryError", FailureKind.OUT_OF_MEMORY, "memory"),
-    ],
-)
-async def test_a_deed_in_the_kernel_costs_one_failure(deed: str, kind: FailureKind, words: str, tmp_path: Path) -> None:
-    text = f"""\
-        def f(x):
-            {deed}
-            return x
-
-        def is_socket(fd):
-            import os, stat
-            try:
-                return stat.S_ISSOCK(os.fstat(fd).st_mode)
-            except OSError:
-                return False
-    """
-    workers = Workers(cwd=tmp_path)
-    answer = await workers.run(job(text), timeout=20)
-    assert isinstance(answer, Failure), answer
-    again = await workers.run(job(GOOD), timeout=20)
-    await workers.close()
-    failure(answer, kind, words)
-    assert isinstance(again, Graph), again
-    assert worker_pids(workers) == []
-
-
 async def test_a_hang_is_killed_with_what_it_started_and_its_line_is_named(tmp_path: Path) -> None:
     mark = tmp_path / "child"
     text = f"""\
@@ -315,15 +280,6 @@ async def test_a_broken_cuda_context_costs_one_failure() -> None:
     again = await workers.run(job(GOOD), timeout=60)
     await workers.close()
     assert isinstance(answer, Failure), answer
-    assert isinstance(again, Graph), again
-
-
-async def test_a_forked_child_that_comes_back_answers_nothing() -> None:
-    workers = Workers()
-    answer = await workers.run(job("import os\ndef f(x):\n    os.fork()\n    return x + 1\n"), timeout=20)
-    again = await workers.run(job(GOOD), timeout=20)
-    await workers.close()
-    assert isinstance(answer, Graph), answer
     assert isinstance(again, Graph), again
 
 

@@ -116,16 +116,6 @@ async def test_what_the_driver_says_in_the_middle_of_a_job(gpu: Path) -> None:
     assert after == "no GPU"
 
 
-@pytest.mark.parametrize("text", [f"raise {LOST}", f"def f(x):\n    raise {LOST}\n"])
-async def test_code_that_asks_for_a_gpu_where_there_is_none(text: str) -> None:
-    workers = Workers()
-    answer = await workers.run(job(text), timeout=20)
-    again = await workers.run(job(GOOD), timeout=20)
-    await workers.close()
-    failure(answer, FailureKind.DEVICE_GONE, "The GPU cannot be used (CUDA error: no CUDA-capable device is detected)")
-    assert isinstance(again, Graph), again
-
-
 async def test_the_doctor_names_the_gpu_and_not_the_interpreter(gpu: Path, tmp_path: Path) -> None:
     broken = PRETENDING.replace("types.SimpleNamespace(", f"(_ for _ in ()).throw({LOST}) or dict(")
     (tmp_path / "sitecustomize.py").write_text(broken)

@@ -1,9 +1,11 @@
 """Profiles from the real worker: what each call launches, and never a time that was not measured."""
 
 import json
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+import pytest_asyncio
 
 from kernelwright import wire
 from kernelwright.proof.client import Workers
@@ -60,10 +62,22 @@ def job(text: str, case: str = "", path: Path = Path("/nowhere/kernel.py")) -> P
     return Profile(Subject(str(path), text, workload), Limits(threads=1))
 
 
+@pytest_asyncio.fixture(scope="module")
+async def workers() -> AsyncIterator[Workers]:
+    workers = Workers()
+    yield workers
+    await workers.close()
+
+
+async def answers(workers: Workers, *jobs: Profile) -> list[Answer]:
+    return [await workers.run(job, timeout=60) for job in jobs]
+
+
 async def profiles(*jobs: Profile) -> list[Answer]:
+    """The answers of workers of their own."""
     workers = Workers()
     try:
-        return [await workers.run(job, timeout=60) for job in jobs]
+        return await answers(workers, *jobs)
     finally:
         await workers.close()
 
@@ -77,11 +91,12 @@ def counts(profile: ProfileResult, origin: Origin) -> dict[str, float]:
     return {kernel.name: kernel.launches for kernel in profile.of(origin)}
 
 
-async def test_a_module_on_a_cpu_by_the_operators_own_time() -> None:
+async def test_a_module_on_a_cpu_by_the_operators_own_time(workers: Workers) -> None:
     compiled = SCORE + "\n\nModel = torch.compile(Score)\n\n\ndef fused(x):\n    return run(x)\n\n\n"
     compiled += "run = torch.compile(lambda x: torch.relu(x * 2 + 1).sum(-1))\n"
     eager, inductor = map(
-        done, await profiles(job(SCORE, "Score(64, 256)(randn(512, 64))"), job(compiled, "fused(randn(64, 4096))"))
+        done,
+        await answers(workers, job(SCORE, "Score(64, 256)(randn(512, 64))"), job(compiled, "fused(randn(64, 4096))")),
     )
     assert (eager.measured_on, eager.unmeasured) == (ProfiledOn.CPU, "")
     assert {"aten::addmm", "aten::relu", "aten::sum"} <= set(counts(eager, Origin.LIBRARY))
@@ -100,8 +115,8 @@ async def test_a_module_on_a_cpu_by_the_operators_own_time() -> None:
     assert any("CompiledFxGraph" in name for name in counts(inductor, Origin.COMPILED))
 
 
-async def test_a_triton_kernel_in_the_interpreter_is_counted_and_not_timed() -> None:
-    (answer,) = await profiles(job(HEAD + SCALE_KERNEL + TWICE, SCALED))
+async def test_a_triton_kernel_in_the_interpreter_is_counted_and_not_timed(workers: Workers) -> None:
+    (answer,) = await answers(workers, job(HEAD + SCALE_KERNEL + TWICE, SCALED))
     profile = done(answer)
     assert profile.measured_on is ProfiledOn.INTERPRETER
     assert counts(profile, Origin.HAND_WRITTEN) == {"scale_kernel": 2.0}
@@ -113,7 +128,9 @@ async def test_a_triton_kernel_in_the_interpreter_is_counted_and_not_timed() -> 
     assert "reduced to scaled(" in profile.conditions["sizes"]
 
 
-async def test_a_kernel_of_a_module_in_the_folder_is_hand_written_and_one_from_elsewhere_is_not(tmp_path: Path) -> None:
+async def test_a_kernel_of_a_module_in_the_folder_is_hand_written_and_one_from_elsewhere_is_not(
+    tmp_path: Path, workers: Workers
+) -> None:
     project, elsewhere = tmp_path / "project", tmp_path / "elsewhere"
     for folder, kernel in ((project, "mine"), (elsewhere, "installed")):
         folder.mkdir()
@@ -124,29 +141,29 @@ async def test_a_kernel_of_a_module_in_the_folder_is_hand_written_and_one_from_e
         + TWICE.replace("scale_kernel[", "mine[", 1).replace("scale_kernel[", "installed[", 1)
         + SCALE_KERNEL.replace("scale_kernel", "never_launched")
     )
-    (answer,) = await profiles(job(text, SCALED, project / "kernel.py"))
+    (answer,) = await answers(workers, job(text, SCALED, project / "kernel.py"))
     profile = done(answer)
     assert counts(profile, Origin.HAND_WRITTEN) == {"mine": 1.0}
     assert counts(profile, Origin.LIBRARY) == {"installed": 1.0, "aten::mm": 1.0}
 
 
-async def test_a_kernel_that_is_never_launched_is_not_in_the_profile() -> None:
+async def test_a_kernel_that_is_never_launched_is_not_in_the_profile(workers: Workers) -> None:
     text = HEAD + SCALE_KERNEL + "\n\ndef scaled(x, w):\n    return (4 * x) @ w\n"
-    (answer,) = await profiles(job(text, SCALED))
+    (answer,) = await answers(workers, job(text, SCALED))
     profile = done(answer)
     assert profile.measured_on is ProfiledOn.CPU
     assert counts(profile, Origin.HAND_WRITTEN) == {}
     assert profile.hand_written_share == 0.0
 
 
-async def test_an_autotuned_kernel_counts_the_launches_of_a_warm_call() -> None:
+async def test_an_autotuned_kernel_counts_the_launches_of_a_warm_call(workers: Workers) -> None:
     configs = "[triton.Config({'BLOCK': 256}), triton.Config({'BLOCK': 1024})]"
     tuned = SCALE_KERNEL.replace("@triton.jit", f"@triton.autotune(configs={configs}, key=['n'])\n@triton.jit")
-    (answer,) = await profiles(job(HEAD + tuned + TWICE.replace(", BLOCK=1024", ""), SCALED))
+    (answer,) = await answers(workers, job(HEAD + tuned + TWICE.replace(", BLOCK=1024", ""), SCALED))
     assert counts(done(answer), Origin.HAND_WRITTEN) == {"scale_kernel": 2.0}
 
 
-async def test_inputs_that_the_call_changes_are_as_given_in_every_call() -> None:
+async def test_inputs_that_the_call_changes_are_as_given_in_every_call(workers: Workers) -> None:
     text = """\
 import torch
 
@@ -155,7 +172,7 @@ def counted(x):
     assert float(x[0]) == 0.0, "an earlier call's"
     return x.add_(1.0)
 """
-    (answer,) = await profiles(job(text, "counted(zeros(8))"))
+    (answer,) = await answers(workers, job(text, "counted(zeros(8))"))
     assert counts(done(answer), Origin.LIBRARY)["aten::add_"] == 1.0
 
 
@@ -171,20 +188,20 @@ def counted(x):
     ],
 )
 async def test_what_cannot_be_profiled_says_why(
-    text: str, case: str, kind: FailureKind, words: str, line: int | None
+    text: str, case: str, kind: FailureKind, words: str, line: int | None, workers: Workers
 ) -> None:
-    failed, again = await profiles(job(text, case), job("def f(x):\n    return x + 1\n", "f(randn(4))"))
+    failed, again = await answers(workers, job(text, case), job("def f(x):\n    return x + 1\n", "f(randn(4))"))
     assert isinstance(failed, Failure), failed
     assert (failed.kind, failed.line) == (kind, line), failed
     assert words in failed.message
     assert done(again).launches >= 1.0
 
 
-async def test_too_large_for_the_interpreter_is_refused_with_what_to_change() -> None:
+async def test_too_large_for_the_interpreter_is_refused_with_what_to_change(workers: Workers) -> None:
     text = HEAD + SCALE_KERNEL + TWICE.replace("def scaled(x, w)", "def scaled(x)").replace(" @ w", "")
     text += "\n\nclass Model(torch.nn.Module):\n    def forward(self, x):\n        return scaled(x)\n"
     text += "\n\ndef get_inputs():\n    return [torch.zeros(1, 1 << 23)]\n"
-    (answer,) = await profiles(job(text))
+    (answer,) = await answers(workers, job(text))
     assert isinstance(answer, Failure), answer
     assert answer.kind is FailureKind.NOT_PROFILED
     assert "verify on a GPU, or add a '# workload:' line with smaller sizes" in answer.message

@@ -1,6 +1,9 @@
 """Compile-only facts, by a real worker without a GPU."""
 
 import textwrap
+from collections.abc import AsyncIterator
+
+import pytest_asyncio
 
 from kernelwright.proof.client import Workers
 from kernelwright.proof.jobs import Answer, Compile, CompileResult, Subject
@@ -31,19 +34,21 @@ def scale(x):
 """
 
 
-async def compiled(text: str, call: str = "scale(randn(4096, 4096))", capability: int = 0) -> Answer:
+@pytest_asyncio.fixture(scope="module")
+async def workers() -> AsyncIterator[Workers]:
+    workers = Workers()
+    yield workers
+    await workers.close()
+
+
+async def compiled(workers: Workers, text: str, call: str = "scale(randn(4096, 4096))", capability: int = 0) -> Answer:
     source = WorkloadSource.LINES if call else WorkloadSource.KERNELBENCH
     workload = Workload(source, call.partition("(")[0] or "Model", (Case(0, 0, call),) if call else ())
-    workers = Workers()
-    answer = await workers.run(
-        Compile(Subject("/tmp/scale.py", textwrap.dedent(text), workload), capability), timeout=60
-    )
-    await workers.close()
-    return answer
+    return await workers.run(Compile(Subject("/tmp/scale.py", textwrap.dedent(text), workload), capability), timeout=60)
 
 
-async def test_a_launch_is_compiled_for_the_named_gpu() -> None:
-    answer = await compiled(KERNEL + LAUNCHER, capability=80)
+async def test_a_launch_is_compiled_for_the_named_gpu(workers: Workers) -> None:
+    answer = await compiled(workers, KERNEL + LAUNCHER, capability=80)
     assert isinstance(answer, CompileResult), answer
     (found,) = answer.resources
     assert (found.kernel, found.compute_capability, found.num_warps) == ("scale_kernel", 80, 8)
@@ -51,8 +56,9 @@ async def test_a_launch_is_compiled_for_the_named_gpu() -> None:
     assert (found.spill_bytes, found.occupancy, found.limited_by) == (0, 1.0, "threads")
 
 
-async def test_every_config_of_an_autotuned_kernel_is_compiled() -> None:
+async def test_every_config_of_an_autotuned_kernel_is_compiled(workers: Workers) -> None:
     answer = await compiled(
+        workers,
         """\
         import torch
         import triton
@@ -87,9 +93,9 @@ async def test_every_config_of_an_autotuned_kernel_is_compiled() -> None:
     assert all(isinstance(found, Resources) and found.compute_capability == 90 for found in answer.resources)
 
 
-async def test_a_compile_error_names_the_kernel_and_its_line() -> None:
+async def test_a_compile_error_names_the_kernel_and_its_line(workers: Workers) -> None:
     answer = await compiled(
-        (KERNEL + LAUNCHER).replace("BLOCK)\n    tl.store", "BLOCK)\n    tl.no_such(at)\n    tl.store")
+        workers, (KERNEL + LAUNCHER).replace("BLOCK)\n    tl.store", "BLOCK)\n    tl.no_such(at)\n    tl.store")
     )
     assert isinstance(answer, Failure)
     assert answer.kind is FailureKind.COMPILE_FAILED
@@ -97,8 +103,8 @@ async def test_a_compile_error_names_the_kernel_and_its_line() -> None:
     assert answer.message.startswith("scale_kernel does not compile at line 11: ")
 
 
-async def test_a_launcher_that_reads_its_data_is_refused() -> None:
-    answer = await compiled(KERNEL + "\n\ndef scale(x):\n    return x if x.sum().item() > 0 else -x\n")
+async def test_a_launcher_that_reads_its_data_is_refused(workers: Workers) -> None:
+    answer = await compiled(workers, KERNEL + "\n\ndef scale(x):\n    return x if x.sum().item() > 0 else -x\n")
     assert isinstance(answer, Failure)
     assert answer.kind is FailureKind.COMPILE_FAILED
     assert "does not run without data" in answer.message

@@ -1,10 +1,10 @@
 """Texts loaded one after the other, as a judge does in its life: each imports from the folder of its own file only."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+
+from interpreted import interpreted
 
 LOADING = """
 import os, sys
@@ -21,6 +21,12 @@ print([place for place in sys.path if place not in before])
 """
 
 
+def ran(program: str, folder: Path) -> str:
+    """What the program says, in a process that has imported torch already."""
+    (folder / "program.py").write_text(program)
+    return interpreted(folder / "program.py")
+
+
 @pytest.mark.parametrize("place", ["neighbour.py", "neighbour/__init__.py", "neighbour/part.py"])
 def test_the_next_text_does_not_import_from_the_folder_of_the_last(tmp_path: Path, place: str) -> None:
     told = "def n_of(module):\n    return getattr(module.n, 'NAME', None) or __import__('neighbour.part').part.NAME\n"
@@ -30,11 +36,8 @@ def test_the_next_text_does_not_import_from_the_folder_of_the_last(tmp_path: Pat
     (tmp_path / "bare").mkdir()
     for second, expected in (("second", "second"), ("bare", "JobFailed The file imports 'neighbour', which")):
         files = {"first": str(tmp_path / "first/a.py"), "second": str(tmp_path / second / "b.py")}
-        run = subprocess.run(
-            [sys.executable, "-c", told + LOADING.format(**files)], capture_output=True, text=True, check=True
-        )
-        said, path = run.stdout.splitlines()
-        assert said.startswith(expected), run.stdout
+        said, path = ran(told + LOADING.format(**files), tmp_path).splitlines()
+        assert said.startswith(expected)
         assert path == str([str(tmp_path / second)])
 
 
@@ -47,6 +50,6 @@ def test_a_text_of_a_package_leaves_its_root_too(tmp_path: Path) -> None:
     told = "def n_of(module):\n    return module.n.NAME\n"
     program = told + LOADING.format(first=str(package / "a.py"), second=str(tmp_path / "other" / "b.py"))
     program = program.replace('"import neighbour as n"', '"from . import neighbour as n"', 1)
-    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert run.stdout.splitlines()[0].startswith("JobFailed"), run.stdout
-    assert run.stdout.splitlines()[1] == str([str(tmp_path / "other")])
+    said, path = ran(program, tmp_path).splitlines()
+    assert said.startswith("JobFailed")
+    assert path == str([str(tmp_path / "other")])
