@@ -105,7 +105,7 @@ def test_a_schedule_is_printed_again_and_judged_like_any_step(tmp_path: Path) ->
 
 def test_what_is_left_out_is_told_and_the_others_go_on(tmp_path: Path) -> None:
     summed = "return torch.sum(self.linear(x), dim=1, keepdim=True)"
-    text = module(summed, "self.linear = nn.Linear(512, 2048)", "torch.randn(256, 512)")
+    text = module(summed, "self.linear = nn.Linear(512, 1024)", "torch.randn(64, 512)")
     steps = (
         dataclasses.replace(kept(SCAN, "relu, cumsum"), id="scan"),
         dataclasses.replace(

@@ -1,10 +1,14 @@
-"""The real command line, in this process, and the files that the tests of it share."""
+"""The real command line, in this process and with short timings, and the files that the tests of it share."""
 
+import functools
 from pathlib import Path
 
+import pytest
 from typer.testing import CliRunner, Result
 
+from kernelwright.cli import console
 from kernelwright.cli.app import app
+from kernelwright.settings import Settings
 
 SCORE = """\
 import torch
@@ -21,10 +25,10 @@ class Score(nn.Module):
         return torch.sum(y, dim=1, keepdim=True)
 
 
-# workload: Score(512, 2048)(randn(256, 512))
+# workload: Score(512, 1024)(randn(64, 512))
 """
 
-SMALL = SCORE.replace("Score(512, 2048)(randn(256, 512))", "Score(16, 32)(randn(8, 16))")
+SMALL = SCORE.replace("Score(512, 1024)(randn(64, 512))", "Score(16, 32)(randn(8, 16))")
 
 COPY = """\
 import torch
@@ -49,7 +53,9 @@ def copy(x):
 
 
 def kernelwright(*arguments: object) -> Result:
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(console, "Settings", functools.partial(Settings, timing_budget=0.2))
+        return CliRunner().invoke(app, [str(argument) for argument in arguments])
 
 
 def file(folder: Path, text: str | bytes, name: str = "score.py") -> Path:

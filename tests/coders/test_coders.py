@@ -35,10 +35,10 @@ class Score(nn.Module):
         return torch.sum(y, dim=1, keepdim=True)
 
 
-# workload: Score(512, 4096)(randn(256, 512))
+# workload: Score(512, 1024)(randn(64, 512))
 """
 RETURN = "return torch.sum(y, dim=1, keepdim=True)"
-WRONG = TEXT.replace(RETURN, "return torch.sum(y, dim=0, keepdim=True)[0, :256, None]")
+WRONG = TEXT.replace(RETURN, "return torch.sum(y, dim=0, keepdim=True)[0, :64, None]")
 BROKEN = TEXT.replace(RETURN, "return torch.sum(y, dim=1")
 RIGHT = TEXT.replace("y = self.linear(x)", "weight, bias = self.linear.weight.sum(0), self.linear.bias.sum()").replace(
     RETURN, "return (x @ weight + bias)[:, None]"
@@ -79,7 +79,7 @@ def played(workspace: Path, *texts: str) -> tuple[Recorded, Step, tuple[Step, ..
     coder, path = Recorded(*texts), str(workspace / "score.py")
 
     async def body() -> tuple[Step, tuple[Step, ...]]:
-        engine = Engine(workspace, Settings(timing_budget=0.3), coders=(coder,))
+        engine = Engine(workspace, Settings(timing_budget=0.2), coders=(coder,))
         try:
             step = await engine.optimize(Request(path, TEXT, "Score"))
             assert isinstance(step, Step), step
@@ -133,7 +133,7 @@ def test_a_step_ends_where_all_that_is_left_has_a_precision_that_was_refused(tmp
     coder = Stubborn(TEXT.replace(RETURN, "return torch.sum(y.bfloat16().float(), dim=1, keepdim=True)"))
 
     async def body() -> Step | object:
-        engine = Engine(tmp_path, Settings(timing_budget=0.3), coders=(coder,))
+        engine = Engine(tmp_path, Settings(timing_budget=0.2), coders=(coder,))
         try:
             return await asyncio.wait_for(engine.optimize(Request(str(tmp_path / "score.py"), TEXT, "Score")), 120)
         finally:
