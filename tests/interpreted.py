@@ -5,10 +5,14 @@ import functools
 import json
 import os
 import runpy
+import select
+import signal
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
+
+_PATIENCE = 300  # seconds
 
 
 def interpreted(program: Path, *arguments: str, given: str = "", cwd: Path | None = None) -> str:
@@ -21,6 +25,10 @@ def interpreted(program: Path, *arguments: str, given: str = "", cwd: Path | Non
         assert warm.stdout
         request = {"files": files, "argv": [str(program), *arguments], "cwd": str(cwd or Path.cwd())}
         print(json.dumps(request), file=warm.stdin, flush=True)
+        if not select.select([warm.stdout], [], [], _PATIENCE)[0]:
+            _warm.cache_clear()
+            os.killpg(warm.pid, signal.SIGKILL)
+            raise TimeoutError(f"{program} did not end within {_PATIENCE} s")
         status = warm.stdout.readline().strip()
         assert status == "0", f"{program} ended with {status or 'its parent'}: {Path(files[2]).read_text()[-3000:]}"
         return Path(files[1]).read_text(encoding="utf-8")
@@ -34,6 +42,7 @@ def _warm() -> "subprocess.Popen[str]":
         stdout=subprocess.PIPE,
         text=True,
         env=os.environ | {"TRITON_INTERPRET": "1"},
+        process_group=0,
     )
     atexit.register(process.communicate)  # its stdin ends, and so does it
     return process

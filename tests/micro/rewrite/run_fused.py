@@ -104,7 +104,7 @@ def main():
         for number, (name, baseline, rewritten, *wide) in enumerate(json.load(sys.stdin)):
             old = load(Path(folder), f"old{number}", baseline)
             new = load(Path(folder), f"new{number}", rewritten)
-            computation = (baseline, re.sub(r"\bnum_(warps|stages)=\d+", "", rewritten))
+            computation = (baseline, re.sub(r"\bnum_(warps|stages)=\d+", "", rewritten), any(wide))
             if computation in computed:
                 continue
             computed.add(computation)
