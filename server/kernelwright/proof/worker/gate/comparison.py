@@ -6,19 +6,16 @@ from collections.abc import Mapping
 from kernelwright.proof.worker.answers.judge import Judged, judge
 from kernelwright.proof.worker.answers.oracle import Oracle
 from kernelwright.proof.worker.bench import Bench
-from kernelwright.proof.worker.gate.grounds import Ground, grounds, tells_nothing
+from kernelwright.proof.worker.gate.grounds import Ground, tells_nothing
 from kernelwright.proof.worker.gate.in_bounds import observe_in_bounds
 from kernelwright.proof.worker.gate.nonfinite import excused
 from kernelwright.proof.worker.gate.properties import INFINITE, NON_FINITE, VIEWS
 from kernelwright.proof.worker.gate.roundings import must_count
 from kernelwright.proof.worker.gate.unrounded import judged_unrounded
 from kernelwright.proof.worker.hosts.contender import Contender
-from kernelwright.proof.worker.inputs import Inputs
 from kernelwright.proof.worker.observe import Observation, observe
 from kernelwright.proof.worker.reference.ties import names_an_open_order, ties_apart
 from kernelwright.proof.worker.rejected import NotAccepted, Rejected
-from kernelwright.proof.worker.targets import Targets
-from kernelwright.proof.worker.variation import Variation
 from kernelwright.values import Check
 
 _RANDOM = (
@@ -33,13 +30,12 @@ _LOST = (
 _OPEN_ORDER = ". The baseline leaves open which of equal values comes first: data without equal values tell more"
 
 
-def compare_once(bench: Bench, contender: Contender, variation: Variation, targets: Targets, inputs: Inputs) -> None:
+def compare_once(bench: Bench, contender: Contender, ground: Ground) -> None:
     """Make the call, twice where memory is to be poisoned, and note what it shows.
 
     Raises Rejected, NotAccepted where nothing follows from it, Undecidable, JobFailed.
     """
-    ground = grounds(bench, variation, targets, inputs)
-    for poisoned in (False, True) if variation.poisoned else (False,):
+    for poisoned in (False, True) if ground.variation.poisoned else (False,):
         if poisoned and contender.compiled and bench.language.compiles(bench.trial.candidate):
             continue  # torch.compile steps aside under a dispatch mode: another path would be checked
         answer = observe_in_bounds(bench, contender, ground, poisoned=poisoned)

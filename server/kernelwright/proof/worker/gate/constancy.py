@@ -17,6 +17,7 @@ from kernelwright.proof.worker.construct import targets_for
 from kernelwright.proof.worker.gate.arguments import make_inputs
 from kernelwright.proof.worker.gate.grounds import baseline_run
 from kernelwright.proof.worker.hosts.contender import Contender
+from kernelwright.proof.worker.hosts.remote import Work
 from kernelwright.proof.worker.inputs import Inputs, poison_, seed_everything
 from kernelwright.proof.worker.observe import Observation, attributes_of, changed, observe
 from kernelwright.proof.worker.reference.ties import ties_apart
@@ -127,10 +128,11 @@ def _steps(bench: Bench, contender: Contender, targets: Targets, inputs: Inputs,
         bench.evidence.checks.append(Check("state", case, True, judged.detail))
 
 
-def attributes_move_alike(bench: Bench, contender: Contender, first: Variation) -> None:
+def attributes_move_alike(bench: Bench, contender: Contender, first: Variation, beside: Work) -> None:
     """The first three calls of all, after each of which a module's plain attributes must be those of the baseline.
 
-    What only the candidate has is its own. Raises Rejected, JobFailed.
+    What only the candidate has is its own. `beside`: calls of the baseline that may be made where none of its attributes
+    moves. Raises Rejected, JobFailed.
     """
     targets = targets_for(bench, first)
     target = targets.baseline
@@ -142,7 +144,8 @@ def attributes_move_alike(bench: Bench, contender: Contender, first: Variation) 
         after = attributes_of(target)
         like = replace(like, changed_state=changed(after, before))
         known = after.keys() | before.keys()
-        answer = contender.observe(targets, inputs, like, case=case, seed=variation.seed, attributes=known)
+        with contender.beside(None if like.changed_state else beside):
+            answer = contender.observe(targets, inputs, like, case=case, seed=variation.seed, attributes=known)
         expected, found = (
             Observation(None, {}, {n: t.cpu() for n, t in one.changed_state.items()}) for one in (like, answer)
         )

@@ -16,6 +16,7 @@ from kernelwright.proof.worker.construct import targets_for
 from kernelwright.proof.worker.evidence import Evidence
 from kernelwright.proof.worker.gate.accuracy import settle
 from kernelwright.proof.worker.gate.added_reads import added_reads
+from kernelwright.proof.worker.gate.ahead import Ahead
 from kernelwright.proof.worker.gate.arguments import make_inputs
 from kernelwright.proof.worker.gate.bad_arguments import raises_alike
 from kernelwright.proof.worker.gate.cases import INTERPRETER_ELEMENTS, for_gradients
@@ -23,14 +24,13 @@ from kernelwright.proof.worker.gate.comparison import compare_once
 from kernelwright.proof.worker.gate.constancy import attributes_move_alike, outputs_stay
 from kernelwright.proof.worker.gate.effort import SCOPES, variations
 from kernelwright.proof.worker.gate.gradients import compare_gradients
-from kernelwright.proof.worker.gate.grounds import stops_the_gpu
+from kernelwright.proof.worker.gate.grounds import Ground, grounds, stops_the_gpu
 from kernelwright.proof.worker.gate.in_bounds import bounds_kept
 from kernelwright.proof.worker.gate.large import compare_large
-from kernelwright.proof.worker.gate.other_numbers import compare_others, takes_any_number
-from kernelwright.proof.worker.gate.properties import LARGE_WHOLE_NUMBERS, OTHER_RANKS, UNALIGNED
+from kernelwright.proof.worker.gate.other_numbers import compare_others
+from kernelwright.proof.worker.gate.properties import OTHER_RANKS, UNALIGNED
 from kernelwright.proof.worker.gate.verdict import summaries
 from kernelwright.proof.worker.hosts.contender import Contender
-from kernelwright.proof.worker.inputs import Inputs
 from kernelwright.proof.worker.observe import named_state
 from kernelwright.proof.worker.reference.pair import perturbed
 from kernelwright.proof.worker.rejected import NotAccepted, Rejected, Undecidable
@@ -58,7 +58,8 @@ def verify(bench: Bench, contender: Contender, report: Report, between: Callable
     cap = _cap(bench)
     evidence.caveats += added_reads(trial.candidate, trial.baseline)
     scope, planned = SCOPES[limits.effort], variations(trial.workload, limits, cap)
-    attributes_move_alike(bench, contender, planned[0])
+    ahead = Ahead(bench, planned)
+    attributes_move_alike(bench, contender, planned[0], ahead.look)
     start, waited, slowest = time.monotonic(), contender.waited, 0.0
     left_out, made, cpu = list[Variation](), set[str](), time.process_time()
 
@@ -78,7 +79,8 @@ def verify(bench: Bench, contender: Contender, report: Report, between: Callable
             left_out.append(variation)
             continue
         report(f"Verifying, case {number + 1} of {len(planned)}: {variation.described}")
-        examine(bench, contender, variation)
+        with contender.beside(None if variation.perturbed else ahead.look):  # its parameters are others then
+            examine(bench, contender, variation, ahead)
         slowest = max(slowest, spent() - began)
         made |= {variation.evidence} if len(evidence.judged) > before else set()
         between()
@@ -144,7 +146,7 @@ def verify_backward(bench: Bench, contender: Contender, report: Report) -> None:
         settle(bench.evidence, bench.trial)
 
 
-def examine(bench: Bench, contender: Contender, variation: Variation) -> None:
+def examine(bench: Bench, contender: Contender, variation: Variation, ahead: Ahead) -> None:
     """One variation: baseline, fp64 run and candidate on the same data. Raises Rejected, Undecidable, JobFailed."""
     if bench.device == "cuda" and stops_the_gpu(variation, bench.trial.baseline):
         bench.evidence.notes.append(_LEFT_OUT)
@@ -155,24 +157,20 @@ def examine(bench: Bench, contender: Contender, variation: Variation) -> None:
         noted = any(check.name == "parameters" for check in bench.evidence.checks)
         if isinstance(targets.baseline, torch.nn.Module) and not noted:
             bench.evidence.checks.append(Check("parameters", "construction", True, given))
-        inputs = make_inputs(bench, variation)
-        if variation.scale != 1.0 and not any(t.is_floating_point() for t in inputs.tensors()):
-            return
         if variation.numbers:
-            compare_others(bench, contender, variation, targets, inputs)
-            return
-        if variation.data in OTHER_RANKS | {LARGE_WHOLE_NUMBERS} and not takes_any_number(bench, targets, inputs):
+            compare_others(bench, contender, variation, targets, make_inputs(bench, variation))
             return
         if told := _told_where_it_raises(variation):
-            _compare_or_tell(bench, contender, variation, targets, inputs, told)
+            _compare_or_tell(bench, contender, ahead.take(variation), told)
             return
         if not variation.perturbed:
-            compare_once(bench, contender, variation, targets, inputs)
+            compare_once(bench, contender, ahead.take(variation))
             return
+        inputs = make_inputs(bench, variation)
         twins = [t for t in (targets.baseline, targets.double) if isinstance(t, torch.nn.Module)]
         with perturbed(twins, variation.seed, everything=variation.reweighted) as changed:
             contender.set_state(targets, _state(targets, changed))
-            compare_once(bench, contender, variation, targets, inputs)
+            compare_once(bench, contender, grounds(bench, variation, targets, inputs))
         contender.set_state(targets, _state(targets, changed))
     except NotAccepted:
         return
@@ -184,16 +182,15 @@ def _told_where_it_raises(variation: Variation) -> str:
     return _NOT_EMPTY if variation.empty else _NOT_UNALIGNED if variation.data == UNALIGNED else ""
 
 
-def _compare_or_tell(
-    bench: Bench, contender: Contender, variation: Variation, targets: Targets, inputs: Inputs, told: str
-) -> None:
+def _compare_or_tell(bench: Bench, contender: Contender, ground: Ground, told: str) -> None:
     """`compare_once` where an exception is told: nobody gets a wrong answer by it.
 
     So is another answer at a rank that no workload line has. What leaves its memory there is refused.
     """
-    other_rank, reduced = variation.data in OTHER_RANKS, len(bench.evidence.reduced)
+    data, reduced = ground.variation.data, len(bench.evidence.reduced)
+    other_rank = data in OTHER_RANKS
     try:
-        compare_once(bench, contender, variation, targets, inputs)
+        compare_once(bench, contender, ground)
         if other_rank:
             del bench.evidence.reduced[reduced:]  # less precision there decides nothing either
     except Rejected as rejected:
@@ -201,7 +198,7 @@ def _compare_or_tell(
         raises = name == "runs" and detail.startswith("raises") and not (other_rank and "CUDA error" in detail)
         if not raises and not (other_rank and name in _OTHER_ANSWERS):
             raise
-        bench.evidence.caveats.append(told if raises else f"answers otherwise than the baseline with {variation.data}")
+        bench.evidence.caveats.append(told if raises else f"answers otherwise than the baseline with {data}")
 
 
 def _cap(bench: Bench) -> int | None:

@@ -8,7 +8,6 @@ from typing import Any
 
 import torch
 
-from kernelwright.proof.worker import flags, surroundings
 from kernelwright.proof.worker.answers.deviation import all_finite
 from kernelwright.proof.worker.answers.fan_in import fan_in, reduction_length
 from kernelwright.proof.worker.answers.judge import judge, repeated
@@ -63,6 +62,16 @@ class Ground:
         return self.double if isinstance(self.double, Observation) else None
 
     @property
+    def bytes(self) -> int:
+        """Of all its tensors."""
+        tensors = [
+            *self.inputs.tensors(),
+            *self.baseline.tensors(),
+            *(self.reference.tensors() if self.reference else ()),
+        ]
+        return sum(tensor.numel() * tensor.element_size() for tensor in tensors)
+
+    @property
     def special(self) -> bool:
         return bool(self.variation.data) or self.variation.finite
 
@@ -111,7 +120,6 @@ def baseline_run(bench: Bench, variation: Variation, target: Any, inputs: Inputs
     """The baseline's call. Raises JobFailed, Undecidable, and NotAccepted where a derived case tells nothing."""
     with SizesAsGiven() if variation.data == LARGE_WHOLE_NUMBERS else contextlib.nullcontext():
         observed = _called(variation, target, inputs, "The baseline fails on its own workload:", watched=True)
-    bench.evidence.excused.update(surroundings.differences(flags.in_a_call(bench.settings), observed.settings))
     for tensor in (*observed.tensors(), *observed.changed_inputs.values(), *observed.changed_state.values()):
         _comparable(tensor)
     empty = not any(t.numel() for t in observed.results()) and not observed.changed_inputs

@@ -8,6 +8,7 @@ import torch
 
 from kernelwright.proof.worker.bench import Bench
 from kernelwright.proof.worker.gate.comparison import compare_once
+from kernelwright.proof.worker.gate.grounds import grounds
 from kernelwright.proof.worker.gate.named_numbers import named_numbers
 from kernelwright.proof.worker.gate.scalar_arguments import Change, changes
 from kernelwright.proof.worker.hosts.contender import Contender
@@ -30,7 +31,8 @@ def compare_others(bench: Bench, contender: Contender, variation: Variation, tar
             if not change.harmless and not harmless(bench, targets, change.inputs):
                 continue
             try:
-                compare_once(bench, contender, replace(variation, changed=change.described), targets, change.inputs)
+                described = replace(variation, changed=change.described)
+                compare_once(bench, contender, grounds(bench, described, targets, change.inputs))
             except NotAccepted:
                 continue
             except Rejected as rejected:

@@ -4,7 +4,7 @@ import contextlib
 import select
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
 import torch
@@ -33,6 +33,7 @@ from kernelwright.proof.worker.rejected import Rejected, Undecidable
 from kernelwright.values import Failure, FailureKind
 
 T = TypeVar("T", bound=Reply)
+Work = Callable[[], bool]  # a piece of it; False where there is no more
 
 TIMING = "while timing"
 CALL_LIMIT = 600.0  # seconds for one request; the job's own limit ends most hangs before
@@ -49,6 +50,7 @@ class Host:
         self.path = path
         self.device = device
         self.waited = 0.0
+        self._beside: Work | None = None
         self._arena: Arena | None = None
 
     def start(self, *, triton: bool) -> None:
@@ -77,6 +79,8 @@ class Host:
 
     def hear(self, *expected: type[T]) -> T:
         """The reply to the last request. Raises like `ask`."""
+        while self._beside is not None and not self.has_answered() and self._beside():
+            pass
         begun = time.monotonic()
         with self._typed_failures():
             reply = channel.receive_reply(self._birth.channel, CALL_LIMIT)
@@ -90,6 +94,15 @@ class Host:
                 return reply
         words = f"The code's process answered with {type(reply).__name__} instead of {expected[0].__name__}."
         raise JobFailed(Failure(FailureKind.CRASHED, words))
+
+    @contextlib.contextmanager
+    def beside(self, work: Work | None) -> Iterator[None]:
+        """Within it the work is done, piece by piece, while replies are waited for. It must not raise, nor `pack`."""
+        self._beside = work
+        try:
+            yield
+        finally:
+            self._beside = None
 
     def has_answered(self) -> bool:
         """Whether `hear` would not wait."""
