@@ -37,6 +37,7 @@ Work = Callable[[], bool]  # a piece of it; False where there is no more
 
 TIMING = "while timing"
 CALL_LIMIT = 600.0  # seconds for one request; the job's own limit ends most hangs before
+_FIRST, _DOUBLED = 8 << 20, 64 << 20  # bytes of an arena: at least, and up to which it has twice what is asked for
 _LOG = 64 << 10  # bytes of what a host printed that are kept
 
 
@@ -175,8 +176,8 @@ class Host:
         if self._killed:
             return  # its number may be another's by now
         self._killed = True
+        processes.kill_group(self.pid)  # first: one that ends by itself, as its channel closes, is waited for there
         self._birth.channel.close()
-        processes.kill_group(self.pid)
 
     def close(self) -> None:
         """End the process, wait until it is gone, and give the arena back."""
@@ -190,7 +191,8 @@ class Host:
         if self._arena is not None and self._arena.handle.size >= size:
             return
         self.give_back()  # first: both may not fit
-        self._arena = make_arena(size, self.device)
+        # Each new one is some calls of the driver, here and there: small ones are made large enough for what comes later.
+        self._arena = make_arena(max(size, min(2 * size, _DOUBLED), _FIRST), self.device)
         self.tell(UseArena(self._arena.handle), self._arena.descriptor)
         self.hear(Done)
 
