@@ -52,7 +52,7 @@ def memory(monkeypatch: pytest.MonkeyPatch) -> Memory:
     ):
         monkeypatch.setattr(bounds, name, stand_in)
     monkeypatch.setattr(torch.cuda, "synchronize", lambda: None)
-    monkeypatch.setattr(torch.cuda, "mem_get_info", lambda: (1 << 30, 1 << 30))
+    monkeypatch.setattr(bounds, "lately_free_on", lambda device: 1 << 30)
     return made
 
 
@@ -166,7 +166,7 @@ def test_what_else_it_raises_there_says_nothing_of_the_text(memory: Memory) -> N
 
 
 def test_what_does_not_fit_is_told(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(torch.cuda, "mem_get_info", lambda: (6 * PAGE, 6 * PAGE))
+    monkeypatch.setattr(bounds, "lately_free_on", lambda device: 6 * PAGE)
     assert look(lambda x: torch.empty(2 * PAGE), torch.randn(9)).startswith("half of the free memory")
     assert look(lambda x: [torch.empty(1) for _ in range(2)], torch.randn(9)) == ""
     assert look(lambda x: [torch.empty(1) for _ in range(9)], torch.randn(9)).startswith("half of the free memory")

@@ -14,6 +14,7 @@ import torch
 
 from kernelwright.proof.worker.dispatch import DispatchMode
 from kernelwright.proof.worker.driver import as_tensor
+from kernelwright.proof.worker.free_memory import lately_free_on
 from kernelwright.proof.worker.hosts.pages import NoPages, Pages, mapped, page_size, unmap
 from kernelwright.proof.worker.inputs import Inputs, clone_tensor, seed_everything
 from kernelwright.proof.worker.observe import named_state
@@ -167,7 +168,7 @@ def _works() -> bool:
 
 def _called(target: Any, inputs: Inputs, at_start: bool, seed: int) -> str:
     """One call; why not all of its tensors were guarded, "" where they were. Raises _Touched, NoPages, what the text raises."""
-    guard = _Guard(at_start, torch.cuda.mem_get_info()[0] // 2)
+    guard = _Guard(at_start, lately_free_on("cuda") // 2)
     page_size()
     given = inputs.changed(lambda tensor: _guarded(guard, tensor))
     seed_everything(seed)
