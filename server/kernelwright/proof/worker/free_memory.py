@@ -6,6 +6,7 @@ import torch
 
 _FRESH = 1.0  # seconds for which a reading stands where far more was free than is needed
 _FAR_MORE = 4
+_AMPLE = 8 << 30  # bytes of a GPU: with fewer, whoever runs next may need what processes that start or end hold
 
 _seen: dict[str, tuple[float, int]] = {}  # by device, when it was asked for and what was free
 
@@ -28,6 +29,11 @@ def has_free(device: str, needed: int) -> bool:
     at, free = _seen.get(device, (-_FRESH, 0))
     known = time.monotonic() - at < _FRESH and needed * _FAR_MORE <= free
     return known or needed <= free_on(device)
+
+
+def has_ample(device: str) -> bool:
+    """Whether there is room beside processes that start or end."""
+    return device != "cuda" or has_free(device, _AMPLE)
 
 
 def _of_gpu() -> int:

@@ -115,6 +115,7 @@ def main(descriptor: int, role: str, server: int) -> None:
             left, answer = "no zygote", _without_zygote(answer)
         lifetime.flush_prints()
         _send(pipe, Reply(request.id, answer, spent or bool(left)))
+        _bury()
 
 
 def _import_ahead(role: str) -> None:
@@ -188,6 +189,13 @@ def answer_of(job: Job, report: Report, gpu: bool = False) -> tuple[Answer, bool
     if isinstance(job, Trial) and isinstance(answer, Failure) and answer.kind is FailureKind.CRASHED:
         held = False  # what crashed in a trial was the candidate's own process
     return answer, held or poison is not None
+
+
+def _bury() -> None:
+    """Wait for the processes of a trial to be gone, now that nobody waits for its verdict."""
+    contender = sys.modules.get(f"{__package__}.hosts.contender")
+    if contender is not None:
+        contender.bury()
 
 
 def _can_fork() -> bool:

@@ -10,7 +10,7 @@ from kernelwright.proof.worker.bench import Bench, opened, was_interpreted
 from kernelwright.proof.worker.clock.rivals import Rivals
 from kernelwright.proof.worker.gate.gate import verify, verify_backward
 from kernelwright.proof.worker.gate.verdict import verdict_of
-from kernelwright.proof.worker.hosts.contender import Contender
+from kernelwright.proof.worker.hosts.contender import Contender, bury
 from kernelwright.proof.worker.rejected import Rejected, Undecidable
 from kernelwright.values import Effort
 
@@ -20,10 +20,11 @@ _NO_GPU = "Speed not measured: no GPU here."
 def run_trial(job: Trial, report: Callable[[str], None]) -> TrialResult:
     """Verify, and where asked and possible measure. Raises JobFailed when the baseline or the workload is at fault."""
     report("Loading baseline and candidate")
+    bury()
     with opened(job) as bench, contextlib.ExitStack() as processes:
         try:
             contender = Contender(bench, job.candidate)
-            processes.callback(contender.close)
+            processes.callback(contender.leave)
             return _tried(bench, contender, processes, report)
         except Rejected as rejected:
             return TrialResult(verdict_of(bench, failed=rejected.check))
@@ -37,7 +38,6 @@ def _tried(
     unmeasured = _unmeasured(bench)
     if unmeasured is None:
         rivals = processes.enter_context(contextlib.closing(Rivals(bench)))
-        processes.callback(contender.kill)  # before the others are waited for
         verify(bench, contender, report, rivals.advance)
         if was_interpreted(bench):
             result = functools.partial(TrialResult, unmeasured=_NO_GPU)

@@ -10,7 +10,7 @@ from kernelwright.proof.jobs import Trial
 from kernelwright.proof.worker.bench import Bench, opened
 from kernelwright.proof.worker.clock.rivals import Rivals
 from kernelwright.proof.worker.clock.samples import TWIN
-from kernelwright.proof.worker.hosts.contender import Contender
+from kernelwright.proof.worker.hosts.contender import Contender, bury
 from proof.worker.trials import QUICK, workload
 
 TEXT = "import torch\n\n\ndef f(x):\n    return x + 1\n"
@@ -41,6 +41,7 @@ def test_they_are_warm_when_they_are_taken(bench: Bench) -> None:
     assert rivals.case is not None
     rivals.end(taken)
     rivals.close()
+    bury()
     assert not any(psutil.pid_exists(pid) for pid in pids.values())
 
 
@@ -77,6 +78,7 @@ def test_without_room_for_a_second_baseline_the_one_that_is_ready_ends(bench: Be
     assert taken.keys() == {"candidate", "baseline"}
     rivals.end(taken)
     rivals.close()
+    bury()
     assert not psutil.pid_exists(twin)
 
 

@@ -12,11 +12,10 @@ from kernelwright.proof.worker.bench import Bench
 from kernelwright.proof.worker.clock.performance import Performance, performed
 from kernelwright.proof.worker.clock.samples import TWIN
 from kernelwright.proof.worker.failed import JobFailed
-from kernelwright.proof.worker.free_memory import has_free
+from kernelwright.proof.worker.free_memory import has_ample, has_free
 from kernelwright.proof.worker.hosts.timed import TimedContender
 from kernelwright.proof.worker.rejected import Rejected, Undecidable
 
-_AMPLE = 8 << 30  # bytes that must be free on the GPU: else the gate may need what their contexts take
 _ROOMY = 16  # times the bytes of a call that must be free for each to warm up on it beside the gate
 
 
@@ -36,7 +35,7 @@ class Rivals:
         """Between two calls of the gate: open them, where there is memory for that, or take each a step further."""
         if not self._begun:
             self._begun = True
-            if self._ample():
+            if has_ample(self._bench.device):  # else the gate may need what their contexts take
                 self._open()
             return
         for name, contender in list(self._ready.items()):
@@ -68,7 +67,7 @@ class Rivals:
 
     def make_way(self) -> None:
         """Wait for those that have ended where others may need what they hold."""
-        if self._bench.device != "cuda" or not self._ample():
+        if self._bench.device != "cuda" or not has_ample(self._bench.device):
             self.settle()
 
     def settle(self) -> None:
@@ -78,16 +77,14 @@ class Rivals:
             one.close()
 
     def close(self) -> None:
-        """End those that nobody took, and wait for all."""
+        """End those that nobody took; `bury` waits for all that have ended."""
         self._end_ready()
-        self.settle()
+        while self._ending:
+            self._ending.pop().leave()
 
     def _end_ready(self) -> None:
         self.end(self._ready)
         self._ready = {}
-
-    def _ample(self) -> bool:
-        return self._bench.device != "cuda" or has_free("cuda", _AMPLE)
 
     def _open(self) -> None:
         for name, (text, path) in rivals(self._bench.trial).items():

@@ -14,7 +14,7 @@ from kernelwright.proof.worker import flags, surroundings, triton_launchers
 from kernelwright.proof.worker.backward import Flow
 from kernelwright.proof.worker.bench import Bench
 from kernelwright.proof.worker.failed import JobFailed
-from kernelwright.proof.worker.free_memory import has_free
+from kernelwright.proof.worker.free_memory import has_ample, has_free
 from kernelwright.proof.worker.hosts import messages, outside
 from kernelwright.proof.worker.hosts.outside import Outside
 from kernelwright.proof.worker.hosts.parcels import room_for
@@ -36,7 +36,14 @@ _MANY_CALLS, SMALL = 12, 64 << 20  # further calls before an output is looked at
 _LONGEST_CALLS = 3.0  # seconds, after which no more of them begin
 _TIGHT = 6  # times the bytes of one call: less free memory than that is given back first
 _LONGEST_WORDS = 200  # characters of a reason that comes from the text's own process
+_left: list["Contender"] = []
 _MUCH_MORE = 4  # an answer of more than so many times the baseline's bytes is not one
+
+
+def bury() -> None:
+    """Wait until processes that were left are gone: one with a CUDA context takes a while to end."""
+    while _left:
+        _left.pop().close()
 
 
 class Contender(Host):
@@ -99,6 +106,14 @@ class Contender(Host):
         """End the process and remove what it wrote."""
         super().close()
         shutil.rmtree(self._scratch, ignore_errors=True)
+
+    def leave(self) -> None:
+        """Kill the process and remove what it wrote; `bury` waits until it is gone, for which a verdict does not."""
+        self.kill()
+        shutil.rmtree(self._scratch, ignore_errors=True)
+        _left.append(self)
+        if not has_ample(self._bench.device):
+            bury()
 
     def construct(self, targets: Targets) -> str:
         """Make the target that answers to `targets`, once, with the baseline's parameters; what was found in words."""
