@@ -52,6 +52,7 @@ def zygote(deeds: Deeds) -> Iterator[Zygote]:
 
 
 def _end(birth: Birth) -> None:
+    assert birth.pid
     birth.channel.close()
     os.close(birth.prints)
 
@@ -65,6 +66,15 @@ def test_a_host_that_needs_none_of_it_does_not_wait(zygote: Zygote, deeds: Deeds
 def test_before_a_host_for_triton_zygote_and_judge_find_it_out(zygote: Zygote, deeds: Deeds) -> None:
     _end(zygote.spawn(triton=True))
     assert deeds.of == {zygote.pid, os.getpid()}
+
+
+def test_several_are_forked_in_the_order_in_which_they_were_asked_for(zygote: Zygote) -> None:
+    births = [zygote.spawn() for _ in range(3)]
+    assert zygote.answers()
+    assert [birth.pid for birth in births] == sorted({birth.pid for birth in births})
+    for birth in births:
+        _end(birth)
+        assert zygote.exit_code(birth.pid) == 0
 
 
 def test_one_that_is_stopped_does_not_answer(zygote: Zygote) -> None:

@@ -84,6 +84,7 @@ class Host:
             pass
         begun = time.monotonic()
         with self._typed_failures():
+            assert self.pid  # a zygote that does not answer is told, and not waited for as long as a call
             reply = channel.receive_reply(self._birth.channel, CALL_LIMIT)
         self.waited += time.monotonic() - begun
         match reply:

@@ -14,6 +14,7 @@ import struct
 import subprocess
 import sys
 import traceback
+from collections import deque
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -27,13 +28,21 @@ _FORK_LIMIT = 20.0  # seconds
 _STATUS = struct.Struct(">ii")  # pid, wait status
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class Birth:
-    """A new host: its process, our end of its channel, and the end of the pipe that carries what it prints."""
+    """A new host: our end of its channel, the end of the pipe that carries what it prints, and its process."""
 
-    pid: int
     channel: socket.socket
     prints: int
+    zygote: "Zygote"
+    number: int = 0  # of the process, once it is forked
+
+    @property
+    def pid(self) -> int:
+        """Waits until it is forked. Raises OSError when the zygote is gone, or does not answer."""
+        while not self.number:
+            self.zygote.await_birth()
+        return self.number
 
 
 @dataclass(eq=False)
@@ -43,23 +52,17 @@ class Zygote:
     _control: socket.socket
     pid: int
     _ended: dict[int, int] = field(default_factory=dict)
+    _unborn: deque[Birth] = field(default_factory=deque)
 
     def spawn(self, *, triton: bool = False) -> Birth:
-        """A fresh host; with `triton` one that knows what Triton finds out, as this process does then as well.
-
-        Raises OSError when the zygote is gone, or does not answer.
+        """A fresh host, which is not waited for; with `triton` one that knows what Triton finds out, as this process does then
+        as well. Raises OSError when the zygote is gone.
         """
         ours, theirs = socket.socketpair()
         prints, printing = os.pipe()
         try:
             ask = _FORK_FOR_TRITON if triton else _FORK
             socket.send_fds(self._control, [_ASK.pack(ask)], [theirs.fileno(), printing])
-            if triton:
-                triton_ahead.get_ready()  # while the zygote does: what is launched here will ask for it
-            pid = self._heard(_BORN, _FORK_LIMIT)
-            if pid is None:
-                raise OSError("the process that hosts are forked from does not answer")
-            return Birth(pid, ours, prints)
         except OSError:
             ours.close()
             os.close(prints)
@@ -67,6 +70,15 @@ class Zygote:
         finally:
             theirs.close()
             os.close(printing)
+        self._unborn.append(Birth(ours, prints, self))
+        if triton:
+            triton_ahead.get_ready()  # while the zygote does: what is launched here will ask for it
+        return self._unborn[-1]
+
+    def await_birth(self) -> None:
+        """Until the next host is forked. Raises OSError like `Birth.pid`."""
+        if self._heard(_BORN, _FORK_LIMIT) is None:
+            raise OSError("the process that hosts are forked from does not answer")
 
     def exit_code(self, pid: int, seconds: float = 2.0) -> int | None:
         """How a host ended: its exit code, negative for a signal; None when it still lives after `seconds`."""
@@ -75,10 +87,9 @@ class Zygote:
             if not ready:
                 return None
             try:
-                number, status = self._next()
+                self._next()
             except OSError:
                 return None
-            self._ended[number] = status
         return os.waitstatus_to_exitcode(self._ended.pop(pid))
 
     def answers(self, seconds: float = 1.0) -> bool:
@@ -100,22 +111,27 @@ class Zygote:
             os.waitpid(self.pid, 0)
 
     def _heard(self, kind: int, seconds: float) -> int | None:
-        """The number that comes with the next word of this kind; who has ended is noted. None after `seconds` of silence."""
+        """The number that comes with the next word of this kind. None after `seconds` of silence."""
         while select.select([self._control], [], [], seconds)[0]:
             number, status = self._next()
             if status == kind:
                 return number
-            self._ended[number] = status
         return None
 
     def _next(self) -> tuple[int, int]:
+        """The next word; who is born or has ended is noted."""
         data = b""
         while len(data) < _STATUS.size:
             part = self._control.recv(_STATUS.size - len(data))
             if not part:
                 raise OSError("the process that hosts are forked from has ended")
             data += part
-        return _STATUS.unpack(data)
+        number, status = _STATUS.unpack(data)
+        if status == _BORN:
+            self._unborn.popleft().number = number
+        elif status != _PONG:
+            self._ended[number] = status
+        return number, status
 
 
 _here: Zygote | None = None
