@@ -23,7 +23,7 @@ from kernelwright.proof.worker.clock.sampling import sampled
 from kernelwright.proof.worker.clock.statistics import timing_of
 from kernelwright.proof.worker.failed import JobFailed
 from kernelwright.proof.worker.free_memory import free_on
-from kernelwright.proof.worker.hosts.contender import Contender
+from kernelwright.proof.worker.hosts.contender import Contender, bury
 from kernelwright.proof.worker.inputs import Inputs
 from kernelwright.proof.worker.observe import named_state
 from kernelwright.proof.worker.probe import cpu_name, probe
@@ -51,6 +51,7 @@ def measure(bench: Bench, contender: Contender, others: Rivals, report: Report) 
         """With as little memory as it can do with where that runs out. Raises Unsteady when this is too much as well."""
         for least in (False, True):
             others.settle()
+            bury()
             # What the gate's runs have left cached is needed by the processes that are timed.
             contender.give_back()
             gc.collect()

@@ -21,6 +21,7 @@ from kernelwright.proof.worker.gate.arguments import make_inputs
 from kernelwright.proof.worker.gate.bad_arguments import raises_alike
 from kernelwright.proof.worker.gate.cases import INTERPRETER_ELEMENTS, for_gradients
 from kernelwright.proof.worker.gate.comparison import compare_once
+from kernelwright.proof.worker.gate.compiled_ahead import CompiledAhead
 from kernelwright.proof.worker.gate.constancy import attributes_move_alike, outputs_stay
 from kernelwright.proof.worker.gate.effort import SCOPES, variations
 from kernelwright.proof.worker.gate.gradients import compare_gradients
@@ -72,18 +73,24 @@ def verify(bench: Bench, contender: Contender, report: Report, between: Callable
         own = min(time.monotonic() - start - of_candidate, time.process_time() - cpu)
         return own + min(of_candidate, own)
 
-    for number, variation in enumerate(planned):
-        began, before = spent(), len(evidence.judged)
-        late = number >= 2 and began + _CALLS_AFTER * slowest > scope.budget and variation.evidence in made
-        if late or (number >= 2 and time.monotonic() - start > _LONGEST * scope.budget):
-            left_out.append(variation)
-            continue
-        report(f"Verifying, case {number + 1} of {len(planned)}: {variation.described}")
-        with contender.beside(None if variation.perturbed else ahead.look):  # its parameters are others then
-            examine(bench, contender, variation, ahead)
-        slowest = max(slowest, spent() - began)
-        made |= {variation.evidence} if len(evidence.judged) > before else set()
-        between()
+    with contextlib.closing(CompiledAhead(bench, contender, planned)) as compiled:
+
+        def meanwhile() -> bool:
+            compiled.advance()
+            return ahead.look()
+
+        for number, variation in enumerate(planned):
+            began, before = spent(), len(evidence.judged)
+            late = number >= 2 and began + _CALLS_AFTER * slowest > scope.budget and variation.evidence in made
+            if late or (number >= 2 and time.monotonic() - start > _LONGEST * scope.budget):
+                left_out.append(variation)
+                continue
+            report(f"Verifying, case {number + 1} of {len(planned)}: {variation.described}")
+            with contender.beside(None if variation.perturbed else meanwhile):  # its parameters are others then
+                examine(bench, contender, variation, ahead)
+            slowest = max(slowest, spent() - began)
+            made |= {variation.evidence} if len(evidence.judged) > before else set()
+            between()
     if left_out:
         _enough(evidence, len(planned), left_out, made, starved=contender.helped > time.process_time() - cpu)
     report("Verifying: outputs outlive the next call")

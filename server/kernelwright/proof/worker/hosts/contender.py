@@ -50,18 +50,19 @@ class Contender(Host):
     """A text in a fresh process, which loads it while the judge goes on; `construct`, the first use, waits for it.
 
     `confinement`: what keeps the text from the rest of the machine, once loaded. `compiled`: whether torch.compile was at
-    work in what was observed, by the word of its process. All methods raise Rejected, JobFailed and
-    Undecidable like Host.ask.
+    work in what was observed, by the word of its process. `sharing`: one of the same text, whose folder it writes to.
+    All methods raise Rejected, JobFailed and Undecidable like Host.ask.
     """
 
     confinement: Confinement | None = None
     unbounded = ""
     compiled = False
 
-    def __init__(self, bench: Bench, text: str, path: str = "") -> None:
+    def __init__(self, bench: Bench, text: str, path: str = "", *, sharing: "Contender | None" = None) -> None:
         super().__init__(path or bench.trial.path, bench.device)
         self._bench = bench
         self._text = text
+        self._sharing = sharing
         self._largest_answer = 0  # bytes that an answer has taken where the baseline's would have taken less
         self._begin()
 
@@ -69,9 +70,9 @@ class Contender(Host):
         bench, text = self._bench, self._text
         self.confinement = None
         self._constructed: dict[int, str] = {}
-        self._scratch = tempfile.mkdtemp(prefix="kernelwright-host-")
+        self._scratch = self._sharing._scratch if self._sharing else tempfile.mkdtemp(prefix="kernelwright-host-")
         triton = bench.device == "cuda" and bench.language.needs_triton(text)
-        if triton:
+        if triton and self._sharing is None:
             triton_launchers.take_note()
             triton_launchers.copy_to(caches.of_triton(Path(self._scratch)))  # before a line of the text has run
         self.start(triton=triton)
@@ -105,15 +106,19 @@ class Contender(Host):
     def close(self) -> None:
         """End the process and remove what it wrote."""
         super().close()
-        shutil.rmtree(self._scratch, ignore_errors=True)
+        self._remove()
 
     def leave(self) -> None:
         """Kill the process and remove what it wrote; `bury` waits until it is gone, for which a verdict does not."""
         self.kill()
-        shutil.rmtree(self._scratch, ignore_errors=True)
+        self._remove()
         _left.append(self)
         if not has_ample(self._bench.device):
             bury()
+
+    def _remove(self) -> None:
+        if self._sharing is None:
+            shutil.rmtree(self._scratch, ignore_errors=True)
 
     def construct(self, targets: Targets) -> str:
         """Make the target that answers to `targets`, once, with the baseline's parameters; what was found in words."""

@@ -166,6 +166,7 @@ _ANSWERS: dict[type, Callable[[Room, Any], messages.Reply]] = {
     messages.Construct: _construct,
     messages.SetState: _set_state,
     messages.Observe: calls.observe,
+    messages.Attempt: calls.attempt,
     messages.CallOften: calls.call_often,
     messages.CallInOrder: calls.call_in_order,
     messages.Differentiate: calls.differentiate,

@@ -91,6 +91,14 @@ class Observe(Request):
 
 
 @dataclass(frozen=True)
+class Attempt(Request):
+    """Call target number `key` on each of these, for what is compiled then, whatever else comes of it. Answered by Done."""
+
+    key: int
+    inputs: tuple[Parcel, ...]
+
+
+@dataclass(frozen=True)
 class CallOften(Request):
     """Call on `first`, `times` on `second`, on `first` again, and with `moving` on `second` in the memory of `first`.
 
