@@ -87,6 +87,13 @@ def test_it_stops_where_there_is_no_room(bench: Bench, monkeypatch: pytest.Monke
     assert looking.look()
 
 
+def test_what_is_passed_over_is_not_looked_at_any_more(bench: Bench) -> None:
+    plain = planned(bench)[:4]
+    looking = Ahead(bench, plain)
+    looking.take(plain[2])
+    assert [looking.look(), looking.look()] == [True, False]
+
+
 def test_other_parameters_and_numbers_are_left_to_their_turn(bench: Bench) -> None:
     first = planned(bench)[0]
     others = [

@@ -48,8 +48,9 @@ class Ahead:
 
     def take(self, variation: Variation) -> Ground:
         """What the baseline answers. Raises NotAccepted where it tells nothing, Undecidable, JobFailed."""
-        if self._coming and self._coming[0] is variation:
-            self._coming.popleft()
+        if any(one is variation for one in self._coming):
+            while self._coming.popleft() is not variation:
+                pass  # what was left out for time
         found = self._found.pop(id(variation), None)
         if isinstance(found, NotAccepted):
             raise found

@@ -36,8 +36,8 @@ _MANY_CALLS, SMALL = 12, 64 << 20  # further calls before an output is looked at
 _LONGEST_CALLS = 3.0  # seconds, after which no more of them begin
 _TIGHT = 6  # times the bytes of one call: less free memory than that is given back first
 _LONGEST_WORDS = 200  # characters of a reason that comes from the text's own process
-_left: list["Contender"] = []
 _MUCH_MORE = 4  # an answer of more than so many times the baseline's bytes is not one
+_left: list["Contender"] = []  # killed, and not waited for yet
 
 
 def bury() -> None:
