@@ -81,6 +81,7 @@ class Observer:
             graph=known if isinstance(known, Graph) else None,
             history=self.journal.steps(path, kernel_name),
             support=support,
+            reduced=self.settings.accept_reduced_accuracy,
         )
 
     def called_as(

@@ -12,13 +12,16 @@ from kernelwright.macro.strategies import registry
 from kernelwright.micro.rewrite.nested import region_of_action
 from kernelwright.nest import Nest
 from kernelwright.place.source_map import source_map
+from kernelwright.proof.jobs import Trial
+from kernelwright.proof.worker.trial import run_trial
 from kernelwright.schedule.sizes import sizes
-from kernelwright.values import apply
-from kernelwright.values.opts import Loop, Rows, Warps
-from macro.torch_modules import module, observed, refusal, rewritten
+from kernelwright.values import Accuracy, apply
+from kernelwright.values.opts import Loop, Precision, Rows, Warps
+from macro.torch_modules import GPU, module, observed, refusal, rewritten
 from micro.rewrite.run_fused import load
 from micro.rewrite.test_fused_numerics import problems
 from nest.folding import Choices
+from proof.worker.trials import QUICK, workload
 
 SCAN, POOL, PRODUCT = (registry()[f"torch.fuse-{name}"] for name in ("scan", "pool", "product"))
 
@@ -177,3 +180,21 @@ def test_a_product_checks_the_extents_that_it_relies_on(tmp_path: Path) -> None:
 )
 def test_products_that_are_none_are_refused(forward: str, inputs: str, reason: str) -> None:
     assert reason in refusal(PRODUCT, module(forward, inputs=inputs)).reason
+
+
+def test_where_reduced_accuracy_is_accepted_operands_are_rounded() -> None:
+    text = PRODUCTS["linear of batches, activated"]
+    variants = {}
+    for reduced in (False, True):
+        observation = replace(observed(text, GPU), reduced=reduced)
+        edits = carried_out(PRODUCT, observation, offered(PRODUCT.id, observation)[0])
+        variants[reduced] = [apply(one, text) for one in edits if Precision("fp16") in one.opts]
+    rounding, *_ = variants[True]
+    assert not variants[False]
+    assert "low_ptr" not in rounding
+    for accepted, ending in ((False, "accuracy"), (True, "")):
+        limits = replace(QUICK, accept_reduced=accepted)
+        job = Trial("/nowhere/kernel.py", text, text, rounding, workload(), measure=False, limits=limits)
+        verdict = run_trial(job, lambda stage: None).verdict
+        assert [check.name for check in verdict.failed_checks] == ([ending] if ending else [])
+        assert verdict.accuracy is Accuracy.REDUCED

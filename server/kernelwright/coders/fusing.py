@@ -37,6 +37,8 @@ def fused(intent: Fuse, observation: Observation, action: Action) -> tuple[Edits
     nested = _REGION_OF[intent.around](source, action)
     if isinstance(nested, Refusal):
         return nested
+    if observation.reduced:
+        nested = replace(nested, nest=nested.nest.rounding())
     choices = (action.opts,) if action.opts else space(nested.nest, observation.device)
     return nest_edits(source, nested, choices, observation.device)
 
@@ -83,7 +85,7 @@ def _eager_of_nest(region: NestRegion) -> tuple[str, ...]:
 
 def _printed(nest: Nest, names: tuple[str, str], words: str, schedule: Schedule, text: str) -> Printed:
     match schedule:
-        case Product(precision=precision) if PRECISIONS[precision].whole:
+        case Product(precision=precision) if PRECISIONS[precision].parts:
             return print_corrected(nest, names, words, schedule, text)
         case Product():
             return print_dot(nest, names, words, schedule, text)

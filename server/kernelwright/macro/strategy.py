@@ -36,7 +36,7 @@ class Family(StrEnum):
 class Observation:
     """All that a strategy or policy may look at. `graph` is None until the worker has captured it.
 
-    `support` reads the language of the document.
+    `support` reads the language of the document; `reduced`: whether the user accepts reduced accuracy.
     """
 
     path: str
@@ -47,6 +47,7 @@ class Observation:
     graph: Graph | None = None
     history: tuple[Step, ...] = ()
     support: LanguageSupport = PYTHON
+    reduced: bool = False
 
     @cached_property
     def source(self) -> SourceMap | Refusal:

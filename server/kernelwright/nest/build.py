@@ -41,8 +41,9 @@ _REDUCE = (Kind.REDUCTION, Kind.LOSS)
 _OWN = frozenset(
     {"out", "mask", "inside", "row", "rows", "offsets", "columns", "position", "positions", "strips", "outer", "inner",
      "length", "n_rows", "n_columns", "part", "parts", "depth", "tile", "tiles", "column_tiles", "first", "height", "number",
-     "left", "left_inner", "left_line", "left_parts", "left_scale", "right", "right_inner", "right_line", "right_parts",
-     "right_scale", "padded", "large", "small", "zero",
+     "left", "left_inner", "left_line", "left_parts", "left_high", "left_low", "left_rounded", "left_scale", "right",
+     "right_inner", "right_line", "right_parts", "right_high", "right_low", "right_rounded", "right_scale", "padded", "large",
+     "small", "zero",
      "n_elements", "plane", "start", "carry", "last", "grid", "room", "shape", "steps",
      "torch", "triton", "tl"}
 )  # fmt: skip

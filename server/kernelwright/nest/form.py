@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from kernelwright.nest.index import Index
 from kernelwright.ops.expression import Apply, Const, Var
@@ -110,7 +110,7 @@ class Fold:
 class Contract:
     """A matrix product: the sum of `left` times `right`, both names, over the axes `over`.
 
-    `rounded`: eager mode may round fp32 operands to TF32, as cuDNN does by default.
+    `rounded`: fp32 operands may be rounded, as eager mode itself may do, and cuDNN does by default.
     """
 
     left: str
@@ -287,6 +287,14 @@ class Nest:
     def product(self) -> Contract | None:
         """The matrix product, where there is one."""
         return next((let.expr for let in self.lets if isinstance(let.expr, Contract)), None)
+
+    def rounding(self) -> "Nest":
+        """The same, with a product whose operands may be rounded."""
+        products = (
+            replace(let, expr=replace(let.expr, rounded=True)) for let in self.lets if isinstance(let.expr, Contract)
+        )
+        rounded = {let.name: let for let in products}
+        return replace(self, lets=tuple(rounded.get(let.name, let) for let in self.lets))
 
     @property
     def numel(self) -> int:

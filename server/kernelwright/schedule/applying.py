@@ -23,9 +23,6 @@ from kernelwright.values.opts import Backwards, Block, Group, Loop, Opt, Precisi
 _USUAL_SIDE = 128
 """Rows or columns up to which a tile may be larger than the result."""
 
-_PARTS = 4
-"""Bytes of the two fp16 parts of an element."""
-
 K = TypeVar("K", Tile, Block, Rows, Loop, Split, Group, Stages, Warps, Precision, Backwards)
 
 
@@ -179,7 +176,7 @@ def _precision(case: _Case) -> str | None:
         return None
     if precision.name not in PRECISIONS:
         return f"There is no precision {precision.name!r}, only {', '.join(PRECISIONS)}."
-    if PRECISIONS[precision.name].whole and not all(whole_operand(case.nest, side) for side in ("left", "right")):
+    if PRECISIONS[precision.name].parts and not all(whole_operand(case.nest, side) for side in ("left", "right")):
         return "An operand of the product is not read as it is from an fp32 tensor."
     if PRECISIONS[precision.name].rounded and not _eager_rounds(case):
         return f"Eager mode does not round this product here, so {precision.name} would be less accurate."
@@ -195,10 +192,11 @@ def _eager_rounds(case: _Case) -> bool:
 def _shared(case: _Case) -> str | None:
     """Refuses fp16 parts whose loads under way do not fit in shared memory, on GPUs that copy into it asynchronously."""
     precision, capability = case.find(Precision), case.device.compute_capability
-    if precision is None or not PRECISIONS[precision.name].whole or capability is None or capability < 80:
+    if precision is None or not PRECISIONS[precision.name].parts or capability is None or capability < 80:
         return None
+    size = 2 * PRECISIONS[precision.name].parts  # bytes of an element
     tile, stages = case.get(Tile), case.get(Stages).count
-    needed = (tile.rows + tile.columns) * case.get(Loop).step * _PARTS * (stages - 1)
+    needed = (tile.rows + tile.columns) * case.get(Loop).step * size * (stages - 1)
     limit = shared_limit(capability)
     if needed <= limit:
         return None

@@ -6,19 +6,21 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Way:
-    """One way, as accurate as fp32 arithmetic unless it is `rounded`: that is only for what eager mode may round itself.
+    """One way, as accurate as fp32 arithmetic unless it is `rounded`: only where eager mode may round, or the user lets us.
 
-    `described`: in words; `whole`: only from operands that are read as they are from fp32 tensors.
+    `described`: in words; `parts`: how many fp16 numbers each element of an operand is split into, for which operands
+    have to be read as they are from fp32 tensors.
     """
 
     described: str
-    whole: bool = False
+    parts: int = 0
     rounded: bool = False
 
 
-# All but the first are values of `input_precision` of `tl.dot`.
+# All but the first two are values of `input_precision` of `tl.dot`.
 PRECISIONS: Mapping[str, Way] = {
-    "fp16x3": Way("three products of fp16 parts", whole=True),
+    "fp16x3": Way("three products of fp16 parts", parts=2),
+    "fp16": Way("operands rounded to fp16", parts=1, rounded=True),
     "tf32x3": Way("tf32x3"),  # sums of three TF32 products
     "bf16x6": Way("bf16x6"),  # of six products of bfloat16 parts
     "tf32": Way("tf32", rounded=True),

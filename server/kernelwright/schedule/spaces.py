@@ -205,6 +205,7 @@ def _half_filled(*, tall: bool) -> tuple[tuple[int | str, ...], ...]:
 
 
 _PARTS = ((128, 128, 64, 8, 3, "fp16x3"), (128, 64, 64, 4, 3, "fp16x3"), (64, 64, 64, 4, 4, "fp16x3"))
+_ROUNDED = ((128, 256, 64, 8, 3, "fp16"), (128, 128, 64, 8, 4, "fp16"), (64, 128, 64, 4, 4, "fp16"))
 _SHORT_PARTS = ((64, 128, 32, 4, 2, "fp16x3"), (128, 64, 32, 4, 2, "fp16x3"), (128, 128, 32, 8, 3, "fp16x3"))
 _PRODUCTS = (
     (64, 128, 32, 4, 3, "tf32"),
@@ -233,9 +234,9 @@ SPACES: tuple[Space, ...] = (
     # Convolutions of few channels or positions.
     Space(Form.PRODUCT, lambda s: s.rows < LEAST_OF_A_DOT, _product, _half_filled(tall=False)),
     Space(Form.PRODUCT, lambda s: s.columns < LEAST_OF_A_DOT, _product, _half_filled(tall=True)),
-    # Of fp16 parts where the operands allow it; of TF32 where eager mode itself may round to that.
-    Space(Form.PRODUCT, lambda s: s.length <= _SHORT, _product, (*_SHORT_PARTS, *_PRODUCTS)),
-    Space(Form.PRODUCT, lambda s: True, _product, (*_PARTS, *_PRODUCTS)),
+    # Of fp16 parts where the operands allow it; rounded where eager mode itself may do that, or the user accepts it.
+    Space(Form.PRODUCT, lambda s: s.length <= _SHORT, _product, (*_ROUNDED, *_SHORT_PARTS, *_PRODUCTS)),
+    Space(Form.PRODUCT, lambda s: True, _product, (*_ROUNDED, *_PARTS, *_PRODUCTS)),
     Space(Form.REDUCTION, lambda s: s.nested and s.apart, _nested_strips, ((32, 4), (16, 4), (64, 4))),
     Space(Form.REDUCTION, lambda s: s.nested, _nested_neighbours, _FOLDED),
     Space(Form.REDUCTION, lambda s: s.strip, _folded_strips, ((32, 4), (64, 4), (16, 4))),

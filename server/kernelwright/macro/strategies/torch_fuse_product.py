@@ -80,7 +80,7 @@ def fp16_parts_kernel(
 def fp16_parts(x, batches, n_lines, depth, padded, strides):
     """The high and low fp16 parts of the lines of x, padded along them, and their scales."""
     high = x.new_empty((batches * n_lines, padded), dtype=torch.float16)
-    low = torch.empty_like(high)
+    low = x.new_empty((batches * n_lines, padded), dtype=torch.float16)
     scale = x.new_empty(batches * n_lines, dtype=torch.float32)
     grid = (triton.cdiv(n_lines, 8), batches)
     fp16_parts_kernel[grid](
