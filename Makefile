@@ -4,16 +4,21 @@ PYTHON ?= python3
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test test-ui lint docs bench clean
+.PHONY: demo test test-python test-client test-ui lint docs bench clean
 
 demo: $(READY)
 	$(BIN)/kernelwright optimize examples/linear_reduction.py
 	$(BIN)/kernelwright optimize examples/triton_softmax.py
 
-test: lint $(READY) node_modules/.ready
-	$(BIN)/python -m pytest -q -n 2 --dist loadfile
+test: lint test-client
+	$(MAKE) --no-print-directory --jobs 2 --output-sync test-python test-ui
+
+# Nice to the editor of test-ui beside it, which waits most of its time and loses keys where it is not served.
+test-python: $(READY)
+	nice $(BIN)/python -m pytest -q -n 2 --dist loadfile
+
+test-client: $(READY) node_modules/.ready
 	npm test --silent
-	$(MAKE) --no-print-directory test-ui
 
 # The extension in a real editor; says so and goes on where there is no Chromium. Tried a second time, with a word, because
 # an editor on a busy machine may lose a key.
