@@ -1,7 +1,8 @@
 """What a verdict costs, stage by stage: `python -m benchmarks.verdict_cost [--milliseconds 0.02 1 50] [--repeats 5]`.
 
 Each trial is a whole one of a file against itself, with measurement, in this process as the judge, which is warm: a first
-trial of each kind of kernel does not count. The goal is 1.5 s for kernels under 1 ms. The tables are printed last.
+trial of each kind of kernel does not count. The goals for kernels under 1 ms are 1.5 s in torch and 2.5 s in Triton. The tables
+are printed last.
 """
 
 import argparse
@@ -21,7 +22,7 @@ from kernelwright import wire
 from kernelwright.proof.jobs import Limits, Probe
 from kernelwright.values import Failure
 
-GOAL = 1.5  # seconds, for kernels under a millisecond
+GOALS = {"torch": 1.5, "Triton": 2.5}  # seconds, for kernels under a millisecond
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,7 @@ def cost(kernel: Subject, number: int, limits: Limits) -> Cost:
     """One trial of the kernel against itself, in this process."""
     from kernelwright.proof.worker.clock.audit import Auditor
     from kernelwright.proof.worker.gate.properties import PROPERTIES
-    from kernelwright.proof.worker.hosts.contender import Contender
+    from kernelwright.proof.worker.hosts.contender import Contender, bury
     from kernelwright.proof.worker.hosts.remote import Host
     from kernelwright.proof.worker.hosts.timed import TimedContender
     from kernelwright.proof.worker.hosts.zygote import Zygote
@@ -59,6 +60,7 @@ def cost(kernel: Subject, number: int, limits: Limits) -> Cost:
         (Host, "close", "close"),
         (Auditor, "audit", "audit"),
     )
+    bury()  # as a worker does between two jobs
     start = clock.now()
     with clock.watching(*watched):
         answer, _ = answer_of(wanted.trial(number, limits), clock.report)
@@ -86,13 +88,21 @@ def table(found: Sequence[Cost], part: str) -> str:
     return "\n".join(lines)
 
 
-def verdict_on_goal(found: Sequence[Cost]) -> str:
-    """Whether kernels under a millisecond keep to the goal, in one sentence."""
-    short = [cost.seconds for cost in found if 0 < cost.median_ms < 1]
-    if not short:
-        return "No kernel under 1 ms was measured."
-    within = sum(seconds <= GOAL for seconds in short)
-    return f"Kernels under 1 ms: median {statistics.median(short):.2f} s, {within} of {len(short)} within {GOAL} s."
+def language_of(kernel: str) -> str:
+    """The key in GOALS of a kernel's name."""
+    return "Triton" if kernel.lower().startswith("triton") else "torch"
+
+
+def verdict_on_goals(found: Sequence[Cost]) -> str:
+    """Whether kernels under a millisecond keep to the goals, in one sentence for each language."""
+    lines = []
+    for language, goal in GOALS.items():
+        short = [cost.seconds for cost in found if 0 < cost.median_ms < 1 and language_of(cost.kernel) == language]
+        if short:
+            within = sum(seconds <= goal for seconds in short)
+            median = statistics.median(short)
+            lines.append(f"{language} under 1 ms: median {median:.2f} s, {within} of {len(short)} within {goal} s.")
+    return "\n".join(lines) or "No kernel under 1 ms was measured."
 
 
 def main() -> int:
@@ -120,7 +130,7 @@ def main() -> int:
         run = asdict(trials.run_of(device, options)) | {"device": wire.encode(device)}
         whole = {"schema": 1, "benchmark": "verdict_cost", **run, "trials": [asdict(one) for one in found]}
         summary.write("verdict_cost", whole, options.out)
-    print(table(found, "stages"), "", table(found, "steps"), "", verdict_on_goal(found), sep="\n")
+    print(table(found, "stages"), "", table(found, "steps"), "", verdict_on_goals(found), sep="\n")
     return 0
 
 

@@ -78,16 +78,16 @@ def planted_work(lines: Sequence[Raw]) -> Sum:
 
 def verdict_cost(raw: Raw) -> Sum:
     """Of `benchmarks.verdict_cost`: seconds below and from 1 ms on, by kernel, and by stage for those below."""
-    from benchmarks.verdict_cost import GOAL
+    from benchmarks.verdict_cost import GOALS, language_of
 
     trials = raw["trials"]
     short = [one for one in trials if 0 < one["median_ms"] < _SHORT]
-    figures: dict[str, object] = {"goal_s": GOAL}
-    for language, triton in (("torch", False), ("Triton", True)):
-        own = [one for one in trials if one["kernel"].lower().startswith("triton") is triton]
+    figures: dict[str, object] = {"goals_s": GOALS}
+    for language, goal in GOALS.items():
+        own = [one for one in trials if language_of(one["kernel"]) == language]
         below = [one["seconds"] for one in own if one in short]
         figures[language] = {
-            "below_1_ms": {**spread(below), "within_goal": sum(seconds <= GOAL for seconds in below)},
+            "below_1_ms": {**spread(below), "within_goal": sum(seconds <= goal for seconds in below)},
             "from_1_ms": spread([one["seconds"] for one in own if one["median_ms"] >= _SHORT]),
         }
     kernels = {name: [one for one in trials if one["kernel"] == name] for name in _names(trials, "kernel")}

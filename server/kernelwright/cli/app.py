@@ -215,13 +215,15 @@ def kernelbench(
     compile_baseline: Annotated[
         bool, typer.Option("--torch-compile/--no-torch-compile", help="Measure torch.compile as well.")
     ] = True,
+    accept_reduced: AcceptReduced = False,
     interpreter: Interpreter = None,
 ) -> None:
     """Optimise KernelBench tasks and compare with eager fp32, eager TF32 and torch.compile."""
     with told_in_words():
         from kernelwright.cli.kernelbench import run_level
 
-        sys.exit(run_level(folder, level, tasks, out, resume, steps, seconds, compile_baseline, interpreter))
+        how = {"max_steps": steps, "autopilot_budget": seconds, "accept_reduced_accuracy": accept_reduced}
+        sys.exit(run_level(folder, level, tasks, out, resume, how, compile_baseline, interpreter))
 
 
 @app.callback(invoke_without_command=True)

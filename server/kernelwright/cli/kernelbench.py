@@ -5,6 +5,7 @@ import json
 import os
 import re
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
 from rich.markup import escape
@@ -32,8 +33,7 @@ def run_level(
     tasks: str,
     out: Path,
     resume: bool,
-    steps: int,
-    seconds: float,
+    how: Mapping[str, object],
     compile_baseline: bool,
     interpreter: str | None,
 ) -> int:
@@ -45,7 +45,7 @@ def run_level(
     for number, file in chosen:
         if number in done:
             continue
-        settings = console.settings_for(interpreter, max_steps=steps, autopilot_budget=seconds)
+        settings = console.settings_for(interpreter, **how)
         started = time.monotonic()
         result = asyncio.run(run_task(file, settings, compile_baseline))
         result = {
@@ -54,6 +54,7 @@ def run_level(
             "level": level,
             "task": number,
             "name": file.stem,
+            "accept_reduced": settings.accept_reduced_accuracy,
             **result,
         }
         result["seconds"] = round(time.monotonic() - started, 1)
