@@ -53,6 +53,11 @@ def eager_lines(
         )
     except _Unspelled:
         return ()
+    return where_gradients_flow(asked, body)
+
+
+def where_gradients_flow(asked: Sequence[str], body: Sequence[str]) -> tuple[str, ...]:
+    """The lines of `body` under the condition that a gradient is asked for with regard to one of these tensors."""
     return (_condition(asked), *(f"    {line}" for line in body))
 
 

@@ -1,5 +1,6 @@
 """A kernel that copies a contiguous tensor into channels-last memory, for the entries of channels-last convolutions."""
 
+from kernelwright.emit.eager import where_gradients_flow
 from kernelwright.emit.turned import print_turned
 from kernelwright.micro.rewrite.naming import name_of
 from kernelwright.micro.rewrite.printed import Printed
@@ -36,11 +37,14 @@ def _copy(type_: TensorType) -> Nest:
     dims = tuple(Axis(name, Extent(size, "")) for name, size in zip(names, type_.shape, strict=True))
     load = Load("x", tuple(map(variable, names)), tuple((d, d + 1) for d in range(rank)))
     order = channels_last_order(rank)
+    suffix = "_3d" if rank == 5 else ""
+    copied = f"return x.contiguous(memory_format=torch.channels_last{suffix})"
     nest = Nest(
         tuple(dims[d] for d in order),
         (Tensor("x", 0, type_.shape, type_.dtype),),
         (Let("x", load, frozenset(names)),),
         Stored("x", type_.dtype, dims, order=order),
         any_dtype=True,
+        eager=where_gradients_flow(("x",), (copied,)),
     )
     return merged(aligned(nest))

@@ -1,6 +1,7 @@
 """Convolutions channels-last: the worked example, equal values and strides on real tensors, what is refused and why."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import torch
@@ -12,6 +13,7 @@ from kernelwright.values import Device, Refusal, apply
 from macro import torch_modules
 from macro.torch_modules import GPU, observed
 from micro.rewrite.observe import observe
+from micro.rewrite.run_fused import load
 from micro.rewrite.test_fused_numerics import problems
 from proof.worker.trials import ended_by
 
@@ -260,6 +262,16 @@ def test_a_fusion_afterwards_writes_the_contiguous_result(name: str) -> None:
     fused = apply(edits[0], observation.text)
     assert "memory_format=torch.contiguous_format" in fused
     assert problems([(name, text, fused)]) == {}
+
+
+def test_gradients_pass_through_the_kernel_that_converts_a_large_input(tmp_path: Path) -> None:
+    text = module("return self.conv(x)", CONV, "torch.randn(1, 16, 512, 512)")
+    after = variants(text)[0]
+    assert "copy_channels_last_kernel[grid](" in after
+    made = load(tmp_path, "large", after)
+    x = made.get_inputs()[0].requires_grad_()
+    made.Model(*made.get_init_inputs())(x).sum().backward()
+    assert x.grad is not None
 
 
 def test_the_gate_accepts_weights_with_other_strides_and_no_result_with_other_strides() -> None:
