@@ -27,8 +27,8 @@ async def workers(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Wor
         ("import os; os._exit(3)", FailureKind.CRASHED, "exit code 3"),
         ("import sys; sys.exit('enough')", FailureKind.WORKLOAD_FAILED, "SystemExit: enough"),
         ("import os, signal; os.kill(os.getpid(), signal.SIGKILL)", FailureKind.CRASHED, "SIGKILL"),
-        ("import os; [os.write(fd, b'x' * 64) for fd in range(3, 30) if is_socket(fd)]", FailureKind.CRASHED, "pipe"),
-        ("import os; os.closerange(3, 64); import time; time.sleep(60)", FailureKind.CRASHED, "closed the worker's"),
+        ("import os; [os.write(fd, b'x' * 64) for fd in range(3, 512) if is_socket(fd)]", FailureKind.CRASHED, "pipe"),
+        ("import os; os.closerange(3, 512); import time; time.sleep(60)", FailureKind.CRASHED, "closed the worker's"),
         ("raise MemoryError", FailureKind.OUT_OF_MEMORY, "memory"),
     ],
 )
