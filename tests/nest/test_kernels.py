@@ -16,7 +16,7 @@ from kernelwright.proof.jobs import Trial
 from kernelwright.proof.worker.trial import run_trial
 from kernelwright.schedule.sizes import sizes
 from kernelwright.values import Accuracy, apply
-from kernelwright.values.opts import Loop, Precision, Rows, Warps
+from kernelwright.values.opts import Group, Loop, Precision, Rows, Stages, Tile, Warps
 from macro.torch_modules import GPU, module, observed, refusal, rewritten
 from micro.rewrite.run_fused import load
 from micro.rewrite.test_fused_numerics import problems
@@ -142,9 +142,15 @@ def in_small_steps(text: str) -> list[str]:
 
 
 def products(text: str) -> list[str]:
-    """Of the variants whose precision Triton's own interpreter knows one of each: fp16 parts, and TF32."""
-    variants = rewritten(PRODUCT, text)
-    return [next(one for one in variants if word in one) for word in ("fp16_parts(", 'input_precision="tf32x3"')]
+    """A variant of each precision that Triton's own interpreter knows, and of fp16 parts also those of several blocks."""
+    observation = observed(text)
+    action, *_ = offered(PRODUCT.id, observation)
+    small = (Tile(16, 32), Loop(16), Group(8), Warps(4), Stages(2))
+    made = {precision: (*small, Precision(precision)) for precision in ("fp16x3", "fp16x3-in-loop")}
+    first = carried_out(PRODUCT, observation, action)
+    edits = [next(one for one in first if Precision(name) in one.opts) for name in ("fp16x3", "tf32x3")]
+    edits += [carried_out(PRODUCT, observation, replace(action, opts=opts))[0] for opts in made.values()]
+    return [apply(one, text) for one in edits]
 
 
 def test_all_tiles_agree_with_eager_mode() -> None:

@@ -6,13 +6,16 @@ left. High times high is summed over a block of the inner axis on the tensor cor
 all blocks in fp32; high times low and low times high, smaller by 2**-11, are summed by the tensor cores alone. (Ootomo and
 Yokota, Recovering single precision accuracy from Tensor Cores while surpassing the FP32 theoretical peak performance, 2022.)
 
+A kernel of its own splits an operand, which reads all of it and writes as much. Where the result has few rows or few columns,
+that takes longer than the product: the larger operand is then split as it is read, each block with scales of its own.
+
 Where operands may be rounded, the high parts alone make one product: fp16 keeps as many bits as TF32, and the scales its range.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from kernelwright.emit import launcher as launching
+from kernelwright.emit.splitting import SPLITS, Split
 from kernelwright.emit.tiled import Tiled
 from kernelwright.micro.rewrite.printed import Printed, kernel_source, launcher_source
 from kernelwright.micro.rewrite.relies import limits
@@ -21,84 +24,43 @@ from kernelwright.nest.refused import NotExpressible
 from kernelwright.ops.device_functions import DEVICE_FUNCTIONS
 from kernelwright.schedule.forms import Product
 from kernelwright.schedule.operands import whole_operand
+from kernelwright.schedule.precisions import PRECISIONS
+
+_LARGE = 1 << 24
+"""Elements of a result that stays in no cache."""
 
 
 @dataclass(frozen=True)
 class _Side:
-    """One operand: where its lines (rows of the left, columns of the right one) lie in its tensor."""
+    """Where the lines of one operand (rows of the left, columns of the right one) lie in its tensor."""
 
     name: str  # "left" | "right"
     tensor: str
-    lines: str  # the launcher's text for their number
-    batches: str  # and for that of its batches
+    batches: str  # the launcher's text for their number
     strides: tuple[str, str, str]  # from batch to batch, line to line, and along the inner axis
     batch: str  # the kernel's name for the batch; "" where there is one for all
+    extent: int  # lines of the captured call
 
-    def call(self, split: "_Split") -> str:
-        """The launcher's line that splits it."""
-        strides = f"({', '.join(self.strides)})"
-        given = f"{self.tensor}, {self.batches}, {self.lines}, depth, padded, {strides}"
-        return f"{self.name}_parts = {split.function}({given})"
-
-    def pointers(self, place: str, split: "_Split") -> list[str]:
-        """The kernel's lines for the places of its lines, of which `place` are the numbers, in the parts."""
-        line, count = f"{self.name}_line", {"left": "n_rows", "right": "n_columns"}[self.name]
-        number = f"{place} % {count}"
-        number = f"{self.batch}.to(tl.int64) * {count} + {number}" if self.batch else f"({number}).to(tl.int64)"
-        at = f"{line} * padded + inner"
-        return [
-            f"{line} = {number}",
-            *(f"{self.name}_{part}_ptr += {at}" for part in split.parts),
-            f"{self.name}_scale = tl.load({self.name}_scale_ptr + {line})",
-        ]
+    @property
+    def lines(self) -> str:
+        """What launcher and kernel call the number of its lines."""
+        return {"left": "n_rows", "right": "n_columns"}[self.name]
 
 
 @dataclass(frozen=True)
-class _Split:
-    """How operands are split: the function of the file that does it, and what it makes of each, with the lines for that."""
+class _Operand:
+    """How the kernel comes by the parts of one operand.
 
-    function: str
-    parts: Mapping[str, str]
-    words: str  # of the function
-    kernel_words: str
+    `parameters` of the kernel, for which the launcher has `given`; `sizes` are called the same in both. `prepared`: lines of
+    the launcher; `before`: those of the kernel ahead of its loop, and `inside`: those in it that name the parts.
+    """
 
-    @property
-    def definitions(self) -> str:
-        """The function and its kernel."""
-        return _SPLITTING.format(
-            function=self.function,
-            words=self.words,
-            kernel_words=self.kernel_words,
-            pointers="\n".join(f"    {part}_ptr," for part in self.parts),
-            made="\n".join(f"        {part} = {line}" for part, line in self.parts.items()),
-            stored="\n".join(
-                f"        tl.store({part}_ptr + place * padded + inner, {part}, mask=mask)" for part in self.parts
-            ),
-            allocated="\n".join(
-                f"    {part} = x.new_empty((batches * n_lines, padded), dtype=torch.float16)" for part in self.parts
-            ),
-            given="\n".join(f"        {part}," for part in self.parts),
-            returned=", ".join(self.parts),
-        )
-
-
-_SPLITS = {
-    "fp16x3": _Split(
-        "fp16_parts",
-        {
-            "high": "(x * scale).to(tl.float16)",
-            "low": "((x * scale - high.to(tl.float32)) * 2.0**11).to(tl.float16)",
-        },
-        "The high and low fp16 parts of the lines of x, padded along them, and their scales.",
-        "Two fp16 parts of each line, scaled by a power of two; the low one times 2**11.",
-    ),
-    "fp16": _Split(
-        "rounded_to_fp16",
-        {"rounded": "(x * scale).to(tl.float16)"},
-        "The lines of x rounded to fp16, padded along them, and their scales.",
-        "Each line rounded to fp16, scaled by a power of two.",
-    ),
-}
+    parameters: tuple[str, ...]
+    given: tuple[str, ...]
+    sizes: tuple[str, ...]
+    prepared: tuple[str, ...]
+    before: tuple[str, ...]
+    inside: tuple[str, ...]
 
 
 def print_corrected(nest: Nest, names: tuple[str, str], words: str, tile: Product, existing: str) -> Printed:
@@ -109,27 +71,39 @@ def print_corrected(nest: Nest, names: tuple[str, str], words: str, tile: Produc
     tiled = Tiled(launching.with_local_sizes(nest))
     kernel, product = tiled.kernel, tiled.product
     assert isinstance(product.expr, Contract)
-    left, right, split = _side(tiled, "left"), _side(tiled, "right"), _SPLITS[tile.precision]
-    operands = {product.expr.left, product.expr.right}
-    body = [*tiled.program(), *_product(tiled, left, right, split)]
-    body += tiled.ending(tiled.lines([let for let in nest.lets if let.name not in operands | {product.name}]))
-    blocks = {"ROWS": tile.rows, "COLUMNS": tile.columns, "DEPTH": tile.depth, "GROUP": tile.group}
-    sizes = ["n_rows", "n_columns", "padded"]
-    parts = [f"{side.name}_{part}_ptr" for side in (left, right) for part in (*split.parts, "scale")]
-    read = {let.expr.tensor for let in nest.lets if isinstance(let.expr, Load) and let.name not in operands}
-    unread = {tensor.name for tensor in nest.tensors} - read
+    split, sides = SPLITS[tile.precision], (_side(tiled, "left"), _side(tiled, "right"))
+    larger = max(sides, key=lambda side: side.extent) if PRECISIONS[tile.precision].in_loop else None
+    short = tiled.roles.inner.extent.captured <= tile.depth
+    padded = "PADDED" if short else "padded"
+    operands = [_in_loop(side) if side is larger else _split_before(side, split, padded) for side in sides]
+    body = [*tiled.program(), *_product(tiled, operands, split, larger, padded)]
+    read = {product.expr.left, product.expr.right}
+    after = tiled.lines([let for let in nest.lets if let.name not in read | {product.name}])
+    body += tiled.ending(after, streamed=short and nest.numel >= _LARGE)
+    blocks: dict[str, object] = {"ROWS": tile.rows, "COLUMNS": tile.columns, "DEPTH": tile.depth, "GROUP": tile.group}
+    sizes = ["n_rows", "n_columns", *(size for operand in operands for size in operand.sizes)]
+    if short:  # the loop of one block is none once the compiler knows
+        blocks["PADDED"] = "padded"
+    else:
+        sizes.append("padded")
+    unread = {tensor.name for tensor in nest.tensors}
+    unread -= {let.expr.tensor for let in nest.lets if isinstance(let.expr, Load) and let.name not in read}
     parameters = [p for p in kernel.parameters(sizes, blocks) if p.removesuffix("_ptr") not in unread]
-    given = [a for a in kernel.arguments(sizes, blocks, tile.warps) if a not in unread]
+    arguments = [a for a in kernel.arguments(sizes, blocks, tile.warps) if a not in unread]
     launch = tiled.launch(
         names,
         (tile.rows, tile.columns),
-        [f"padded = triton.cdiv(depth, {tile.depth}) * {tile.depth}", left.call(split), right.call(split)],
-        ["*left_parts", "*right_parts", *given, f"num_stages={tile.stages}"],
+        [
+            f"padded = triton.cdiv(depth, {tile.depth}) * {tile.depth}",
+            *(line for one in operands for line in one.prepared),
+        ],
+        [*(text for one in operands for text in one.given), *arguments, f"num_stages={tile.stages}"],
     )
     made = "from fp16 parts, as accurate as fp32" if "low" in split.parts else "of operands rounded to fp16"
     title = f"{words}; the product {made}{limits(nest.eager)}."
     function = launcher_source(names[1], launching.parameters(nest), title, launch)
-    source = kernel_source(names[0], [*parts, *parameters], f"{words}, a tile of ROWS by COLUMNS a program.", body)
+    parameters = [*(name for one in operands for name in one.parameters), *parameters]
+    source = kernel_source(names[0], parameters, f"{words}, a tile of ROWS by COLUMNS a program.", body)
     helpers = [DEVICE_FUNCTIONS[name] for name in kernel.helpers if f"def {name}(" not in existing]
     splitting = [] if f"def {split.function}(" in existing else [split.definitions]
     return Printed("\n\n\n".join([*helpers, *splitting, source, function]), names[1], tile.described)
@@ -146,108 +120,134 @@ def _side(tiled: Tiled, name: str) -> _Side:
     return _Side(
         name,
         whole.tensor.name,
-        "n_rows" if name == "left" else "n_columns",
         batch.extent.text if batch else "1",
         (strides[batch.name] if batch else "0", strides[line.name], strides[axes.inner.name]),
         batch.name if batch else "",
+        line.extent.captured,
     )
 
 
-def _product(tiled: Tiled, left: _Side, right: _Side, split: _Split) -> list[str]:
+def _split_before(side: _Side, split: Split, padded: str) -> _Operand:
+    """An operand that is split by a kernel of its own; `padded` is what the product's kernel calls the length of its lines."""
+    name, line = side.name, f"{side.name}_line"
+    axis, place = {"left": ("[None, :]", "rows"), "right": ("[:, None]", "columns")}[name]
+    number = f"{place} % {side.lines}"
+    number = f"{side.batch}.to(tl.int64) * {side.lines} + {number}" if side.batch else f"({number}).to(tl.int64)"
+    strides = f"({', '.join(side.strides)})"
+    given = f"{side.tensor}, {side.batches}, {side.lines}, depth, padded, {strides}"
+    return _Operand(
+        parameters=tuple(f"{name}_{part}_ptr" for part in (*split.parts, "scale")),
+        given=(f"*{name}_parts",),
+        sizes=(),
+        prepared=(f"{name}_parts = {split.function}({given})",),
+        before=(
+            f"inner = tl.arange(0, DEPTH){axis}",
+            f"{line} = {number}",
+            *(f"{name}_{part}_ptr += {line} * {padded} + inner" for part in split.parts),
+            f"{name}_scale = tl.load({name}_scale_ptr + {line})",
+        ),
+        inside=tuple(f"{name}_{part} = tl.load({name}_{part}_ptr + start)" for part in split.parts),
+    )
+
+
+def _in_loop(side: _Side) -> _Operand:
+    """An operand that is split block by block as it is read, its lines along the rows of a block."""
+    name = side.name
+    lines = {"left": "rows", "right": "tl.trans(columns)"}[name]
+    at = f"({lines} % {side.lines}).to(tl.int64) * {name}_line_stride"
+    strides = dict(zip(("batch", "line", "inner"), side.strides, strict=True))
+    if side.batch:
+        at = f"{side.batch}.to(tl.int64) * {name}_batch_stride + {at}"
+    else:
+        del strides["batch"]
+    turned = "tl.trans({})" if name == "right" else "{}"
+    sizes = {f"{name}_{of}_stride": text for of, text in strides.items()}
+    return _Operand(
+        parameters=(f"{name}_ptr",),
+        given=(side.tensor,),
+        sizes=("depth", *sizes),
+        prepared=tuple(f"{size} = {text}" for size, text in sizes.items()),
+        before=(f"{name}_ptr += {at}",),
+        inside=(
+            "position = start + tl.arange(0, DEPTH)[None, :]",
+            f"block = tl.load({name}_ptr + position * {name}_inner_stride, mask=position < depth, other=0.0)",
+            "block = block.to(tl.float32)",
+            "bits = block.to(tl.int32, bitcast=True) & 0x7FFFFFFF",
+            "largest = tl.max(tl.where(bits < 0x7F800000, bits, 0), axis=1, keep_dims=True)",
+            "exponent = tl.maximum(largest >> 23, 15)",
+            "block *= ((268 - exponent) << 23).to(tl.float32, bitcast=True)",
+            "high = block.to(tl.float16)",
+            "low = ((block - high.to(tl.float32)) * 2.0**11).to(tl.float16)",
+            "inverse = ((exponent - 14) << 23).to(tl.float32, bitcast=True)",
+            f"{name}_high = {turned.format('high')}",
+            f"{name}_low = {turned.format('low')}",
+            f"{name}_scale = {turned.format('inverse')}",
+        ),
+    )
+
+
+def _product(tiled: Tiled, operands: list[_Operand], split: Split, larger: _Side | None, padded: str) -> list[str]:
     """The kernel's lines for the product; of rows and columns that hold an infinity or NaN from the high parts alone."""
-    name, (bounds, stop) = tiled.product.name, tiled.depth("padded")
-    lines = [
+    name, (bounds, stop) = tiled.product.name, tiled.depth(padded)
+    if "low" not in split.parts:
+        before, loop, after = _rounded(name)
+    elif larger is not None or padded.isupper():
+        inside = [line for operand in operands for line in operand.inside]
+        before, loop, after = _block_by_block(name, inside, larger)
+    else:
+        before, loop, after = _all_parts(name)
+    scales = [f"{side}_scale" for side in ("left", "right") if larger is None or side != larger.name]
+    return [
         *bounds,
-        "inner = tl.arange(0, DEPTH)[None, :]",
-        *left.pointers("rows", split),
-        "inner = tl.arange(0, DEPTH)[:, None]",
-        *right.pointers("columns", split),
+        *(line for operand in operands for line in operand.before),
         f"{name} = tl.zeros([ROWS, COLUMNS], dtype=tl.float32)",
-    ]
-    summed = _all_parts(name, stop) if "low" in split.parts else _rounded(name, stop)
-    return [*lines, *summed, f"{name} = {name} * left_scale * right_scale"]
-
-
-def _rounded(name: str, stop: str) -> list[str]:
-    """The sum of the products of rounded operands."""
-    return [
+        *before,
         f"for start in range(0, {stop}, DEPTH):",
-        "    left = tl.load(left_rounded_ptr + start)",
-        f"    {name} = tl.dot(left, tl.load(right_rounded_ptr + start), {name})",
+        *(f"    {line}" for line in loop),
+        *after,
+        " * ".join([f"{name} = {name}", *scales]),
     ]
 
 
-def _all_parts(name: str, stop: str) -> list[str]:
-    """The sum of the products of all parts but low times low."""
-    return [
+_Sum = tuple[list[str], list[str], list[str]]  # lines before the loop, in it and behind it
+
+
+def _rounded(name: str) -> _Sum:
+    """The sum of the products of rounded operands."""
+    loop = [
+        "left = tl.load(left_rounded_ptr + start)",
+        f"{name} = tl.dot(left, tl.load(right_rounded_ptr + start), {name})",
+    ]
+    return [], loop, []
+
+
+def _block_by_block(name: str, inside: list[str], larger: _Side | None) -> _Sum:
+    """The sum over blocks of the products of all parts but low times low, in as few registers as possible."""
+    scaled = f" * {larger.name}_scale" if larger else ""
+    loop = [
+        *inside,
+        "small = tl.dot(left_high, right_low)",
+        "small = tl.dot(left_low, right_high, small)",
+        'small = tl.where(tl.abs(small) < float("inf"), small, 0.0) * 2.0**-11',
+        f"{name} += tl.dot(left_high, right_high, small){scaled}",
+    ]
+    return [], loop, []
+
+
+def _all_parts(name: str) -> _Sum:
+    """The same, with the products of low parts summed over all blocks before they are looked at, which takes less time."""
+    before = [
         f"small = {name}",
         "# The compiler must not know that this is zero: it would sum in the accumulator, which truncates.",
         f"zero = {name} + left_scale * 0.0",
-        f"for start in range(0, {stop}, DEPTH):",
-        "    left = tl.load(left_high_ptr + start)",
-        "    right = tl.load(right_high_ptr + start)",
-        "    large = tl.dot(left, right, zero)",
-        "    small = tl.dot(left, tl.load(right_low_ptr + start), small)",
-        "    small = tl.dot(tl.load(left_low_ptr + start), right, small)",
-        f"    {name} += large",
-        f'{name} += tl.where(tl.abs(small) < float("inf"), small, 0.0) * 2.0**-11',
     ]
-
-
-_SPLITTING = '''@triton.jit
-def {function}_kernel(
-    x_ptr,
-{pointers}
-    scale_ptr,
-    n_lines,
-    depth,
-    padded,
-    batch_stride,
-    line_stride,
-    inner_stride,
-    LINES: tl.constexpr,
-    BLOCK: tl.constexpr,
-):
-    """{kernel_words}"""
-    batch = tl.program_id(1).to(tl.int64)
-    lines = tl.program_id(0).to(tl.int64) * LINES + tl.arange(0, LINES)[:, None]
-    x_ptr += batch * batch_stride + lines * line_stride
-    largest = tl.zeros([LINES, BLOCK], dtype=tl.int32)
-    for start in range(0, depth, BLOCK):
-        inner = start + tl.arange(0, BLOCK)[None, :]
-        mask = (lines < n_lines) & (inner < depth)
-        x = tl.load(x_ptr + inner * inner_stride, mask=mask, other=0.0).to(tl.float32)
-        bits = x.to(tl.int32, bitcast=True) & 0x7FFFFFFF
-        largest = tl.maximum(largest, tl.where(bits < 0x7F800000, bits, 0))
-    exponent = tl.maximum(tl.max(largest, axis=1, keep_dims=True) >> 23, 15)
-    scale = ((268 - exponent) << 23).to(tl.float32, bitcast=True)
-    inverse = ((exponent - 14) << 23).to(tl.float32, bitcast=True)
-    place = batch * n_lines + lines
-    tl.store(scale_ptr + place, inverse, mask=lines < n_lines)
-    for start in range(0, padded, BLOCK):
-        inner = start + tl.arange(0, BLOCK)[None, :]
-        mask = (lines < n_lines) & (inner < depth)
-        x = tl.load(x_ptr + inner * inner_stride, mask=mask, other=0.0).to(tl.float32)
-{made}
-        mask = (lines < n_lines) & (inner < padded)
-{stored}
-
-
-def {function}(x, batches, n_lines, depth, padded, strides):
-    """{words}"""
-{allocated}
-    scale = x.new_empty(batches * n_lines, dtype=torch.float32)
-    grid = (triton.cdiv(n_lines, 8), batches)
-    {function}_kernel[grid](
-        x,
-{given}
-        scale,
-        n_lines,
-        depth,
-        padded,
-        *strides,
-        LINES=8,
-        BLOCK=512,
-        num_warps=4,
-    )
-    return {returned}, scale'''
+    loop = [
+        "left = tl.load(left_high_ptr + start)",
+        "right = tl.load(right_high_ptr + start)",
+        "large = tl.dot(left, right, zero)",
+        "small = tl.dot(left, tl.load(right_low_ptr + start), small)",
+        "small = tl.dot(tl.load(left_low_ptr + start), right, small)",
+        f"{name} += large",
+    ]
+    after = [f'{name} += tl.where(tl.abs(small) < float("inf"), small, 0.0) * 2.0**-11']
+    return before, loop, after

@@ -105,13 +105,14 @@ class Tiled:
             lines.append(f"{self.kernel.places[part.name]} = {text}{modulo}")
         return lines
 
-    def ending(self, after: Sequence[str]) -> list[str]:
-        """The lines behind the product: what is done on the tile, and where it goes."""
+    def ending(self, after: Sequence[str], *, streamed: bool = False) -> list[str]:
+        """The lines behind the product: what is done on the tile, and where it goes; `streamed` past what is in the cache."""
+        how = ', cache_modifier=".cs"' if streamed else ""
         return [
             " & ".join(["mask = (rows < n_rows) & (columns < n_columns)", *self._there()]),
             f"offsets = {self._offsets()}",
             *after,
-            f"tl.store(out_ptr + offsets, {self.nest.stored.name}, mask=mask)",
+            f"tl.store(out_ptr + offsets, {self.nest.stored.name}, mask=mask{how})",
         ]
 
     def launch(

@@ -43,7 +43,8 @@ _OWN = frozenset(
      "length", "n_rows", "n_columns", "part", "parts", "depth", "tile", "tiles", "column_tiles", "first", "height", "number",
      "left", "left_inner", "left_line", "left_parts", "left_high", "left_low", "left_rounded", "left_scale", "right",
      "right_inner", "right_line", "right_parts", "right_high", "right_low", "right_rounded", "right_scale", "padded", "large",
-     "small", "zero",
+     "small", "zero", "block", "bits", "largest", "exponent", "high", "low", "inverse",
+     *(f"{side}_{of}_stride" for side in ("left", "right") for of in ("batch", "line", "inner")),
      "n_elements", "plane", "start", "carry", "last", "grid", "room", "shape", "steps",
      "torch", "triton", "tl"}
 )  # fmt: skip

@@ -19,6 +19,9 @@ PROGRAMS = 1024
 _SHORT = 64
 """The longest inner axis of a product that takes its time for writing results."""
 
+_FEW = 256
+"""The most rows or columns of a product for which its larger operand is split as it is read."""
+
 _SIDE, _LEAST_SIDE = 64, 8
 """Results along the shorter side of a tile."""
 
@@ -54,8 +57,10 @@ def space(nest: Nest, device: Device) -> tuple[Opts, ...]:
 
 
 def _product(found: Sizes, rows: int, columns: int, depth: int, warps: int, stages: int, precision: str) -> Opts:
-    # Parts of a short inner axis are in the cache anyway: results are written along rows.
-    group = 1 if precision == "fp16x3" and found.length <= _SHORT else 8
+    group = 8
+    if precision == "fp16x3" and found.length <= _SHORT:
+        # All parts lie in one block, and in the cache anyway: results are written along rows.
+        group, depth = 1, max(LEAST_OF_A_DOT, min(depth, found.power))
     return (Tile(rows, columns), Loop(depth), Group(group), Warps(warps), Stages(stages), Precision(precision))
 
 
@@ -206,7 +211,8 @@ def _half_filled(*, tall: bool) -> tuple[tuple[int | str, ...], ...]:
 
 _PARTS = ((128, 128, 64, 8, 3, "fp16x3"), (128, 64, 64, 4, 3, "fp16x3"), (64, 64, 64, 4, 4, "fp16x3"))
 _ROUNDED = ((128, 256, 64, 8, 3, "fp16"), (128, 128, 64, 8, 4, "fp16"), (64, 128, 64, 4, 4, "fp16"))
-_SHORT_PARTS = ((64, 128, 32, 4, 2, "fp16x3"), (128, 64, 32, 4, 2, "fp16x3"), (128, 128, 32, 8, 3, "fp16x3"))
+_SHORT_PARTS = ((64, 128, 64, 4, 2, "fp16x3"), (128, 64, 64, 4, 2, "fp16x3"), (64, 64, 64, 4, 2, "fp16x3"))
+_IN_LOOP = ((128, 128, 64, 8, 3, "fp16x3-in-loop"), (64, 128, 64, 4, 3, "fp16x3-in-loop"))
 _PRODUCTS = (
     (64, 128, 32, 4, 3, "tf32"),
     (128, 128, 32, 8, 3, "tf32"),
@@ -236,6 +242,9 @@ SPACES: tuple[Space, ...] = (
     Space(Form.PRODUCT, lambda s: s.columns < LEAST_OF_A_DOT, _product, _half_filled(tall=True)),
     # Of fp16 parts where the operands allow it; rounded where eager mode itself may do that, or the user accepts it.
     Space(Form.PRODUCT, lambda s: s.length <= _SHORT, _product, (*_ROUNDED, *_SHORT_PARTS, *_PRODUCTS)),
+    Space(
+        Form.PRODUCT, lambda s: min(s.rows, s.columns) <= _FEW, _product, (*_ROUNDED, *_IN_LOOP, *_PARTS, *_PRODUCTS)
+    ),
     Space(Form.PRODUCT, lambda s: True, _product, (*_ROUNDED, *_PARTS, *_PRODUCTS)),
     Space(Form.REDUCTION, lambda s: s.nested and s.apart, _nested_strips, ((32, 4), (16, 4), (64, 4))),
     Space(Form.REDUCTION, lambda s: s.nested, _nested_neighbours, _FOLDED),
