@@ -20,6 +20,7 @@ def scored(strategy: str, score: float, line: int = 0) -> Scored:
 
 STOPPING = Scored(STOP, 0.02, 0.0, "")
 LAYOUT, ROWS, POINTS = "torch.channels-last", "torch.fuse-row-reduction", "torch.fuse-pointwise"
+PRODUCT = "torch.fuse-product"
 COMPILE, GRAPH = "torch.compile-module", "torch.cuda-graph"
 RULE = "torch.reassociate.reduce-features"
 GPU = target("H100")
@@ -33,6 +34,16 @@ GPU = target("H100")
         ((scored(POINTS, 0.3, 1), scored(POINTS, 0.2, 5), STOPPING), [POINTS]),  # one place at a time
         ((scored(RULE, 0.3), scored(POINTS, 0.2), STOPPING), [RULE]),  # cannot lose
         ((scored(POINTS, 0.3), scored(COMPILE, 0.2), scored(GRAPH, 0.1), STOPPING), [POINTS, COMPILE, GRAPH]),
+        (
+            (
+                *(scored(one, 0.3) for one in (LAYOUT, ROWS, POINTS, PRODUCT)),
+                scored(COMPILE, 0.1),
+                scored(GRAPH, 0.1),
+                STOPPING,
+            ),
+            [LAYOUT, ROWS, POINTS, COMPILE, GRAPH],  # the whole module, besides three of its parts
+        ),
+        ((scored(PRODUCT, 1.5), scored(COMPILE, 0.1), STOPPING), [PRODUCT]),  # would be compiled in vain
         ((scored(GRAPH, 0.3), scored(COMPILE, 0.1), STOPPING), [GRAPH, COMPILE]),
         ((scored("triton.tune-launch", 0.3), scored("triton.autotune", 0.2), STOPPING), ["triton.tune-launch"]),
     ],

@@ -38,6 +38,7 @@ Policy = Callable[[Observation, tuple[Candidate, ...]], tuple[Scored, ...]]
 
 
 MOST_RIVALS = 3
+_HOPELESS = 0.1  # of the first score: what is put around a module and promises less takes long to find out
 _RIVAL_FAMILIES = frozenset({Family.LAYOUT, Family.FUSION, Family.LIBRARY})
 
 
@@ -45,25 +46,32 @@ def rivals(observation: Observation, ranked: tuple[Scored, ...]) -> tuple[Action
     """The first Action of `ranked`, followed by those worth racing against it: the best of each other strategy.
 
     Fusions, layouts, and what is put around a whole module exclude each other, and no formula ranks them well: a small
-    gain kept first would hide the larger one. Where nothing can be raced (no GPU), and for all other families, the
-    ranking alone decides.
+    gain kept first would hide the larger one. What is put around the module is raced besides MOST_RIVALS of the others.
+    Where nothing can be raced (no GPU), and for all other families, the ranking alone decides.
     """
     first, stop = ranked[0], next(one for one in ranked if one.is_stop)
     if not observation.device.is_gpu or not _is_raced(first.action.strategy):
         return (first.action,)
     found: dict[str, Action] = {}
     for one in ranked:
-        if one.score >= stop.score and _is_raced(one.action.strategy):
+        hopeless = _is_of_module(one.action.strategy) and one.score < _HOPELESS * ranked[0].score
+        if one.score >= stop.score and _is_raced(one.action.strategy) and not hopeless:
             found.setdefault(one.action.strategy, one.action)
-    return tuple(found.values())[:MOST_RIVALS]
+    parts = [id for id in found if not _is_of_module(id)][:MOST_RIVALS]
+    return tuple(action for id, action in found.items() if id in parts or _is_of_module(id))
 
 
 def _is_raced(id: str) -> bool:
     strategy = registry().get(id)
-    if strategy is None:
-        return False
-    of_module = strategy.family is Family.LAUNCH and Language.TORCH in strategy.languages
-    return of_module or strategy.family in _RIVAL_FAMILIES
+    return strategy is not None and (strategy.family in _RIVAL_FAMILIES or _is_of_module(id))
+
+
+def _is_of_module(id: str) -> bool:
+    """Whether a strategy puts something around a whole module."""
+    strategy = registry().get(id)
+    return strategy is not None and (
+        strategy.family is Family.LIBRARY or (strategy.family is Family.LAUNCH and Language.TORCH in strategy.languages)
+    )
 
 
 @dataclass(frozen=True)

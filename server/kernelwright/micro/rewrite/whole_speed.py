@@ -49,24 +49,37 @@ def _kernels(count: int) -> str:
 
 def replay_gain(graph: Graph, device: Device) -> float:
     """The gain to expect of launching all kernels at once, as a fraction."""
-    return _gain(graph, device, kept=1.0)
+    return _gain(graph, device, _replayed(graph, device, kept=1.0))
 
 
 def compiled_gain(graph: Graph, device: Device) -> float:
-    """The gain to expect of a compiler that fuses what is not a product, and launches at once."""
-    return _gain(graph, device, kept=_FUSED)
+    """The gain to expect of a compiler that fuses what is not a product, and launches at once or one by one."""
+    one_by_one = max(_running(graph, device, _KERNEL, kept=_FUSED), _launching(graph))
+    return _gain(graph, device, min(_replayed(graph, device, kept=_FUSED), one_by_one))
 
 
-def _gain(graph: Graph, device: Device, *, kept: float) -> float:
-    running, replayed = 0.0, _REPLAY + sum(_copies(graph, device))
+def _gain(graph: Graph, device: Device, after: float) -> float:
+    """The gain over eager mode of a call that takes `after` seconds."""
+    before = max(_running(graph, device, _KERNEL, kept=1.0), _launching(graph))
+    return max(before / after - 1.0, 0.0) if after > 0.0 else 0.0
+
+
+def _replayed(graph: Graph, device: Device, *, kept: float) -> float:
+    return _REPLAY + sum(_copies(graph, device)) + _running(graph, device, _KERNEL_OF_GRAPH, kept=kept)
+
+
+def _running(graph: Graph, device: Device, least: float, *, kept: float) -> float:
+    """What kernels of `least` seconds each take, of which those that a compiler fuses keep a part."""
+    seconds = 0.0
     for node in graph.nodes:
-        count, work = _launches(graph, node), _work(node, device)
-        if count:
-            running += max(work, count * _KERNEL)
+        if count := _launches(graph, node):
             share = kept if row(node.op).kind in _FUSIBLE else 1.0
-            replayed += share * max(work, count * _KERNEL_OF_GRAPH)
-    launching = launches(graph) * LAUNCH_SECONDS - _HIDDEN
-    return max(max(running, launching) / replayed - 1.0, 0.0)
+            seconds += share * max(_work(node, device), count * least)
+    return seconds
+
+
+def _launching(graph: Graph) -> float:
+    return launches(graph) * LAUNCH_SECONDS - _HIDDEN
 
 
 def _launches(graph: Graph, node: Node) -> int:
