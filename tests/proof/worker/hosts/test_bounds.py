@@ -135,6 +135,22 @@ def test_a_module_gets_back_the_very_parameters_that_it_had(memory: Memory) -> N
     assert memory.held == {}
 
 
+def test_buffers_that_do_not_fit_are_put_back(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Model(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.register_buffer("calls", torch.zeros(1))
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            self.calls += 1
+            return x * 2
+
+    monkeypatch.setattr(bounds, "_MOST_BLOCKS", 1)
+    model = Model()
+    assert look(model, torch.randn(3, 64)).startswith("half of the free memory")
+    assert not model.calls.any()
+
+
 def test_inputs_are_each_time_what_they_were(memory: Memory) -> None:
     def target(x: torch.Tensor, expanded: torch.Tensor) -> torch.Tensor:
         assert bool((x == 1).all())

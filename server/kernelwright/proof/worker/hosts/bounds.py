@@ -17,7 +17,7 @@ from kernelwright.proof.worker.driver import as_tensor
 from kernelwright.proof.worker.free_memory import lately_free_on
 from kernelwright.proof.worker.hosts.pages import NoPages, Pages, mapped, page_size, unmap
 from kernelwright.proof.worker.inputs import Inputs, clone_tensor, seed_everything
-from kernelwright.proof.worker.observe import named_state
+from kernelwright.proof.worker.observe import buffers_put_back, named_state
 from kernelwright.proof.worker.poison import ALLOCATIONS
 from kernelwright.proof.worker.raised import describe, line_of
 from kernelwright.proof.worker.rejected import Rejected, rejection
@@ -172,7 +172,8 @@ def _called(target: Any, inputs: Inputs, at_start: bool, seed: int) -> str:
     page_size()
     given = inputs.changed(lambda tensor: _guarded(guard, tensor))
     seed_everything(seed)
-    with _moved_state(guard, target), torch.no_grad(), _GuardedAllocation(guard):
+    # Buffers that did not fit are written to where they are.
+    with buffers_put_back(target), _moved_state(guard, target), torch.no_grad(), _GuardedAllocation(guard):
         output = target(*given.args, **given.kwargs)
         torch.cuda.synchronize()
     written = guard.overwritten()
