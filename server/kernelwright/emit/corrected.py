@@ -160,7 +160,11 @@ def _in_loop(side: _Side) -> _Operand:
         at = f"{side.batch}.to(tl.int64) * {name}_batch_stride + {at}"
     else:
         del strides["batch"]
-    turned = "tl.trans({})" if name == "right" else "{}"
+    high, low, scale = (f"{name}_{part}" for part in ("high", "low", "scale"))
+    turned: tuple[str, ...] = ()
+    if name == "right":
+        turned = tuple(f"{part} = tl.trans({own})" for part, own in ((high, "high"), (low, "low"), (scale, "inverse")))
+        high, low, scale = "high", "low", "inverse"
     sizes = {f"{name}_{of}_stride": text for of, text in strides.items()}
     return _Operand(
         parameters=(f"{name}_ptr",),
@@ -176,12 +180,10 @@ def _in_loop(side: _Side) -> _Operand:
             "largest = tl.max(tl.where(bits < 0x7F800000, bits, 0), axis=1, keep_dims=True)",
             "exponent = tl.maximum(largest >> 23, 15)",
             "block *= ((268 - exponent) << 23).to(tl.float32, bitcast=True)",
-            "high = block.to(tl.float16)",
-            "low = ((block - high.to(tl.float32)) * 2.0**11).to(tl.float16)",
-            "inverse = ((exponent - 14) << 23).to(tl.float32, bitcast=True)",
-            f"{name}_high = {turned.format('high')}",
-            f"{name}_low = {turned.format('low')}",
-            f"{name}_scale = {turned.format('inverse')}",
+            f"{high} = block.to(tl.float16)",
+            f"{low} = ((block - {high}.to(tl.float32)) * 2.0**11).to(tl.float16)",
+            f"{scale} = ((exponent - 14) << 23).to(tl.float32, bitcast=True)",
+            *turned,
         ),
     )
 

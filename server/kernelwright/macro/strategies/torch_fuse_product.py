@@ -54,6 +54,7 @@ def fp16_parts_kernel(
     batch = tl.program_id(1).to(tl.int64)
     lines = tl.program_id(0).to(tl.int64) * LINES + tl.arange(0, LINES)[:, None]
     x_ptr += batch * batch_stride + lines * line_stride
+    x = tl.zeros([LINES, BLOCK], dtype=tl.float32)
     largest = tl.zeros([LINES, BLOCK], dtype=tl.int32)
     for start in range(0, depth, BLOCK):
         inner = start + tl.arange(0, BLOCK)[None, :]
@@ -68,8 +69,9 @@ def fp16_parts_kernel(
     tl.store(scale_ptr + place, inverse, mask=lines < n_lines)
     for start in range(0, padded, BLOCK):
         inner = start + tl.arange(0, BLOCK)[None, :]
-        mask = (lines < n_lines) & (inner < depth)
-        x = tl.load(x_ptr + inner * inner_stride, mask=mask, other=0.0).to(tl.float32)
+        if depth > BLOCK:
+            mask = (lines < n_lines) & (inner < depth)
+            x = tl.load(x_ptr + inner * inner_stride, mask=mask, other=0.0).to(tl.float32)
         high = (x * scale).to(tl.float16)
         low = ((x * scale - high.to(tl.float32)) * 2.0**11).to(tl.float16)
         mask = (lines < n_lines) & (inner < padded)
@@ -82,7 +84,11 @@ def fp16_parts(x, batches, n_lines, depth, padded, strides):
     high = x.new_empty((batches * n_lines, padded), dtype=torch.float16)
     low = x.new_empty((batches * n_lines, padded), dtype=torch.float16)
     scale = x.new_empty(batches * n_lines, dtype=torch.float32)
-    grid = (triton.cdiv(n_lines, 8), batches)
+    # A line that fits into a block is read once; lines that lie side by side are read together.
+    adjacent = strides[2] == 1
+    block = min(triton.next_power_of_2(padded), 16384 if adjacent else 4096)
+    lines = max(4096 // block, 1) if adjacent else max(16384 // block, 8)
+    grid = (triton.cdiv(n_lines, lines), batches)
     fp16_parts_kernel[grid](
         x,
         high,
@@ -92,18 +98,16 @@ def fp16_parts(x, batches, n_lines, depth, padded, strides):
         depth,
         padded,
         *strides,
-        LINES=8,
-        BLOCK=512,
-        num_warps=4,
+        LINES=lines,
+        BLOCK=block,
+        num_warps=8,
     )
     return high, low, scale
 
 
 @triton.jit
 def linear_relu_mul_kernel(
-    left_high_ptr,
-    left_low_ptr,
-    left_scale_ptr,
+    left_ptr,
     right_high_ptr,
     right_low_ptr,
     right_scale_ptr,
@@ -111,6 +115,9 @@ def linear_relu_mul_kernel(
     out_ptr,
     n_rows,
     n_columns,
+    depth,
+    left_line_stride,
+    left_inner_stride,
     padded,
     scale,
     ROWS: tl.constexpr,
@@ -126,29 +133,33 @@ def linear_relu_mul_kernel(
     number = tile % (GROUP * column_tiles)
     rows = (first + number % height) * ROWS + tl.arange(0, ROWS)[:, None]
     columns = (number // height) * COLUMNS + tl.arange(0, COLUMNS)[None, :]
-    inner = tl.arange(0, DEPTH)[None, :]
-    left_line = (rows % n_rows).to(tl.int64)
-    left_high_ptr += left_line * padded + inner
-    left_low_ptr += left_line * padded + inner
-    left_scale = tl.load(left_scale_ptr + left_line)
+    left_ptr += (rows % n_rows).to(tl.int64) * left_line_stride
     inner = tl.arange(0, DEPTH)[:, None]
     right_line = (columns % n_columns).to(tl.int64)
     right_high_ptr += right_line * padded + inner
     right_low_ptr += right_line * padded + inner
     right_scale = tl.load(right_scale_ptr + right_line)
     product = tl.zeros([ROWS, COLUMNS], dtype=tl.float32)
-    small = product
-    # The compiler must not know that this is zero: it would sum in the accumulator, which truncates.
-    zero = product + left_scale * 0.0
     for start in range(0, padded, DEPTH):
-        left = tl.load(left_high_ptr + start)
-        right = tl.load(right_high_ptr + start)
-        large = tl.dot(left, right, zero)
-        small = tl.dot(left, tl.load(right_low_ptr + start), small)
-        small = tl.dot(tl.load(left_low_ptr + start), right, small)
-        product += large
-    product += tl.where(tl.abs(small) < float("inf"), small, 0.0) * 2.0**-11
-    product = product * left_scale * right_scale
+        position = start + tl.arange(0, DEPTH)[None, :]
+        block = tl.load(
+            left_ptr + position * left_inner_stride, mask=position < depth, other=0.0
+        )
+        block = block.to(tl.float32)
+        bits = block.to(tl.int32, bitcast=True) & 0x7FFFFFFF
+        largest = tl.max(tl.where(bits < 0x7F800000, bits, 0), axis=1, keep_dims=True)
+        exponent = tl.maximum(largest >> 23, 15)
+        block *= ((268 - exponent) << 23).to(tl.float32, bitcast=True)
+        left_high = block.to(tl.float16)
+        left_low = ((block - left_high.to(tl.float32)) * 2.0**11).to(tl.float16)
+        left_scale = ((exponent - 14) << 23).to(tl.float32, bitcast=True)
+        right_high = tl.load(right_high_ptr + start)
+        right_low = tl.load(right_low_ptr + start)
+        small = tl.dot(left_high, right_low)
+        small = tl.dot(left_low, right_high, small)
+        small = tl.where(tl.abs(small) < float("inf"), small, 0.0) * 2.0**-11
+        product += tl.dot(left_high, right_high, small) * left_scale
+    product = product * right_scale
     mask = (rows < n_rows) & (columns < n_columns)
     offsets = rows * n_columns + columns
     bias = tl.load(bias_ptr + columns, mask=columns < n_columns, other=0).to(tl.float32)
@@ -191,19 +202,23 @@ def fused_linear_relu_mul(x, weight, bias, scale):
     n_columns = weight.shape[0]
     depth = x.shape[1]
     padded = triton.cdiv(depth, 64) * 64
-    left_parts = fp16_parts(x, 1, n_rows, depth, padded, (0, x.stride(0), x.stride(1)))
+    left_line_stride = x.stride(0)
+    left_inner_stride = x.stride(1)
     right_parts = fp16_parts(
         weight, 1, n_columns, depth, padded, (0, weight.stride(0), weight.stride(1))
     )
     tiles = triton.cdiv(n_rows, 128) * triton.cdiv(n_columns, 128)
     grid = (tiles,)
     linear_relu_mul_kernel[grid](
-        *left_parts,
+        x,
         *right_parts,
         bias,
         out,
         n_rows,
         n_columns,
+        depth,
+        left_line_stride,
+        left_inner_stride,
         padded,
         scale,
         ROWS=128,
@@ -255,7 +270,9 @@ multiplied as three products on tensor cores; blocks of the inner axis are added
 of the library's with an inner axis of 4096, and larger than the library's with one of 524288; the gate decides. Rows and
 columns with infinities or NaN keep them as in eager mode. This needs operands that are read as they are from fp32 tensors.
 Beside it `tl.dot` makes three TF32 or six bfloat16 products. Which of them and which tile is fastest, a race says; where the
-library is faster, nothing is kept. Both operands, weights too, are split in every call.
+library is faster, nothing is kept. Both operands, weights too, are split in every call: by a kernel of its own, or, where the
+result has few rows or columns, the larger one as it is read. Where reduced accuracy is accepted, one product of operands
+that are rounded to fp16 is raced as well.
 
 What it cannot do: matrix-vector products and narrow ones, which torch.fuse-narrow-product makes, results in another order
 than rows and columns, operands that are computed in front (they would be computed anew for every tile). The kernel has no
