@@ -218,7 +218,7 @@ def matmul(a_ptr, b_ptr, c_ptr, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.co
     n = tl.arange(0, BN)
     k = tl.arange(0, BK)
     a = tl.load(a_ptr + m[:, None] * K + k[None, :], mask=k[None, :] < K)
-    b = tl.load(b_ptr + k[:, None] * BN + n[None, :], mask=k[:, None] < K, other=0.0)
+    b = tl.load(b_ptr + k[:, None] * BN + n[None, :], mask=k[:, None] < K)
     tl.store(c_ptr + m[:, None] * BN + n[None, :], tl.dot(a, b))
 """,
     """
@@ -229,6 +229,21 @@ def norms(x_ptr, y_ptr, M, N, BM: tl.constexpr, BN: tl.constexpr):
     mask = (m[:, None] < M) & (n[None, :] < N)
     x = tl.load(x_ptr + m[:, None] * N + n[None, :], mask=mask).to(tl.float32)
     tl.store(y_ptr + m, tl.sqrt(tl.sum(x * x, axis=1)), mask=m < M)
+""",
+    """
+@triton.jit
+def running(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    offs = tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + offs, mask=offs < n)
+    tl.store(y_ptr + offs, tl.cumsum(x, axis=0, reverse=True), mask=offs < n)
+""",
+    """
+@triton.jit
+def unlike(dy_ptr, w_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    cols = tl.arange(0, BLOCK)
+    dy = tl.load(dy_ptr + cols, mask=cols < n - 1, other=1.0)
+    w = tl.load(w_ptr + cols, mask=cols < n)
+    tl.store(y_ptr, tl.sum(w * dy, axis=0))
 """,
 )
 
@@ -286,6 +301,64 @@ def norm(x_ptr, w_ptr, y_ptr, n, BLOCK: tl.constexpr):
     scale = tl.rsqrt(tl.sum(x * x, axis=0) / n)
     w = tl.load(w_ptr + cols, mask=mask)
     tl.store(y_ptr + tl.program_id(0) * n + cols, x * scale * w, mask=mask)
+""",
+    # a factor that is 0 in the masked lanes
+    """
+@triton.jit
+def norm_backward(dy_ptr, x_ptr, w_ptr, c_ptr, n, BLOCK: tl.constexpr):
+    cols = tl.arange(0, BLOCK)
+    mask = cols < n
+    dy = tl.load(dy_ptr + cols, mask=mask, other=0.0).to(tl.float32)
+    x = tl.load(x_ptr + cols, mask=mask, other=0.0)
+    w = tl.load(w_ptr + cols, mask=mask)
+    w += 1.0
+    wdy = w * dy
+    tl.store(c_ptr, tl.sum(x * wdy, axis=0) / n)
+""",
+    """
+@triton.jit
+def product(a_ptr, b_ptr, c_ptr, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
+    m = tl.arange(0, BM)
+    n = tl.arange(0, BN)
+    k = tl.arange(0, BK)
+    a = tl.load(a_ptr + m[:, None] * K + k[None, :], mask=(k < K)[None, :], other=0.0)
+    b = tl.load(b_ptr + k[:, None] * BN + n[None, :], mask=k[:, None] < K)
+    tl.store(c_ptr + m[:, None] * BN + n[None, :], tl.dot(a, b))
+""",
+    """
+@triton.jit
+def attend(q_ptr, k_ptr, v_ptr, o_ptr, n, D: tl.constexpr, BLOCK: tl.constexpr):
+    m = tl.arange(0, BLOCK)
+    d = tl.arange(0, D)
+    q = tl.load(q_ptr + m[:, None] * D + d[None, :])
+    k = tl.load(k_ptr + m[None, :] * D + d[:, None], mask=m[None, :] < n, other=0.0)
+    s = tl.dot(q, k)
+    s = tl.where(m[None, :] < n, s, -float("inf"))
+    p = tl.exp(s - tl.max(s, axis=1)[:, None])
+    v = tl.load(v_ptr + m[:, None] * D + d[None, :], mask=m[:, None] < n)
+    tl.store(o_ptr + m[:, None] * D + d[None, :], tl.dot(p.to(v.dtype), v))
+""",
+    # what a running sum says of the lanes before the undefined ones is right
+    """
+@triton.jit
+def selected(x_ptr, m_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    offs = tl.arange(0, BLOCK)
+    mask = offs < n
+    keep = tl.load(m_ptr + offs, mask=mask).to(tl.int1)
+    at = tl.cumsum(keep.to(tl.int32), axis=0) - 1
+    tl.store(y_ptr + at, tl.load(x_ptr + offs, mask=mask), mask=mask & keep)
+""",
+    # a block that is the whole row: the mask holds everywhere
+    """
+@triton.jit
+def whole(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    cols = tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + tl.program_id(0) * n + cols, mask=cols < n)
+    tl.store(y_ptr + tl.program_id(0), tl.sum(x, axis=0))
+
+def run(x, y):
+    width = x.shape[1]
+    whole[(x.shape[0],)](x, y, width, BLOCK=width)
 """,
 )
 

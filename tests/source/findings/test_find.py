@@ -139,3 +139,20 @@ def test_fifty_thousand_lines_in_seconds():
     start = time.perf_counter()
     assert len(findings(text)) == 1850
     assert time.perf_counter() - start < 60
+
+
+def test_a_message_names_the_line_of_the_file():
+    text = """import triton
+import triton.language as tl
+
+# a comment above
+
+@triton.jit
+def total(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    cols = tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + cols, mask=cols < n)
+    tl.store(y_ptr, tl.sum(x, axis=0))
+"""
+    for above in ("", "\n" * 7):
+        (finding,) = findings(above + text)
+        assert f"tl.sum in line {10 + len(above)}:" in finding.message

@@ -40,6 +40,7 @@ class _Local:
     end: _Place
     fix: str
     edits: tuple[tuple[_Place, _Place, str], ...]
+    line: int | None = None  # of what the message speaks of
 
 
 def find_findings(
@@ -128,7 +129,8 @@ def _local(rule: Rule, problem: Problem, text: str) -> _Local:
     start, end = (_place(text, point) for point in _ends(problem.node))
     spans = ((*_span(change), change.new_text) for change in problem.changes)
     edits = tuple((_place(text, first), _place(text, last), new_text) for first, last, new_text in spans)
-    return _Local(rule, problem.segment, problem.message, start, end, problem.fix if edits else "", edits)
+    line = None if problem.line_of is None else _ends(problem.line_of)[0][0]
+    return _Local(rule, problem.segment, problem.message, start, end, problem.fix if edits else "", edits, line)
 
 
 def _place(text: str, point: Point) -> _Place:
@@ -158,10 +160,11 @@ def _placed(document: Document, where: tuple[int, ...], local: tuple[_Local, ...
         number, start, end = where[item.segment], item.start, item.end
         line, offset = document.pieces[number].line, document.offsets[number]
         edits = tuple(TextEdit(offset + a.offset, offset + b.offset, text) for a, b, text in item.edits)
+        told = item.message if item.line is None else item.message.replace("{line}", str(line + item.line + 1))
         yield Finding(
             item.rule.code,
             item.rule.severity,
-            item.message,
+            told,
             offset + start.offset,
             offset + end.offset,
             line + start.line,

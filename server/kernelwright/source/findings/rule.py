@@ -52,13 +52,17 @@ class Change:
 
 @dataclass(frozen=True)
 class Problem:
-    """What a rule says, still in terms of syntax nodes. `segment` counts the texts of the unit: 0 is the kernel's own."""
+    """What a rule says, still in terms of syntax nodes. `segment` counts the texts of the unit: 0 is the kernel's own.
+
+    "{line}" in the message stands for the line in the file of `line_of`, a node of the same segment.
+    """
 
     node: ast.AST
     message: str
     segment: int = 0
     fix: str = ""
     changes: tuple[Change, ...] = ()
+    line_of: ast.AST | None = None
 
 
 @dataclass(frozen=True)

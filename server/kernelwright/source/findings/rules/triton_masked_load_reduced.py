@@ -2,13 +2,25 @@
 
 import ast
 import functools
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
 
 from kernelwright.source.calls import argument
+from kernelwright.source.findings.conditions import (
+    Conditions,
+    Mask,
+    Masks,
+    Where,
+    both,
+    either,
+    expanded,
+    is_low,
+    is_zero,
+    left,
+    moved,
+)
 from kernelwright.source.findings.rule import Change, Problem, Rule, Severity
 from kernelwright.source.findings.triton import TritonUnit
-from kernelwright.source.trees import children
 from kernelwright.source.triton.reader import Access, is_absent
 from kernelwright.values import Language
 
@@ -23,8 +35,9 @@ _NEUTRAL = {
     "min": 'float("inf")',
     "argmin": 'float("inf")',
 }
+_EXPONENTIALS = frozenset(("exp", "exp2", "sigmoid"))  # zero of minus infinity
 _KEEPS_ZERO = frozenset(("abs", "sqrt", "sin", "cast", "erf"))
-_MOVES_ZERO = frozenset(("exp", "exp2", "log", "log2", "rsqrt", "cos", "sigmoid", "floor", "ceil", "clamp", "fdiv"))
+_MOVES_ZERO = frozenset(("log", "log2", "rsqrt", "cos", "floor", "ceil", "clamp", "fdiv")) | _EXPONENTIALS
 _ELEMENTWISE = _KEEPS_ZERO | _MOVES_ZERO | {"maximum", "minimum", "fma"}
 _PASSES = 2  # so that what one iteration of a loop leaves reaches the next
 _DEEPEST_LOOP = 3  # loops further inside are run once a pass: the work would double with each
@@ -32,23 +45,43 @@ _DEEPEST_LOOP = 3  # loops further inside are run once a pass: the work would do
 
 @dataclass(frozen=True)
 class _Lane:
-    """Undefined lanes of one load: along which axes of the value, and whether a zero there would still be a zero."""
+    """Undefined lanes of one load: those outside of `conditions`; `direct`: a zero there would still be a zero."""
 
     load: ast.Call
-    axes: frozenset[int]
+    conditions: Conditions
     direct: bool
+
+    @functools.cached_property
+    def axes(self) -> frozenset[int]:
+        return frozenset(axis for condition in self.conditions for axis in condition.axes)
 
 
 _Lanes = frozenset[_Lane]
-_NONE: _Lanes = frozenset()
+
+
+@dataclass(frozen=True)
+class _Value:
+    """What is known of a value: its undefined lanes, and where it is zero or so low that its exponential is."""
+
+    lanes: _Lanes = frozenset()
+    zero: Where = frozenset()
+    low: Where = frozenset()
+
+
+_PLAIN = _Value()
+_UNKNOWN = _Value(zero=None, low=None)
+_ZERO = _Value(zero=None)
 
 
 @dataclass
 class _Flow:
     unit: TritonUnit
-    names: dict[str, _Lanes] = field(default_factory=dict)
+    names: dict[str, _Value] = field(default_factory=dict)
     reached: dict[ast.Call, dict[tuple[str, ast.Call, bool], None]] = field(default_factory=dict)
-    axes: dict[str, frozenset[int]] = field(default_factory=dict)  # of the masks by name
+
+    @functools.cached_property
+    def masks(self) -> Masks:
+        return Masks(self.unit)
 
     @functools.cached_property
     def loads(self) -> dict[ast.Call, Access]:
@@ -59,6 +92,26 @@ class _Flow:
         """No value of the kernel has a second axis, as far as its subscripts tell."""
         return not any(isinstance(n, ast.Subscript) and isinstance(n.slice, ast.Tuple) for n in self.unit.nodes)
 
+    def assign(self, name: str, value: _Value, written: ast.expr) -> None:
+        self.names[name] = value
+        self.masks.names[name] = self.masks.of(written)
+
+    def state(self) -> tuple[dict[str, _Value], dict[str, Mask]]:
+        return dict(self.names), dict(self.masks.names)
+
+    def restore(self, state: tuple[dict[str, _Value], dict[str, Mask]]) -> None:
+        self.names, self.masks.names = state
+
+    def join(self, other: tuple[dict[str, _Value], dict[str, Mask]]) -> None:
+        """What holds after one of two ways was taken; what only one of them assigns is of that one."""
+        names, masks = other
+        for name, value in names.items():
+            mine = self.names.get(name)
+            self.names[name] = value if mine is None else _joined(mine, value)
+        for name, mask in masks.items():
+            ours = self.masks.names.get(name)
+            self.masks.names[name] = mask if ours is None else ours.merged(mask)
+
 
 def check(unit: TritonUnit) -> Iterator[Problem]:
     flow = _Flow(unit)
@@ -66,17 +119,15 @@ def check(unit: TritonUnit) -> Iterator[Problem]:
     for load, reached in flow.reached.items():
         op, reduction, _ = next(iter(reached))
         message = (
-            f"Lanes outside the mask are undefined and reach tl.{op} in line {reduction.lineno - unit.function.lineno + 1} "
-            "of the kernel: give the load an `other`, or select with tl.where before reducing."
+            f"Lanes outside the mask are undefined and reach tl.{op} in line {{line}}: "
+            "give the load an `other`, or select with tl.where before reducing."
         )
         neutral = _neutral(reached)
-        if neutral is None:
-            yield Problem(load, message)
-        else:
+        changes: tuple[Change, ...] = ()
+        if neutral is not None:
             last = load.keywords[-1].value if load.keywords else load.args[-1]
-            yield Problem(
-                load, message, fix=f"Add other={neutral}", changes=(Change(last, f", other={neutral}", after=True),)
-            )
+            changes = (Change(last, f", other={neutral}", after=True),)
+        yield Problem(load, message, fix=f"Add other={neutral}" if changes else "", changes=changes, line_of=reduction)
 
 
 def _neutral(reached: Iterable[tuple[str, ast.Call, bool]]) -> str | None:
@@ -94,157 +145,203 @@ def _run(flow: _Flow, body: list[ast.stmt], loops: int) -> None:
     for statement in body:
         match statement:
             case ast.Assign(targets=targets, value=value):
-                lanes = _value(flow, value)
+                found = _value(flow, value)
                 for target in targets:
                     if isinstance(target, ast.Name):
-                        flow.names[target.id] = lanes
+                        flow.assign(target.id, found, value)
                     elif isinstance(target, ast.Tuple):
-                        flow.names |= {t.id: _NONE for t in target.elts if isinstance(t, ast.Name)}
+                        values = value.elts if isinstance(value, ast.Tuple) else [None] * len(target.elts)
+                        for one, its in zip(target.elts, values, strict=False):
+                            if isinstance(one, ast.Name) and its is not None:
+                                flow.assign(one.id, _value(flow, its), its)
+                            elif isinstance(one, ast.Name):
+                                flow.names[one.id] = _UNKNOWN
+                                flow.masks.names.pop(one.id, None)
             case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value):
-                flow.names[name] = _value(flow, value)
-            case ast.AugAssign(target=ast.Name(id=name), op=op, value=value):
-                old, new = flow.names.get(name, _NONE), _value(flow, value)
-                flow.names[name] = old | (new if isinstance(op, ast.Add | ast.Sub | ast.Mult) else _mixed(new))
+                flow.assign(name, _value(flow, value), value)
+            case ast.AugAssign(target=ast.Name() as target, op=op, value=value):
+                written = ast.copy_location(ast.BinOp(ast.Name(target.id, ast.Load()), op, value), statement)
+                flow.assign(target.id, _value(flow, written), written)
             case ast.Expr(value=value):
                 _value(flow, value)
             case ast.If(test=test, body=then, orelse=otherwise):
                 _value(flow, test)
-                before = dict(flow.names)
+                before = flow.state()
                 _run(flow, then, loops)
-                after, flow.names = flow.names, before
+                after = flow.state()
+                flow.restore(before)
                 _run(flow, otherwise, loops)
-                names = after.keys() | flow.names.keys()
-                flow.names = {n: after.get(n, _NONE) | flow.names.get(n, _NONE) for n in names}
+                flow.join(after)
             case ast.For(body=inner) | ast.While(body=inner):
-                before = dict(flow.names)
+                before = flow.state()
                 for _ in range(_PASSES if loops < _DEEPEST_LOOP else 1):
                     _run(flow, inner, loops + 1)
-                names = before.keys() | flow.names.keys()
-                flow.names = {n: before.get(n, _NONE) | flow.names.get(n, _NONE) for n in names}
+                flow.join(before)
             case ast.With(body=inner):
                 _run(flow, inner, loops)
             case ast.Return(value=ast.expr() as value):
                 _value(flow, value)
 
 
+def _joined(a: _Value, b: _Value) -> _Value:
+    return _Value(a.lanes | b.lanes, both(a.zero, b.zero), both(a.low, b.low))
+
+
 def _mixed(lanes: _Lanes) -> _Lanes:
-    return frozenset(_Lane(lane.load, lane.axes, False) for lane in lanes)
+    return frozenset(replace(lane, direct=False) for lane in lanes)
 
 
-def _value(flow: _Flow, node: ast.expr) -> _Lanes:
+def _left(lanes: _Lanes, zero: Where) -> _Lanes:
+    """Those of the lanes that a factor which is zero at some places leaves undefined."""
+    rest = (replace(lane, conditions=left(lane.conditions, zero)) for lane in lanes)
+    return frozenset(lane for lane in rest if lane.axes)
+
+
+def _value(flow: _Flow, node: ast.expr) -> _Value:
     match node:
+        case ast.Constant():
+            return _ZERO if is_zero(node) else _PLAIN
         case ast.Name(id=name):
-            return flow.names.get(name, _NONE)
-        case ast.BinOp(left=left, op=op, right=right):
-            first, second = _value(flow, left), _value(flow, right)
-            both = first | second
-            if isinstance(op, ast.Mult) or (isinstance(op, ast.Div) and not second):
-                return both
-            if isinstance(op, ast.Add | ast.Sub) and first and second:
-                return both
-            return _mixed(both)
+            return flow.names.get(name, _PLAIN)
+        case ast.BinOp(left=a, op=op, right=b):
+            return _combined(op, _value(flow, a), _value(flow, b))
         case ast.UnaryOp(operand=operand):
-            return _value(flow, operand)
-        case ast.Compare(left=left, comparators=others):
-            for part in (left, *others):
+            if is_low(node):
+                return _Value(low=None)
+            return replace(_value(flow, operand), low=frozenset())
+        case ast.Compare(left=first, comparators=others):
+            for part in (first, *others):
                 _value(flow, part)
-            return _NONE
+            return _Value(zero=flow.masks.of(node).must)
         case ast.IfExp(body=a, orelse=b):
-            return _value(flow, a) | _value(flow, b)
+            return _joined(_value(flow, a), _value(flow, b))
         case ast.Subscript(value=value, slice=index):
-            return _expanded(_value(flow, value), index)
+            return _moved(_value(flow, value), lambda conditions: expanded(conditions, index))
         case ast.Call():
             return _call(flow, node)
-    return _NONE
+    return _PLAIN
 
 
-def _expanded(lanes: _Lanes, index: ast.expr) -> _Lanes:
-    """x[:, None] and the like: the old axes move to the places of the colons."""
-    places = [i for i, e in enumerate(index.elts) if isinstance(e, ast.Slice)] if isinstance(index, ast.Tuple) else []
-    return frozenset(
-        _Lane(lane.load, frozenset(places[a] for a in lane.axes if a < len(places)), lane.direct) for lane in lanes
-    )
+def _combined(op: ast.operator, a: _Value, b: _Value) -> _Value:
+    match op:
+        case ast.Mult():
+            return _Value(_left(a.lanes, b.zero) | _left(b.lanes, a.zero), either(a.zero, b.zero), either(a.low, b.low))
+        case ast.Div() | ast.FloorDiv():
+            below = _mixed(_left(b.lanes, a.zero))
+            return _Value(a.lanes | below if not below else _mixed(a.lanes) | below, a.zero, a.low)
+        case ast.Add() | ast.Sub():
+            lanes = _left(a.lanes, b.low or frozenset()) | _left(b.lanes, a.low or frozenset())
+            lanes = lanes if a.lanes and b.lanes else _mixed(lanes)
+            low = either(a.low, b.low) if isinstance(op, ast.Add) else a.low
+            return _Value(lanes, both(a.zero, b.zero), low)
+    return _Value(_mixed(a.lanes | b.lanes))
 
 
-def _call(flow: _Flow, node: ast.Call) -> _Lanes:
-    scope = flow.unit.scope
-    name = scope.tl(node)
+def _moved(value: _Value, move: Callable[[Conditions], Conditions]) -> _Value:
+    zero = None if value.zero is None else move(value.zero)
+    low = None if value.low is None else move(value.low)
+    return _Value(frozenset(replace(lane, conditions=move(lane.conditions)) for lane in value.lanes), zero, low)
+
+
+def _call(flow: _Flow, node: ast.Call) -> _Value:
+    name = flow.unit.scope.tl(node)
     if not name and isinstance(node.func, ast.Attribute):
         return _method(flow, node, node.func)
-    arguments = [_value(flow, a) for a in node.args] + [_value(flow, k.value) for k in node.keywords]
+    given = [_value(flow, a) for a in node.args]
+    for keyword in node.keywords:
+        _value(flow, keyword.value)
     if name == "load":
         return _loaded(flow, node)
-    if name == "where" or not name:
-        return _NONE
+    if name == "where":
+        return _selected(flow, node, given)
     if name == "dot":
-        return _dot(flow, node, arguments)
+        return _Value(_dot(flow, node, given), zero=None)
+    if name == "cumsum" and given and _stays_in_lanes(given[0], node):
+        return _Value(_mixed(given[0].lanes))
     if name in _NEUTRAL:
-        return _reduce(flow, name, node, arguments[0] if node.args else _NONE, argument(node, 1, "axis"))
+        return _reduce(flow, name, node, given[0] if given else _PLAIN, argument(node, 1, "axis"))
     if name == "trans" and len(node.args) == 1:
-        return frozenset(_Lane(x.load, frozenset(1 - a for a in x.axes if a < 2), x.direct) for x in arguments[0])
-    if name in _ELEMENTWISE:
-        union = frozenset().union(*arguments) if arguments else _NONE
-        return union if name in _KEEPS_ZERO else _mixed(union)
-    return _NONE
+        return _moved(given[0], lambda conditions: moved(conditions, {0: 1, 1: 0}))
+    if name in _ELEMENTWISE and given:
+        return _elementwise(name, given)
+    if name in ("zeros", "zeros_like") or (name == "full" and is_zero(argument(node, 1, "value"))):
+        return _ZERO
+    if name == "full" and is_low(argument(node, 1, "value")):
+        return _Value(low=None)
+    return _PLAIN if name in ("program_id", "num_programs", "arange", "full", "cdiv") else _UNKNOWN
 
 
-def _method(flow: _Flow, node: ast.Call, func: ast.Attribute) -> _Lanes:
-    lanes = _value(flow, func.value)
+def _elementwise(name: str, given: list[_Value]) -> _Value:
+    lanes: _Lanes = frozenset().union(*(one.lanes for one in given))
+    if name in _KEEPS_ZERO:
+        return _Value(lanes, given[0].zero)
+    if name in ("maximum", "minimum"):
+        low = functools.reduce(either if name == "minimum" else both, (one.low for one in given))
+        return _Value(_mixed(lanes), functools.reduce(both, (one.zero for one in given)), low)
+    if name in _EXPONENTIALS:
+        return _Value(_mixed(_left(lanes, given[0].low)), given[0].low)
+    return _Value(_mixed(lanes))
+
+
+def _selected(flow: _Flow, node: ast.Call, given: list[_Value]) -> _Value:
+    """tl.where: the remedy itself. Where it takes its third argument, it is what that is."""
+    if len(given) != 3:
+        return _UNKNOWN
+    must = flow.masks.of(node.args[0]).must
+    _, chosen, otherwise = given
+    low = either(chosen.low, must) if is_low(node.args[2]) or otherwise.low is None else both(chosen.low, otherwise.low)
+    zero = either(chosen.zero, must) if otherwise.zero is None else both(chosen.zero, otherwise.zero)
+    return _Value(zero=zero, low=low)
+
+
+def _stays_in_lanes(value: _Value, node: ast.Call) -> bool:
+    """Whether undefined lanes are the last ones that a running sum comes to: what it says of the others is right."""
+    if any(k.arg == "reverse" and not is_zero(k.value) for k in node.keywords):
+        return False
+    return all(condition.is_upper for lane in value.lanes for condition in lane.conditions)
+
+
+def _method(flow: _Flow, node: ast.Call, func: ast.Attribute) -> _Value:
+    value = _value(flow, func.value)
     for part in node.args:
         _value(flow, part)
     if func.attr == "to":
-        return lanes
-    if func.attr in ("sum", "max", "min") and lanes:
-        return _reduce(flow, func.attr, node, lanes, argument(node, 0, "axis"))
-    if func.attr == "trans" or func.attr == "T":
-        return frozenset(_Lane(x.load, frozenset(1 - a for a in x.axes if a < 2), x.direct) for x in lanes)
-    return _NONE
+        return value
+    if func.attr in ("sum", "max", "min") and value.lanes:
+        return _reduce(flow, func.attr, node, value, argument(node, 0, "axis"))
+    if func.attr == "trans":
+        return _moved(value, lambda conditions: moved(conditions, {0: 1, 1: 0}))
+    return _UNKNOWN
 
 
-def _loaded(flow: _Flow, load: ast.Call) -> _Lanes:
+def _loaded(flow: _Flow, load: ast.Call) -> _Value:
     access = flow.loads.get(load)
-    if access is None or access.mask is None or is_absent(access.mask) or not is_absent(access.other):
-        return _NONE
-    axes = _axes(flow, access.mask)
-    return frozenset((_Lane(load, axes, True),)) if axes else _NONE
+    if access is None or is_absent(access.mask):
+        return _PLAIN
+    mask = flow.masks.of(access.mask)
+    if access.other is not None and not is_absent(access.other):
+        other = _value(flow, access.other)
+        return _Value(
+            zero=mask.must if other.zero is None else frozenset(), low=mask.must if other.low is None else frozenset()
+        )
+    undefined = frozenset(condition for condition in mask.may if condition.axes)
+    return _Value(frozenset((_Lane(load, undefined, True),))) if undefined else _PLAIN
 
 
-def _axes(flow: _Flow, mask: ast.expr) -> frozenset[int]:
-    """Along which axes a mask varies: {0} for offs < n, {1} for (offs < n)[None, :]. Empty for one without a tile."""
-    scope = flow.unit.scope
-    match mask:
-        case ast.Name(id=name) if name in scope.values:
-            if name not in flow.axes:
-                flow.axes[name] = frozenset()  # for a name that is assigned from itself
-                flow.axes[name] = frozenset().union(*(_axes(flow, v) for v in scope.values[name]))
-            return flow.axes[name]
-        case ast.Subscript(value=value, slice=ast.Tuple(elts=elts)):
-            places = [i for i, e in enumerate(elts) if isinstance(e, ast.Slice)]
-            return frozenset(places[a] for a in _axes(flow, value) if a < len(places))
-        case ast.Call() if scope.tl(mask) == "arange":
-            return frozenset((0,))
-        case ast.Call(args=[value, *_]) if scope.tl(mask) in ("max_contiguous", "multiple_of"):
-            return _axes(flow, value)
-        case ast.Call():
-            return frozenset()
-        case ast.BinOp() | ast.Compare() | ast.BoolOp() | ast.UnaryOp():
-            return frozenset().union(*(_axes(flow, part) for part in children(mask) if isinstance(part, ast.expr)))
-    return frozenset()
-
-
-def _reduce(flow: _Flow, op: str, node: ast.Call, lanes: _Lanes, axis: ast.expr | None) -> _Lanes:
+def _reduce(flow: _Flow, op: str, node: ast.Call, value: _Value, axis: ast.expr | None) -> _Value:
     everything = is_absent(axis)
     along = None if everything else flow.unit.scope.number(axis)
-    kept: set[_Lane] = set()
-    for lane in lanes:
+    for lane in value.lanes:
         if _mixes(flow, lane, along, everything):
             _reach(flow, lane, op, node)
-            continue
-        if along is not None and not everything:
-            keeps = any(k.arg == "keep_dims" for k in node.keywords)
-            moved = frozenset(a - (a > along >= 0 and not keeps) for a in lane.axes)
-            kept.add(_Lane(lane.load, moved, False))
-    return frozenset(kept)
+    if along is None or along < 0:
+        return _Value(zero=None if value.zero is None else frozenset())
+    keeps = any(k.arg == "keep_dims" for k in node.keywords)
+    places = {a: a if keeps or a < along else a - 1 for a in range(8) if a != along}
+    rest = frozenset(lane for lane in _mixed(value.lanes) if not _mixes(flow, lane, along, everything))
+    kept = _moved(replace(value, lanes=rest), lambda conditions: moved(conditions, places))
+    zero = None if kept.zero is None else frozenset(c for c in kept.zero if c.axes)
+    return _Value(kept.lanes, zero if op == "sum" else frozenset())
 
 
 def _mixes(flow: _Flow, lane: _Lane, along: int | None, everything: bool) -> bool:
@@ -254,14 +351,17 @@ def _mixes(flow: _Flow, lane: _Lane, along: int | None, everything: bool) -> boo
     return along == -1 and bool(lane.axes) and (max(lane.axes) > 0 or flow.is_flat)
 
 
-def _dot(flow: _Flow, node: ast.Call, arguments: list[_Lanes]) -> _Lanes:
+def _dot(flow: _Flow, node: ast.Call, given: list[_Value]) -> _Lanes:
     kept: set[_Lane] = set()
-    for side, (operand, inner) in enumerate(zip(arguments[: min(len(node.args), 2)], (1, 0), strict=False)):
-        for lane in operand:
-            if inner in lane.axes:
+    for side, inner in enumerate((1, 0)[: len(given)]):
+        other = given[1 - side].zero if len(given) > 1 else frozenset()
+        facing = None if other is None else moved(other, {1 - inner: inner})
+        for lane in given[side].lanes:
+            rest = frozenset(c for c in lane.conditions if inner in c.axes and c not in (facing or ()))
+            if rest and facing is not None:
                 _reach(flow, lane, "dot", node)
             elif lane.axes == {side}:
-                kept.add(_Lane(lane.load, lane.axes, False))
+                kept.add(replace(lane, direct=False))
     return frozenset(kept)
 
 
@@ -277,7 +377,7 @@ RULE = Rule(
     doc="""Where its mask is false, `tl.load` without `other` gives an undefined value. Harmless as long as the store has
 the same mask, wrong as soon as `tl.sum`, `tl.max`, `tl.min` or `tl.dot` mixes those lanes into the others. Pass
 the value that does not count: `other=0.0` for a sum or dot, `other=-float("inf")` for a maximum; or select with
-`tl.where(mask, x, 0.0)` first.""",
+`tl.where(mask, x, 0.0)` first. Not said where the value is multiplied by one that is 0 in those lanes.""",
     example_wrong="""
 import triton, triton.language as tl
 
