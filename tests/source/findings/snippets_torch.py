@@ -89,6 +89,8 @@ RIGHT["torch.python-loop"] = forward(
     "y = torch.zeros_like(x)\nfor t in range(1, x.shape[1]):\n    y[:, t] = 0.9 * y[:, t - 1] + x[:, t]\nreturn y",
     "for d in range(x.dim()):\n    x = x.flip(d)\nreturn x",
     "for i in range(x.shape[0]):\n    self.log(i)\nreturn x",
+    "y = torch.zeros_like(x)\nlengths = x.argmax(1)\nfor i in range(x.shape[0]):\n"
+    "    n = lengths[i]\n    y[i, :n] = x[i, :n].softmax(0)\nreturn y",
 )
 
 QKV = "q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, mask=None"

@@ -70,6 +70,16 @@ def run(x):
     rows[(x.shape[0],)](x, y, n, BLOCK=triton.next_power_of_2(n))
     return y
 """,
+    """
+@triton.jit
+def double(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + offs)
+    tl.store(y_ptr + offs, 2 * x, mask=offs < n)
+
+def run(x, y, heads):
+    double[(triton.cdiv(x.numel(), 128) * heads,)](x, y, x.numel(), BLOCK=128)
+""",
 )
 
 RIGHT["triton.unmasked-access"] = of(
@@ -182,6 +192,122 @@ def run(x):
     padded[: x.numel()] = x
     double[(triton.cdiv(size, 256),)](padded, padded, BLOCK=256)
     return padded[: x.numel()]
+""",
+    """
+@triton.jit
+def rounded(x_ptr, y_ptr, lse_ptr, n, n_rounded, BLOCK: tl.constexpr):
+    offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + offs, mask=offs < n, other=0.0)
+    tl.store(lse_ptr + tl.program_id(1) * n_rounded + offs, x)
+
+def run(x, y):
+    import math
+
+    n_rounded = math.ceil(x.numel() / 128) * 128
+    lse = torch.empty((1, n_rounded), device=x.device)
+    rounded[(triton.cdiv(x.numel(), 128), 1)](x, y, lse, x.numel(), n_rounded, BLOCK=128)
+""",
+    """
+@triton.jit
+def peeled(x_ptr, y_ptr, n, TILE: tl.constexpr):
+    acc = tl.zeros((TILE,), dtype=tl.float32)
+    steps = tl.cdiv(n, TILE)
+    for step in range(0, steps - 1):
+        start = step * TILE
+        offs = start + tl.arange(0, TILE)
+        acc += tl.load(x_ptr + offs)
+    for step in range(steps - 1, steps):
+        start = step * TILE
+        offs = start + tl.arange(0, TILE)
+        acc += tl.load(x_ptr + offs, mask=offs < n, other=0.0)
+    tl.store(y_ptr, tl.sum(acc, axis=0))
+""",
+    """
+@triton.jit
+def last_start(n, TILE):
+    return tl.cdiv(n, TILE) * TILE - TILE
+
+@triton.jit
+def backwards(x_ptr, y_ptr, n, TILE: tl.constexpr):
+    last = last_start(n, TILE)
+    for start in range(0, TILE, TILE):
+        offs = last - start + tl.arange(0, TILE)
+        x = tl.load(x_ptr + offs, mask=offs < n, other=0.0)
+        tl.store(y_ptr + offs, x, mask=offs < n)
+    for start in range(TILE, n, TILE):
+        offs = last - start + tl.arange(0, TILE)
+        tl.store(y_ptr + offs, tl.load(x_ptr + offs))
+""",
+    """
+@triton.jit
+def full_part(n, TILE):
+    return n // TILE * TILE
+
+@triton.jit
+def total(x_ptr, y_ptr, n, TILE: tl.constexpr):
+    acc = tl.zeros((TILE,), dtype=tl.float32)
+    full = full_part(n, TILE)
+    for start in range(0, full, TILE):
+        offs = start + tl.arange(0, TILE)
+        acc += tl.load(x_ptr + offs)
+    offs = full + tl.arange(0, TILE)
+    acc += tl.load(x_ptr + offs, mask=offs < n, other=0.0)
+    tl.store(y_ptr, tl.sum(acc, axis=0))
+""",
+    """
+@triton.jit
+def advanced(x_ptr, y_ptr, n, blocks, per_row, TILE: tl.constexpr):
+    first = tl.program_id(0) * per_row
+    offs = first * TILE + tl.arange(0, TILE)
+    acc = tl.zeros((TILE,), dtype=tl.float32)
+    last = min(blocks - 1, first + per_row - 1)
+    for block in range(first, last):
+        acc += tl.load(x_ptr + offs)
+        offs += TILE
+    acc += tl.load(x_ptr + offs, mask=offs < n, other=0.0)
+    tl.store(y_ptr + tl.program_id(0), tl.sum(acc, axis=0))
+""",
+    """
+@triton.jit
+def wrapped_offsets(n, BLOCK: tl.constexpr):
+    offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    return offs % n
+
+@triton.jit
+def wrapped(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    offs = wrapped_offsets(n, BLOCK) + tl.program_id(0) * BLOCK + tl.arange(0, BLOCK) * 0
+    tl.store(y_ptr + offs, tl.load(x_ptr + offs))
+""",
+    """
+@triton.jit
+def each(x_ptr, y_ptr, BLOCK: tl.constexpr):
+    offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(y_ptr + offs, tl.load(x_ptr + offs))
+
+def run(x, y):
+    each[(x.numel(),)](x, y, BLOCK=1)
+""",
+    """
+@triton.jit
+def heads(x_ptr, y_ptr, D: tl.constexpr):
+    cols = tl.arange(0, D)
+    tl.store(y_ptr + tl.program_id(0) * D + cols, tl.load(x_ptr + tl.program_id(0) * D + cols))
+
+def run(x, y):
+    width = x.shape[-1]
+    assert width in {16, 32, 64, 128}
+    heads[(x.shape[0],)](x, y, D=triton.next_power_of_2(width))
+""",
+    """
+@triton.jit
+def rows(x_ptr, y_ptr, D: tl.constexpr):
+    cols = tl.arange(0, D)
+    tl.store(y_ptr + tl.program_id(0) * D + cols, tl.load(x_ptr + tl.program_id(0) * D + cols))
+
+def run(x, y):
+    width = x.shape[-1]
+    assert width & (width - 1) == 0
+    rows[(x.shape[0],)](x, y, triton.next_power_of_2(width))
 """,
 )
 
@@ -655,6 +781,22 @@ def bias(x_ptr, b_ptr, n, channels, inner, BLOCK: tl.constexpr):
     b = tl.load(b_ptr + (offs // inner) % channels * 4, mask=offs < n)
     tl.store(x_ptr + offs, tl.load(x_ptr + offs, mask=offs < n) + b, mask=offs < n)
 """,
+    """
+@triton.jit
+def gates(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + offs * 4, mask=offs < n)
+    tl.store(y_ptr + offs, x, mask=offs < n)
+""",
+    """
+@triton.jit
+def corners(x_ptr, y_ptr, stride):
+    at = tl.arange(0, 4)
+    tl.store(y_ptr + at, tl.load(x_ptr + at * stride))
+
+def run(x, y):
+    corners[(1,)](x, y, x.shape[1])
+""",
 )
 
 CONFIGS = "configs=[triton.Config({'BLOCK': 256}), triton.Config({'BLOCK': 1024}, num_warps=8)]"
@@ -708,6 +850,18 @@ def clear(y):
     grid = lambda meta: (triton.cdiv(M, meta["BN"]), triton.cdiv(N, meta["BN"]))
     zero2d[grid](y, M, N, BM=64, BN=32)
 """,
+    """
+@triton.jit
+def zero(y_ptr, n, BLOCK: tl.constexpr):
+    offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(y_ptr + offs, 0.0, mask=offs < n)
+
+def clear(y, z):
+    grid = (triton.cdiv(y.numel(), 512),)
+    zero[grid](y, y.numel(), BLOCK=1024)
+    grid = (triton.cdiv(z.numel(), 1024),)
+    zero[grid](z, z.numel(), BLOCK=1024)
+""",
 )
 
 RIGHT["triton.grid"] = of(
@@ -737,6 +891,63 @@ def rows(y_ptr, n, BLOCK: tl.constexpr):
 def clear(y):
     n_rows, n = y.shape
     rows[(n_rows // 2 * 2,)](y, n, BLOCK=triton.next_power_of_2(n))
+""",
+    """
+@triton.jit
+def each(y_ptr, n, BLOCK: tl.constexpr):
+    offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(y_ptr + offs, 0.0, mask=offs < n)
+
+def clear(y):
+    BLOCK = 1
+    each[(y.numel() // BLOCK,)](y, y.numel(), BLOCK=BLOCK)
+""",
+    """
+@triton.jit
+def whole(y_ptr, n, BLOCK: tl.constexpr):
+    offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(y_ptr + offs, 0.0, mask=offs < n)
+
+def clear(y, width):
+    size = width
+    whole[(width // size,)](y, width, BLOCK=size)
+""",
+    """
+@triton.jit
+def zero(y_ptr, n, BLOCK: tl.constexpr):
+    offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(y_ptr + offs, 0.0, mask=offs < n)
+
+@triton.jit
+def one(y_ptr, n, WIDTH: tl.constexpr):
+    offs = tl.program_id(0) * WIDTH + tl.arange(0, WIDTH)
+    tl.store(y_ptr + offs, 1.0, mask=offs < n)
+
+def clear(y, z):
+    grid = (triton.cdiv(y.numel(), 1024),)
+    zero[grid](y, y.numel(), BLOCK=1024)
+    grid = (triton.cdiv(z.numel(), 256),)
+    one[grid](z, z.numel(), WIDTH=256)
+""",
+    """
+@triton.jit
+def zero(y_ptr, n, BLOCK: tl.constexpr):
+    offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(y_ptr + offs, 0.0, mask=offs < n)
+
+@triton.jit
+def one(y_ptr, n, WIDTH: tl.constexpr):
+    offs = tl.program_id(0) * WIDTH + tl.arange(0, WIDTH)
+    tl.store(y_ptr + offs, 1.0, mask=offs < n)
+
+def clear(y, z):
+    grid = lambda meta: (triton.cdiv(y.numel(), meta["BLOCK"]),)
+    zero[grid](y, y.numel(), BLOCK=1024)
+
+    def grid(meta):
+        return (triton.cdiv(z.numel(), meta["WIDTH"]),)
+
+    one[grid](z, z.numel(), WIDTH=256)
 """,
 )
 

@@ -156,3 +156,17 @@ def total(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
     for above in ("", "\n" * 7):
         (finding,) = findings(above + text)
         assert f"tl.sum in line {10 + len(above)}:" in finding.message
+
+
+COMPARED = """
+
+def torch_attention(q, k, v):
+    scores = torch.matmul(q, k.transpose(-2, -1))
+    return torch.matmul(torch.softmax(scores, dim=-1), v)
+"""
+
+
+def test_what_kernels_are_compared_with_is_left_alone():
+    imports = "import torch\n"
+    assert [f.code for f in findings(imports + COMPARED)] == ["torch.attention"]
+    assert [f.code for f in findings(imports + UNMASKED + COMPARED)] == ["triton.unmasked-access"]

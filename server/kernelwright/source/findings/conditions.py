@@ -52,7 +52,7 @@ def expanded(conditions: Conditions, index: ast.expr) -> Conditions:
     """x[:, None] and the like: the old axes move to the places of the colons."""
     elements = index.elts if isinstance(index, ast.Tuple) else [index]
     places = [i for i, e in enumerate(elements) if isinstance(e, ast.Slice)]
-    return moved(conditions, {axis: place for axis, place in enumerate(places)})
+    return moved(conditions, dict(enumerate(places)))
 
 
 def moved(conditions: Conditions, places: dict[int, int]) -> Conditions:
@@ -80,7 +80,7 @@ class Masks:
 
     def __init__(self, unit: TritonUnit) -> None:
         self._unit = unit
-        self._axes: dict[ast.expr | str, frozenset[int]] = {}
+        self._axes: dict[ast.AST, frozenset[int]] = {}
         self.names: dict[str, Mask] = {}
 
     def of(self, mask: ast.expr | None) -> Mask:
@@ -115,19 +115,16 @@ class Masks:
 
     def axes(self, node: ast.AST) -> frozenset[int]:
         """Along which axes a value varies, as far as its ranges tell: {0} for offs < n, {1} for (offs < n)[None, :]."""
-        key = node.id if isinstance(node, ast.Name) else node
-        if not isinstance(key, str | ast.expr):
-            return frozenset()
-        if key not in self._axes:
-            self._axes[key] = frozenset()  # for a name that is assigned from itself
-            self._axes[key] = self._axes_of(node)
-        return self._axes[key]
+        if node not in self._axes:
+            self._axes[node] = frozenset()  # for a name that is assigned from itself
+            self._axes[node] = self._axes_of(node)
+        return self._axes[node]
 
     def _axes_of(self, node: ast.AST) -> frozenset[int]:
         scope = self._unit.scope
         match node:
-            case ast.Name(id=name):
-                return frozenset().union(*(self.axes(value) for value in scope.values.get(name, ())))
+            case ast.Name():
+                return frozenset().union(*(self.axes(value) for value in scope.given(node)))
             case ast.Subscript(value=value, slice=index):
                 return frozenset(
                     a for c in expanded(frozenset((Condition("", self.axes(value)),)), index) for a in c.axes

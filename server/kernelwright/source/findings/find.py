@@ -2,7 +2,7 @@
 
 import ast
 import functools
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -11,7 +11,7 @@ from kernelwright.source.findings.rule import Change, Finding, Fix, Problem, Rul
 from kernelwright.source.findings.rules import for_language
 from kernelwright.source.findings.scope import TooMuchWork
 from kernelwright.source.findings.sizes import Shapes, Sizes, shapes_of
-from kernelwright.source.findings.units import summaries_of, torch_unit, triton_unit
+from kernelwright.source.findings.units import REFERENCE, Summary, summaries_of, torch_unit, triton_unit
 from kernelwright.source.imports import Aliases, aliases_of
 from kernelwright.source.split import around
 from kernelwright.source.trees import extent
@@ -63,7 +63,8 @@ def find_findings(
     for index, found in enumerate(summaries):
         for name in kernels_near & found.launched if found.launched else ():
             launchers.setdefault(name, []).append(index)
-    hot = frozenset(k.name for k in kernels if k.language is Language.TORCH)
+    jit = {name: index for index, found in enumerate(summaries) for name, _ in found.kernels}
+    hot = frozenset(k.name for k in kernels if k.language is Language.TORCH and not (jit and REFERENCE.search(k.name)))
     eval_only = _runs_in_eval_only(document)
     findings: list[Finding] = []
     for index, found in enumerate(summaries):
@@ -73,13 +74,25 @@ def find_findings(
             where = (index, *(i for i in launchers.get(name, ()) if i != index))
             texts = tuple(segments[i].text for i in where)
             shapes = shapes_of(sizes or {}, frozenset().union(*(summaries[i].functions for i in where)))
-            local = _triton(texts, name, line, aliases, _used(constants, texts), shapes)
+            helpers = tuple(segments[i].text for i in _called(index, summaries, jit))
+            local = _triton(texts, name, line, aliases, _used(constants, texts), shapes, helpers)
             findings += _placed(document, where, local, name)
         for name, line in found.torch if index in near else ():
             text = segments[index].text
             local = _torch(text, name, line, name in hot, eval_only, aliases, _used(constants, (text,)))
             findings += _placed(document, (index,), local, name)
     return tuple(sorted({_key(f): f for f in findings}.values(), key=lambda f: (f.start, f.end, f.code)))
+
+
+def _called(index: int, summaries: Sequence[Summary], jit: Mapping[str, int]) -> list[int]:
+    """The segments of the device functions that a segment's kernels call, directly or not."""
+    found: dict[int, None] = {}
+    waiting = [index]
+    while waiting:
+        for at in sorted({jit[name] for name in summaries[waiting.pop()].called & jit.keys()} - found.keys()):
+            found[at] = None
+            waiting.append(at)
+    return list(found)
 
 
 def _key(finding: Finding) -> tuple[object, ...]:
@@ -98,9 +111,15 @@ def _runs_in_eval_only(document: Document) -> bool:
 
 @functools.lru_cache(maxsize=2048)
 def _triton(
-    texts: tuple[str, ...], name: str, line: int, aliases: Aliases, constants: Constants, shapes: Shapes
+    texts: tuple[str, ...],
+    name: str,
+    line: int,
+    aliases: Aliases,
+    constants: Constants,
+    shapes: Shapes,
+    helpers: tuple[str, ...],
 ) -> tuple[_Local, ...]:
-    unit = triton_unit(texts, name, line, aliases, dict(constants), dict(shapes))
+    unit = triton_unit(texts, name, line, aliases, dict(constants), dict(shapes), helpers)
     return () if unit is None else _checked(Language.TRITON, unit, texts)
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from kernelwright.source.bindings import Loop, bindings, loop_of
 from kernelwright.source.calls import dotted, parameters
+from kernelwright.source.findings.reaching import Reaching, Value, returned
 from kernelwright.source.imports import Aliases
 from kernelwright.source.trees import children, inside
 from kernelwright.source.triton.reader import canonical, tl
@@ -38,6 +39,7 @@ class Scope:
 
     function: ast.FunctionDef | None
     aliases: Aliases
+    body: list[ast.stmt] = field(default_factory=list)
     constants: Mapping[str, int] = field(default_factory=dict)
     values: Mapping[str, tuple[ast.expr, ...]] = field(default_factory=dict)
     loops: Mapping[str, Loop] = field(default_factory=dict)
@@ -50,28 +52,53 @@ class Scope:
         """ "load" for a call of tl.load, "" for anything that is not called from triton.language."""
         return tl(node, self.aliases)
 
+    @functools.cached_property
+    def _reaching(self) -> Reaching:
+        return Reaching(self.body)
+
+    def reached(self, name: ast.Name) -> tuple[Value, ...]:
+        """All that a name may stand for where it is used: values, and loops that it runs through."""
+        values = self.values.get(name.id, ())
+        if not values and name.id not in self.loops:
+            return ()
+        if len(values) == 1 and name.id not in self.loops and name.id not in self.parameters:
+            return values
+        found = self._reaching.at(name)
+        if found or (found is not None and name.id in self.parameters):
+            return found
+        return (*values, *(loop for key, loop in self.loops.items() if key == name.id))
+
+    def given(self, name: ast.Name) -> tuple[ast.expr, ...]:
+        """The values that a name may stand for where it is used."""
+        return tuple(value for value in self.reached(name) if isinstance(value, ast.expr))
+
+    def loop(self, node: ast.AST) -> Loop | None:
+        """The loop that a name runs through where it is used."""
+        found = self.reached(node) if isinstance(node, ast.Name) else ()
+        return next((value for value in found if isinstance(value, Loop)), None)
+
     def single(self, node: ast.expr) -> ast.expr:
-        """What a name stands for when it was assigned exactly once, followed to the end."""
+        """What a name stands for when that is one value, followed to the end."""
         for _ in range(_DEPTH):
-            if not (
-                isinstance(node, ast.Name) and node.id not in self.loops and len(self.values.get(node.id, ())) == 1
-            ):
+            found = self.reached(node) if isinstance(node, ast.Name) else ()
+            if len(found) != 1 or not isinstance(found[0], ast.expr):
                 break
-            node = self.values[node.id][0]
+            node = found[0]
         return node
 
     def walk(self, node: ast.AST, into: Callable[[ast.AST], bool] = lambda _: True) -> Iterator[ast.AST]:
         """Every node that takes part in `node`, through the assignments of names; `into` may stop the descent."""
-        seen: set[str] = set()
+        seen: set[ast.AST] = set()
         waiting = [node]
         while waiting:
             current = waiting.pop()
             yield current
             if not into(current):
                 continue
-            if isinstance(current, ast.Name) and current.id not in seen:
-                seen.add(current.id)
-                waiting += self.values.get(current.id, ())
+            if isinstance(current, ast.Name):
+                values = [value for value in self.given(current) if value not in seen]
+                seen.update(values)
+                waiting += values
             waiting += children(current)
 
     def number(self, node: ast.expr | None, known: Mapping[str, int] | None = None) -> int | None:
@@ -100,10 +127,10 @@ class Scope:
             case ast.Name(id=name):
                 if name in known:
                     return known[name]
-                if name in self.loops or len(self.values.get(name, ())) > 1:
-                    return None
-                if name in self.values:
-                    return recur(self.values[name][0])
+                found_here = self.reached(node)
+                if found_here:
+                    only = found_here[0]
+                    return recur(only) if len(found_here) == 1 and isinstance(only, ast.expr) else None
                 return None if name in self.parameters else self.constants.get(name)
             case ast.UnaryOp(op=ast.USub(), operand=operand):
                 positive = recur(operand)
@@ -171,7 +198,10 @@ def scope_of(
             values.setdefault(binding.name, []).append(binding.value)
         elif isinstance(binding.node.target, ast.Name):
             loops[binding.name] = loop_of(binding.node)
-    return Scope(function, aliases, constants, {k: tuple(v) for k, v in values.items()}, loops)
+    for node in inside(body):
+        if isinstance(node, ast.FunctionDef):
+            values.setdefault(node.name, []).append(returned(node))
+    return Scope(function, aliases, body, constants, {k: tuple(v) for k, v in values.items()}, loops)
 
 
 def is_extent(scope: Scope, node: ast.expr) -> bool:

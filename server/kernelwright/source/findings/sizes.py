@@ -70,9 +70,9 @@ def _computed(
 ) -> int | None:
     match node:
         case ast.Name(id=name):
-            if name in scope.values:
-                values = scope.values[name]
-                return recur(values[0]) if len(values) == 1 else None
+            values = scope.reached(node)
+            if values:
+                return recur(values[0]) if len(values) == 1 and isinstance(values[0], ast.expr) else None
             known = sizes.get(name)
             return known if isinstance(known, int) else scope.number(node)
         case ast.Subscript(value=ast.Name(), slice=ast.Constant(value=str() as name)):
@@ -114,7 +114,7 @@ def shape_of(scope: Scope, node: ast.expr, sizes: Mapping[str, Size]) -> tuple[i
 def _tensor(scope: Scope, node: ast.expr, sizes: Mapping[str, Size]) -> tuple[int, ...] | None:
     if not isinstance(node, ast.Name):
         return None
-    values = scope.values.get(node.id, ())
+    values = scope.reached(node)
     if len(values) > 1:
         return None
     if values:

@@ -5,6 +5,7 @@ import functools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from kernelwright.source.bindings import Loop
 from kernelwright.source.calls import argument, constexprs, defaults
 from kernelwright.source.findings.scope import Scope, Steps, source
 from kernelwright.source.findings.sizes import Size
@@ -53,6 +54,7 @@ class Tile:
     how: str
     block: ast.expr
     axis: int | None = None  # of the grid, for "program"
+    loop: Loop | None = None
 
 
 @dataclass(frozen=True)
@@ -75,6 +77,21 @@ class TritonUnit(Reading):
     autotune: ast.Call | None = None
     heuristics: tuple[ast.Call, ...] = ()
     sizes: Mapping[str, tuple[tuple[int | str, Size], ...]] = field(default_factory=dict)
+    helpers: Mapping[str, ast.FunctionDef] = field(default_factory=dict)  # the device functions that it may call
+
+    def walk(self, node: ast.AST) -> Iterator[ast.AST]:
+        """Every node that takes part in a value, through names and through the device functions that it is made by."""
+        seen: set[str] = set()
+        for part in self.scope.walk(node):
+            yield part
+            waiting = [part]
+            while waiting:
+                match waiting.pop():
+                    case ast.Call(func=ast.Name(id=name)) if name in self.helpers and name not in seen:
+                        seen.add(name)
+                        inner = walk(self.helpers[name])
+                        waiting += inner
+                        yield from inner
 
     @functools.cached_property
     def in_pointers(self) -> frozenset[ast.AST]:
@@ -162,14 +179,15 @@ class TritonUnit(Reading):
         return list(self._ranges(index, (), (), frozenset(), Steps()))
 
     def _ranges(
-        self, node: ast.expr, starts: Terms, factors: Terms, seen: frozenset[str], steps: Steps
+        self, node: ast.expr, starts: Terms, factors: Terms, seen: frozenset[ast.expr], steps: Steps
     ) -> Iterator[Range]:
         steps.take()
         recur = functools.partial(self._ranges, seen=seen, steps=steps)
         match node:
-            case ast.Name(id=name) if name in self.scope.values and name not in seen:
-                for value in self.scope.values[name]:
-                    yield from self._ranges(value, starts, factors, seen | {name}, steps)
+            case ast.Name():
+                for value in self.scope.given(node):
+                    if value not in seen:
+                        yield from self._ranges(value, starts, factors, seen | {value}, steps)
             case ast.BinOp(left=left, op=ast.Add() | ast.Sub(), right=right):
                 yield from recur(left, (*starts, right), factors)
                 yield from recur(right, (*starts, left), factors)
@@ -199,22 +217,24 @@ class TritonUnit(Reading):
                     for factor, other in ((left, right), (right, left)):
                         if self.same(other, block) and (axis := self.program_axis(factor)) is not None:
                             return Tile("program", block, axis)
-                        if self.same(other, block) and isinstance(factor, ast.Name) and factor.id in self.scope.loops:
-                            return Tile("loop", block)
-                case ast.Name(id=name) if name in self.scope.loops:
-                    step = self.scope.loops[name].step
-                    if step is not None and self.same(step, block):
-                        return Tile("loop", block)
+                        if self.same(other, block) and (loop := self.scope.loop(factor)) is not None:
+                            return Tile("loop", block, loop=loop)
+                case ast.Name() if (loop := self.scope.loop(term)) is not None:
+                    if loop.step is not None and self.same(loop.step, block):
+                        return Tile("loop", block, loop=loop)
         return Tile("whole", block)
 
-    def _terms(self, node: ast.expr, seen: frozenset[str], steps: Steps) -> Iterator[ast.expr]:
+    def _terms(self, node: ast.expr, seen: frozenset[ast.expr], steps: Steps) -> Iterator[ast.expr]:
         """The summands of an expression, through names and casts."""
         steps.take()
         match node:
-            case ast.Name(id=name) if name in self.scope.values and name not in self.scope.loops and name not in seen:
-                for value in self.scope.values[name]:
-                    yield from self._terms(value, seen | {name}, steps)
-            case ast.BinOp(left=left, op=ast.Add(), right=right):
+            case ast.Name() if self.scope.loop(node) is None and (values := self.scope.given(node)):
+                for value in values:
+                    if value not in seen:
+                        yield from self._terms(value, seen | {value}, steps)
+            case ast.Call(args=[value, *_]) if self.scope.tl(node) in _SAME_VALUES:
+                yield from self._terms(value, seen, steps)
+            case ast.BinOp(left=left, op=ast.Add() | ast.Sub(), right=right):
                 yield from self._terms(left, seen, steps)
                 yield from self._terms(right, seen, steps)
             case ast.Call(func=ast.Attribute(value=value, attr="to")) if self.scope.tl(node) == "":
@@ -248,12 +268,6 @@ class TritonUnit(Reading):
 def grid_axis(site: LaunchSite, axis: int) -> ast.expr | None:
     """The grid's expression for one axis, through a name, a lambda or a nested function."""
     grid = site.scope.single(site.grid)
-    if isinstance(grid, ast.Name) and site.scope.function is not None:
-        nested = [n for n in walk(site.scope.function) if isinstance(n, ast.FunctionDef) and n.name == grid.id]
-        returns = [n.value for f in nested for n in walk(f) if isinstance(n, ast.Return) and n.value is not None]
-        if len(returns) != 1:
-            return None
-        grid = returns[0]
     if isinstance(grid, ast.Lambda):
         grid = grid.body
     if isinstance(grid, ast.Tuple | ast.List):

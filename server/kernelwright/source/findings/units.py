@@ -19,6 +19,9 @@ from kernelwright.source.triton.reader import decorators, is_launch, launched_na
 _SUPPORT = re.compile(
     r"(?:^|_)(?:tests?|tested|bench|benchmark|check|train|main|profile|verify|validate|ref|reference|demo|compare)(?:_|$)"
 )
+REFERENCE = re.compile(r"(?:^|_)(?:torch|pytorch|naive|golden)(?:_|$)")
+"""In a file of Triton kernels: the function that they are compared with."""
+
 _CONSTANT = re.compile(r"([A-Za-z_]\w*)\s*(?::[^=\n]+)?=\s*([0-9_]{1,20}|1\s*<<\s*[0-9]{1,3})\s*(?:#.*)?$", re.M)
 
 
@@ -26,7 +29,8 @@ _CONSTANT = re.compile(r"([A-Za-z_]\w*)\s*(?::[^=\n]+)?=\s*([0-9_]{1,20}|1\s*<<\
 class Summary:
     """What a segment holds: its Triton kernels (name, line in it), the names that it launches, its PyTorch definitions.
 
-    `functions` are the names of all that it defines with `def`, `constants` the integer that it assigns at top level.
+    `functions` are the names of all that it defines with `def`, `constants` the integer that it assigns at top level,
+    `called` the plain names that it calls.
     """
 
     kernels: tuple[tuple[str, int], ...] = ()
@@ -34,6 +38,7 @@ class Summary:
     torch: tuple[tuple[str, int], ...] = ()
     functions: frozenset[str] = frozenset()
     constants: tuple[tuple[str, int], ...] = ()
+    called: frozenset[str] = frozenset()
 
 
 def _summary(source: bytes, aliases: Aliases) -> Summary:
@@ -47,6 +52,7 @@ def _summary(source: bytes, aliases: Aliases) -> Summary:
     torch: list[tuple[str, int]] = []
     launched: set[str] = set()
     functions: set[str] = set()
+    called: set[str] = set()
     for node in walk(tree):
         if isinstance(node, ast.FunctionDef):
             functions.add(node.name)
@@ -54,12 +60,15 @@ def _summary(source: bytes, aliases: Aliases) -> Summary:
                 kernels.append((node.name, node.lineno))
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Subscript):
             launched.add(launched_name(node.func))
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            called.add(node.func.id)
     for node in tree.body:
         if isinstance(node, ast.FunctionDef | ast.ClassDef) and not (
             isinstance(node, ast.FunctionDef) and is_jit(node, aliases)
         ):
             torch.append((node.name, node.lineno))
-    return Summary(tuple(kernels), frozenset(launched - {""}), tuple(torch), frozenset(functions))
+    own = frozenset(called) if kernels else frozenset()
+    return Summary(tuple(kernels), frozenset(launched - {""}), tuple(torch), frozenset(functions), called=own)
 
 
 summaries_of = PerPiece(_summary)
@@ -81,8 +90,9 @@ def triton_unit(
     aliases: Aliases,
     constants: Mapping[str, int],
     sizes: Mapping[str, tuple[tuple[int | str, Size], ...]],
+    helpers: tuple[str, ...] = (),
 ) -> TritonUnit | None:
-    """The kernel `name` in the first text, with its launches in all of them."""
+    """The kernel `name` in the first text, with its launches in all of them, and the `helpers` that it calls."""
     trees = [syntax(text) for text in texts]
     if trees[0] is None:
         return None
@@ -101,7 +111,13 @@ def triton_unit(
     autotune = next((node for name, node in calls if name == "triton.autotune"), None)
     heuristics = tuple(node for name, node in calls if name == "triton.heuristics")
     scope = scope_of(function, function.body, aliases, constants)
-    return TritonUnit(function, aliases, scope, launches, autotune, heuristics, sizes)
+    device = {
+        node.name: node
+        for tree in map(syntax, helpers)
+        for node in (walk(tree) if tree is not None else ())
+        if isinstance(node, ast.FunctionDef) and is_jit(node, aliases)
+    }
+    return TritonUnit(function, aliases, scope, launches, autotune, heuristics, sizes, device)
 
 
 def _launches(
@@ -159,7 +175,7 @@ def torch_unit(
 
 
 def _is_support(function: ast.FunctionDef) -> bool:
-    """Code around kernels (tests, benchmarks, training loops): what it waits for or prints, it does so on purpose."""
+    """Code around kernels (tests, references, training loops): what it waits for or spells out, it does so on purpose."""
     if _SUPPORT.search(function.name):
         return True
     return any(method(node) in ("backward", "step", "assert_close", "synchronize") for node in walk(function))

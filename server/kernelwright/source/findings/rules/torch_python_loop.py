@@ -14,7 +14,7 @@ def check(unit: TorchUnit) -> Iterator[Problem]:
         for node in view.nodes:
             if not isinstance(node, ast.For) or not isinstance(node.target, ast.Name):
                 continue
-            if _walks_a_tensor(view, node, node.target.id) and not _carries_state(node):
+            if _walks_a_tensor(view, node, node.target.id) and not _carries_state(node) and not _is_ragged(view, node):
                 yield Problem(
                     node.iter,
                     "This loop runs over a tensor's dimension in Python and launches its kernels once for every step: "
@@ -54,6 +54,17 @@ def _indexes(view: Hot, loop: ast.For, index: str) -> bool:
         and any(isinstance(part, ast.Name) and part.id == index for part in walk(node.slice))
         and view.is_tensor(node.value)
         for node in inside(loop.body)
+    )
+
+
+def _is_ragged(view: Hot, loop: ast.For) -> bool:
+    """Whether each step works on another number of elements, as values of a tensor say: x[start : start + lengths[i]]."""
+    ends = [end for node in inside(loop.body) if isinstance(node, ast.Slice) for end in (node.lower, node.upper) if end]
+    return any(
+        view.is_tensor(part)
+        for end in ends
+        for part in view.scope.walk(end, lambda n: not (isinstance(n, ast.Attribute) and n.attr == "shape"))
+        if isinstance(part, ast.Name | ast.Subscript)
     )
 
 

@@ -60,7 +60,7 @@ def _judge(unit: TritonUnit, site: LaunchSite, division: _Division, block: str) 
     fits = _fits(unit, site, division.divisor, block)
     if fits is False:
         yield _misfit(unit, site, division, block)
-    elif fits and not division.rounds_up and not _is_divisible(unit, site, division):
+    elif fits and not division.rounds_up and not _is_divisible(unit, site, division, block):
         yield _dropped(unit, site, division)
 
 
@@ -121,17 +121,16 @@ def _dropped(unit: TritonUnit, site: LaunchSite, division: _Division) -> Problem
     return Problem(division.node, message, site.segment, "Round up with triton.cdiv", (Change(division.node, text),))
 
 
-def _is_divisible(unit: TritonUnit, site: LaunchSite, division: _Division) -> bool:
+def _is_divisible(unit: TritonUnit, site: LaunchSite, division: _Division, name: str) -> bool:
     scope = site.scope
     size = scope.number(division.numerator)
     block = scope.number(division.divisor)
     if size is not None and (block is None or size % block == 0):
         return True
-    if any(kind in ("static_assert", "device_assert", "assume") for kind, _ in unit.calls):
-        return True
-    for part in scope.walk(division.numerator):
-        if isinstance(part, ast.Call) and scope.canonical(part) in ("triton.next_power_of_2", "triton.cdiv"):
-            return True
+    if {scope.number(site.bindings.get(name)), block} == {1, block} or set(unit.numbers(ast.Name(name))) == {1}:
+        return True  # a program for each element
+    if source(scope.single(division.numerator)) == source(scope.single(division.divisor)):
+        return True  # one for each row
     if any(scope.canonical(p) == "math.gcd" for p in scope.walk(division.divisor) if isinstance(p, ast.Call)):
         return True
     return scope.function is not None and any(

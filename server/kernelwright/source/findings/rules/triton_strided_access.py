@@ -3,13 +3,15 @@
 import ast
 from collections.abc import Iterator
 
+from kernelwright.source.calls import argument
 from kernelwright.source.findings.rule import Problem, Rule, Severity
 from kernelwright.source.findings.scope import Scope, is_extent, source
 from kernelwright.source.findings.triton import TritonUnit
 from kernelwright.source.trees import walk
 from kernelwright.values import Language
 
-_NEAR = 4  # a stride of 2 or 3, as in interleaved pairs, still uses most of each sector together with its neighbours
+_NEAR = 8  # elements of four bytes in a sector: closer lanes share one
+_FEW = 4  # lanes that touch so few sectors that nothing is thrown away worth mending
 _FOLDS = (ast.Mod, ast.FloorDiv, ast.BitAnd, ast.BitXor, ast.RShift)
 
 
@@ -17,12 +19,15 @@ def check(unit: TritonUnit) -> Iterator[Problem]:
     for access in unit.loads_and_stores:
         if _from_data(unit, access.pointer):
             continue
-        factors = [one.factors for one in unit.ranges(access.pointer)]
+        ranges = unit.ranges(access.pointer)
+        if any(n <= _FEW for one in ranges[-1:] for n in unit.numbers(argument(one.call, 1, "end") or one.call)):
+            continue
+        factors = [one.factors for one in ranges]
         if factors and all(_far(unit, factor) for factor in factors):
             stride = _far(unit, factors[-1])
             yield Problem(
                 access.call,
-                f"Neighbouring lanes are {stride} elements apart, so each one moves a whole sector: "
+                f"Neighbouring lanes are {stride} elements apart, so most of each sector that is moved is thrown away: "
                 "let the contiguous dimension vary fastest.",
             )
 

@@ -3,6 +3,7 @@
 import ast
 from collections.abc import Iterator
 
+from kernelwright.source.bindings import Loop
 from kernelwright.source.calls import argument
 from kernelwright.source.findings.rule import Change, Problem, Rule, Severity
 from kernelwright.source.findings.scope import Scope, is_extent, source
@@ -24,9 +25,9 @@ def check(unit: TritonUnit) -> Iterator[Problem]:
             continue
         if not is_absent(argument(access.call, 3, "boundary_check")):
             continue
-        if any(_limits(unit, part) for part in unit.scope.walk(access.pointer)):
+        if any(_limits(unit, part) for part in unit.walk(access.pointer)):
             continue
-        tile = next((t for t in unit.tiles(access.pointer) if _overruns(unit, t)), None)
+        tile = next((t for t in unit.tiles(access.pointer) if _overruns(unit, access, t)), None)
         if tile is not None:
             yield _problem(unit, access, tile)
 
@@ -68,7 +69,7 @@ def _offsets(pointer: ast.expr) -> str | None:
 def _limits(unit: TritonUnit, part: ast.AST) -> bool:
     """Whether this part keeps the index within bounds (or takes it from data, which cannot be judged here)."""
     if isinstance(part, ast.BinOp) and isinstance(part.op, ast.Mod):
-        return unit.has_lanes(part.left)
+        return unit.has_lanes(part.left) or part not in unit.parents  # a helper's is of what it is given
     return unit.scope.tl(part) in _LIMITS
 
 
@@ -76,34 +77,76 @@ def _is_guarded(unit: TritonUnit, call: ast.Call) -> bool:
     return any(isinstance(above, ast.If | ast.IfExp) for above in unit.above(call))
 
 
-def _overruns(unit: TritonUnit, tile: Tile) -> bool:
-    if _is_whole_extent(unit, tile.block):
+def _overruns(unit: TritonUnit, access: Access, tile: Tile) -> bool:
+    if _is_whole_extent(unit, tile.block) or set(unit.numbers(tile.block)) == {1}:
         return False
-    if tile.how == "program":
-        return not _grid_drops_the_tail(unit, tile)
-    if tile.how == "loop":
-        return not _loop_drops_the_tail(unit)
-    return _is_rounded_up(unit, tile.block)
+    if tile.how == "whole":
+        return _is_rounded_up(unit, tile.block)
+    if tile.how == "program" and _grid_drops_the_tail(unit, tile):
+        return False
+    loops = [loop for loop in unit.loops if loop is tile.loop or _advances(unit, loop.node, access)]
+    if tile.loop is not None and tile.loop not in loops:
+        loops.append(tile.loop)
+    return not any(_leaves_the_tail(unit, loop, tile.block) for loop in loops)
+
+
+def _advances(unit: TritonUnit, loop: ast.For, access: Access) -> bool:
+    """Whether the access stands in a loop whose steps move its pointer on, as in `offs += BLOCK`."""
+    if loop not in unit.above(access.call):
+        return False
+    moved = {n.target.id for n in walk(loop) if isinstance(n, ast.AugAssign) and isinstance(n.target, ast.Name)}
+    return any(isinstance(part, ast.Name) and part.id in moved for part in unit.scope.walk(access.pointer))
 
 
 def _is_whole_extent(unit: TritonUnit, block: ast.expr) -> bool:
     """Whether every launch passes a tensor's own extent as this block: row * D + arange(0, D) fits exactly."""
-    if not isinstance(block, ast.Name):
-        return False
-    passed = [(site.scope, site.bindings[block.id]) for site in unit.launches if block.id in site.bindings]
-    return bool(passed) and all(is_extent(scope, value) for scope, value in passed)
+    passed = _passed(unit, block)
+    return bool(passed) and all(
+        is_extent(scope, value) or ((size := _rounded(scope, value)) is not None and _is_power_of_two(scope, size))
+        for scope, value in passed
+    )
 
 
 def _is_rounded_up(unit: TritonUnit, block: ast.expr) -> bool:
     """Whether a launch passes the next power of two of a size as this block."""
-    if not isinstance(block, ast.Name):
-        return False
-    for site in unit.launches:
-        passed = site.bindings.get(block.id)
-        if passed is not None and site.scope.number(passed) is None:
-            resolved = site.scope.single(passed)
-            if isinstance(resolved, ast.Call) and site.scope.canonical(resolved) == "triton.next_power_of_2":
-                return True
+    return any(
+        scope.number(value) is None and _rounded(scope, value) is not None for scope, value in _passed(unit, block)
+    )
+
+
+def _passed(unit: TritonUnit, block: ast.expr) -> list[tuple[Scope, ast.expr]]:
+    name = block.id if isinstance(block, ast.Name) else ""
+    return [(site.scope, site.bindings[name]) for site in unit.launches if name in site.bindings]
+
+
+def _rounded(scope: Scope, value: ast.expr) -> ast.expr | None:
+    """The size in triton.next_power_of_2(size)."""
+    match scope.single(value):
+        case ast.Call(args=[size]) as call if scope.canonical(call) == "triton.next_power_of_2":
+            return size
+    return None
+
+
+def _is_power_of_two(scope: Scope, size: ast.expr) -> bool:
+    """Whether the launcher asserts that a size is a power of two: `d in {32, 64}`, `d & (d - 1) == 0`, rounding it."""
+    same = (source(size), source(scope.single(size)))
+    for node in walk(scope.function) if scope.function else ():
+        if not isinstance(node, ast.Assert):
+            continue
+        for test in (part for part in walk(node.test) if isinstance(part, ast.Compare)):
+            match test:
+                case ast.Compare(
+                    left=left, ops=[ast.In()], comparators=[ast.Set() | ast.List() | ast.Tuple() as among]
+                ):
+                    numbers = [scope.number(one) for one in among.elts]
+                    if source(left) in same and all(n is not None and n > 0 and n & (n - 1) == 0 for n in numbers):
+                        return True
+                case ast.Compare(ops=[ast.Eq()]):
+                    parts = [source(part) for part in walk(test) if isinstance(part, ast.expr)]
+                    folds = any(isinstance(operator(part), ast.BitAnd) for part in walk(test))
+                    rounds = any("next_power_of_2" in part for part in parts)
+                    if (folds or rounds) and any(part in same for part in parts):
+                        return True
     return False
 
 
@@ -112,24 +155,41 @@ def _grid_drops_the_tail(unit: TritonUnit, tile: Tile) -> bool:
     for site in unit.launches:
         parts = tuple(site.scope.walk(site.grid))
         rounds_up = any(site.scope.canonical(p) == "triton.cdiv" for p in parts if isinstance(p, ast.Call))
-        divides = any(
-            isinstance(p, ast.BinOp)
-            and isinstance(p.op, ast.FloorDiv)
-            and not any(isinstance(operator(n), ast.Add | ast.USub) for n in walk(p))
-            for p in parts
-        )
+        divides = any(isinstance(p, ast.BinOp) and isinstance(p.op, ast.FloorDiv) and not _rounds_up(p) for p in parts)
         if divides and not rounds_up:
             return True
     return False
 
 
-def _loop_drops_the_tail(unit: TritonUnit) -> bool:
-    return any(
-        isinstance(part, ast.BinOp) and isinstance(part.op, ast.FloorDiv)
-        for loop in unit.scope.loops.values()
-        if loop.range is not None
-        for part in unit.scope.walk(loop.range)
-    )
+def _leaves_the_tail(unit: TritonUnit, loop: Loop, block: ast.expr) -> bool:
+    """Whether a loop runs over whole blocks alone: what remains, or the first one, is read by other code."""
+    if loop.range is None:
+        return False
+    args = loop.range.args
+    start, stop = (args[0], args[1]) if len(args) > 1 else (None, args[0] if args else loop.range)
+    if start is not None and unit.same(start, block):
+        return True
+    return any(_is_of_whole_blocks(unit, part) for part in unit.walk(stop))
+
+
+def _is_of_whole_blocks(unit: TritonUnit, part: ast.AST) -> bool:
+    match part:
+        case ast.BinOp(op=ast.FloorDiv(), left=left):
+            return not _rounds_up(left)
+        case ast.BinOp(op=ast.Mod() | ast.RShift() | ast.BitAnd()):
+            return True
+        case ast.BinOp(op=ast.Sub(), right=ast.Constant(value=int())):  # range(0, tl.cdiv(n, BLOCK) - 1)
+            return True
+        case ast.BinOp(op=ast.Mult(), left=left, right=right):  # (pid + 1) * BLOCK
+            return any(
+                isinstance(side, ast.Name) and side.id in unit.block_sizes | unit.steps for side in (left, right)
+            )
+    return False
+
+
+def _rounds_up(numerator: ast.expr) -> bool:
+    """The (n + BLOCK - 1) of (n + BLOCK - 1) // BLOCK, or the -n of -(-n // BLOCK)."""
+    return any(isinstance(operator(n), ast.Add | ast.USub) for n in walk(numerator))
 
 
 def _promised(unit: TritonUnit) -> bool:
@@ -145,16 +205,24 @@ def _promised(unit: TritonUnit) -> bool:
 
 def _states(scope: Scope, node: ast.AST) -> bool:
     match node:
-        case ast.Assert(test=test):
+        case ast.Assert(test=test) | ast.If(test=test):
             return _has_modulo(test)
-        case ast.If(test=test):
-            return _has_modulo(test)
-        case (
-            ast.BinOp(left=ast.Call() as rounded, op=ast.Mult()) | ast.BinOp(op=ast.Mult(), right=ast.Call() as rounded)
-        ):
-            return scope.canonical(rounded) == "triton.cdiv"
+        case ast.BinOp(left=left, op=ast.Mult(), right=right):
+            return _rounded_to(scope, left, right) or _rounded_to(scope, right, left)
         case ast.Call():
             return scope.canonical(node) in _PADDERS
+    return False
+
+
+def _rounded_to(scope: Scope, count: ast.expr, block: ast.expr) -> bool:
+    """Whether `count * block` is a size that is rounded up to a multiple: a tensor of it has room for whole blocks."""
+    match count:
+        case ast.Call(args=[_, by]) if scope.canonical(count) == "triton.cdiv":
+            return source(by) == source(block)
+        case ast.Call(args=[ast.BinOp(op=ast.Div(), right=by)]) if scope.canonical(count) == "math.ceil":
+            return source(by) == source(block)
+        case ast.BinOp(left=numerator, op=ast.FloorDiv(), right=by):
+            return source(by) == source(block) and _rounds_up(numerator)
     return False
 
 
