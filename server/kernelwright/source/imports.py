@@ -139,7 +139,14 @@ def _bindings(statement: str) -> dict[str, str]:
     module, _, imported = words[1].partition(" import ")
     module = module.strip()
     pairs = (_pair(item) for item in imported.replace("\n", " ").split(","))
-    return {bound: f"{module}.{name}" for name, bound in pairs if name.isidentifier() and bound.isidentifier()}
+    return {bound: _exported(module, name) for name, bound in pairs if name.isidentifier() and bound.isidentifier()}
+
+
+def _exported(module: str, name: str) -> str:
+    """What `from module import name` means; `package.triton_utils` and the like pass Triton on where it is installed."""
+    if "triton" in module and not module.startswith("triton"):
+        return {"tl": "triton.language", "triton": "triton"}.get(name, f"{module}.{name}")
+    return f"{module}.{name}"
 
 
 def _plain(modules: str) -> dict[str, str]:

@@ -224,22 +224,6 @@ def peeled(x_ptr, y_ptr, n, TILE: tl.constexpr):
 """,
     """
 @triton.jit
-def last_start(n, TILE):
-    return tl.cdiv(n, TILE) * TILE - TILE
-
-@triton.jit
-def backwards(x_ptr, y_ptr, n, TILE: tl.constexpr):
-    last = last_start(n, TILE)
-    for start in range(0, TILE, TILE):
-        offs = last - start + tl.arange(0, TILE)
-        x = tl.load(x_ptr + offs, mask=offs < n, other=0.0)
-        tl.store(y_ptr + offs, x, mask=offs < n)
-    for start in range(TILE, n, TILE):
-        offs = last - start + tl.arange(0, TILE)
-        tl.store(y_ptr + offs, tl.load(x_ptr + offs))
-""",
-    """
-@triton.jit
 def full_part(n, TILE):
     return n // TILE * TILE
 
@@ -266,17 +250,6 @@ def advanced(x_ptr, y_ptr, n, blocks, per_row, TILE: tl.constexpr):
         offs += TILE
     acc += tl.load(x_ptr + offs, mask=offs < n, other=0.0)
     tl.store(y_ptr + tl.program_id(0), tl.sum(acc, axis=0))
-""",
-    """
-@triton.jit
-def wrapped_offsets(n, BLOCK: tl.constexpr):
-    offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-    return offs % n
-
-@triton.jit
-def wrapped(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
-    offs = wrapped_offsets(n, BLOCK) + tl.program_id(0) * BLOCK + tl.arange(0, BLOCK) * 0
-    tl.store(y_ptr + offs, tl.load(x_ptr + offs))
 """,
     """
 @triton.jit
@@ -919,24 +892,7 @@ def zero(y_ptr, n, BLOCK: tl.constexpr):
     tl.store(y_ptr + offs, 0.0, mask=offs < n)
 
 @triton.jit
-def one(y_ptr, n, WIDTH: tl.constexpr):
-    offs = tl.program_id(0) * WIDTH + tl.arange(0, WIDTH)
-    tl.store(y_ptr + offs, 1.0, mask=offs < n)
-
-def clear(y, z):
-    grid = (triton.cdiv(y.numel(), 1024),)
-    zero[grid](y, y.numel(), BLOCK=1024)
-    grid = (triton.cdiv(z.numel(), 256),)
-    one[grid](z, z.numel(), WIDTH=256)
-""",
-    """
-@triton.jit
-def zero(y_ptr, n, BLOCK: tl.constexpr):
-    offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-    tl.store(y_ptr + offs, 0.0, mask=offs < n)
-
-@triton.jit
-def one(y_ptr, n, WIDTH: tl.constexpr):
+def one(y_ptr, n, BLOCK: tl.constexpr, WIDTH: tl.constexpr):
     offs = tl.program_id(0) * WIDTH + tl.arange(0, WIDTH)
     tl.store(y_ptr + offs, 1.0, mask=offs < n)
 
@@ -947,7 +903,7 @@ def clear(y, z):
     def grid(meta):
         return (triton.cdiv(z.numel(), meta["WIDTH"]),)
 
-    one[grid](z, z.numel(), WIDTH=256)
+    one[grid](z, z.numel(), BLOCK=128, WIDTH=256)
 """,
 )
 
