@@ -9,10 +9,10 @@ from kernelwright.source.findings.rules import registry
 from kernelwright.source.kernels import find_kernels
 from kernelwright.source.workload import evaluate, find_workload
 from kernelwright.values import Call, Workload, apply
-from source.findings import snippets_torch, snippets_triton
+from source.findings import snippets_torch, snippets_triton, snippets_tuning
 
-WRONG = {**snippets_triton.WRONG, **snippets_torch.WRONG}
-RIGHT = {**snippets_triton.RIGHT, **snippets_torch.RIGHT}
+WRONG = {**snippets_triton.WRONG, **snippets_tuning.WRONG, **snippets_torch.WRONG}
+RIGHT = {**snippets_triton.RIGHT, **snippets_tuning.RIGHT, **snippets_torch.RIGHT}
 
 
 def findings(text: str) -> tuple[Finding, ...]:

@@ -8,6 +8,9 @@ from kernelwright.source.bindings import Binding, Loop, bindings, loop_of
 from kernelwright.source.trees import children, walk
 
 Value = ast.expr | Loop
+PASSED = ast.Constant(...)
+"""What a parameter is given, where a branch may have left it so."""
+
 _BLOCKS = ("body", "orelse", "handlers", "finalbody", "cases")
 
 
@@ -32,7 +35,8 @@ class Reaching:
     further down reaches what is above it in a loop around both.
     """
 
-    def __init__(self, body: list[ast.stmt]) -> None:
+    def __init__(self, body: list[ast.stmt], parameters: tuple[str, ...] = ()) -> None:
+        self._parameters = frozenset(parameters)
         self._places: dict[ast.AST, _Place] = {}
         self._loops: set[int] = set()  # the blocks that are run again
         self._blocks = 0
@@ -50,8 +54,9 @@ class Reaching:
         certain = next((i for i in reversed(range(len(before))) if _around(before[i].place, place)), None)
         reached = before if certain is None else before[certain:]
         since = before[certain].place if certain is not None else None
+        given = (PASSED,) if certain is None and reached and name.id in self._parameters else ()
         again = (d for d in definitions if d.place.number >= place.number and self._repeats(d.place, place, since))
-        return tuple(d.value for d in (*reached, *again))
+        return (*given, *(d.value for d in (*reached, *again)))
 
     def _repeats(self, definition: _Place, use: _Place, since: _Place | None) -> bool:
         """Whether a loop around both comes from the definition to the use, and not past `since` in between."""

@@ -54,7 +54,7 @@ class Scope:
 
     @functools.cached_property
     def _reaching(self) -> Reaching:
-        return Reaching(self.body)
+        return Reaching(self.body, self.parameters)
 
     def reached(self, name: ast.Name) -> tuple[Value, ...]:
         """All that a name may stand for where it is used: values, and loops that it runs through."""

@@ -82,8 +82,8 @@ def _computed(
             shape = shape_of(scope, of, sizes)
             at = scope.number(index)
             return shape[at] if shape and at is not None and -len(shape) <= at < len(shape) else None
-        case ast.Call(func=ast.Attribute(value=of, attr=attr), args=args) if _tensor(scope, of, sizes) is not None:
-            shape = _tensor(scope, of, sizes) or ()
+        case ast.Call(func=ast.Attribute(value=of, attr=attr), args=args) if tensor_of(scope, of, sizes) is not None:
+            shape = tensor_of(scope, of, sizes) or ()
             at = scope.number(args[0]) if args else None
             if attr == "numel":
                 return _product(shape)
@@ -107,11 +107,12 @@ def shape_of(scope: Scope, node: ast.expr, sizes: Mapping[str, Size]) -> tuple[i
     """The shape that `x.shape` or `x.size()` gives."""
     match scope.single(node):
         case ast.Attribute(value=of, attr="shape") | ast.Call(func=ast.Attribute(value=of, attr="size"), args=[]):
-            return _tensor(scope, of, sizes)
+            return tensor_of(scope, of, sizes)
     return None
 
 
-def _tensor(scope: Scope, node: ast.expr, sizes: Mapping[str, Size]) -> tuple[int, ...] | None:
+def tensor_of(scope: Scope, node: ast.expr, sizes: Mapping[str, Size]) -> tuple[int, ...] | None:
+    """The shape of a tensor by its name, as far as it is a parameter's or copied from one."""
     if not isinstance(node, ast.Name):
         return None
     values = scope.reached(node)

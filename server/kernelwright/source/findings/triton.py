@@ -99,6 +99,11 @@ class TritonUnit(Reading):
         return frozenset(part for access in self.loads_and_stores for part in self.scope.walk(access.pointer))
 
     @functools.cached_property
+    def used(self) -> frozenset[str]:
+        """Every name that the body reads."""
+        return frozenset(n.id for n in self.nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load))
+
+    @functools.cached_property
     def _ranged(self) -> dict[ast.AST, bool]:
         return {}
 
@@ -263,6 +268,12 @@ class TritonUnit(Reading):
 
     def _extent_of_arange(self, name: ast.Name) -> bool:
         return any(self.same(lanes.end or lanes.call, name) for lanes in self.lanes)
+
+
+def key_of(unit: TritonUnit) -> ast.List | ast.Tuple | None:
+    """The key of the autotuner as it is listed."""
+    key = argument(unit.autotune, 1, "key") if unit.autotune is not None else None
+    return key if isinstance(key, ast.List | ast.Tuple) else None
 
 
 def grid_axis(site: LaunchSite, axis: int) -> ast.expr | None:
