@@ -106,7 +106,12 @@ class Masks:
                 return self.of(value)
             case ast.IfExp(body=a, orelse=b):
                 return self.of(a).merged(self.of(b))
-            case ast.Compare() | ast.BinOp() | ast.BoolOp() | ast.UnaryOp():
+            case (
+                ast.Compare()
+                | ast.BinOp(op=ast.BitOr() | ast.BitXor())
+                | ast.BoolOp()
+                | ast.UnaryOp(op=ast.Not() | ast.Invert())
+            ):
                 axes = self.axes(mask)
                 if self._holds_always(mask):
                     return Mask()
@@ -161,7 +166,7 @@ class Masks:
     def _holds_always(self, mask: ast.expr) -> bool:
         """cols < n, where cols are arange(0, BLOCK) and every launch passes the same as n and as BLOCK."""
         match mask:
-            case ast.Compare(left=lanes, ops=[ast.Lt()], comparators=[ast.Name(id=size)]):
+            case ast.Compare(left=lanes, ops=[ast.Lt()], comparators=[ast.Name(id=size)]) if self._whole:
                 ranges = self._unit.ranges(lanes)
                 return (
                     len(ranges) == 1

@@ -1,7 +1,6 @@
 """Which assignments a name may have its value from, where it is used."""
 
 import ast
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from kernelwright.source.bindings import Binding, Loop, bindings, loop_of
@@ -75,10 +74,11 @@ class Reaching:
             if isinstance(statement, ast.FunctionDef | ast.ClassDef | ast.AsyncFunctionDef):
                 inner = []
             nested = {id(part) for _, parts in inner for part in parts}
+            inline: list[ast.AST] = [statement]
             for part in children(statement):
                 if id(part) not in nested:
-                    self._note(part, place)
-            for binding in bindings([statement, *_walrus(statement, nested)]):
+                    inline += self._note(part, place)
+            for binding in bindings(inline):
                 self._define(binding, place, blocks)
             if isinstance(statement, ast.FunctionDef):
                 self._definitions.setdefault(statement.name, []).append(_Definition(place, returned(statement)))
@@ -109,21 +109,20 @@ class Reaching:
                 value: Value = loop_of(statement) if isinstance(statement.target, ast.Name) else binding.value
                 self._definitions.setdefault(binding.name, []).append(_Definition(place, value))
 
-    def _note(self, part: ast.AST, place: _Place) -> None:
+    def _note(self, part: ast.AST, place: _Place) -> list[ast.AST]:
+        """Remember where names are used; the assignments that are expressions."""
+        found: list[ast.AST] = []
         for node in walk(part):
-            if isinstance(node, ast.Name):
+            if node.__class__ is ast.Name:
                 self._places[node] = place
+            elif node.__class__ is ast.NamedExpr:
+                found.append(node)
+        return found
 
 
 def _around(definition: _Place, use: _Place) -> bool:
     """Whether every way to the use comes past the definition."""
     return definition.blocks == use.blocks[: len(definition.blocks)]
-
-
-def _walrus(statement: ast.stmt, nested: set[int]) -> Iterator[ast.AST]:
-    for part in children(statement):
-        if id(part) not in nested and isinstance(part, ast.expr):
-            yield from (node for node in walk(part) if isinstance(node, ast.NamedExpr))
 
 
 def returned(function: ast.FunctionDef) -> ast.expr:

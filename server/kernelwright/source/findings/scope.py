@@ -53,6 +53,10 @@ class Scope:
         return tl(node, self.aliases)
 
     @functools.cached_property
+    def _parameters(self) -> frozenset[str]:
+        return frozenset(self.parameters)
+
+    @functools.cached_property
     def _reaching(self) -> Reaching:
         return Reaching(self.body, self.parameters)
 
@@ -61,7 +65,7 @@ class Scope:
         values = self.values.get(name.id, ())
         if not values and name.id not in self.loops:
             return ()
-        if len(values) == 1 and name.id not in self.loops and name.id not in self.parameters:
+        if len(values) == 1 and name.id not in self.loops and name.id not in self._parameters:
             return values
         found = self._reaching.at(name)
         if found or (found is not None and name.id in self.parameters):
@@ -193,12 +197,13 @@ def scope_of(
 ) -> Scope:
     values: dict[str, list[ast.expr]] = {}
     loops: dict[str, Loop] = {}
-    for binding in bindings(inside(body)):
+    nodes = tuple(inside(body))
+    for binding in bindings(nodes):
         if not isinstance(binding.node, ast.For):
             values.setdefault(binding.name, []).append(binding.value)
         elif isinstance(binding.node.target, ast.Name):
             loops[binding.name] = loop_of(binding.node)
-    for node in inside(body):
+    for node in nodes:
         if isinstance(node, ast.FunctionDef):
             values.setdefault(node.name, []).append(returned(node))
     return Scope(function, aliases, body, constants, {k: tuple(v) for k, v in values.items()}, loops)

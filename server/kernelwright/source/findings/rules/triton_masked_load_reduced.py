@@ -102,6 +102,13 @@ class _Flow:
     def restore(self, state: tuple[dict[str, _Value], dict[str, Mask]]) -> None:
         self.names, self.masks.names = state
 
+    def is_as(self, before: tuple[dict[str, _Value], dict[str, Mask]]) -> bool:
+        """Whether the names that there were before are what they were: another pass of a loop would find the same."""
+        names, masks = before
+        return all(self.names[n] == value for n, value in names.items()) and all(
+            self.masks.names[n] == mask for n, mask in masks.items() if n in self.masks.names
+        )
+
     def join(self, other: tuple[dict[str, _Value], dict[str, Mask]]) -> None:
         """What holds after one of two ways was taken; what only one of them assigns is of that one."""
         names, masks = other
@@ -114,6 +121,8 @@ class _Flow:
 
 
 def check(unit: TritonUnit) -> Iterator[Problem]:
+    if not any(is_absent(one.other) and not is_absent(one.mask) for one in unit.loads_and_stores if one.kind == "load"):
+        return
     flow = _Flow(unit)
     _run(flow, unit.function.body, 0)
     for load, reached in flow.reached.items():
@@ -176,6 +185,8 @@ def _run(flow: _Flow, body: list[ast.stmt], loops: int) -> None:
                 before = flow.state()
                 for _ in range(_PASSES if loops < _DEEPEST_LOOP else 1):
                     _run(flow, inner, loops + 1)
+                    if flow.is_as(before):
+                        break
                 flow.join(before)
             case ast.With(body=inner):
                 _run(flow, inner, loops)

@@ -1,6 +1,7 @@
 """An access whose neighbouring lanes are far apart in memory."""
 
 import ast
+import functools
 from collections.abc import Iterator
 
 from kernelwright.source.calls import argument
@@ -76,13 +77,21 @@ def _is_far(unit: TritonUnit, scope: Scope, value: ast.expr) -> bool:
 
 def _has_later_stride(scope: Scope, tensor: ast.expr, dimension: int) -> bool:
     """Whether the launcher also asks for the stride of a later dimension of the same tensor."""
-    for node in walk(scope.function) if scope.function else ():
+    asked = _strides_asked(scope.function) if scope.function else ()
+    return any(
+        of == source(tensor) and (at := scope.number(later)) is not None and at > dimension for of, later in asked
+    )
+
+
+@functools.lru_cache(maxsize=256)
+def _strides_asked(function: ast.FunctionDef) -> tuple[tuple[str, ast.expr], ...]:
+    """Every `tensor.stride(dimension)` of a function."""
+    found = []
+    for node in walk(function):
         match node:
-            case ast.Call(func=ast.Attribute(value=other, attr="stride"), args=[later]):
-                at = scope.number(later)
-                if source(other) == source(tensor) and at is not None and at > dimension:
-                    return True
-    return False
+            case ast.Call(func=ast.Attribute(value=tensor, attr="stride"), args=[dimension]):
+                found.append((source(tensor), dimension))
+    return tuple(found)
 
 
 RULE = Rule(

@@ -14,9 +14,9 @@ _WIDE = ("triton.language.int64", "triton.language.uint64")
 
 
 def check(unit: TritonUnit) -> Iterator[Problem]:
-    widened = [node for node in unit.nodes if _widens_lanes(unit, node)]
-    if not widened or not unit.launches:
+    if not unit.sizes or not unit.launches:
         return
+    widened = [node for node in unit.nodes if _widens_lanes(unit, node)]
     largest = [_largest(unit, site) for site in unit.launches]
     known = [size for size in largest if size is not None]
     if len(known) < len(largest) or max(known) >= _LIMIT:
