@@ -326,3 +326,25 @@ def test_nothing_is_raised_for_broken_code(start: int, length: int, put: str) ->
 
 def test_an_empty_file() -> None:
     assert find_kernels(parse("")) == ()
+
+
+def test_each_launch_has_the_grid_that_was_assigned_before_it():
+    text = """import triton
+import triton.language as tl
+
+@triton.jit
+def zero(y, n, BLOCK: tl.constexpr):
+    offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(y + offs, 0.0, mask=offs < n)
+
+def clear(y, z):
+    grid = (triton.cdiv(y.numel(), 64),)
+    zero[grid](y, y.numel(), BLOCK=64)
+    grid = (triton.cdiv(z.numel(), 32),)
+    zero[grid](z, z.numel(), BLOCK=32)
+"""
+    (kernel,) = find_kernels(parse(text))
+    assert [launch.grid for launch in kernel.launches] == [
+        "(triton.cdiv(y.numel(), 64),)",
+        "(triton.cdiv(z.numel(), 32),)",
+    ]

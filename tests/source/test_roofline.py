@@ -191,3 +191,135 @@ def test_every_target_has_its_ceilings() -> None:
 
 def test_an_unknown_target() -> None:
     assert target("Voodoo 2") is None
+
+
+ADD = """\
+@triton.jit
+def kernel(x_ptr, y_ptr, z_ptr, n, BLOCK: tl.constexpr):
+    offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = offs < n
+    x = tl.load(x_ptr + offs, mask=mask)
+    y = tl.load(y_ptr + offs, mask=mask)
+    tl.store(z_ptr + offs, x + y, mask=mask)
+# workload: run(randn(64), randn(64))
+def run(x, y):
+    z = torch.empty_like(x)
+    kernel[(1,)](x, y, z, x.numel(), BLOCK=64)
+    return z
+"""
+
+NORM = """\
+@triton.jit
+def kernel(x_ptr, y_ptr, w_ptr, b_ptr, mean_ptr, stride, N, eps, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    cols = tl.arange(0, BLOCK)
+    mask = cols < N
+    x = tl.load(x_ptr + row * stride + cols, mask=mask, other=0.0)
+    mean = tl.sum(x, axis=0) / N
+    d = tl.where(mask, x - mean, 0.0)
+    rstd = 1 / tl.sqrt(tl.sum(d * d, axis=0) / N + eps)
+    w = tl.load(w_ptr + cols, mask=mask)
+    b = tl.load(b_ptr + cols, mask=mask)
+    tl.store(mean_ptr + row, mean)
+    tl.store(y_ptr + row * stride + cols, d * rstd * w + b, mask=mask)
+# workload: run(randn(8, 4, 32), randn(32), randn(32))
+def run(x, normalized_weight, normalized_bias):
+    flat = x.reshape(-1, x.shape[-1])
+    M, N = flat.shape
+    y = torch.empty_like(x)
+    mean = torch.empty((M,), dtype=x.dtype, device=x.device)
+    kernel[(M,)](flat, y, normalized_weight, normalized_bias, mean, flat.stride(0), N, 1e-5, BLOCK=32)
+    return y
+"""
+
+VECTOR = """\
+@triton.jit
+def kernel(a_ptr, v_ptr, out_ptr, N, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    acc = tl.zeros((BLOCK,), dtype=tl.float32)
+    for start in range(0, N, BLOCK):
+        cols = start + tl.arange(0, BLOCK)
+        a = tl.load(a_ptr + row * N + cols, mask=cols < N, other=0.0)
+        v = tl.load(v_ptr + cols, mask=cols < N, other=0.0)
+        acc += a * v
+    tl.store(out_ptr + row, tl.sum(acc, axis=0))
+# workload: run(randn(100, 64), randn(64))
+def run(a, vector_operand):
+    M, N = a.shape
+    out = a.new_empty(M)
+    kernel[(M,)](a, vector_operand, out, N, BLOCK=32)
+    return out
+"""
+
+ATTENTION = """\
+@triton.jit
+def inner(acc, l_i, m_i, q, k_ptrs, v_ptrs, stride, N_CTX, START, CAUSAL: tl.constexpr, BLOCK: tl.constexpr):
+    hi = END
+    for start in range(0, hi, BLOCK):
+        k = tl.load(k_ptrs + start * stride)
+        qk = tl.dot(q, k)
+        m_new = tl.maximum(m_i, tl.max(qk, 1))
+        p = tl.exp(qk - m_new[:, None])
+        l_i = l_i + tl.sum(p, 1)
+        v = tl.load(v_ptrs + start * stride)
+        acc += tl.dot(p, v)
+        m_i = m_new
+    return acc, l_i
+
+@triton.jit
+def kernel(Q, K, V, L, Out, N_CTX, stride, D: tl.constexpr, BLOCK: tl.constexpr, CAUSAL: tl.constexpr):
+    start_m = tl.program_id(0)
+    m = start_m * BLOCK + tl.arange(0, BLOCK)
+    d = tl.arange(0, D)
+    q = tl.load(Q + m[:, None] * stride + d[None, :])
+    k_ptrs = K + m[None, :] * stride + d[:, None]
+    v_ptrs = V + m[:, None] * stride + d[None, :]
+    acc = tl.zeros((BLOCK, D), dtype=tl.float32)
+    acc, l_i = inner(acc, 0.0, 0.0, q, k_ptrs, v_ptrs, stride, N_CTX, start_m, CAUSAL, BLOCK)
+    tl.store(L + m, l_i)
+    tl.store(Out + m[:, None] * stride + d[None, :], acc)
+# workload: run(randn(2, 4, 64, 16, dtype=float16), randn(2, 4, 64, 16, dtype=float16), randn(2, 4, 64, 16, dtype=float16))
+def run(q, k, v):
+    o = torch.empty_like(q)
+    lse = torch.empty((q.shape[0] * q.shape[1], q.shape[2]), device=q.device, dtype=torch.float32)
+    kernel[(1,)](q, k, v, lse, o, k.shape[2], q.stride(2), D=16, BLOCK=16, CAUSAL=False)
+    return o
+"""
+
+
+def estimated(text: str) -> Work:
+    text = HEAD + text
+    (kernel,) = (k for k in find_kernels(parse(text)) if k.name == "kernel")
+    workload = find_workload(text, kernel.entry)
+    assert isinstance(workload, Workload)
+    work = work_of(kernel, workload)
+    assert work is not None
+    return work
+
+
+def test_arithmetic_inside_a_store_counts() -> None:
+    check(ADD, Work(3 * 64 * 4, 64))
+
+
+def test_a_norm_counts_each_element_and_not_each_weight() -> None:
+    # sum, x - mean, where, d * d, sum, and three to scale; what is done once a row is nothing beside it
+    moved = 4 * (2 * 1024 + 2 * 32 + 32)
+    check(NORM, Work(moved, 8 * 1024))
+
+
+def test_a_matrix_vector_product_counts_each_element_of_the_matrix() -> None:
+    check(VECTOR, Work(4 * (6400 + 64 + 100), 3 * 6400))
+
+
+@pytest.mark.parametrize(("end", "share"), [("N_CTX", 4), ("(start_m + 1) * BLOCK if CAUSAL else N_CTX", 2)])
+def test_attention_makes_two_products(end: str, share: int) -> None:
+    work = estimated(ATTENTION.replace("END", end))
+    assert work.flops == share * (2 * 4 * 64 * 16) * 64
+    assert work.dtype == "float16"
+
+
+def test_a_bound_that_is_named_first() -> None:
+    counted = MATMUL.replace(
+        "    for k in range(0, tl.cdiv(K, BLOCK)):", "    steps = tl.cdiv(K, BLOCK)\n    for k in range(steps):"
+    )
+    check(counted, Work(2 * (64 * 32 + 32 * 16 + 64 * 16), 2 * 64 * 32 * 16, "float16"))

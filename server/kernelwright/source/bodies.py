@@ -1,5 +1,6 @@
 """What a body does that matters to its kernels: the names it mentions, what it assigns, launches and calls in loops."""
 
+import dataclasses
 from dataclasses import dataclass, field
 
 from tree_sitter import Node
@@ -38,7 +39,9 @@ def read_body(document: Document, node: Node, aliases: Aliases, *, definitions: 
         elif kind == "function_definition" and current != node:
             found.assignments += _local_function(document, current)
         elif kind == "call":
-            found.launches += _launches(document, current, aliases)
+            found.launches += [
+                _with_grid(launch, found.assignments) for launch in _launches(document, current, aliases)
+            ]
             if looped and (function := current.child_by_field_name("function")) is not None:
                 found.called_in_loops.add(document.content(function))
         looped = looped or kind in _LOOPS
@@ -62,6 +65,12 @@ def _local_function(document: Document, node: Node) -> list[tuple[str, str]]:
     if name is None or len(returned) != 1:
         return []
     return [(document.content(name), f"lambda META: {document.content(returned[0].named_children[0])}")]
+
+
+def _with_grid(launch: RawLaunch, assignments: list[tuple[str, str]]) -> RawLaunch:
+    """The launch with what its grid's name was assigned last before it."""
+    given = next((value for target, value in reversed(assignments) if target == launch.grid), launch.grid)
+    return dataclasses.replace(launch, grid=given)
 
 
 def _launches(document: Document, call: Node, aliases: Aliases) -> list[RawLaunch]:

@@ -17,7 +17,10 @@ _SAME_SHAPE = re.compile(
 _MADE = re.compile(r"(?:torch|(\w+))\.(?:new_)?(?:empty|zeros|ones|full)\((.*)\)$", re.S)
 _RESHAPED = re.compile(r"(\w+)\.(?:contiguous\(\)\.)?(?:view|reshape|flatten)\(", re.S)
 _DTYPE_OF = re.compile(r"\bdtype\s*=\s*(\w+)\.dtype")
-_BOUND = re.compile(r"range\(\s*(?:0\s*,\s*)?(?:(?:\w+\.)*cdiv\(\s*)?([^\W\d]\w*)\b")
+_DTYPE = re.compile(r"\bdtype\s*=\s*torch\.(\w*\d+\w*|bool)\b")
+_PROGRAM = re.compile(r"\bprogram_id\b")
+_NO_SIZE = re.compile(r"^(?:stride|IS_|HAS_|USE_|EVEN_)|stride|block|tile|causal|stage|group|split", re.IGNORECASE)
+_BOUND = re.compile(r"range\(\s*(?:0\s*,\s*|\w+\s*,\s*(?=\w+\s*,))?(?:(?:\w+\.)*cdiv\(\s*)?([^\W\d]\w*)\b")
 
 
 def estimate_triton(
@@ -25,8 +28,9 @@ def estimate_triton(
 ) -> Estimate:
     """The least work of one launch: every tensor moved once, the arithmetic counted from the source.
 
-    `assignments` are the kernel's own. A dot inside `for k in range(0, K, …)` counts 2*K operations for each stored
-    element; other arithmetic counts once for each element of the largest tensor.
+    `assignments` are the kernel's and its helpers'. A dot inside `for k in range(0, K, …)` counts 2*K operations for each
+    stored element, and so do the two of attention, for each key; half of that where the loop ends with the program, as a
+    causal one does. Other arithmetic counts once for each element of the largest tensor.
     """
     arguments = {**dict(zip(facts.parameters, launch.args, strict=False)), **dict(launch.kwargs)}
     names = _Names(launcher)
@@ -42,12 +46,12 @@ def estimate_triton(
         return Estimate(parameters=launcher.parameters)
     by_type: dict[str, dict[str, int]] = {}
     for tensor, kinds in moved.items():
-        counts = by_type.setdefault(names.typed_by(tensor) or tensor, {})
+        counts = by_type.setdefault(names.itemsize(tensor), {})
         numel = numels[tensor] or ""
         counts[numel] = counts.get(numel, 0) + len(kinds)
-    moved_bytes = " + ".join(f"{typed}.itemsize*({_summed(counts)})" for typed, counts in sorted(by_type.items()))
+    moved_bytes = " + ".join(f"{size}*({_summed(counts)})" for size, counts in sorted(by_type.items()))
     stored = [numels[tensor] for tensor, kinds in moved.items() if "store" in kinds]
-    flops = _flops(facts, arguments, stored, [numel for numel in numels.values() if numel])
+    flops = _flops(facts, assignments, arguments, stored, [numel for numel in numels.values() if numel])
     typed_by = next((names.typed_by(t) for t, kinds in moved.items() if "load" in kinds), None)
     return Estimate(moved_bytes, flops, names.sizes, launcher.parameters, typed_by)
 
@@ -56,15 +60,52 @@ def _summed(counts: Mapping[str, int]) -> str:
     return " + ".join(numel if count == 1 else f"{count}*{numel}" for numel, count in counts.items())
 
 
-def _flops(facts: Facts, arguments: Mapping[str, str], stored: list[str | None], numels: list[str]) -> str | None:
+def _flops(
+    facts: Facts,
+    assignments: tuple[tuple[str, str], ...],
+    arguments: Mapping[str, str],
+    stored: list[str | None],
+    numels: list[str],
+) -> str | None:
     if not facts.dots:
-        largest = max(numels, key=len)
-        return f"{facts.operations}*{largest}" if facts.operations else None
-    bounds = {match.group(1) for loop in facts.loops if (match := _BOUND.search(loop.bounds))}
-    if len(facts.dots) != 1 or len(bounds) != 1 or not stored or stored[0] is None:
+        return f"{facts.operations}*{_largest(numels)}" if facts.operations else None
+    named = {match.group(1) for loop in facts.loops if (match := _BOUND.search(loop.bounds))}
+    values: dict[str, list[str]] = {}
+    for target, value in assignments:
+        values.setdefault(target, []).append(value)
+    bounds = {size for name in named for size in _sizes_behind(name, values, arguments)}
+    is_attention = len(facts.dots) == 2 and {"max", "sum"} <= {reduction.op for reduction in facts.reductions}
+    written = [numel for numel in stored if numel]
+    if not (len(facts.dots) == 1 or is_attention) or len(bounds) != 1 or not written:
         return None
     (depth,) = bounds
-    return f"2*{stored[0]}*{arguments.get(depth, depth)}"
+    ends_with_program = is_attention and any(_PROGRAM.search(text) for name in named for text in _behind(name, values))
+    each = len(facts.dots) if ends_with_program else 2 * len(facts.dots)
+    return f"{each}*{_largest(written)}*({arguments.get(depth, depth)})"
+
+
+def _largest(numels: list[str]) -> str:
+    several = list(dict.fromkeys(numels))
+    return f"max({', '.join(several)})" if len(several) > 1 else several[0]
+
+
+def _behind(name: str, values: Mapping[str, list[str]], steps: int = 6) -> list[str]:
+    """The texts of all that a name is computed from."""
+    found, seen, open_ = [], {name}, [name]
+    for _ in range(steps):
+        texts = [text for one in open_ for text in values.get(one, ())]
+        found += texts
+        open_ = [one for text in texts for one in dict.fromkeys(NAME.findall(text)) if one not in seen]
+        seen.update(open_)
+    return found
+
+
+def _sizes_behind(name: str, values: Mapping[str, list[str]], arguments: Mapping[str, str]) -> set[str]:
+    """The kernel's size parameter that a bound is computed from: K of `num_k = tl.cdiv(K, BLOCK_K)`; itself at best."""
+    if name in arguments or name not in values:
+        return {name}
+    behind = {one for text in _behind(name, values) for one in NAME.findall(text)}
+    return {one for one in behind if one in arguments and not _NO_SIZE.search(one)}
 
 
 def _parameters_in(
@@ -94,7 +135,7 @@ class _Names:
         self._parameters = frozenset(launcher.parameters)
         self._values: dict[str, str] = {}
         self._shapes: dict[str, tuple[str, ...]] = {}
-        self._reshaped: set[str] = set()
+        self._reshaped: dict[str, tuple[str, ...]] = {}  # the sizes of a reshaped tensor, () where they are not plain
         self.sizes: dict[str, str] = {}
         for target, value in launcher.assignments:
             self._read(target.strip("() \n"), " ".join(value.split()))
@@ -104,22 +145,32 @@ class _Names:
         if shape and ("," in target):
             dims = tuple(part.strip() for part in target.rstrip(",").split(","))
             tensor = self._origin(shape.group(1))
+            given = self._reshaped.get(tensor)
             for axis, dim in enumerate(dims):
-                if dim.isidentifier() and dim != "_" and tensor not in self._reshaped:
-                    self.sizes.setdefault(dim, f"{tensor}.shape[{axis}]")
+                if dim.isidentifier() and dim != "_" and (given is None or len(given) == len(dims)):
+                    self.sizes.setdefault(dim, given[axis] if given else f"{tensor}.shape[{axis}]")
             plain = all(dim.isidentifier() and dim != "_" for dim in dims)
             if plain:
                 self._shapes.setdefault(shape.group(1), dims)
             return
         if not target.isidentifier():
             return
-        if _RESHAPED.match(value):
-            self._reshaped.add(target)
+        if reshaped := _RESHAPED.match(value):
+            self._reshaped[target] = self._sizes_of_view(reshaped.group(1), value[reshaped.end() :].removesuffix(")"))
         if target not in self._parameters and _numeric(value):
             self.sizes.setdefault(target, value)
         if target in self._parameters and target not in self._values and not _RESHAPED.match(value):
             return  # x = x.contiguous() keeps the parameter's shape
         self._values[target] = value
+
+    def _sizes_of_view(self, tensor: str, arguments: str) -> tuple[str, ...]:
+        """The sizes in x.view(-1, x.shape[-1]): -1 is what the others leave of all elements."""
+        sizes = _sizes_of(arguments)
+        rest = [size for size in sizes or () if size != "-1"]
+        origin = self._origin(tensor)
+        if not sizes or not rest or len(sizes) - len(rest) > 1 or origin not in self._parameters:
+            return ()
+        return tuple(f"{origin}.numel()//({'*'.join(rest)})" if size == "-1" else size for size in sizes)
 
     def _origin(self, name: str) -> str:
         """The parameter that has the same shape and type as a local tensor, the name itself when there is none."""
@@ -157,6 +208,11 @@ class _Names:
             return self.numel(origin, steps - 1)
         return f"{tensor}.numel()" if tensor in self._parameters else None
 
+    def itemsize(self, tensor: str) -> str:
+        """The bytes of one element: a number where the launcher names the dtype."""
+        named = _DTYPE.search(self._values.get(tensor, ""))
+        return str(itemsize(named.group(1))) if named else f"{self.typed_by(tensor) or tensor}.itemsize"
+
     def typed_by(self, tensor: str) -> str | None:
         """The parameter that has the tensor's dtype."""
         if tensor in self._parameters:
@@ -171,7 +227,7 @@ class _Names:
 
 
 def _sizes_of(arguments: str) -> tuple[str, ...] | None:
-    """The sizes in `(M, N), device=…` or `M, N, device=…`; None when they are not plain names and numbers."""
+    """The sizes in `(M, N), device=…` or `M, x.shape[1], device=…`; None when they are not numbers and what they make."""
     try:
         call = ast.parse(f"f({arguments})", mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -180,9 +236,9 @@ def _sizes_of(arguments: str) -> tuple[str, ...] | None:
         return None
     first = call.args[0]
     given = first.elts if isinstance(first, ast.Tuple | ast.List) else call.args
-    if not all(isinstance(g, ast.Name | ast.Constant) for g in given):
-        return None
-    return tuple(ast.unparse(g) for g in given)
+    texts = tuple(ast.unparse(g) for g in given)
+    plain = (isinstance(g, ast.Name | ast.Constant) or _numeric(text) for g, text in zip(given, texts, strict=True))
+    return tuple(t if t.isalnum() or t == "-1" else f"({t})" for t in texts) if all(plain) or texts[0] == "-1" else None
 
 
 def _numeric(value: str) -> bool:
@@ -229,6 +285,8 @@ def _value(node: ast.AST, estimate: Estimate, given: Mapping[str, object], names
             if abs(value) > _LARGEST:
                 raise ValueError("too large")
             return value
+        case ast.Call(func=ast.Name(id="max"), args=[_, *_] as several):
+            return max(_value(one, estimate, given, names, depth + 1) for one in several)
         case ast.Attribute(value=ast.Name(id=name), attr="itemsize"):
             return itemsize(_tensor(given, name).dtype)
         case ast.Subscript(value=ast.Attribute(value=ast.Name(id=name), attr="shape"), slice=axis):

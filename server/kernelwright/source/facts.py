@@ -95,8 +95,10 @@ class _Triton:
         self.operations = 0
         self._descriptors: set[str] = set()
         self._loaded: set[str] = set()
+        self._has_lanes = False  # offsets are made here, not given
 
     def read(self, body: Node) -> None:
+        self._has_lanes = b"arange" in self.document.source[body.start_byte : body.end_byte]
         # Each node with whether it is in a loop and what `+=` adds it to; an assignment again when its parts are done.
         stack: list[tuple[Node, bool, str | None, bool]] = [(body, False, None, False)]
         while stack:
@@ -161,6 +163,8 @@ class _Triton:
         pointer = argument(self.document, node, "pointer", 0)
         if pointer is None:
             return
+        value = argument(self.document, node, "value", 1) if kind == "store" else None
+        self.operations += self._arithmetic(value)[0] if value is not None else 0
         position = {"load": 1, "store": 2, "atomic": 2}[kind]
         self.accesses.append(
             Access(
@@ -179,35 +183,65 @@ class _Triton:
         left, right = assignment.child_by_field_name("left"), assignment.child_by_field_name("right")
         if left is None or right is None:
             return
-        operations = self._arithmetic(right)
-        if operations is None:
-            return
-        self._loaded.add(self.document.content(left))
-        self.operations += operations + (assignment.type == "augmented_assignment")
+        operations, is_tile = self._arithmetic(right)
+        name = self.document.content(left)
+        augmented = assignment.type == "augmented_assignment"
+        if is_tile:
+            self._loaded.add(name)
+        elif not augmented:
+            self._loaded.discard(name)
+        self.operations += operations + (augmented and is_tile)
 
-    def _arithmetic(self, expression: Node) -> int | None:
-        """How many operations an expression makes on values that come from a load; None when it depends on none."""
+    def _arithmetic(self, expression: Node) -> tuple[int, bool]:
+        """How many operations an expression makes on each loaded element, and whether it has such elements itself.
+
+        What is made of the result of a reduction is as good as nothing beside the elements that it folds.
+        """
         above: list[int] = []  # for each node visited the index of the one around it
         computes: list[bool] = []
+        folds: list[bool] = []
         touched: set[int] = set()
+        is_tile = False
         stack = [(expression, -1)]
         while stack:
             node, around = stack.pop()
             name = called(self.document, node, self.aliases)
             index = len(above)
             above.append(around)
+            fold = self._folds(node, name)
+            folds.append(fold)
             computes.append(
-                node.type == "binary_operator"
+                fold
+                or node.type == "binary_operator"
                 or (name is not None and name.startswith(_TL) and name[len(_TL) :] not in _NO_ARITHMETIC)
             )
-            if name in _FROM_MEMORY or (node.type == "identifier" and self.document.content(node) in self._loaded):
-                computes[index] = False
+            if self._is_loaded(node, name):
+                computes[index] = folds[index] = False
                 while index >= 0 and index not in touched:
                     touched.add(index)
+                    if folds[index]:
+                        break
                     index = above[index]
+                is_tile = 0 in touched and not folds[0]
                 continue
             stack.extend((child, index) for child in node.named_children if child.type not in ("string", "comment"))
-        return sum(computes[index] for index in touched) if touched else None
+        return sum(computes[index] for index in touched), is_tile
+
+    def _folds(self, node: Node, name: str | None) -> bool:
+        if name is not None:
+            return name.startswith(_TL) and name[len(_TL) :] in _TL_REDUCTIONS - {"softmax"}
+        function = node.child_by_field_name("function") if node.type == "call" else None
+        attribute = function.child_by_field_name("attribute") if function is not None else None
+        return attribute is not None and self.document.content(attribute) in _TL_REDUCTIONS
+
+    def _is_loaded(self, node: Node, name: str | None) -> bool:
+        """Whether a value has one element for each that is loaded: a single number for a whole program has not."""
+        if node.type == "identifier":
+            return self.document.content(node) in self._loaded
+        if name not in _FROM_MEMORY:
+            return False
+        pointer = argument(self.document, node, "pointer", 0)
+        return pointer is None or not self._has_lanes or self.strides.varies(pointer)
 
     def _remember_descriptor(self, node: Node) -> None:
         left, right = node.child_by_field_name("left"), node.child_by_field_name("right")

@@ -41,6 +41,10 @@ class Strides:
         strided = self._of(pointer, 0)
         return strided[max(strided)] if strided else None
 
+    def varies(self, pointer: Node) -> bool:
+        """Whether a pointer is a block, as far as that is known."""
+        return bool(self._of(pointer, 0))
+
     def _of(self, node: Node, depth: int) -> Strided:
         if depth > _DEEPEST:
             return _UNKNOWN

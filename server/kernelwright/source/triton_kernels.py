@@ -56,7 +56,8 @@ def _kernel(
     launcher = next((s for s in sites if s.function and entry and s.function.name == entry.name), None)
     if launcher is not None and launcher.function is not None:
         together = functools.reduce(lambda facts, helper: _merged(facts, helper[0].function.facts), helpers, facts)
-        estimate = estimate_triton(together, placed.function.assignments, launcher.raw, launcher.function)
+        assigned = (*placed.function.assignments, *(a for h, _ in helpers for a in h.function.assignments))
+        estimate = estimate_triton(together, assigned, launcher.raw, launcher.function)
     facts = shifted(facts, placed.line)
     for helper, in_loop in helpers:
         facts = _merged(facts, shifted(helper.function.facts, helper.line, in_loop))

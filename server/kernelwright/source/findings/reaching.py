@@ -40,6 +40,7 @@ class Reaching:
         self._loops: set[int] = set()  # the blocks that are run again
         self._blocks = 0
         self._count = 0
+        self._known: dict[tuple[str, int], tuple[Value, ...]] = {}
         self._definitions: dict[str, list[_Definition]] = {}
         self._read(body, (self._new_block(),))
 
@@ -48,19 +49,23 @@ class Reaching:
         place = self._places.get(name)
         if place is None:
             return None
-        definitions = self._definitions.get(name.id, [])
+        key = name.id, place.number
+        if key not in self._known:
+            self._known[key] = self._reaching(name.id, place)
+        return self._known[key]
+
+    def _reaching(self, name: str, place: _Place) -> tuple[Value, ...]:
+        definitions = self._definitions.get(name, [])
         before = [d for d in definitions if d.place.number < place.number]
         certain = next((i for i in reversed(range(len(before))) if _around(before[i].place, place)), None)
         reached = before if certain is None else before[certain:]
-        since = before[certain].place if certain is not None else None
-        given = (PASSED,) if certain is None and reached and name.id in self._parameters else ()
-        again = (d for d in definitions if d.place.number >= place.number and self._repeats(d.place, place, since))
-        return (*given, *(d.value for d in (*reached, *again)))
-
-    def _repeats(self, definition: _Place, use: _Place, since: _Place | None) -> bool:
-        """Whether a loop around both comes from the definition to the use, and not past `since` in between."""
-        shared = [b for b in definition.blocks if b in use.blocks and b in self._loops]
-        return any(since is None or block not in since.blocks for block in shared)
+        passed = (PASSED,) if certain is None and reached and name in self._parameters else ()
+        # What a loop around both comes to later, and not past the certain one in between.
+        hidden = before[certain].place.blocks if certain is not None else ()
+        loops = [block for block in place.blocks if block in self._loops and block not in hidden]
+        later = definitions[len(before) :] if loops else []
+        again = [d for d in later if any(block in d.place.blocks for block in loops)]
+        return (*passed, *(d.value for d in (*reached, *again)))
 
     def _new_block(self) -> int:
         self._blocks += 1
