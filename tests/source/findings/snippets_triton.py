@@ -282,6 +282,15 @@ def run(x, y):
     assert width & (width - 1) == 0
     rows[(x.shape[0],)](x, y, triton.next_power_of_2(width))
 """,
+    """
+@triton.jit
+def samples(x_ptr, y_ptr, D: tl.constexpr):
+    offs = tl.program_id(0) * D + tl.arange(0, D)
+    tl.store(y_ptr + offs, tl.load(x_ptr + offs))
+
+def run(x, y, count, width):
+    samples[(count,)](x, y, width)
+""",
 )
 
 WRONG["triton.masked-load-reduced"] = of(
@@ -799,6 +808,15 @@ RIGHT["triton.autotune-key"] = of(
 def ones(y_ptr, BLOCK: tl.constexpr):
     tl.store(y_ptr + tl.arange(0, BLOCK), 1.0)
 """,
+    """
+@triton.autotune(
+    configs=[triton.Config({"TILE": 256}), triton.Config({"TILE": 1024})], key=["n"], prune_configs_by={"early": prune}
+)
+@triton.jit
+def zero(y_ptr, n, BLOCK: tl.constexpr):
+    offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(y_ptr + offs, 0.0, mask=offs < n)
+""",
 )
 
 
@@ -904,6 +922,17 @@ def clear(y, z):
         return (triton.cdiv(z.numel(), meta["WIDTH"]),)
 
     one[grid](z, z.numel(), BLOCK=128, WIDTH=256)
+""",
+    """
+@triton.jit
+def split(y_ptr, groups, n, SPLIT: tl.constexpr, BLOCK: tl.constexpr):
+    pid = tl.program_id(0)
+    first = pid % tl.cdiv(groups, SPLIT)
+    offs = first * BLOCK + tl.arange(0, BLOCK)
+    tl.store(y_ptr + offs, 0.0, mask=offs < n)
+
+def clear(y, groups):
+    split[lambda meta: (triton.cdiv(groups, meta["SPLIT"]),)](y, groups, y.numel(), SPLIT=4, BLOCK=64)
 """,
 )
 

@@ -170,3 +170,21 @@ def test_what_kernels_are_compared_with_is_left_alone():
     imports = "import torch\n"
     assert [f.code for f in findings(imports + COMPARED)] == ["torch.attention"]
     assert [f.code for f in findings(imports + UNMASKED + COMPARED)] == ["triton.unmasked-access"]
+
+
+def test_a_load_that_is_summed_up_in_a_loop_is_mended():
+    text = """import triton
+import triton.language as tl
+
+@triton.jit
+def total(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    acc = tl.zeros((BLOCK,), dtype=tl.float32)
+    for start in range(0, n, BLOCK):
+        cols = start + tl.arange(0, BLOCK)
+        x = tl.load(x_ptr + cols, mask=cols < n)
+        acc += x * x
+    tl.store(y_ptr, tl.sum(acc, axis=0))
+"""
+    (finding,) = findings(text)
+    assert finding.fix is not None
+    assert findings(apply(finding.fix.edits, text)) == ()

@@ -8,6 +8,7 @@ from kernelwright.source.calls import argument
 from kernelwright.source.findings.rule import Change, Problem, Rule, Severity
 from kernelwright.source.findings.triton import OPTIONS, TritonUnit
 from kernelwright.source.trees import walk
+from kernelwright.source.triton.reader import is_absent
 from kernelwright.values import Language
 
 
@@ -28,6 +29,8 @@ def check(unit: TritonUnit) -> Iterator[Problem]:
                 0,
                 *_listed(key, _sizes(unit)),
             )
+    if not is_absent(argument(call, 2, "prune_configs_by")):
+        return  # which may give configurations other values
     for config in unit.configs or ():
         yield from _unknown_values(unit, config.node)
 

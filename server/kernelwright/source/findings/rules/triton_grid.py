@@ -69,7 +69,7 @@ def _fits(unit: TritonUnit, site: LaunchSite, divisor: ast.expr, block: str) -> 
     looked_up = _meta(divisor)
     if looked_up is not None:
         _, name = looked_up
-        return name == block or (None if name not in unit.constexprs else False)
+        return name == block or (None if name not in unit.constexprs or _is_shared_out(unit, name) else False)
     passed = site.bindings.get(block)
     if passed is None:
         value = site.scope.number(divisor)
@@ -80,6 +80,13 @@ def _fits(unit: TritonUnit, site: LaunchSite, divisor: ast.expr, block: str) -> 
         return True
     left, right = site.scope.number(a), site.scope.number(b)
     return left == right if left is not None and right is not None else None
+
+
+def _is_shared_out(unit: TritonUnit, name: str) -> bool:
+    """Whether the kernel itself divides by this size, as one does whose programs take several blocks each."""
+    divisors = [n.right for n in unit.nodes if isinstance(n, ast.BinOp) and isinstance(n.op, ast.FloorDiv | ast.Mod)]
+    divisors += [call.args[-1] for kind, call in unit.calls if kind == "cdiv" and call.args]
+    return any(isinstance(part, ast.Name) and part.id == name for divisor in divisors for part in walk(divisor))
 
 
 def _meta(node: ast.expr) -> tuple[str, str] | None:

@@ -242,7 +242,8 @@ def _combined(op: ast.operator, a: _Value, b: _Value) -> _Value:
             return _Value(a.lanes | below if not below else _mixed(a.lanes) | below, a.zero, a.low)
         case ast.Add() | ast.Sub():
             lanes = _left(a.lanes, b.low or frozenset()) | _left(b.lanes, a.low or frozenset())
-            lanes = lanes if a.lanes and b.lanes else _mixed(lanes)
+            keeps = (a.lanes or a.zero is None) and (b.lanes or b.zero is None)  # zero and zero make zero
+            lanes = lanes if keeps else _mixed(lanes)
             low = either(a.low, b.low) if isinstance(op, ast.Add) else a.low
             return _Value(lanes, both(a.zero, b.zero), low)
     return _Value(_mixed(a.lanes | b.lanes))

@@ -7,7 +7,7 @@ from kernelwright.source.bindings import Loop
 from kernelwright.source.calls import argument
 from kernelwright.source.findings.rule import Change, Problem, Rule, Severity
 from kernelwright.source.findings.scope import Scope, is_extent, source
-from kernelwright.source.findings.triton import Tile, TritonUnit
+from kernelwright.source.findings.triton import Tile, TritonUnit, grid_axis
 from kernelwright.source.trees import operator, walk
 from kernelwright.source.triton.reader import Access, is_absent
 from kernelwright.values import Language
@@ -82,7 +82,7 @@ def _overruns(unit: TritonUnit, access: Access, tile: Tile) -> bool:
         return False
     if tile.how == "whole":
         return _is_rounded_up(unit, tile.block)
-    if tile.how == "program" and _grid_drops_the_tail(unit, tile):
+    if tile.how == "program" and (_grid_drops_the_tail(unit, tile) or _has_a_program_a_block(unit, tile)):
         return False
     loops = [loop for loop in unit.loops if loop is tile.loop or _advances(unit, loop.node, access)]
     if tile.loop is not None and tile.loop not in loops:
@@ -159,6 +159,26 @@ def _grid_drops_the_tail(unit: TritonUnit, tile: Tile) -> bool:
         if divides and not rounds_up:
             return True
     return False
+
+
+def _has_a_program_a_block(unit: TritonUnit, tile: Tile) -> bool:
+    """Whether the grid counts blocks without dividing by anything, as in kernel[(rows,)]: then none is cut."""
+    grids = [(site.scope, grid_axis(site, tile.axis or 0)) for site in unit.launches]
+    return bool(grids) and all(
+        grid is not None and all(_counts(scope, part) for part in scope.walk(grid)) for scope, grid in grids
+    )
+
+
+def _counts(scope: Scope, part: ast.AST) -> bool:
+    """Whether a part of a grid divides nothing, as far as the launcher's text tells."""
+    match part:
+        case ast.BinOp(op=ast.FloorDiv() | ast.Div()):
+            return False
+        case ast.Call():
+            return scope.canonical(part) == "math.prod" or getattr(part.func, "attr", "") in ("size", "numel")
+        case ast.Attribute(attr=attr):
+            return attr in ("shape", "size", "numel") or scope.canonical(part) == "math.prod"
+    return True
 
 
 def _leaves_the_tail(unit: TritonUnit, loop: Loop, block: ast.expr) -> bool:
