@@ -51,7 +51,7 @@ def pull(session: Session, params: lsp.DocumentDiagnosticParams) -> lsp.RelatedF
 
 def of_snapshot(session: Session, snapshot: Snapshot) -> list[lsp.Diagnostic]:
     results = [d for kernel in snapshot.kernels for d in of_kernel(session, snapshot, kernel)]
-    remarks = [*_lacking(snapshot), *_findings(snapshot)] if session.settings.findings else []
+    remarks = [*_lacking(snapshot), *_findings(session, snapshot)] if session.settings.findings else []
     return [*results, *_workload_problems(snapshot), *remarks]
 
 
@@ -131,8 +131,14 @@ def _lacking(snapshot: Snapshot) -> list[lsp.Diagnostic]:
     ]
 
 
-def _findings(snapshot: Snapshot) -> list[lsp.Diagnostic]:
-    return [of_finding(snapshot, finding) for finding in snapshot.findings]
+def _findings(session: Session, snapshot: Snapshot) -> list[lsp.Diagnostic]:
+    """Those of the text, and what is known of its kernels from compiling them."""
+    from kernelwright.source.findings.spilling import spilling
+
+    compiled = ((kernel, session.resources(snapshot, kernel) or ()) for kernel in snapshot.kernels)
+    spills = (spilling(snapshot.text, kernel, resources) for kernel, resources in compiled if resources)
+    found = (*snapshot.findings, *(finding for finding in spills if finding is not None))
+    return [of_finding(snapshot, finding) for finding in found]
 
 
 def of_finding(snapshot: Snapshot, finding: "Finding") -> lsp.Diagnostic:
@@ -163,8 +169,9 @@ def described(code: str) -> lsp.CodeDescription | None:
     """A link to the section that explains a code, where the pages are at hand."""
     from kernelwright.macro.strategies import named
     from kernelwright.source.findings.rules import registry as rules
+    from kernelwright.source.findings.spilling import CODE
 
-    of_its_own = "strategies.md" if named(code) else "findings.md" if code in rules() else ""
+    of_its_own = "strategies.md" if named(code) else "findings.md" if code in (*rules(), CODE) else ""
     page = _DOCS / (of_its_own or "protocol.md")
     section = code.replace(".", "") if of_its_own else "diagnostics-of-a-kernel"
     return lsp.CodeDescription(f"{page.as_uri()}#{section}") if page.is_file() else None

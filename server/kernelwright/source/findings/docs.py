@@ -1,7 +1,8 @@
 """The page about findings, generated from the rules."""
 
-from kernelwright.source.findings.rule import Rule
+from kernelwright.source.findings.rule import Rule, Severity
 from kernelwright.source.findings.rules import for_language
+from kernelwright.source.findings.spilling import CODE, DOC, TITLE
 from kernelwright.values import Language
 
 _TITLES = {Language.TRITON: "Triton", Language.TORCH: "PyTorch"}
@@ -12,11 +13,13 @@ def page() -> str:
     parts = [
         "# Findings",
         "What Kernelwright says while you type, before anything runs. Each finding has a code, a reason and, where the "
-        "remedy is mechanical, a quick fix. Findings are made from the text alone; only `triton.int32-offset` also "
-        "looks at the sizes of the workload.",
+        "remedy is mechanical, a quick fix. Findings are made from the text alone; only `triton.int32-offset` and "
+        "`triton.wide-offset` also look at the sizes of the workload, and `triton.spills` at what the compiler says.",
     ]
     for language, title in _TITLES.items():
         parts += [f"## {title}", *(_section(rule) for rule in for_language(language))]
+        if language is Language.TRITON:
+            parts += [f"### {CODE}", f"**{TITLE}** ({Severity.WARNING.value})", " ".join(DOC.split())]
     return "\n\n".join(parts) + "\n"
 
 

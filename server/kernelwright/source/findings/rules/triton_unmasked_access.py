@@ -175,9 +175,10 @@ def _counts(scope: Scope, part: ast.AST) -> bool:
         case ast.BinOp(op=ast.FloorDiv() | ast.Div()):
             return False
         case ast.Call():
-            return scope.canonical(part) == "math.prod" or getattr(part.func, "attr", "") in ("size", "numel")
+            plain = isinstance(part.func, ast.Name) and part.func.id in ("list", "tuple", "len", "int")
+            return plain or scope.canonical(part) == "math.prod" or getattr(part.func, "attr", "") in ("size", "numel")
         case ast.Attribute(attr=attr):
-            return attr in ("shape", "size", "numel") or scope.canonical(part) == "math.prod"
+            return attr in ("shape", "size", "numel", "ndim") or scope.canonical(part) == "math.prod"
     return True
 
 
