@@ -4,7 +4,7 @@ import dataclasses
 
 import pytest
 
-from kernelwright.lsp.roof import short
+from kernelwright.lsp.roof import sentence, short
 from kernelwright.macro.strategy import Observation
 from kernelwright.settings import DEFAULTS
 from kernelwright.source.document import parse
@@ -40,8 +40,17 @@ MEASURED = Measurement("new", "old", "a GPU", TIMING, TIMING, TIMING, 1.0, 1.0, 
     ],
 )
 def test_the_share_of_the_roof(roof: Roof | None, said: str) -> None:
+    assert short(observed(), DEFAULTS, dataclasses.replace(MEASURED, roof=roof)) == said
+
+
+def observed() -> Observation:
     (kernel,) = (found for found in find_kernels(parse(TEXT)) if found.name == "kernel")
     workload = find_workload(TEXT, kernel.entry)
     assert isinstance(workload, Workload)
-    observation = Observation("k.py", TEXT, kernel, workload, DEVICE)
-    assert short(observation, DEFAULTS, dataclasses.replace(MEASURED, roof=roof)) == said
+    return Observation("k.py", TEXT, kernel, workload, DEVICE)
+
+
+@pytest.mark.parametrize(("measured", "told"), [(None, True), ("a GPU", True), ("cpu", False)])
+def test_the_least_time_of_one_device_is_not_told_beside_the_time_of_another(measured: str | None, told: bool) -> None:
+    measurement = dataclasses.replace(MEASURED, device=measured) if measured else None
+    assert ("at least" in sentence(observed(), DEFAULTS, measurement)) is told

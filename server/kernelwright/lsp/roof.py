@@ -22,10 +22,9 @@ def sentence(observation: "Observation", settings: Settings, measured: Measureme
     side = bound(found, device)
     target = "the target named in the settings" if settings.target else "the GPU assumed where there is none"
     where = device.name if here else f"{device.name}, {target}"
-    said = (
-        f"Bound by {side.kind} on {where}: {side.intensity:.3g} FLOP per byte (ridge {side.ridge:.3g}), "
-        f"at least {words.milliseconds(side.floor_ms)} ms"
-    )
+    said = f"Bound by {side.kind} on {where}: {side.intensity:.3g} FLOP per byte (ridge {side.ridge:.3g})"
+    if measured is None or measured.device == device.name:  # a time beside that of another device would be compared
+        said += f", at least {words.milliseconds(side.floor_ms)} ms"
     share = _share(measured)
     return f"{said}; it reaches {share} of the roof" if share else said
 
