@@ -4,7 +4,7 @@ import ast
 import math
 import operator
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from kernelwright.source.definitions import NAME, Function, RawLaunch
 from kernelwright.values import Estimate, Facts, TensorSpec
@@ -18,9 +18,10 @@ _MADE = re.compile(r"(?:torch|(\w+))\.(?:new_)?(?:empty|zeros|ones|full)\((.*)\)
 _RESHAPED = re.compile(r"(\w+)\.(?:contiguous\(\)\.)?(?:view|reshape|flatten)\(", re.S)
 _DTYPE_OF = re.compile(r"\bdtype\s*=\s*(\w+)\.dtype")
 _DTYPE = re.compile(r"\bdtype\s*=\s*torch\.(\w*\d+\w*|bool)\b")
-_PROGRAM = re.compile(r"\bprogram_id\b")
-_NO_SIZE = re.compile(r"^(?:stride|IS_|HAS_|USE_|EVEN_)|stride|block|tile|causal|stage|group|split", re.IGNORECASE)
+_NO_SIZE = re.compile(r"^(?:IS_|HAS_|USE_|EVEN_)|stride|block|tile|causal|stage|group|split", re.IGNORECASE)
 _BOUND = re.compile(r"range\(\s*(?:0\s*,\s*|\w+\s*,\s*(?=\w+\s*,))?(?:(?:\w+\.)*cdiv\(\s*)?([^\W\d]\w*)\b")
+
+Behind = Mapping[str, set[str]]  # the names that each name is computed from
 
 
 def estimate_triton(
@@ -34,9 +35,11 @@ def estimate_triton(
     """
     arguments = {**dict(zip(facts.parameters, launch.args, strict=False)), **dict(launch.kwargs)}
     names = _Names(launcher)
+    behind = _names_behind(assignments)
     moved: dict[str, set[str]] = {}
     for access in facts.accesses:
-        for parameter in _parameters_in(access.pointer, assignments, facts.parameters):
+        reached = _reached(NAME.findall(access.pointer), behind)
+        for parameter in (one for one in facts.parameters if one in reached):
             if names.is_tensor(arguments.get(parameter, "")):
                 moved.setdefault(arguments[parameter], set()).add("store" if access.kind == "store" else "load")
     if not moved:
@@ -51,7 +54,7 @@ def estimate_triton(
         counts[numel] = counts.get(numel, 0) + len(kinds)
     moved_bytes = " + ".join(f"{size}*({_summed(counts)})" for size, counts in sorted(by_type.items()))
     stored = [numels[tensor] for tensor, kinds in moved.items() if "store" in kinds]
-    flops = _flops(facts, assignments, arguments, stored, [numel for numel in numels.values() if numel])
+    flops = _flops(facts, behind, arguments, stored, [numel for numel in numels.values() if numel])
     typed_by = next((names.typed_by(t) for t, kinds in moved.items() if "load" in kinds), None)
     return Estimate(moved_bytes, flops, names.sizes, launcher.parameters, typed_by)
 
@@ -61,25 +64,18 @@ def _summed(counts: Mapping[str, int]) -> str:
 
 
 def _flops(
-    facts: Facts,
-    assignments: tuple[tuple[str, str], ...],
-    arguments: Mapping[str, str],
-    stored: list[str | None],
-    numels: list[str],
+    facts: Facts, behind: Behind, arguments: Mapping[str, str], stored: list[str | None], numels: list[str]
 ) -> str | None:
     if not facts.dots:
         return f"{facts.operations}*{_largest(numels)}" if facts.operations else None
     named = {match.group(1) for loop in facts.loops if (match := _BOUND.search(loop.bounds))}
-    values: dict[str, list[str]] = {}
-    for target, value in assignments:
-        values.setdefault(target, []).append(value)
-    bounds = {size for name in named for size in _sizes_behind(name, values, arguments)}
+    bounds = {size for name in named for size in _sizes_behind(name, behind, arguments)}
     is_attention = len(facts.dots) == 2 and {"max", "sum"} <= {reduction.op for reduction in facts.reductions}
     written = [numel for numel in stored if numel]
     if not (len(facts.dots) == 1 or is_attention) or len(bounds) != 1 or not written:
         return None
     (depth,) = bounds
-    ends_with_program = is_attention and any(_PROGRAM.search(text) for name in named for text in _behind(name, values))
+    ends_with_program = is_attention and "program_id" in _reached(named, behind)
     each = len(facts.dots) if ends_with_program else 2 * len(facts.dots)
     return f"{each}*{_largest(written)}*({arguments.get(depth, depth)})"
 
@@ -89,43 +85,31 @@ def _largest(numels: list[str]) -> str:
     return f"max({', '.join(several)})" if len(several) > 1 else several[0]
 
 
-def _behind(name: str, values: Mapping[str, list[str]], steps: int = 6) -> list[str]:
-    """The texts of all that a name is computed from."""
-    found, seen, open_ = [], {name}, [name]
-    for _ in range(steps):
-        texts = [text for one in open_ for text in values.get(one, ())]
-        found += texts
-        open_ = [one for text in texts for one in dict.fromkeys(NAME.findall(text)) if one not in seen]
-        seen.update(open_)
+def _names_behind(assignments: tuple[tuple[str, str], ...]) -> Behind:
+    """Map each name to those in the expressions that it is assigned."""
+    found: dict[str, set[str]] = {}
+    for target, value in assignments:
+        found.setdefault(target, set()).update(NAME.findall(value))
     return found
 
 
-def _sizes_behind(name: str, values: Mapping[str, list[str]], arguments: Mapping[str, str]) -> set[str]:
-    """The kernel's size parameter that a bound is computed from: K of `num_k = tl.cdiv(K, BLOCK_K)`; itself at best."""
-    if name in arguments or name not in values:
-        return {name}
-    behind = {one for text in _behind(name, values) for one in NAME.findall(text)}
-    return {one for one in behind if one in arguments and not _NO_SIZE.search(one)}
-
-
-def _parameters_in(
-    pointer: str, assignments: tuple[tuple[str, str], ...], parameters: tuple[str, ...]
-) -> tuple[str, ...]:
-    """The kernel's parameters that a pointer is built from, in their order, through the names assigned on the way."""
-    values: dict[str, set[str]] = {}
-    for target, value in assignments:
-        values.setdefault(target, set()).update(NAME.findall(value))
-    found, open_ = set(), [*NAME.findall(pointer)]
-    seen: set[str] = set()
-    while open_:
-        name = open_.pop()
-        if name in seen:
-            continue
-        seen.add(name)
-        if name in parameters:
+def _reached(names: Iterable[str], behind: Behind) -> set[str]:
+    """Collect these names and all that they are computed from."""
+    found: set[str] = set()
+    waiting = [*names]
+    while waiting:
+        name = waiting.pop()
+        if name not in found:
             found.add(name)
-        open_ += values.get(name, ())
-    return tuple(name for name in parameters if name in found)
+            waiting += behind.get(name, ())
+    return found
+
+
+def _sizes_behind(name: str, behind: Behind, arguments: Mapping[str, str]) -> set[str]:
+    """Find the kernel's size parameters that a bound is computed from: K of `num_k = tl.cdiv(K, BLOCK_K)`, or itself."""
+    if name in arguments or name not in behind:
+        return {name}
+    return {one for one in _reached([name], behind) if one in arguments and not _NO_SIZE.search(one)}
 
 
 class _Names:
@@ -164,7 +148,7 @@ class _Names:
         self._values[target] = value
 
     def _sizes_of_view(self, tensor: str, arguments: str) -> tuple[str, ...]:
-        """The sizes in x.view(-1, x.shape[-1]): -1 is what the others leave of all elements."""
+        """Read the sizes in x.view(-1, x.shape[-1]): -1 is what the others leave of all elements."""
         sizes = _sizes_of(arguments)
         rest = [size for size in sizes or () if size != "-1"]
         origin = self._origin(tensor)
@@ -209,7 +193,7 @@ class _Names:
         return f"{tensor}.numel()" if tensor in self._parameters else None
 
     def itemsize(self, tensor: str) -> str:
-        """The bytes of one element: a number where the launcher names the dtype."""
+        """Give the bytes of one element: a number where the launcher names the dtype."""
         named = _DTYPE.search(self._values.get(tensor, ""))
         return str(itemsize(named.group(1))) if named else f"{self.typed_by(tensor) or tensor}.itemsize"
 
@@ -227,7 +211,7 @@ class _Names:
 
 
 def _sizes_of(arguments: str) -> tuple[str, ...] | None:
-    """The sizes in `(M, N), device=…` or `M, x.shape[1], device=…`; None when they are not numbers and what they make."""
+    """Read the sizes in `(M, N), device=…` or `M, x.shape[1], device=…`; None when they are not numbers and what they make."""
     try:
         call = ast.parse(f"f({arguments})", mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -236,9 +220,15 @@ def _sizes_of(arguments: str) -> tuple[str, ...] | None:
         return None
     first = call.args[0]
     given = first.elts if isinstance(first, ast.Tuple | ast.List) else call.args
-    texts = tuple(ast.unparse(g) for g in given)
-    plain = (isinstance(g, ast.Name | ast.Constant) or _numeric(text) for g, text in zip(given, texts, strict=True))
-    return tuple(t if t.isalnum() or t == "-1" else f"({t})" for t in texts) if all(plain) or texts[0] == "-1" else None
+    sizes = tuple(size for size in map(_size, given) if size is not None)
+    return sizes if len(sizes) == len(given) else None
+
+
+def _size(node: ast.expr) -> str | None:
+    text = ast.unparse(node)
+    if isinstance(node, ast.Name | ast.Constant) or text == "-1":
+        return text
+    return f"({text})" if _numeric(text) else None
 
 
 def _numeric(value: str) -> bool:
