@@ -61,28 +61,28 @@ class Scope:
         return Reaching(self.body, self.parameters)
 
     def reached(self, name: ast.Name) -> tuple[Value, ...]:
-        """All that a name may stand for where it is used: values, and loops that it runs through."""
+        """List all that a name may stand for where it is used: values, and loops that it runs through."""
         values = self.values.get(name.id, ())
-        if not values and name.id not in self.loops:
-            return ()
-        if len(values) == 1 and name.id not in self.loops and name.id not in self._parameters:
+        loop = self.loops.get(name.id)
+        is_parameter = name.id in self._parameters
+        if loop is None and (not values or (len(values) == 1 and not is_parameter)):
             return values
         found = self._reaching.at(name)
-        if found or (found is not None and name.id in self.parameters):
+        if found or (found is not None and is_parameter):
             return found
-        return (*values, *(loop for key, loop in self.loops.items() if key == name.id))
+        return values if loop is None else (*values, loop)
 
     def given(self, name: ast.Name) -> tuple[ast.expr, ...]:
-        """The values that a name may stand for where it is used."""
+        """List the values that a name may stand for where it is used."""
         return tuple(value for value in self.reached(name) if isinstance(value, ast.expr))
 
     def loop(self, node: ast.AST) -> Loop | None:
-        """The loop that a name runs through where it is used."""
+        """Find the loop that a name runs through where it is used."""
         found = self.reached(node) if isinstance(node, ast.Name) else ()
         return next((value for value in found if isinstance(value, Loop)), None)
 
     def single(self, node: ast.expr) -> ast.expr:
-        """What a name stands for when that is one value, followed to the end."""
+        """Follow a name to the end of what it stands for, as long as that is one value."""
         for _ in range(_DEPTH):
             found = self.reached(node) if isinstance(node, ast.Name) else ()
             if len(found) != 1 or not isinstance(found[0], ast.expr):
@@ -90,10 +90,10 @@ class Scope:
             node = found[0]
         return node
 
-    def walk(self, node: ast.AST, into: Callable[[ast.AST], bool] = lambda _: True) -> Iterator[ast.AST]:
-        """Every node that takes part in `node`, through the assignments of names; `into` may stop the descent."""
+    def walk(self, *nodes: ast.AST, into: Callable[[ast.AST], bool] = lambda _: True) -> Iterator[ast.AST]:
+        """Visit every node that takes part in `nodes`, through the assignments of names; `into` may stop the descent."""
         seen: set[ast.AST] = set()
-        waiting = [node]
+        waiting = [*nodes]
         while waiting:
             current = waiting.pop()
             yield current

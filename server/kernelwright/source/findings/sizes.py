@@ -112,7 +112,7 @@ def shape_of(scope: Scope, node: ast.expr, sizes: Mapping[str, Size]) -> tuple[i
 
 
 def tensor_of(scope: Scope, node: ast.expr, sizes: Mapping[str, Size]) -> tuple[int, ...] | None:
-    """The shape of a tensor by its name, as far as it is a parameter's or copied from one."""
+    """Find the shape of a named tensor that is a parameter or was made from one."""
     if not isinstance(node, ast.Name):
         return None
     values = scope.reached(node)

@@ -80,7 +80,7 @@ class TritonUnit(Reading):
     helpers: Mapping[str, ast.FunctionDef] = field(default_factory=dict)  # the device functions that it may call
 
     def walk(self, node: ast.AST) -> Iterator[ast.AST]:
-        """Every node that takes part in a value, through names and through the device functions that it is made by."""
+        """Visit every node that takes part in a value, through names and the device functions that it calls."""
         seen: set[str] = set()
         for part in self.scope.walk(node):
             yield part
@@ -95,12 +95,12 @@ class TritonUnit(Reading):
 
     @functools.cached_property
     def in_pointers(self) -> frozenset[ast.AST]:
-        """Every node that takes part in the pointer of a load or store."""
-        return frozenset(part for access in self.loads_and_stores for part in self.scope.walk(access.pointer))
+        """Collect every node that takes part in the pointer of a load or store."""
+        return frozenset(self.scope.walk(*(access.pointer for access in self.loads_and_stores)))
 
     @functools.cached_property
     def used(self) -> frozenset[str]:
-        """Every name that the body reads."""
+        """Collect the names that the body reads."""
         return frozenset(n.id for n in self.nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load))
 
     @functools.cached_property
@@ -173,7 +173,7 @@ class TritonUnit(Reading):
 
     def program_axis(self, node: ast.expr) -> int | None:
         """The grid axis of an expression that is a program id, through swizzling arithmetic; None when it is not."""
-        for part in self.scope.walk(node, lambda n: self.scope.tl(n) not in ("load", "arange")):
+        for part in self.scope.walk(node, into=lambda n: self.scope.tl(n) not in ("load", "arange")):
             if isinstance(part, ast.Call) and self.scope.tl(part) == "program_id":
                 axis = self.scope.number(argument(part, 0, "axis"))
                 return 0 if axis is None else axis
@@ -271,7 +271,7 @@ class TritonUnit(Reading):
 
 
 def key_of(unit: TritonUnit) -> ast.List | ast.Tuple | None:
-    """The key of the autotuner as it is listed."""
+    """Find the autotuner's key where it is listed in place."""
     key = argument(unit.autotune, 1, "key") if unit.autotune is not None else None
     return key if isinstance(key, ast.List | ast.Tuple) else None
 

@@ -1,8 +1,9 @@
 """From segments to units: which functions are Triton kernels, who launches them, which PyTorch code is hot."""
 
 import ast
+import functools
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from kernelwright.source.calls import bound, parameters
@@ -22,6 +23,8 @@ _SUPPORT = re.compile(
 REFERENCE = re.compile(r"(?:^|_)(?:torch|pytorch|naive|golden)(?:_|$)")
 """In a file of Triton kernels: the function that they are compared with."""
 
+_Holder = ast.Module | ast.ClassDef | ast.FunctionDef
+_Placed = tuple[ast.Call, _Holder, ast.FunctionDef | None]
 _CONSTANT = re.compile(r"([A-Za-z_]\w*)\s*(?::[^=\n]+)?=\s*([0-9_]{1,20}|1\s*<<\s*[0-9]{1,3})\s*(?:#.*)?$", re.M)
 
 
@@ -97,15 +100,17 @@ def triton_unit(
     if trees[0] is None:
         return None
     function = next(
-        (n for n in walk(trees[0]) if isinstance(n, ast.FunctionDef) and (n.name, n.lineno) == (name, line)), None
+        (n for n in ast.walk(trees[0]) if isinstance(n, ast.FunctionDef) and (n.name, n.lineno) == (name, line)), None
     )
     if function is None:
         return None
+    known = tuple(constants.items())
     launches = tuple(
-        site
+        _launch(call, _scope(holder, owner, aliases, known), index, function)
         for index, tree in enumerate(trees)
         if tree is not None
-        for site in _launches(tree.body, None, name, function, index, aliases, constants)
+        for call, holder, owner in _launches(tree, aliases)
+        if is_launch(call, name)
     )
     calls = [(name, node) for name, node in decorators(function, aliases) if isinstance(node, ast.Call)]
     autotune = next((node for name, node in calls if name == "triton.autotune"), None)
@@ -120,30 +125,35 @@ def triton_unit(
     return TritonUnit(function, aliases, scope, launches, autotune, heuristics, sizes, device)
 
 
-def _launches(
-    body: list[ast.stmt],
-    owner: ast.FunctionDef | None,
-    name: str,
-    kernel: ast.FunctionDef,
-    segment: int,
-    aliases: Aliases,
-    constants: Mapping[str, int],
-) -> Iterable[LaunchSite]:
-    scope: Scope | None = None
-    for node in inside(body):
-        if isinstance(node, ast.FunctionDef) and node is not kernel:
-            yield from _launches(node.body, node, name, kernel, segment, aliases, constants)
+@functools.lru_cache(maxsize=512)
+def _launches(tree: ast.Module, aliases: Aliases) -> tuple[_Placed, ...]:
+    """Find all calls `name[grid](…)` outside kernels, each with what holds it and the function that it stands in."""
+    return tuple(_launches_in(tree, None, aliases))
+
+
+def _launches_in(holder: _Holder, owner: ast.FunctionDef | None, aliases: Aliases) -> Iterator[_Placed]:
+    for node in inside(holder.body):
+        if isinstance(node, ast.FunctionDef) and not is_jit(node, aliases):
+            yield from _launches_in(node, node, aliases)
         elif isinstance(node, ast.ClassDef):
-            yield from _launches(node.body, owner, name, kernel, segment, aliases, constants)
-        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Subscript) and is_launch(node, name):
-            scope = scope or scope_of(owner, body, aliases, constants)
-            yield _launch(node, node.func.slice, scope, segment, kernel)
+            yield from _launches_in(node, owner, aliases)
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Subscript):
+            yield node, holder, owner
 
 
-def _launch(call: ast.Call, grid: ast.expr, scope: Scope, segment: int, kernel: ast.FunctionDef) -> LaunchSite:
+@functools.lru_cache(maxsize=512)
+def _scope(
+    holder: _Holder, owner: ast.FunctionDef | None, aliases: Aliases, constants: tuple[tuple[str, int], ...]
+) -> Scope:
+    """Read the names around a launch; remembered, since a launcher stays the same while its kernel is typed."""
+    return scope_of(owner, holder.body, aliases, dict(constants))
+
+
+def _launch(call: ast.Call, scope: Scope, segment: int, kernel: ast.FunctionDef) -> LaunchSite:
+    assert isinstance(call.func, ast.Subscript)
     known = {parameter.arg for parameter in parameters(kernel)}
     options = {k.arg: k.value for k in call.keywords if k.arg in OPTIONS and k.arg not in known}
-    return LaunchSite(call, grid, scope, segment, bound(kernel, call), options)
+    return LaunchSite(call, call.func.slice, scope, segment, bound(kernel, call), options)
 
 
 def torch_unit(

@@ -63,7 +63,7 @@ def _is_ragged(view: Hot, loop: ast.For) -> bool:
     return any(
         view.is_tensor(part)
         for end in ends
-        for part in view.scope.walk(end, lambda n: not (isinstance(n, ast.Attribute) and n.attr == "shape"))
+        for part in view.scope.walk(end, into=lambda n: not (isinstance(n, ast.Attribute) and n.attr == "shape"))
         if isinstance(part, ast.Name | ast.Subscript)
     )
 

@@ -42,14 +42,16 @@ class _Softmax:
         scope = self._scope
         return [
             part
-            for part in scope.walk(node, lambda n: scope.tl(n) not in ("load", "sum", *_EXPONENTIALS))
+            for part in scope.walk(node, into=lambda n: scope.tl(n) not in ("load", "sum", *_EXPONENTIALS))
             if isinstance(part, ast.Call) and scope.tl(part) in _EXPONENTIALS
             if part.args and not self._is_bounded(part.args[0])
         ]
 
     def sums_exponentials(self, node: ast.expr) -> bool:
         scope = self._scope
-        calls = (n for n in scope.walk(node, lambda n: scope.tl(n) != "load") if isinstance(n, ast.Call) and n.args)
+        calls = (
+            n for n in scope.walk(node, into=lambda n: scope.tl(n) != "load") if isinstance(n, ast.Call) and n.args
+        )
         return any(self._is_of_exponentials(one) for one in calls if scope.tl(one) == "sum")
 
     def _is_of_exponentials(self, total: ast.Call) -> bool:
@@ -63,7 +65,7 @@ class _Softmax:
             self._bounded[argument] = any(
                 isinstance(operator(part), ast.Sub | ast.USub)
                 or scope.tl(part) in ("minimum", "clamp", "where", "max", "log", "log2")
-                for part in scope.walk(argument, lambda n: scope.tl(n) != "load")
+                for part in scope.walk(argument, into=lambda n: scope.tl(n) != "load")
             )
         return self._bounded[argument]
 
