@@ -103,6 +103,8 @@ RIGHT["triton.stages"] = of(
     product('[triton.Config({"B": 64}, num_warps=4)]'),
     product('[triton.Config({"B": b}, num_stages=s) for b in (32, 64) for s in (2, 4)]'),
     product('[triton.Config({"B": 64}, **OPTIONS), triton.Config({"B": 128}, **OPTIONS)]'),
+    product('[*MORE, triton.Config({"B": 64}), triton.Config({"B": 128})]'),
+    product('MORE + [triton.Config({"B": 64}), triton.Config({"B": 128})]'),
     product(TWO, "tl.range(0, K, B, num_stages=4)"),
     product(TWO, after="\ndef run(a, b, c):\n    product[(1,)](a, b, c, a.shape[1], num_stages=2)\n"),
     f"""
@@ -166,7 +168,36 @@ def run(a, b, c):
 """,
 )
 
+WRONG["triton.needless-contiguous"] += of(
+    """
+@triton.jit
+def total(x_ptr, y_ptr, n, sx, BLOCK: tl.constexpr):
+    cols = tl.arange(0, BLOCK)
+    acc = tl.zeros((BLOCK,), dtype=tl.float32)
+    for start in range(0, n, BLOCK):
+        acc += tl.load(x_ptr + cols * sx, mask=start + cols < n, other=0.0)
+        x_ptr += BLOCK * sx
+    tl.store(y_ptr, tl.sum(acc, axis=0))
+
+def run(x, y):
+    x = x.contiguous()
+    total[(1,)](x, y, x.shape[0], x.stride(0), BLOCK=1024)
+""",
+)
+
 RIGHT["triton.needless-contiguous"] = of(
+    # written to: without the copy the kernel would change what the caller passed
+    """
+@triton.jit
+def double(x_ptr, n, sx, BLOCK: tl.constexpr):
+    offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + offs * sx, mask=offs < n)
+    tl.store(x_ptr + offs * sx, 2 * x, mask=offs < n)
+
+def run(x):
+    copy = x.contiguous()
+    double[(triton.cdiv(x.shape[0], 1024),)](copy, x.shape[0], copy.stride(0), BLOCK=1024)
+""",
     doubled(f"    double[(rows,)](x, y, n, x.stride(0), x.stride(1), y.stride(0), {STRIDES})\n"),
     # an index without a stride counts on the layout
     doubled(

@@ -13,7 +13,7 @@ _LENGTH = re.compile(
     r"(?:^|_)(?:max_?)?(?:(?:q|k|kv)_)?(?:seq_?len(?:gth)?s?|n_?ctx|context_?len|ctx_?len)(?:_|$)|^seqlen",
     re.IGNORECASE,
 )
-_BUCKETS = ("triton.next_power_of_2", "triton.cdiv", "math.ceil", "math.log2")
+_ROUNDING = ("triton.next_power_of_2", "triton.cdiv", "math.ceil", "math.log2")
 _TILES = ("make_block_ptr", "make_tensor_descriptor", "advance", "arange", "cdiv", "range", "static_range")
 
 
@@ -21,27 +21,29 @@ def check(unit: TritonUnit) -> Iterator[Problem]:
     key = key_of(unit)
     if key is None:
         return
+    sizes = frozenset(unit.scope.parameters) - unit.constexprs
+    listed = [(element, str(element.value)) for element in key.elts if isinstance(element, ast.Constant)]
+    steering = _steering(unit) if any(name in sizes for _, name in listed) else frozenset()
     count = f"all {len(unit.configs)} configurations" if unit.configs else "all configurations"
-    for element in key.elts:
-        name = element.value if isinstance(element, ast.Constant) else None
-        if not isinstance(name, str) or name not in unit.scope.parameters or name in unit.constexprs:
+    for element, name in listed:
+        if name not in sizes:
             continue
-        if name in unit.used and name not in _steering(unit) and not _in_a_grid(unit, name):
+        if name in unit.used and name not in steering and not _in_a_grid(unit, name):
             message = (
-                f"{name} takes part in values alone, so no configuration is better for another one; "
-                f"every new value of it measures {count} again."
+                f"{name} changes neither addresses nor loops nor branches, so the best configuration does not depend on it; "
+                f"every new value of it has the autotuner measure {count} again."
             )
             yield Problem(element, message, 0, *_without(key, element))
         elif _LENGTH.search(name) and _passed_as_it_is(unit, name):
             yield Problem(
                 element,
-                f"Every new {name} measures {count} again: where lengths vary from call to call, "
-                "name a bucket of it instead, such as its next power of two.",
+                f"Every new {name} has the autotuner measure {count} again: where lengths vary from call to call, "
+                "pass and name a rounded one instead, such as the next power of two.",
             )
 
 
 def _steering(unit: TritonUnit) -> frozenset[str]:
-    """The names that decide which elements are read and written, how often, and by which branch."""
+    """Collect the names that decide which elements are read and written, how often, and in which branch."""
     places: list[ast.AST] = [part for one in unit.accesses for part in (one.pointer, one.mask) if part is not None]
     for node in unit.nodes:
         if isinstance(node, ast.For):
@@ -50,7 +52,7 @@ def _steering(unit: TritonUnit) -> frozenset[str]:
             places.append(node.test)
         elif isinstance(node, ast.Call) and (unit.tl(node) in _TILES or not unit.tl(node)):
             places += [*node.args, *(keyword.value for keyword in node.keywords)]
-    return frozenset(part.id for place in places for part in unit.scope.walk(place) if isinstance(part, ast.Name))
+    return frozenset(part.id for part in unit.scope.walk(*places) if isinstance(part, ast.Name))
 
 
 def _in_a_grid(unit: TritonUnit, name: str) -> bool:
@@ -70,11 +72,11 @@ def _without(key: ast.List | ast.Tuple, element: ast.expr) -> tuple[str, tuple[C
 
 
 def _passed_as_it_is(unit: TritonUnit, name: str) -> bool:
-    """Whether launches pass it, and none a bucket that many lengths fall into."""
+    """Tell whether launches pass it, and none of them rounds it."""
     passed = [(site.scope, site.bindings[name]) for site in unit.launches if name in site.bindings]
     return bool(passed) and not any(
         isinstance(getattr(part, "op", None), ast.FloorDiv | ast.RShift)
-        or (isinstance(part, ast.Call) and scope.canonical(part) in _BUCKETS)
+        or (isinstance(part, ast.Call) and scope.canonical(part) in _ROUNDING)
         or (isinstance(part, ast.Attribute) and part.attr == "bit_length")
         for scope, value in passed
         for part in scope.walk(value)
@@ -88,7 +90,7 @@ RULE = Rule(
     title="Autotuner that measures again without need",
     doc="""`triton.autotune` measures all its configurations whenever a parameter of its `key` has a value that it has not seen,
 with the GPU waiting. A dropout probability, a seed or a scale changes no access and no loop, so the configuration
-that was best stays so: leave it out. A sequence length may be another one in every call: pass a bucket of it as a
+that was best stays so: leave it out. A sequence length may be another one in every call: pass it rounded as a
 parameter of its own, such as `triton.next_power_of_2(length)`, and name that. Not said of compile-time parameters.""",
     example_wrong="""
 import triton, triton.language as tl

@@ -1,8 +1,9 @@
 """A copy made contiguous for a kernel that goes by strides."""
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
+from kernelwright.source.findings.reaching import PASSED
 from kernelwright.source.findings.rule import Change, Problem, Rule, Severity
 from kernelwright.source.findings.scope import source
 from kernelwright.source.findings.triton import LaunchSite, TritonUnit
@@ -15,28 +16,33 @@ _ASKED = ("stride", "shape", "size", "dtype", "device", "ndim", "dim", "numel", 
 def check(unit: TritonUnit) -> Iterator[Problem]:
     for site in unit.launches:
         for parameter, value in site.bindings.items():
-            if not isinstance(value, ast.Name):
+            copied = _copied(site, value)
+            if copied is None or not isinstance(value, ast.Name):
                 continue
             copy = site.scope.single(value)
-            match copy:
-                case ast.Call(func=ast.Attribute(value=copied, attr="contiguous"), args=[], keywords=[]):
-                    if not _goes_by_strides(unit, site, parameter, value.id) or _is_used_otherwise(
-                        site, value.id, copy
-                    ):
-                        continue
-                    changes = () if source(copied) == value.id else (Change(copy, source(copied)),)
-                    yield Problem(
-                        copy,
-                        f"{unit.function.name} is given the strides of {value.id} and goes by them: "
-                        "this .contiguous() only copies what need not be copied.",
-                        site.segment,
-                        "Drop .contiguous()" if changes else "",
-                        changes,
-                    )
+            if not _goes_by_strides(unit, site, parameter, value.id) or _is_used_otherwise(site, value.id, copy):
+                continue
+            changes = () if source(copied) == value.id else (Change(copy, source(copied)),)
+            yield Problem(
+                copy,
+                f"{unit.function.name} indexes {value.id} by strides that it is given, so it can read it in any layout: "
+                "this .contiguous() may be a copy for nothing.",
+                site.segment,
+                "Drop .contiguous()" if changes else "",
+                changes,
+            )
+
+
+def _copied(site: LaunchSite, value: ast.expr) -> ast.expr | None:
+    """Find x where the value is a name for `x.contiguous()`."""
+    match site.scope.single(value):
+        case ast.Call(func=ast.Attribute(value=copied, attr="contiguous"), args=[], keywords=[]):
+            return copied
+    return None
 
 
 def _goes_by_strides(unit: TritonUnit, site: LaunchSite, parameter: str, tensor: str) -> bool:
-    """Whether every index into the tensor is a sum of products with strides of it that the launch passes."""
+    """Tell whether the kernel only reads the tensor, at sums of products with strides of it that the launch passes."""
     strides = frozenset(
         name
         for name, value in site.bindings.items()
@@ -46,25 +52,28 @@ def _goes_by_strides(unit: TritonUnit, site: LaunchSite, parameter: str, tensor:
         and isinstance(part.value, ast.Name)
         and part.value.id == tensor
     )
-    pointers = [
-        one.pointer
-        for one in unit.accesses
-        if any(isinstance(part, ast.Name) and part.id == parameter for part in unit.scope.walk(one.pointer))
-    ]
+    accesses = [one for one in unit.accesses if _names(unit.scope.walk(one.pointer), parameter)]
     handed_on = any(
-        isinstance(part, ast.Name) and part.id == parameter
+        _names(walk(argument), parameter)
         for node in unit.nodes
         if isinstance(node, ast.Call)
         and (not unit.tl(node) or unit.tl(node) in ("make_block_ptr", "make_tensor_descriptor"))
         for argument in (*node.args, *(k.value for k in node.keywords))
-        for part in walk(argument)
     )
     strided = _Strided(unit, parameter, strides)
-    return bool(strides and pointers) and not handed_on and all(strided.of(pointer) for pointer in pointers)
+    return (
+        bool(strides and accesses)
+        and not handed_on
+        and all(one.kind == "load" and strided.of(one.pointer) for one in accesses)
+    )
+
+
+def _names(nodes: Iterable[ast.AST], name: str) -> bool:
+    return any(isinstance(node, ast.Name) and node.id == name for node in nodes)
 
 
 class _Strided:
-    """Which sums have a stride in every term, but for the pointer itself."""
+    """Tells which sums have a stride in every term, but for the pointer itself."""
 
     def __init__(self, unit: TritonUnit, parameter: str, strides: frozenset[str]) -> None:
         self._unit = unit
@@ -81,8 +90,9 @@ class _Strided:
     def _of(self, node: ast.expr) -> bool:
         match node:
             case ast.Name(id=name):
-                values = self._unit.scope.given(node)
-                return all(map(self.of, values)) if values else name == self._parameter or name in self._strides
+                values = self._unit.scope.given(node) or (PASSED,)
+                is_known = name == self._parameter or name in self._strides
+                return all(is_known if value is PASSED else self.of(value) for value in values)
             case ast.BinOp(left=left, op=ast.Add() | ast.Sub(), right=right):
                 return self.of(left) and self.of(right)
             case ast.BinOp(left=left, op=ast.Mult(), right=right):
@@ -100,13 +110,13 @@ class _Strided:
         return False
 
     def _is_product(self, node: ast.expr) -> bool:
-        """A sum all of whose terms are products with a stride, or such a product."""
+        """Tell whether it is a product with a stride, or a sum of nothing else."""
         resolved = self._unit.scope.single(node)
         return isinstance(resolved, ast.BinOp) and self.of(resolved)
 
 
 def _is_used_otherwise(site: LaunchSite, tensor: str, copy: ast.expr) -> bool:
-    """Whether the launching function does more with the copy than launch this kernel and ask for its sizes."""
+    """Tell whether the launching function does more with the copy than launch this kernel and ask for its sizes."""
     function = site.scope.function
     if function is None:
         return True
@@ -123,7 +133,7 @@ RULE = Rule(
     language=Language.TRITON,
     severity=Severity.HINT,
     title="Needless .contiguous() before a launch",
-    doc="""A kernel that is given the strides of a tensor, and multiplies every index by one of them, reads any layout.
+    doc="""A kernel that is given the strides of a tensor, and multiplies every index by one of them, can read any layout.
 `.contiguous()` before it reads and writes the whole tensor once more wherever it is not contiguous. Keep it where the
 layout would be read badly: where neighbouring lanes would be far apart, measure both.""",
     example_wrong="""

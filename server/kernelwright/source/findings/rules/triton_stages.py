@@ -14,10 +14,8 @@ def check(unit: TritonUnit) -> Iterator[Problem]:
     listed = argument(unit.autotune, 0, "configs") if unit.autotune is not None else None
     if listed is None:
         return
-    made = unit.scope.single(listed)
-    configs = [p for p in walk(made) if isinstance(p, ast.Call) and unit.canonical(p) == "triton.Config"]
-    many = len(configs) > 1 or (bool(configs) and isinstance(made, ast.ListComp))
-    if not many or any(map(_sets_stages, configs)):
+    configs = _listed(unit, unit.scope.single(listed))
+    if not configs or any(map(_sets_stages, configs)):
         return
     if "num_stages" in unit.scope.parameters or any("num_stages" in site.options for site in unit.launches):
         return
@@ -31,8 +29,21 @@ def check(unit: TritonUnit) -> Iterator[Problem]:
         )
 
 
+def _listed(unit: TritonUnit, configs: ast.expr) -> list[ast.Call]:
+    """Read the configurations that are written here; none where there is one alone, or some come from elsewhere."""
+    match configs:
+        case ast.ListComp(elt=each):
+            written = [each]
+        case ast.List(elts=written) if len(written) > 1:
+            pass
+        case _:
+            return []
+    found = [one for one in written if isinstance(one, ast.Call) and unit.canonical(one) == "triton.Config"]
+    return found if len(found) == len(written) else []
+
+
 def _sets_stages(config: ast.Call) -> bool:
-    """triton.Config(kwargs, num_warps, num_stages), or what cannot be told apart from it."""
+    """Tell whether `triton.Config(kwargs, num_warps, num_stages)` sets its third, or passes what cannot be told apart."""
     return len(config.args) > 2 or any(k.arg in ("num_stages", None) for k in config.keywords)
 
 

@@ -7,30 +7,30 @@ from collections.abc import Iterator
 from kernelwright.source.calls import argument
 from kernelwright.source.findings.rule import Problem, Rule, Severity
 from kernelwright.source.findings.scope import Scope, is_extent, source
-from kernelwright.source.findings.triton import TritonUnit
+from kernelwright.source.findings.triton import Range, TritonUnit
 from kernelwright.source.trees import walk
 from kernelwright.values import Language
 
-_NEAR = 8  # elements of four bytes in a sector: closer lanes share one
-_FEW = 4  # lanes that touch so few sectors that nothing is thrown away worth mending
+_NEAR = 8  # elements of four bytes in a sector: lanes closer than that share one
+_FEW = 4  # lanes that touch no more sectors than are worth saving
 _FOLDS = (ast.Mod, ast.FloorDiv, ast.BitAnd, ast.BitXor, ast.RShift)
 
 
 def check(unit: TritonUnit) -> Iterator[Problem]:
     for access in unit.loads_and_stores:
-        if _from_data(unit, access.pointer):
-            continue
         ranges = unit.ranges(access.pointer)
-        if any(n <= _FEW for one in ranges[-1:] for n in unit.numbers(argument(one.call, 1, "end") or one.call)):
+        strides = [_far(unit, one.factors) for one in ranges]
+        if not strides or not all(strides) or _has_few_lanes(unit, ranges[-1]) or _from_data(unit, access.pointer):
             continue
-        factors = [one.factors for one in ranges]
-        if factors and all(_far(unit, factor) for factor in factors):
-            stride = _far(unit, factors[-1])
-            yield Problem(
-                access.call,
-                f"Neighbouring lanes are {stride} elements apart, so most of each sector that is moved is thrown away: "
-                "let the contiguous dimension vary fastest.",
-            )
+        yield Problem(
+            access.call,
+            f"Neighbouring lanes are {strides[-1]} elements apart, so most of each 32-byte sector that is moved goes unused: "
+            "let the contiguous dimension vary fastest.",
+        )
+
+
+def _has_few_lanes(unit: TritonUnit, lanes: Range) -> bool:
+    return any(count <= _FEW for count in unit.numbers(argument(lanes.call, 1, "end") or lanes.call))
 
 
 def _from_data(unit: TritonUnit, pointer: ast.expr) -> bool:

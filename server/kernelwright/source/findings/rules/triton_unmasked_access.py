@@ -84,9 +84,7 @@ def _overruns(unit: TritonUnit, access: Access, tile: Tile) -> bool:
         return _is_rounded_up(unit, tile.block)
     if tile.how == "program" and (_grid_drops_the_tail(unit, tile) or _has_a_program_a_block(unit, tile)):
         return False
-    loops = [loop for loop in unit.loops if loop is tile.loop or _advances(unit, loop.node, access)]
-    if tile.loop is not None and tile.loop not in loops:
-        loops.append(tile.loop)
+    loops = [loop for loop in unit.loops if loop == tile.loop or _advances(unit, loop.node, access)]
     return not any(_leaves_the_tail(unit, loop, tile.block) for loop in loops)
 
 

@@ -1,6 +1,7 @@
 """Offsets of 64 bits for tensors that 32 bits are enough for."""
 
 import ast
+import math
 from collections.abc import Iterator
 
 from kernelwright.source.findings.rule import Problem, Rule, Severity
@@ -17,20 +18,22 @@ def check(unit: TritonUnit) -> Iterator[Problem]:
     if not unit.sizes or not unit.launches:
         return
     widened = [node for node in unit.nodes if _widens_lanes(unit, node)]
-    largest = [_largest(unit, site) for site in unit.launches]
-    known = [size for size in largest if size is not None]
-    if len(known) < len(largest) or max(known) >= _LIMIT:
+    if not widened:
+        return
+    sizes = [_largest(unit, site) for site in unit.launches]
+    known = [size for size in sizes if size is not None]
+    if len(known) < len(sizes) or max(known) >= _LIMIT:
         return
     for node in widened:
         yield Problem(
             node,
-            f"{source(node)} makes offsets of 64 bits, and no tensor of this workload has more than {max(known):,} "
-            "elements: 32 bits are enough, with half the registers and one instruction for a product.",
+            f"{source(node)} makes 64-bit offsets, and no tensor of this workload has more than {max(known):,} elements: "
+            "32-bit offsets are enough, with half the registers and fewer instructions.",
         )
 
 
 def _widens_lanes(unit: TritonUnit, node: ast.AST) -> bool:
-    """Whether it converts a whole range of lanes that a pointer is made of; a single number costs nothing."""
+    """Tell whether it converts a range of lanes that is part of a pointer; converting one number costs nothing."""
     match node:
         case ast.Call(func=ast.Attribute(value=value, attr="to"), args=[dtype]):
             return unit.canonical(dtype) in _WIDE and node in unit.in_pointers and unit.has_lanes(value)
@@ -38,7 +41,7 @@ def _widens_lanes(unit: TritonUnit, node: ast.AST) -> bool:
 
 
 def _largest(unit: TritonUnit, site: LaunchSite) -> int | None:
-    """The elements of the largest tensor that a launch passes and the kernel reads or writes; None when not known."""
+    """Count the elements of the largest tensor that a launch passes to be read or written; None when not known."""
     arguments = unit.sizes.get(site.scope.function.name) if site.scope.function else None
     if arguments is None:
         return None
@@ -50,17 +53,14 @@ def _largest(unit: TritonUnit, site: LaunchSite) -> int | None:
             continue
         shape = tensor_of(site.scope, value, sizes)
         if shape is not None:
-            count = 1
-            for extent in shape:
-                count *= extent
-            found.append(count)
+            found.append(math.prod(shape))
         elif any(one.kind in ("load", "store") and _begins(unit, one.pointer, name) for one in unit.accesses):
             return None
     return max(found, default=None)
 
 
 def _begins(unit: TritonUnit, pointer: ast.expr, name: str) -> bool:
-    """Whether the pointer is a sum that begins with this parameter."""
+    """Tell whether the pointer is a sum that begins with this parameter."""
     while True:
         resolved = unit.scope.single(pointer)
         if isinstance(resolved, ast.BinOp) and isinstance(resolved.op, ast.Add):
