@@ -1,16 +1,15 @@
-"""The conditions that a mask is made of, and where values of a tile are known to be zero by them."""
+"""Reads the conditions that a mask is made of, and tells by them where values of a tile are known to be zero."""
 
 import ast
 import functools
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 
 from kernelwright.source.findings.scope import source
 from kernelwright.source.findings.triton import TritonUnit
 
 _SUBSCRIPT = re.compile(r"\[(?:(?::|None)(?:, )?)+\]")
-_UPPER = re.compile(r"[^<>=!&|~]+<=?[^<>=!&|~]+")
 
 
 @dataclass(frozen=True)
@@ -19,49 +18,46 @@ class Condition:
 
     text: str
     axes: frozenset[int] = frozenset()
-
-    @property
-    def is_upper(self) -> bool:
-        """Whether it holds up to some lane and for none after that."""
-        return bool(_UPPER.fullmatch(self.text))
+    is_upper: bool = False  # it holds up to some lane, and for none after that
 
 
 Conditions = frozenset[Condition]
 Where = Conditions | None
-"""A value is zero wherever one of these conditions is false; None: it may be zero anywhere."""
+"""A value is zero wherever one of these conditions is false. None: it is zero everywhere, or nothing is known of it."""
 
 
 def either(a: Where, b: Where) -> Where:
-    """Where a product of the two is zero."""
+    """Tell where a product of the two is zero."""
     return None if a is None or b is None else a | b
 
 
 def both(a: Where, b: Where) -> Where:
-    """Where a sum of the two is zero; what may be zero anywhere does not decide."""
+    """Tell where a sum of the two is zero; one that is None leaves it to the other."""
     if a is None or b is None:
         return b if a is None else a
     return a & b
 
 
-def left(conditions: Conditions, zero: Where) -> Conditions:
-    """The conditions outside of which a factor that is zero there leaves something."""
+def remaining(conditions: Conditions, zero: Where) -> Conditions:
+    """Leave out the conditions outside of which a factor is zero."""
     return frozenset() if zero is None else conditions - zero
 
 
 def expanded(conditions: Conditions, index: ast.expr) -> Conditions:
-    """x[:, None] and the like: the old axes move to the places of the colons."""
+    """Follow x[:, None] and the like: the axes move to the places of the colons."""
     elements = index.elts if isinstance(index, ast.Tuple) else [index]
     places = [i for i, e in enumerate(elements) if isinstance(e, ast.Slice)]
     return moved(conditions, dict(enumerate(places)))
 
 
 def moved(conditions: Conditions, places: dict[int, int]) -> Conditions:
-    return frozenset(Condition(c.text, frozenset(places[a] for a in c.axes if a in places)) for c in conditions)
+    """Rename the axes; one without a place is gone."""
+    return frozenset(replace(c, axes=frozenset(places[a] for a in c.axes if a in places)) for c in conditions)
 
 
 @dataclass(frozen=True)
 class Mask:
-    """What may mask a lane, and what does so whatever branch was taken."""
+    """Holds the conditions that may mask a lane, and those that do so in every branch."""
 
     may: Conditions = frozenset()
     must: Conditions = frozenset()
@@ -75,30 +71,30 @@ class Mask:
         return Mask(self.may | other.may, self.must & other.must)
 
 
-class Masks:
-    """Reads masks of one kernel. `names` are the masks that names hold where the text is being read."""
+NO_MASK = Mask()
 
-    def __init__(self, unit: TritonUnit) -> None:
+
+class Masks:
+    """Reads masks of one kernel. `held` looks up the mask that a name holds where the text is being read."""
+
+    def __init__(self, unit: TritonUnit, held: Callable[[str], Mask | None]) -> None:
         self._unit = unit
+        self._held = held
         self._axes: dict[ast.AST, frozenset[int]] = {}
-        self.names: dict[str, Mask] = {}
 
     def of(self, mask: ast.expr | None) -> Mask:
         scope = self._unit.scope
         match mask:
             case ast.Name(id=name):
-                if name in self.names:
-                    return self.names[name]
+                held = self._held(name)
+                if held is not None:
+                    return held
                 axes = self.axes(mask)
                 return Mask.of([Condition(name, axes)] if axes else ())
-            case ast.BinOp(left=a, op=ast.BitAnd(), right=b) | ast.BoolOp(op=ast.And(), values=[a, b]):
-                one, other = self.of(a), self.of(b)
-                return Mask(one.may | other.may, one.must | other.must)
+            case ast.BinOp(left=a, op=ast.BitAnd(), right=b):
+                return self._all((a, b))
             case ast.BoolOp(op=ast.And(), values=values):
-                masks = [self.of(value) for value in values]
-                return Mask(
-                    frozenset().union(*(one.may for one in masks)), frozenset().union(*(one.must for one in masks))
-                )
+                return self._all(values)
             case ast.Subscript(value=value, slice=index):
                 inner = self.of(value)
                 return Mask(expanded(inner.may, index), expanded(inner.must, index))
@@ -114,12 +110,24 @@ class Masks:
             ):
                 axes = self.axes(mask)
                 if self._holds_always(mask):
-                    return Mask()
-                return Mask.of([Condition(_SUBSCRIPT.sub("", source(mask)), axes)])
-        return Mask()
+                    return NO_MASK
+                return Mask.of([Condition(_SUBSCRIPT.sub("", source(mask)), axes, self._is_upper(mask))])
+        return NO_MASK
+
+    def _all(self, parts: Iterable[ast.expr]) -> Mask:
+        masks = [self.of(part) for part in parts]
+        return Mask(frozenset().union(*(one.may for one in masks)), frozenset().union(*(one.must for one in masks)))
+
+    def _is_upper(self, mask: ast.expr) -> bool:
+        match mask:
+            case ast.Compare(ops=[ast.Lt() | ast.LtE()], comparators=[end]):
+                return not self.axes(end)
+            case ast.Compare(left=end, ops=[ast.Gt() | ast.GtE()]):
+                return not self.axes(end)
+        return False
 
     def axes(self, node: ast.AST) -> frozenset[int]:
-        """Along which axes a value varies, as far as its ranges tell: {0} for offs < n, {1} for (offs < n)[None, :]."""
+        """Tell along which axes a value varies by its ranges: {0} for offs < n, {1} for (offs < n)[None, :]."""
         if node not in self._axes:
             self._axes[node] = frozenset()  # for a name that is assigned from itself
             self._axes[node] = self._axes_of(node)
@@ -152,7 +160,7 @@ class Masks:
 
     @functools.cached_property
     def _whole(self) -> frozenset[tuple[str, str]]:
-        """The pairs of parameters, a block and a size, that every launch gives the same."""
+        """Pair each block with the sizes that every launch passes the same for."""
         bound = [site.bindings for site in self._unit.launches]
         names = [n for n in (bound[0] if bound else ()) if all(n in one for one in bound)]
         return frozenset(
@@ -164,20 +172,16 @@ class Masks:
         )
 
     def _holds_always(self, mask: ast.expr) -> bool:
-        """cols < n, where cols are arange(0, BLOCK) and every launch passes the same as n and as BLOCK."""
+        """Recognise cols < n, where cols are arange(0, BLOCK) and every launch passes the same as n and as BLOCK."""
         match mask:
             case ast.Compare(left=lanes, ops=[ast.Lt()], comparators=[ast.Name(id=size)]) if self._whole:
                 ranges = self._unit.ranges(lanes)
-                return (
-                    len(ranges) == 1
-                    and not ranges[0].starts
-                    and (any((end, size) in self._whole for end in _ends(ranges[0].call)))
+                if len(ranges) != 1 or ranges[0].starts:
+                    return False
+                return any(
+                    isinstance(end, ast.Name) and (end.id, size) in self._whole for end in ranges[0].call.args[1:2]
                 )
         return False
-
-
-def _ends(call: ast.Call) -> tuple[str, ...]:
-    return tuple(part.id for part in call.args[1:2] if isinstance(part, ast.Name))
 
 
 def is_zero(node: ast.expr | None) -> bool:
@@ -185,7 +189,7 @@ def is_zero(node: ast.expr | None) -> bool:
 
 
 def is_low(node: ast.expr | None) -> bool:
-    """Minus infinity, or a number whose exponential is zero."""
+    """Recognise minus infinity, and a number whose exponential is zero."""
     match node:
         case ast.UnaryOp(op=ast.USub(), operand=operand):
             match operand:

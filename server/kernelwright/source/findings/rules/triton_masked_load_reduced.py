@@ -1,12 +1,14 @@
-"""A masked load without `other` whose undefined lanes reach a reduction."""
+"""Finds masked loads without `other` whose undefined lanes reach a reduction."""
 
 import ast
 import functools
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
+from kernelwright.source.bindings import bindings
 from kernelwright.source.calls import argument
 from kernelwright.source.findings.conditions import (
+    NO_MASK,
     Conditions,
     Mask,
     Masks,
@@ -16,8 +18,8 @@ from kernelwright.source.findings.conditions import (
     expanded,
     is_low,
     is_zero,
-    left,
     moved,
+    remaining,
 )
 from kernelwright.source.findings.rule import Change, Problem, Rule, Severity
 from kernelwright.source.findings.triton import TritonUnit
@@ -45,7 +47,7 @@ _DEEPEST_LOOP = 3  # loops further inside are run once a pass: the work would do
 
 @dataclass(frozen=True)
 class _Lane:
-    """Undefined lanes of one load: those outside of `conditions`; `direct`: a zero there would still be a zero."""
+    """Names the undefined lanes of one load: outside of `conditions`. `direct`: a zero there would still be a zero."""
 
     load: ast.Call
     conditions: Conditions
@@ -61,11 +63,12 @@ _Lanes = frozenset[_Lane]
 
 @dataclass(frozen=True)
 class _Value:
-    """What is known of a value: its undefined lanes, and where it is zero or so low that its exponential is."""
+    """Holds what is known of a value: its undefined lanes, and where it is zero or so low that its exponential is."""
 
     lanes: _Lanes = frozenset()
     zero: Where = frozenset()
     low: Where = frozenset()
+    mask: Mask = NO_MASK  # what it stands for as a mask, where a name holds it
 
 
 _PLAIN = _Value()
@@ -81,7 +84,7 @@ class _Flow:
 
     @functools.cached_property
     def masks(self) -> Masks:
-        return Masks(self.unit)
+        return Masks(self.unit, lambda name: self.names[name].mask if name in self.names else None)
 
     @functools.cached_property
     def loads(self) -> dict[ast.Call, Access]:
@@ -89,35 +92,14 @@ class _Flow:
 
     @functools.cached_property
     def is_flat(self) -> bool:
-        """No value of the kernel has a second axis, as far as its subscripts tell."""
+        """Tell whether no value of the kernel has a second axis, as far as its subscripts tell."""
         return not any(isinstance(n, ast.Subscript) and isinstance(n.slice, ast.Tuple) for n in self.unit.nodes)
 
-    def assign(self, name: str, value: _Value, written: ast.expr) -> None:
-        self.names[name] = value
-        self.masks.names[name] = self.masks.of(written)
-
-    def state(self) -> tuple[dict[str, _Value], dict[str, Mask]]:
-        return dict(self.names), dict(self.masks.names)
-
-    def restore(self, state: tuple[dict[str, _Value], dict[str, Mask]]) -> None:
-        self.names, self.masks.names = state
-
-    def is_as(self, before: tuple[dict[str, _Value], dict[str, Mask]]) -> bool:
-        """Whether the names that there were before are what they were: another pass of a loop would find the same."""
-        names, masks = before
-        return all(self.names[n] == value for n, value in names.items()) and all(
-            self.masks.names[n] == mask for n, mask in masks.items() if n in self.masks.names
-        )
-
-    def join(self, other: tuple[dict[str, _Value], dict[str, Mask]]) -> None:
-        """What holds after one of two ways was taken; what only one of them assigns is of that one."""
-        names, masks = other
-        for name, value in names.items():
-            mine = self.names.get(name)
-            self.names[name] = value if mine is None else _joined(mine, value)
-        for name, mask in masks.items():
-            ours = self.masks.names.get(name)
-            self.masks.names[name] = mask if ours is None else ours.merged(mask)
+    def join(self, other: dict[str, _Value]) -> None:
+        """Go on after one of two ways was taken; what only one of them assigns is of that one."""
+        for name, value in other.items():
+            mine = self.names.get(name, value)
+            self.names[name] = value if mine is value else _joined(mine, value)
 
 
 def check(unit: TritonUnit) -> Iterator[Problem]:
@@ -140,7 +122,7 @@ def check(unit: TritonUnit) -> Iterator[Problem]:
 
 
 def _neutral(reached: Iterable[tuple[str, ast.Call, bool]]) -> str | None:
-    """One value that is right for every reduction that the load reaches directly; None when there is none."""
+    """Find the one value that is right for every reduction that the load reaches directly; None when there is none."""
     values = {_NEUTRAL.get(op) for op, _, direct in reached if direct}
     if len(values) == 1:
         only = values.pop()
@@ -153,58 +135,43 @@ def _neutral(reached: Iterable[tuple[str, ast.Call, bool]]) -> str | None:
 def _run(flow: _Flow, body: list[ast.stmt], loops: int) -> None:
     for statement in body:
         match statement:
-            case ast.Assign(targets=targets, value=value):
-                found = _value(flow, value)
-                for target in targets:
-                    if isinstance(target, ast.Name):
-                        flow.assign(target.id, found, value)
-                    elif isinstance(target, ast.Tuple):
-                        values = value.elts if isinstance(value, ast.Tuple) else [None] * len(target.elts)
-                        for one, its in zip(target.elts, values, strict=False):
-                            if isinstance(one, ast.Name) and its is not None:
-                                flow.assign(one.id, _value(flow, its), its)
-                            elif isinstance(one, ast.Name):
-                                flow.names[one.id] = _UNKNOWN
-                                flow.masks.names.pop(one.id, None)
-            case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value):
-                flow.assign(name, _value(flow, value), value)
-            case ast.AugAssign(target=ast.Name() as target, op=op, value=value):
-                written = ast.copy_location(ast.BinOp(ast.Name(target.id, ast.Load()), op, value), statement)
-                flow.assign(target.id, _value(flow, written), written)
-            case ast.Expr(value=value):
+            case ast.Assign() | ast.AnnAssign() | ast.AugAssign():
+                for binding in bindings([statement]):
+                    found, mask = _value(flow, binding.value), flow.masks.of(binding.value)
+                    flow.names[binding.name] = found if found.mask == mask else replace(found, mask=mask)
+            case ast.Expr(value=value) | ast.Return(value=ast.expr() as value):
                 _value(flow, value)
             case ast.If(test=test, body=then, orelse=otherwise):
                 _value(flow, test)
-                before = flow.state()
+                before = dict(flow.names)
                 _run(flow, then, loops)
-                after = flow.state()
-                flow.restore(before)
+                after, flow.names = flow.names, before
                 _run(flow, otherwise, loops)
                 flow.join(after)
             case ast.For(body=inner) | ast.While(body=inner):
-                before = flow.state()
+                before = dict(flow.names)
                 for _ in range(_PASSES if loops < _DEEPEST_LOOP else 1):
                     _run(flow, inner, loops + 1)
-                    if flow.is_as(before):
-                        break
+                    if all(flow.names[name] == value for name, value in before.items()):
+                        break  # another pass would find the same
                 flow.join(before)
             case ast.With(body=inner):
                 _run(flow, inner, loops)
-            case ast.Return(value=ast.expr() as value):
-                _value(flow, value)
 
 
 def _joined(a: _Value, b: _Value) -> _Value:
-    return _Value(a.lanes | b.lanes, both(a.zero, b.zero), both(a.low, b.low))
+    return _Value(a.lanes | b.lanes, both(a.zero, b.zero), both(a.low, b.low), a.mask.merged(b.mask))
 
 
 def _mixed(lanes: _Lanes) -> _Lanes:
     return frozenset(replace(lane, direct=False) for lane in lanes)
 
 
-def _left(lanes: _Lanes, zero: Where) -> _Lanes:
-    """Those of the lanes that a factor which is zero at some places leaves undefined."""
-    rest = (replace(lane, conditions=left(lane.conditions, zero)) for lane in lanes)
+def _remaining(lanes: _Lanes, zero: Where) -> _Lanes:
+    """Keep those of the lanes that a factor which is zero at some places leaves undefined."""
+    if zero is not None and not zero:
+        return lanes
+    rest = (replace(lane, conditions=remaining(lane.conditions, zero)) for lane in lanes)
     return frozenset(lane for lane in rest if lane.axes)
 
 
@@ -226,6 +193,9 @@ def _value(flow: _Flow, node: ast.expr) -> _Value:
             return _Value(zero=flow.masks.of(node).must)
         case ast.IfExp(body=a, orelse=b):
             return _joined(_value(flow, a), _value(flow, b))
+        case ast.Subscript(value=value, slice=ast.Constant(value=int())):  # one of several that a call returns
+            _value(flow, value)
+            return _UNKNOWN
         case ast.Subscript(value=value, slice=index):
             return _moved(_value(flow, value), lambda conditions: expanded(conditions, index))
         case ast.Call():
@@ -236,12 +206,14 @@ def _value(flow: _Flow, node: ast.expr) -> _Value:
 def _combined(op: ast.operator, a: _Value, b: _Value) -> _Value:
     match op:
         case ast.Mult():
-            return _Value(_left(a.lanes, b.zero) | _left(b.lanes, a.zero), either(a.zero, b.zero), either(a.low, b.low))
+            return _Value(
+                _remaining(a.lanes, b.zero) | _remaining(b.lanes, a.zero), either(a.zero, b.zero), either(a.low, b.low)
+            )
         case ast.Div() | ast.FloorDiv():
-            below = _mixed(_left(b.lanes, a.zero))
+            below = _mixed(_remaining(b.lanes, a.zero))
             return _Value(a.lanes | below if not below else _mixed(a.lanes) | below, a.zero, a.low)
         case ast.Add() | ast.Sub():
-            lanes = _left(a.lanes, b.low or frozenset()) | _left(b.lanes, a.low or frozenset())
+            lanes = _remaining(a.lanes, b.low or frozenset()) | _remaining(b.lanes, a.low or frozenset())
             keeps = (a.lanes or a.zero is None) and (b.lanes or b.zero is None)  # zero and zero make zero
             lanes = lanes if keeps else _mixed(lanes)
             low = either(a.low, b.low) if isinstance(op, ast.Add) else a.low
@@ -291,12 +263,12 @@ def _elementwise(name: str, given: list[_Value]) -> _Value:
         low = functools.reduce(either if name == "minimum" else both, (one.low for one in given))
         return _Value(_mixed(lanes), functools.reduce(both, (one.zero for one in given)), low)
     if name in _EXPONENTIALS:
-        return _Value(_mixed(_left(lanes, given[0].low)), given[0].low)
+        return _Value(_mixed(_remaining(lanes, given[0].low)), given[0].low)
     return _Value(_mixed(lanes))
 
 
 def _selected(flow: _Flow, node: ast.Call, given: list[_Value]) -> _Value:
-    """tl.where: the remedy itself. Where it takes its third argument, it is what that is."""
+    """Follow tl.where, the remedy itself: outside its condition the value is its third argument."""
     if len(given) != 3:
         return _UNKNOWN
     must = flow.masks.of(node.args[0]).must
@@ -307,7 +279,7 @@ def _selected(flow: _Flow, node: ast.Call, given: list[_Value]) -> _Value:
 
 
 def _stays_in_lanes(value: _Value, node: ast.Call) -> bool:
-    """Whether undefined lanes are the last ones that a running sum comes to: what it says of the others is right."""
+    """Tell whether undefined lanes are the last of a running sum, so that it is right for the others."""
     if any(k.arg == "reverse" and not is_zero(k.value) for k in node.keywords):
         return False
     return all(condition.is_upper for lane in value.lanes for condition in lane.conditions)
@@ -357,7 +329,7 @@ def _reduce(flow: _Flow, op: str, node: ast.Call, value: _Value, axis: ast.expr 
 
 
 def _mixes(flow: _Flow, lane: _Lane, along: int | None, everything: bool) -> bool:
-    """Whether a reduction along this axis mixes the lane's undefined elements into the others."""
+    """Tell whether a reduction along this axis mixes the lane's undefined elements into the others."""
     if everything or along in lane.axes:
         return True
     return along == -1 and bool(lane.axes) and (max(lane.axes) > 0 or flow.is_flat)
