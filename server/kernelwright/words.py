@@ -7,6 +7,7 @@ from kernelwright.values import (
     DETERMINISTIC,
     Accuracy,
     Check,
+    Device,
     Effort,
     Failure,
     FailureKind,
@@ -262,6 +263,11 @@ def milliseconds(value: float) -> str:
     if value >= 100:
         return f"{value:.0f}"
     return f"{value:#.3g}".rstrip("0").rstrip(".") if value < 1 else f"{value:.3g}"
+
+
+def least_time(floor_ms: float, roof: Device, timed_on: str | None) -> str:
+    """Say the least time on a device; nothing beside times of another one, with which it would be compared."""
+    return f"at least {milliseconds(floor_ms)} ms" if timed_on in (None, roof.name) else ""
 
 
 def dtype(measurement: Measurement) -> str:

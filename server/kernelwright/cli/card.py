@@ -16,7 +16,7 @@ _COLOURS = {Outcome.KEPT: "green", Outcome.REJECTED: "yellow", Outcome.REVERTED:
 
 
 def show_card(observation: Observation, roof: Device) -> None:
-    """Name, workload, device, and which side of the roofline of `roof` the kernel is on."""
+    """Show name, workload, device, and which side of the roofline of `roof` the kernel is on: timings come below it."""
     kernel, workload = observation.kernel, observation.workload
     OUT.print(f"[bold]{escape(kernel.name)}[/]  {kernel.language.value}, line {kernel.name_line + 1}")
     if workload:
@@ -25,9 +25,10 @@ def show_card(observation: Observation, roof: Device) -> None:
     work = known_work(kernel, workload, observation.graph)
     if work and roof.bandwidth:
         side = bound(work, roof)
+        least = words.least_time(side.floor_ms, roof, observation.device.name)
         OUT.print(
-            f"  roofline   {side.kind}-bound, {work.bytes / 1e6:.4g} MB and {work.flops / 1e9:.4g} GFLOP at least: "
-            f"{words.milliseconds(side.floor_ms)} ms or more on {escape(roof.name)}"
+            f"  roofline   {side.kind}-bound on {escape(roof.name)}: at least {work.bytes / 1e6:.4g} MB and "
+            f"{work.flops / 1e9:.4g} GFLOP{f', {least}' if least else ''}"
         )
 
 

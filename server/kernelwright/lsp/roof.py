@@ -23,8 +23,8 @@ def sentence(observation: "Observation", settings: Settings, measured: Measureme
     target = "the target named in the settings" if settings.target else "the GPU assumed where there is none"
     where = device.name if here else f"{device.name}, {target}"
     said = f"Bound by {side.kind} on {where}: {side.intensity:.3g} FLOP per byte (ridge {side.ridge:.3g})"
-    if measured is None or measured.device == device.name:  # a time beside that of another device would be compared
-        said += f", at least {words.milliseconds(side.floor_ms)} ms"
+    if least := words.least_time(side.floor_ms, device, measured.device if measured else None):
+        said += f", {least}"
     share = _share(measured)
     return f"{said}; it reaches {share} of the roof" if share else said
 
