@@ -10,6 +10,7 @@ import psutil
 import pytest
 from lsprotocol import types as lsp
 
+from kernelwright.source.findings.spilling import CODE as SPILLS
 from kernelwright.values import digest
 from lsp.editor import PATIENCE, ROOT, Editor, start, stop
 from lsp.examples import LINEAR_SUM, PLAIN, SLOW, SOFTMAX
@@ -428,4 +429,24 @@ async def test_inlay_hints_when_asked_for(tmp_path: Path) -> None:
             await asyncio.sleep(0.05)
     assert "registers" in hints[0].label
     assert "occupancy" in hints[0].label
+    await stop(editor)
+
+
+async def test_registers_that_spill_are_told_once_the_kernel_is_compiled(tmp_path: Path) -> None:
+    editor = await start(tmp_path, inlayHints=True)
+    text = SOFTMAX.replace("randn(16, 100)", "randn(4, 16384)").replace("BLOCK=triton", "num_warps=1, BLOCK=triton")
+    uri = editor.open("softmax.py", text)
+    assert not [d for d in await editor.diagnostics(uri) if d.code == SPILLS]
+    where = lsp.Range(lsp.Position(0, 0), lsp.Position(40, 0))
+    await editor.client.text_document_inlay_hint_async(lsp.InlayHintParams(lsp.TextDocumentIdentifier(uri), where))
+    (finding,) = (
+        d for d in await editor.diagnostics(uri, lambda shown: any(d.code == SPILLS for d in shown)) if d.code == SPILLS
+    )
+    assert editor.marked(uri, finding) == "softmax_kernel"
+    assert finding.severity == WARNING
+    assert re.search(r"spills [1-9]\d* bytes .* num_warps=1", finding.message)
+    assert finding.code_description.href.endswith("docs/findings.md#tritonspills")
+
+    editor.type(uri, "num_warps=1", "num_warps=2")
+    await editor.diagnostics(uri, lambda shown: not any(d.code == SPILLS for d in shown))
     await stop(editor)

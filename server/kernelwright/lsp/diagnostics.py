@@ -132,13 +132,11 @@ def _lacking(snapshot: Snapshot) -> list[lsp.Diagnostic]:
 
 
 def _findings(session: Session, snapshot: Snapshot) -> list[lsp.Diagnostic]:
-    """Those of the text, and what is known of its kernels from compiling them."""
+    """Show those of the text, and what compiling its kernels has shown."""
     from kernelwright.source.findings.spilling import spilling
 
-    compiled = ((kernel, session.resources(snapshot, kernel) or ()) for kernel in snapshot.kernels)
-    spills = (spilling(snapshot.text, kernel, resources) for kernel, resources in compiled if resources)
-    found = (*snapshot.findings, *(finding for finding in spills if finding is not None))
-    return [of_finding(snapshot, finding) for finding in found]
+    spills = (spilling(snapshot.text, kernel, session.resources(snapshot, kernel) or ()) for kernel in snapshot.kernels)
+    return [of_finding(snapshot, finding) for finding in (*snapshot.findings, *spills) if finding is not None]
 
 
 def of_finding(snapshot: Snapshot, finding: "Finding") -> lsp.Diagnostic:

@@ -2,6 +2,7 @@
 
 from lsprotocol import types as lsp
 
+from kernelwright.lsp import diagnostics
 from kernelwright.lsp.session import Session
 from kernelwright.lsp.snapshot import Snapshot
 from kernelwright.values import Failure, Kernel, Language, Refusal, Resources
@@ -32,7 +33,7 @@ async def _compile(session: Session, snapshot: Snapshot, kernel: Kernel) -> None
     answer = await engine.resources(observation)
     if not isinstance(answer, Refusal | Failure):
         session.remember_resources(snapshot, kernel, answer.resources)
-        session.client.refresh()
+        diagnostics.publish(session, snapshot.uri)  # for spills; it has the hints asked for again as well
 
 
 def _hint(snapshot: Snapshot, kernel: Kernel, resources: Resources) -> lsp.InlayHint:
