@@ -68,7 +68,7 @@ def _local_function(document: Document, node: Node) -> list[tuple[str, str]]:
 
 
 def _with_grid(launch: RawLaunch, assignments: list[tuple[str, str]]) -> RawLaunch:
-    """The launch with what its grid's name was assigned last before it."""
+    """Put what its grid's name was assigned last before the launch in place of the name."""
     given = next((value for target, value in reversed(assignments) if target == launch.grid), launch.grid)
     return dataclasses.replace(launch, grid=given)
 

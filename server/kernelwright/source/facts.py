@@ -193,7 +193,7 @@ class _Triton:
         self.operations += operations + (augmented and is_tile)
 
     def _arithmetic(self, expression: Node) -> tuple[int, bool]:
-        """How many operations an expression makes on each loaded element, and whether it has such elements itself.
+        """Count the operations that an expression makes on each loaded element; tell whether it has such elements.
 
         What is made of the result of a reduction is as good as nothing beside the elements that it folds.
         """
@@ -235,7 +235,7 @@ class _Triton:
         return attribute is not None and self.document.content(attribute) in _TL_REDUCTIONS
 
     def _is_loaded(self, node: Node, name: str | None) -> bool:
-        """Whether a value has one element for each that is loaded: a single number for a whole program has not."""
+        """Tell whether a value has one element for each that is loaded: a single number for a whole program has not."""
         if node.type == "identifier":
             return self.document.content(node) in self._loaded
         if name not in _FROM_MEMORY:

@@ -143,7 +143,7 @@ def _bindings(statement: str) -> dict[str, str]:
 
 
 def _exported(module: str, name: str) -> str:
-    """What `from module import name` means; `package.triton_utils` and the like pass Triton on where it is installed."""
+    """Say what `from module import name` means; `package.triton_utils` and the like pass Triton on."""
     if "triton" in module and not module.startswith("triton"):
         return {"tl": "triton.language", "triton": "triton"}.get(name, f"{module}.{name}")
     return f"{module}.{name}"

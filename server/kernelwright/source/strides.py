@@ -42,7 +42,7 @@ class Strides:
         return strided[max(strided)] if strided else None
 
     def varies(self, pointer: Node) -> bool:
-        """Whether a pointer is a block, as far as that is known."""
+        """Tell whether a pointer is a block, as far as that is known."""
         return bool(self._of(pointer, 0))
 
     def _of(self, node: Node, depth: int) -> Strided:

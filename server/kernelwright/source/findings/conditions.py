@@ -14,7 +14,7 @@ _SUBSCRIPT = re.compile(r"\[(?:(?::|None)(?:, )?)+\]")
 
 @dataclass(frozen=True)
 class Condition:
-    """One comparison of a mask, in a form that `offs[:, None] < n` and `(offs < n)[:, None]` share, and its axes."""
+    """Holds one comparison of a mask, in a form that `offs[:, None] < n` and `(offs < n)[:, None]` share, and its axes."""
 
     text: str
     axes: frozenset[int] = frozenset()

@@ -85,7 +85,7 @@ def find_findings(
 
 
 def _called(index: int, summaries: Sequence[Summary], jit: Mapping[str, int]) -> list[int]:
-    """The segments of the device functions that a segment's kernels call, directly or not."""
+    """Find the segments of the device functions that a segment's kernels call, directly or not."""
     found: dict[int, None] = {}
     waiting = [index]
     while waiting:

@@ -18,7 +18,7 @@ _BLOCKS = ("body", "orelse", "handlers", "finalbody", "cases")
 
 @dataclass(frozen=True)
 class _Place:
-    """Where a statement stands: its number in order of the text, and the blocks around it, outermost first."""
+    """Says where a statement stands: its number in order of the text, and the blocks around it, outermost first."""
 
     number: int
     blocks: tuple[_Block, ...]

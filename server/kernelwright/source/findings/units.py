@@ -95,7 +95,7 @@ def triton_unit(
     sizes: Mapping[str, tuple[tuple[int | str, Size], ...]],
     helpers: tuple[str, ...] = (),
 ) -> TritonUnit | None:
-    """The kernel `name` in the first text, with its launches in all of them, and the `helpers` that it calls."""
+    """Read the kernel `name` in the first text, with its launches in all texts, and the `helpers` that it calls."""
     trees = [syntax(text) for text in texts]
     if trees[0] is None:
         return None

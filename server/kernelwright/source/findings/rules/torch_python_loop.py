@@ -58,7 +58,7 @@ def _indexes(view: Hot, loop: ast.For, index: str) -> bool:
 
 
 def _is_ragged(view: Hot, loop: ast.For) -> bool:
-    """Whether each step works on another number of elements, as values of a tensor say: x[start : start + lengths[i]]."""
+    """Tell whether each step works on another number of elements, as values of a tensor say: x[start : start + lengths[i]]."""
     ends = [end for node in inside(loop.body) if isinstance(node, ast.Slice) for end in (node.lower, node.upper) if end]
     return any(
         view.is_tensor(part)

@@ -1,4 +1,4 @@
-"""An autotuner that measures again for values that no configuration is better for."""
+"""Finds keys of an autotuner that make it measure again without need."""
 
 import ast
 import re

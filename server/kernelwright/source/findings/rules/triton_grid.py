@@ -83,7 +83,7 @@ def _fits(unit: TritonUnit, site: LaunchSite, divisor: ast.expr, block: str) -> 
 
 
 def _is_shared_out(unit: TritonUnit, name: str) -> bool:
-    """Whether the kernel itself divides by this size, as one does whose programs take several blocks each."""
+    """Tell whether the kernel itself divides by this size, as one does whose programs take several blocks each."""
     divisors = [n.right for n in unit.nodes if isinstance(n, ast.BinOp) and isinstance(n.op, ast.FloorDiv | ast.Mod)]
     divisors += [call.args[-1] for kind, call in unit.calls if kind == "cdiv" and call.args]
     return any(isinstance(part, ast.Name) and part.id == name for divisor in divisors for part in walk(divisor))

@@ -1,4 +1,4 @@
-"""A copy made contiguous for a kernel that goes by strides."""
+"""Finds copies made contiguous for a kernel that indexes by strides."""
 
 import ast
 from collections.abc import Iterable, Iterator

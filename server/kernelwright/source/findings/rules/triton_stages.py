@@ -1,4 +1,4 @@
-"""Autotuning that tries no number of pipeline stages for a loop of matrix products."""
+"""Finds autotuning that leaves num_stages alone for a loop of matrix products."""
 
 import ast
 from collections.abc import Iterator

@@ -85,7 +85,7 @@ def _has_later_stride(scope: Scope, tensor: ast.expr, dimension: int) -> bool:
 
 @functools.lru_cache(maxsize=256)
 def _strides_asked(function: ast.FunctionDef) -> tuple[tuple[str, ast.expr], ...]:
-    """Every `tensor.stride(dimension)` of a function."""
+    """List every `tensor.stride(dimension)` of a function."""
     found = []
     for node in walk(function):
         match node:

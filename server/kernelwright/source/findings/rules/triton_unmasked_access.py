@@ -89,7 +89,7 @@ def _overruns(unit: TritonUnit, access: Access, tile: Tile) -> bool:
 
 
 def _advances(unit: TritonUnit, loop: ast.For, access: Access) -> bool:
-    """Whether the access stands in a loop whose steps move its pointer on, as in `offs += BLOCK`."""
+    """Tell whether the access stands in a loop whose steps move its pointer on, as in `offs += BLOCK`."""
     if loop not in unit.above(access.call):
         return False
     moved = {n.target.id for n in walk(loop) if isinstance(n, ast.AugAssign) and isinstance(n.target, ast.Name)}
@@ -118,7 +118,7 @@ def _passed(unit: TritonUnit, block: ast.expr) -> list[tuple[Scope, ast.expr]]:
 
 
 def _rounded(scope: Scope, value: ast.expr) -> ast.expr | None:
-    """The size in triton.next_power_of_2(size)."""
+    """Find the size in triton.next_power_of_2(size)."""
     match scope.single(value):
         case ast.Call(args=[size]) as call if scope.canonical(call) == "triton.next_power_of_2":
             return size
@@ -126,7 +126,7 @@ def _rounded(scope: Scope, value: ast.expr) -> ast.expr | None:
 
 
 def _is_power_of_two(scope: Scope, size: ast.expr) -> bool:
-    """Whether the launcher asserts that a size is a power of two: `d in {32, 64}`, `d & (d - 1) == 0`, rounding it."""
+    """Tell whether the launcher asserts that a size is a power of two: `d in {32, 64}`, `d & (d - 1) == 0`, rounding it."""
     same = (source(size), source(scope.single(size)))
     for node in walk(scope.function) if scope.function else ():
         if not isinstance(node, ast.Assert):
@@ -160,7 +160,7 @@ def _grid_drops_the_tail(unit: TritonUnit, tile: Tile) -> bool:
 
 
 def _has_a_program_a_block(unit: TritonUnit, tile: Tile) -> bool:
-    """Whether the grid counts blocks without dividing by anything, as in kernel[(rows,)]: then none is cut."""
+    """Tell whether the grid counts blocks without dividing by anything, as in kernel[(rows,)]: then none is cut."""
     grids = [(site.scope, grid_axis(site, tile.axis or 0)) for site in unit.launches]
     return bool(grids) and all(
         grid is not None and all(_counts(scope, part) for part in scope.walk(grid)) for scope, grid in grids
@@ -168,7 +168,7 @@ def _has_a_program_a_block(unit: TritonUnit, tile: Tile) -> bool:
 
 
 def _counts(scope: Scope, part: ast.AST) -> bool:
-    """Whether a part of a grid divides nothing, as far as the launcher's text tells."""
+    """Tell whether a part of a grid divides nothing, as far as the launcher's text tells."""
     match part:
         case ast.BinOp(op=ast.FloorDiv() | ast.Div()):
             return False
@@ -181,7 +181,7 @@ def _counts(scope: Scope, part: ast.AST) -> bool:
 
 
 def _leaves_the_tail(unit: TritonUnit, loop: Loop, block: ast.expr) -> bool:
-    """Whether a loop runs over whole blocks alone: what remains, or the first one, is read by other code."""
+    """Tell whether a loop runs over whole blocks alone: what remains, or the first one, is read by other code."""
     if loop.range is None:
         return False
     args = loop.range.args
@@ -207,7 +207,7 @@ def _is_of_whole_blocks(unit: TritonUnit, part: ast.AST) -> bool:
 
 
 def _rounds_up(numerator: ast.expr) -> bool:
-    """The (n + BLOCK - 1) of (n + BLOCK - 1) // BLOCK, or the -n of -(-n // BLOCK)."""
+    """Recognise the (n + BLOCK - 1) of (n + BLOCK - 1) // BLOCK, or the -n of -(-n // BLOCK)."""
     return any(isinstance(operator(n), ast.Add | ast.USub) for n in walk(numerator))
 
 
@@ -234,7 +234,7 @@ def _states(scope: Scope, node: ast.AST) -> bool:
 
 
 def _rounded_to(scope: Scope, count: ast.expr, block: ast.expr) -> bool:
-    """Whether `count * block` is a size that is rounded up to a multiple: a tensor of it has room for whole blocks."""
+    """Tell whether `count * block` is a size that is rounded up to a multiple: a tensor of it has room for whole blocks."""
     match count:
         case ast.Call(args=[_, by]) if scope.canonical(count) == "triton.cdiv":
             return source(by) == source(block)

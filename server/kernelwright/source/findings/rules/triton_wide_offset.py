@@ -1,4 +1,4 @@
-"""Offsets of 64 bits for tensors that 32 bits are enough for."""
+"""Finds 64-bit offsets into tensors that 32 bits are enough for."""
 
 import ast
 import math
