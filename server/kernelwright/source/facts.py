@@ -14,6 +14,7 @@ from kernelwright.values import Access, Dot, Facts, Loop, Reduction
 
 _TL = "triton.language."
 _TL_REDUCTIONS = words("sum max min argmax argmin xor_sum reduce reduce_or softmax")
+_RESULT, _NOWHERE = -1, -2
 _NO_ARITHMETIC = words(
     "cast reshape view trans permute broadcast_to expand_dims join split cat dot store static_assert"
 )
@@ -197,46 +198,42 @@ class _Triton:
 
         What is made of the result of a reduction is as good as nothing beside the elements that it folds.
         """
-        above: list[int] = []  # for each node visited the index of the one around it
+        above: list[int] = []  # for each node visited the index of the one that its elements go into
         computes: list[bool] = []
-        folds: list[bool] = []
         touched: set[int] = set()
         is_tile = False
-        stack = [(expression, -1)]
+        stack = [(expression, _RESULT)]
         while stack:
             node, around = stack.pop()
-            name = called(self.document, node, self.aliases)
+            kind = node.type
+            name = called(self.document, node, self.aliases) if kind == "call" else None
+            if self._is_loaded(node, kind, name):
+                while around >= 0 and around not in touched:
+                    touched.add(around)
+                    around = above[around]
+                is_tile = is_tile or around == _RESULT
+                continue
+            folds = kind == "call" and self._folds(node, name)
             index = len(above)
-            above.append(around)
-            fold = self._folds(node, name)
-            folds.append(fold)
+            above.append(_NOWHERE if folds else around)
             computes.append(
-                fold
-                or node.type == "binary_operator"
+                folds
+                or kind == "binary_operator"
                 or (name is not None and name.startswith(_TL) and name[len(_TL) :] not in _NO_ARITHMETIC)
             )
-            if self._is_loaded(node, name):
-                computes[index] = folds[index] = False
-                while index >= 0 and index not in touched:
-                    touched.add(index)
-                    if folds[index]:
-                        break
-                    index = above[index]
-                is_tile = 0 in touched and not folds[0]
-                continue
             stack.extend((child, index) for child in node.named_children if child.type not in ("string", "comment"))
         return sum(computes[index] for index in touched), is_tile
 
-    def _folds(self, node: Node, name: str | None) -> bool:
+    def _folds(self, call: Node, name: str | None) -> bool:
         if name is not None:
             return name.startswith(_TL) and name[len(_TL) :] in _TL_REDUCTIONS - {"softmax"}
-        function = node.child_by_field_name("function") if node.type == "call" else None
+        function = call.child_by_field_name("function")
         attribute = function.child_by_field_name("attribute") if function is not None else None
         return attribute is not None and self.document.content(attribute) in _TL_REDUCTIONS
 
-    def _is_loaded(self, node: Node, name: str | None) -> bool:
+    def _is_loaded(self, node: Node, kind: str, name: str | None) -> bool:
         """Tell whether a value has one element for each that is loaded: a single number for a whole program has not."""
-        if node.type == "identifier":
+        if kind == "identifier":
             return self.document.content(node) in self._loaded
         if name not in _FROM_MEMORY:
             return False
