@@ -347,6 +347,13 @@ def running(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
 """,
     """
 @triton.jit
+def running_from(x_ptr, y_ptr, first, BLOCK: tl.constexpr):
+    offs = tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + offs, mask=first <= offs)
+    tl.store(y_ptr + offs, tl.cumsum(x, axis=0), mask=first <= offs)
+""",
+    """
+@triton.jit
 def unlike(dy_ptr, w_ptr, y_ptr, n, BLOCK: tl.constexpr):
     cols = tl.arange(0, BLOCK)
     dy = tl.load(dy_ptr + cols, mask=cols < n - 1, other=1.0)
