@@ -169,9 +169,8 @@ def _mixed(lanes: _Lanes) -> _Lanes:
 
 def _remaining(lanes: _Lanes, zero: Where) -> _Lanes:
     """Keep those of the lanes that a factor which is zero at some places leaves undefined."""
-    if zero is not None and not zero:
-        return lanes
-    rest = (replace(lane, conditions=remaining(lane.conditions, zero)) for lane in lanes)
+    nowhere = zero is not None and not zero
+    rest = lanes if nowhere else (replace(lane, conditions=remaining(lane.conditions, zero)) for lane in lanes)
     return frozenset(lane for lane in rest if lane.axes)
 
 
