@@ -28,9 +28,8 @@ def _outline(source: bytes, aliases: Aliases) -> Outline:
     reader = _Reader(document, aliases)
     reader.top_level(root)
     reader.definitions(root, None, None, 0)
-    configs = 0
-    if b"Config" in source:
-        configs = sum(called(document, node, aliases) == "triton.Config" for node in walk(root))
+    holding = walk(root, lambda node: document.source.find(b"Config", node.start_byte, node.end_byte) >= 0)
+    configs = sum(called(document, node, aliases) == "triton.Config" for node in holding)
     return Outline(
         tuple(reader.functions), tuple(reader.classes), tuple(reader.assigned), tuple(reader.launches), configs
     )
