@@ -7,7 +7,7 @@ import torch
 
 from kernelwright.proof.worker.inputs import Inputs
 from kernelwright.proof.worker.observe import Observation, observe
-from kernelwright.proof.worker.reference.ties import ties_apart
+from kernelwright.proof.worker.reference.ties import names_an_open_order, ties_apart
 from proof.worker.trials import ended_by
 
 X = torch.tensor([[3.0, 1.0, 3.0, 2.0, 2.0], [0.0, 0.0, 0.0, 0.0, float("nan")]])
@@ -89,3 +89,18 @@ def test_a_workload_whose_equal_values_decide_is_not_checkable() -> None:
     stable = COUNTS.replace("torch.topk(x @ w, 2, dim=1)", "torch.sort(x @ w, dim=1, descending=True, stable=True)")
     stable = stable.replace("    return", "    values, places = values[:, :2], places[:, :2]\n    return")
     assert ended_by(COUNTS, stable, "f(randn(480, 8, dtype=bfloat16), randn(8, 90, dtype=bfloat16))") == "not checkable"
+
+
+@pytest.mark.parametrize(
+    ("text", "open_order"),
+    [
+        ("return x.mode(1).indices", True),
+        ("return torch.sort(x, dim=1)", True),
+        ("order = torch.argsort(x)", True),
+        ("nn.init.kaiming_normal_(weight, mode='fan_out')", False),
+        ("self.up = nn.Upsample(scale_factor=2, mode = 'nearest')", False),
+        ("return torch.relu(x)", False),
+    ],
+)
+def test_the_name_of_an_argument_names_no_order(text: str, open_order: bool) -> None:
+    assert names_an_open_order(text) is open_order

@@ -16,7 +16,7 @@ from kernelwright.proof.worker.observe import Observation, observe
 from kernelwright.proof.worker.tensors import same_bits
 from kernelwright.proof.worker.whole_numbers import is_whole
 
-_NAMED = re.compile(r"\b(topk|sort|argsort|kthvalue|median|nanmedian|mode)\b")
+_NAMED = re.compile(r"\b(topk|sort|argsort|kthvalue|median|nanmedian|mode)\b(?!\s*=[^=])")  # no `mode=`
 _aten = torch.ops.aten
 _OPEN = (_aten.topk, _aten.sort, _aten.kthvalue, _aten.median, _aten.nanmedian, _aten.mode)
 
