@@ -210,7 +210,8 @@ def test_more_launches_promise_more(strategy: Strategy) -> None:
     assert launches(module_observed(many).graph) == 450
     assert gain(many) > gain(few)
     assert gain(many) > 0.5
-    assert gain(large) < 0.3
+    # A compiler has large tensors to fuse as well; a graph has no launches to save there.
+    assert gain(large) < (gain(many) if strategy.id == "torch.compile-module" else 0.3)
 
 
 def after(text: str, strategy: Strategy = WRAPS[0]) -> str:
