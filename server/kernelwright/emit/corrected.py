@@ -76,7 +76,7 @@ def print_corrected(nest: Nest, names: tuple[str, str], words: str, tile: Produc
     short = tiled.roles.inner.extent.captured <= tile.depth
     padded = "PADDED" if short else "padded"
     operands = [_in_loop(side) if side is larger else _split_before(side, split, padded) for side in sides]
-    body = [*tiled.program(), *_product(tiled, operands, split, larger, padded)]
+    body = [*tiled.program(), *_product(tiled, operands, split, larger, short=short)]
     read = {product.expr.left, product.expr.right}
     after = tiled.lines([let for let in nest.lets if let.name not in read | {product.name}])
     body += tiled.ending(after, streamed=short and nest.numel >= _LARGE)
@@ -188,12 +188,12 @@ def _in_loop(side: _Side) -> _Operand:
     )
 
 
-def _product(tiled: Tiled, operands: list[_Operand], split: Split, larger: _Side | None, padded: str) -> list[str]:
+def _product(tiled: Tiled, operands: list[_Operand], split: Split, larger: _Side | None, *, short: bool) -> list[str]:
     """The kernel's lines for the product; of rows and columns that hold an infinity or NaN from the high parts alone."""
-    name, (bounds, stop) = tiled.product.name, tiled.depth(padded)
+    name, (bounds, stop) = tiled.product.name, tiled.depth("PADDED" if short else "padded")
     if "low" not in split.parts:
         before, loop, after = _rounded(name)
-    elif larger is not None or padded.isupper():
+    elif larger is not None or short:
         inside = [line for operand in operands for line in operand.inside]
         before, loop, after = _block_by_block(name, inside, larger)
     else:

@@ -74,14 +74,15 @@ def {function}_kernel(
     lines = tl.program_id(0).to(tl.int64) * LINES + tl.arange(0, LINES)[:, None]
     x_ptr += batch * batch_stride + lines * line_stride
     x = tl.zeros([LINES, BLOCK], dtype=tl.float32)
-    largest = tl.zeros([LINES, BLOCK], dtype=tl.int32)
+    largest = tl.zeros([LINES, 1], dtype=tl.int32)
     for start in range(0, depth, BLOCK):
         inner = start + tl.arange(0, BLOCK)[None, :]
         mask = (lines < n_lines) & (inner < depth)
         x = tl.load(x_ptr + inner * inner_stride, mask=mask, other=0.0).to(tl.float32)
         bits = x.to(tl.int32, bitcast=True) & 0x7FFFFFFF
-        largest = tl.maximum(largest, tl.where(bits < 0x7F800000, bits, 0))
-    exponent = tl.maximum(tl.max(largest, axis=1, keep_dims=True) >> 23, 15)
+        bits = tl.where(bits < 0x7F800000, bits, 0)
+        largest = tl.maximum(largest, tl.max(bits, axis=1, keep_dims=True))
+    exponent = tl.maximum(largest >> 23, 15)
     scale = ((268 - exponent) << 23).to(tl.float32, bitcast=True)
     inverse = ((exponent - 14) << 23).to(tl.float32, bitcast=True)
     place = batch * n_lines + lines
