@@ -17,7 +17,7 @@ _STAGES = (
     ("Verifying:", _LAST_OF_GATE),
     ("Measuring: warming up", "warm-up"),
     ("Measuring, round", "timed samples"),
-    ("Measuring a small gain again", "new processes for a small gain"),
+    ("Measuring the gain again", "new processes for a gain that may be luck"),
     ("Measuring again", "new processes where the clocks disagree"),
     ("Checking", "audits after timing"),
     ("Looking", "whose kernels, close"),

@@ -19,7 +19,7 @@ CASE = "f(randn(64, 64))"
         ("Measuring: warming up", "warm-up"),
         ("Measuring, round 3 of 40", "timed samples"),
         ("Checking the timed results", "audits after timing"),
-        ("Measuring a small gain again, in new processes", "new processes for a small gain"),
+        ("Measuring the gain again, in new processes", "new processes for a gain that may be luck"),
         ("Looking at whose kernels do the work", "whose kernels, close"),
         ("Brewing tea", "other: Brewing tea"),
     ],

@@ -14,29 +14,31 @@ FLUSH = 0.04  # milliseconds before each call, which the judge's clock sees
 
 @dataclass
 class Made:
-    """A text that reports `ms` a call, of which each truly takes `hidden` more; its replies take `around`.
+    """A text that reports `typical_ms` a call, of which each truly takes `hidden` more; its replies take `around`.
 
-    `flush`: milliseconds before each call, which the judge's clock sees; `each_copy`: for late data in one of the inputs.
+    `flush`: milliseconds before each call, which the judge's clock sees; `each_copy`: for late data in one of the inputs;
+    `samples`: what it reported of each, where they differ.
     """
 
-    ms: float
+    typical_ms: float
     hidden: float = 0.0
     around: float = 1.0
     batch: int = 1
     flush: float = FLUSH
     each_copy: float = 0.0
     residual_ms: list[float] = field(default_factory=lambda: [0.0])
+    samples: tuple[float, ...] = ()
 
     @property
-    def typical_ms(self) -> float:
-        return self.ms
+    def ms(self) -> list[float]:
+        return [*self.samples] or [self.typical_ms]
 
     @property
     def outside_ms(self) -> list[float]:
-        return [self.around + self.each_copy * self.batch + (self.flush + self.hidden) * self.batch]
+        return [self.around + self.each_copy * self.batch + (self.flush + self.hidden) * self.batch for _ in self.ms]
 
     def many(self, device: str) -> tuple[int, int]:
-        calls = max(int({"cuda": 2, "cpu": 5}[device] / self.ms), 1)
+        calls = max(int({"cuda": 2, "cpu": 5}[device] / self.typical_ms), 1)
         return calls, min(calls, 32)
 
     def sample(self) -> None:
@@ -44,7 +46,7 @@ class Made:
 
     def timed(self, calls: int, copies: int = 0) -> tuple[SimpleNamespace, float]:
         around = self.around + self.each_copy * (copies or calls)
-        return SimpleNamespace(ms=self.ms), around + calls * (self.flush + self.ms + self.hidden)
+        return SimpleNamespace(ms=self.typical_ms), around + calls * (self.flush + self.typical_ms + self.hidden)
 
 
 def look(candidate: Made, baseline: Made, twin: Made | None = None, device: str = "cuda") -> None:
@@ -114,6 +116,20 @@ def test_a_gain_counts_as_seen_where_the_judges_clock_shows_it(
     candidate: Made, unseen: tuple[str, ...], device: str
 ) -> None:
     assert judge_clock.unseen_gains({"candidate": candidate, "baseline": Made(1.0)}, device) == unseen
+
+
+def test_what_is_hidden_does_not_add_to_luck() -> None:
+    """Of a gain, a part is hidden and another is how far two processes with the same text are apart."""
+    series = {"candidate": Made(0.7, hidden=0.25), "baseline": Made(1.0)}
+    assert judge_clock.unseen_gains(series, "cpu", apart=1.1) == ("baseline",)
+    assert judge_clock.unseen_gains(series, "cpu", apart=1.01) == ()
+
+
+def test_only_a_gain_that_is_certain_is_larger_than_what_could_be_hidden() -> None:
+    """The medians differ by more than could be hidden; what the samples say for certain does not."""
+    varied = Made(2.4, samples=(2.0,) * 7 + (2.4,) * 9)
+    candidate = Made(1.8, hidden=0.7, samples=(1.8,) * 16)
+    assert judge_clock.unseen_gains({"candidate": candidate, "baseline": varied}, "cpu") == ("baseline",)
 
 
 def test_of_short_calls_many_are_compared() -> None:

@@ -3,6 +3,7 @@
 import subprocess
 import sys
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -27,7 +28,7 @@ def test_an_interval_is_as_wide_as_the_baseline_differs_from_itself() -> None:
 
 
 @pytest.mark.parametrize(
-    ("drift", "times", "small"),
+    ("drift", "times", "luck"),
     [
         (1.0, {"baseline": 1.1, "candidate": 1.0}, True),
         (1.0, {"baseline": 2.0, "candidate": 1.0}, False),
@@ -37,8 +38,13 @@ def test_an_interval_is_as_wide_as_the_baseline_differs_from_itself() -> None:
     ],
     ids=["small", "large", "none", "within the drift", "small over the previous"],
 )
-def test_a_small_gain(drift: float, times: dict[str, float], small: bool) -> None:
-    assert samples(drift, **times).small_gain is small
+def test_a_small_gain_may_be_luck(drift: float, times: dict[str, float], luck: bool) -> None:
+    assert samples(drift, **times).may_be_luck is luck
+
+
+def test_beside_other_work_a_large_gain_may_be_luck() -> None:
+    beside = replace(samples(baseline=2.0, candidate=1.0), load=Load(others=1.5, cores=2))
+    assert beside.may_be_luck
 
 
 def test_two_runs_count_as_one_and_are_as_uncertain_as_the_worse() -> None:

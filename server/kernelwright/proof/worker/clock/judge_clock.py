@@ -92,28 +92,32 @@ def short_calls_agree(series: Mapping[str, Series], device: str, known_ms: float
         _refuse_alone(series, hidden_beside)
 
 
-def unseen_gains(series: Mapping[str, Series], device: str) -> tuple[str, ...]:
+def unseen_gains(series: Mapping[str, Series], device: str, apart: float = 1.0) -> tuple[str, ...]:
     """Over which contestants the candidate reports a gain that the judge's own clock does not show.
 
-    It shows one that is larger than what a process may hide, and one that is there between request and reply: what surrounds
-    the calls is alike for both, and cancels. Where single samples are too short for that, many calls in one are compared.
+    It shows one that is for certain larger than what a process may hide, and one that is there between request and reply: what
+    surrounds the calls is alike for both, and cancels. Where single samples are too short for that, many calls in one are
+    compared. A ratio counts only beyond `apart`, by which two processes with the same text differ: to luck of that kind a
+    process could add what it may hide.
     """
     candidate = series["candidate"]
 
     def shown(base: Series) -> bool:
-        gain = base.typical_ms - candidate.typical_ms
-        if gain <= 0 or gain > _slack(candidate, base, device):
+        if base.typical_ms <= candidate.typical_ms:
+            return True
+        certain = ratio_of_medians(np.array(base.ms), np.array(candidate.ms)).low / apart
+        if (certain - 1) * candidate.typical_ms > _slack(candidate, base, device):
             return True
         pair = (base, candidate)
         from_outside = [np.array(one.outside_ms) + np.array(one.ms) * one.batch for one in pair]
-        if base.batch == candidate.batch and ratio_of_medians(*from_outside).low > 1:
+        if base.batch == candidate.batch and ratio_of_medians(*from_outside).low > apart:
             return True
         (calls, copies), took = base.many(device), [[], []]
         for enough in _COMPARED:
             while len(took[0]) < enough:
                 for one, seen in zip(pair, took, strict=True):
                     seen.append(one.timed(calls, copies)[1])
-            if ratio_of_medians(*map(np.array, took)).low > 1:
+            if ratio_of_medians(*map(np.array, took)).low > apart:
                 return True
         return False
 

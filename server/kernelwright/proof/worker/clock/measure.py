@@ -39,8 +39,8 @@ def measure(bench: Bench, contender: Contender, others: Rivals, report: Report) 
 
     Raises Rejected when the candidate cheats the clock, Unsteady, Unconfirmed, JobFailed.
 
-    A gain that is small enough to be the luck of one process, such as where its memory came to lie, is measured once more
-    in new processes, and so is a candidate that the judge's clock would refuse. `contender` is the candidate's process that
+    A gain that may be the luck of one process, such as where its memory came to lie, is measured once more in new processes,
+    and so is a candidate that the judge's clock would refuse. `contender` is the candidate's process that
     the gate has called. Another one is timed: memory that those calls have left costs no page faults on a CPU, and on a GPU a
     short kernel was slower after them.
     """
@@ -79,8 +79,8 @@ def measure(bench: Bench, contender: Contender, others: Rivals, report: Report) 
             raise
         report("Measuring again in new processes: the clocks disagreed, which a busy machine may have caused")
         taken = [timed()]
-    if taken[0].small_gain:
-        report("Measuring a small gain again, in new processes")
+    if taken[0].may_be_luck:
+        report("Measuring the gain again, in new processes")
         taken.append(timed())
     return _measurement(bench, taken, case)
 

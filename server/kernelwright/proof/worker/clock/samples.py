@@ -59,10 +59,11 @@ class Samples:
         return {}
 
     @property
-    def small_gain(self) -> bool:
-        """Whether it says that the candidate is faster, but by so little for certain that it may be the luck of one process."""
+    def may_be_luck(self) -> bool:
+        """Whether it says that the candidate is faster, but by so little for certain, or beside so much other work, that it
+        may be the luck of one process."""
         ratios = [self.speedup_over(name) for name in ("baseline", "previous") if name in self.ms]
-        return any(1 < ratio.low < _SMALL_GAIN for ratio in ratios)
+        return any(ratio.low > 1 and (ratio.low < _SMALL_GAIN or self.load.lost) for ratio in ratios)
 
 
 def joined(taken: Sequence[Samples]) -> Samples:
