@@ -9,6 +9,20 @@ from cli.terminal import COPY, SMALL, file, kernelwright
 
 SAME = SMALL.replace("torch.sum(y, dim=1, keepdim=True)", "y.sum(1, True)")
 COPY_DOWN = COPY.replace("BLOCK=256", "BLOCK=128").replace("(x.numel(), 256)", "(x.numel(), 128)")
+KERNEL = """\
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def add(x_ptr, y_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = offsets < n
+    total = tl.load(x_ptr + offsets, mask=mask) + tl.load(y_ptr + offsets, mask=mask)
+    tl.store(out_ptr + offsets, total, mask=mask)
+"""
+LAUNCHED = "# workload: add[(8,)](randn(1000), randn(1000), zeros(1000), 1000, BLOCK=128)\n" + KERNEL
+
 WRONG = SMALL.replace("torch.sum(y, dim=1, keepdim=True)", "torch.sum(y, dim=1, keepdim=True) + 0.01")
 
 
@@ -65,3 +79,19 @@ def test_a_baseline_of_the_same_text_is_told_first(tmp_path: Path) -> None:
     lines = [line for line in ended.stderr.splitlines() if line.startswith("  …")]
     assert 2 <= len(lines) < 10
     assert not any(" of " in line for line in lines), "counting floods a log"
+
+
+@pytest.mark.parametrize(
+    ("changes", "status"),
+    [
+        (("offsets < n", "n > offsets"), 0),
+        (("mask) + tl", "mask) - tl"), 1),
+        (("total, mask=mask", "total, mask=offsets < n - 1"), 1),
+    ],
+)
+def test_a_kernel_that_nothing_in_its_file_launches(tmp_path: Path, changes: tuple[str, str], status: int) -> None:
+    """By a workload line with its grid."""
+    assert changes[0] in LAUNCHED
+    changed, baseline = file(tmp_path, LAUNCHED.replace(*changes)), file(tmp_path, LAUNCHED, "baseline.py")
+    ended = kernelwright("verify", changed, "--against", baseline)
+    assert ended.exit_code == status, ended.output

@@ -63,6 +63,13 @@ def check(text: str, expected: dict[str, str | None]) -> None:
             "        kernel[(1,)](x, x, 3)\ntwice = Twice.apply\n",
             None,
         ),
+        (
+            "class Twice(torch.autograd.Function):\n    @staticmethod\n    def forward(ctx, x):\n"
+            "        kernel[(1,)](x, x, 3)\n",
+            "Twice",
+        ),
+        ("# workload: kernel[(1,)](randn(3), randn(3), 3, BLOCK=4)\n", "kernel"),
+        ("# workload: kernel[(1,)](randn(3), randn(3), 3)\ndef run(x):\n    kernel[(1,)](x, x, 3)\n", "kernel"),
         ("def test_kernel(x):\n    kernel[(1,)](x, x, 3)\n", None),
         ("def test_kernel(x):\n    kernel[(1,)](x, x, 3)\ndef run(x):\n    kernel[(1,)](x, x, 3)\n", "run"),
         ("if __name__ == '__main__':\n    kernel[(1,)](torch.ones(3), torch.ones(3), 3)\n", None),

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kernelwright.source.workload import WorkloadError, evaluate, find_workload, problems, workload_lines
-from kernelwright.values import Call, Refusal, TensorSpec, Workload, WorkloadSource
+from kernelwright.values import Call, DType, Refusal, TensorSpec, Workload, WorkloadSource
 
 
 def check(text: str, expected: Call) -> None:
@@ -62,9 +62,35 @@ def test_a_module_is_constructed_then_called() -> None:
     )
 
 
+def test_a_kernel_is_launched_on_its_grid() -> None:
+    check(
+        "add[(8, 2)](randn(16), n=16, BLOCK=1)",
+        Call("add", (TensorSpec("randn", (16,)),), {"n": 16, "BLOCK": 1}, grid=(8, 2)),
+    )
+    check("add[n // 4](n=16)", Call("add", (), {"n": 16}, grid=(4,)))
+
+
+def test_an_autograd_function_is_applied() -> None:
+    check("Softmax.apply(randn(8), None)", Call("Softmax", (TensorSpec("randn", (8,)), None), {}, applied=True))
+
+
+def test_a_dtype_is_an_argument() -> None:
+    check(
+        "cast(randn(8), torch.float16, to=bf16)",
+        Call("cast", (TensorSpec("randn", (8,)), DType("float16")), {"to": DType("bfloat16")}),
+    )
+
+
 @pytest.mark.parametrize(
     ("written", "expected"),
     [
+        ("randperm(8)", TensorSpec("randperm", (8,), "int64")),
+        ("tensor([0, 12, 64], dtype=int32)", TensorSpec("tensor", (3,), "int32", (0, 12, 64))),
+        ("tensor([[0.5, 1], [2, 3]])", TensorSpec("tensor", (2, 2), "float32", (0.5, 1, 2, 3))),
+        ("tensor(True)", TensorSpec("tensor", (), "bool", (True,))),
+        ("randn(2, 3, strides=(8, 2))", TensorSpec("randn", (2, 3), strides=(8, 2))),
+        ("randn(2, 3, strides=(0, 1))", TensorSpec("randn", (2, 3), strides=(0, 1))),
+        ("out(randn(2, 3, strides=(3, 1)))", TensorSpec("randn", (2, 3), role="out", strides=(3, 1))),
         ("randn(8, 16, dtype=float16)", TensorSpec("randn", (8, 16), "float16")),
         ("torch.randn(8, 16, dtype=torch.bfloat16)", TensorSpec("randn", (8, 16), "bfloat16")),
         ("randn((8, 16))", TensorSpec("randn", (8, 16))),
@@ -100,6 +126,15 @@ def test_generators(written: str, expected: TensorSpec) -> None:
         ("f(randn(8, dtype=int32))", "floating-point", 2),
         ("f(randn(8, device='cuda'))", "chooses the device", 2),
         ("f(randn(-1))", "negative", 2),
+        ("f(randn(2, 3, strides=(1, 1)))", "lie over each other", 2),
+        ("f(randn(2, 3, strides=4))", "one number for each dimension", 2),
+        ("f(tensor([1, [2]]))", "equal lengths", 2),
+        ("f(tensor(3, 4))", "takes its elements", 2),
+        ("f(randperm(2, 3))", "takes one size", 2),
+        ("f(float16 + 1)", "numbers only", 2),
+        ("f[1.5](randn(8))", "one to three whole numbers", 2),
+        ("f[1, 2, 3, 4](randn(8))", "one to three whole numbers", 2),
+        ("f.g[1](randn(8))", "must begin with the name", 0),
         ("f(randn(1.5))", "whole numbers", 2),
         ("f(randn(2**20, 2**20))", "too large", 2),
         ("f(randn(2**35), randn(1))", "too large", 16),
@@ -165,7 +200,7 @@ def test_nothing_escapes(inside: str) -> None:
         assert call.end_column > call.column
         return
     for leaf in _leaves((call.args, call.kwargs, call.init_args or (), call.init_kwargs or {})):
-        assert leaf is None or type(leaf) in (bool, int, float, str, TensorSpec)
+        assert leaf is None or type(leaf) in (bool, int, float, str, DType, TensorSpec)
         if isinstance(leaf, int):
             assert abs(leaf) < 2**64
 
@@ -285,6 +320,11 @@ class Norm(torch.nn.Module):
     def forward(self, x, residual=None): return x
 alias = Function.apply
 """
+APPLIED = """\
+class Doubled(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, factor=2): return x * factor
+"""
 
 
 @pytest.mark.parametrize(
@@ -301,7 +341,16 @@ alias = Function.apply
         ("f(1, 2, z=3)", (12, 13, "f has no parameter z.")),
         ("f(1, 2, x=3)", (12, 13, "f is given x twice.")),
         ("missing(1)", (12, 19, "The file has no function or class named missing.")),
-        ("kernel(1)", (12, 18, "kernel is a Triton kernel: name the function that launches it.")),
+        (
+            "kernel(1)",
+            (
+                12,
+                18,
+                "kernel is a Triton kernel: name the function that launches it, or write its grid, kernel[(128,)](…).",
+            ),
+        ),
+        ("f[(8,)](1)", (12, 13, "f is no Triton kernel, so it has no grid: write f(…).")),
+        ("f.apply(1)", (12, 13, "f is no autograd.Function: write f(…).")),
         ("f(1)(2)", (12, 13, "f is a function: it is called once, f(…).")),
         ("Norm(randn(8))", (12, 16, "Norm is constructed with dim: write Norm(…)(…).")),
         ("Norm(8)(1, 2, 3)", (12, 16, "Norm.forward takes 2 positional arguments, this line gives 3.")),
@@ -318,6 +367,21 @@ def test_problems(line: str, expected: tuple[int, int, str] | None) -> None:
     (problem,) = got
     assert (problem.line, problem.column, problem.end_column) == (11, *expected[:2])
     assert problem.message.startswith(expected[2])
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("kernel[(8,)](randn(8), num_warps=4)", None),
+        ("Doubled.apply(randn(8))", None),
+        ("Doubled(randn(8))", "Doubled is an autograd.Function: write Doubled.apply(…)."),
+        ("Doubled.apply(1, 2, 3)", "Doubled.forward takes 2 positional arguments, this line gives 3."),
+    ],
+)
+def test_problems_of_other_entries(line: str, message: str | None) -> None:
+    assert [p.message for p in problems(f"{FUNCTIONS}{APPLIED}# workload: {line}")] == (
+        [] if message is None else [message]
+    )
 
 
 def test_a_line_does_not_call_get_init_inputs() -> None:

@@ -103,6 +103,25 @@ def verify(
         sys.exit(try_file(file, kernel, against, json_out, interpreter, how, measure=False))
 
 
+@app.command(context_settings={"allow_interspersed_args": False})
+def record(
+    command: Annotated[
+        list[str], typer.Argument(metavar="-- COMMAND", help="A test or script that calls the kernels.")
+    ],
+    places: Annotated[
+        list[Path] | None,
+        typer.Option("--in", metavar="PATH", help="Only kernels below here; the current folder if absent."),
+    ] = None,
+    write: Annotated[bool, typer.Option("--write", help="Write the lines above what they call.")] = False,
+    json_out: JsonOut = None,
+) -> None:
+    """Run a command once, and write down how it calls kernels, as workload lines."""
+    with told_in_words():
+        from kernelwright.cli.record import record_command
+
+        sys.exit(record_command(command, places or [], write, json_out))
+
+
 @app.command()
 def measure(
     file: File,

@@ -11,7 +11,7 @@ from kernelwright.source.document import parse
 from kernelwright.source.imports import imports_triton
 from kernelwright.source.kernels import find_kernels
 from kernelwright.source.workload import evaluate, find_workload
-from kernelwright.values import Call, Outcome, Refusal, Step, TensorSpec, Workload
+from kernelwright.values import Call, DType, Outcome, Refusal, Step, TensorSpec, Workload
 from kernelwright.values.plain import plain
 
 _HEAD = '''"""{title}
@@ -63,6 +63,7 @@ def script_of(step: Step, baseline: str | None, candidate: str | None) -> str | 
             ),
             *(_INTERPRETER if triton else ()),
             f"ENTRY = {_quoted(workload.entry)}",
+            f"GRID = {call.grid if call is not None else None}",
             f"GRADIENTS = {call is not None and any(s.requires_grad for s in _specs((call.args, call.kwargs)))}",
             "",
             "",
@@ -115,6 +116,8 @@ def _source(value: object) -> str:
     match value:
         case TensorSpec():
             return _tensor(value)
+        case DType():
+            return f"torch.{value.name}"
         case dict():
             return "{" + ", ".join(f"{_source(key)}: {_source(item)}" for key, item in value.items()) + "}"
         case list():
@@ -130,7 +133,7 @@ def _source(value: object) -> str:
 
 def _tensor(spec: TensorSpec) -> str:
     usual = TensorSpec(spec.generator, spec.shape)
-    named = ("dtype", "parameters", "layout", "role", "requires_grad")
+    named = ("dtype", "parameters", "layout", "role", "requires_grad", "strides")
     options = [
         f"{name}={_source(getattr(spec, name))}" for name in named if getattr(spec, name) != getattr(usual, name)
     ]

@@ -33,7 +33,7 @@ def triton_kernels(file: File) -> list[Kernel]:
         _kernel(
             placed,
             tuple(sites[name]),
-            _entry(file, sites[name]),
+            _entry(file, placed, sites[name]),
             _helpers_of(placed, jit, helpers),
             _configs(file, placed.function),
         )
@@ -115,9 +115,11 @@ def _decorated_later(file: File, name: str) -> bool:
     return any(name in mentions and mentions & {"jit", "autotune"} for mentions in file.assigned.values())
 
 
-def _entry(file: File, sites: list[_Site]) -> Entry | None:
+def _entry(file: File, kernel: Placed, sites: list[_Site]) -> Entry | None:
+    """What launches the kernel; the kernel itself where a workload line does."""
     candidates = [entry for site in sites if (entry := _entry_of(file, site)) is not None]
-    named = [entry for entry in candidates if entry.name in file.called]
+    itself = function_entry(kernel)
+    named = [entry for entry in (*candidates, itself) if entry.name in file.called]
     return next(iter((*named, *candidates)), None)
 
 
@@ -143,7 +145,9 @@ def _entry_of(file: File, site: _Site) -> Entry | None:
     if users:
         return function_entry(users[0])
     aliases = [name for name, mentions in file.assigned.items() if {owner.name, "apply"} <= mentions]
-    return Entry(aliases[0], line + owner.start_line, line + owner.end_line) if aliases else None
+    if not aliases and not file.is_autograd(owner.name):
+        return None
+    return Entry(aliases[0] if aliases else owner.name, line + owner.start_line, line + owner.end_line)
 
 
 def _helpers_of(placed: Placed, jit: Mapping[str, Placed], helpers: set[str]) -> tuple[tuple[Placed, bool], ...]:

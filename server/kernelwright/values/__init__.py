@@ -32,7 +32,7 @@ from kernelwright.values.text import (
     line_starts,
     not_utf8,
 )
-from kernelwright.values.workload import Call, Case, TensorSpec, Workload, WorkloadSource
+from kernelwright.values.workload import Call, Case, DType, TensorSpec, Workload, WorkloadSource
 
 __all__ = [
     "CHECKS",
@@ -48,6 +48,7 @@ __all__ = [
     "Check",
     "CheckKind",
     "CodeSpan",
+    "DType",
     "Device",
     "Dot",
     "Edits",

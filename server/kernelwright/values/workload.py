@@ -36,21 +36,36 @@ class Workload:
 class TensorSpec:
     """A tensor that a generator asks for. `role` is "in", "out" (contents poisoned) or "inout"."""
 
-    generator: str  # "randn", "rand", "randint", "zeros", "ones", "full", "arange", "empty"
+    generator: str  # "randn", "rand", "randint", "randperm", "zeros", "ones", "full", "arange", "tensor", "empty"
     shape: tuple[int, ...]
     dtype: str = "float32"
-    parameters: tuple[float | int, ...] = ()  # randint: (low, high); full: (value,); arange: (start, stop, step)
+    # randint: (low, high); full: (value,); arange: (start, stop, step); tensor: its elements
+    parameters: tuple[float | int, ...] = ()
     layout: str = "contiguous"  # "contiguous", "channels_last", "transposed"
     role: str = "in"
     requires_grad: bool = False
+    strides: tuple[int, ...] = ()  # in elements, where the layout does not say it; 0 where a dimension is expanded
+
+
+@dataclass(frozen=True)
+class DType:
+    """A dtype given as an argument."""
+
+    name: str
 
 
 @dataclass(frozen=True)
 class Call:
-    """An evaluated case: `entry(*init_args)(*args)` for a module, `entry(*args)` otherwise. Leaves are specs or scalars."""
+    """An evaluated case. Leaves are TensorSpec, DType or scalars.
+
+    `entry(*init_args)(*args)` for a module, `entry[grid](*args)` for a Triton kernel, `entry.apply(*args)` for an
+    autograd.Function, where `applied` is True, and else `entry(*args)`.
+    """
 
     entry: str
     args: tuple[object, ...]
     kwargs: dict[str, object]
     init_args: tuple[object, ...] | None = None
     init_kwargs: dict[str, object] | None = None
+    grid: tuple[int, ...] | None = None
+    applied: bool = False

@@ -3,6 +3,7 @@
 from types import ModuleType
 
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -90,3 +91,34 @@ def test_a_workload_of_get_inputs_that_has_no_room_is_refused() -> None:
     with pytest.raises(JobFailed) as refused:
         trial(text, text + "\n# The same again.\n")
     assert "The workload's tensors take 4.4e+03 GB" in refused.value.failure.message
+
+
+def made(argument: str) -> torch.Tensor:
+    (tensor,) = from_call(case_call(f"f({argument})"), device="cpu", seed=0).tensors()
+    return tensor
+
+
+def test_numbers_that_are_written_out() -> None:
+    assert made("tensor([[0, 12], [64, 3]], dtype=int32)").equal(torch.tensor([[0, 12], [64, 3]], dtype=torch.int32))
+    assert made("tensor(True)").item() is True
+    assert made("randperm(100)").sort().values.equal(torch.arange(100))
+
+
+@pytest.mark.parametrize(
+    ("argument", "strides"), [("randn(8, 64, strides=(192, 1))", (192, 1)), ("randn(4, 8, strides=(0, 1))", (0, 1))]
+)
+def test_elements_lie_apart_as_the_strides_say(argument: str, strides: tuple[int, ...]) -> None:
+    tensor = made(argument)
+    assert tensor.stride() == strides
+    assert tensor.isfinite().all()
+    assert not tensor.requires_grad
+
+
+def test_what_lies_between_the_elements_is_poisoned() -> None:
+    tensor = made("randn(8, 64, strides=(192, 1))")
+    assert tensor.as_strided((7, 192), (192, 1))[:, 64:].isnan().all()
+
+
+def test_a_dtype_is_an_argument() -> None:
+    given = from_call(case_call("f(randn(2), float16, to=torch.bfloat16)"), device="cpu", seed=0)
+    assert (given.args[1], given.kwargs) == (torch.float16, {"to": torch.bfloat16})

@@ -1,6 +1,7 @@
 """One-line trials for tests of the gate and the clock, which run in the test process on the CPU."""
 
 from kernelwright.proof.jobs import Limits, Trial, TrialResult
+from kernelwright.proof.worker.subject import case_call
 from kernelwright.proof.worker.trial import run_trial
 from kernelwright.values import Case, Workload, WorkloadSource
 
@@ -11,8 +12,7 @@ def workload(*cases: str) -> Workload:
     """Workload lines, or the get_inputs() convention of a class Model without any."""
     if not cases:
         return Workload(WorkloadSource.KERNELBENCH, "Model")
-    entry = cases[0].partition("(")[0]
-    return Workload(WorkloadSource.LINES, entry, tuple(Case(0, 0, case) for case in cases))
+    return Workload(WorkloadSource.LINES, case_call(cases[0]).entry, tuple(Case(0, 0, case) for case in cases))
 
 
 def trial(baseline: str, candidate: str, *cases: str, measure: bool = False, previous: str = "") -> TrialResult:

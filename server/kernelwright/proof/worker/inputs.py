@@ -13,7 +13,7 @@ from kernelwright.proof.worker.failed import JobFailed
 from kernelwright.proof.worker.free_memory import free_on
 from kernelwright.proof.worker.raised import failure_of
 from kernelwright.proof.worker.whole_numbers import rising_as
-from kernelwright.values import Call, Failure, FailureKind, TensorSpec
+from kernelwright.values import Call, DType, Failure, FailureKind, TensorSpec
 
 _LEAD = 64  # elements; a multiple of every alignment that kernels look for
 _COPIES = 3  # the judge's, those that are sent, and those of the process that is called
@@ -57,6 +57,8 @@ def from_call(call: Call, *, device: str, seed: int, scale: float = 1.0, ends: b
     generator = torch.Generator(device=device).manual_seed(seed)
 
     def leaf(value: Any) -> Any:
+        if isinstance(value, DType):
+            return dtype_named(value.name)
         return _tensor(value, device, generator, scale, ends) if isinstance(value, TensorSpec) else value
 
     return Inputs(map_leaves(leaf, call.args), map_leaves(leaf, dict(call.kwargs)))
@@ -89,8 +91,13 @@ def check_memory(size: int, device: str) -> None:
 
 
 def initial_arguments(module: ModuleType, call: Call | None, *, device: str, seed: int) -> Inputs:
-    """What a module class is constructed with: what the line says, maybe nothing, or get_init_inputs() without a line."""
+    """What a module class is constructed with: what the line says, maybe nothing, or get_init_inputs() without a line.
+
+    A Triton kernel is launched on the grid of the line.
+    """
     if call is not None:
+        if call.grid is not None:
+            return Inputs((call.grid,))
         given = dataclasses.replace(call, args=call.init_args or (), kwargs=call.init_kwargs or {})
         return from_call(given, device=device, seed=seed)
     maker = getattr(module, "get_init_inputs", None)
@@ -242,6 +249,9 @@ def _scaled(tensor: torch.Tensor, scale: float) -> torch.Tensor:
 
 def _memory_shape(spec: TensorSpec) -> tuple[tuple[int, ...], Callable[[torch.Tensor], torch.Tensor]]:
     """The shape to allocate, and the view or copy that gives the asked layout."""
+    if spec.strides:
+        apart = tuple(1 if stride == 0 else size for size, stride in zip(spec.shape, spec.strides, strict=True))
+        return apart, lambda t: _spread(t, spec.strides).expand(spec.shape)
     if spec.layout == "transposed" and len(spec.shape) >= 2:
         return (*spec.shape[:-2], spec.shape[-1], spec.shape[-2]), lambda t: t.transpose(-1, -2)
     if spec.layout == "channels_last":
@@ -252,6 +262,13 @@ def _memory_shape(spec: TensorSpec) -> tuple[tuple[int, ...], Callable[[torch.Te
             )
         return spec.shape, lambda t: t.contiguous(memory_format=formats[len(spec.shape)])
     return spec.shape, lambda t: t
+
+
+def _spread(tensor: torch.Tensor, strides: tuple[int, ...]) -> torch.Tensor:
+    """A copy with these strides; what lies between its elements is poisoned."""
+    span = 1 + sum((size - 1) * stride for size, stride in zip(tensor.shape, strides, strict=True))
+    wide = poison_(torch.empty(span if tensor.numel() else 0, dtype=tensor.dtype, device=tensor.device))
+    return wide.as_strided(tensor.shape, strides).copy_(tensor)
 
 
 def _generated(
@@ -269,6 +286,10 @@ def _generated(
             if made.numel() > 1:  # a branch for one number of many would be taken in few calls, or in none
                 made.view(-1)[0].fill_(int(low))
                 made.view(-1)[-1].fill_(int(high) - 1)
+        case "randperm", _:
+            made = torch.randperm(math.prod(shape), device=device, generator=generator)
+        case "tensor", values:
+            made = torch.tensor(values, dtype=made_as, device=device).reshape(shape)
         case "zeros" | "empty" | "ones", _:
             made = torch.full(shape, spec.generator == "ones", dtype=made_as, device=device)
         case "full", (value,):

@@ -31,10 +31,16 @@ def make_target(
 ) -> Callable[..., Any]:
     """The callable under test: the function itself, or the nn.Module class constructed under `seed` on `device`.
 
+    Of an autograd.Function it is `apply`, of a Triton kernel its launch on the grid that `init` holds.
+
     A module is used as constructed, like KernelBench does: `Model(*get_init_inputs())`, no eval(). `init` are the
     constructor's arguments, of which it gets its own copy. Raises JobFailed.
     """
     entry = getattr(module, workload.entry, None)
+    if entry is not None and _is_kernel(entry) and init.args:
+        return _Launch(entry, init.args[0])
+    if isinstance(entry, type) and issubclass(entry, torch.autograd.Function):
+        return entry.apply
     if not callable(entry):
         words = f"The file has no function or class named {workload.entry}, which the workload calls."
         raise making.workload_failed(words)
@@ -53,6 +59,22 @@ def make_target(
             message = f"{failure.message.rstrip('.')}. {_to_write(module, workload.entry)}"
             failure = dataclasses.replace(failure, message=message)
         raise JobFailed(failure) from error
+
+
+@dataclasses.dataclass(frozen=True)
+class _Launch:
+    """A Triton kernel on a grid. What a launch returns, a handle or nothing, is no result."""
+
+    kernel: Any
+    grid: tuple[int, ...]
+
+    def __call__(self, *args: Any, **kwargs: Any) -> None:
+        self.kernel[self.grid](*args, **kwargs)
+
+
+def _is_kernel(entry: Any) -> bool:
+    """Whether it is launched on a grid: a JITFunction, or what tunes or interprets one."""
+    return hasattr(entry, "run") and hasattr(entry, "__getitem__") and not isinstance(entry, type)
 
 
 def _takes(entry: type, given: making.Inputs) -> bool:

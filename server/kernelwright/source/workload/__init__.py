@@ -1,6 +1,6 @@
 """How a kernel is called: workload lines and the KernelBench convention. Standard library only, shared with the worker."""
 
-from kernelwright.source.workload.benchmark import from_benchmark
+from kernelwright.source.workload.benchmark import few_of, from_benchmark
 from kernelwright.source.workload.evaluate import WorkloadError, evaluate
 from kernelwright.source.workload.find import any_workload, find_workload, performance_calls, workload_lines
 from kernelwright.source.workload.problems import WorkloadProblem, problems
@@ -11,6 +11,7 @@ __all__ = [
     "WorkloadProblem",
     "any_workload",
     "evaluate",
+    "few_of",
     "find_workload",
     "from_benchmark",
     "performance_calls",

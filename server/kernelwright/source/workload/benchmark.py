@@ -4,7 +4,7 @@ import ast
 import itertools
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from kernelwright.source.trees import children, walk
 from kernelwright.source.workload.arguments import UNKNOWN, Names, Tensor, value_of
@@ -33,7 +33,7 @@ def from_benchmark(text: str, kernel: Kernel | str) -> tuple[str, ...] | Refusal
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return Refusal("The file does not parse, so its benchmarks cannot be read.")
     module = _assigned(tree.body)
-    found: dict[str, int] = {}
+    found: dict[str, None] = {}
     for function in _functions(tree):
         if function.name == entry:
             continue
@@ -41,12 +41,18 @@ def from_benchmark(text: str, kernel: Kernel | str) -> tuple[str, ...] | Refusal
         for call, names in itertools.product(calls, _variants(function, module) if calls else ()):
             line = _line(entry, call, names)
             if line is not None:
-                found.setdefault(line, _elements(line))
+                found.setdefault(line)
     if not found:
         return nothing
-    largest_first = sorted(found, key=lambda line: -found[line])
-    kept = largest_first if len(found) <= _MOST_LINES else [*largest_first[: _MOST_LINES - 1], largest_first[-1]]
-    return tuple(f"# workload: {line}" for line in kept)
+    return tuple(f"# workload: {line}" for line in few_of(found))
+
+
+def few_of(lines: Iterable[str]) -> tuple[str, ...]:
+    """Of calls as workload lines those to keep: the largest ones, the largest first, and the smallest."""
+    largest_first = sorted(lines, key=lambda line: -_elements(line))
+    return tuple(
+        largest_first if len(largest_first) <= _MOST_LINES else [*largest_first[: _MOST_LINES - 1], largest_first[-1]]
+    )
 
 
 def _calls(text: str, entry: str) -> bool:

@@ -10,12 +10,13 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from kernelwright.source.workload.generators import DTYPES, GENERATORS, Budget, GeneratorError, generate
-from kernelwright.values import Call, TensorSpec
+from kernelwright.values import Call, DType, TensorSpec
 
 _MAX_LENGTH = 4096
 _MAX_DEPTH = 40
 _MAX_INTEGER = 2**63 - 1
 _MAX_EXPONENT = 1024
+_MAX_GRID = 3  # dimensions
 
 _CONSTANTS = {"true": True, "false": False, "nullptr": None, "NULL": None, "inf": math.inf, "nan": math.nan}
 _C_SUFFIX = re.compile(r"(?<![\w.])((?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)(?:[fF]|[uUlL]{1,3})(?![\w.])")
@@ -47,17 +48,24 @@ class WorkloadError(ValueError):
 
 @functools.lru_cache(maxsize=2048)
 def evaluate(text: str) -> Call:
-    """The call that a workload line describes: `softmax(randn(8192, 1024))`, `RMSNorm(1024)(randn(8, 1024))`.
+    """The call that a workload line describes.
 
-    Keyword arguments may be used as names in any other argument, in any order. Raises WorkloadError.
+    `softmax(randn(8192, 1024))`, `RMSNorm(1024)(randn(8, 1024))`, `Softmax.apply(randn(8192, 1024))` and, for a Triton
+    kernel that nothing in the file launches, `add_kernel[(8,)](randn(1024), out(1024), 1024, BLOCK=128)`. Keyword arguments
+    may be used as names in any other argument, in any order. Raises WorkloadError.
     """
-    call = _parse(text)
-    outer, inner = call, None
-    if isinstance(call.func, ast.Call):
-        inner = call.func
-        if not isinstance(inner.func, ast.Name):
-            raise _error(text, inner.func, "A workload line calls a function, or a module class and then the module.")
-    target = (inner or outer).func
+    outer = _parse(text)
+    func = outer.func
+    inner = func if isinstance(func, ast.Call) else None
+    grid = func.slice if isinstance(func, ast.Subscript) else None
+    applied = isinstance(func, ast.Attribute) and func.attr == "apply"
+    match func:
+        case ast.Call(func=target) if not isinstance(target, ast.Name):
+            raise _error(text, target, "A workload line calls a function, or a module class and then the module.")
+        case ast.Call(func=target) | ast.Subscript(value=target) | ast.Attribute(value=target, attr="apply"):
+            pass
+        case target:
+            pass
     if not isinstance(target, ast.Name):
         raise _error(text, target, "A workload line must begin with the name of a function or class of this file.")
     if target.id in GENERATORS or target.id in ("out", "inout"):
@@ -65,7 +73,8 @@ def evaluate(text: str) -> Call:
     scope = _Scope(text, {k.arg: k.value for part in (inner, outer) if part for k in part.keywords if k.arg})
     init = _arguments(scope, inner) if inner else None
     args, kwargs = _arguments(scope, outer)
-    return Call(target.id, args, kwargs, init[0] if init else None, init[1] if init else None)
+    blocks = scope.grid(grid) if grid is not None else None
+    return Call(target.id, args, kwargs, init[0] if init else None, init[1] if init else None, blocks, applied)
 
 
 def _parse(text: str) -> ast.Call:
@@ -130,6 +139,15 @@ class _Scope:
         self._open.discard(name)
         return value
 
+    def grid(self, node: ast.expr) -> tuple[int, ...]:
+        """The programs of a launch in each dimension."""
+        found = self.value(node, 0)
+        given = found if isinstance(found, tuple) else (found,)
+        blocks = tuple(size for size in given if isinstance(size, int) and not isinstance(size, bool) and size >= 0)
+        if not 0 < len(blocks) == len(given) <= _MAX_GRID:
+            raise _error(self.text, node, "A grid is one to three whole numbers, as in kernel[(128, 1)](…).")
+        return blocks
+
     def value(self, node: ast.AST, depth: int) -> object:
         if depth > _MAX_DEPTH:
             raise _error(self.text, node, "This is nested too deeply for a workload line.")
@@ -148,19 +166,19 @@ class _Scope:
             case ast.Call():
                 return self._call(node, depth)
             case ast.Attribute(value=ast.Name(id="torch"), attr=attribute) if attribute in DTYPES:
-                raise _error(self.text, node, f"{attribute} can only be given to a generator, as dtype={attribute}.")
+                return DType(DTYPES[attribute])
         raise _error(self.text, node, f"{_described(node)} cannot be used in a workload line.")
 
     def _name(self, node: ast.Name, name: str, depth: int) -> object:
         if name in self._keywords:
             value = self.named(name, node, depth)
-            if isinstance(value, TensorSpec | tuple | list):
+            if isinstance(value, TensorSpec | DType | tuple | list):
                 raise _error(self.text, node, f"{name} is not a number, so it cannot be used in another argument.")
             return value
         if name in _CONSTANTS:
             return _CONSTANTS[name]
         if name in DTYPES:
-            raise _error(self.text, node, f"{name} can only be given to a generator, as dtype={name}.")
+            return DType(DTYPES[name])
         if name in GENERATORS:
             raise _error(self.text, node, f"{name} needs its sizes: {name}(1024).")
         raise _error(self.text, node, f"{name} is not defined: use a number, or give {name}=… as an argument.")

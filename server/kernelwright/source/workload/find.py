@@ -31,7 +31,10 @@ def find_workload(text: str, entry: str | None) -> Workload | Refusal:
     uses `entry`; the lines of the first function that uses `entry`. A Refusal says what to write, or which line is wrong.
     """
     if entry is None:
-        return Refusal("No function of this file launches this kernel: add one that does, and a workload line for it.")
+        return Refusal(
+            "No function of this file launches this kernel: add one that does and a workload line for it, or write its own "
+            "launch, '# workload: kernel[(128,)](randn(…), …)', above it."
+        )
     lines = lines_by_entry(text)
     kernelbench = _has_kernelbench(text)
     if kernelbench and entry == KERNELBENCH_ENTRY:

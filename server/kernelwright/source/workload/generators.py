@@ -2,10 +2,11 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from kernelwright.values import TensorSpec
 
-GENERATORS = ("randn", "rand", "randint", "zeros", "ones", "full", "arange", "empty")
+GENERATORS = ("randn", "rand", "randint", "randperm", "zeros", "ones", "full", "arange", "tensor", "empty")
 LAYOUTS = ("contiguous", "channels_last", "transposed")
 _NAMES = (
     *("float64", "float32", "float16", "bfloat16", "float8_e4m3fn", "float8_e5m2"),
@@ -27,6 +28,7 @@ DTYPES: Mapping[str, str] = {
 
 MAX_ELEMENTS = 2**35  # 128 GiB of float32: more than fits on any one device
 _MAX_DIMENSIONS = 8
+_WHOLE = frozenset({"randint", "randperm"})
 _OPTIONS = {
     "randint": ("low", "high"),
     "full": ("value", "fill_value"),
@@ -55,20 +57,21 @@ def generate(name: str, args: Sequence[object], kwargs: Mapping[str, object]) ->
     """The tensor that `name(*args, **kwargs)` asks for. Raises GeneratorError."""
     if name in ("out", "inout"):
         return _with_role(name, args, kwargs)
-    unknown = sorted(set(kwargs) - {"dtype", "layout", "requires_grad", "size", *_OPTIONS.get(name, ())})
+    unknown = sorted(set(kwargs) - {"dtype", "layout", "strides", "requires_grad", "size", *_OPTIONS.get(name, ())})
     if unknown:
-        hint = (
-            "the worker chooses the device" if unknown[0] == "device" else "there are dtype, layout and requires_grad"
-        )
+        there_are = "there are dtype, layout, strides and requires_grad"
+        hint = "the worker chooses the device" if unknown[0] == "device" else there_are
         raise GeneratorError(f"{name} has no option {unknown[0]}: {hint}.")
     sizes, parameters = _sizes_and_parameters(name, list(args), kwargs)
     shape = _shape(name, sizes)
     dtype = _dtype(name, kwargs.get("dtype"), parameters)
     layout = _layout(kwargs.get("layout", "contiguous"), shape)
+    strides = _strides(kwargs.get("strides", ()), shape)
     if name in ("randn", "rand") and not dtype.startswith(("float", "bfloat", "complex")):
         raise GeneratorError(f"{name} makes floating-point numbers; use randint(0, 10, …, dtype={dtype}).")
     differentiable = _requires_grad(kwargs.get("requires_grad", False), dtype)
-    return TensorSpec(name, shape, dtype, parameters, layout, "out" if name == "empty" else "in", differentiable)
+    role = "out" if name == "empty" else "in"
+    return TensorSpec(name, shape, dtype, parameters, layout, role, differentiable, strides)
 
 
 def _with_role(role: str, args: Sequence[object], kwargs: Mapping[str, object]) -> TensorSpec:
@@ -76,7 +79,7 @@ def _with_role(role: str, args: Sequence[object], kwargs: Mapping[str, object]) 
         if len(args) > 1 or kwargs:
             raise GeneratorError(f"{role}(…) around a generator takes nothing else.")
         spec = args[0]
-        return TensorSpec(spec.generator, spec.shape, spec.dtype, spec.parameters, spec.layout, role)
+        return replace(spec, role=role, requires_grad=False)
     if role == "inout":
         raise GeneratorError("inout needs a generator: inout(randn(1024)).")
     return generate("empty", args, kwargs)
@@ -95,6 +98,10 @@ def _sizes_and_parameters(
         if low >= high:
             raise GeneratorError(f"randint needs its lower end below its upper end, not {low} and {high}.")
         return _given(args, kwargs), (low, high)
+    if name == "tensor":
+        if len(args) != 1 or kwargs.keys() & {"size"}:
+            raise GeneratorError("tensor takes its elements: tensor([0, 12, 64]).")
+        return _elements(args[0])
     if name == "full":
         value = kwargs.get("value", kwargs.get("fill_value"))
         if value is None and len(args) == 2 and isinstance(args[0], tuple | list):
@@ -102,6 +109,8 @@ def _sizes_and_parameters(
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise GeneratorError("full needs its value: full(1024, value=2.0) or full((8, 1024), 2.0).")
         return _given(args, kwargs), (value,)
+    if name == "randperm" and len(_given(args, kwargs)) != 1:
+        raise GeneratorError("randperm takes one size: randperm(1024).")
     if name == "arange":
         start, stop, step = _range(args, kwargs)
         return [max(0, -(-(stop - start) // step) if isinstance(step, int) else math.ceil((stop - start) / step))], (
@@ -110,6 +119,18 @@ def _sizes_and_parameters(
             step,
         )
     return _given(args, kwargs), ()
+
+
+def _elements(value: object) -> tuple[list[object], tuple[int | float, ...]]:
+    """Sizes and elements of a number, or of numbers in lists of equal lengths."""
+    if isinstance(value, int | float):
+        return [], (value,)
+    if not isinstance(value, tuple | list):
+        raise GeneratorError("tensor takes numbers only.")
+    parts = [_elements(item) for item in value]
+    if any(sizes != parts[0][0] for sizes, _ in parts):
+        raise GeneratorError("tensor takes lists of equal lengths.")
+    return [len(parts), *(parts[0][0] if parts else [])], tuple(number for _, numbers in parts for number in numbers)
 
 
 def _given(args: list[object], kwargs: Mapping[str, object]) -> list[object]:
@@ -166,7 +187,9 @@ def _whole(name: str, value: object) -> int:
 
 def _dtype(name: str, dtype: object, parameters: tuple[int | float, ...]) -> str:
     if dtype is None:
-        whole = name == "randint" or (name == "arange" and all(isinstance(p, int) for p in parameters))
+        if name == "tensor" and parameters and all(isinstance(p, bool) for p in parameters):
+            return "bool"
+        whole = name in _WHOLE or (name in ("arange", "tensor") and all(isinstance(p, int) for p in parameters))
         return "int64" if whole else "float32"
     if not isinstance(dtype, str) or dtype not in DTYPES:
         raise GeneratorError(f"There is no dtype {dtype}; there are float32, float16, bfloat16, int64 and others.")
@@ -179,6 +202,23 @@ def _requires_grad(value: object, dtype: str) -> bool:
     if value and not dtype.startswith(("float", "bfloat", "complex")):
         raise GeneratorError(f"Only floating-point tensors can require grad, not {dtype}.")
     return value
+
+
+def _strides(strides: object, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Of a tensor whose elements lie apart; 0 where they are the same one."""
+    if not strides:
+        return ()
+    if not isinstance(strides, tuple | list) or len(strides) != len(shape):
+        raise GeneratorError(f"strides has one number for each dimension, {len(shape)} here.")
+    given = tuple(_whole("strides", stride) for stride in strides)
+    reached = 0
+    for stride, size in sorted(zip(given, shape, strict=True)):
+        if stride < 0 or (stride and size > 1 and stride <= reached):
+            raise GeneratorError("With these strides the elements lie over each other.")
+        reached += stride * max(size - 1, 0)
+    if reached > MAX_ELEMENTS:
+        raise GeneratorError("With these strides the tensor is too large: 2**35 elements at most.")
+    return given
 
 
 def _layout(layout: object, shape: tuple[int, ...]) -> str:

@@ -40,26 +40,37 @@ def _problem(text: str, case: Case) -> WorkloadProblem | None:
     signature = signature_of(text, call.entry)
     if signature is None:
         return None
-    if signature.is_triton:
-        return _at(case, *name, f"{call.entry} is a Triton kernel: name the function that launches it.")
     message = _mismatch(text, call, signature)
     return None if message is None else _at(case, *name, message)
 
 
 def _mismatch(text: str, call: Call, signature: Signature) -> str | None:
+    name = call.entry
+    if signature.is_triton and call.grid is None:
+        return f"{name} is a Triton kernel: name the function that launches it, or write its grid, {name}[(128,)](…)."
+    if call.grid is not None:
+        return None if signature.is_triton else f"{name} is no Triton kernel, so it has no grid: write {name}(…)."
+    if signature.applied is not call.applied:
+        return f"{name} is {'an' if signature.applied else 'no'} autograd.Function: write {_called(name, signature)}."
     if not signature.is_class and call.init_args is not None:
-        return f"{call.entry} is a function: it is called once, {call.entry}(…)."
+        return f"{name} is a function: it is called once, {name}(…)."
     if call.init_args is not None and signature.init is not None:
-        wrong = signature.init.mismatch(call.entry, len(call.init_args), tuple(call.init_kwargs or ()))
+        wrong = signature.init.mismatch(name, len(call.init_args), tuple(call.init_kwargs or ()))
         if wrong:
             return wrong
     if call.init_args is None and signature.init is not None and (needed := signature.init.required()):
-        made = f"{call.entry} is constructed with {', '.join(needed)}: write {call.entry}(…)(…)"
+        made = f"{name} is constructed with {', '.join(needed)}: write {name}(…)(…)"
         return f"{made}, since a line does not call get_init_inputs()." if _has_maker(text) else f"{made}."
     if signature.call is None:
         return None
-    called = f"{call.entry}.forward" if signature.is_class else call.entry
+    called = f"{name}.forward" if signature.is_class else name
     return signature.call.mismatch(called, len(call.args), tuple(call.kwargs))
+
+
+def _called(name: str, signature: Signature) -> str:
+    if signature.applied:
+        return f"{name}.apply(…)"
+    return f"{name}(…)(…)" if signature.is_class else f"{name}(…)"
 
 
 def _has_maker(text: str) -> bool:

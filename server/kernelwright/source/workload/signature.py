@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from kernelwright.source.workload.find import code, definitions
 
+_FUNCTION = re.compile(r"(?:^|\bautograd\.)Function$")
 _JIT = re.compile(r"^@(?:\w+\.)*(?:jit|autotune|heuristics)\b", re.M)
 
 
@@ -51,13 +52,17 @@ class Parameters:
 
 @dataclass(frozen=True)
 class Signature:
-    """How an entry is called. For a class `init` is its constructor's and `call` its forward's, None when inherited."""
+    """How an entry is called. For a class `init` is its constructor's and `call` its forward's, None when inherited.
+
+    An autograd.Function is a class that is `applied`, never constructed.
+    """
 
     name: str
     is_class: bool
     is_triton: bool
     init: Parameters | None
     call: Parameters | None
+    applied: bool = False
 
 
 def signature_of(text: str, name: str) -> Signature | None:
@@ -74,6 +79,10 @@ def _signature(name: str, source: str, decorators: str) -> Signature | None:
     if isinstance(tree, ast.ClassDef):
         methods = {item.name: item for item in tree.body if isinstance(item, ast.FunctionDef)}
         init, call = methods.get("__init__"), methods.get("forward") or methods.get("__call__")
+        if any(_FUNCTION.search(ast.unparse(base)) for base in tree.bases):
+            # Where setup_context() gets the context, forward() does not.
+            forward = Parameters(call, "setup_context" not in methods) if call is not None else None
+            return Signature(name, True, False, None, forward, applied=True)
         return Signature(
             name,
             True,

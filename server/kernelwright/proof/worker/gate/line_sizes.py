@@ -15,6 +15,7 @@ _INTEGER = re.compile(r"(?<![\w.])\d+(?![\w.])")
 _SHIFT = re.compile(r"(?<![\w.])(\d+)\s*<<\s*(\d{1,2})(?![\w.])")
 _SMALLEST_SIZE = 16  # smaller literals are dims, kernel sizes and flags rather than sizes
 _MOST_SMALL = 6
+_INDICES = frozenset({"randint", "tensor"})
 _SHAPE = re.compile(r"\b(?:randn|rand|zeros|ones)\(\s*(\d+(?:\s*,\s*\d+)*)")
 _FEW = 4  # rows, where their number is not what is looked at
 MOST_DERIVED = 8
@@ -257,10 +258,10 @@ def _indices_fit(text: str, changed: str) -> bool:
 
 
 def drawn_ranges(text: str) -> list[int]:
-    """The upper bounds of all randint in the line."""
+    """The upper bounds of all numbers in the line that may be indices: a randint's end, the largest that is written out."""
     call = _evaluated(text)
     specs = _all_specs(call) if call is not None else ()
-    return [int(spec.parameters[1]) for spec in specs if spec.generator == "randint"]
+    return [int(max(spec.parameters)) for spec in specs if spec.generator in _INDICES and spec.parameters]
 
 
 def _put(text: str, spans: Sequence[tuple[int, int]], number: int) -> str:

@@ -1,0 +1,160 @@
+"""Writes a call as a workload line: its values in the words of the line's grammar (docs/workloads.md)."""
+
+import itertools
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import torch
+
+from kernelwright.source.workload.generators import DTYPES
+
+_FEW = 16  # whole numbers that are written out; an index tensor that rises may have more
+_MOST_RISING = 257
+_NAMES = {getattr(torch, name): name for name in set(DTYPES.values()) if hasattr(torch, name)}
+
+
+class Unsayable(ValueError):
+    """What a workload line has no word for: the end of a sentence that begins with the argument's name."""
+
+
+def arguments(args: Sequence[object], kwargs: Mapping[str, object]) -> str:
+    """The arguments of a call, without parentheses. Raises Unsayable."""
+    named = [*((f"argument {number}", value) for number, value in enumerate(args, 1)), *kwargs.items()]
+    _apart(named)
+    written: list[str] = []
+    for number, (name, value) in enumerate(named):
+        try:
+            text = _value(value)
+        except Unsayable as unsayable:
+            raise Unsayable(f"{name} {unsayable}") from None
+        written.append(text if number < len(args) else f"{name}={text}")
+    return ", ".join(written)
+
+
+def _apart(named: Sequence[tuple[str, object]]) -> None:
+    """Raises Unsayable where two tensors are the same memory: a line gives each memory of its own."""
+    seen: dict[int, str] = {}
+    for name, value in named:
+        for tensor in _tensors(value):
+            if type(tensor) in _PLAIN and tensor.numel() and tensor.layout is torch.strided:
+                other = seen.setdefault(tensor.data_ptr(), name)
+                if other is not name:
+                    raise Unsayable(f"{name} shares memory with {other}")
+
+
+def _tensors(value: object) -> Iterator[torch.Tensor]:
+    if isinstance(value, torch.Tensor):
+        yield value
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from _tensors(item)
+
+
+def _value(value: object) -> str:
+    if value is None or isinstance(value, bool | str):
+        return repr(value)
+    if type(value) in (int, float):
+        return repr(value)
+    if isinstance(value, torch.dtype) and value in _NAMES:
+        return _NAMES[value]
+    if isinstance(value, torch.Tensor):
+        return _tensor(value)
+    if type(value) in (list, tuple, torch.Size):
+        items = ", ".join(map(_value, value))  # type: ignore[call-overload]
+        return f"[{items}]" if isinstance(value, list) else f"({items}{',' * (len(value) == 1)})"  # type: ignore[arg-type]
+    raise Unsayable(f"is a {type(value).__name__}")
+
+
+_PLAIN = (torch.Tensor, torch.nn.Parameter)
+
+
+def _tensor(tensor: torch.Tensor) -> str:
+    if type(tensor) not in _PLAIN or tensor.layout is not torch.strided or tensor.is_meta:
+        raise Unsayable("is no ordinary tensor")
+    if tensor.dtype not in _NAMES:
+        raise Unsayable(f"has the dtype {tensor.dtype}")
+    name = _NAMES[tensor.dtype]
+    with torch.no_grad():
+        generator, parts = _contents(tensor.detach())
+    usual = {"randint": "int64", "randperm": "int64"}.get(generator)
+    if generator in ("arange", "tensor"):
+        usual = "bool" if tensor.dtype is torch.bool else "int64"
+    parts += [f"dtype={name}"] if name != (usual or "float32") else []
+    parts += _layout(tensor)
+    parts += ["requires_grad=True"] if tensor.requires_grad else []
+    return f"{generator}({', '.join(parts)})"
+
+
+def _contents(tensor: torch.Tensor) -> tuple[str, list[str]]:
+    """The generator that makes such contents, and what comes before its options."""
+    sizes = [str(size) for size in tensor.shape]
+    if not tensor.numel():
+        return "zeros", sizes
+    if tensor.is_complex():
+        return "randn", sizes
+    if not tensor.is_floating_point():
+        return _whole(tensor, sizes)
+    wide = tensor if tensor.dtype.itemsize > 1 else tensor.float()
+    if wide.isnan().any():
+        return "out", sizes  # memory that nobody has written to
+    low, high = (float(bound) for bound in wide.aminmax())
+    if low == high:
+        return _constant(low, tensor.shape, sizes)
+    return ("rand" if low >= 0.0 else "randn"), sizes
+
+
+def _constant(value: float, shape: torch.Size, sizes: list[str]) -> tuple[str, list[str]]:
+    if value in (0, 1):
+        return ("ones" if value else "zeros"), sizes
+    if not math.isfinite(value):
+        raise Unsayable("holds infinities only")
+    return "full", [repr(tuple(shape)), repr(value)]
+
+
+def _whole(tensor: torch.Tensor, sizes: list[str]) -> tuple[str, list[str]]:
+    """By their order and range; few numbers, and offsets, which rise, as they are."""
+    numbers = tensor.long() if tensor.dtype is not torch.uint64 else tensor
+    low, high = int(numbers.min()), int(numbers.max())
+    if low == high and (numbers.numel() > 1 or low in (0, 1)):
+        return _constant(low, tensor.shape, sizes)
+    if numbers.dim() == 1 and numbers.numel() > 1:
+        steps = numbers.diff()
+        step = int(steps[0])
+        if bool((steps == step).all()) and step:
+            start, end = int(numbers[0]), int(numbers[-1]) + step
+            return "arange", [str(end)] if (start, step) == (0, 1) else [str(start), str(end), str(step)]
+        if bool((steps >= 0).all()) and numbers.numel() <= _MOST_RISING:
+            return "tensor", [repr(numbers.tolist())]
+        if low == 0 and high == numbers.numel() - 1 and numbers.unique().numel() == numbers.numel():
+            return "randperm", sizes
+    if numbers.numel() <= _FEW and tensor.dtype is not torch.bool:
+        return "tensor", [repr(numbers.tolist())]
+    return "randint", [str(low), str(high + 1), *sizes]
+
+
+def _layout(tensor: torch.Tensor) -> list[str]:
+    shape, strides = tensor.shape, tensor.stride()
+    if tensor.is_contiguous():
+        return []
+    if tensor.dim() >= 2 and tensor.transpose(-1, -2).is_contiguous():
+        return ["layout=transposed"]
+    formats = {4: torch.channels_last, 5: torch.channels_last_3d}
+    if tensor.dim() in formats and tensor.is_contiguous(memory_format=formats[tensor.dim()]):
+        return ["layout=channels_last"]
+    reached = 0
+    for stride, size in sorted(zip(strides, shape, strict=True)):
+        if stride and size > 1 and stride <= reached:
+            raise Unsayable("has elements that lie over each other")
+        reached += stride * (size - 1)
+    return [f"strides=({', '.join(map(str, strides))}{',' * (len(strides) == 1)})"]
+
+
+def grid_of(grid: Any, named: Mapping[str, object]) -> str:
+    """The programs of a launch, `(8,)`; a grid that is a function is asked. Raises Unsayable."""
+    found = grid(dict(named)) if callable(grid) else grid
+    sizes = found if isinstance(found, tuple | list) else (found,)
+    whole = [int(size) for size in itertools.islice(sizes, 3)]
+    while len(whole) > 1 and whole[-1] == 1:
+        whole.pop()
+    return f"({', '.join(map(str, whole))}{',' * (len(whole) == 1)})"

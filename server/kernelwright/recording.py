@@ -1,0 +1,176 @@
+"""Workload lines from calls that really happen: a command is run once, and the kernels that it reaches are noted."""
+
+import ast
+import itertools
+import json
+import os
+import subprocess
+import tempfile
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from kernelwright.source.document import parse
+from kernelwright.source.kernels import find_kernels
+from kernelwright.source.workload import WorkloadError, evaluate, few_of, workload_lines
+from kernelwright.source.workload.find import definitions
+from kernelwright.source.workload.signature import Parameters, signature_of
+from kernelwright.values import Edits, Kernel, Language, TextEdit, digest
+
+SITE = Path(__file__).parent / "proof" / "worker" / "recording" / "site"
+_SKIPPED = frozenset({"site-packages", "node_modules", "__pycache__", "build", "dist"})
+_SUFFIXES = (".py",)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What a workload line of a file would call, for which of its kernels. Lines count from 0, the last is not included."""
+
+    file: str
+    name: str
+    kernels: tuple[str, ...]
+    kind: str  # see proof/worker/recording/recorder.py
+    start_line: int
+    end_line: int
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """The calls of one entry. `lines`: without a comment sign, those to keep; `seen`: how many distinct ones there were.
+
+    `refused`: why others cannot be written as a line, each as a sentence's end that begins with an argument.
+    """
+
+    entry: Entry
+    lines: tuple[str, ...]
+    seen: int
+    refused: tuple[str, ...]
+
+
+def python_files(places: Iterable[Path]) -> list[Path]:
+    """The files below some folders, and files that are named themselves, in order; hidden and installed ones are left out."""
+    found: dict[Path, None] = {}
+    for place in places:
+        if place.is_file():
+            found[place.resolve()] = None
+            continue
+        for folder, folders, names in os.walk(place):
+            folders[:] = sorted(
+                f
+                for f in folders
+                if not f.startswith(".") and f not in _SKIPPED and not Path(folder, f, "pyvenv.cfg").exists()
+            )
+            found |= {Path(folder, name).resolve(): None for name in sorted(names) if name.endswith(_SUFFIXES)}
+    return list(found)
+
+
+def entries_of(file: Path, text: str) -> list[Entry]:
+    """What could be recorded in a Python file: the entries of its kernels, and the kernels that nothing there launches."""
+    if "torch" not in text and "triton" not in text:
+        return []
+    found: dict[tuple[str, str], list[Kernel]] = {}
+    for kernel in find_kernels(parse(text)):
+        found.setdefault((kernel.entry or kernel.name, _kind(text, kernel)), []).append(kernel)
+    return [
+        Entry(str(file), name, tuple(kernel.name for kernel in kernels), kind, *_span(kernels[0]))
+        for (name, kind), kernels in found.items()
+    ]
+
+
+def _kind(text: str, kernel: Kernel) -> str:
+    if kernel.language is Language.TRITON and kernel.entry in (None, kernel.name):
+        return "kernel"
+    start = definitions(text).get(kernel.entry or kernel.name, (0, 0))[0]
+    words = text[start:].split(maxsplit=1)
+    return {"class": "class", "def": "function", "async": "function"}.get(words[0] if words else "", "alias")
+
+
+def _span(kernel: Kernel) -> tuple[int, int]:
+    if kernel.entry_start_line is None or kernel.entry_end_line is None:
+        return kernel.start_line, kernel.end_line
+    return kernel.entry_start_line, kernel.entry_end_line
+
+
+def record(command: Sequence[str], entries: Sequence[Entry], environment: dict[str, str]) -> tuple[int, list[Recorded]]:
+    """Run a command, and note the calls of `entries` in it and in the Python processes that it starts.
+
+    The command has the terminal; its exit status comes first in the answer. Raises OSError where it cannot be started.
+    """
+    with tempfile.TemporaryDirectory(prefix="kernelwright-record-") as folder:
+        plan, out = Path(folder, "plan.json"), Path(folder, "calls")
+        out.mkdir()
+        watched = [(e.file, e.name, e.kind, e.start_line + 1, e.end_line) for e in entries]
+        plan.write_text(json.dumps({"watched": watched, "out": str(out)}), encoding="utf-8")
+        path = os.pathsep.join(filter(None, (str(SITE), environment.get("PYTHONPATH"))))
+        status = subprocess.run(
+            command, env={**environment, "PYTHONPATH": path, "KERNELWRIGHT_RECORD": str(plan)}, check=False
+        ).returncode
+        return status, _read(out, entries)
+
+
+def _read(folder: Path, entries: Sequence[Entry]) -> list[Recorded]:
+    rows = [json.loads(line) for file in sorted(folder.glob("*.jsonl")) for line in file.read_text().splitlines()]
+    found: list[Recorded] = []
+    for entry in entries:
+        own = [row for row in rows if (row["file"], row["entry"]) == (entry.file, entry.name)]
+        if not own:
+            continue
+        text = Path(entry.file).read_text(encoding="utf-8", errors="replace")
+        written = dict.fromkeys(_shortened(row["line"], text) for row in own if row["line"])
+        lines = [line for line in written if _reads(line)]
+        refused = dict.fromkeys(row["refused"] for row in own if row["refused"])
+        found.append(Recorded(entry, few_of(lines), len(lines), tuple(refused)))
+    return found
+
+
+def _reads(line: str) -> bool:
+    try:
+        evaluate(line)
+    except WorkloadError:
+        return False
+    return True
+
+
+def _shortened(line: str, text: str) -> str:
+    """The line without arguments that are what the parameters default to."""
+    call = ast.parse(line, mode="eval").body
+    assert isinstance(call, ast.Call)
+    named = call.func
+    while not isinstance(named, ast.Name):
+        named = named.func if isinstance(named, ast.Call) else named.value  # type: ignore[attr-defined]
+    signature = signature_of(text, named.id)
+    if signature is None or signature.call is None:
+        return line
+    dropped = _drop(call, signature.call)
+    if isinstance(call.func, ast.Call) and signature.init is not None:
+        dropped += _drop(call.func, signature.init)
+    return ast.unparse(call) if dropped else line
+
+
+def _drop(call: ast.Call, parameters: Parameters) -> int:
+    """Drop the keywords, and the last positional arguments, that are the defaults; how many these are."""
+    defaults = {parameter.arg: ast.unparse(default) for parameter, default in parameters.all() if default is not None}
+
+    def usual(name: str | None, value: ast.expr) -> bool:
+        return ast.unparse(value) == defaults.get(name or "", "").removeprefix("torch.")
+
+    before = len(call.args) + len(call.keywords)
+    call.keywords = [k for k in call.keywords if not usual(k.arg, k.value)]
+    names = [parameter.arg for parameter in parameters.positional]
+    while 0 < len(call.args) <= len(names) and usual(names[len(call.args) - 1], call.args[-1]):
+        call.args.pop()
+    return before - len(call.args) - len(call.keywords)
+
+
+def edits_for(text: str, recorded: Sequence[Recorded]) -> Edits:
+    """The lines above what they call, in one version of the file's text, but for those that it has already."""
+    have = {case.text for case in workload_lines(text)}
+    starts = [0, *itertools.accumulate(len(line) + 1 for line in text.split("\n"))]
+    newline = "\r\n" if "\r\n" in text else "\n"
+    edits = []
+    for one in sorted(recorded, key=lambda one: one.entry.start_line):
+        new = [f"# workload: {line}{newline}" for line in one.lines if line not in have]
+        if new:
+            offset = starts[one.entry.start_line]
+            edits.append(TextEdit(offset, offset, "".join(new)))
+    return Edits(digest(text), tuple(edits))

@@ -1,0 +1,274 @@
+"""Workload lines from calls that happen: which are seen, how they are written, and what cannot be."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+from cli.terminal import kernelwright
+from kernelwright.proof.worker.inputs import from_call
+from kernelwright.proof.worker.recording.written import Unsayable, arguments
+from kernelwright.proof.worker.subject import case_call
+from kernelwright.recording import Recorded, edits_for, entries_of, python_files, record
+from kernelwright.values import apply
+
+MIXED = torch.linspace(-1, 1, 6)
+KERNELS = """\
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def add_kernel(x_ptr, y_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    total = tl.load(x_ptr + offsets, mask=offsets < n) + tl.load(y_ptr + offsets, mask=offsets < n)
+    tl.store(out_ptr + offsets, total, mask=offsets < n)
+
+
+@triton.jit
+def copy_kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out_ptr + offsets, tl.load(x_ptr + offsets, mask=offsets < n), mask=offsets < n)
+
+
+class Copy(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        out = torch.empty_like(x)
+        copy_kernel[(triton.cdiv(x.numel(), 64),)](x, out, x.numel(), BLOCK=64)
+        return out
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return gradient
+"""
+OPS = """\
+import torch
+from kernels import add_kernel
+
+
+def add(x, y):
+    out = torch.zeros_like(x)
+    add_kernel[lambda meta: (-(-x.numel() // meta["BLOCK"]),)](x, y, out, x.numel(), BLOCK=128)
+    return out
+
+
+class Scale(torch.nn.Module):
+    def __init__(self, features, eps=1e-6):
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.ones(features))
+        self.eps = eps
+
+    def forward(self, x, lengths=None):
+        return torch.softmax(x * self.weight, dim=-1)
+
+
+def cast(x, dtype=torch.float16, *, scale=1.0):
+    return torch.softmax(x.to(dtype) * scale, dim=-1)
+
+
+def fails(x, options):
+    raise ValueError("in its first line")
+    return torch.softmax(x, dim=-1)
+"""
+SCRIPT = """\
+import torch
+import ops
+from kernels import Copy
+
+torch.manual_seed(0)
+mixed = torch.linspace(-1, 1, 3)
+
+for n in (1000, 50, 50, 60, 70, 80):
+    ops.add(torch.randn(n), torch.rand(n))
+scale = ops.Scale(64)
+scale(torch.randn(8, 3, 64)[:, 1])
+scale(torch.randn(8, 64), torch.tensor([0, 3, 7]))
+ops.cast(torch.randn(4, 32))
+ops.cast(torch.randn(4, 32), torch.bfloat16, scale=2.0)
+Copy.apply(torch.randn(100, requires_grad=True)).sum().backward()
+try:
+    ops.fails(mixed, {})
+except ValueError:
+    pass
+try:
+    ops.fails(mixed, [2])
+except ValueError:
+    raise SystemExit(3)
+"""
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("project")
+    for name, text in (("kernels", KERNELS), ("ops", OPS), ("script", SCRIPT)):
+        (folder / f"{name}.py").write_text(text, encoding="utf-8")
+    (folder / "sitecustomize.py").write_text("print('the sitecustomize of the project')\n", encoding="utf-8")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def recorded(project: Path) -> tuple[int, dict[str, Recorded]]:
+    entries = [entry for file in python_files([project]) for entry in entries_of(file, file.read_text())]
+    environment = {**os.environ, "TRITON_INTERPRET": "1", "PYTHONPATH": str(project)}
+    status, found = record([sys.executable, str(project / "script.py")], entries, environment)
+    return status, {one.entry.name: one for one in found}
+
+
+def test_the_command_runs_as_it_would_alone(recorded: tuple[int, dict[str, Recorded]]) -> None:
+    assert recorded[0] == 3
+
+
+@pytest.mark.parametrize(
+    ("entry", "lines"),
+    [
+        (
+            "add_kernel",
+            (
+                "add_kernel[(8,)](randn(1000), rand(1000), zeros(1000), 1000, BLOCK=128)",
+                "add_kernel[(1,)](randn(80), rand(80), zeros(80), 80, BLOCK=128)",
+                "add_kernel[(1,)](randn(70), rand(70), zeros(70), 70, BLOCK=128)",
+                "add_kernel[(1,)](randn(50), rand(50), zeros(50), 50, BLOCK=128)",
+            ),
+        ),
+        ("Copy", ("Copy.apply(randn(100, requires_grad=True))",)),
+        ("Scale", ("Scale(64)(randn(8, 64), tensor([0, 3, 7]))", "Scale(64)(randn(8, 64, strides=(192, 1)))")),
+        ("cast", ("cast(randn(4, 32))", "cast(randn(4, 32), bfloat16, scale=2.0)")),
+        ("fails", ("fails(randn(3), [2])",)),
+    ],
+)
+def test_what_is_called_becomes_lines(
+    recorded: tuple[int, dict[str, Recorded]], entry: str, lines: tuple[str, ...]
+) -> None:
+    assert recorded[1][entry].lines == lines
+
+
+def test_what_a_line_cannot_say_is_told(recorded: tuple[int, dict[str, Recorded]]) -> None:
+    assert recorded[1]["fails"].refused == ("argument 2 is a dict",)
+    assert recorded[1]["add_kernel"].seen == 5
+
+
+def test_lines_stand_above_what_they_call_once(project: Path, recorded: tuple[int, dict[str, Recorded]]) -> None:
+    text = (project / "ops.py").read_text()
+    own = [one for one in recorded[1].values() if one.entry.file.endswith("ops.py")]
+    written = apply(edits_for(text, own), text)
+    assert "# workload: cast(randn(4, 32), bfloat16, scale=2.0)\ndef cast(" in written
+    assert "scale=2.0)\r\ndef cast(" in apply(edits_for(crlf := text.replace("\n", "\r\n"), own), crlf)
+    again = [Recorded(entry, one.lines, one.seen, ()) for one in own for entry in entries_of(Path("ops.py"), written)]
+    assert edits_for(written, again).edits == ()
+
+
+def test_the_command_line_runs_and_writes(project: Path, tmp_path: Path) -> None:
+    """In the terminal of whoever asks, with the sitecustomize that is there already."""
+    shutil.copytree(project, tmp_path, dirs_exist_ok=True)
+    ended = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "kernelwright",
+            "record",
+            "--in",
+            "ops.py",
+            "--write",
+            "--",
+            sys.executable,
+            "script.py",
+        ],
+        cwd=tmp_path,
+        env={**os.environ, "TRITON_INTERPRET": "1", "PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+    )
+    assert ended.returncode == 0, ended.stderr
+    assert ended.stdout.count("the sitecustomize of the project") == 2
+    assert "A call cannot be written as a line: argument 2 is a dict." in ended.stdout
+    assert "The command ended with status 3. 3 of 3 kernels have a recorded workload." in ended.stdout
+    assert "# workload: cast(randn(4, 32))\n" in (tmp_path / "ops.py").read_text()
+    assert (tmp_path / "kernels.py").read_text() == KERNELS
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--in", "ops.py", "--", "no-such-command"], "no-such-command cannot be started"),
+        (["--in", "ops.py", "--", sys.executable, "-c", "pass"], "called none of the 3 entries"),
+        (["--in", "script.py", "--", sys.executable, "-c", "pass"], "There is no kernel in script.py"),
+        (["--in", "nowhere", "--", sys.executable, "-c", "pass"], "nowhere does not exist"),
+    ],
+)
+def test_what_cannot_be_recorded_is_one_sentence(
+    project: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], words: str
+) -> None:
+    monkeypatch.chdir(project)
+    ended = kernelwright("record", *arguments)
+    assert ended.exit_code == 2, ended.output
+    assert words in " ".join(ended.stderr.split())
+
+
+@pytest.mark.parametrize(
+    ("value", "written"),
+    [
+        (torch.zeros(3, 4), "zeros(3, 4)"),
+        (torch.ones(3, dtype=torch.int32), "ones(3, dtype=int32)"),
+        (torch.full((2, 2), 0.5), "full((2, 2), 0.5)"),
+        (torch.rand(2, 3, dtype=torch.float64), "rand(2, 3, dtype=float64)"),
+        (MIXED.view(3, 2).t(), "randn(2, 3, layout=transposed)"),
+        (
+            torch.linspace(-1, 1, 48).view(1, 3, 4, 4).to(memory_format=torch.channels_last),
+            "randn(1, 3, 4, 4, layout=channels_last)",
+        ),
+        (MIXED[:4, None].expand(4, 8), "randn(4, 8, strides=(1, 0))"),
+        (torch.full((4,), torch.nan), "out(4)"),
+        (MIXED.clone().requires_grad_(), "randn(6, requires_grad=True)"),
+        (torch.empty(0, 3), "zeros(0, 3)"),
+        (torch.tensor(2.5), "full((), 2.5)"),
+        (torch.arange(0, 65, 16, dtype=torch.int32), "arange(0, 80, 16, dtype=int32)"),
+        (torch.tensor([0, 5, 5, 9]), "tensor([0, 5, 5, 9])"),
+        (torch.tensor([4, 0, 3, 1, 2]), "randperm(5)"),
+        (torch.tensor([[3, 1], [4, 1]]), "tensor([[3, 1], [4, 1]])"),
+        (torch.tensor([7, *range(40), 3]), "randint(0, 40, 42)"),
+        (torch.tensor([True, False, True]), "randint(0, 2, 3, dtype=bool)"),
+        ([1, (2.5, None)], "[1, (2.5, None)]"),
+        (torch.float16, "float16"),
+        (float("inf"), "inf"),
+        ("causal", "'causal'"),
+    ],
+)
+def test_how_a_value_is_written(value: object, written: str) -> None:
+    line = arguments([value], {})
+    assert line == written
+    (made,) = from_call(case_call(f"f({line})"), device="cpu", seed=0).args
+    if isinstance(value, torch.Tensor):
+        assert (made.shape, made.dtype, made.stride()) == (value.shape, value.dtype, value.stride())
+        assert made.requires_grad == value.requires_grad
+    else:
+        assert made == value
+
+
+@pytest.mark.parametrize(
+    ("values", "reason"),
+    [
+        (({},), "argument 1 is a dict"),
+        ((torch.randn(4).as_strided((3, 2), (1, 1)),), "argument 1 has elements that lie over each other"),
+        ((torch.ones(2, device="meta"),), "argument 1 is no ordinary tensor"),
+        ((torch.full((3,), torch.inf),), "argument 1 holds infinities only"),
+        ((x := torch.randn(3), x.view(3)), "argument 2 shares memory with argument 1"),
+        ((print,), "argument 1 is a builtin_function_or_method"),
+    ],
+)
+def test_what_has_no_words(values: tuple[object, ...], reason: str) -> None:
+    with pytest.raises(Unsayable, match=f"^{reason}$"):
+        arguments(values, {})
+
+
+def test_folders_of_environments_are_left_out(tmp_path: Path) -> None:
+    for place in ("a.py", "package/b.py", ".venv/c.py", "env/d.py", "node_modules/e.py", "package/notes.txt"):
+        (tmp_path / place).parent.mkdir(exist_ok=True)
+        (tmp_path / place).touch()
+    (tmp_path / "env" / "pyvenv.cfg").touch()
+    assert [str(file.relative_to(tmp_path)) for file in python_files([tmp_path])] == ["a.py", "package/b.py"]
