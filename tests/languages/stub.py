@@ -40,6 +40,9 @@ class Toy:
             return workload_of_lines(entry, lines[entry])
         return Refusal(f"No workload says how to call {entry}: add '; workload: {entry}(randn(…))' above it.")
 
+    def workload_lines(self, text: str) -> tuple[Case, ...]:
+        return _lines(text)
+
     def workload_problems(self, text: str) -> tuple[WorkloadProblem, ...]:
         return tuple(problem for case in _lines(text) if (problem := _problem(case)) is not None)
 

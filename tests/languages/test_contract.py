@@ -76,6 +76,7 @@ def test_no_workload_line(support: LanguageSupport, sample: Sample) -> None:
 @each_language
 def test_a_wrong_workload_line(support: LanguageSupport, sample: Sample) -> None:
     text = sample.text.replace(f"{sample.entry}(randn(", f"{sample.entry}(normal(")
+    assert [case.text.startswith(f"{sample.entry}(normal(") for case in support.workload_lines(text)] == [True]
     (problem,) = support.workload_problems(text)
     assert text.split("\n")[problem.line][problem.column : problem.end_column] == "normal"
     assert isinstance(support.workload(text, sample.entry), Refusal)

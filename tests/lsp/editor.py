@@ -111,6 +111,14 @@ class Editor:
         answer = await self.client.text_document_hover_async(params)
         return answer.contents.value if answer else ""
 
+    async def completions(self, uri: str, at: str, further: int) -> list[lsp.CompletionItem]:
+        """Those offered so many characters behind the beginning of `at`."""
+        start = self.position(uri, at)
+        position = lsp.Position(start.line, start.character + further)
+        params = lsp.CompletionParams(lsp.TextDocumentIdentifier(uri), position)
+        found = await self.client.text_document_completion_async(params)
+        return list(found.items if isinstance(found, lsp.CompletionList) else found or ())
+
     async def actions(self, uri: str, at: str, *only: str) -> list[lsp.CodeAction]:
         where = lsp.Range(self.position(uri, at), self.position(uri, at))
         shown = [d for d in self.client.diagnostics.get(uri, ()) if d.range.start.line == where.start.line]

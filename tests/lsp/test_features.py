@@ -23,6 +23,32 @@ async def test_hover_shows_the_card(editor: Editor) -> None:
     assert await editor.hover(uri, "mask = columns") == ""
 
 
+async def test_hover_explains_a_word_of_a_workload_line(editor: Editor) -> None:
+    uri = editor.open("softmax.py", SOFTMAX)
+    assert "Normally distributed numbers" in await editor.hover(uri, "randn(16")
+    assert await editor.hover(uri, "16, 100") == ""
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered", "absent"),
+    [
+        ("", "softmax", "randn"),
+        ("softmax(", "randint", "softmax"),
+        ("softmax(randn(8, 16, ", "layout", "float16"),
+        ("softmax(randn(8, 16, dtype=", "bfloat16", "randn"),
+        ("softmax(randn(8, 16, layout=trans", "channels_last", "bfloat16"),
+    ],
+)
+async def test_completion_in_a_workload_line(editor: Editor, typed: str, offered: str, absent: str) -> None:
+    uri = editor.open("softmax.py", f"{SOFTMAX}# \u00e4\n# workload: {typed}\n")
+    labels = [
+        item.label for item in await editor.completions(uri, f"# workload: {typed}\n", len(f"# workload: {typed}"))
+    ]
+    assert offered in labels
+    assert absent not in labels
+    assert await editor.completions(uri, "mask = columns", 4) == []
+
+
 async def test_a_document_goes_by_its_language_and_not_by_its_name(editor: Editor) -> None:
     python = editor.open("softmax.txt", SOFTMAX)
     assert "Triton kernel" in await editor.hover(python, "softmax_kernel(")
@@ -276,3 +302,13 @@ async def test_the_kernel_is_found_by_line_or_name(code: Editor) -> None:
         assert answer["reason"] == "Model has no kept step that could be taken back."
     answer = await code.command("kernelwright.revert", {"uri": uri, "kernel": "nothing"})
     assert "Model, scaled" in answer["reason"]
+
+
+async def test_one_hint_for_all_kernels_without_a_workload(editor: Editor) -> None:
+    scaled = PLAIN.split("# workload")[0]
+    uri = editor.open("scaled.py", scaled + scaled.replace("def scaled", "def other"))
+    found = await editor.diagnostics(uri, lambda shown: any(d.code == "no-workload" for d in shown))
+    (hint,) = [d for d in found if d.code == "no-workload"]
+    assert editor.marked(uri, hint) == "scaled"
+    assert hint.message.startswith("2 kernels of this file have no workload, scaled for one. `kernelwright record -- ")
+    assert "No workload" in await editor.hover(uri, "other(")

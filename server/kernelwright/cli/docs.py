@@ -7,6 +7,7 @@ from pathlib import Path
 from kernelwright.lsp.docs import protocol_page, settings_page, settings_schema
 from kernelwright.macro.docs import strategies_page
 from kernelwright.source.findings.docs import page as findings_page
+from kernelwright.source.workload.words import page as workloads_page
 
 
 def pages() -> dict[str, str]:
@@ -14,6 +15,7 @@ def pages() -> dict[str, str]:
     return {
         "docs/strategies.md": strategies_page(),
         "docs/findings.md": findings_page(),
+        "docs/workloads.md": workloads_page(),
         "docs/settings.md": settings_page(),
         "docs/protocol.md": protocol_page(),
         "vscode-client/settings.schema.json": json.dumps(settings_schema(), indent=2, ensure_ascii=False) + "\n",

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from kernelwright.values import Kernel, Refusal, Workload
+from kernelwright.values import Case, Kernel, Refusal, Workload
 
 if TYPE_CHECKING:
     from kernelwright.source.findings import Finding
@@ -41,6 +41,9 @@ class LanguageSupport(Protocol):
 
     def workload(self, text: str, entry: str | None) -> Workload | Refusal:
         """Says how `entry` of a kernel is called, or what to write so that it can be."""
+
+    def workload_lines(self, text: str) -> tuple[Case, ...]:
+        """Finds every workload line, right or wrong, in order."""
 
     def workload_problems(self, text: str) -> "tuple[WorkloadProblem, ...]":
         """Finds what is wrong with the workload lines."""

@@ -29,6 +29,9 @@ class Unread:
     def workload(self, text: str, entry: str | None) -> Workload | Refusal:
         return Refusal(f"This file {self.no_kernel}")
 
+    def workload_lines(self, text: str) -> tuple[()]:
+        return ()
+
     def workload_problems(self, text: str) -> tuple[()]:
         return ()
 

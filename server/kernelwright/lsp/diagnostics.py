@@ -125,10 +125,17 @@ def _workload_problems(snapshot: Snapshot) -> list[lsp.Diagnostic]:
 
 
 def _lacking(snapshot: Snapshot) -> list[lsp.Diagnostic]:
-    return [
-        _diagnostic(snapshot.name_range(kernel), lsp.DiagnosticSeverity.Hint, workload_fix.CODE, reason)
-        for kernel, reason in workload_fix.lacking(snapshot)
-    ]
+    """One hint for a file: hovers and lenses say it of each kernel."""
+    found = list(workload_fix.lacking(snapshot))
+    if not found:
+        return []
+    first, reason = found[0]
+    if len(found) > 1:
+        others = f"{len(found)} kernels of this file have no workload, {first.name} for one."
+        reason = (
+            f"{others} `kernelwright record -- COMMAND` writes the lines of all that a test or script calls. {reason}"
+        )
+    return [_diagnostic(snapshot.name_range(first), lsp.DiagnosticSeverity.Hint, workload_fix.CODE, reason)]
 
 
 def _findings(session: Session, snapshot: Snapshot) -> list[lsp.Diagnostic]:

@@ -1,4 +1,4 @@
-"""`textDocument/hover`: the card of a kernel."""
+"""`textDocument/hover`: the card of a kernel, or a word of a workload line."""
 
 import re
 from typing import TYPE_CHECKING
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from lsprotocol import types as lsp
 
 from kernelwright import words
-from kernelwright.lsp import roof
+from kernelwright.lsp import roof, workload_word
 from kernelwright.lsp.menu import Menu, title_of
 from kernelwright.lsp.session import Session
 from kernelwright.lsp.snapshot import Snapshot
@@ -21,10 +21,12 @@ _KINDS = {Language.TRITON: "Triton kernel", Language.TORCH: "PyTorch", Language.
 
 
 async def hover(session: Session, params: lsp.HoverParams) -> lsp.Hover | None:
-    """Shown on the name of a kernel and on the lines of its definition's head."""
+    """Shown on the name of a kernel, on the lines of its definition's head, and on the words of a workload line."""
     snapshot = session.documents.get(params.text_document.uri)
     if snapshot is None:
         return None
+    if (said := workload_word.hover(session, snapshot, params.position)) is not None:
+        return said
     kernel = _hovered(snapshot, params.position)
     if kernel is None:
         return None

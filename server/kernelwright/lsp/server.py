@@ -11,7 +11,7 @@ from pygls.lsp.server import LanguageServer
 
 from kernelwright import __version__
 from kernelwright.languages import LANGUAGES
-from kernelwright.lsp import code_action, code_lens, hover, inlay_hint, lifecycle, stdio
+from kernelwright.lsp import code_action, code_lens, completion, hover, inlay_hint, lifecycle, stdio
 from kernelwright.lsp.commands import COMMANDS, Command
 from kernelwright.lsp.commands.arguments import is_detached
 from kernelwright.lsp.protocol import Protocol
@@ -29,6 +29,7 @@ _FILES = lsp.FileOperationRegistrationOptions(
     ]
 )
 _ACTIONS = lsp.CodeActionOptions(list(code_action.KINDS), resolve_provider=True)
+_COMPLETIONS = lsp.CompletionOptions(trigger_characters=list(completion.TRIGGERS))
 _LENSES = lsp.CodeLensOptions(resolve_provider=True)
 
 FEATURES = (
@@ -37,6 +38,7 @@ FEATURES = (
     (lsp.SHUTDOWN, lifecycle.shut_down, None),
     (lsp.WORKSPACE_DID_CHANGE_CONFIGURATION, lifecycle.configuration_changed, None),
     (lsp.TEXT_DOCUMENT_HOVER, hover.hover, None),
+    (lsp.TEXT_DOCUMENT_COMPLETION, completion.completion, _COMPLETIONS),
     (lsp.TEXT_DOCUMENT_CODE_ACTION, code_action.code_action, _ACTIONS),
     (lsp.CODE_ACTION_RESOLVE, code_action.resolve, None),
     (lsp.TEXT_DOCUMENT_CODE_LENS, code_lens.code_lens, _LENSES),

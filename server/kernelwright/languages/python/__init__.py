@@ -15,8 +15,9 @@ from kernelwright.source.workload import (
     performance_calls,
     problems,
     suggest_line,
+    workload_lines,
 )
-from kernelwright.values import Kernel, Refusal, Workload
+from kernelwright.values import Case, Kernel, Refusal, Workload
 
 
 class Python:
@@ -45,6 +46,9 @@ class Python:
 
     def workload(self, text: str, entry: str | None) -> Workload | Refusal:
         return find_workload(text, entry)
+
+    def workload_lines(self, text: str) -> tuple[Case, ...]:
+        return workload_lines(text)
 
     def workload_problems(self, text: str) -> tuple[WorkloadProblem, ...]:
         return problems(text)

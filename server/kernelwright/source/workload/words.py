@@ -1,0 +1,122 @@
+"""The words of a workload line, as a table: the page about them, the hover over one and the completion are made of it."""
+
+from typing import NamedTuple
+
+
+class Word(NamedTuple):
+    """`example` is a whole call; `says` a sentence, `group` a heading of the page."""
+
+    name: str
+    group: str
+    example: str
+    says: str
+
+
+_CALLS, _TENSORS, _OPTIONS, _VALUES = "What is called", "Tensors", "Options of a tensor", "Other arguments"
+
+WORDS = (
+    Word("entry(…)", _CALLS, "softmax(randn(8192, 1024))", "A function of the file, such as the one that launches a kernel."),
+    Word(
+        "Class(…)(…)", _CALLS, "RMSNorm(1024, eps=1e-6)(randn(4096, 1024))",
+        "A module: the arguments of its constructor, then those of its forward.",
+    ),
+    Word(
+        "Function.apply(…)", _CALLS, "Softmax.apply(randn(8192, 1024, requires_grad=True))",
+        "An `autograd.Function`; with `requires_grad=True` its backward is checked too.",
+    ),
+    Word(
+        "kernel[grid](…)", _CALLS, "add_kernel[(8,)](randn(1000), randn(1000), zeros(1000), 1000, BLOCK=128)",
+        "A Triton kernel that nothing in its file launches, with the programs of its grid.",
+    ),
+    Word("randn", _TENSORS, "f(randn(8192, 1024))", "Normally distributed numbers; the arguments are the sizes."),
+    Word("rand", _TENSORS, "f(rand(8192, 1024))", "Numbers from 0 to 1, evenly distributed."),
+    Word(
+        "randint", _TENSORS, "f(randint(0, 50257, 8, 512))",
+        "Whole numbers from the first argument up to, and without, the second; then the sizes.",
+    ),
+    Word("randperm", _TENSORS, "f(randperm(1024))", "The numbers from 0 up to the size, each once, in random order."),
+    Word("zeros", _TENSORS, "f(zeros(1024))", "Zeros."),
+    Word("ones", _TENSORS, "f(ones(1024, dtype=bool))", "Ones, or True."),
+    Word("full", _TENSORS, "f(full((8, 1024), 2.5))", "One number everywhere: the sizes in parentheses, then the number."),
+    Word("arange", _TENSORS, "f(arange(0, 4096, 512, dtype=int32))", "Numbers at equal distances, as Python's `range`."),
+    Word("tensor", _TENSORS, "f(tensor([0, 12, 64], dtype=int32))", "Numbers that are written out, as offsets of sequences."),
+    Word(
+        "empty", _TENSORS, "f(empty(8, 1024))",
+        "Memory that the kernel writes; filled with NaN before each call. The same as `out`.",
+    ),
+    Word("out", _TENSORS, "f(randn(1024), out(1024))", "Memory that the kernel writes; filled with NaN before each call."),
+    Word("inout", _TENSORS, "f(inout(randn(1024)))", "A tensor that the kernel reads and writes."),
+    Word(
+        "dtype", _OPTIONS, "f(randn(8, 1024, dtype=bfloat16))",
+        "float32 if absent, int64 for whole numbers. Torch's names, and fp16, bf16, half …",
+    ),
+    Word(
+        "layout", _OPTIONS, "f(randn(8, 64, 32, 32, layout=channels_last))",
+        "`contiguous`, `transposed` (the last two dimensions in memory the other way round) or `channels_last`.",
+    ),
+    Word(
+        "strides", _OPTIONS, "f(randn(8, 64, strides=(192, 1)))",
+        "Elements that lie apart, as in a slice of a larger tensor; 0 repeats an element, as `expand` does.",
+    ),
+    Word(
+        "requires_grad", _OPTIONS, "f(randn(8, 64, requires_grad=True))",
+        "Whether gradients of this tensor are asked for: they are then compared.",
+    ),
+    Word(
+        "1024, 0.5, True, None, 'sum'", _VALUES, "f(randn(8, 64), -1, 0.5, True, None, 'sum')",
+        "Numbers, flags and strings are given as they are.",
+    ),
+    Word("[…], (…)", _VALUES, "f([randn(8), randn(4)], (2, 2))", "Lists and tuples, also of tensors."),
+    Word("float16", _VALUES, "f(randn(8), float16)", "A dtype, also as `torch.float16`."),
+    Word(
+        "name=…", _VALUES, "solve(A=randn(M, K), B=randn(K, 8), M=64, K=2 * M)",
+        "Keyword arguments; numbers among them can be used in all others, and with `+ - * / // % ** << >>`.",
+    ),
+    Word("inf, nan", _VALUES, "f(randn(8), -inf)", "Floating-point numbers that have no literal."),
+)  # fmt: skip
+
+
+def word(name: str) -> Word | None:
+    """The row of a word as it stands in a line."""
+    return next((row for row in WORDS if row.name == name), None)
+
+
+def page() -> str:
+    """`docs/workloads.md` as text."""
+    parts = [_INTRODUCTION.strip()]
+    for group in dict.fromkeys(row.group for row in WORDS):
+        rows = [f"| `{row.name}` | `{row.example}` | {row.says} |" for row in WORDS if row.group == group]
+        parts += [f"## {group}", "\n".join(["| word | example | meaning |", "|---|---|---|", *rows])]
+    return "\n\n".join([*parts, _LIMITS.strip()]) + "\n"
+
+
+_INTRODUCTION = """
+# Workload lines
+
+A workload line is a comment that says how a kernel is called. It reads as a call, with generators for tensors:
+
+```python
+# workload: softmax(randn(8192, 1024))
+# workload: softmax(randn(127, 781, dtype=float16))
+```
+
+The first line of an entry is timed, all are checked, and the gate adds other seeds, scales and sizes. Lines stand anywhere
+in the file, each on a line of its own. Files with `Model`, `get_inputs()` and `get_init_inputs()` need none.
+
+You need not write them. `kernelwright record -- pytest tests/test_norm.py` runs any command once and prints the lines of
+every kernel that it reaches, from calls that really happened; `--write` puts them above what they call, `--in` names the
+folders whose kernels are looked for. Quick fixes take lines over from benchmarks in the file, or guess one from the
+signature. This page is generated from the code.
+"""
+
+_LIMITS = """
+## Limits
+
+- Lines are read by a small evaluator, never by `eval`: no names but keyword arguments, no other calls, 4,096 characters.
+- Tensors of a line have memory of their own. A call whose arguments share memory cannot be written as a line, nor can
+  dictionaries, objects, devices and functions; `record` says which argument it was.
+- `record` keeps at most four lines for an entry, the largest calls and the smallest. Floating-point numbers are drawn anew,
+  positive where all of them were; whole numbers keep their range, and their order where they rise or are a permutation.
+- `record` sees calls in Python processes that read `sitecustomize`: not under `python -I` or `-S`. Calls that
+  `torch.compile` has compiled into its own code are not seen.
+"""
