@@ -89,10 +89,10 @@ class Play:
         self.menu = await self._offered("Code actions")
 
     async def _optimize(self) -> None:
-        """The preferred action; one whose step is not kept leaves the file as it is, and a person tries the next."""
+        """The preferred action, or the first; one whose step is not kept leaves the file as it is: a person tries the next."""
         window = self.window
-        must(any(action.is_preferred for action in self.menu), "No action is preferred.")
         offered = [action for action in self.menu if not action.disabled and "preview" not in action.title]
+        must(offered, "No action is offered.")
         for action in sorted(offered, key=lambda action: not action.is_preferred):
             said = len(window.progress)
             self.step = await window.choose(action)

@@ -354,8 +354,7 @@ class Engine:
         answer = await self._run_trial(job, report, cancel)
         if not isinstance(answer, TrialResult):
             return failed_step(observation, action, answer)
-        lacking = answer.unsteady or strategy.needs_gpu
-        outcome, reason = decide(answer, self.settings.min_gain, needs_number=lacking and not request.by_name)
+        outcome, reason = decide(answer, self.settings.min_gain, needs_number=not request.by_name)
         measurement = answer.measurement
         if measurement is not None:
             of_baseline = await self._of_baseline(observation, baseline, report, cancel)

@@ -1,6 +1,7 @@
 """`optimize` on the CPU with real workers: kept, written, told as JSON, listed and taken back."""
 
 import json
+import re
 import subprocess
 import sys
 import threading
@@ -126,4 +127,20 @@ def test_nothing_that_helps_is_no_error(tmp_path: Path) -> None:
     ended = kernelwright("optimize", path)
     assert ended.exit_code == 0, ended.output
     assert "Nothing" in ended.stdout
-    assert "is expected to gain 2 % or more." in ended.stdout
+    said = " ".join(ended.stdout.split())
+    assert "is expected to gain 2 % or more." in said
+    assert "Fuse pointwise operations: " in said, "the reason of each strategy follows"
+
+
+def test_without_a_gpu_no_step_of_a_triton_kernel_is_kept_unasked(tmp_path: Path) -> None:
+    """Nothing can be measured; by its name a strategy is verified."""
+    softmax = (Path(__file__).parents[2] / "examples" / "triton_softmax.py").read_text()
+    lines = re.compile(r"(^# workload: .*\n)+", re.MULTILINE)
+    path = file(tmp_path, lines.sub("# workload: softmax(randn(2, 40))\n", softmax), "softmax.py")
+    out = tmp_path / "result.json"
+    ended = kernelwright("optimize", path, "--json", out)
+    assert ended.exit_code == 0, ended.output
+    result = json.loads(out.read_text())
+    if result["device"]["kind"] == "cpu":
+        assert result["steps"] == []
+        assert "--strategy triton.online-reduction" in result["ending"]

@@ -94,6 +94,16 @@ async def test_the_preview_asks_before_the_edit_is_made(code: Editor) -> None:
     assert [annotation.needs_confirmation for annotation in applied.edit.change_annotations.values()] == [True]
 
 
+async def test_the_preview_of_what_cannot_be_measured_is_of_a_strategy(code: Editor) -> None:
+    uri = code.open("softmax.py", SOFTMAX)
+    preview = (await code.actions(uri, "softmax_kernel(", "refactor.rewrite"))[-1]
+    assert preview.title.startswith("Optimize kernel: ")
+    assert preview.title.endswith(" (preview)")
+    (arguments,) = preview.command.arguments
+    assert arguments["preview"]
+    assert arguments["strategy"].startswith("triton.")
+
+
 async def test_a_preview_cannot_be_taken_in_part(code: Editor) -> None:
     text = (ROOT / "examples" / "triton_softmax.py").read_text(encoding="utf-8")
     text = re.sub(r"(^# workload: .*\n)+", "# workload: softmax(randn(2, 40))\n", text, flags=re.MULTILINE)

@@ -5,6 +5,7 @@ from rich.table import Table
 
 from kernelwright import words
 from kernelwright.cli.console import OUT
+from kernelwright.lsp.menu import Menu
 from kernelwright.macro.strategies import title_of
 from kernelwright.macro.strategy import Observation
 from kernelwright.proof.jobs import CompileResult
@@ -40,6 +41,13 @@ def show_resources(compiled: CompileResult, roof: Device) -> None:
             f"{spills}, {r.shared_bytes} B shared memory, {r.num_warps} warps, occupancy {r.occupancy:.0%} "
             f"(limited by {r.limited_by})"
         )
+
+
+def show_reasons(menu: Menu) -> None:
+    """What each strategy says of the kernel: why it does not apply, or what it would save."""
+    for offer in menu.ordered:
+        reason = offer.refusal.reason if offer.refusal is not None else menu.reason(offer.strategy.id)
+        OUT.print(f"  {escape(offer.strategy.title)}: [dim]{escape(reason)}[/]")
 
 
 def show_step(step: Step) -> None:

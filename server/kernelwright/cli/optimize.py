@@ -13,7 +13,9 @@ from kernelwright.cli.ending import DONE, BadInput
 from kernelwright.engine import Engine, Request
 from kernelwright.journal import open_in_memory, open_journal
 from kernelwright.languages import of_file
+from kernelwright.lsp.menu import menu
 from kernelwright.macro.strategies import choices, named, switched_off
+from kernelwright.macro.strategy import Observation
 from kernelwright.observer import Nothing, named_target
 from kernelwright.proof.jobs import CompileResult
 from kernelwright.settings import Settings
@@ -69,7 +71,7 @@ async def run(
         console.ERR.print(f"[yellow]{escape(engine.journal.notice)}[/]")
     try:
         with console.progress(f"Optimising {kernel.name}") as report:
-            await _show_card(engine, request, report)
+            observation = await _show_card(engine, request, report)
             steps = steps_of(engine, request, report)
             tried, said = await _taken(engine, request, steps, file if write else None)
     finally:
@@ -77,6 +79,8 @@ async def run(
     after = card.text_after(tried, text)
     for sentence in said:
         OUT.print(f"\n{escape(sentence)}")
+    if not tried and request.strategy is None:
+        card.show_reasons(menu(engine, observation))
     if diff and after != text:
         card.show_diff(text, after, file.name)
     if write and after != text:
@@ -85,7 +89,7 @@ async def run(
     return DONE
 
 
-async def _show_card(engine: Engine, request: Request, report: console.Progress) -> None:
+async def _show_card(engine: Engine, request: Request, report: console.Progress) -> Observation:
     observation = await engine.observe_fully(
         request.path, request.text, request.kernel, report, support=request.support
     )
@@ -101,6 +105,7 @@ async def _show_card(engine: Engine, request: Request, report: console.Progress)
             raise BadInput(console.sentence(compiled))
         else:
             OUT.print(f"  compiled   no: {escape(console.sentence(compiled))}")
+    return observation
 
 
 async def _taken(

@@ -4,6 +4,7 @@ A strategy's action carries a command, because a job wants progress and a cancel
 quick fixes, which are cheap and need no verdict.
 """
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from lsprotocol import types as lsp
@@ -56,14 +57,22 @@ def _menu(session: Session, snapshot: Snapshot, kernel: Kernel, menu: Menu | Ref
     return [
         first,
         *(_strategy(offer, about, missing, best) for offer in menu.ordered),
-        *([] if nothing or not can_preview(session.client) else [_preview(about)]),
+        *(_preview(menu, about, nothing) if can_preview(session.client) and not missing else ()),
     ]
 
 
-def _preview(about: dict[str, object]) -> lsp.CodeAction:
-    """An editor's preview has every box unchecked, so that it is a second way and not the usual one."""
-    command = lsp.Command("Optimize kernel", "kernelwright.optimize", arguments=[{**about, "preview": True}])
-    return _action("Optimize kernel: next step (preview)", OPTIMIZE, command)
+def _preview(menu: Menu, about: dict[str, object], nothing: str) -> Iterator[lsp.CodeAction]:
+    """The next step, or the first strategy that applies where none is worth a step.
+
+    An editor's preview has every box unchecked, so that it is a second way and not the usual one.
+    """
+    if not nothing:
+        command = lsp.Command("Optimize kernel", "kernelwright.optimize", arguments=[{**about, "preview": True}])
+        yield _action("Optimize kernel: next step (preview)", OPTIMIZE, command)
+    elif first := next((offer.strategy for offer in menu.ordered if offer.refusal is None), None):
+        arguments = {**about, "strategy": first.id, "preview": True}
+        command = lsp.Command(first.title, "kernelwright.apply", arguments=[arguments])
+        yield _action(f"Optimize kernel: {first.title} (preview)", OPTIMIZE, command)
 
 
 def _strategy(offer: "Offer", about: dict[str, object], missing: str, best: str | None) -> lsp.CodeAction:

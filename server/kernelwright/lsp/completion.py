@@ -6,8 +6,6 @@ from lsprotocol import types as lsp
 
 from kernelwright.lsp.session import Session
 from kernelwright.lsp.workload_word import case_at
-from kernelwright.source.workload.generators import DTYPES, LAYOUTS
-from kernelwright.source.workload.words import WORDS
 
 TRIGGERS = (":", "(", ",", "=", " ")
 _BEFORE = re.compile(r"(?:\b(?P<option>dtype|layout)=\s*)?\w*$")
@@ -15,6 +13,9 @@ _BEFORE = re.compile(r"(?:\b(?P<option>dtype|layout)=\s*)?\w*$")
 
 def completion(session: Session, params: lsp.CompletionParams) -> list[lsp.CompletionItem]:
     """Words of a workload line, in such a comment alone: entries first, then generators and their options."""
+    from kernelwright.source.workload.generators import DTYPES, LAYOUTS
+    from kernelwright.source.workload.words import WORDS
+
     snapshot = session.documents.get(params.text_document.uri)
     found = case_at(snapshot, params.position) if snapshot is not None else None
     if snapshot is None or found is None:

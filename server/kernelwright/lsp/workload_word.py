@@ -1,14 +1,17 @@
 """A place in a workload line: which line it is, and the word there."""
 
 import re
+from typing import TYPE_CHECKING
 
 from lsprotocol import types as lsp
 
 from kernelwright.lsp.positions import columns_before
 from kernelwright.lsp.session import Session
 from kernelwright.lsp.snapshot import Snapshot
-from kernelwright.source.workload.words import Word, word
 from kernelwright.values import Case
+
+if TYPE_CHECKING:
+    from kernelwright.source.workload.words import Word
 
 
 def case_at(snapshot: Snapshot, position: lsp.Position) -> tuple[Case, int] | None:
@@ -22,6 +25,8 @@ def case_at(snapshot: Snapshot, position: lsp.Position) -> tuple[Case, int] | No
 
 def hover(session: Session, snapshot: Snapshot, position: lsp.Position) -> lsp.Hover | None:
     """What the word under the pointer means."""
+    from kernelwright.source.workload.words import word
+
     found = case_at(snapshot, position)
     if found is None:
         return None
@@ -34,7 +39,7 @@ def hover(session: Session, snapshot: Snapshot, position: lsp.Position) -> lsp.H
     return None
 
 
-def shown(session: Session, row: Word) -> lsp.MarkupContent:
+def shown(session: Session, row: "Word") -> lsp.MarkupContent:
     text = f"**{row.name}**: {row.says}\n\n`{row.example}`"
     if session.client.markdown:
         return lsp.MarkupContent(lsp.MarkupKind.Markdown, text)

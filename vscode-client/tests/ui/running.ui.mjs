@@ -30,7 +30,7 @@ scene("a job that lasts", "softmax.py", { files: "waiting" }, (step) => {
   step("a preview shows the step, and changes nothing before it is applied", async (window) => {
     const { page, me, picture } = window;
     const preview = page.locator(".panel .monaco-list-row", { hasText: /row_max/ });
-    await begun(window, /next step \(preview\)/);
+    await begun(window, /Reduce rows online \(preview\)/);
     letGo(window);
     await preview.click();
     await me.atPeace(); // the job has ended; what is left to do is the person's

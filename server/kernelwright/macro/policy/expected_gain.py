@@ -116,10 +116,10 @@ def _certainty(strategy: Strategy) -> float:
 
 
 def _lacks_gpu(observation: Observation, strategy: Strategy) -> bool:
-    """A fusion turns PyTorch code into Triton, which only a GPU runs at a useful speed."""
+    """Triton kernels are timed on a GPU alone, and a fusion turns PyTorch code into one."""
     if observation.device.is_gpu:
         return False
-    return strategy.needs_gpu or (strategy.family is Family.FUSION and observation.kernel.language is Language.TORCH)
+    return strategy.needs_gpu or strategy.family is Family.FUSION or observation.kernel.language is Language.TRITON
 
 
 def tried(observation: Observation, action: Action) -> str | None:
