@@ -72,7 +72,6 @@ CASES: list[tuple[str, str | bytes, tuple[str, ...], str]] = [
     ("result is a folder", SMALL, ("--json", "/"), "/ is a folder; name a file for the result."),
     # Those below run the file.
     ("workload raises", SMALL.replace("randn(8, 16)", "randn(8, 15)"), (), "Calling Score raised RuntimeError: "),
-    ("missing package", "import not_a_package\n" + SMALL, (), "The file imports 'not_a_package', which "),
     ("import raises", "raise ValueError('no')\n" + SMALL, (), "Importing the file failed at line 1: ValueError: no."),
     (
         "syntax error",
@@ -157,9 +156,32 @@ def test_a_missing_package_is_named(
 ) -> None:
     python = interpreter(package)
     ended = kernelwright("optimize", file(tmp_path, text), "--interpreter", python)
-    assert ended.exit_code == 2, ended.output
+    assert ended.exit_code == 3, ended.output
     assert f"{package} is not installed in" in ended.stderr or f"imports '{package}', which" in ended.stderr
     assert "--interpreter" in ended.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("import not_a_package\n" + SMALL, "The file imports 'not_a_package', which "),
+        (
+            SMALL.replace("self.linear(x)", "self.linear(x.cuda())"),
+            "The code needs an NVIDIA GPU, and there is none here",
+        ),
+    ],
+)
+def test_what_the_machine_lacks_is_no_fault_of_the_kernel(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, sentence: str
+) -> None:
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    path = file(tmp_path, text)
+    ended = kernelwright("optimize", path, "--write")
+    assert ended.exit_code == 3, ended.output
+    assert sentence in " ".join(ended.output.split())
+    assert "rejected" not in ended.output
+    assert path.read_text() == text
+    assert "No steps yet" in kernelwright("history", path).output
 
 
 def test_a_long_file_is_answered(tmp_path: Path) -> None:

@@ -1,4 +1,5 @@
-"""The commands. Exit status 0: done, also when nothing helped; 1: the gate failed on verify; 2: bad input, no baseline.
+"""The commands. Exit status 0: done, also when nothing helped; 1: the gate failed on verify; 2: bad input, no baseline; 3: this
+machine lacks what the command needs.
 
 Each imports what it needs when it is called, so that the others start at once.
 """

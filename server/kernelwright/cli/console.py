@@ -14,7 +14,7 @@ from rich.markup import escape
 
 from kernelwright import wire, words
 from kernelwright.cli import files
-from kernelwright.cli.ending import NOBODY_READS, BadInput
+from kernelwright.cli.ending import NOBODY_READS, BadInput, Lacking
 from kernelwright.languages import absence, of_file
 from kernelwright.settings import Settings
 from kernelwright.values import Failure, FailureKind, Kernel, Refusal
@@ -78,6 +78,12 @@ def sentence(answer: Refusal | Failure) -> str:
     said = words.of_failure(answer)
     chooses = answer.kind in (FailureKind.NO_INTERPRETER, FailureKind.MISSING_PACKAGE)
     return f"{said} Here that is the option --interpreter." if chooses else said
+
+
+def no_result(answer: Refusal | Failure) -> BadInput:
+    """The end of a command that has no result."""
+    lacks = isinstance(answer, Failure) and answer.lacks_something and answer.kind is not FailureKind.NO_INTERPRETER
+    return (Lacking if lacks else BadInput)(sentence(answer))
 
 
 def workspace_of(file: Path) -> Path:

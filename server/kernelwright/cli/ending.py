@@ -8,16 +8,25 @@ import traceback
 from collections.abc import Iterator
 from pathlib import Path
 
-DONE, GATE_FAILED, BAD_INPUT, INTERRUPTED, NOBODY_READS = 0, 1, 2, 130, 141  # the last two as shells tell of signals
+DONE, GATE_FAILED, BAD_INPUT, LACKING = range(4)
+INTERRUPTED, NOBODY_READS = 130, 141  # as shells tell of signals
 
 
 class BadInput(Exception):
     """One sentence that says what to change."""
 
+    status = BAD_INPUT
+
+
+class Lacking(BadInput):
+    """One sentence that says what this machine or its Python environment lacks."""
+
+    status = LACKING
+
 
 @contextlib.contextmanager
 def told_in_words() -> Iterator[None]:
-    """Exit with 2 and one sentence on BadInput or on an error of our own, with 130 and no words on Ctrl-C.
+    """Exit with 2 and one sentence on BadInput or on an error of our own, with 3 on Lacking, with 130 and no words on Ctrl-C.
 
     A standard stream that is closed is opened as nothing: else the next file or socket would take its number and its output.
     """
@@ -26,7 +35,7 @@ def told_in_words() -> Iterator[None]:
         yield
     except BadInput as error:
         _tell(str(error))
-        sys.exit(BAD_INPUT)
+        sys.exit(error.status)
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)
     except Exception as error:  # noqa: BLE001  the last place that can turn a mistake of ours into words

@@ -9,7 +9,7 @@ from rich.markup import escape
 from kernelwright import words
 from kernelwright.cli import card, console, files
 from kernelwright.cli.console import OUT
-from kernelwright.cli.ending import DONE, BadInput
+from kernelwright.cli.ending import DONE, LACKING, BadInput
 from kernelwright.engine import Engine, Request
 from kernelwright.journal import open_in_memory, open_journal
 from kernelwright.languages import of_file
@@ -73,7 +73,7 @@ async def run(
         with console.progress(f"Optimising {kernel.name}") as report:
             observation = await _show_card(engine, request, report)
             steps = steps_of(engine, request, report)
-            tried, said = await _taken(engine, request, steps, file if write else None)
+            tried, said, lacking = await _taken(engine, request, steps, file if write else None)
     finally:
         await engine.close()
     after = card.text_after(tried, text)
@@ -86,7 +86,7 @@ async def run(
     if write and after != text:
         OUT.print(f"\nWrote {escape(str(file))}.")
     console.write_json(json_out, result_of(engine, kernel, tried, " ".join(said)))
-    return DONE
+    return LACKING if lacking else DONE
 
 
 async def _show_card(engine: Engine, request: Request, report: console.Progress) -> Observation:
@@ -94,7 +94,7 @@ async def _show_card(engine: Engine, request: Request, report: console.Progress)
         request.path, request.text, request.kernel, report, support=request.support
     )
     if isinstance(observation, Failure | Refusal):
-        raise BadInput(console.sentence(observation))
+        raise console.no_result(observation)
     roof = observation.device if observation.device.is_gpu else named_target(engine.settings)
     card.show_card(observation, roof)
     if observation.kernel.language is Language.TRITON:
@@ -102,7 +102,7 @@ async def _show_card(engine: Engine, request: Request, report: console.Progress)
         if isinstance(compiled, CompileResult):
             card.show_resources(compiled, roof)
         elif isinstance(compiled, Failure) and compiled.kind in _HOPELESS:
-            raise BadInput(console.sentence(compiled))
+            raise console.no_result(compiled)
         else:
             OUT.print(f"  compiled   no: {escape(console.sentence(compiled))}")
     return observation
@@ -110,14 +110,22 @@ async def _show_card(engine: Engine, request: Request, report: console.Progress)
 
 async def _taken(
     engine: Engine, request: Request, steps: AsyncIterator[Step | Nothing], file: Path | None
-) -> tuple[list[Step], list[str]]:
-    """The steps taken, and in words why there are no more of them. Each kept one goes to `file` before the next begins."""
+) -> tuple[list[Step], list[str], bool]:
+    """The steps taken, in words why there are no more of them, and whether that is for something that is lacking here.
+
+    Each kept one goes to `file` before the next begins.
+    """
     tried: list[Step] = []
     said: list[str] = []
+    lacking = False
     text, first = request.text, engine.journal.baseline(request.path, request.kernel) is None
     async for step in steps:
         if not isinstance(step, Step):
             said.append(console.sentence(step))
+            continue
+        if step.failure is not None and step.failure.lacks_something:
+            said.append(console.sentence(step.failure))
+            lacking = True
             continue
         tried.append(step)
         card.show_step(step)
@@ -125,7 +133,7 @@ async def _taken(
             after = apply(step.edits, text)
             _write(engine, request, file, step, text, after, first)
             text, first = after, False
-    return tried, said
+    return tried, said, lacking
 
 
 def _write(engine: Engine, request: Request, file: Path, step: Step, before: str, after: str, first: bool) -> None:

@@ -9,7 +9,7 @@ from rich.table import Table
 from kernelwright import words
 from kernelwright.cli import console, files
 from kernelwright.cli.console import OUT
-from kernelwright.cli.ending import DONE, BadInput
+from kernelwright.cli.ending import DONE
 from kernelwright.engine import Engine
 from kernelwright.journal import open_in_memory
 from kernelwright.languages import of_file
@@ -36,7 +36,7 @@ async def _run(file: Path, text: str, kernel: str, json_out: Path | None, interp
     finally:
         await engine.close()
     if not isinstance(answer, ProfileResult):
-        raise BadInput(console.sentence(answer))
+        raise console.no_result(answer)
     if answer.kernels:
         OUT.print(_table(answer))
     OUT.print(escape(words.of_profile(answer)))

@@ -9,7 +9,7 @@ from rich.markup import escape
 from kernelwright import words
 from kernelwright.cli import card, console, files
 from kernelwright.cli.console import OUT
-from kernelwright.cli.ending import DONE, GATE_FAILED, BadInput
+from kernelwright.cli.ending import DONE, GATE_FAILED
 from kernelwright.engine import Engine
 from kernelwright.journal import open_in_memory
 from kernelwright.languages import of_file
@@ -63,7 +63,7 @@ async def _run(
     finally:
         await engine.close()
     if not isinstance(answer, TrialResult):
-        raise BadInput(console.sentence(answer))
+        raise console.no_result(answer)
     OUT.print(escape(words.result(answer.verdict, answer.measurement, answer.unmeasured)))
     card.show_checks(answer.verdict)
     if answer.measurement and words.measured(answer.verdict, answer.measurement):

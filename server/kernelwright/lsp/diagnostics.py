@@ -65,6 +65,9 @@ def of_kernel(session: Session, snapshot: Snapshot, kernel: Kernel) -> list[lsp.
     if stale:
         message = f"Stale: {kernel.name} was changed after it was verified; verify or measure it again."
         return [_diagnostic(place, lsp.DiagnosticSeverity.Warning, "stale", message)]
+    if result.failure is not None and result.failure.lacks_something:
+        message = f"{kernel.name} was not tried: {words.of_failure(result.failure)}"
+        return [_diagnostic(place, lsp.DiagnosticSeverity.Warning, result.failure.kind.value, message)]
     if result.failure is not None and result.outcome is None:
         message = f"{kernel.name} could not be verified: {words.of_failure(result.failure)}"
         return [_diagnostic(place, lsp.DiagnosticSeverity.Error, result.failure.kind.value, message)]

@@ -25,9 +25,19 @@ class FailureKind(StrEnum):
     DEVICE_BUSY = "device-busy"
     DEVICE_GONE = "device-gone"
     DISK_FULL = "disk-full"
+    NO_GPU = "no-gpu"
 
 
-_ABOUT_THE_MACHINE = (FailureKind.CANCELLED, FailureKind.DEVICE_BUSY, FailureKind.DEVICE_GONE, FailureKind.DISK_FULL)
+_LACKS = frozenset(
+    {
+        FailureKind.NO_INTERPRETER,
+        FailureKind.MISSING_PACKAGE,
+        FailureKind.DEVICE_BUSY,
+        FailureKind.DEVICE_GONE,
+        FailureKind.DISK_FULL,
+        FailureKind.NO_GPU,
+    }
+)
 
 
 @dataclass(frozen=True)
@@ -42,7 +52,12 @@ class Failure:
     @property
     def about_kernel(self) -> bool:
         """Whether it says anything of the code that was run; else the same job may succeed another time."""
-        return self.kind not in _ABOUT_THE_MACHINE
+        return self.kind is not FailureKind.CANCELLED and not self.lacks_something
+
+    @property
+    def lacks_something(self) -> bool:
+        """Whether this machine or environment lacks what the job needs: a package, a device, space."""
+        return self.kind in _LACKS
 
 
 @dataclass(frozen=True)

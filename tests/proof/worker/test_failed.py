@@ -45,12 +45,14 @@ class NVMLError_GpuIsLost(Exception):
         (RuntimeError(f"CUDA error: invalid device ordinal{HINTS}"), FAILED),
         (RuntimeError("CUDA out of memory. Tried to allocate 2.00 GiB."), FailureKind.OUT_OF_MEMORY),
         (ValueError("no CUDA-capable device is detected"), FAILED),
+        (AssertionError("Torch not compiled with CUDA enabled"), FailureKind.NO_GPU),
+        (AssertionError("the CUDA version of the file"), FAILED),
     ],
 )
 def test_who_is_at_fault(error: Exception, kind: FailureKind) -> None:
     failure = failure_of(error)
     assert failure.kind is kind
-    assert failure.about_kernel is (kind is not GONE)
+    assert failure.about_kernel is (kind not in (GONE, FailureKind.NO_GPU))
     assert "\n" not in failure.message
     if kind is GONE:
         assert failure.message.startswith("The GPU cannot be used (")

@@ -25,6 +25,7 @@ _GONE = re.compile(
     r"|GPU is lost|fallen off the bus|Driver/library version mismatch|Driver Not Loaded|initialize NVML",
     re.IGNORECASE,
 )
+_NEEDS_GPU = re.compile(r"not compiled with CUDA enabled|not linked with support for cuda|not supported without a GPU")
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 _OURS = ("torch", "triton", "numpy")  # the packages that the worker itself needs
 
@@ -40,8 +41,8 @@ class JobFailed(Exception):
 def failure_of(error: BaseException, kind: FailureKind = FailureKind.WORKLOAD_FAILED) -> Failure:
     """The Failure for any exception that user code can raise.
 
-    Out of memory, a missing package, a compile error, an exit, a GPU and a CUDA context that are gone are told by the
-    exception; everything else is of `kind`.
+    Out of memory, a missing package, a compile error, an exit, a GPU that there is none of or that is gone, and a broken CUDA
+    context are told by the exception; everything else is of `kind`.
     """
     if isinstance(error, JobFailed):
         return error.failure
@@ -53,6 +54,11 @@ def failure_of(error: BaseException, kind: FailureKind = FailureKind.WORKLOAD_FA
         return Failure(FailureKind.OUT_OF_MEMORY, f"Out of memory: {_first_line(error) or 'host memory'}.", detail)
     if is_gone(error):
         return Failure(FailureKind.DEVICE_GONE, gone(_first_line(error)), detail)
+    if needs_gpu(error):
+        message = (
+            f"The code needs an NVIDIA GPU, and there is none here ({_first_line(error)}): run it where there is one."
+        )
+        return Failure(FailureKind.NO_GPU, message, detail)
     if isinstance(error, OSError) and error.errno in _FULL:
         message = f"The disk is full ({error.strerror}): free space in {tempfile.gettempdir()}, or set TMPDIR."
         return Failure(FailureKind.DISK_FULL, message, detail)
@@ -102,6 +108,11 @@ def is_gone(error: BaseException) -> bool:
     """Whether the driver has no GPU for this process, or one that is defective: nothing that a kernel does."""
     from_driver = isinstance(error, RuntimeError) or type(error).__name__.startswith("NVMLError")
     return from_driver and bool(_GONE.search(str(error)))
+
+
+def needs_gpu(error: BaseException) -> bool:
+    """Whether the code asked for what only a GPU has, on a machine without one."""
+    return isinstance(error, AssertionError | RuntimeError) and bool(_NEEDS_GPU.search(str(error)))
 
 
 def is_out_of_memory(error: BaseException) -> bool:
