@@ -9,7 +9,7 @@ scene("a PyTorch file", "energy.py", {}, (step) => {
   step("the lens takes a step, with progress, and its evidence is at the kernel", async ({ page, me }) => {
     await me.clickLens(/Optimize kernel/, /Optimize Energy/);
     await page.waitForSelector(".squiggly-info, .squiggly-warning");
-    await me.hover("class Energy", /Last result: (Verified\b.*: .* faster than baseline|was not kept)/);
+    await me.hover("class Energy", /Last result: (Verified\b.*: .* faster than baseline|.* was not kept)/);
     await me.press("Escape");
     await me.atPeace(); // kept or not: what came of a step is said at the kernel
   });
