@@ -1,6 +1,6 @@
 """`textDocument/completion`: the words of a workload line."""
 
-import re
+import string
 
 from lsprotocol import types as lsp
 
@@ -8,7 +8,7 @@ from kernelwright.lsp.session import Session
 from kernelwright.lsp.workload_word import case_at
 
 TRIGGERS = (":", "(", ",", "=", " ")
-_BEFORE = re.compile(r"(?:\b(?P<option>dtype|layout)=\s*)?\w*$")
+_WORD = string.ascii_letters + string.digits + "_"
 
 
 def completion(session: Session, params: lsp.CompletionParams) -> list[lsp.CompletionItem]:
@@ -25,10 +25,9 @@ def completion(session: Session, params: lsp.CompletionParams) -> list[lsp.Compl
     if "(" not in before:
         names = dict.fromkeys(kernel.entry or kernel.name for kernel in snapshot.kernels)
         return [lsp.CompletionItem(name, kind=lsp.CompletionItemKind.Function) for name in names]
-    match = _BEFORE.search(before)
-    option = match["option"] if match else None
-    if option is not None:
-        values = LAYOUTS if option == "layout" else tuple(DTYPES)
+    stem = before.rstrip(_WORD).rstrip()
+    values = LAYOUTS if stem.endswith("layout=") else tuple(DTYPES) if stem.endswith("dtype=") else ()
+    if values:
         return [lsp.CompletionItem(value, kind=lsp.CompletionItemKind.EnumMember) for value in values]
     return [
         lsp.CompletionItem(

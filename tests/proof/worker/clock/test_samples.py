@@ -42,9 +42,10 @@ def test_a_small_gain_may_be_luck(drift: float, times: dict[str, float], luck: b
     assert samples(drift, **times).may_be_luck is luck
 
 
-def test_beside_other_work_a_large_gain_may_be_luck() -> None:
-    beside = replace(samples(baseline=2.0, candidate=1.0), load=Load(others=1.5, cores=2))
-    assert beside.may_be_luck
+@pytest.mark.parametrize(("baseline", "luck"), [(2.0, True), (4.0, False)])
+def test_beside_other_work_a_larger_gain_may_be_luck(baseline: float, luck: bool) -> None:
+    beside = replace(samples(baseline=baseline, candidate=1.0), load=Load(others=1.5, cores=2))
+    assert beside.may_be_luck is luck
 
 
 def test_two_runs_count_as_one_and_are_as_uncertain_as_the_worse() -> None:

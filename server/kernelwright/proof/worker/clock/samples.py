@@ -60,10 +60,10 @@ class Samples:
 
     @property
     def may_be_luck(self) -> bool:
-        """Whether it says that the candidate is faster, but by so little for certain, or beside so much other work, that it
-        may be the luck of one process."""
+        """Whether it says that the candidate is faster, but for certain by so little, beside as much other work as there was,
+        that it may be the luck of one process."""
         ratios = [self.speedup_over(name) for name in ("baseline", "previous") if name in self.ms]
-        return any(ratio.low > 1 and (ratio.low < _SMALL_GAIN or self.load.lost) for ratio in ratios)
+        return any(1 < ratio.low < _SMALL_GAIN * self.load.factor**2 for ratio in ratios)
 
 
 def joined(taken: Sequence[Samples]) -> Samples:
