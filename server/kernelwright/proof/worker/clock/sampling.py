@@ -85,8 +85,7 @@ def sampled(
     judge_clock.short_calls_agree(series, bench.device, outside / calls)
     ms = {name: np.array(one.ms) for name, one in series.items()}
     gaining = {name: one for name, one in series.items() if ratio_of_medians(ms[name], ms["candidate"]).low > 1}
-    apart = max(drift.factor, load.factor)
-    unseen = judge_clock.unseen_gains({**gaining, "candidate": candidate}, bench.device, apart)
+    unseen = judge_clock.unseen_gains({**gaining, "candidate": candidate}, bench.device, drift.factor)
     bench.evidence.checks += auditor.checks()
     return Samples(
         ms,
