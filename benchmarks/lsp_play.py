@@ -92,6 +92,10 @@ class Play:
         """The preferred action, or the first; one whose step is not kept leaves the file as it is: a person tries the next."""
         window = self.window
         offered = [action for action in self.menu if not action.disabled and "preview" not in action.title]
+        unmeasured = any(
+            "that can be measured here" in action.disabled.reason for action in self.menu if action.disabled
+        )
+        must(unmeasured or any(action.is_preferred for action in self.menu), "No action is preferred.")
         must(offered, "No action is offered.")
         for action in sorted(offered, key=lambda action: not action.is_preferred):
             said = len(window.progress)

@@ -42,7 +42,8 @@ def test_the_terminal_and_json(tmp_path: Path, candidate: str) -> None:
     (tmp_path / "kernel.py").write_text(candidate + "\n# workload: f(randn(8, 16))\n")
     out = tmp_path / "out.json"
     ended = kernelwright("verify", tmp_path / "kernel.py", "--against", tmp_path / "base.py", "--json", out)
-    assert ended.exit_code in (1, 2, 3), ended.output
+    expected = (3,) if "ModuleNotFoundError" in candidate else (1, 2)
+    assert ended.exit_code in expected, ended.output
     for told in (ended.stdout, ended.stderr):
         assert not ACTS.search(told), ascii(told)
         assert not any(line.startswith("Verified") for line in told.splitlines()), told
