@@ -11,7 +11,7 @@ import torch
 
 from cli.terminal import kernelwright
 from kernelwright.proof.worker.inputs import from_call
-from kernelwright.proof.worker.recording.written import Unsayable, arguments
+from kernelwright.proof.worker.recording.written import Unsayable, arguments, grid_of
 from kernelwright.proof.worker.subject import case_call
 from kernelwright.recording import Recorded, edits_for, entries_of, python_files, record
 from kernelwright.values import apply
@@ -77,8 +77,10 @@ def fails(x, options):
     return torch.softmax(x, dim=-1)
 """
 SCRIPT = """\
+import copy
 import torch
 import ops
+import twin
 from kernels import Copy
 
 torch.manual_seed(0)
@@ -91,6 +93,9 @@ scale(torch.randn(8, 3, 64)[:, 1])
 scale(torch.randn(8, 64), torch.tensor([0, 3, 7]))
 ops.cast(torch.randn(4, 32))
 ops.cast(torch.randn(4, 32), torch.bfloat16, scale=2.0)
+ops.cast(torch.randn(4).as_strided((3, 2), (1, 1)))
+copy.deepcopy(scale)(torch.randn(8, 64))
+twin.cast(torch.randn(3, 5))
 Copy.apply(torch.randn(100, requires_grad=True)).sum().backward()
 try:
     ops.fails(mixed, {})
@@ -106,7 +111,7 @@ except ValueError:
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("project")
-    for name, text in (("kernels", KERNELS), ("ops", OPS), ("script", SCRIPT)):
+    for name, text in (("kernels", KERNELS), ("ops", OPS), ("twin", OPS), ("script", SCRIPT)):
         (folder / f"{name}.py").write_text(text, encoding="utf-8")
     (folder / "sitecustomize.py").write_text("print('the sitecustomize of the project')\n", encoding="utf-8")
     return folder
@@ -117,7 +122,11 @@ def recorded(project: Path) -> tuple[int, dict[str, Recorded]]:
     entries = [entry for file in python_files([project]) for entry in entries_of(file, file.read_text())]
     environment = {**os.environ, "TRITON_INTERPRET": "1", "PYTHONPATH": str(project)}
     status, found = record([sys.executable, str(project / "script.py")], entries, environment)
-    return status, {one.entry.name: one for one in found}
+    of_twin = {one.entry.name: one for one in found if one.entry.file.endswith("twin.py")}
+    assert {name: one.lines for name, one in of_twin.items()} == {"cast": ("cast(randn(3, 5))",)}, (
+        "equal code, another file"
+    )
+    return status, {one.entry.name: one for one in found if one not in of_twin.values()}
 
 
 def test_the_command_runs_as_it_would_alone(recorded: tuple[int, dict[str, Recorded]]) -> None:
@@ -150,6 +159,8 @@ def test_what_is_called_becomes_lines(
 
 def test_what_a_line_cannot_say_is_told(recorded: tuple[int, dict[str, Recorded]]) -> None:
     assert recorded[1]["fails"].refused == ("argument 2 is a dict",)
+    assert recorded[1]["cast"].refused == ("With these strides the elements lie over each other",)
+    assert recorded[1]["Scale"].refused == ("it is not known what the module was constructed with",)
     assert recorded[1]["add_kernel"].seen == 5
 
 
@@ -254,7 +265,6 @@ def test_how_a_value_is_written(value: object, written: str) -> None:
     ("values", "reason"),
     [
         (({},), "argument 1 is a dict"),
-        ((torch.randn(4).as_strided((3, 2), (1, 1)),), "argument 1 has elements that lie over each other"),
         ((torch.ones(2, device="meta"),), "argument 1 is no ordinary tensor"),
         ((torch.full((3,), torch.inf),), "argument 1 holds infinities only"),
         ((x := torch.randn(3), x.view(3)), "argument 2 shares memory with argument 1"),
@@ -264,6 +274,12 @@ def test_how_a_value_is_written(value: object, written: str) -> None:
 def test_what_has_no_words(values: tuple[object, ...], reason: str) -> None:
     with pytest.raises(Unsayable, match=f"^{reason}$"):
         arguments(values, {})
+
+
+def test_a_grid_that_is_a_function_is_asked() -> None:
+    assert grid_of(lambda meta: (meta["n"] // 4, 1, 1), {"n": 32}) == "(8,)"
+    with pytest.raises(Unsayable, match=r"^the grid needs BLOCK, which is tuned$"):
+        grid_of(lambda meta: (meta["BLOCK"],), {"n": 32})
 
 
 def test_folders_of_environments_are_left_out(tmp_path: Path) -> None:

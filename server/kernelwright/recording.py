@@ -12,14 +12,13 @@ from pathlib import Path
 
 from kernelwright.source.document import parse
 from kernelwright.source.kernels import find_kernels
-from kernelwright.source.workload import WorkloadError, evaluate, few_of, workload_lines
+from kernelwright.source.workload import few_of, workload_lines
 from kernelwright.source.workload.find import definitions
 from kernelwright.source.workload.signature import Parameters, signature_of
 from kernelwright.values import Edits, Kernel, Language, TextEdit, digest
 
 SITE = Path(__file__).parent / "proof" / "worker" / "recording" / "site"
 _SKIPPED = frozenset({"site-packages", "node_modules", "__pycache__", "build", "dist"})
-_SUFFIXES = (".py",)
 
 
 @dataclass(frozen=True)
@@ -38,7 +37,7 @@ class Entry:
 class Recorded:
     """The calls of one entry. `lines`: without a comment sign, those to keep; `seen`: how many distinct ones there were.
 
-    `refused`: why others cannot be written as a line, each as a sentence's end that begins with an argument.
+    `refused`: why others cannot be written as a line, each as a clause.
     """
 
     entry: Entry
@@ -60,7 +59,7 @@ def python_files(places: Iterable[Path]) -> list[Path]:
                 for f in folders
                 if not f.startswith(".") and f not in _SKIPPED and not Path(folder, f, "pyvenv.cfg").exists()
             )
-            found |= {Path(folder, name).resolve(): None for name in sorted(names) if name.endswith(_SUFFIXES)}
+            found |= {Path(folder, name).resolve(): None for name in sorted(names) if name.endswith(".py")}
     return list(found)
 
 
@@ -109,26 +108,21 @@ def record(command: Sequence[str], entries: Sequence[Entry], environment: dict[s
 
 
 def _read(folder: Path, entries: Sequence[Entry]) -> list[Recorded]:
-    rows = [json.loads(line) for file in sorted(folder.glob("*.jsonl")) for line in file.read_text().splitlines()]
+    rows = [
+        json.loads(line)
+        for file in sorted(folder.glob("*.jsonl"))
+        for line in file.read_text(encoding="utf-8").splitlines()
+    ]
     found: list[Recorded] = []
     for entry in entries:
         own = [row for row in rows if (row["file"], row["entry"]) == (entry.file, entry.name)]
         if not own:
             continue
         text = Path(entry.file).read_text(encoding="utf-8", errors="replace")
-        written = dict.fromkeys(_shortened(row["line"], text) for row in own if row["line"])
-        lines = [line for line in written if _reads(line)]
+        lines = dict.fromkeys(_shortened(row["line"], text) for row in own if row["line"])
         refused = dict.fromkeys(row["refused"] for row in own if row["refused"])
         found.append(Recorded(entry, few_of(lines), len(lines), tuple(refused)))
     return found
-
-
-def _reads(line: str) -> bool:
-    try:
-        evaluate(line)
-    except WorkloadError:
-        return False
-    return True
 
 
 def _shortened(line: str, text: str) -> str:

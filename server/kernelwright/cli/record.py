@@ -36,9 +36,9 @@ def record_command(command: Sequence[str], places: Sequence[Path], write: bool, 
         _show(one)
     kernels = sum(len(one.entry.kernels) for one in found if one.lines)
     OUT.print(f"{ended}{kernels} of {sum(len(e.kernels) for e in entries)} kernels have a recorded workload.")
+    console.write_json(json_out, {"status": status, "recorded": found})
     if write:
         _write(texts, found)
-    console.write_json(json_out, {"status": status, "recorded": found})
     return DONE
 
 

@@ -42,17 +42,23 @@ class _Recorder:
         self._noted: dict[tuple[str, str], set[str]] = {}
         self._made: weakref.WeakKeyDictionary[Any, str] = weakref.WeakKeyDictionary()
         self._busy = threading.local()
-        self.handler = functools.lru_cache(maxsize=None)(self._handler)
+        self._known: dict[int, tuple[CodeType, Callable[[FrameType], None] | None]] = {}
 
-    def see(self, frame: FrameType, handler: Callable[[FrameType], None]) -> None:
-        """Note the call that begins in this frame; what is called meanwhile is our own."""
-        if getattr(self._busy, "now", False):
+    def see(self, frame: FrameType, kind: str, argument: object) -> None:
+        """A profile function: notes the call that begins in this frame. What is called meanwhile is our own."""
+        if kind != "call" or (handler := self.handler(frame.f_code)) is None or getattr(self._busy, "now", False):
             return
         self._busy.now = True
         try:
             handler(frame)
         finally:
             self._busy.now = False
+
+    def handler(self, code: CodeType) -> Callable[[FrameType], None] | None:
+        """What to do where this very code begins to run: two files may have codes that are equal."""
+        if id(code) not in self._known:
+            self._known[id(code)] = code, self._handler(code)
+        return self._known[id(code)][1]
 
     def _handler(self, code: CodeType) -> Callable[[FrameType], None] | None:
         """What to do where this code begins to run; None for almost all."""
@@ -75,16 +81,26 @@ class _Recorder:
 
     def _construction(self, one: Watched, frame: FrameType) -> None:
         args, kwargs = _given(frame)
-        if type(args[0]).__name__ == one.entry:
+        if args and type(args[0]).__name__ == one.entry:
             self._note(one, lambda: self._made.__setitem__(args[0], _arguments(args[1:], kwargs)))
 
     def _forward(self, one: Watched, frame: FrameType) -> None:
         args, kwargs = _given(frame)
         if args and type(args[0]).__name__ == one.entry:
-            made = self._made.get(args[0], "")
-            self._note(one, lambda: f"{one.entry}({made})({_arguments(args[1:], kwargs)})")
+            self._note(one, lambda: f"{one.entry}({self._construction_of(args[0])})({_arguments(args[1:], kwargs)})")
         elif not (args and _is_module(args[0])):
             self._applied(one, f"{one.entry}.apply", frame)
+
+    def _construction_of(self, module: Any) -> str:
+        """The arguments that it was constructed with. Raises Unsayable where they were not seen, and there must be some."""
+        from kernelwright.proof.worker.recording.written import Unsayable
+
+        if module in self._made:
+            return self._made[module]
+        needed = [p for p in inspect.signature(type(module)).parameters.values() if p.default is p.empty]
+        if any(p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in needed):
+            raise Unsayable("it is not known what the module was constructed with")
+        return ""
 
     def _applied(self, one: Watched, called: str, frame: FrameType) -> None:
         """The forward of an autograd.Function. Where setup_context() gets the context, this does not."""
@@ -107,17 +123,23 @@ class _Recorder:
                 self._note(one, lambda one=one: _launched(one.entry, function, given))  # type: ignore[misc]
 
     def _note(self, one: Watched, write: Callable[[], str | None]) -> None:
+        """Write down a line that is new, or why there is none. Recording must not fail what it watches."""
         from kernelwright.proof.worker.recording.written import Unsayable
+        from kernelwright.source.workload.evaluate import WorkloadError, evaluate
 
         noted = self._noted.setdefault((one.file, one.entry), set())
         if len(noted) >= _MOST:
             return
         try:
             line, refused = write(), ""
+            if line:
+                evaluate(line)
         except Unsayable as unsayable:
             line, refused = "", str(unsayable)
-        except Exception as error:  # noqa: BLE001  (values of any kind: recording must not fail what it watches)
-            line, refused = "", f"could not be read: {type(error).__name__}"
+        except WorkloadError as error:
+            line, refused = "", error.message.rstrip(".")
+        except Exception as error:  # noqa: BLE001  (values of any kind raise anything)
+            line, refused = "", f"reading its arguments raised {type(error).__name__}"
         if line is None or (line or refused) in noted:
             return
         noted.add(line or refused)
@@ -130,36 +152,8 @@ def begin(plan: str) -> None:
     """Record from now on, in this process, what the file `plan` asks for: {"watched": […], "out": folder}."""
     asked = json.loads(Path(plan).read_text(encoding="utf-8"))
     recorder = _Recorder([Watched(*one) for one in asked["watched"]], Path(asked["out"]))
-    (_by_monitoring if hasattr(sys, "monitoring") else _by_profile)(recorder)
-
-
-def _by_monitoring(recorder: _Recorder) -> None:
-    """From Python 3.12 on: code that is of no interest is asked about once."""
-    monitoring: Any = sys.monitoring  # type: ignore[attr-defined,unused-ignore]
-    tool = next((number for number in (4, 3, 5, 2) if monitoring.get_tool(number) is None), None)
-    if tool is None:
-        return _by_profile(recorder)
-
-    def begins(code: CodeType, offset: int) -> object:
-        handler = recorder.handler(code)
-        if handler is None:
-            return monitoring.DISABLE
-        recorder.see(sys._getframe(1), handler)
-        return None
-
-    monitoring.use_tool_id(tool, "kernelwright record")
-    monitoring.register_callback(tool, monitoring.events.PY_START, begins)
-    monitoring.set_events(tool, monitoring.events.PY_START)
-    return None
-
-
-def _by_profile(recorder: _Recorder) -> None:
-    def event(frame: FrameType, kind: str, argument: object) -> None:
-        if kind == "call" and (handler := recorder.handler(frame.f_code)) is not None:
-            recorder.see(frame, handler)
-
-    threading.setprofile(event)
-    sys.setprofile(event)
+    threading.setprofile(recorder.see)
+    sys.setprofile(recorder.see)
 
 
 @functools.cache

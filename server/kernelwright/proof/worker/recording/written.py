@@ -15,7 +15,7 @@ _NAMES = {getattr(torch, name): name for name in set(DTYPES.values()) if hasattr
 
 
 class Unsayable(ValueError):
-    """What a workload line has no word for: the end of a sentence that begins with the argument's name."""
+    """What a workload line has no word for, as a clause."""
 
 
 def arguments(args: Sequence[object], kwargs: Mapping[str, object]) -> str:
@@ -134,7 +134,6 @@ def _whole(tensor: torch.Tensor, sizes: list[str]) -> tuple[str, list[str]]:
 
 
 def _layout(tensor: torch.Tensor) -> list[str]:
-    shape, strides = tensor.shape, tensor.stride()
     if tensor.is_contiguous():
         return []
     if tensor.dim() >= 2 and tensor.transpose(-1, -2).is_contiguous():
@@ -142,17 +141,15 @@ def _layout(tensor: torch.Tensor) -> list[str]:
     formats = {4: torch.channels_last, 5: torch.channels_last_3d}
     if tensor.dim() in formats and tensor.is_contiguous(memory_format=formats[tensor.dim()]):
         return ["layout=channels_last"]
-    reached = 0
-    for stride, size in sorted(zip(strides, shape, strict=True)):
-        if stride and size > 1 and stride <= reached:
-            raise Unsayable("has elements that lie over each other")
-        reached += stride * (size - 1)
-    return [f"strides=({', '.join(map(str, strides))}{',' * (len(strides) == 1)})"]
+    return [f"strides={tensor.stride()!r}"]
 
 
 def grid_of(grid: Any, named: Mapping[str, object]) -> str:
     """The programs of a launch, `(8,)`; a grid that is a function is asked. Raises Unsayable."""
-    found = grid(dict(named)) if callable(grid) else grid
+    try:
+        found = grid(dict(named)) if callable(grid) else grid
+    except KeyError as missing:
+        raise Unsayable(f"the grid needs {missing.args[0]}, which is tuned") from None
     sizes = found if isinstance(found, tuple | list) else (found,)
     whole = [int(size) for size in itertools.islice(sizes, 3)]
     while len(whole) > 1 and whole[-1] == 1:
