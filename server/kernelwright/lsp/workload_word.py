@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 
 def case_at(snapshot: Snapshot, position: lsp.Position) -> tuple[Case, int] | None:
     """The workload line at a position, and the column in its call; None beside one."""
-    column = columns_before(snapshot.lines.line(position.line), position.character, snapshot.encoding)
+    line = snapshot.lines.line(position.line)
+    if "workload" not in line:
+        return None  # completion is asked for with every space that is typed
+    column = columns_before(line, position.character, snapshot.encoding)
     for case in snapshot.support.workload_lines(snapshot.text):
         if case.line == position.line and column >= case.column:
             return case, column - case.column
