@@ -9,6 +9,7 @@ import torch
 from kernelwright.proof.worker.inputs import Inputs, seed_everything, tensors_in
 from kernelwright.proof.worker.observe import buffers_put_back, named_state, synchronize
 from kernelwright.proof.worker.raised import describe
+from kernelwright.proof.worker.without_gpu import user_code
 
 Cotangent = Callable[[int, torch.Tensor], torch.Tensor | None]
 
@@ -62,7 +63,7 @@ def _forward(
         with torch.enable_grad():
             # What a layer gets from the one before it: torch refuses to write to a leaf.
             passed = given.changed(lambda tensor: tensor.clone() if tensor.requires_grad else tensor)
-            output = target(*passed.args, **passed.kwargs)
+            output = passed.passed_to(target)
     except Exception as error:
         raise NoGradient(f"with gradients enabled it raises {describe(error)}") from error
     carrying = {index: tensor for index, tensor in enumerate(tensors_in(output)) if tensor.requires_grad}
@@ -98,7 +99,8 @@ def _backward(
         # Given cotangents, torch.autograd.grad would import sympy in every new process: a second, or two.
         with torch.enable_grad():
             start = _Start.apply(cotangents, *outputs)
-        found = iter(torch.autograd.grad(start, wanted, allow_unused=True)) if wanted else iter(())
+        with user_code():
+            found = iter(torch.autograd.grad(start, wanted, allow_unused=True)) if wanted else iter(())
         synchronize()
     except NotImplementedError as error:
         raise NoGradient(f"it has no backward: {describe(error)}") from error

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from kernelwright.proof.jobs import Trial
-from kernelwright.proof.worker import flags, surroundings
+from kernelwright.proof.worker import flags, surroundings, without_gpu
 from kernelwright.proof.worker.evidence import Evidence
 from kernelwright.proof.worker.failed import JobFailed
 from kernelwright.proof.worker.inputs import bytes_of_call, bytes_of_get_inputs, check_memory, seed_everything
@@ -89,6 +89,7 @@ def opened(trial: Trial) -> Iterator[Bench]:
     seed_everything(flags.IMPORT_SEED)
     defaults, seeds = flags.read(), flags.seeds()
     with contextlib.ExitStack() as undo:
+        undo.enter_context(without_gpu.redirecting(interpreted))
         undo.callback(flags.write, defaults)
         baseline = language.load(trial.home, trial.baseline, "baseline")
         undo.callback(language.unload, baseline)

@@ -13,7 +13,8 @@ class Evidence:
     `checks`: those that passed. `judged`: every compared run. `reduced`: what is of reduced accuracy among the compared runs
     and gradients, with its case. `caveats`: see Verdict. `share`: what was seen of whose kernels do the work. `excused`: the
     differences in settings that the baseline's own calls make. `bounded`: calls in which accesses out of bounds were looked
-    for; `unbounded`: they are not any more.
+    for; `unbounded`: they are not any more. `asks_for_gpu`: the candidate does, by the word of its process.
+    `most_elements`: see gate.cap.
     """
 
     checks: list[Check] = field(default_factory=list)
@@ -25,6 +26,8 @@ class Evidence:
     excused: set[str] = field(default_factory=set)
     bounded: int = 0
     unbounded: bool = False
+    asks_for_gpu: bool = False
+    most_elements: int | None = None
 
     @property
     def own_error(self) -> float:

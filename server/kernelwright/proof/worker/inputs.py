@@ -13,6 +13,7 @@ from kernelwright.proof.worker.failed import JobFailed
 from kernelwright.proof.worker.free_memory import free_on
 from kernelwright.proof.worker.raised import failure_of
 from kernelwright.proof.worker.whole_numbers import rising_as
+from kernelwright.proof.worker.without_gpu import user_code
 from kernelwright.values import Call, DType, Failure, FailureKind, TensorSpec
 
 _LEAD = 64  # elements; a multiple of every alignment that kernels look for
@@ -30,6 +31,11 @@ class Inputs:
     def tensors(self) -> list[torch.Tensor]:
         return list(tensors_in((self.args, self.kwargs)))
 
+    def passed_to(self, target: Callable[..., Any]) -> Any:
+        """What the text's function or module returns for them; raises whatever it raises."""
+        with user_code():
+            return target(*self.args, **self.kwargs)
+
     def changed(self, change: Callable[[torch.Tensor], torch.Tensor]) -> "Inputs":
         """The same arguments with `change` applied to every tensor, in order."""
         return Inputs(map_tensors(change, self.args), map_tensors(change, self.kwargs))
@@ -44,7 +50,7 @@ def without_gradients(target: Callable[..., Any], inputs: Inputs) -> Callable[[]
 
     def call() -> Any:
         with torch.no_grad():
-            return target(*inputs.args, **inputs.kwargs)
+            return inputs.passed_to(target)
 
     return call
 
@@ -304,7 +310,7 @@ def _generated(
 def _run_maker(maker: Callable[[], Any], device: str, seed: int) -> Any:
     seed_everything(seed)
     try:
-        with torch.device(device):
+        with user_code(), torch.device(device):
             return maker()
     except (Exception, SystemExit) as error:
         raise JobFailed(failure_of(error, f"{maker.__name__}() raised", FailureKind.WORKLOAD_FAILED)) from error

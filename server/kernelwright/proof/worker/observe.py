@@ -68,8 +68,8 @@ def observe(
             with PoisonedAllocation() if poisoned else contextlib.nullcontext():
                 for number in range(1, calls):
                     before_it = earlier(number) if earlier else _scaled(inputs, 0.5 ** (calls - number))
-                    target(*before_it.args, **before_it.kwargs)
-                output = target(*given.args, **given.kwargs)
+                    before_it.passed_to(target)
+                output = given.passed_to(target)
                 synchronize()
             random, settings = flags.generators(), flags.read() if watched else {}  # before no_grad puts its own back
         changed_inputs = {

@@ -7,16 +7,7 @@ import torch
 from triton.backends.compiler import GPUTarget
 from triton.runtime.driver import driver
 
-# What launchers ask of an H100; the compiler itself asks for the capability alone.
-_PROPERTIES = {
-    "max_shared_mem": 232448,
-    "max_num_regs": 65536,
-    "multiprocessor_count": 132,
-    "warpSize": 32,
-    "sm_clock_rate": 1980000,
-    "mem_clock_rate": 2619000,
-    "mem_bus_width": 5120,
-}
+from kernelwright.proof.worker.reference_gpu import TRITON_PROPERTIES
 
 
 class OfflineDriver:
@@ -25,7 +16,7 @@ class OfflineDriver:
     def __init__(self, capability: int, device: str) -> None:
         self._target = GPUTarget("cuda", capability, 32)
         self._device = device
-        self.utils = SimpleNamespace(get_device_properties=lambda device=0: dict(_PROPERTIES))
+        self.utils = SimpleNamespace(get_device_properties=lambda device=0: dict(TRITON_PROPERTIES))
 
     def get_current_device(self) -> int:
         return 0

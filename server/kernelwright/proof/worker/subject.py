@@ -15,6 +15,7 @@ import torch
 from kernelwright.proof.worker import inputs as making
 from kernelwright.proof.worker.failed import JobFailed
 from kernelwright.proof.worker.raised import failure_of
+from kernelwright.proof.worker.without_gpu import user_code
 from kernelwright.source.workload import WorkloadError, evaluate
 from kernelwright.values import Call, FailureKind, Workload, WorkloadSource
 
@@ -49,7 +50,7 @@ def make_target(
     given = init.copied()
     making.seed_everything(seed)
     try:
-        with torch.device(device):
+        with user_code(), torch.device(device):
             made = entry(*given.args, **given.kwargs)
         # On the CPU it is where it belongs; fake parameters cannot be moved.
         return made.to(device) if isinstance(made, torch.nn.Module) and device != "cpu" else made

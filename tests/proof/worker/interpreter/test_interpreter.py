@@ -509,6 +509,83 @@ right = o.item() == 13
 """,
         "",
     ),
+    "a float is a scalar of float32": (
+        """
+@triton.jit
+def kernel(x, o, factor, B: tl.constexpr):
+    at = tl.arange(0, B)
+    value = tl.load(x + at) * factor
+    tl.static_assert(value.dtype == tl.float32)
+    tl.store(o + at, value + factor.to(tl.float16))
+x = torch.rand(16).half(); o = torch.empty(16); kernel[(1,)](x, o, 0.1, B=16)
+right = torch.equal(o, x.float() * torch.tensor(0.1) + torch.tensor(0.1).half())
+""",
+        "",
+    ),
+    "a constant times a tensor is a tensor": (
+        """
+ALPHA = tl.constexpr(0.5)
+@triton.jit
+def halved(x):
+    return tl.exp(ALPHA * x)
+@triton.jit
+def kernel(x, o, B: tl.constexpr):
+    at = tl.arange(0, B)
+    tl.store(o + at, tl.where(ALPHA < tl.load(x + at), halved(tl.load(x + at)), 0.0))
+x = torch.rand(16); o = torch.empty(16); kernel[(1,)](x, o, B=16)
+right = torch.allclose(o, torch.where(x > 0.5, (x / 2).exp(), 0.0))
+""",
+        "",
+    ),
+    "a grid from the kernel's own arguments": (
+        """
+@triton.jit
+def kernel(x, o, n, B: tl.constexpr):
+    at = tl.program_id(0) * B + tl.arange(0, B)
+    tl.store(o + at, tl.load(x + 0) + tl.load(x + at, mask=at < n), mask=at < n)
+x = torch.rand(40); o = torch.empty(40)
+kernel[lambda meta: (triton.cdiv(meta["n"], meta["B"]),)](x, o, 40, B=16)
+right = torch.equal(o, x + x[0])
+""",
+        "",
+    ),
+    "a launch returns a handle": (
+        """
+@triton.jit
+def kernel(x, o, n, B: tl.constexpr):
+    at = tl.program_id(0) * B + tl.arange(0, B)
+    tl.store(o + at, tl.load(x + at, mask=at < n), mask=at < n)
+x = torch.rand(40); o, again = torch.empty(40), torch.empty(40)
+warm = kernel.warmup(x, o, 40, B=16, num_warps=8, grid=(1,))
+assert warm.metadata.num_warps == 8 and warm.n_regs > 0
+handle = kernel[(3,)](x, o, 40, B=16)
+handle[(3,)](x, again, 40)
+right = torch.equal(o, x) and torch.equal(again, x)
+""",
+        "",
+    ),
+    "what no handle has": (
+        """
+@triton.jit
+def kernel(o):
+    tl.store(o, 1.0)
+handle = kernel[(1,)](torch.empty(1))
+handle.asm["ptx"]
+""",
+        "unexpected AttributeError: asm of a compiled kernel is not supported without a GPU: "
+        "Triton's interpreter compiles none",
+    ),
+    "Gluon": (
+        """
+from triton.experimental import gluon
+from triton.experimental.gluon import language as gl
+@gluon.jit
+def kernel(o):
+    gl.store(o, 1.0)
+kernel[(1,)](torch.empty(1))
+""",
+        "unexpected NotSupported: kernel is a Gluon kernel, which is not supported without a GPU",
+    ),
 }
 
 PROGRAM = """\

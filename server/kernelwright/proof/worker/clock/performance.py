@@ -7,7 +7,8 @@ from kernelwright.proof.worker.answers.fan_in import reduction_length
 from kernelwright.proof.worker.bench import Bench
 from kernelwright.proof.worker.construct import targets_for
 from kernelwright.proof.worker.gate.arguments import make_inputs
-from kernelwright.proof.worker.gate.cases import INTERPRETER_ELEMENTS, plan
+from kernelwright.proof.worker.gate.cap import cap
+from kernelwright.proof.worker.gate.cases import plan
 from kernelwright.proof.worker.hosts.parcels import room_for
 from kernelwright.proof.worker.inputs import Inputs
 from kernelwright.proof.worker.observe import Observation, observe
@@ -53,7 +54,7 @@ def performance(bench: Bench, most_elements: int | None = None) -> Variation:
 
 def performance_here(bench: Bench) -> Variation:
     """The performance case, made smaller for Triton's interpreter."""
-    return performance(bench, INTERPRETER_ELEMENTS if bench.interpreted else None)
+    return performance(bench, cap(bench))
 
 
 def performed(bench: Bench) -> Performance:

@@ -4,7 +4,7 @@ launcher runs on fake tensors, and each launch becomes a compilation with the sp
 import contextlib
 import inspect
 from collections.abc import Callable, Iterator
-from types import ModuleType, SimpleNamespace
+from types import ModuleType
 from typing import Any
 from unittest import mock  # the standard way to replace attributes for the length of a block
 
@@ -14,7 +14,7 @@ from triton.runtime.autotuner import Autotuner
 from triton.runtime.jit import JITFunction
 
 from kernelwright.proof.jobs import Compile, CompileResult, Subject
-from kernelwright.proof.worker import offline_driver, raised
+from kernelwright.proof.worker import offline_driver, raised, reference_gpu
 from kernelwright.proof.worker.compiling import resources
 from kernelwright.proof.worker.failed import JobFailed
 from kernelwright.proof.worker.inputs import Inputs
@@ -24,16 +24,6 @@ from kernelwright.values import Failure, FailureKind, Resources
 
 _MOST_CONFIGS = 8  # of one autotuned kernel
 _MOST_KERNELS = 32
-_PROPERTIES = {  # an H100's, as far as launchers ask
-    "multi_processor_count": 132,
-    "warp_size": 32,
-    "max_threads_per_multi_processor": 2048,
-    "regs_per_multiprocessor": 65536,
-    "shared_memory_per_block_optin": 232448,
-    "shared_memory_per_multiprocessor": 233472,
-    "total_memory": 80 << 30,
-    "L2_cache_size": 50 << 20,
-}
 
 
 def compile_subject(job: Compile, report: Callable[[str], None]) -> CompileResult:
@@ -158,24 +148,7 @@ def _first_line(function: Any) -> int:
 @contextlib.contextmanager
 def _offline_cuda(capability: int) -> Iterator[None]:
     """What launchers ask torch.cuda for, answered without a GPU."""
-
-    name, (major, minor) = f"sm_{capability}", divmod(capability, 10)
-    properties = SimpleNamespace(**_PROPERTIES, name=name, major=major, minor=minor)
-
-    class Device(contextlib.nullcontext):
-        def __init__(self, device: Any = None) -> None:
-            super().__init__(device)
-
-    answers = {
-        "device": Device,
-        "current_device": lambda: 0,
-        "device_count": lambda: 1,
-        "synchronize": lambda device=None: None,
-        "get_device_capability": lambda device=None: (major, minor),
-        "get_device_name": lambda device=None: name,
-        "get_device_properties": lambda device=None: properties,
-    }
     with contextlib.ExitStack() as stack:
-        for name, answer in answers.items():
+        for name, answer in reference_gpu.answers(capability, f"sm_{capability}").items():
             stack.enter_context(mock.patch.object(torch.cuda, name, answer))
         yield

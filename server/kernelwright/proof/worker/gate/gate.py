@@ -19,7 +19,8 @@ from kernelwright.proof.worker.gate.added_reads import added_reads
 from kernelwright.proof.worker.gate.ahead import Ahead
 from kernelwright.proof.worker.gate.arguments import make_inputs
 from kernelwright.proof.worker.gate.bad_arguments import raises_alike
-from kernelwright.proof.worker.gate.cases import INTERPRETER_ELEMENTS, for_gradients
+from kernelwright.proof.worker.gate.cap import cap
+from kernelwright.proof.worker.gate.cases import for_gradients
 from kernelwright.proof.worker.gate.comparison import compare_once
 from kernelwright.proof.worker.gate.compiled_ahead import CompiledAhead
 from kernelwright.proof.worker.gate.constancy import attributes_move_alike, outputs_stay
@@ -56,9 +57,8 @@ def verify(bench: Bench, contender: Contender, report: Report, between: Callable
     trial, evidence = bench.trial, bench.evidence
     limits = trial.limits
     _same_interface(trial, evidence)
-    cap = _cap(bench)
     evidence.caveats += added_reads(trial.candidate, trial.baseline)
-    scope, planned = SCOPES[limits.effort], variations(trial.workload, limits, cap)
+    scope, planned = SCOPES[limits.effort], variations(trial.workload, limits, cap(bench))
     ahead = Ahead(bench, planned)
     attributes_move_alike(bench, contender, planned[0], ahead.look)
     start, waited, slowest = time.monotonic(), contender.waited, 0.0
@@ -122,7 +122,7 @@ def _enough(evidence: Evidence, planned: int, left_out: list[Variation], made: s
 
 def _bad_arguments(bench: Bench, contender: Contender, first: Variation) -> None:
     """On a small size where the baseline takes it, else on the workload's own. Raises Rejected."""
-    small = for_gradients(bench.trial.workload, first_seed=first.seed, most_elements=_cap(bench))[0]
+    small = for_gradients(bench.trial.workload, first_seed=first.seed, most_elements=cap(bench))[0]
     for variation in (replace(small, derived=True), replace(first, derived=True)):
         with contextlib.suppress(NotAccepted):
             raises_alike(bench, contender, variation)
@@ -146,7 +146,7 @@ def verify_backward(bench: Bench, contender: Contender, report: Report) -> None:
     """Gradients. After all timing: a process that has called autograd may be slower ever after. Raises like `verify`."""
     report("Verifying: gradients")
     limits, every = bench.trial.limits, SCOPES[bench.trial.limits.effort].all_gradients
-    calls = for_gradients(bench.trial.workload, first_seed=limits.first_seed, most_elements=_cap(bench), every=every)
+    calls = for_gradients(bench.trial.workload, first_seed=limits.first_seed, most_elements=cap(bench), every=every)
     settled = bool(bench.evidence.reduced)
     compare_gradients(bench, contender, calls)
     if bench.evidence.reduced and not settled:
@@ -206,10 +206,6 @@ def _compare_or_tell(bench: Bench, contender: Contender, ground: Ground, told: s
         if not raises and not (other_rank and name in _OTHER_ANSWERS):
             raise
         bench.evidence.caveats.append(told if raises else f"answers otherwise than the baseline with {data}")
-
-
-def _cap(bench: Bench) -> int | None:
-    return INTERPRETER_ELEMENTS if bench.interpreted else None
 
 
 def _state(targets: Targets, names: tuple[str, ...]) -> dict[str, torch.Tensor]:

@@ -15,6 +15,7 @@ from kernelwright.proof.worker.answers.oracle import Oracle
 from kernelwright.proof.worker.bench import Bench
 from kernelwright.proof.worker.dispatch import SizesAsGiven
 from kernelwright.proof.worker.failed import JobFailed
+from kernelwright.proof.worker.gate.line_sizes import without_shifts
 from kernelwright.proof.worker.gate.nonfinite import agree
 from kernelwright.proof.worker.gate.properties import (
     LARGE,
@@ -119,7 +120,10 @@ def stops_the_gpu(variation: Variation, text: str) -> bool:
 def baseline_run(bench: Bench, variation: Variation, target: Any, inputs: Inputs) -> Observation:
     """The baseline's call. Raises JobFailed, Undecidable, and NotAccepted where a derived case tells nothing."""
     with SizesAsGiven() if variation.data == LARGE_WHOLE_NUMBERS else contextlib.nullcontext():
-        observed = _called(variation, target, inputs, "The baseline fails on its own workload:", watched=True)
+        written = {without_shifts(case.text) for case in bench.trial.workload.cases}
+        reduced = variation.call is not None and without_shifts(variation.label) not in written
+        on = f"{variation.label}, its workload made smaller for Triton's interpreter" if reduced else "its own workload"
+        observed = _called(variation, target, inputs, f"The baseline fails on {on}:", watched=True)
     for tensor in (*observed.tensors(), *observed.changed_inputs.values(), *observed.changed_state.values()):
         _comparable(tensor)
     empty = not any(t.numel() for t in observed.results()) and not observed.changed_inputs

@@ -75,7 +75,7 @@ def raised_on_a_cpu(targets: Targets, inputs: Inputs) -> Exception | None:
         given = inputs.changed(lambda tensor: tensor.detach().to("cpu", copy=True))
         seed_everything(0)
         with torch.no_grad():
-            target(*given.args, **given.kwargs)
+            given.passed_to(target)
     except Exception as error:  # noqa: BLE001  (the text raises anything)
         return error
     return None

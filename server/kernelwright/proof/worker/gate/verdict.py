@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import torch
 
 from kernelwright.proof.jobs import Trial
+from kernelwright.proof.worker import without_gpu
 from kernelwright.proof.worker.answers.judge import ACCURACY, Judged
 from kernelwright.proof.worker.answers.trivial import Trivial, common, told
 from kernelwright.proof.worker.bench import Bench
@@ -64,6 +65,8 @@ def how(bench: Bench, *, passed: bool) -> str:
     """Where and on what the checks were made, and what is weak about them where they have all `passed`."""
     if bench.interpreted:
         place = "in Triton's interpreter on the CPU"
+        if without_gpu.was_asked_for() or bench.evidence.asks_for_gpu:
+            place += f" {without_gpu.NOTE}"
         if bench.trial.workload.cases:
             first = next((c.case.partition(", seed")[0] for c in bench.evidence.checks if c.name == "values"), "")
             if first and elements(case_call(first)) < elements(case_call(bench.trial.workload.cases[0].text)):

@@ -174,7 +174,7 @@ def _called(target: Any, inputs: Inputs, at_start: bool, seed: int) -> str:
     seed_everything(seed)
     # Buffers that did not fit are written to where they are.
     with buffers_put_back(target), _moved_state(guard, target), torch.no_grad(), _GuardedAllocation(guard):
-        output = target(*given.args, **given.kwargs)
+        output = given.passed_to(target)
         torch.cuda.synchronize()
     written = guard.overwritten()
     del output, given

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import torch
 
-from kernelwright.proof.worker import flags, surroundings
+from kernelwright.proof.worker import flags, surroundings, without_gpu
 from kernelwright.proof.worker.backward import AddsItself, BackwardFailed, NoGradient, gradients
 from kernelwright.proof.worker.hosts import bounds, messages
 from kernelwright.proof.worker.hosts.parcels import described
@@ -48,6 +48,7 @@ def observe(room: Room, request: messages.Observe) -> messages.Reply:
         tuple(surroundings.added(room.settings, seen.settings)),
         seen.random,
         _compiled(),
+        asks_for_gpu=without_gpu.was_asked_for(),
     )
     if not request.bounded:
         return observed
@@ -67,13 +68,13 @@ def attempt(room: Room, request: messages.Attempt) -> messages.Reply:
     for parcel in request.inputs:
         with contextlib.suppress(Exception):
             given = inputs_of(room, parcel)
-            target(*given.args, **given.kwargs)
+            given.passed_to(target)
     return messages.Done()
 
 
 def call_often(room: Room, request: messages.CallOften) -> messages.Reply:
     target, first, second = room.targets[request.key], inputs_of(room, request.first), inputs_of(room, request.second)
-    same, called = first.copied(), lambda given: target(*given.args, **given.kwargs)
+    same, called = first.copied(), lambda given: given.passed_to(target)
     with buffers_put_back(target):
         seed_everything(request.seed)
         output = called(first)
@@ -113,13 +114,13 @@ def call_in_order(room: Room, request: messages.CallInOrder) -> messages.Reply:
     """
     target, inputs, given = room.targets[request.key], inputs_of(room, request.inputs), inputs_of(room, request.other)
     with buffers_put_back(target):
-        target(*given.args, **given.kwargs)
+        given.passed_to(target)
     settle(room)
     with buffers_put_back(target):
         torch.cuda._sleep(_DELAY)
         moved_into(given, inputs)
         seed_everything(request.seed)
-        output = target(*given.args, **given.kwargs)
+        output = given.passed_to(target)
         sent = told(room, tensors_in(output))  # put there on the same stream, without waiting for the device
     return messages.Returned(None, sent)
 
@@ -140,7 +141,7 @@ def look(room: Room, request: messages.Look) -> messages.Reply:
     target, inputs = room.targets[request.key], inputs_of(room, request.inputs)
     room.armed = None  # the memory of the last sample
     seed_everything(request.seed)
-    call = lambda: target(*inputs.args, **inputs.kwargs)
+    call = lambda: inputs.passed_to(target)
     own = room.module, room.path, room.text, language_of(room.language)
     with buffers_put_back(target):
         return look_at(call, *own, device=room.device, interpreted=request.interpreted)

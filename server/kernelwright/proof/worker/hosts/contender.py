@@ -84,6 +84,7 @@ class Contender(Host):
             bench.settings["torch.get_num_threads()"],
             bench.left,
             self._scratch,
+            bench.interpreted,
             hidden=(str(scratch_folder()),),
             protected=(os.getpid(), os.getppid()),
         )
@@ -180,6 +181,7 @@ class Contender(Host):
         self._largest_answer = max(self._largest_answer, room if room > expected else 0)
         self.unbounded = " ".join(observed.unbounded.split())[:_LONGEST_WORDS]
         self.compiled = observed.compiled
+        self._bench.evidence.asks_for_gpu |= observed.asks_for_gpu
         self._clean(observed, "when called")
         return self._observation(observed, inputs, like)
 

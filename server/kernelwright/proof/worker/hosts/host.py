@@ -16,7 +16,7 @@ from typing import Any
 
 import torch
 
-from kernelwright.proof.worker import flags, lifetime, surroundings
+from kernelwright.proof.worker import flags, lifetime, surroundings, without_gpu
 from kernelwright.proof.worker.construct import load_candidate
 from kernelwright.proof.worker.ended import BROKEN
 from kernelwright.proof.worker.failed import JobFailed
@@ -121,6 +121,7 @@ def _load(room: Room, request: messages.Load) -> messages.Reply:
     # Under the default settings, like the baseline: a text that asks for others itself, or no longer does, is found out.
     torch.set_num_threads(request.threads)
     room.device, room.path, room.text, room.language = request.device, request.path, request.text, request.language
+    without_gpu.begin(request.interpreted)
     with torch.enable_grad():  # as where it is imported otherwise
         seed_everything(flags.IMPORT_SEED)
         expected, seeds = surroundings.changed_by(flags.read(), request.left), flags.seeds()

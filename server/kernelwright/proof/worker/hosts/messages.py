@@ -21,7 +21,7 @@ class Load(Request):
     """Confine the process to `scratch`, then run `text` as a module of its language. Answered by Loaded, or Refused.
 
     `left` are the settings that the baseline changes on import; `hidden` folders cannot be read, `protected` processes not be
-    signalled.
+    signalled. `interpreted`: Triton's interpreter runs it, and the CPU stands in for the GPU that it asks for.
     """
 
     path: str
@@ -31,6 +31,7 @@ class Load(Request):
     threads: int
     left: Mapping[str, Any]
     scratch: str
+    interpreted: bool = False
     hidden: tuple[str, ...] = ()
     protected: tuple[int, ...] = ()
 
@@ -219,6 +220,7 @@ class Observed:
     random: Mapping[str, str] = field(default_factory=dict)  # see flags.generators
     compiled: bool = False  # whether torch.compile has been at work
     unbounded: str = ""  # why it was not called between unmapped addresses although that was asked for
+    asks_for_gpu: bool = False  # and was redirected to the CPU
 
 
 @dataclass(frozen=True)

@@ -5,16 +5,24 @@ Written against triton 3.6 and 3.7."""
 
 import contextlib
 import functools
+import inspect
 import weakref
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
+import torch
+import triton.language as tl
 from triton.runtime import interpreter
 from triton.runtime.autotuner import Autotuner
+from triton.runtime.interpreter import TensorHandle
+from triton.runtime.jit import JITFunction
 
 from kernelwright.proof.worker import offline_driver
 from kernelwright.proof.worker.interpreter import libdevice, limits, numbers, rounds, shortcuts, types
 from kernelwright.proof.worker.interpreter.memory import InterpreterFault, LaunchMemory, Waiting
+from kernelwright.proof.worker.reference_gpu import NotSupported
 
 __all__ = ["InterpreterFault", "install"]
 
@@ -43,6 +51,9 @@ def install() -> None:
     offline_driver.install(90, "cpu")
     _check_memory()
     _mend_index()
+    _mend_floats()
+    _mend_constants()
+    _answer_with_handles()
     _take_turns_at_autotuning()
 
 
@@ -51,7 +62,7 @@ def _check_memory() -> None:
     original_init, original_call = executor._init_args_hst, executor.__call__
     load, store = builder.create_masked_load, builder.create_masked_store
     rmw, cas = builder.create_atomic_rmw, builder.create_atomic_cas
-    choose = builder.set_grid_idx
+    choose, span = builder.set_grid_idx, builder.set_grid_dim
     sizes = interpreter._get_np_dtype
 
     @functools.wraps(original_init)
@@ -87,7 +98,8 @@ def _check_memory() -> None:
         options = interpreter.interpreter_builder.options
         interpreter.interpreter_builder.options = shortcuts.for_launch(options, debug=bool(kwargs.get("debug")))
         try:
-            return original_call(self, *args, **kwargs)
+            with torch._C.DisableTorchFunction():  # the launch itself sees tensors as they are
+                return original_call(self, *args, **kwargs)
         except Exception as error:
             fault = _fault_in(error)
             if fault is None:
@@ -102,6 +114,9 @@ def _check_memory() -> None:
         if _launches and _launches[-1].backwards:
             x, y, z = (size - 1 - index for size, index in zip(self.grid_dim, (x, y, z), strict=True))
         choose(self, x, y, z)
+
+    def set_grid_dim(self: Any, *sizes: Any) -> None:
+        span(self, *map(int, sizes))  # what a grid computes from the kernel's own arguments is a tensor here
 
     def itemsize(pointers: Any) -> int:
         return sizes(pointers.get_element_ty()).itemsize
@@ -128,7 +143,7 @@ def _check_memory() -> None:
     executor._init_args_hst, executor.__call__ = init, call
     builder.create_masked_load, builder.create_masked_store = masked_load, masked_store
     builder.create_atomic_rmw, builder.create_atomic_cas = atomic_rmw, atomic_cas
-    builder.set_grid_idx = set_grid_idx
+    builder.set_grid_idx, builder.set_grid_dim = set_grid_idx, set_grid_dim
 
 
 def _fault_in(error: BaseException | None) -> Exception | None:
@@ -154,6 +169,73 @@ def _mend_index() -> None:
         return result
 
     interpreter._patch_lang_tensor = patched
+
+
+def _mend_floats() -> None:
+    """A float is float32 in a kernel, as compiled: a tensor without dims, which has `.to()` and makes float16 float32."""
+    original = interpreter._implicit_cvt
+
+    def converted(value: Any) -> Any:
+        if type(value) is float:
+            return tl.tensor(TensorHandle(np.array([value], np.float32), tl.float32), tl.float32)
+        return original(value)
+
+    interpreter._implicit_cvt = converted
+
+
+def _mend_constants() -> None:
+    """A constant and a tensor are computed as a tensor, as compiled: the interpreter makes a constant that holds one."""
+    functions = {name: value for name, value in vars(tl.constexpr).items() if inspect.isfunction(value)}
+    for name, original in functions.items():
+        if not name.startswith("__") or [*inspect.signature(original).parameters] != ["self", "other"]:
+            continue
+
+        def operator(self: Any, other: Any, original: Any = original) -> Any:
+            return NotImplemented if isinstance(other, tl.tensor) else original(self, other)
+
+        setattr(tl.constexpr, name, functools.wraps(original)(operator))
+
+
+class Handle:
+    """What a launch or a warm-up returns. With what a launcher asks of it to choose a grid (assumed), and no compiled code."""
+
+    n_regs, n_spills, shared, num_warps = 32, 0, 1024, 4
+
+    def __init__(self, function: Any, options: dict[str, Any]) -> None:
+        self._function, self._options = function, options
+        self.metadata = SimpleNamespace(shared=self.shared, num_warps=options.get("num_warps", self.num_warps))
+
+    def _init_handles(self) -> None:
+        """There is nothing to load."""
+
+    def __getitem__(self, grid: Any) -> Callable[..., Any]:
+        constants = {name: value for name, value in self._options.items() if name in self._function.arg_names}
+        return lambda *args, **kwargs: self._function[grid](
+            *args, **{n: v for n, v in constants.items() if n not in self._function.arg_names[: len(args)]} | kwargs
+        )
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(
+            f"{name} of a compiled kernel is not supported without a GPU: Triton's interpreter compiles none"
+        )
+
+
+def _answer_with_handles() -> None:
+    """Launches return a handle, and Gluon, which only a compiler runs, is refused."""
+    run, compiled = interpreter.InterpretedFunction.run, JITFunction.run
+
+    @functools.wraps(run)
+    def interpreted(self: Any, *args: Any, grid: Any, warmup: bool, **kwargs: Any) -> Any:
+        run(self, *args, grid=grid, warmup=warmup, **kwargs)
+        return Handle(self, kwargs)
+
+    @functools.wraps(compiled)
+    def refused(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if getattr(self, "is_gluon", bool)():
+            raise NotSupported(f"{self.fn.__name__} is a Gluon kernel, which is not supported without a GPU")
+        return compiled(self, *args, **kwargs)
+
+    interpreter.InterpretedFunction.run, JITFunction.run = interpreted, refused
 
 
 def _take_turns_at_autotuning() -> None:

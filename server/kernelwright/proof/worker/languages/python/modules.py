@@ -11,6 +11,7 @@ from types import ModuleType
 from kernelwright.proof.worker.failed import JobFailed
 from kernelwright.proof.worker.raised import failure_of, line_of, scratch_folder, trace_of
 from kernelwright.proof.worker.subject import lies_in
+from kernelwright.proof.worker.without_gpu import user_code
 from kernelwright.values import Failure, FailureKind
 
 _numbers = itertools.count(1)
@@ -36,7 +37,9 @@ def load_module(path: str, text: str, name: str = "subject") -> ModuleType:
     # Classes find their source through sys.modules; the entry also keeps pickling and dataclasses working.
     sys.modules[module.__name__] = module
     try:
-        exec(compile(text, str(file), "exec", dont_inherit=True), module.__dict__)
+        code = compile(text, str(file), "exec", dont_inherit=True)
+        with user_code():
+            exec(code, module.__dict__)
     except (Exception, SystemExit) as error:
         sys.modules.pop(module.__name__, None)
         raise JobFailed(_import_failure(error)) from error
