@@ -13,7 +13,7 @@ from cli.terminal import kernelwright
 from kernelwright.proof.worker.inputs import from_call
 from kernelwright.proof.worker.recording.written import Unsayable, arguments, grid_of
 from kernelwright.proof.worker.subject import case_call
-from kernelwright.recording import Recorded, edits_for, entries_of, python_files, record
+from kernelwright.recording import Recorded, edits_for, entries_of, python_files, record, runs_without_gpu
 from kernelwright.values import apply
 
 MIXED = torch.linspace(-1, 1, 6)
@@ -288,3 +288,52 @@ def test_folders_of_environments_are_left_out(tmp_path: Path) -> None:
         (tmp_path / place).touch()
     (tmp_path / "env" / "pyvenv.cfg").touch()
     assert [str(file.relative_to(tmp_path)) for file in python_files([tmp_path])] == ["a.py", "package/b.py"]
+
+
+WITHOUT_GPU = """\
+import torch
+import triton
+import ops
+from kernels import add_kernel
+
+assert torch.cuda.is_available() and torch.cuda.get_device_capability() == (9, 0)
+x = torch.randn(1000, device="cuda")
+assert x.is_cuda and x.device.type == "cuda" and not x.is_cpu
+with torch.cuda.device(x.device):
+    ops.add(x, torch.rand(1000).cuda())
+tuned = triton.autotune([triton.Config({"BLOCK": 64}), triton.Config({"BLOCK": 128})], ["n"])(add_kernel)
+out = torch.zeros(256, device="cuda:0")
+tuned[(4,)](x[:256].clone(), torch.ones_like(out), out, 256)
+assert torch.equal(out.cpu(), x[:256].cpu() + 1)
+"""
+
+
+def test_without_a_gpu_a_command_believes_that_there_is_one(project: Path, tmp_path: Path) -> None:
+    """In Triton's interpreter, by the recorder's own doing: the command's environment says nothing."""
+    shutil.copytree(project, tmp_path, dirs_exist_ok=True)
+    (tmp_path / "on_gpu.py").write_text(WITHOUT_GPU, encoding="utf-8")
+    environment = {name: value for name, value in os.environ.items() if name != "TRITON_INTERPRET"}
+    ended = subprocess.run(
+        [sys.executable, "-m", "kernelwright", "record", "--in", ".", "--", sys.executable, "on_gpu.py"],
+        cwd=tmp_path,
+        env={**environment, "CUDA_VISIBLE_DEVICES": "", "PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+    )
+    assert ended.returncode == 0, ended.stderr
+    assert "The command ran without a GPU, its launches in Triton's interpreter on the CPU." in ended.stdout
+    assert "status" not in ended.stdout
+    assert "  # workload: add_kernel[(8,)](randn(1000), rand(1000), zeros(1000), 1000, BLOCK=128)\n" in ended.stdout
+    assert ended.stdout.count("# workload:") == 2, ended.stdout
+
+
+@pytest.mark.parametrize(
+    ("environment", "without"),
+    [
+        ({"CUDA_VISIBLE_DEVICES": ""}, True),
+        ({"CUDA_VISIBLE_DEVICES": "-1", "TRITON_INTERPRET": "1"}, True),
+        ({"CUDA_VISIBLE_DEVICES": "", "TRITON_INTERPRET": "0"}, False),
+    ],
+)
+def test_when_a_command_runs_without_a_gpu(environment: dict[str, str], without: bool) -> None:
+    assert runs_without_gpu(environment) is without

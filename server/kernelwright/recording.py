@@ -4,9 +4,10 @@ import ast
 import itertools
 import json
 import os
+import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from kernelwright.values import Edits, Kernel, Language, TextEdit, digest
 
 SITE = Path(__file__).parent / "proof" / "worker" / "recording" / "site"
 _SKIPPED = frozenset({"site-packages", "node_modules", "__pycache__", "build", "dist"})
+_GPUS = ("/dev/nvidiactl", "/dev/kfd")
 
 
 @dataclass(frozen=True)
@@ -94,17 +96,27 @@ def record(command: Sequence[str], entries: Sequence[Entry], environment: dict[s
     """Run a command, and note the calls of `entries` in it and in the Python processes that it starts.
 
     The command has the terminal; its exit status comes first in the answer. Raises OSError where it cannot be started.
+    Where it `runs_without_gpu`, the CPU stands in for one.
     """
+    without = runs_without_gpu(environment)
+    asked = {**environment, "TRITON_INTERPRET": "1"} if without else environment
     with tempfile.TemporaryDirectory(prefix="kernelwright-record-") as folder:
         plan, out = Path(folder, "plan.json"), Path(folder, "calls")
         out.mkdir()
         watched = [(e.file, e.name, e.kind, e.start_line + 1, e.end_line) for e in entries]
-        plan.write_text(json.dumps({"watched": watched, "out": str(out)}), encoding="utf-8")
+        plan.write_text(json.dumps({"watched": watched, "out": str(out), "without_gpu": without}), encoding="utf-8")
         path = os.pathsep.join(filter(None, (str(SITE), environment.get("PYTHONPATH"))))
         status = subprocess.run(
-            command, env={**environment, "PYTHONPATH": path, "KERNELWRIGHT_RECORD": str(plan)}, check=False
+            command, env={**asked, "PYTHONPATH": path, "KERNELWRIGHT_RECORD": str(plan)}, check=False
         ).returncode
         return status, _read(out, entries)
+
+
+def runs_without_gpu(environment: Mapping[str, str]) -> bool:
+    """Whether a command would see no GPU here; not where it is told to compile its kernels all the same."""
+    hidden = environment.get("CUDA_VISIBLE_DEVICES", "0") in ("", "-1")
+    here = any(map(os.path.exists, _GPUS)) or shutil.which("nvidia-smi") is not None
+    return (hidden or not here) and environment.get("TRITON_INTERPRET", "1") == "1"
 
 
 def _read(folder: Path, entries: Sequence[Entry]) -> list[Recorded]:

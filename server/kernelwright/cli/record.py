@@ -29,6 +29,9 @@ def record_command(command: Sequence[str], places: Sequence[Path], write: bool, 
         status, found = recording.record(command, entries, dict(os.environ))
     except OSError as error:
         raise BadInput(f"{command[0]} cannot be started: {error.strerror or error}.") from None
+    without = recording.runs_without_gpu(os.environ)
+    if without:
+        OUT.print("The command ran without a GPU, its launches in Triton's interpreter on the CPU.")
     ended = f"The command ended with status {status}. " if status else ""
     if not found:
         raise BadInput(f"{ended}It called none of the {len(entries)} entries that were looked for.")
@@ -36,7 +39,7 @@ def record_command(command: Sequence[str], places: Sequence[Path], write: bool, 
         _show(one)
     kernels = sum(len(one.entry.kernels) for one in found if one.lines)
     OUT.print(f"{ended}{kernels} of {sum(len(e.kernels) for e in entries)} kernels have a recorded workload.")
-    console.write_json(json_out, {"status": status, "recorded": found})
+    console.write_json(json_out, {"status": status, "without_gpu": without, "recorded": found})
     if write:
         _write(texts, found)
     return DONE

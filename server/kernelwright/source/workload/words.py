@@ -117,6 +117,8 @@ _LIMITS = """
   dictionaries, objects, devices and functions; `record` says which argument it was.
 - `record` keeps at most four lines for an entry, the largest calls and the smallest. Floating-point numbers are drawn anew,
   positive where all of them were; whole numbers keep their range, and their order where they rise or are a permutation.
+- Without a GPU `record` runs the command with the CPU in its place and kernels in Triton's interpreter, which is slow: choose
+  small tests. Set `TRITON_INTERPRET=0` where kernels are to be compiled all the same.
 - `record` sees calls in Python processes that read `sitecustomize`: not under `python -I` or `-S`. Calls that
   `torch.compile` has compiled into its own code are not seen.
 """

@@ -1,10 +1,11 @@
 """Sees each call of the entries that are asked for, in this process, and notes it once as a workload line.
 
 Calls are seen where they begin, by the interpreter's own hooks, so that nothing is imported, wrapped or replaced, and a call
-counts also where it fails behind its first line.
+counts also where it fails behind its first line. Only a GPU that is missing is stood in for.
 """
 
 import functools
+import importlib.util
 import inspect
 import json
 import os
@@ -12,12 +13,15 @@ import sys
 import threading
 import weakref
 from collections.abc import Callable, Mapping, Sequence
+from importlib.machinery import ModuleSpec
 from pathlib import Path
-from types import CodeType, FrameType
+from types import CodeType, FrameType, ModuleType
 from typing import Any, NamedTuple
 
 _MOST = 64  # distinct calls of one entry
 _RUNTIME = ("jit.py", "autotuner.py", "interpreter.py")  # whose `run` a launch goes through, the outermost first
+
+_HARDENED = "hardened.py"  # whose functions stand around those where there is no GPU
 
 
 class Watched(NamedTuple):
@@ -111,6 +115,8 @@ class _Recorder:
     def _launch(self, frame: FrameType) -> None:
         """`kernel[grid](…)`, whoever launches it; what tunes or fills in arguments runs the kernel in it once more."""
         back = frame.f_back
+        while back is not None and os.path.basename(back.f_code.co_filename) == _HARDENED:
+            back = back.f_back
         if back is not None and back.f_code.co_name == "run" and self.handler(back.f_code) == self._launch:
             return
         given = frame.f_locals
@@ -148,9 +154,31 @@ class _Recorder:
             out.write(json.dumps(row) + "\n")
 
 
+class _WithoutGpu:
+    """Finds torch as it is found anyway, and has the CPU stand in for a GPU as soon as it is imported."""
+
+    def find_spec(self, name: str, path: object = None, target: object = None) -> ModuleSpec | None:
+        if name != "torch":
+            return None
+        sys.meta_path.remove(self)  # type: ignore[arg-type]
+        spec = importlib.util.find_spec(name)
+        if spec is not None and spec.loader is not None:
+            spec.loader.exec_module = functools.partial(self._run, spec.loader.exec_module)  # type: ignore[method-assign]
+        return spec
+
+    def _run(self, original: Callable[[ModuleType], None], torch: ModuleType) -> None:
+        original(torch)
+        if not torch.cuda.is_available():
+            from kernelwright.proof.worker import without_gpu
+
+            without_gpu.hold()
+
+
 def begin(plan: str) -> None:
-    """Record from now on, in this process, what the file `plan` asks for: {"watched": […], "out": folder}."""
+    """Record from now on, in this process, what the file `plan` asks for: {"watched": […], "out": folder, "without_gpu": …}."""
     asked = json.loads(Path(plan).read_text(encoding="utf-8"))
+    if asked["without_gpu"]:
+        sys.meta_path.insert(0, _WithoutGpu())
     recorder = _Recorder([Watched(*one) for one in asked["watched"]], Path(asked["out"]))
     threading.setprofile(recorder.see)
     sys.setprofile(recorder.see)
