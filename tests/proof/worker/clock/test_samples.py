@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from kernelwright.proof.worker.clock.load import Load, Watch
-from kernelwright.proof.worker.clock.samples import Drift, Samples, joined
+from kernelwright.proof.worker.clock.samples import Drift, Samples, joined, speedup, steadiest, why_again
 
 
 def samples(drift: float = 1.0, rounds: int = 40, **milliseconds: float) -> Samples:
@@ -46,6 +46,39 @@ def test_a_small_gain_may_be_luck(drift: float, times: dict[str, float], luck: b
 def test_beside_other_work_a_larger_gain_may_be_luck(baseline: float, luck: bool) -> None:
     beside = replace(samples(baseline=baseline, candidate=1.0), load=Load(others=1.5, cores=2))
     assert beside.may_be_luck is luck
+
+
+def unsteady(**milliseconds: float) -> Samples:
+    return samples(2.5, **milliseconds)
+
+
+@pytest.mark.parametrize(
+    ("taken", "reason"),
+    [
+        ([samples(baseline=2.0, candidate=1.0)], ""),
+        ([samples(baseline=1.1, candidate=1.0)], "luck"),
+        ([samples(baseline=1.1, candidate=1.0)] * 2, ""),
+        ([unsteady(baseline=2.0, candidate=1.0)], "unsteady"),
+        ([unsteady(baseline=2.0, candidate=1.0)] * 2, "unsteady"),
+        ([unsteady(baseline=2.0, candidate=1.0)] * 3, ""),
+        ([samples(baseline=1.5, candidate=1.0), unsteady(baseline=2.0, candidate=1.0)], "unsteady"),
+        ([unsteady(baseline=1.0, candidate=1.0)], ""),
+        ([replace(unsteady(baseline=2.0, candidate=1.0), unseen=("baseline",))], ""),
+    ],
+    ids=["certain", "small", "small twice", "hidden", "hidden twice", "three", "one of two", "none", "accused"],
+)
+def test_a_gain_that_is_not_certain_is_measured_again(taken: list[Samples], reason: str) -> None:
+    assert reason in why_again(taken)
+    assert bool(why_again(taken)) is bool(reason)
+
+
+def test_of_three_runs_the_steadiest_two_count_whatever_they_show() -> None:
+    slow, worst, fast = (samples(drift, baseline=b, candidate=1.0) for drift, b in ((1.1, 1.5), (3.0, 9.0), (1.2, 2.0)))
+    assert steadiest([slow, worst, fast]) == [slow, fast]
+    assert speedup(steadiest([slow, worst, fast]), "baseline").low > 1
+    accusing = replace(worst, unseen=("baseline",))
+    assert accusing in steadiest([slow, fast, accusing])
+    assert steadiest([worst]) == [worst]
 
 
 def test_two_runs_count_as_one_and_are_as_uncertain_as_the_worse() -> None:

@@ -18,7 +18,15 @@ from kernelwright.proof.worker.clock.gpu_state import gpu_conditions
 from kernelwright.proof.worker.clock.headroom import LEAST, Headroom, headroom, lacks_memory, strict_enough
 from kernelwright.proof.worker.clock.performance import Performance, performed
 from kernelwright.proof.worker.clock.rivals import Rivals, rivals
-from kernelwright.proof.worker.clock.samples import Samples, Unconfirmed, Unsteady, joined
+from kernelwright.proof.worker.clock.samples import (
+    Samples,
+    Unconfirmed,
+    Unsteady,
+    joined,
+    speedup,
+    steadiest,
+    why_again,
+)
 from kernelwright.proof.worker.clock.sampling import sampled
 from kernelwright.proof.worker.clock.statistics import timing_of
 from kernelwright.proof.worker.failed import JobFailed
@@ -40,7 +48,8 @@ def measure(bench: Bench, contender: Contender, others: Rivals, report: Report) 
     Raises Rejected when the candidate cheats the clock, Unsteady, Unconfirmed, JobFailed.
 
     A gain that may be the luck of one process, such as where its memory came to lie, is measured once more in new processes,
-    and so is a candidate that the judge's clock would refuse. `contender` is the candidate's process that
+    and so is a candidate that the judge's clock would refuse. Where two runs are too unsteady to tell, there is a third, and
+    the least steady one does not count. `contender` is the candidate's process that
     the gate has called. Another one is timed: memory that those calls have left costs no page faults on a CPU, and on a GPU a
     short kernel was slower after them.
     """
@@ -79,10 +88,10 @@ def measure(bench: Bench, contender: Contender, others: Rivals, report: Report) 
             raise
         report("Measuring again in new processes: the clocks disagreed, which a busy machine may have caused")
         taken = [timed()]
-    if taken[0].may_be_luck:
-        report("Measuring the gain again, in new processes")
+    while reason := why_again(taken):
+        report(reason)
         taken.append(timed())
-    return _measurement(bench, taken, case)
+    return _measurement(bench, steadiest(taken), case)
 
 
 def _timed(
@@ -124,11 +133,8 @@ def _measurement(bench: Bench, taken: Sequence[Samples], case: Performance) -> M
     targets, inputs, seen = case.targets, case.inputs, case.seen
     previous = "previous" if "previous" in samples.ms else "baseline"
     baseline, candidate, before = (samples.ms[name] for name in ("baseline", "candidate", previous))
-    speedup, step = (
-        samples.speedup_over(name).with_interval_of(*(one.speedup_over(name) for one in taken))
-        for name in ("baseline", previous)
-    )
-    claimed = {"baseline": speedup.low > 1, previous: step.low > 1}
+    whole, step = speedup(taken, "baseline"), speedup(taken, previous)
+    claimed = {"baseline": whole.low > 1, previous: step.low > 1}
     device = probe(Probe())
     shared = frozenset(index for index, _ in seen.aliases)
     parameters = list(named_state(targets.baseline).values())
@@ -148,9 +154,9 @@ def _measurement(bench: Bench, taken: Sequence[Samples], case: Performance) -> M
         baseline=timing_of(baseline),
         previous=timing_of(before),
         candidate=timed,
-        speedup=speedup.value,
-        speedup_low=speedup.low,
-        speedup_high=speedup.high,
+        speedup=whole.value,
+        speedup_low=whole.low,
+        speedup_high=whole.high,
         step_speedup=step.value,
         step_speedup_low=step.low,
         step_speedup_high=step.high,

@@ -13,6 +13,7 @@ TWIN = "baseline again"
 _ALONE = Load()
 _ALWAYS_APART = 1.002  # two such processes, of the many that there could be, even where this run's two agree better
 _SMALL_GAIN = 1.25  # two processes with the same text have been seen 10 % apart on a busy machine
+_COUNTED = 2  # of the runs that were taken
 
 
 class Unsteady(Exception):
@@ -62,8 +63,41 @@ class Samples:
     def may_be_luck(self) -> bool:
         """Whether it says that the candidate is faster, but for certain by so little, beside as much other work as there was,
         that it may be the luck of one process."""
-        ratios = [self.speedup_over(name) for name in ("baseline", "previous") if name in self.ms]
-        return any(1 < ratio.low < _SMALL_GAIN * self.load.factor**2 for ratio in ratios)
+        return any(1 < ratio.low < _SMALL_GAIN * self.load.factor**2 for ratio in self._shown)
+
+    @property
+    def spread(self) -> float:
+        """By which factor the ends of its widest interval are apart."""
+        return max(ratio.high / ratio.low for ratio in self._shown)
+
+    @property
+    def _shown(self) -> list[Ratio]:
+        return [self.speedup_over(name) for name in ("baseline", "previous") if name in self.ms]
+
+
+def speedup(taken: Sequence[Samples], name: str) -> Ratio:
+    """The candidate's over a contestant, from all samples, in the interval that covers that of each run."""
+    return joined(taken).speedup_over(name).with_interval_of(*(one.speedup_over(name) for one in taken))
+
+
+def why_again(taken: Sequence[Samples]) -> str:
+    """Why the gain is to be measured once more, in new processes; empty where the runs are enough."""
+    if len(taken) == 1 and taken[0].may_be_luck:
+        return "Measuring again: the gain may be the luck of one process"
+    if len(taken) <= _COUNTED and _hide_a_gain(taken):
+        return "Measuring again: the times are too unsteady for the gain to be certain"
+    return ""
+
+
+def _hide_a_gain(taken: Sequence[Samples]) -> bool:
+    both = joined(taken)
+    ratios = [speedup(taken, name) for name in ("baseline", "previous") if name in both.ms]
+    return not both.unseen and any(ratio.low <= 1 and ratio.value >= _SMALL_GAIN for ratio in ratios)
+
+
+def steadiest(taken: Sequence[Samples]) -> list[Samples]:
+    """Those that count, chosen by how steady they are and not by what they show; one that accuses the candidate counts."""
+    return sorted(taken, key=lambda one: (not one.unseen, one.spread))[:_COUNTED]
 
 
 def joined(taken: Sequence[Samples]) -> Samples:
