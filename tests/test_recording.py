@@ -13,7 +13,7 @@ from cli.terminal import kernelwright
 from kernelwright.proof.worker.inputs import from_call
 from kernelwright.proof.worker.recording.written import Unsayable, arguments, grid_of
 from kernelwright.proof.worker.subject import case_call
-from kernelwright.recording import Recorded, edits_for, entries_of, python_files, record, runs_without_gpu
+from kernelwright.recording import Recorded, edits_for, entries_of, python_files, runs_without_gpu, watch
 from kernelwright.values import apply
 
 MIXED = torch.linspace(-1, 1, 6)
@@ -121,7 +121,11 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def recorded(project: Path) -> tuple[int, dict[str, Recorded]]:
     entries = [entry for file in python_files([project]) for entry in entries_of(file, file.read_text())]
     environment = {**os.environ, "TRITON_INTERPRET": "1", "PYTHONPATH": str(project)}
-    status, found = record([sys.executable, str(project / "script.py")], entries, environment)
+    with watch(entries, environment) as watching:
+        status = subprocess.run(
+            [sys.executable, project / "script.py"], env=watching.environment, check=False
+        ).returncode
+        found = watching.found()
     of_twin = {one.entry.name: one for one in found if one.entry.file.endswith("twin.py")}
     assert {name: one.lines for name, one in of_twin.items()} == {"cast": ("cast(randn(3, 5))",)}, (
         "equal code, another file"

@@ -1,13 +1,13 @@
 """Workload lines from calls that really happen: a command is run once, and the kernels that it reaches are noted."""
 
 import ast
+import contextlib
 import itertools
 import json
 import os
 import shutil
-import subprocess
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -92,24 +92,36 @@ def _span(kernel: Kernel) -> tuple[int, int]:
     return kernel.entry_start_line, kernel.entry_end_line
 
 
-def record(command: Sequence[str], entries: Sequence[Entry], environment: dict[str, str]) -> tuple[int, list[Recorded]]:
-    """Run a command, and note the calls of `entries` in it and in the Python processes that it starts.
+@dataclass(frozen=True)
+class Watch:
+    """What a Python command is to be run with, so that its calls of `entries` are noted, and those of its child processes.
 
-    The command has the terminal; its exit status comes first in the answer. Raises OSError where it cannot be started.
-    Where it `runs_without_gpu`, the CPU stands in for one.
+    `without_gpu`: the CPU stands in for a GPU, since none is to be seen here.
     """
+
+    environment: Mapping[str, str]
+    entries: tuple[Entry, ...]
+    without_gpu: bool
+    out: Path
+
+    def found(self) -> list[Recorded]:
+        """What has been noted by now; a command that was ended early counts as far as it came."""
+        return _read(self.out, self.entries)
+
+
+@contextlib.contextmanager
+def watch(entries: Sequence[Entry], environment: Mapping[str, str]) -> Iterator[Watch]:
+    """A Watch, whose notes are gone at the end."""
     without = runs_without_gpu(environment)
-    asked = {**environment, "TRITON_INTERPRET": "1"} if without else environment
     with tempfile.TemporaryDirectory(prefix="kernelwright-record-") as folder:
         plan, out = Path(folder, "plan.json"), Path(folder, "calls")
         out.mkdir()
         watched = [(e.file, e.name, e.kind, e.start_line + 1, e.end_line) for e in entries]
         plan.write_text(json.dumps({"watched": watched, "out": str(out), "without_gpu": without}), encoding="utf-8")
         path = os.pathsep.join(filter(None, (str(SITE), environment.get("PYTHONPATH"))))
-        status = subprocess.run(
-            command, env={**asked, "PYTHONPATH": path, "KERNELWRIGHT_RECORD": str(plan)}, check=False
-        ).returncode
-        return status, _read(out, entries)
+        interpreted = {"TRITON_INTERPRET": "1"} if without else {}
+        asked = {**environment, **interpreted, "PYTHONPATH": path, "KERNELWRIGHT_RECORD": str(plan)}
+        yield Watch(asked, tuple(entries), without, out)
 
 
 def runs_without_gpu(environment: Mapping[str, str]) -> bool:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Union
 
 from lsprotocol import types as lsp
+from pygls.uris import to_fs_path
 from pytest_lsp import LanguageClient, client_capabilities
 from pytest_lsp.client import make_test_lsp_client
 
@@ -180,6 +181,8 @@ class Editor:
                 return False
             changes.append((identifier.uri, document.edits))
         for uri, edits in changes:
+            if uri not in self.texts:  # an editor opens it for the edit
+                self.texts[uri], self.versions[uri] = Path(to_fs_path(uri) or "").read_text(encoding="utf-8"), 0
             index = lines(self.texts[uri])
             spans = [
                 (*(index.offset(p, self.encoding) for p in (e.range.start, e.range.end)), e.new_text) for e in edits

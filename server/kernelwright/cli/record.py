@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -25,12 +26,13 @@ def record_command(command: Sequence[str], places: Sequence[Path], write: bool, 
     if not entries:
         where = ", ".join(map(str, places)) or "this folder"
         raise BadInput(f"There is no kernel in {where}; name the files or folders that have some with --in.")
-    try:
-        status, found = recording.record(command, entries, dict(os.environ))
-    except OSError as error:
-        raise BadInput(f"{command[0]} cannot be started: {error.strerror or error}.") from None
-    without = recording.runs_without_gpu(os.environ)
-    if without:
+    with recording.watch(entries, os.environ) as watch:
+        try:
+            status = subprocess.run(command, env=watch.environment, check=False).returncode
+        except OSError as error:
+            raise BadInput(f"{command[0]} cannot be started: {error.strerror or error}.") from None
+        found = watch.found()
+    if watch.without_gpu:
         OUT.print("The command ran without a GPU, its launches in Triton's interpreter on the CPU.")
     ended = f"The command ended with status {status}. " if status else ""
     if not found:
@@ -39,7 +41,7 @@ def record_command(command: Sequence[str], places: Sequence[Path], write: bool, 
         _show(one)
     kernels = sum(len(one.entry.kernels) for one in found if one.lines)
     OUT.print(f"{ended}{kernels} of {sum(len(e.kernels) for e in entries)} kernels have a recorded workload.")
-    console.write_json(json_out, {"status": status, "without_gpu": without, "recorded": found})
+    console.write_json(json_out, {"status": status, "without_gpu": watch.without_gpu, "recorded": found})
     if write:
         _write(texts, found)
     return DONE

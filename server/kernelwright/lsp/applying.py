@@ -1,6 +1,7 @@
 """Handing edits to the editor: for exactly the version of the text that they were made for, as one undo."""
 
 import asyncio
+from collections.abc import Sequence
 
 from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcException
@@ -55,9 +56,27 @@ async def apply(session: Session, uri: str, edits: Edits, label: str, *, preview
     snapshot = session.documents.get(uri)
     if (moved := outdated(snapshot, edits.text_hash)) or snapshot is None:
         return Refusal(moved)
-    params = lsp.ApplyWorkspaceEditParams(
-        workspace_edit(session.client, snapshot, edits, label, preview=preview), label
-    )
+    return await _make(session, workspace_edit(session.client, snapshot, edits, label, preview=preview), label)
+
+
+async def apply_to_all(session: Session, changed: Sequence[tuple[Snapshot, Edits]], label: str) -> Refusal | None:
+    """As `apply`, for several documents at once; those that are not open are changed as they lie on the disk."""
+    for snapshot, edits in changed:
+        if snapshot.version is not None and (moved := outdated(session.documents.get(snapshot.uri), edits.text_hash)):
+            return Refusal(moved)
+    parts = [workspace_edit(session.client, snapshot, edits, label) for snapshot, edits in changed]
+    whole = parts[0]
+    for part in parts[1:]:
+        whole = lsp.WorkspaceEdit(
+            {**whole.changes, **(part.changes or {})} if whole.changes is not None else None,
+            [*whole.document_changes, *(part.document_changes or ())] if whole.document_changes is not None else None,
+            whole.change_annotations,
+        )
+    return await _make(session, whole, label)
+
+
+async def _make(session: Session, edit: lsp.WorkspaceEdit, label: str) -> Refusal | None:
+    params = lsp.ApplyWorkspaceEditParams(edit, label)
     sent = asyncio.ensure_future(session.server.workspace_apply_edit_async(params))
     try:
         await asyncio.wait({sent})

@@ -6,9 +6,11 @@ from kernelwright import words
 from kernelwright.lsp import roof
 from kernelwright.lsp.session import Session
 from kernelwright.lsp.snapshot import Snapshot
+from kernelwright.lsp.workload_fix import lacks
 from kernelwright.values import Accuracy, Kernel, Refusal
 
 _ACTION = "Optimize kernel"
+_NO_WORKLOAD = "No workload: record one from a test or script"
 
 
 def code_lens(session: Session, params: lsp.CodeLensParams) -> list[lsp.CodeLens]:
@@ -16,10 +18,13 @@ def code_lens(session: Session, params: lsp.CodeLensParams) -> list[lsp.CodeLens
     snapshot = session.documents.get(params.text_document.uri)
     if snapshot is None or not session.settings.code_lens:
         return []
-    return [
-        lsp.CodeLens(snapshot.name_range(kernel), data={"uri": snapshot.uri, "kernel": kernel.name})
-        for kernel in snapshot.kernels
-    ]
+    return [lsp.CodeLens(snapshot.name_range(kernel), data=_data(snapshot, kernel)) for kernel in snapshot.kernels]
+
+
+def _data(snapshot: Snapshot, kernel: Kernel) -> dict[str, str]:
+    """What the kernel is; with `missing`, why it cannot be called, where it has no workload line."""
+    missing = lacks(snapshot, kernel)
+    return {"uri": snapshot.uri, "kernel": kernel.name, **({"missing": missing} if missing else {})}
 
 
 def resolve(session: Session, lens: lsp.CodeLens) -> lsp.CodeLens:
@@ -27,7 +32,9 @@ def resolve(session: Session, lens: lsp.CodeLens) -> lsp.CodeLens:
     snapshot = session.documents.get(str(subject.get("uri", "")))
     kernel = snapshot.kernel(str(subject.get("kernel", ""))) if snapshot else None
     title = _title(session, snapshot, kernel) if snapshot and kernel else _ACTION
-    about = {**subject, "detached": True}
+    about = {"uri": subject.get("uri"), "kernel": subject.get("kernel"), "detached": True}
+    if snapshot and kernel and subject.get("missing"):
+        return lsp.CodeLens(lens.range, lsp.Command(_NO_WORKLOAD, "kernelwright.record", arguments=[about]))
     return lsp.CodeLens(lens.range, lsp.Command(title, "kernelwright.optimize", arguments=[about]))
 
 

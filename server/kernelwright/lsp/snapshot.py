@@ -20,7 +20,7 @@ class Snapshot:
     uri: str
     path: str
     language_id: str
-    version: int
+    version: int | None  # None for a file that is not open
     text: str
     encoding: PositionEncodingKind | str
     crlf: bool = False  # what the editor's lines end in; `text` itself has LF

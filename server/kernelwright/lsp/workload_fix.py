@@ -13,7 +13,7 @@ CODE = "no-workload"
 def lacking(snapshot: Snapshot) -> Iterator[tuple[Kernel, str]]:
     """Kernels that cannot be called, with the reason; not those whose own workload line is wrong, which is said there."""
     for kernel in snapshot.kernels:
-        if (reason := _lacks(snapshot, kernel)) is not None:
+        if (reason := lacks(snapshot, kernel)) is not None:
             yield kernel, reason
 
 
@@ -21,7 +21,7 @@ def fixes(snapshot: Snapshot, where: lsp.Range) -> Iterator[tuple[str, lsp.Range
     """Lines taken over from calls in the file, and a line guessed from the signature, for kernels named in `where`."""
     lines = range(where.start.line, where.end.line + 1)
     for kernel in snapshot.kernels_near(lines):
-        if kernel.name_line not in lines or _lacks(snapshot, kernel) is None:
+        if kernel.name_line not in lines or lacks(snapshot, kernel) is None:
             continue
         place = snapshot.name_range(kernel)
         taken = snapshot.support.lines_from_calls(snapshot.text, kernel)
@@ -34,7 +34,8 @@ def fixes(snapshot: Snapshot, where: lsp.Range) -> Iterator[tuple[str, lsp.Range
             yield title, place, CODE, _above(snapshot, kernel, (guessed,))
 
 
-def _lacks(snapshot: Snapshot, kernel: Kernel) -> str | None:
+def lacks(snapshot: Snapshot, kernel: Kernel) -> str | None:
+    """Why the kernel cannot be called; None where it can, or its own workload line is wrong."""
     workload = snapshot.workload(kernel)
     return workload.reason if isinstance(workload, Refusal) and workload.line is None else None
 

@@ -7,6 +7,7 @@ import { showLog } from "../logging/channels";
 import { profilePage } from "../views/profilePage";
 import { ask } from "./ask";
 import { doctor } from "./doctor";
+import { record } from "./record";
 import { stepCommands } from "./steps";
 import { applyStrategy } from "./strategies";
 import { subject } from "./subject";
@@ -19,6 +20,7 @@ export function commandsOf(app: App): Commands {
     ...stepCommands(app),
     "kernelwright.optimizePreview": (argument) => preview(app, argument),
     "kernelwright.apply": (argument) => applyStrategy(app, argument),
+    "kernelwright.record": (argument) => record(app, argument),
     "kernelwright.profile": (argument) => profile(app, argument),
     "kernelwright.history": () => vscode.commands.executeCommand("kernelwright.kernels.focus"),
     "kernelwright.doctor": () => doctor(app),

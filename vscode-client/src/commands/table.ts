@@ -22,6 +22,8 @@ export const APPLY: KernelCommand = { id: "kernelwright.apply", title: "Optimize
 export const PROFILE: KernelCommand = { id: "kernelwright.profile", title: "Profile {}", runsCode: true };
 export const EXPORT: KernelCommand = { id: "kernelwright.export", title: "Export {}", runsCode: false };
 
+export const RECORD: KernelCommand = { id: "kernelwright.record", title: "Record workloads", runsCode: true };
+
 /** The argument of the server's commands (docs/protocol.md). */
 export interface Subject {
   readonly uri: string;
@@ -31,6 +33,8 @@ export interface Subject {
   readonly step?: string;
   readonly preview?: boolean;
   readonly quiet?: boolean;
+  /** The test or script to run, by its path. */
+  readonly script?: string;
 }
 
 export function titled(command: KernelCommand, subject: Subject): string {

@@ -34,7 +34,7 @@ test("menus, walkthroughs and the views' welcome name commands that exist", () =
 });
 
 test("what needs a node of the kernels view is not in the command palette", () => {
-  const alsoAtCursor = ["kernelwright.showReport"];
+  const alsoAtCursor = ["kernelwright.showReport", "kernelwright.record"];
   const onNodes = menus["view/item/context"].map(({ command }) => command).filter((id) => !alsoAtCursor.includes(id));
   const hidden = menus.commandPalette.filter(({ when }) => when === "false").map(({ command }) => command);
   for (const id of onNodes) assert.ok(hidden.includes(id), id);
@@ -43,8 +43,9 @@ test("what needs a node of the kernels view is not in the command palette", () =
 test("every command that the server's page documents can be called", () => {
   const page = read.text("../docs/protocol.md");
   const documented = [...page.matchAll(/^\| `(kernelwright\.\w+)` \|/gm)].map(([, id]) => id);
+  const forTheExtension = ["kernelwright.callers"]; // "Record Workloads From…" asks for them
   assert.ok(documented.length >= 10);
-  for (const id of documented) assert.ok(ids.includes(id), id);
+  for (const id of documented.filter((one) => !forTheExtension.includes(one))) assert.ok(ids.includes(id), id);
 });
 
 test("every command that is contributed is carried out", () => {

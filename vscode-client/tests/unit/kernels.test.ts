@@ -34,6 +34,16 @@ test("a kernel says how many steps were kept and how fast it is", () => {
   check(kernel(step({ measurement: null })), "1 kept · not measured", "kernel-kept");
 });
 
+test("a kernel that cannot be called says so, and what is missing", () => {
+  const lacking = { name: "softmax", line: 7, missing: "No workload line calls softmax." };
+  const [node] = kernelNodes("file:///a.py", [lacking], []);
+  const [stepped] = kernelNodes("file:///a.py", [lacking], [first]);
+  assert.ok(node && stepped);
+  const look = kernelLook(node);
+  assert.deepEqual([look.description, look.tooltip, look.context], ["no workload", lacking.missing, "kernel-lacking"]);
+  assert.equal(kernelLook(stepped).context, "kernel-kept");
+});
+
 test("reduced accuracy is said wherever the verdict is", () => {
   const node = kernel(step({ verdict: verdict({ accuracy: "reduced accuracy" }) }));
   const [only] = stepNodes(node);

@@ -8,7 +8,7 @@ import { trajectory } from "../../src/views/report/trajectory";
 import { measurement, roof, step, verdict } from "./steps";
 
 function page(...steps: Step[]): string {
-  const kernel: KernelNode = { is: "kernel", uri: "file:///a.py", name: "softmax", line: 0, steps };
+  const kernel: KernelNode = { is: "kernel", uri: "file:///a.py", name: "softmax", line: 0, missing: "", steps };
   return reportPage(kernel, "a.py", "NONCE");
 }
 
@@ -52,7 +52,11 @@ function told(words: string): string {
     verdict: verdict({ how: words, reason: words, checks: [check] }),
     measurement: measurement(taken),
   });
-  return reportPage({ is: "kernel", uri: "file:///a.py", name: words, line: 0, steps: [only] }, words, "NONCE");
+  return reportPage(
+    { is: "kernel", uri: "file:///a.py", name: words, line: 0, missing: "", steps: [only] },
+    words,
+    "NONCE",
+  );
 }
 
 function tags(html: string): string[] {

@@ -30,7 +30,7 @@ function why(given: Roof | null): string {
 }
 
 function page(...steps: Step[]): string {
-  return reportPage({ is: "kernel", uri: "file:///a.py", name: "k", line: 0, steps }, "a.py", "NONCE");
+  return reportPage({ is: "kernel", uri: "file:///a.py", name: "k", line: 0, missing: "", steps }, "a.py", "NONCE");
 }
 
 /** The texts of a drawing with their places. */

@@ -26,6 +26,7 @@ class Arguments:
     preview: bool = False  # the editor shows the edit before it makes it
     texts: bool = False  # steps come with the texts before and after them
     detached: bool = False  # the request is answered before the job has ended
+    script: str | None = None  # the path of a test or script to run
 
 
 @dataclass(frozen=True)
@@ -66,6 +67,7 @@ _TYPES = {
     "preview": bool,
     "texts": bool,
     "detached": bool,
+    "script": str,
 }
 
 

@@ -103,10 +103,13 @@ A workload line is a comment that says how a kernel is called. It reads as a cal
 The first line of an entry is timed, all are checked, and the gate adds other seeds, scales and sizes. Lines stand anywhere
 in the file, each on a line of its own. Files with `Model`, `get_inputs()` and `get_init_inputs()` need none.
 
-You need not write them. `kernelwright record -- pytest tests/test_norm.py` runs any command once and prints the lines of
-every kernel that it reaches, from calls that really happened; `--write` puts them above what they call, `--in` names the
-folders whose kernels are looked for. Quick fixes take lines over from benchmarks in the file, or guess one from the
-signature. This page is generated from the code.
+You need not write them. `kernelwright record -- pytest tests/test_norm.py` runs any command once and prints the lines
+of every kernel that it reaches, from calls that really happened; `--write` puts them above what they call, `--in`
+names the folders whose kernels are looked for. In an editor, "Record Workloads From…" (the lens above a kernel
+without a line) finds the tests and scripts that come to the file by their imports and runs the one that you choose;
+on a test, it writes the lines of all kernels that the test comes to. Stopping the run keeps what it has called by
+then. Quick fixes take lines over from benchmarks in the file, or guess one from the signature. This page is generated
+from the code.
 """
 
 _LIMITS = """

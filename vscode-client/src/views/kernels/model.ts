@@ -12,6 +12,8 @@ export interface KernelNode {
   readonly name: string;
   readonly line: number;
   readonly steps: readonly Step[];
+  /** Why it cannot be called; empty where a workload line says how. */
+  readonly missing: string;
 }
 
 export interface StepNode {
@@ -28,11 +30,11 @@ export type Node = FileNode | KernelNode | StepNode;
 
 export function kernelNodes(
   uri: string,
-  kernels: readonly { readonly name: string; readonly line: number }[],
+  kernels: readonly { readonly name: string; readonly line: number; readonly missing?: string }[],
   steps: readonly Step[],
 ): readonly KernelNode[] {
-  return kernels.map(({ name, line }) => {
-    return { is: "kernel", uri, name, line, steps: steps.filter((step) => step.kernel === name) };
+  return kernels.map(({ name, line, missing = "" }) => {
+    return { is: "kernel", uri, name, line, steps: steps.filter((step) => step.kernel === name), missing };
   });
 }
 
@@ -75,14 +77,14 @@ export function kernelLook(kernel: KernelNode): Look {
     ? [`${kept.length} kept`, speedup(last), reduced(last)].filter(Boolean)
     : kernel.steps.length
       ? ["nothing kept"]
-      : ["no steps yet"];
-  const tooltip = last?.sentence ?? `${kernel.name}: ${told.join(", ")}`;
+      : [kernel.missing ? "no workload" : "no steps yet"];
+  const tooltip = last?.sentence ?? (kernel.missing || `${kernel.name}: ${told.join(", ")}`);
   return {
     label: kernel.name,
     description: told.join(" · "),
     tooltip,
     icon: "symbol-method",
-    context: last ? "kernel-kept" : "kernel",
+    context: last ? "kernel-kept" : kernel.missing ? "kernel-lacking" : "kernel",
   };
 }
 

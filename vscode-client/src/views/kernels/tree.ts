@@ -74,8 +74,8 @@ export class KernelsTree implements vscode.TreeDataProvider<Node>, vscode.Dispos
       const lenses = (await client.sendRequest(CodeLensRequest.type, { textDocument: { uri } })) ?? [];
       if (lenses.length === 0) return [];
       const kernels = lenses.map((lens) => {
-        const { kernel } = lens.data as { kernel: string };
-        return { name: kernel, line: lens.range.start.line };
+        const { kernel, missing = "" } = lens.data as { kernel: string; missing?: string };
+        return { name: kernel, line: lens.range.start.line, missing };
       });
       const params = { command: "kernelwright.history", arguments: [{ uri, quiet: true, texts: true }] };
       const steps: unknown = await client.sendRequest(ExecuteCommandRequest.type, params);
