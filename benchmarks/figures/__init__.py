@@ -20,6 +20,7 @@ BENCHMARKS: Mapping[str, Callable[[Any], Sum]] = {
     "lsp_scenario": editor.scenario,
     "mutants": gate.mutants,
     "planted": gate.planted_work,
+    "real_kernels": speed.real_kernels,
     "reviewed": gate.reviewed,
     "server_start": editor.server_start,
     "verdict_cost": gate.verdict_cost,

@@ -174,6 +174,11 @@ def census(raw: Raw) -> Sum:
     return Sum(conditions(raw, device="none: graphs of tensors without memory", settings=settings), only(raw, "levels"))
 
 
+def real_kernels(raw: Raw) -> Sum:
+    """Of `benchmarks.real_kernels`, whose raw run is as short as its summary. It needs no device."""
+    return Sum(conditions(raw, device="none: kernels run in Triton's interpreter"), raw["figures"])
+
+
 def cpu_pinning(raw: Raw) -> Sum:
     """Of `benchmarks.cpu_pinning`: a row for each text and way."""
     columns = tuple(dict.fromkeys(name for row in raw["rows"] for name in row))
