@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test test-python test-client test-ui lint docs bench clean
+.PHONY: demo test test-python test-client test-ui lint docs bench package clean
 
 demo: $(READY)
 	$(BIN)/kernelwright optimize examples/linear_reduction.py
@@ -41,6 +41,11 @@ bench: $(READY)
 	$(BIN)/python benchmarks/incremental.py
 	$(BIN)/python benchmarks/latency.py
 	$(BIN)/python benchmarks/large_model.py
+
+# The extension, which carries the server, and the server's wheel alone: for the command line and other editors.
+package: $(READY) node_modules/.ready
+	PYTHON=$(abspath $(BIN)/python) npm run --silent package -w vscode-client
+	mkdir -p dist && rm -f dist/kernelwright-* && cp vscode-client/dist/*.vsix vscode-client/dist/server/*.whl dist/
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)

@@ -26,8 +26,17 @@ scene("a PyTorch file", "energy.py", {}, (step) => {
 
   step("a kernel that cannot be worked on says why", async ({ me }) => {
     await me.openFile("uncalled.py");
-    await me.lens(/Optimize kernel/);
+    await me.lens(/No workload: record one from a test or script/);
     await me.command("Optimize Kernel: Next Step", (soon) => me.notification(/workload/, soon));
+  });
+
+  step("its workload is recorded from the test that calls it", async ({ me }) => {
+    await me.clickLens(/No workload/, /Recorded 1 workload line for 1 kernel from test_uncalled\.py/);
+    await me.seen(".view-line", /# workload: scaled\(randn\(64, 32\)\)/);
+    await me.lens(/Optimize kernel/);
+    await me.click("def scaled");
+    await me.press("Control+z");
+    await me.lens(/No workload/);
   });
 
   // The function sleeps for ten minutes: a cancel that waited for it would not end within the suite's patience.
