@@ -25,10 +25,10 @@ class Score(nn.Module):
         return torch.sum(y, dim=1, keepdim=True)
 
 
-# workload: Score(512, 1024)(randn(64, 512))
+# workload: Score(512, 640)(randn(384, 512))
 """
 
-SMALL = SCORE.replace("Score(512, 1024)(randn(64, 512))", "Score(16, 32)(randn(8, 16))")
+SMALL = SCORE.replace("Score(512, 640)(randn(384, 512))", "Score(16, 32)(randn(8, 16))")
 
 COPY = """\
 import torch

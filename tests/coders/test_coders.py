@@ -35,10 +35,10 @@ class Score(nn.Module):
         return torch.sum(y, dim=1, keepdim=True)
 
 
-# workload: Score(512, 1024)(randn(64, 512))
+# workload: Score(512, 640)(randn(384, 512))
 """
 RETURN = "return torch.sum(y, dim=1, keepdim=True)"
-WRONG = TEXT.replace(RETURN, "return torch.sum(y, dim=0, keepdim=True)[0, :64, None]")
+WRONG = TEXT.replace(RETURN, "return torch.sum(y, dim=0, keepdim=True)[0, :384, None]")
 BROKEN = TEXT.replace(RETURN, "return torch.sum(y, dim=1")
 RIGHT = TEXT.replace("y = self.linear(x)", "weight, bias = self.linear.weight.sum(0), self.linear.bias.sum()").replace(
     RETURN, "return (x @ weight + bias)[:, None]"

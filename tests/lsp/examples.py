@@ -43,11 +43,11 @@ class Model(nn.Module):
 
 
 def get_inputs():
-    return [torch.randn(64, 512)]
+    return [torch.randn(384, 512)]
 
 
 def get_init_inputs():
-    return [512, 1024]
+    return [512, 640]
 '''
 
 PLAIN = """\
