@@ -232,6 +232,7 @@ class Engine:
             forward_only=no_backward,
             baseline_path=baseline_path,
             language=support.id,
+            kernel=kernel,
         )
         answer = await self._run_trial(job, report, cancel, priority)
         if isinstance(answer, TrialResult) and against == text:

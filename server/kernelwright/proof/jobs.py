@@ -80,7 +80,7 @@ class Trial:
     measured in the interpreter: the result then has a passing verdict, no measurement and the reason in `unmeasured`.
     `promises_kernel`: the candidate comes from a strategy whose point is a hand-written kernel, and fails where a library,
     a compiler or somebody else does the work. `forward_only`: the kernel of an earlier step is part of it. Of both gradients
-    that are lost are told.
+    that are lost are told. `kernel`: the one that the verdict is asked for, which some case must launch if it is Triton's.
     """
 
     path: str
@@ -94,6 +94,7 @@ class Trial:
     forward_only: bool = False
     baseline_path: str = ""
     language: str = "python"
+    kernel: str = ""
 
     @property
     def home(self) -> str:

@@ -1,6 +1,7 @@
 """The frozen values that travel between the rooms; standard library only, so that the worker can load them anywhere."""
 
 from kernelwright.values.checks import CHECKS, CheckKind, Unchecked, unchecked
+from kernelwright.values.coverage import Coverage
 from kernelwright.values.device import CPU, Device
 from kernelwright.values.effort import Effort
 from kernelwright.values.graph import Argument, CodeSpan, Graph, Node, TensorRef, TensorType, Value
@@ -48,6 +49,7 @@ __all__ = [
     "Check",
     "CheckKind",
     "CodeSpan",
+    "Coverage",
     "DType",
     "Device",
     "Dot",

@@ -29,6 +29,7 @@ class Unchecked:
 
 
 _FORM, _NUMBERS, _MEMORY, _CALLS, _PROCESS, _CLOCK = "Form", "Numbers", "Memory", "Calls", "Process", "Clock"
+_COVERED = "Coverage"
 _SAME_FORM = "same types and nesting, plain tensors that own their memory"
 _LEAST_STATE = "inputs, buffers and parameters change only where the baseline changes them, and alike"
 _UNTOUCHED = (
@@ -123,6 +124,19 @@ CHECKS = (
         _CLOCK,
         "impossible",
         "the time is not below the roofline's floor (where the memory bandwidth is known: not on a CPU)",
+    ),
+    CheckKind(
+        _COVERED,
+        "coverage",
+        "kernels that were named or changed were launched, and every changed line ran in some case",
+        cost="a few more calls where something is missing",
+        missing="lines of a kernel are seen in Triton's interpreter only, and none of a text that uses torch.compile",
+    ),
+    CheckKind(
+        _COVERED,
+        "loop-turns",
+        "every loop of a changed kernel, but for those of a fixed length, turned twice or more in some case",
+        missing="seen in Triton's interpreter only, or no case was found in which a loop turns twice",
     ),
     CheckKind(
         "Attribution",

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from kernelwright.values.checks import Unchecked
+from kernelwright.values.coverage import Coverage
 from kernelwright.values.effort import Effort
 from kernelwright.values.roof import Roof
 from kernelwright.values.share import KernelShare
@@ -102,6 +103,7 @@ class Verdict:
     effort: Effort = Effort.STANDARD  # how much was looked at
     caveats: tuple[str, ...] = ()  # what was not compared or is not as the baseline's, said right behind "Verified"
     unchecked: tuple[Unchecked, ...] = ()  # which checks were not made, where it passed
+    coverage: Coverage | None = None  # what of the text ran; None where nobody looked
 
     @property
     def passed(self) -> bool:

@@ -9,6 +9,7 @@ from kernelwright.proof.worker.attribution.share import examine
 from kernelwright.proof.worker.bench import Bench, opened, was_interpreted
 from kernelwright.proof.worker.clock.rivals import Rivals
 from kernelwright.proof.worker.gate.gate import verify, verify_backward
+from kernelwright.proof.worker.gate.reaching import cover
 from kernelwright.proof.worker.gate.verdict import verdict_of
 from kernelwright.proof.worker.hosts.contender import Contender, bury
 from kernelwright.proof.worker.rejected import Rejected, Undecidable
@@ -23,7 +24,7 @@ def run_trial(job: Trial, report: Callable[[str], None]) -> TrialResult:
     bury()
     with opened(job) as bench, contextlib.ExitStack() as processes:
         try:
-            contender = Contender(bench, job.candidate)
+            contender = Contender(bench, job.candidate, watched=True)
             processes.callback(contender.leave)
             return _tried(bench, contender, processes, report)
         except Rejected as rejected:
@@ -49,6 +50,7 @@ def _tried(
         result = functools.partial(TrialResult, unmeasured=unmeasured)
     examine(bench, contender, report)  # after all timing: a process that was profiled may be slower ever after
     verify_backward(bench, contender, report)
+    cover(bench, contender, report)
     return result(verdict_of(bench))
 
 

@@ -137,6 +137,23 @@ def at_boundaries(
             return
 
 
+def at_numbers(text: str, numbers: Sequence[int], most_elements: int) -> Iterator[str]:
+    """The line with one of its sizes just beyond twice each of the numbers, just beyond it, and at it, the larger ones first.
+
+    Where that makes too many elements, there are few of all else.
+    """
+    sizes = sorted({size for spec in _all_specs(case_call(text)) for size in spec.shape}, reverse=True)
+    written = [size for size in sizes if size in _numbers(text)]
+    for number in numbers:
+        for new in (2 * number + 1, number + 1, number):
+            for size in written:
+                made = _changed(text, {size}, lambda _, new=new: new)
+                if made is not None and elements(case_call(made)) > most_elements:
+                    made = _changed(made, _sizes(made) - {new}, lambda _: _FEW)
+                if made is not None and 0 < elements(case_call(made)) <= most_elements:
+                    yield made
+
+
 def with_more_of_few(text: str) -> Iterator[str]:
     """The line with one more where a tensor has a small size: a batch of one, one head for keys, a window that does not fit."""
     yield from _of_few(text, lambda size: size + 1)

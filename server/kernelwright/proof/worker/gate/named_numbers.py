@@ -24,6 +24,26 @@ def named_numbers(text: str) -> tuple[int, ...]:
     return tuple(dict.fromkeys(found))[:_MOST]
 
 
+def written_numbers(text: str) -> tuple[int, ...]:
+    """All whole numbers above one that the text writes, also as `1 << 16` or `4 * 1024`: what it compares with comes first."""
+    nodes = list(ast.walk(parsed(text)))
+    compared = [inner for node in nodes if isinstance(node, ast.Compare) for inner in ast.walk(node)]
+    found = (_worked_out(node) for node in (*compared, *nodes))
+    return tuple(dict.fromkeys(number for number in found if number is not None and number > 1))
+
+
+def _worked_out(node: ast.AST) -> int | None:
+    match node:
+        case ast.Constant(value=int(value)) if type(value) is int:
+            return value
+        case ast.BinOp(left=left, op=ast.Mult() | ast.LShift() | ast.Pow() as op, right=right):
+            one, other = _worked_out(left), _worked_out(right)
+            if one is None or other is None or (other > 64 and not isinstance(op, ast.Mult)):
+                return None
+            return one * other if isinstance(op, ast.Mult) else one << other if isinstance(op, ast.LShift) else one**other
+    return None
+
+
 def _asked(tree: ast.AST) -> Iterator[ast.expr]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Compare):

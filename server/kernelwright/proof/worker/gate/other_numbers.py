@@ -1,7 +1,7 @@
 """Calls with other numbers than the workload has: scalars and flags, and whole numbers that the baseline's text asks for."""
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 import torch
@@ -22,11 +22,23 @@ _ENOUGH = 8  # elements of a tensor in which a number can stand beside others
 
 
 def compare_others(bench: Bench, contender: Contender, variation: Variation, targets: Targets, inputs: Inputs) -> None:
+    """Of all numbers and flags of the call, and whole numbers that the baseline asks for. Raises like `compare_changes`."""
+    planted = _planted(inputs, named_numbers(bench.trial.baseline))
+    compare_changes(bench, contender, variation, targets, (*changes(targets.baseline, inputs), *planted))
+
+
+def compare_changes(
+    bench: Bench,
+    contender: Contender,
+    variation: Variation,
+    targets: Targets,
+    changed: Iterable[Sequence[Change]],
+) -> None:
     """`compare_once` on every change that the baseline takes. Raises Rejected, Undecidable, JobFailed.
 
     What the candidate raises on them is told and not held against it: nobody asked for them, and whoever does will see it.
     """
-    for alternatives in (*changes(targets.baseline, inputs), *_planted(inputs, named_numbers(bench.trial.baseline))):
+    for alternatives in changed:
         for change in alternatives:
             if not change.harmless and not harmless(bench, targets, change.inputs):
                 continue

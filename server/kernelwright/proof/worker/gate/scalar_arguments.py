@@ -2,9 +2,11 @@
 
 import inspect
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
+
+import torch
 
 from kernelwright.proof.worker.inputs import Inputs
 
@@ -51,6 +53,23 @@ def changes(target: Callable[..., Any], inputs: Inputs) -> list[tuple[Change, ..
     whole = [(key, value) for key, value in given.items() if type(value) is int and value not in sizes]
     for key, value in [(key, value) for key, value in whole if abs(value) <= _LARGEST][:_MOST_WHOLE]:
         found.append(tuple(made({key: other}) for other in _other(value)))
+    return found
+
+
+def options(target: Callable[..., Any], inputs: Inputs, words: Collection[str]) -> list[tuple[Change, ...]]:
+    """To call the target with as well: another of the `words` for a word, None for a tensor, tensors for None."""
+    names, defaults = _parameters(target, inputs)
+    first = next((tensor for tensor in inputs.tensors() if tensor.dim()), None)
+    tensors = () if first is None else (first.reshape(-1)[: first.shape[-1]].clone(), first.clone())
+    found: list[tuple[Change, ...]] = []
+    for key, value in {**dict(enumerate(inputs.args)), **defaults, **inputs.kwargs}.items():
+        made = lambda new, said, key=key: Change(f"{_name(key, names)}{said}", _with(inputs, {key: new}))
+        if isinstance(value, str):
+            found += [(made(word, f"={word}"),) for word in words if word != value]
+        elif isinstance(value, torch.Tensor):
+            found.append((made(None, "=None"),))
+        elif value is None and tensors:
+            found.append(tuple(made(tensor, f" of shape {tuple(tensor.shape)}") for tensor in tensors))
     return found
 
 

@@ -43,6 +43,7 @@ def verdict_of(bench: Bench, *, failed: Check | None = None, undecidable: str = 
         effort=trial.limits.effort,
         caveats=tuple(dict.fromkeys(evidence.caveats)),
         unchecked=lacking,
+        coverage=evidence.coverage,
     )
 
 

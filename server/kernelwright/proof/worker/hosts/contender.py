@@ -24,6 +24,7 @@ from kernelwright.proof.worker.inputs import Inputs
 from kernelwright.proof.worker.observe import Observation
 from kernelwright.proof.worker.profiling.work import Work
 from kernelwright.proof.worker.raised import scratch_folder
+from kernelwright.proof.worker.ran import Ran
 from kernelwright.proof.worker.reference.pair import state_of
 from kernelwright.proof.worker.rejected import Rejected
 from kernelwright.proof.worker.sandbox import caches
@@ -51,6 +52,7 @@ class Contender(Host):
 
     `confinement`: what keeps the text from the rest of the machine, once loaded. `compiled`: whether torch.compile was at
     work in what was observed, by the word of its process. `sharing`: one of the same text, whose folder it writes to.
+    `ran`: what of a text that is `watched` has run in calls that answered.
     All methods raise Rejected, JobFailed and Undecidable like Host.ask.
     """
 
@@ -58,11 +60,15 @@ class Contender(Host):
     unbounded = ""
     compiled = False
 
-    def __init__(self, bench: Bench, text: str, path: str = "", *, sharing: "Contender | None" = None) -> None:
+    def __init__(
+        self, bench: Bench, text: str, path: str = "", *, sharing: "Contender | None" = None, watched: bool = False
+    ) -> None:
         super().__init__(path or bench.trial.path, bench.device)
         self._bench = bench
         self._text = text
         self._sharing = sharing
+        self._watched = watched and not bench.language.compiles(text)  # torch.compile makes code of what it finds
+        self.ran = Ran()
         self._largest_answer = 0  # bytes that an answer has taken where the baseline's would have taken less
         self._begin()
 
@@ -87,6 +93,7 @@ class Contender(Host):
             bench.interpreted,
             hidden=(str(scratch_folder()),),
             protected=(os.getpid(), os.getppid()),
+            watched=self._watched,
         )
         try:
             self.tell(request, case="import")
@@ -139,8 +146,10 @@ class Contender(Host):
             self._bench.trial.limits.first_seed,
             targets.seed_left,
         )
-        self._constructed[targets.number] = self.ask(request, messages.Done, case="construction").words
-        return self._constructed[targets.number]
+        done = self.ask(request, messages.Done, case="construction")
+        self.ran |= done.ran
+        self._constructed[targets.number] = done.words
+        return done.words
 
     def set_state(self, targets: Targets, values: Mapping[str, torch.Tensor]) -> None:
         """Put these values into the target's parameters and buffers."""
@@ -311,6 +320,7 @@ class Contender(Host):
         while True:
             reply = self.ask(request(*self.pack(*trees, room=room)), expected, messages.TooSmall, case=case)
             if not isinstance(reply, messages.TooSmall):
+                self.ran |= getattr(reply, "ran", Ran())
                 return reply, room
             if reply.needed > most:
                 detail = f"it returns and changes {reply.needed} bytes, where the baseline's take {room}"

@@ -11,12 +11,13 @@ import signal
 import socket
 import traceback
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from kernelwright.proof.worker import flags, lifetime, surroundings, without_gpu
+from kernelwright.proof.worker import flags, lifetime, ran, surroundings, without_gpu
 from kernelwright.proof.worker.construct import load_candidate
 from kernelwright.proof.worker.ended import BROKEN
 from kernelwright.proof.worker.failed import JobFailed
@@ -71,7 +72,9 @@ def answer(room: Room, request: messages.Request, descriptor: int | None) -> mes
     try:
         with torch.no_grad():
             room.received = descriptor
-            return _ANSWERS[type(request)](room, request)
+            reply = _ANSWERS[type(request)](room, request)
+            seen = ran.taken()
+            return replace(reply, ran=seen) if seen.lines and hasattr(reply, "ran") else reply
     except Rejected as rejected:
         return messages.Refused(rejected.check)
     except JobFailed as failed:
@@ -80,6 +83,8 @@ def answer(room: Room, request: messages.Request, descriptor: int | None) -> mes
         return messages.TooSmall(full.needed)
     except BaseException as error:  # noqa: BLE001  (the text raises anything; typed here)
         return messages.Refused(_raised(error))
+    finally:
+        ran.taken()  # what raised is no evidence
 
 
 def _raised(error: BaseException) -> Check:
@@ -125,7 +130,10 @@ def _load(room: Room, request: messages.Load) -> messages.Reply:
     with torch.enable_grad():  # as where it is imported otherwise
         seed_everything(flags.IMPORT_SEED)
         expected, seeds = surroundings.changed_by(flags.read(), request.left), flags.seeds()
+        if request.watched:
+            ran.watch()
         room.module = load_candidate(language_of(request.language), request.path, request.text)
+        ran.look_at_kernels(room.module.__file__ or "")
         found = flags.read()
         own = {name: value for name, value in seeds.items() if name not in request.left}
         changed = surroundings.differences(expected | own, found | flags.seeds())

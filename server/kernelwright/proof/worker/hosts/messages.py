@@ -7,6 +7,7 @@ from typing import Any
 from kernelwright.proof.worker.hosts.arena import Handle
 from kernelwright.proof.worker.hosts.parcels import Parcel, Sent
 from kernelwright.proof.worker.profiling.work import Work
+from kernelwright.proof.worker.ran import Ran
 from kernelwright.proof.worker.timing.late import Late
 from kernelwright.values import Check, Failure, Workload
 from kernelwright.values.confinement import Confinement
@@ -21,7 +22,8 @@ class Load(Request):
     """Confine the process to `scratch`, then run `text` as a module of its language. Answered by Loaded, or Refused.
 
     `left` are the settings that the baseline changes on import; `hidden` folders cannot be read, `protected` processes not be
-    signalled. `interpreted`: Triton's interpreter runs it, and the CPU stands in for the GPU that it asks for.
+    signalled. `interpreted`: Triton's interpreter runs it, and the CPU stands in for the GPU that it asks for. `watched`:
+    replies say what of the text ran.
     """
 
     path: str
@@ -34,6 +36,7 @@ class Load(Request):
     interpreted: bool = False
     hidden: tuple[str, ...] = ()
     protected: tuple[int, ...] = ()
+    watched: bool = False
 
 
 @dataclass(frozen=True)
@@ -196,6 +199,7 @@ class Loaded:
 @dataclass(frozen=True)
 class Done:
     words: str = ""
+    ran: Ran = Ran()
 
 
 @dataclass(frozen=True)
@@ -221,6 +225,7 @@ class Observed:
     compiled: bool = False  # whether torch.compile has been at work
     unbounded: str = ""  # why it was not called between unmapped addresses although that was asked for
     asks_for_gpu: bool = False  # and was redirected to the CPU
+    ran: Ran = Ran()
 
 
 @dataclass(frozen=True)
@@ -233,6 +238,7 @@ class Often:
     again: tuple[Sent, ...]
     moved: tuple[Sent, ...]
     made: int
+    ran: Ran = Ran()
 
 
 @dataclass(frozen=True)
@@ -243,6 +249,7 @@ class Gradients:
     unreached: tuple[int, ...] = ()
     carried: tuple[int, ...] = ()
     lacking: str = ""
+    ran: Ran = Ran()
 
 
 @dataclass(frozen=True)

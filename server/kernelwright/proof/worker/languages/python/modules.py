@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from types import ModuleType
 
+from kernelwright.proof.worker import ran
 from kernelwright.proof.worker.failed import JobFailed
 from kernelwright.proof.worker.raised import failure_of, line_of, scratch_folder, trace_of
 from kernelwright.proof.worker.subject import lies_in
@@ -37,7 +38,7 @@ def load_module(path: str, text: str, name: str = "subject") -> ModuleType:
     # Classes find their source through sys.modules; the entry also keeps pickling and dataclasses working.
     sys.modules[module.__name__] = module
     try:
-        code = compile(text, str(file), "exec", dont_inherit=True)
+        code = ran.compiled(text, str(file), module.__dict__)
         with user_code():
             exec(code, module.__dict__)
     except (Exception, SystemExit) as error:
