@@ -6,11 +6,12 @@ import math
 import pytest
 
 from kernelwright import wire
-from kernelwright.proof.jobs import Answer, Contest, Job, Profile, Race, RaceResult, Subject, Trial
+from kernelwright.proof.jobs import Answer, Contest, Job, Profile, Race, RaceResult, Subject, Trial, TrialResult
 from kernelwright.values import (
     Action,
     Case,
     CodeSpan,
+    Coverage,
     Failure,
     FailureKind,
     Graph,
@@ -20,6 +21,8 @@ from kernelwright.values import (
     TensorType,
     Timing,
     Value,
+    Verdict,
+    VerdictStatus,
     Workload,
     WorkloadSource,
 )
@@ -49,6 +52,9 @@ GRAPH = Graph(
     "value",
     [
         GRAPH,
+        TrialResult(
+            Verdict(VerdictStatus.PASSED, "t", "b", coverage=Coverage(("k",), ("m",), 9, (3, 4), ((5, 2),), False))
+        ),
         RaceResult((Timing(1.0, 0.5, 2.0, 30), Failure(FailureKind.CRASHED, "It crashed.", line=3))),
     ],
 )

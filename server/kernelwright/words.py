@@ -64,11 +64,13 @@ def result(verdict: Verdict, measurement: Measurement | None = None, unmeasured:
     """One line for a verdict with its measurement; `unmeasured` says why there is none.
 
     "Verified: 2.31x faster than baseline (0.42 -> 0.18 ms, 95 % CI 2.28-2.34, NVIDIA H200, fp32, 12 checks, bit-exact);
-    hand-written kernel share 3 %, rest library (aten::softmax)"
+    hand-written kernel share 3 %, rest library (aten::softmax); 2 of 2 kernels launched, all 31 lines ran"
     """
-    said = _result(verdict, measurement, unmeasured)
-    share = of_share(verdict.share) if verdict.share is not None and verdict.passed else ""
-    return f"{said}; {share}" if share else said
+    said = [_result(verdict, measurement, unmeasured)]
+    if verdict.passed:
+        said.append(of_share(verdict.share) if verdict.share is not None else "")
+        said.append(verdict.coverage.described if verdict.coverage is not None else "")
+    return "; ".join(filter(None, said))
 
 
 def _result(verdict: Verdict, measurement: Measurement | None, unmeasured: str) -> str:

@@ -95,3 +95,18 @@ def test_a_kernel_that_nothing_in_its_file_launches(tmp_path: Path, changes: tup
     changed, baseline = file(tmp_path, LAUNCHED.replace(*changes)), file(tmp_path, LAUNCHED, "baseline.py")
     ended = kernelwright("verify", changed, "--against", baseline)
     assert ended.exit_code == status, ended.output
+
+
+def test_a_kernel_that_no_case_launches_is_not_verified(tmp_path: Path) -> None:
+    other = COPY[COPY.index("@triton.jit") : COPY.index("def copy(")].replace("copy_kernel", "large_kernel")
+    branch = (
+        "    if x.numel() > 1 << 40:\n        large_kernel[(1,)](x, out, x.numel(), BLOCK=256)\n        return out\n"
+    )
+    both = COPY.replace("def copy(x)", f"{other}def copy(x)").replace("    copy_kernel[", f"{branch}    copy_kernel[")
+    texts = file(tmp_path, both, "copy.py"), "--against", file(tmp_path, both, "baseline.py"), "--kernel"
+    ended = kernelwright("verify", *texts, "large_kernel")
+    assert ended.exit_code == 1, ended.output
+    assert "kernel `large_kernel` was launched in no case" in " ".join(ended.stdout.split())
+    ended = kernelwright("verify", *texts, "copy_kernel")
+    assert ended.exit_code == 0, ended.output
+    assert "1 of 2 kernels launched, 6 of 10 lines ran" in " ".join(ended.stdout.split())

@@ -28,8 +28,8 @@ class Coverage:
             ran = f"{self.lines - len(self.missed)} of" if self.missed else "all"
             said.append(f"{ran} {_count(self.lines, 'line')}{'' if self.inside else ' outside of kernels'} ran")
         if most := sorted({turns for _, turns in self.turns}):
-            times = f"{most[0]} to {most[-1]} times" if len(most) > 1 else _count(most[0], "time")
-            said.append(f"loops turned {times}")
+            least = f"{most[0]} to " if len(most) > 1 else ""
+            said.append(f"loops turned {least}{_count(most[-1], 'time')}")
         return ", ".join(said)
 
 

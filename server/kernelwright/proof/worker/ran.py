@@ -33,6 +33,9 @@ class Ran:
         return Ran(both(self.lines, other.lines), tuple(turns.items()), both(self.launched, other.launched))
 
 
+NOTHING = Ran()
+
+
 class _Probes:
     """What has run since the last time that somebody asked."""
 
@@ -59,7 +62,7 @@ def watch() -> None:
 def taken() -> Ran:
     """What has run since the last call; nothing where nobody watches."""
     if _probes is None:
-        return Ran()
+        return NOTHING
     found = Ran(tuple(_probes.lines), tuple(_probes.most.items()), tuple(_probes.launched))
     for one in (_probes.lines, _probes.most, _probes.launched):
         one.clear()

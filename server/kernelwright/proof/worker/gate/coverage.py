@@ -1,7 +1,7 @@
-"""What of a candidate's text ran, and what of it should have: kernels that were named, and what is not in the baseline. Pure."""
+"""What of a candidate's text ran, and what should have: the kernel that was named, and what is not in the baseline. Pure."""
 
 import ast
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 

@@ -40,7 +40,9 @@ def _worked_out(node: ast.AST) -> int | None:
             one, other = _worked_out(left), _worked_out(right)
             if one is None or other is None or (other > 64 and not isinstance(op, ast.Mult)):
                 return None
-            return one * other if isinstance(op, ast.Mult) else one << other if isinstance(op, ast.LShift) else one**other
+            return (
+                one * other if isinstance(op, ast.Mult) else one << other if isinstance(op, ast.LShift) else one**other
+            )
     return None
 
 

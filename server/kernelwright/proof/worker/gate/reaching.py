@@ -31,6 +31,7 @@ from kernelwright.values import Check
 _MOST, _SECONDS = 32, 8.0  # cases, and the time after which none is begun
 _MOST_ELEMENTS = 1 << 20  # of one case
 _MOST_SAID = 3
+_TURNED = "no changed kernel has a loop of varying length that turned only once"
 
 
 def cover(bench: Bench, contender: Contender, report: Report) -> None:
@@ -50,7 +51,7 @@ def cover(bench: Bench, contender: Contender, report: Report) -> None:
     if not found.unseen:
         evidence.checks.append(Check("coverage", "all cases", True, evidence.coverage.described))
         if not found.loops:
-            evidence.checks.append(Check("loop-turns", "all cases", True, "each loop of a changed kernel turned twice"))
+            evidence.checks.append(Check("loop-turns", "all cases", True, _TURNED))
 
 
 def _looked_for(bench: Bench, contender: Contender, report: Report, lacking: Callable[[], Missing]) -> Missing:
@@ -94,7 +95,9 @@ def _with_options(bench: Bench, contender: Contender, variation: Variation) -> N
     targets = targets_for(bench, variation)
     contender.construct(targets)
     inputs, nodes = make_inputs(bench, variation), ast.walk(parsed(bench.trial.baseline))
-    words = {inner.value for node in nodes if isinstance(node, ast.Compare) for inner in ast.walk(node) if _is_word(inner)}
+    words = {
+        inner.value for node in nodes if isinstance(node, ast.Compare) for inner in ast.walk(node) if _is_word(inner)
+    }
     changed = (*changes(targets.baseline, inputs), *options(targets.baseline, inputs, sorted(words)))
     compare_changes(bench, contender, replace(variation, numbers=True, finite=True), targets, changed)
 

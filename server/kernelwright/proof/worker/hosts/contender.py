@@ -24,7 +24,7 @@ from kernelwright.proof.worker.inputs import Inputs
 from kernelwright.proof.worker.observe import Observation
 from kernelwright.proof.worker.profiling.work import Work
 from kernelwright.proof.worker.raised import scratch_folder
-from kernelwright.proof.worker.ran import Ran
+from kernelwright.proof.worker.ran import NOTHING
 from kernelwright.proof.worker.reference.pair import state_of
 from kernelwright.proof.worker.rejected import Rejected
 from kernelwright.proof.worker.sandbox import caches
@@ -68,7 +68,7 @@ class Contender(Host):
         self._text = text
         self._sharing = sharing
         self._watched = watched and not bench.language.compiles(text)  # torch.compile makes code of what it finds
-        self.ran = Ran()
+        self.ran = NOTHING
         self._largest_answer = 0  # bytes that an answer has taken where the baseline's would have taken less
         self._begin()
 
@@ -320,7 +320,7 @@ class Contender(Host):
         while True:
             reply = self.ask(request(*self.pack(*trees, room=room)), expected, messages.TooSmall, case=case)
             if not isinstance(reply, messages.TooSmall):
-                self.ran |= getattr(reply, "ran", Ran())
+                self.ran |= getattr(reply, "ran", NOTHING)
                 return reply, room
             if reply.needed > most:
                 detail = f"it returns and changes {reply.needed} bytes, where the baseline's take {room}"

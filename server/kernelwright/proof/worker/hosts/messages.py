@@ -7,7 +7,7 @@ from typing import Any
 from kernelwright.proof.worker.hosts.arena import Handle
 from kernelwright.proof.worker.hosts.parcels import Parcel, Sent
 from kernelwright.proof.worker.profiling.work import Work
-from kernelwright.proof.worker.ran import Ran
+from kernelwright.proof.worker.ran import NOTHING, Ran
 from kernelwright.proof.worker.timing.late import Late
 from kernelwright.values import Check, Failure, Workload
 from kernelwright.values.confinement import Confinement
@@ -199,7 +199,7 @@ class Loaded:
 @dataclass(frozen=True)
 class Done:
     words: str = ""
-    ran: Ran = Ran()
+    ran: Ran = NOTHING
 
 
 @dataclass(frozen=True)
@@ -225,7 +225,7 @@ class Observed:
     compiled: bool = False  # whether torch.compile has been at work
     unbounded: str = ""  # why it was not called between unmapped addresses although that was asked for
     asks_for_gpu: bool = False  # and was redirected to the CPU
-    ran: Ran = Ran()
+    ran: Ran = NOTHING
 
 
 @dataclass(frozen=True)
@@ -238,7 +238,7 @@ class Often:
     again: tuple[Sent, ...]
     moved: tuple[Sent, ...]
     made: int
-    ran: Ran = Ran()
+    ran: Ran = NOTHING
 
 
 @dataclass(frozen=True)
@@ -249,7 +249,7 @@ class Gradients:
     unreached: tuple[int, ...] = ()
     carried: tuple[int, ...] = ()
     lacking: str = ""
-    ran: Ran = Ran()
+    ran: Ran = NOTHING
 
 
 @dataclass(frozen=True)
