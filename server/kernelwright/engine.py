@@ -36,12 +36,14 @@ from kernelwright.steps import (
     new_id,
     now,
     refused_by_the_gate,
+    rewritten,
     syntax_failure,
     too_inaccurate,
     under_roof,
     with_earlier,
 )
 from kernelwright.values import (
+    DETERMINISTIC,
     Action,
     Device,
     Effort,
@@ -220,7 +222,7 @@ class Engine:
         if isinstance(device, Failure):
             return device
         limits = dataclasses.replace(self.limits, first_seed=first_seed)
-        no_backward = forward_only(self.journal.steps(path, kernel))
+        steps = self.journal.steps(path, kernel)
         job = Trial(
             path,
             against,
@@ -229,10 +231,11 @@ class Engine:
             workload,
             measure,
             limits,
-            forward_only=no_backward,
+            forward_only=forward_only(steps),
             baseline_path=baseline_path,
             language=support.id,
             kernel=kernel,
+            rewritten=rewritten(steps),
         )
         answer = await self._run_trial(job, report, cancel, priority)
         if isinstance(answer, TrialResult) and against == text:
@@ -340,7 +343,7 @@ class Engine:
             return failed_step(observation, action, broken)
         assert observation.workload is not None
         baseline = self.baseline(path, text, kernel)
-        strategy = registry()[action.strategy]
+        strategy, earlier = registry()[action.strategy], self.journal.steps(path, kernel)
         job = Trial(
             path,
             baseline,
@@ -349,8 +352,9 @@ class Engine:
             observation.workload,
             limits=self._limits_of_a_step,
             promises_kernel=strategy.promises_kernel,
-            forward_only=forward_only(self.journal.steps(path, kernel)),
+            forward_only=forward_only(earlier),
             language=observation.support.id,
+            rewritten=variant.author == DETERMINISTIC or rewritten(earlier),
         )
         answer = await self._run_trial(job, report, cancel)
         if not isinstance(answer, TrialResult):

@@ -13,6 +13,7 @@ from kernelwright.proof.jobs import TrialResult
 from kernelwright.source.roofline import known_work, roof_of
 from kernelwright.values import (
     CPU,
+    DETERMINISTIC,
     Accuracy,
     Action,
     Device,
@@ -107,6 +108,11 @@ def forward_only(steps: Iterable[Step]) -> bool:
     """Whether one of the steps that were kept has brought a kernel as strategies make them: without a backward."""
     kept = (registry().get(step.action.strategy) for step in steps if step.outcome is Outcome.KEPT)
     return any(strategy is not None and strategy.promises_kernel for strategy in kept)
+
+
+def rewritten(steps: Iterable[Step]) -> bool:
+    """Whether one of the steps that were kept is a rewrite of Kernelwright's own."""
+    return any(step.outcome is Outcome.KEPT and step.author == DETERMINISTIC for step in steps)
 
 
 def with_earlier(attempts: tuple[Attempt, ...]) -> Step:

@@ -81,6 +81,7 @@ class Trial:
     `promises_kernel`: the candidate comes from a strategy whose point is a hand-written kernel, and fails where a library,
     a compiler or somebody else does the work. `forward_only`: the kernel of an earlier step is part of it. Of both gradients
     that are lost are told. `kernel`: the one that the verdict is asked for, which some case must launch if it is Triton's.
+    `rewritten`: a rewrite of Kernelwright's own is part of it, which has lines for other calls; those need no case.
     """
 
     path: str
@@ -95,6 +96,7 @@ class Trial:
     baseline_path: str = ""
     language: str = "python"
     kernel: str = ""
+    rewritten: bool = False
 
     @property
     def home(self) -> str:

@@ -5,12 +5,17 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+import torch
+from triton.runtime.jit import JITFunction
 
 import cheats
 from interpreted import interpreted
 from kernelwright import wire
 from kernelwright.proof.jobs import Trial, TrialResult
+from kernelwright.proof.worker import ran
 from kernelwright.proof.worker.failed import JobFailed
+from kernelwright.proof.worker.gate.coverage import Text, coverage, missing
+from kernelwright.proof.worker.languages.python.modules import load_module
 from kernelwright.values import Verdict, VerdictStatus
 from proof.worker.trials import QUICK, trial, workload
 
@@ -91,10 +96,14 @@ def verdicts() -> Mapping[str, Verdict]:
         Trial("/nowhere/k.py", base, base, text, workload(case), measure=False, limits=QUICK, kernel=kernel)
         for base, text, case, kernel in TRIALS.values()
     ]
+    return dict(zip(TRIALS, judged(jobs), strict=True))
+
+
+def judged(jobs: list[Trial]) -> list[Verdict]:
+    """In Triton's interpreter."""
     program = Path(cheats.__path__[0]) / "in_interpreter.py"
     said = interpreted(program, given="".join(json.dumps(wire.encode(job)) + "\n" for job in jobs))
-    answers = [wire.decode(TrialResult, json.loads(line)) for line in said.splitlines()]
-    return dict(zip(TRIALS, (answer.verdict for answer in answers), strict=True))
+    return [wire.decode(TrialResult, json.loads(line)).verdict for line in said.splitlines()]
 
 
 def lacking(verdict: Verdict) -> set[str]:
@@ -158,6 +167,17 @@ def test_a_changed_line_that_nothing_reaches_is_not_verified() -> None:
     assert verdict.coverage.missed[-1] == 9
 
 
+@pytest.mark.parametrize(("kernel", "status"), [("", VerdictStatus.PASSED), ("large", VerdictStatus.NOT_CHECKABLE)])
+def test_of_own_rewrites_it_is_told(kernel: str, status: VerdictStatus) -> None:
+    """Though not of a kernel that was named."""
+    text = NEVER.replace(*BROKEN) if kernel else FLAGS.replace("y + 5", "y + 6")
+    base, case = (NEVER, DOUBLE) if kernel else (FLAGS, CALL)
+    job = Trial("/nowhere/k.py", base, base, text, workload(case), False, QUICK, kernel=kernel, rewritten=True)
+    (verdict,) = judged([job])
+    assert verdict.status is status, verdict.reason
+    assert ("coverage" in lacking(verdict)) is (status is VerdictStatus.PASSED)
+
+
 def test_a_dead_branch_that_was_there_before_needs_nothing() -> None:
     verdict = trial(FLAGS, FLAGS.replace("x + 1", "1 + x"), CALL).verdict
     assert verdict.passed, verdict.reason
@@ -185,3 +205,22 @@ def test_a_forged_report_hides_no_fault(forged: str) -> None:
 def test_a_report_of_anything_but_numbers_ends_the_trial() -> None:
     with pytest.raises(JobFailed, match="must not write to file descriptors"):
         trial(FLAGS, FLAGS.replace("    y = x + 1", "    _kernelwright_ran('line')\n    y = x + 1"), CALL)
+
+
+def test_where_kernels_are_compiled_their_launches_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And nothing of their lines, which is told as not seen."""
+    monkeypatch.setattr(JITFunction, "run", lambda self, *args, **kwargs: None)
+    monkeypatch.setattr(ran, "_probes", None)
+    ran.watch()
+    module = load_module("/nowhere/k.py", TWO)
+    ran.look_at_kernels(module.__file__)
+    module.double(torch.randn(300))
+    seen = ran.taken()
+    assert seen.launched == ("small",)
+    text, baseline = (Text(one, "double", "") for one in (TWO, TWO.replace("* 2,", "* 3,")))
+    assert (
+        coverage(text, seen, inside=False).described == "1 of 2 kernels launched, 5 of 6 lines outside of kernels ran"
+    )
+    found = missing(text, baseline, "large", seen, inside=False)
+    assert found.unseen
+    assert found.said == ("kernel `large` was launched",)
