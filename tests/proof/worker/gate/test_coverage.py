@@ -83,7 +83,7 @@ def f(x, flag=False, act="relu", bias=None):
         y = y + 3
     if bias is not None:
         y = y + bias
-    if x.is_cuda:
+    if x.dim() > 40:
         y = y + 5
     return y
 """
@@ -190,6 +190,13 @@ def test_guards_that_raise_need_no_case() -> None:
         "    y = x + 1", "    if x.is_cuda:\n        raise TypeError(f'{x} is not on a CPU')\n    y = x + 1"
     )
     assert trial(FLAGS, guarded, CALL).verdict.passed
+
+
+def test_a_branch_for_another_device_needs_no_case() -> None:
+    elsewhere = FLAGS.replace("    y = x + 1", "    if x.is_cuda:\n        return torch.relu(x)\n    y = x + 1")
+    verdict = trial(FLAGS, elsewhere, CALL).verdict
+    assert verdict.passed, verdict.reason
+    assert verdict.coverage.described == "8 of 12 lines ran"
 
 
 def test_another_function_of_the_file_needs_no_case() -> None:

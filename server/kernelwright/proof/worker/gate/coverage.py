@@ -10,6 +10,7 @@ from kernelwright.proof.worker.ran import Loop, Ran, line_of, numbered
 from kernelwright.proof.worker.texts import parsed
 from kernelwright.values import Coverage
 
+_DEVICE = frozenset(("is_cuda", "is_cpu", "is_available", "device", "device_count", "get_device_capability"))
 _MADE_BY_CALLING = ("__init__", "forward", "__call__")
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -118,7 +119,13 @@ def _unreached(text: Text, block: Sequence[ast.stmt], lines: set[int]) -> Iterat
             text.numbers.get(id(inner)) in lines for inner in ast.walk(one) if inner is not one
         )
         for inner in _inner_blocks(one) if entered else ():
-            yield from _unreached(text, inner, lines)
+            if not (_asks_for_device(one) and text.numbers.get(id(inner[0])) not in lines):
+                yield from _unreached(text, inner, lines)
+
+
+def _asks_for_device(node: ast.stmt) -> bool:
+    """Whether it is an `if` about the device: its other branch is for a machine that is not here."""
+    return isinstance(node, ast.If) and not _DEVICE.isdisjoint(_names(node.test))
 
 
 def _varies(loop: ast.For | ast.AsyncFor | ast.While) -> bool:
