@@ -7,7 +7,7 @@ from kernelwright.source.split import Piece
 
 T = TypeVar("T")
 
-_MOST_PIECES = 8192  # of other versions and other files, in one context
+_MOST_PIECES = 2048  # of other versions and other files, in one context
 _MOST_CONTEXTS = 16
 
 

@@ -109,7 +109,7 @@ def _runs_in_eval_only(document: Document) -> bool:
     return b".eval()" in source and not any(w in source for w in (b".train(", b".backward(", b".step()"))
 
 
-@functools.lru_cache(maxsize=2048)
+@functools.lru_cache(maxsize=512)
 def _triton(
     texts: tuple[str, ...],
     name: str,
@@ -123,7 +123,7 @@ def _triton(
     return () if unit is None else _checked(Language.TRITON, unit, texts)
 
 
-@functools.lru_cache(maxsize=2048)
+@functools.lru_cache(maxsize=512)
 def _torch(
     text: str, name: str, line: int, hot: bool, eval_only: bool, aliases: Aliases, constants: Constants
 ) -> tuple[_Local, ...]:

@@ -125,7 +125,7 @@ def triton_unit(
     return TritonUnit(function, aliases, scope, launches, autotune, heuristics, sizes, device)
 
 
-@functools.lru_cache(maxsize=512)
+@functools.lru_cache(maxsize=64)
 def _launches(tree: ast.Module, aliases: Aliases) -> tuple[_Placed, ...]:
     """Find all calls `name[grid](…)` outside kernels, each with what holds it and the function that it stands in."""
     return tuple(_launches_in(tree, None, aliases))
@@ -141,7 +141,7 @@ def _launches_in(holder: _Holder, owner: ast.FunctionDef | None, aliases: Aliase
             yield node, holder, owner
 
 
-@functools.lru_cache(maxsize=512)
+@functools.lru_cache(maxsize=64)
 def _scope(
     holder: _Holder, owner: ast.FunctionDef | None, aliases: Aliases, constants: tuple[tuple[str, int], ...]
 ) -> Scope:
