@@ -184,6 +184,7 @@ MAY_LIST_OPERATORS = {
     "proof/worker/gate/named_numbers.py": "comparisons of a text with a number",
     "proof/worker/interpreter/libdevice.py": "functions of libdevice",
     "source/facts.py": "functions of Triton's language",
+    "source/triton/masks.py": "functions of Triton's language",
     "source/findings/*.py": "what answers with no tensor",
     "source/findings/rules/*.py": "rules that look for just these, most of them in Triton's language",
 }

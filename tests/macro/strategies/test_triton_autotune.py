@@ -54,6 +54,30 @@ def test_the_worked_example() -> None:
             ["kernel[grid](x, y, n)", "num_warps=2)"],
             [],
         ),
+        (
+            text(launch=LAUNCH.replace("BLOCK=BLOCK)", "BLOCK=BLOCK, num_warps=4 if n > 9 else 8)")),
+            ["kernel[grid](x, y, n)", 'configs=[\n        triton.Config({"BLOCK": 1024}, num_warps=4)'],
+            [],
+        ),
+        (
+            text(
+                launch=LAUNCH.replace("BLOCK = 256", "BLOCK, warps = chosen(n)").replace(
+                    "=BLOCK)", "=BLOCK, num_warps=warps)"
+                )
+            ),
+            [
+                "BLOCK, _ = chosen(n)",
+                "kernel[(triton.cdiv(n, BLOCK),)](x, y, n, BLOCK=BLOCK)",
+                "triton.Config({}, num_warps=8)",
+            ],
+            ["warps)"],
+        ),
+        (
+            text(launch=LAUNCH.replace("(x, y, n, BLOCK=BLOCK)", "(*pointers(x, y), n=n, BLOCK=BLOCK)")),
+            ["kernel[grid](*pointers(x, y), n=n)"],
+            [],
+        ),
+        (text().replace("@triton.jit", "@libentry()\n@triton.jit"), ["@libentry()\n@triton.autotune("], []),
     ],
 )
 def test_decorator_grid_and_protection(source: str, expected: list[str], absent: list[str]) -> None:
@@ -84,8 +108,34 @@ def test_decorator_grid_and_protection(source: str, expected: list[str], absent:
         (text(launch=LAUNCH.replace("(x, y, n,", "(x, y, n, n,")), "passes BLOCK by position and by name"),
         (STRATEGY.example.after, "already autotuned"),
         (
-            text(launch=LAUNCH.replace("BLOCK=BLOCK)", "BLOCK=BLOCK, num_warps=4 if n > 9 else 8)")),
-            "num_warps is computed",
+            text(launch=LAUNCH.replace("BLOCK=BLOCK)", "BLOCK=BLOCK, num_warps=config['warps'])")),
+            "num_warps is read from config['warps'] (line 18), so configs cannot choose it",
+        ),
+        (
+            text(launch=LAUNCH.replace("BLOCK=BLOCK)", "BLOCK=BLOCK, **options)")),
+            "num_warps may be in **options (line 18), so configs cannot choose it",
+        ),
+        (
+            text(
+                launch="y, meta = x, {'BLOCK': 64}\n    kernel[lambda m: (triton.cdiv(n, m['BLOCK']),)](x, y, n, **meta)"
+            ),
+            "BLOCK comes to the launch by ** (line 16): pass it by name.",
+        ),
+        (text(launch=LAUNCH + "\n    kernel[(triton.cdiv(n, BLOCK),)](x, y, n, BLOCK=BLOCK)"), "(lines 18, 19)"),
+        (text() + "\n\ndef g(x):\n    kernel[(1,)](x, x, 1, 64)\n", "(lines 18, 23)"),
+        (
+            text(launch=LAUNCH.replace("(x, y, n,", "(x, y, n, STEP=BLOCK,"))
+            .replace("BLOCK: tl.constexpr", "BLOCK: tl.constexpr, STEP: tl.constexpr")
+            .replace("    i =", "    for j in range(0, n, STEP):\n        tl.arange(0, STEP)\n    i ="),
+            "BLOCK serves BLOCK and STEP, so the grid cannot tell which of them it means",
+        ),
+        (
+            text(
+                launch=LAUNCH.replace("    kernel", "    for num_warps in (4, 8):\n        pass\n    kernel").replace(
+                    "BLOCK=BLOCK)", "BLOCK=BLOCK, num_warps=num_warps)"
+                )
+            ),
+            "num_warps is set along with other things (line 18) and read by nothing else",
         ),
         (
             text(

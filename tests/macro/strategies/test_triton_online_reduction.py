@@ -250,7 +250,7 @@ BEFORE = STRATEGY.example.before
         ),
         (
             LAYER_NORM.replace("x = tl.where(cols < N, x - mean, 0.)", "x = x - mean").replace(
-                "BLOCK_SIZE=64", "BLOCK_SIZE=2 * 32"
+                "BLOCK_SIZE=64", "BLOCK_SIZE=config.block"
             ),
             "Masked lanes",
         ),

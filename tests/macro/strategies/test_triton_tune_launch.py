@@ -55,6 +55,45 @@ def test_the_worked_example() -> None:
             launcher("BLOCK = triton.next_power_of_2(n)\ncopy_kernel[(1,)](x, y, n, BLOCK)"),
             ["copy_kernel[(1,)](x, y, n, BLOCK, num_warps=8)"],
         ),
+        (
+            launcher("copy_kernel[(triton.cdiv(n, 128),)](*(x, y, n), BLOCK=128)"),
+            ["copy_kernel[(triton.cdiv(n, 1024),)](*(x, y, n), BLOCK=1024)"],
+        ),
+        (
+            launcher(
+                "meta = {'BLOCK': 128, 'num_warps': 8}\ncopy_kernel[(triton.cdiv(n, meta['BLOCK']),)](x, y, n, **meta)"
+            ),
+            ["meta = {'BLOCK': 1024, 'num_warps': 4}"],
+        ),
+        (
+            launcher("m = dict(BLOCK=128)\ncopy_kernel[lambda m: (triton.cdiv(n, m['BLOCK']),)](x, y, n, **m)"),
+            ["m = dict(BLOCK=1024)"],
+        ),
+        (
+            launcher("BLOCK = min(n, 4096) // 2 * 2\ncopy_kernel[(triton.cdiv(n, BLOCK),)](x, y, n, BLOCK)"),
+            ["BLOCK = 1024"],
+        ),
+        (
+            launcher(
+                "if n > 9:\n    copy_kernel[(triton.cdiv(n, 64),)](x, y, n, BLOCK=64)\n"
+                "else:\n    copy_kernel[(triton.cdiv(n, 64),)](x, y, n, 64)"
+            ),
+            [
+                "copy_kernel[(triton.cdiv(n, 1024),)](x, y, n, BLOCK=1024)",
+                "copy_kernel[(triton.cdiv(n, 1024),)](x, y, n, 1024)",
+            ],
+        ),
+        (
+            launcher("copy_kernel[(triton.cdiv(n, 64),)](x, y, n, 64)\n")
+            + "\n\ndef other(x):\n    copy_kernel[(triton.cdiv(9, 64),)](x, x, 9, 64)\n",
+            ["copy_kernel[(triton.cdiv(n, 1024),)](x, y, n, 1024)"],
+        ),
+        (
+            launcher("copy_kernel[(triton.cdiv(n, 64),)](x, y, n, 64)").replace(
+                "copy_kernel[", "wrap_triton(copy_kernel)["
+            ),
+            ["wrap_triton(copy_kernel)[(triton.cdiv(n, 1024),)](x, y, n, 1024)"],
+        ),
     ],
 )
 def test_the_constant_is_changed_where_it_is_set(text: str, expected: list[str]) -> None:
@@ -72,8 +111,30 @@ def test_the_constant_is_changed_where_it_is_set(text: str, expected: list[str])
             "own copy",
         ),
         (KERNEL, "launches"),
-        (launcher("copy_kernel[(1,)](x, y, n, 64)\ncopy_kernel[(2,)](x, y, n, 64)"), "several places"),
-        (launcher("args = (x, y, n)\ncopy_kernel[(1,)](*args, BLOCK=64)"), "* or **"),
+        (
+            launcher(
+                "BLOCK, warps = chosen(n)\ncopy_kernel[(triton.cdiv(n, BLOCK),)](x, y, n, BLOCK, **options(warps))"
+            ),
+            "BLOCK is computed together with others (line 16); num_warps may be in **options(warps) (line 17)",
+        ),
+        (
+            launcher("copy_kernel[(triton.cdiv(n, 64),)](*(x, y, n, 64), num_warps=config['warps'])"),
+            "BLOCK may be behind * (line 16); num_warps is read from config['warps'] (line 16)",
+        ),
+        (
+            launcher(
+                "meta = dict(BLOCK=64)\nmeta.update(more)\n"
+                "copy_kernel[lambda m: (triton.cdiv(n, m['BLOCK']),)](x, y, n, **meta)"
+            ),
+            "BLOCK may be in **meta (line 18)",
+        ),
+        (
+            launcher(
+                "BLOCK = 64 if n > 9 else 32\ncopy_kernel[(triton.cdiv(n, BLOCK),)](x, y, n, BLOCK, num_warps=warps)",
+                "def copy(x, warps):",
+            ).replace("tl.store(y_ptr + i, tl.load(x_ptr + i, mask=i < n), mask=i < n)", "tl.store(y_ptr + i, 0.0)"),
+            "line 9 reaches its lanes without a mask; num_warps is a parameter of the launcher, which callers may set",
+        ),
         (
             launcher("copy_kernel[lambda m: (triton.cdiv(n, m['BLOCK']),)](x, y, n)").replace(
                 "@triton.jit", "@triton.autotune([triton.Config({'BLOCK': 64})], key=['n'])\n@triton.jit"
@@ -84,6 +145,51 @@ def test_the_constant_is_changed_where_it_is_set(text: str, expected: list[str])
 )
 def test_refusals_say_why(text: str, words: str) -> None:
     assert words in refusal(STRATEGY, text).reason
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("num_warps = min(max(BLOCK // 256, 1), 8)\n", ""),
+        ("num_warps = 4\nif BLOCK > 2048:\n    num_warps = 8\n", ""),
+        ("BLOCK, num_warps = chosen(n)\n", "BLOCK, _ = chosen(n)\n"),
+        ("num_warps = 4 if n > 9 else 8\nprint(num_warps)\n", "num_warps = 4 if n > 9 else 8\nprint(num_warps)\n"),
+    ],
+)
+def test_a_number_takes_the_place_of_an_expression_and_what_only_served_it_goes(before: str, after: str) -> None:
+    head = "BLOCK = triton.next_power_of_2(n)\n"
+    launch = "copy_kernel[(1,)](x, y, n, BLOCK, num_warps={})"
+    found = rewritten(STRATEGY, launcher(head + before + launch.format("num_warps")))
+    assert found[0] == launcher(head + after + launch.format("8"))
+
+
+def test_launches_that_differ_leave_only_what_they_share() -> None:
+    launch = "copy_kernel[(triton.cdiv(n, {0}),)](x, y, n, {0})\n"
+    found = rewritten(STRATEGY, launcher(launch.format(64) + launch.format(128)))
+    assert found[0] == launcher(
+        (launch.format(64) + launch.format(128))
+        .replace("4)\n", "4, num_warps=8)\n", 1)
+        .replace("128)\n", "128, num_warps=8)\n")
+    )
+
+
+def test_one_number_that_serves_two_block_sizes_stays_one() -> None:
+    kernel = KERNEL.replace("BLOCK: tl.constexpr", "BLOCK: tl.constexpr, STEP: tl.constexpr").replace(
+        "    i = tl.program_id(0)",
+        "    for j in range(0, n, STEP):\n        tl.arange(0, STEP)\n    i = tl.program_id(0)",
+    )
+    text = kernel + launcher("B = 64\ncopy_kernel[(triton.cdiv(n, B),)](x, y, n, B, STEP=B)")[len(KERNEL) :]
+    found = rewritten(STRATEGY, text)
+    assert {re.search(r"B = (\d+)", one)[1] for one in found} == {"32", "64"}
+
+
+def test_a_block_size_that_no_mask_bounds_does_not_grow() -> None:
+    text = (
+        launcher("copy_kernel[(n // 512,)](x, y, n, 512)")
+        .replace(", mask=i < n", "")
+        .replace("n // 512", "triton.cdiv(n, 512)")
+    )
+    assert {int(re.search(r"n, (\d+)[,)]", one)[1]) for one in rewritten(STRATEGY, text)} == {256, 512}
 
 
 def test_without_a_gpu_there_is_nothing_to_measure() -> None:

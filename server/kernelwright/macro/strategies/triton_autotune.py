@@ -25,7 +25,8 @@ def intent(observation: Observation, action: Action) -> Intent | Refusal:
     if isinstance(asked, Refusal):
         return asked
     site, others, terms = asked
-    configs = (current(site), *diverse(site, others, MOST_CONFIGS - 1))
+    known = all(constant.value is not None for constant in (*site.tiles, *site.options))
+    configs = (*((current(site),) if known else ()), *diverse(site, others, MOST_CONFIGS - known))
     text = autotuned(site, configs, terms)
     return Text((difference(observation.text, text, f"autotuned over {len(configs)} configurations"),))
 
@@ -79,16 +80,17 @@ STRATEGY = Strategy(
     why="One set of constants cannot be best for every size; @triton.autotune measures a few and remembers per size.",
     doc="""\
 Moves hand-set block sizes, `num_warps` and `num_stages` from the launch into `@triton.autotune` with at most eight
-configurations, the present one first, and turns the grid into a function of them. The key is made of the parameters
-that bound masks, loops or program counts.
+configurations, the present one first where it is no expression, and turns the grid into a function of them. What computed
+`num_warps` or `num_stages` for the launch goes with it. The key is made of the parameters that bound masks, loops or
+program counts.
 
 Autotuning runs the kernel many times on the caller's tensors. A tensor that is filled by `atomic_add` and made by
 `torch.zeros` in the launcher is listed in `reset_to_zero`; one that the kernel also reads, or that the caller passed in
 and the kernel writes, in `restore_value`.
 
 It does not apply when the kernel is autotuned already, when a constant is used elsewhere in the launcher or is one of
-its parameters, when a block size is passed by position before other arguments, when the grid is shared, when a written
-tensor cannot be told, or when there is no size to choose by.
+its parameters, when a block size is passed by position before other arguments or by `**`, when the grid is shared, when the
+kernel is launched from several places, when a written tensor cannot be told, or when there is no size to choose by.
 
 The first call with each new key takes longer, and results of the first call depend on the kernel being safe to repeat.
 """,

@@ -76,17 +76,22 @@ STRATEGY = Strategy(
     why="Block sizes, warps and stages decide how well a kernel fills this GPU, and only a measurement can tell which do.",
     doc="""\
 Searches the constants that choose *how* a kernel runs and not *what* it computes: block sizes, `num_warps` and
-`num_stages`. A constexpr counts as a block size when a `tl.arange` has its length and either the grid or a loop of the
-kernel follows it. The value may stand at the launch, in a local variable, in a default, or in a module constant that
-only this launcher uses; a literal copy in `triton.cdiv` of the grid is changed along.
+`num_stages`. A constexpr counts as a block size when a `tl.arange` or the block of a pointer has its length and either the
+grid or a loop of the kernel follows it. The value may stand at the launch, in a dictionary that is passed by `**`, in a
+local variable, in a default, or in a module constant that only this launcher uses; a literal copy in `triton.cdiv` of the
+grid is changed along.
+
+A number takes the place of an expression, too: of what computes `num_warps` or `num_stages`, and of what computes a block
+size whose lanes are all masked. Lines that only served the expression go. A block size whose lanes are reached without a
+mask never grows. Launches in the same function are changed together; others of the kernel stay as they are.
 
 At most 24 variants are tried. For a kernel with `tl.dot` they come from a table per GPU generation, checked against the
 shared memory of a block and the registers of the accumulator. Streaming kernels get 16 to 64 bytes a thread (128 in a
 loop). Where the block must cover a whole row, only warps and stages are tried. Every variant is compiled first; those
 that spill registers or do not fit are dropped, the rest are raced, and the fastest is written into the file.
 
-It does not apply when the kernel is autotuned already, when it is launched from several places, when every constant is
-computed, or when there is no GPU to measure on.
+It does not apply when the kernel is autotuned already, when callers or a table of settings choose every constant, or when
+there is no GPU to measure on.
 """,
     instruction="""\
 Choose better values for the block sizes, num_warps and num_stages of this launch. Change nothing but these numbers, keep

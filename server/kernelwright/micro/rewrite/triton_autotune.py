@@ -3,14 +3,16 @@
 import ast
 from dataclasses import dataclass
 
-from kernelwright.micro.rewrite.triton_constants import replaced
-from kernelwright.micro.rewrite.triton_launch import OPTIONS, Constant, Site
+from kernelwright.micro.rewrite.triton_constants import removals, replaced, unread_without
+from kernelwright.micro.rewrite.triton_launch import OPTIONS, Constant, Site, sole
 from kernelwright.micro.rewrite.triton_memory import size_parameters
 from kernelwright.micro.rewrite.triton_protection import Protection, protection_of
-from kernelwright.micro.rewrite.triton_source import line_offset, names_in
+from kernelwright.micro.rewrite.triton_source import line_offset, names_in, names_read
 from kernelwright.micro.rewrite.triton_space import Choice
+from kernelwright.source.bindings import bindings_of
 from kernelwright.source.calls import constexprs, parameters
 from kernelwright.source.trees import statements, walk
+from kernelwright.source.triton.reader import decorators
 from kernelwright.values import Refusal, TextEdit
 
 
@@ -36,8 +38,7 @@ def terms_of(site: Site) -> Terms | Refusal:
 
 def autotuned(site: Site, configs: tuple[Choice, ...], terms: Terms) -> str:
     """The text with the launch autotuned over `configs`."""
-    first = min(decorator.lineno for decorator in site.definition.decorator_list)
-    at = line_offset(site.text, first - 1)
+    at = line_offset(site.text, _above(site) - 1)
     indent = " " * site.definition.col_offset
     decorator = _decorator(site, configs, terms)
     edits = [TextEdit(at, at, "".join(f"{indent}{line}\n" for line in decorator))]
@@ -45,6 +46,13 @@ def autotuned(site: Site, configs: tuple[Choice, ...], terms: Terms) -> str:
     edits += _grid_edits(site)
     edits += _without_constants(site)
     return replaced(site.text, edits)
+
+
+def _above(site: Site) -> int:
+    """The line (from 1) of the first decorator that is Triton's own: those of others stay around what Triton makes."""
+    found = list(decorators(site.definition, site.kernel.aliases))
+    own = [node.lineno for name, node in found if name.startswith("triton.")]
+    return min(own or [node.lineno for _, node in found])
 
 
 def _decorator(site: Site, configs: tuple[Choice, ...], terms: Terms) -> list[str]:
@@ -70,18 +78,25 @@ def _listed(names: tuple[str, ...]) -> str:
 
 
 def _obstacle(site: Site) -> Refusal | None:
+    several = sole(site)
+    if several is not None:
+        return several
     if not site.definition.decorator_list:
         return Refusal("The kernel has no @triton.jit to put the decorator above.", line=site.definition.lineno - 1)
     if site.kernel.aliases.spelled("triton") is None:
         return Refusal("The file does not import triton as a module, so @triton.autotune cannot be written.")
-    passed = {keyword.arg: keyword.value for keyword in site.call.keywords}
     for option in OPTIONS:
-        if option in site.fixed and option in passed:
-            return Refusal(f"{site.fixed[option]}, so configs cannot choose it.", line=passed[option].lineno - 1)
+        if option in site.fixed:
+            return Refusal(f"{site.fixed[option]}, so configs cannot choose it.", line=site.call.lineno - 1)
     for reason in site.fixed.values():
         if "own copy" in reason:
             return Refusal(f"{reason[0].upper()}{reason[1:]}.", line=site.call.lineno - 1)
     for constant in (*site.tiles, *site.options):
+        if constant.home == "dictionary":
+            return Refusal(
+                f"{constant.name} comes to the launch by ** (line {constant.line + 1}): pass it by name.",
+                line=constant.line,
+            )
         if constant.home == "parameter":
             return Refusal(
                 f"{constant.variable} is a parameter of the launcher, which callers may set.", line=constant.line
@@ -89,9 +104,22 @@ def _obstacle(site: Site) -> Refusal | None:
         use = _other_use(site, constant)
         if use is not None:
             return Refusal(f"{constant.variable} is also used on line {use.lineno}.", line=use.lineno - 1)
+    shared = _shared_variable(site)
+    if shared is not None:
+        return shared
     if site.grid_statement is not None and _tiles_in_grid(site) and _grid_uses(site) > 1:
         return Refusal("The grid is used for more than this launch.", line=site.grid_statement.lineno - 1)
-    return _positional_obstacle(site) or _statement_obstacle(site)
+    return _positional_obstacle(site) or _statement_obstacle(site) or _computed_obstacle(site)
+
+
+def _shared_variable(site: Site) -> Refusal | None:
+    """A name that serves several block sizes: the grid would have to tell which of them it means."""
+    for variable in names_read(site.grid):
+        served = [tile.name for tile in site.tiles if tile.variable == variable]
+        if len(served) > 1:
+            words = f"{variable} serves {' and '.join(served)}, so the grid cannot tell which of them it means."
+            return Refusal(words, line=site.call.lineno - 1)
+    return None
 
 
 def _other_use(site: Site, constant: Constant) -> ast.Name | None:
@@ -123,7 +151,7 @@ def _tuned(site: Site) -> set[str]:
 
 def _positional_obstacle(site: Site) -> Refusal | None:
     """Positional arguments can only be dropped from the end."""
-    names = [p.arg for p in parameters(site.definition)][: len(site.call.args)]
+    names = _positional(site)
     dropped = [name in _tuned(site) for name in names]
     if sorted(dropped) == dropped:
         return None
@@ -132,6 +160,24 @@ def _positional_obstacle(site: Site) -> Refusal | None:
     return Refusal(
         f"{names[index]} is passed by position before other arguments; pass it by name.", line=node.lineno - 1
     )
+
+
+def _positional(site: Site) -> list[str | None]:
+    """The parameter of each positional argument; None from the first star on."""
+    names = [p.arg for p in parameters(site.definition)]
+    plain = next((i for i, arg in enumerate(site.call.args) if isinstance(arg, ast.Starred)), len(site.call.args))
+    return [*names[:plain], *[None] * len(site.call.args)][: len(site.call.args)]
+
+
+def _computed_obstacle(site: Site) -> Refusal | None:
+    """A name that would no longer be read, and that cannot be taken away."""
+    for name in unread_without(site, site.options):
+        if removals(site, name) is None:
+            line = next(one.value.lineno for one in bindings_of(site.function) if one.name == name)
+            return Refusal(
+                f"{name} is set along with other things (line {line}) and read by nothing else.", line=line - 1
+            )
+    return None
 
 
 def _statement_obstacle(site: Site) -> Refusal | None:
@@ -173,7 +219,7 @@ def _key(site: Site) -> tuple[str, ...] | Refusal:
 def _without_arguments(site: Site) -> list[TextEdit]:
     """Drops the tuned arguments, each with the comma before it."""
     call, launcher = site.call, site.launcher
-    names = [p.arg for p in parameters(site.definition)][: len(call.args)]
+    names = _positional(site)
     arguments: list[tuple[str | None, ast.expr | ast.keyword]] = [
         *zip(names, call.args, strict=True),
         *((k.arg, k) for k in call.keywords),
@@ -255,4 +301,6 @@ def _without_constants(site: Site) -> list[TextEdit]:
     for constant in (*site.tiles, *site.options):
         if constant.home == "module":
             lines.add((constant.line, constant.line + 1))
-    return [TextEdit(line_offset(site.text, start), line_offset(site.text, end), "") for start, end in sorted(lines)]
+    spans = ((line_offset(site.text, start), line_offset(site.text, end)) for start, end in sorted(lines))
+    unread = [edit for name in unread_without(site, site.options) for edit in removals(site, name) or ()]
+    return [*unread, *(TextEdit(start, end, "") for start, end in spans)]

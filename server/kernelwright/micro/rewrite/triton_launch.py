@@ -4,7 +4,7 @@ import ast
 import functools
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kernelwright.micro.rewrite.triton_source import (
     Fragment,
@@ -12,10 +12,12 @@ from kernelwright.micro.rewrite.triton_source import (
     kernel_fragment,
     launcher_fragment,
     line_offset,
+    names_read,
 )
 from kernelwright.source.bindings import bindings_of
 from kernelwright.source.calls import bound, constexprs, defaults, parameters
 from kernelwright.source.trees import statements, walk
+from kernelwright.source.triton.masks import unmasked
 from kernelwright.source.triton.reader import is_launch
 from kernelwright.values import Kernel, Refusal
 
@@ -27,12 +29,13 @@ OPTIONS = {"num_warps": 4, "num_stages": 3}
 class Constant:
     """A number that chooses how the kernel runs, with the spans of the literals that hold it.
 
-    `home` says where it is set: "launch", "local", "module", "parameter" or "kernel" (a default in a signature), or
-    "absent" for a launch option left at its default, which has no spans.
+    `home` says where it is set: "launch", "dictionary" (that the launch passes by **), "local", "module", "parameter" or
+    "kernel" (a default in a signature), or "absent" for a launch option left at its default, which has no spans. Where it
+    is computed, the value is None, and the span that of the expression that a number can stand in for.
     """
 
     name: str  # the kernel's name for it
-    value: int
+    value: int | None
     home: str
     spans: tuple[tuple[int, int], ...] = ()
     variable: str = ""  # the launcher's name for it, when home is "local", "module" or "parameter"
@@ -41,7 +44,10 @@ class Constant:
 
 @dataclass(frozen=True)
 class Site:
-    """A launch with all that a change of its constants has to know."""
+    """A launch with all that a change of its constants has to know.
+
+    `twins` are the other launches in the same entry: the constants are those that are free in all of them, at one value.
+    """
 
     text: str
     kernel: Fragment
@@ -54,6 +60,8 @@ class Site:
     tiles: tuple[Constant, ...]
     options: tuple[Constant, ...]
     fixed: Mapping[str, str]  # constexpr or option -> why it is not free
+    twins: tuple["Site", ...] = ()
+    elsewhere: tuple[int, ...] = ()  # the lines (from 1) of launches in other functions
 
     @property
     def definition(self) -> ast.FunctionDef:
@@ -61,23 +69,42 @@ class Site:
 
 
 def launch_site(text: str, kernel: Kernel) -> Site | Refusal:
-    """The launch of `kernel`. Refused when it is not launched exactly once, or the text around it does not parse."""
+    """The launch of `kernel` in its entry. Refused when there is none, or the text around it does not parse."""
     definition = kernel_fragment(text, kernel)
     if isinstance(definition, Refusal):
         return definition
     launcher = launcher_fragment(text, kernel)
     if isinstance(launcher, Refusal):
         return launcher
-    return _site(text, kernel.name, definition, launcher)
+    return _site(text, kernel.name, definition, launcher, tuple(launch.line + 1 for launch in kernel.launches))
+
+
+def sole(site: Site) -> Refusal | None:
+    """Why a change that every launch of the kernel would feel cannot be made; None where it is launched once."""
+    others = (*(twin.call.lineno for twin in site.twins), *site.elsewhere)
+    if not others:
+        return None
+    lines = ", ".join(map(str, sorted({site.call.lineno, *others})))
+    return Refusal(f"The kernel is launched from several places (lines {lines}).", line=min(others) - 1)
 
 
 @functools.lru_cache(maxsize=16)
-def _site(text: str, kernel: str, definition: Fragment, launcher: Fragment) -> Site | Refusal:
-    call = _launch_call(launcher.node, kernel)
-    if call is None:
+def _site(text: str, kernel: str, definition: Fragment, launcher: Fragment, lines: tuple[int, ...]) -> Site | Refusal:
+    calls = [node for node in walk(launcher.node) if isinstance(node, ast.Call) and is_launch(node, kernel)]
+    if not calls:
         return Refusal("The launch of this kernel could not be read.", line=launcher.node.lineno - 1)
-    if any(isinstance(arg, ast.Starred) for arg in call.args) or any(k.arg is None for k in call.keywords):
-        return Refusal("The launch passes arguments by * or **, so its constants cannot be told.", line=call.lineno - 1)
+    within = range(launcher.node.lineno, (launcher.node.end_lineno or launcher.node.lineno) + 1)
+    elsewhere = tuple(line for line in lines if line not in within)
+    sites: list[Site] = []
+    for call in sorted(calls, key=lambda call: call.lineno):
+        site = _launched(text, definition, launcher, call)
+        if isinstance(site, Refusal):
+            return site
+        sites.append(site)
+    return _together(sites[0], tuple(sites[1:]), elsewhere)
+
+
+def _launched(text: str, definition: Fragment, launcher: Fragment, call: ast.Call) -> Site | Refusal:
     misfit = _misfit(definition.function, call)
     if misfit:
         return Refusal(misfit, line=call.lineno - 1)
@@ -86,23 +113,95 @@ def _site(text: str, kernel: str, definition: Fragment, launcher: Fragment) -> S
         return Refusal("The kernel is launched outside of any function.", line=call.lineno - 1)
     assert isinstance(call.func, ast.Subscript)
     grid, grid_statement = _resolve_grid(function, call.func.slice)
-    reader = _Reader(text, definition, launcher, function, call, grid)
-    return reader.site(grid_statement)
+    passed = _passed(definition.function, function, call)
+    return _Reader(text, definition, launcher, function, call, grid, passed).site(grid_statement)
+
+
+def _together(site: Site, twins: tuple[Site, ...], elsewhere: tuple[int, ...]) -> Site:
+    """The launch with the others: what not all of them can have at one value is not free."""
+    fixed = dict(site.fixed)
+    free: list[Constant] = []
+    for constant in (*site.tiles, *site.options):
+        others = [one for twin in twins for one in (*twin.tiles, *twin.options) if one.name == constant.name]
+        if any(constant.name in twin.fixed for twin in twins):
+            fixed[constant.name] = next(twin.fixed[constant.name] for twin in twins if constant.name in twin.fixed)
+        elif len(others) < len(twins) or any(one.value != constant.value for one in others):
+            lines = ", ".join(str(one.call.lineno) for one in (site, *twins))
+            fixed[constant.name] = f"the launches on lines {lines} differ in {constant.name}"
+        elif constant.home == "kernel" and elsewhere:
+            fixed[constant.name] = f"the launch on line {elsewhere[0]} takes the default of {constant.name}, too"
+        else:
+            free.append(constant)
+    tiles = tuple(one for one in free if one in site.tiles)
+    options = tuple(one for one in free if one in site.options)
+    return replace(site, tiles=tiles, options=options, fixed=fixed, twins=twins, elsewhere=elsewhere)
+
+
+@dataclass(frozen=True)
+class _Passed:
+    """What a launch passes: by name, that too which stands in a dictionary; and what of it cannot be told."""
+
+    named: Mapping[str, ast.expr]
+    listed: frozenset[str]  # the names that stand in a dictionary
+    behind_star: Mapping[str, str]  # parameters that may be among what is passed by *, and words for why
+    unread: str  # words for what ** passes, where that is not written out here
+
+
+def _passed(definition: ast.FunctionDef, function: ast.FunctionDef, call: ast.Call) -> _Passed:
+    named = {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg is not None}
+    listed: dict[str, ast.expr] = {}
+    unread = ""
+    for keyword in call.keywords:
+        if keyword.arg is None:
+            entries = _entries(function, keyword.value)
+            if entries is None:
+                unread = unread or f"may be in **{ast.unparse(keyword.value)} (line {keyword.value.lineno})"
+            listed.update(entries or {})
+    stars = [(index, arg) for index, arg in enumerate(call.args) if isinstance(arg, ast.Starred)]
+    positional = (*definition.args.posonlyargs, *definition.args.args)
+    behind = {p.arg: f"may be behind * (line {star.lineno})" for index, star in stars[:1] for p in positional[index:]}
+    return _Passed({**listed, **named}, frozenset(listed), behind, unread)
+
+
+def _entries(function: ast.FunctionDef, mapping: ast.expr) -> dict[str, ast.expr] | None:
+    """The entries of a dictionary that is written out and never changed; None for any other."""
+    if isinstance(mapping, ast.Name):
+        values = [one.value for one in bindings_of(function) if one.name == mapping.id]
+        reads = [node for node in walk(function) if isinstance(node, ast.Name) and node.id == mapping.id]
+        items = [
+            node.value for node in walk(function)
+            if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load) and isinstance(node.value, ast.Name)
+        ]  # fmt: skip
+        unpacked = sum(
+            keyword.arg is None and keyword.value in reads
+            for node in walk(function)
+            if isinstance(node, ast.Call)
+            for keyword in node.keywords
+        )
+        changed = [
+            node for node in reads if isinstance(node.ctx, ast.Load) and node is not mapping and node not in items
+        ]
+        if len(values) != 1 or unpacked != 1 or changed:
+            return None
+        mapping = values[0]
+    match mapping:
+        case ast.Dict(keys=keys, values=values):
+            names = [key.value for key in keys if isinstance(key, ast.Constant) and isinstance(key.value, str)]
+            return dict(zip(names, values, strict=True)) if len(names) == len(values) else None
+        case ast.Call(func=ast.Name(id="dict"), args=[], keywords=keywords) if all(k.arg for k in keywords):
+            return {keyword.arg: keyword.value for keyword in keywords if keyword.arg is not None}
+    return None
 
 
 def _misfit(definition: ast.FunctionDef, call: ast.Call) -> str:
     """Why no call can bind these arguments, as in a file that is being typed; empty where one can."""
     names = [p.arg for p in parameters(definition)]
-    if len(call.args) > len(names):
-        return (
-            f"The launch passes {len(call.args)} arguments, and the kernel takes {len(names)}: make them agree first."
-        )
-    twice = set(names[: len(call.args)]).intersection(keyword.arg for keyword in call.keywords)
+    given = sum(not isinstance(argument, ast.Starred) for argument in call.args)
+    if given > len(names):
+        return f"The launch passes {given} arguments, and the kernel takes {len(names)}: make them agree first."
+    plain = next((i for i, arg in enumerate(call.args) if isinstance(arg, ast.Starred)), len(call.args))
+    twice = set(names[:plain]).intersection(keyword.arg for keyword in call.keywords)
     return f"The launch passes {min(twice)} by position and by name: pass it once." if twice else ""
-
-
-def _launch_call(root: ast.AST, kernel: str) -> ast.Call | None:
-    return next((node for node in walk(root) if isinstance(node, ast.Call) and is_launch(node, kernel)), None)
 
 
 def _innermost_function(root: ast.AST, call: ast.Call) -> ast.FunctionDef | None:
@@ -135,9 +234,12 @@ class _Reader:
     function: ast.FunctionDef
     call: ast.Call
     grid: ast.expr | ast.FunctionDef
+    given: _Passed
 
     def site(self, grid_statement: ast.stmt | None) -> Site:
-        passed = bound(self.kernel.function, self.call)
+        known = {p.arg for p in parameters(self.kernel.function)}
+        named = {name: value for name, value in self.given.named.items() if name in known}
+        passed = {**bound(self.kernel.function, self.call), **named}
         tiles: list[Constant] = []
         fixed: dict[str, str] = {}
         for name in constexprs(self.kernel.function):
@@ -168,37 +270,85 @@ class _Reader:
         )
 
     def _option(self, name: str, default: int) -> Constant | str:
-        keyword = next((k for k in self.call.keywords if k.arg == name), None)
-        if keyword is None:
-            return Constant(name, default, "absent", line=self.call.lineno - 1)
-        found = self._constant(name, keyword.value)
-        return found if found is not None else f"{name} is computed (line {keyword.value.lineno})"
+        value = self.given.named.get(name)
+        if value is None:
+            absent = Constant(name, default, "absent", line=self.call.lineno - 1)
+            return f"{name} {self.given.unread}" if self.given.unread else absent
+        return self._constant(name, value) or self._computed_option(name, value)
 
     def _tile(self, name: str, value: ast.expr | None) -> Constant | str | None:
         """The Constant of a block size; words for a block size that is not free; None for what is no block size."""
         if name not in self.kernel.reading.block_sizes:
             return None
+        if value is None:
+            hidden = self.given.behind_star.get(name) or self.given.unread
+            if hidden:
+                return f"{name} {hidden}"
         constant = self._constant(name, value) if value is not None else self._kernel_default(name)
         if constant is None:
-            where = f" (line {value.lineno})" if value is not None else ""
-            return f"{name} is computed{where}"
+            found = self._computed_tile(name, value) if value is not None else f"{name} is computed"
+            if isinstance(found, str):
+                return found
+            constant = found
         copies = self._grid_copies(constant)
         if isinstance(copies, str):
             return copies
         follows = name in self.kernel.reading.steps
         if not (follows or copies or self._grid_mentions(constant)):
             return f"neither the grid nor a loop follows {name}"
-        return Constant(
-            constant.name, constant.value, constant.home, (*constant.spans, *copies), constant.variable, constant.line
-        )
+        return replace(constant, spans=(*constant.spans, *copies))
 
     def _constant(self, name: str, value: ast.expr) -> Constant | None:
         literal = integer(value)
         if literal is not None:
-            return Constant(name, literal, "launch", (self.launcher.span(value),), line=value.lineno - 1)
+            return Constant(name, literal, self._home(name), (self.launcher.span(value),), line=value.lineno - 1)
         if not isinstance(value, ast.Name):
             return None
         return self._local(name, value.id) or self._module(name, value.id)
+
+    def _home(self, name: str) -> str:
+        return "dictionary" if name in self.given.listed else "launch"
+
+    def _computed_option(self, name: str, value: ast.expr) -> Constant | str:
+        """An option for which a number can stand at the launch, whatever computes it."""
+        where = self._set_by_others(value)
+        if where:
+            return f"{name} {where}"
+        for parameter, passed in bound(self.kernel.function, self.call).items():
+            if isinstance(value, ast.Name) and value.id in names_read(passed):
+                return f"{name} is passed as {parameter}, too (line {passed.lineno})"
+        return Constant(name, None, self._home(name), (self.launcher.span(value),), line=value.lineno - 1)
+
+    def _computed_tile(self, name: str, value: ast.expr) -> Constant | str:
+        """A block size for which a number can stand where it is computed: at the launch, or as the value of a local name."""
+        where = self._set_by_others(value)
+        if where:
+            return f"{name} {where}"
+        variable, line = "", value.lineno
+        if isinstance(value, ast.Name):
+            found = [one for one in bindings_of(self.function) if one.name == value.id]
+            if len(found) != 1 or not isinstance(found[0].node, ast.Assign | ast.AnnAssign):
+                return f"{name} is computed in several steps (line {line})"
+            if found[0].node.value is not found[0].value:
+                return f"{name} is computed together with others (line {found[0].value.lineno})"
+            variable, value = value.id, found[0].value
+        open_at = unmasked(self.kernel.reading).get(name)
+        if open_at is not None:
+            return f"{name} is computed (line {value.lineno}), and line {open_at} reaches its lanes without a mask"
+        home = "local" if variable else self._home(name)
+        return Constant(name, None, home, (self.launcher.span(value),), variable, value.lineno - 1)
+
+    def _set_by_others(self, value: ast.expr) -> str:
+        """Words for a value that callers or a table of settings choose, which a number must not stand in for."""
+        line = value.lineno
+        if isinstance(value, ast.Name):
+            if value.id in {p.arg for p in parameters(self.function)}:
+                return f"is a parameter of the launcher, which callers may set (line {line})"
+            values = [one.value for one in bindings_of(self.function) if one.name == value.id]
+            read = next((one for one in values if _is_read(one)), None)
+        else:
+            read = value if _is_read(value) else None
+        return f"is read from {ast.unparse(read)} (line {read.lineno})" if read is not None else ""
 
     def _local(self, name: str, variable: str) -> Constant | None:
         found = [("parameter", value) for name, value in defaults(self.function) if name == variable]
@@ -251,7 +401,7 @@ class _Reader:
 
     def _grid_copies(self, constant: Constant) -> tuple[tuple[int, int], ...] | str:
         """Literals of the grid that repeat the block size; words when one is not the divisor of a cdiv."""
-        if constant.home not in ("launch", "kernel") or constant.value < 16:
+        if constant.home not in ("launch", "dictionary", "kernel") or constant.value is None or constant.value < 16:
             return ()
         divisors = [
             node.args[1]
@@ -268,8 +418,18 @@ class _Reader:
 
     def _shared_value(self, constant: Constant) -> bool:
         """Whether another literal of the launch has the same value, so that a copy could be of either."""
-        same = [k for k in self.call.keywords if integer(k.value) == constant.value]
+        same = [value for value in self.given.named.values() if integer(value) == constant.value]
         return len(same) > 1
+
+
+def _is_read(value: ast.expr) -> bool:
+    """Whether it is looked up by name: `config["BLOCK"]`, `config.get("BLOCK")`, `self.block`."""
+    match value:
+        case ast.Attribute() | ast.Call(func=ast.Attribute(attr="get")):
+            return True
+        case ast.Subscript(slice=ast.Constant(value=str())):
+            return True
+    return False
 
 
 def _lines_of(text: str, node: ast.FunctionDef | ast.ClassDef) -> tuple[int, int]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from kernelwright.micro.rewrite.relies import refusal
 from kernelwright.micro.rewrite.syntax import Syntax, expanded, rebuilt, same, written
 from kernelwright.micro.rewrite.triton_constants import replaced
-from kernelwright.micro.rewrite.triton_launch import Constant, Site
+from kernelwright.micro.rewrite.triton_launch import Constant, Site, sole
 from kernelwright.micro.rewrite.triton_passes import (
     Pass,
     Run,
@@ -45,7 +45,8 @@ def with_one_block(site: Site, run: Run, warps: str = WARPS[0]) -> str | Refusal
     writing = next((one for one in run.passes[:-1] if one.stores), None)
     if writing is not None:
         return Refusal(f"The loop on line {writing.line + 1} writes what a later one may read.", line=writing.line)
-    launch = _launch_edits(site, run, warps)
+    several = sole(site)
+    launch = several or _launch_edits(site, run, warps)
     if isinstance(launch, Refusal):
         return launch
     text = fragment.text

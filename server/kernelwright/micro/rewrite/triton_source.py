@@ -71,19 +71,19 @@ def kernel_fragment(text: str, kernel: Kernel) -> Fragment | Refusal:
 
 
 def launcher_fragment(text: str, kernel: Kernel) -> Fragment | Refusal:
-    """The function (or class) around the kernel's only launch."""
+    """The entry where the kernel is launched in it, else the function around all its launches."""
     if not kernel.launches:
         return Refusal("Nothing in this file launches the kernel.", line=kernel.name_line)
-    if len(kernel.launches) > 1:
-        others = ", ".join(str(launch.line + 1) for launch in kernel.launches)
-        return Refusal(f"The kernel is launched from several places (lines {others}).", line=kernel.launches[1].line)
-    launch = kernel.launches[0]
+    lines = [launch.line for launch in kernel.launches]
     start, end = kernel.entry_start_line, kernel.entry_end_line
-    if start is not None and end is not None and start <= launch.line < end:
+    if start is not None and end is not None and any(start <= line < end for line in lines):
         return _fragment(text, start, end)
-    span = _enclosing_function(text, launch.line)
+    span = _enclosing_function(text, lines[0])
     if span is None:
-        return Refusal("The kernel is launched outside of any function.", line=launch.line)
+        return Refusal("The kernel is launched outside of any function.", line=lines[0])
+    if not all(span[0] <= line < span[1] for line in lines):
+        places = ", ".join(str(line + 1) for line in lines)
+        return Refusal(f"The kernel is launched from several places (lines {places}).", line=lines[1])
     return _fragment(text, *span)
 
 

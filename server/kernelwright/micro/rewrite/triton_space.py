@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from kernelwright.micro.rewrite.triton_launch import Site
 from kernelwright.schedule.limits import WARP, shared_limit
 from kernelwright.source.calls import argument
+from kernelwright.source.triton.masks import unmasked
 from kernelwright.values import Workload
 
 Choice = Mapping[str, int]
@@ -89,7 +90,7 @@ def choices(
     for one in proposed:
         kept = {n: v for n, v in one.items() if (warps_free or n != "num_warps") and (stages_free or n != "num_stages")}
         full = {**present, **kept}
-        if full != present and full not in found:
+        if full != present and full not in found and _fits(site, full):
             found.append(full)
             if len(found) == most:
                 break
@@ -99,10 +100,10 @@ def choices(
 def diverse(site: Site, found: tuple[Choice, ...], most: int) -> tuple[Choice, ...]:
     """The first `most` of `found`, those with block sizes not seen before going first, so that small sizes are served too."""
     present = current(site)
-    seen = {tuple(present[tile.name] for tile in site.tiles)}
+    seen = {tuple(present.get(tile.name) for tile in site.tiles)}
     fresh: list[Choice] = []
     for one in found:
-        blocks = tuple(one[tile.name] for tile in site.tiles)
+        blocks = tuple(one.get(tile.name) for tile in site.tiles)
         if blocks not in seen:
             seen.add(blocks)
             fresh.append(one)
@@ -115,7 +116,22 @@ def diverse(site: Site, found: tuple[Choice, ...], most: int) -> tuple[Choice, .
 
 
 def current(site: Site) -> Choice:
-    return {constant.name: constant.value for constant in (*site.tiles, *site.options)}
+    """The present values, without those that are computed."""
+    constants = (*site.tiles, *site.options)
+    return {constant.name: constant.value for constant in constants if constant.value is not None}
+
+
+def _fits(site: Site, choice: Choice) -> bool:
+    """Whether names that one number serves agree, and no block size grows whose lanes are reached without a mask."""
+    open_ = unmasked(site.kernel.reading)
+    written: dict[tuple[int, int], int | None] = {}
+    for constant in (*site.tiles, *site.options):
+        value = choice.get(constant.name, constant.value)
+        if constant.name in open_ and constant.value is not None and value is not None and value > constant.value:
+            return False
+        if any(written.setdefault(span, value) != value for span in constant.spans):
+            return False
+    return True
 
 
 def described(choice: Choice) -> str:

@@ -15,6 +15,8 @@ CDIV = (TL + "cdiv", "triton.cdiv")
 _METHODS = {
     "load": "load", "store": "store", "atomic_add": "atomic_add", "gather": "load", "scatter": "store",
 }  # fmt: skip
+_BLOCK_SHAPES = {"make_block_ptr": 4, "make_tensor_descriptor": 3}  # where they take the shape of a block
+_WRAPPERS = ("wrap_triton", "capture_triton")  # torch.library's, around a kernel that torch.compile may see
 
 
 @dataclass(frozen=True)
@@ -75,8 +77,12 @@ class Reading:
 
     @functools.cached_property
     def block_sizes(self) -> frozenset[str]:
-        """The names that are the end of a `tl.arange`."""
-        return frozenset(lanes.end.id for lanes in self.lanes if isinstance(lanes.end, ast.Name))
+        """The names that are the end of a `tl.arange`, or a side of the block of a pointer or descriptor."""
+        shapes = [
+            argument(call, _BLOCK_SHAPES[name], "block_shape") for name, call in self.calls if name in _BLOCK_SHAPES
+        ]
+        sides = [side for shape in shapes if isinstance(shape, ast.Tuple | ast.List) for side in shape.elts]
+        return frozenset(size.id for size in (*(one.end for one in self.lanes), *sides) if isinstance(size, ast.Name))
 
     @functools.cached_property
     def steps(self) -> frozenset[str]:
@@ -141,7 +147,10 @@ def is_launch(node: ast.AST, kernel: str) -> bool:
 
 
 def launched_name(launcher: ast.Subscript) -> str:
-    """The last name of what a grid is given to, as in `module.kernel[grid]`."""
+    """The last name of what a grid is given to, as in `module.kernel[grid]` or `wrap_triton(kernel)[grid]`."""
+    match launcher.value:
+        case ast.Call(args=[kernel]) as call if dotted(call.func).rpartition(".")[2] in _WRAPPERS:
+            return dotted(kernel).rpartition(".")[2]
     return dotted(launcher.value).rpartition(".")[2]
 
 
