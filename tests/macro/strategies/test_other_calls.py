@@ -21,7 +21,7 @@ _CALLS = {
     "triton.stream-loads": ("rms_norm", "[torch.randn(8, 33), torch.randn(33)]"),
     "triton.tune-launch": ("add", "[torch.randn(8, 33), torch.randn(8, 33)]"),
 }
-_LEFT_OUT = {"triton.autotune"}  # it measures its configurations on a GPU
+_LEFT_OUT = {"triton.autotune", "triton.retune"}  # they measure their configurations on a GPU
 _UNBATCHED = "raises RuntimeError: required rank 4 tensor to use channels_last format"
 _MIXED = {"float16": "refuses", "float64": "refuses"}
 _DOUBLE = {"float64, with the parameters": "refuses"}

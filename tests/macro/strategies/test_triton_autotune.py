@@ -107,6 +107,7 @@ def test_decorator_grid_and_protection(source: str, expected: list[str], absent:
         (text(launch=LAUNCH.replace("(x, y, n,", "(x, y, n, n, n,")), "passes 5 arguments, and the kernel takes 4"),
         (text(launch=LAUNCH.replace("(x, y, n,", "(x, y, n, n,")), "passes BLOCK by position and by name"),
         (STRATEGY.example.after, "already autotuned"),
+        (text().replace("@triton.jit", '@tuned(configs=chosen(), key=["n"])\n@triton.jit'), "already autotuned"),
         (
             text(launch=LAUNCH.replace("BLOCK=BLOCK)", "BLOCK=BLOCK, num_warps=config['warps'])")),
             "num_warps is read from config['warps'] (line 18), so configs cannot choose it",

@@ -184,6 +184,11 @@ def _entries(function: ast.FunctionDef, mapping: ast.expr) -> dict[str, ast.expr
         if len(values) != 1 or unpacked != 1 or changed:
             return None
         mapping = values[0]
+    return written_out(mapping)
+
+
+def written_out(mapping: ast.expr) -> dict[str, ast.expr] | None:
+    """The entries of `{"a": 1}` or `dict(a=1)`; None for anything else."""
     match mapping:
         case ast.Dict(keys=keys, values=values):
             names = [key.value for key in keys if isinstance(key, ast.Constant) and isinstance(key.value, str)]

@@ -96,11 +96,18 @@ class Reading:
         return frozenset(part.id for part in (*steps, *divisors) if isinstance(part, ast.Name))
 
     @functools.cached_property
+    def autotuner(self) -> ast.Call | None:
+        """The decorator that chooses among configurations: Triton's, or another that takes them and a key."""
+        for name, node in decorators(self.function, self.aliases):
+            if isinstance(node, ast.Call):
+                named = {keyword.arg for keyword in node.keywords}
+                if name == "triton.autotune" or {"configs", "key"} <= named:
+                    return node
+        return None
+
+    @property
     def is_autotuned(self) -> bool:
-        return any(
-            name == "triton.autotune" and isinstance(node, ast.Call)
-            for name, node in decorators(self.function, self.aliases)
-        )
+        return self.autotuner is not None
 
     def canonical(self, node: ast.AST) -> str:
         return canonical(node, self.aliases)

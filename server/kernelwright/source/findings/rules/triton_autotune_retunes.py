@@ -9,10 +9,11 @@ from kernelwright.source.findings.scope import source
 from kernelwright.source.findings.triton import TritonUnit, key_of
 from kernelwright.values import Language
 
-_LENGTH = re.compile(
+LENGTH = re.compile(
     r"(?:^|_)(?:max_?)?(?:(?:q|k|kv)_)?(?:seq_?len(?:gth)?s?|n_?ctx|context_?len|ctx_?len)(?:_|$)|^seqlen",
     re.IGNORECASE,
 )
+"""Names of what has another value in nearly every call."""
 _ROUNDING = ("triton.next_power_of_2", "triton.cdiv", "math.ceil", "math.log2")
 _TILES = ("make_block_ptr", "make_tensor_descriptor", "advance", "arange", "cdiv", "range", "static_range")
 
@@ -34,7 +35,7 @@ def check(unit: TritonUnit) -> Iterator[Problem]:
                 f"every new value of it has the autotuner measure {count} again."
             )
             yield Problem(element, message, 0, *_without(key, element))
-        elif _LENGTH.search(name) and _passed_as_it_is(unit, name):
+        elif LENGTH.search(name) and _passed_as_it_is(unit, name):
             yield Problem(
                 element,
                 f"Every new {name} has the autotuner measure {count} again: where lengths vary from call to call, "
