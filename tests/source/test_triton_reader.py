@@ -60,9 +60,20 @@ def test_what_loops_advance_by() -> None:
     assert reading().steps == {"K", "STEP"}
 
 
+def test_what_each_program_takes() -> None:
+    assert reading().shares == {"M"}
+    swizzled = "def kernel(n, M, N):\n    a = n * N\n    p = ext.program_id(0)\n    q = p // 2\n    i = q % 3 * M\n"
+    assert reading(swizzled).shares == {"M"}
+
+
 @pytest.mark.parametrize(
     ("decorators", "expected"),
-    [("@triton.autotune(configs=c, key=[])\n@triton.jit\n", True), ("@triton.jit\n", False), ("@autotune()\n", False)],
+    [
+        ("@triton.autotune(configs=c, key=[])\n@triton.jit\n", True),
+        ("@triton.jit\n", False),
+        ("@autotune()\n", False),
+        ("@tuned(configs=c, key=[])\n", True),
+    ],
 )
 def test_autotuning(decorators: str, expected: bool) -> None:
     assert reading(f"{decorators}def kernel(x):\n    pass\n").is_autotuned is expected
@@ -70,7 +81,14 @@ def test_autotuning(decorators: str, expected: bool) -> None:
 
 @pytest.mark.parametrize(
     ("call", "expected"),
-    [("kernel[(1,)](x)", True), ("kernels.kernel[grid](x)", True), ("other[(1,)](x)", False), ("kernel(x)", False)],
+    [
+        ("kernel[(1,)](x)", True),
+        ("kernels.kernel[grid](x)", True),
+        ("wrap_triton(kernel)[g](x)", True),
+        ("wrap_triton(k)[g](x)", False),
+        ("other[(1,)](x)", False),
+        ("kernel(x)", False),
+    ],
 )
 def test_launches(call: str, expected: bool) -> None:
     assert is_launch(ast.parse(call, mode="eval").body, "kernel") is expected

@@ -71,6 +71,16 @@ def blocks(result: str) -> list[int]:
             "[*[triton.Config({'BLOCK': b}, num_warps=w) for b in (128, 1024) for w in SOME], "
             "triton.Config({'BLOCK': 2048}, num_warps=8), triton.Config(",
         ),
+        (
+            text(
+                "CONFIGS",
+                before="SIZES = [(128, 4), (256, 8)]\nif wide:\n    CONFIGS: list = [\n        "
+                "triton.Config({'BLOCK': b}, num_warps=w) for b, w in SIZES\n    ]\nelse:\n"
+                "    CONFIGS = [triton.Config({'BLOCK': 1024}, num_warps=4)]\n\n\n",
+            ),
+            "[*CONFIGS, triton.Config({'BLOCK': 2048}, num_warps=8), triton.Config(",
+        ),
+        (text("CONFIGS"), "[*CONFIGS, triton.Config({'BLOCK': 1024}, num_warps=4), triton.Config("),
         (text(f"chosen({PLAIN})"), "chosen([triton.Config({'BLOCK': 128}, num_warps=4), triton.Config("),
         (text("tuned('f')"), "[*tuned('f'), triton.Config({'BLOCK': 1024}, num_warps=4), triton.Config("),
     ],
@@ -82,7 +92,7 @@ def test_configurations_are_added_behind_the_present_ones(source: str, begins: s
     assert len(added) == len({*added}) > 4
 
 
-BLOCKS = {"A": 128, "B": 256, "NEW": 1024}
+BLOCKS = {"A": 128, "B": 256, "C": 512, "NEW": 1024}
 
 
 @pytest.mark.parametrize(
@@ -93,13 +103,14 @@ BLOCKS = {"A": 128, "B": 256, "NEW": 1024}
         ("[\n    A,\n    B  # wide\n]", "[\n    A,\n    B,  # wide\n    NEW,\n]"),
         ("[A,\n         B]", "[A,\n         B,\n         NEW]"),
         ("[A,\n         B,]", "[A,\n         B,\n         NEW]"),
+        ("[\n    C for w in [4]\n]", "[\n    *[\n        C for w in [4]\n    ],\n    NEW,\n]"),
         ("[A, B]", "[\n    A,\n    B,\n    NEW,\n]"),
     ],
 )
 def test_more_is_written_as_the_list_is(monkeypatch: pytest.MonkeyPatch, written: str, expected: str) -> None:
     monkeypatch.setattr(triton_retune, "MOST_ADDED", 1)
     own = {name: f'triton.Config({{"BLOCK": {block}}}, num_warps=4)' for name, block in BLOCKS.items()}
-    before, after = (re.sub(r"\b(A|B|NEW)\b", lambda m: own[m[0]], words) for words in (written, expected))
+    before, after = (re.sub(r"\b(A|B|C|NEW)\b", lambda m: own[m[0]], words) for words in (written, expected))
     assert rewritten(STRATEGY, text(before)) == (text(after),)
 
 
@@ -116,6 +127,19 @@ def test_what_the_configurations_share_the_new_ones_get_and_all_else_stays() -> 
 def test_a_block_size_grows_only_where_masks_bound_it() -> None:
     assert max(blocks(rewritten(STRATEGY, text())[0])) == 8192
     assert max(blocks(rewritten(STRATEGY, text(PLAIN.replace("128", "1024"), kernel=UNMASKED))[0])) == 1024
+
+
+def test_a_block_size_that_covers_a_whole_row_stays_that_of_the_first() -> None:
+    row = KERNEL.replace("tl.program_id(0) * BLOCK + ", "tl.program_id(0) * n + ").replace(
+        '[lambda meta: (triton.cdiv(n, meta["BLOCK"]),)]', "[(1,)]"
+    )
+    (result,) = rewritten(STRATEGY, text(kernel=row))
+    assert {*blocks(result)[2:]} == {128}
+
+
+def test_configurations_may_differ_in_what_each_program_takes() -> None:
+    (result,) = rewritten(STRATEGY, text(kernel=KERNEL.split("# workload")[0]))
+    assert blocks(result)[2] == 1024
 
 
 def test_a_block_size_of_an_assertion_keeps_to_its_values() -> None:

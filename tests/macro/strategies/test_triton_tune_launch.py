@@ -183,6 +183,12 @@ def test_one_number_that_serves_two_block_sizes_stays_one() -> None:
     assert {re.search(r"B = (\d+)", one)[1] for one in found} == {"32", "64"}
 
 
+def test_beside_a_given_side_a_block_size_is_a_few_rows() -> None:
+    kernel = KERNEL.replace("y_ptr + i, tl.load", "y_ptr + i[:, None] * 64 + tl.arange(0, 64)[None, :], tl.load")
+    text = kernel + launcher("copy_kernel[(triton.cdiv(n, 16),)](x, y, n, 16)")[len(KERNEL) :]
+    assert {int(re.search(r"n, (\d+)[,)]", one)[1]) for one in rewritten(STRATEGY, text)} <= {4, 8, 16, 32, 64, 128}
+
+
 def test_a_block_size_that_no_mask_bounds_does_not_grow() -> None:
     text = (
         launcher("copy_kernel[(n // 512,)](x, y, n, 512)")

@@ -99,9 +99,10 @@ STRATEGY = Strategy(
     doc="""\
 Adds to the list of an autotuner those of the seven best guesses of `triton.autotune` for this device that it lacks. The
 present ones stay in front, and all other arguments stay as they are; what the present ones have in common beside block
-sizes, warps and stages (`GROUP_M`, `pre_hook`) the new ones get, too. A block size varies where the present
-configurations, the grid or a loop say that it may, and it grows only where all its lanes are masked; one that a
-`tl.static_assert` speaks of keeps to the value of the first configuration.
+sizes, warps and stages (`GROUP_M`, `pre_hook`) the new ones get, too. A block size varies where the grid or a loop of
+the kernel follows it, or where the present configurations differ in what each program takes, and it grows only where all its
+lanes are masked. One that must cover a whole row, or that a `tl.static_assert` speaks of, keeps to the value of the first
+configuration.
 
 The list may stand in the decorator, in a list of the file that a name or a function stands for, in a comprehension over
 literals, or within a function that chooses among its elements. Of a list that another file makes by a call with

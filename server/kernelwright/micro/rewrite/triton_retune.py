@@ -95,7 +95,7 @@ def _space(tuner: Tuner, text: str, kernel: Kernel) -> Site | Refusal:
         if name not in reading.block_sizes or name in bounded:
             continue
         followed = name in reading.steps or _grid_asks_for(launched, name)
-        if len(values) > 1 or followed:
+        if followed or (len(values) > 1 and name in reading.shares):
             tiles.append(Constant(name, values[-1] if values and name in open_ else None, "config"))
     if tuner.listed is None:
         stray = next((name for name in names if name not in {tile.name for tile in tiles} or name in open_), None)
@@ -246,7 +246,8 @@ def _list_edits(tuner: Tuner, change: Mended) -> Iterator[TextEdit]:
     kept = [element for element in elements if id(element) not in dropped]
     if new and (not kept or "\n" not in kernel.text[start:end]):
         lead = _lead(kernel.text, start)
-        old = [kernel.source(element) for element in kept] if elements else [f"*{kernel.text[start:end]}"]
+        whole = kernel.text[start:end].replace("\n", "\n    ")
+        old = [kernel.source(element) for element in kept] if elements else [f"*{whole}"]
         yield TextEdit(start, end, "[\n" + "".join(f"{lead}    {item},\n" for item in (*old, *new)) + f"{lead}]")
         return
     for element, following in itertools.zip_longest(elements, elements[1:]):

@@ -80,6 +80,8 @@ def choices(
     present = current(site)
     if has_dot(site):
         proposed = _dot_choices(site, item, shared, (compute_capability or 90) >= 90)
+    elif len(site.tiles) == 1 and _is_broadcast(site):
+        proposed = _row_choices(site)
     elif len(site.tiles) == 1:
         proposed = _stream_choices(site, item)
     elif len(site.tiles) > 1:
@@ -213,6 +215,20 @@ def _stream_choices(site: Site, item: int) -> Iterator[Choice]:
     ]
     for _, _, _, block, warps, stage in sorted(found):
         yield {name: block, "num_warps": warps, "num_stages": stage} if looped else {name: block, "num_warps": warps}
+
+
+def _is_broadcast(site: Site) -> bool:
+    """Whether lanes of the kernel span two dimensions: `i[:, None] * stride + j[None, :]`."""
+    indices = (node.slice for node in site.kernel.reading.nodes if isinstance(node, ast.Subscript))
+    parts = (part for index in indices if isinstance(index, ast.Tuple) for part in index.elts)
+    return any(isinstance(part, ast.Constant) and part.value is None for part in parts)
+
+
+def _row_choices(site: Site) -> Iterator[Choice]:
+    """One side of a tile whose other one is given: a few rows of it."""
+    for block in (16, 32, 64, 8, 4, 128):
+        for warps in (4, 8):
+            yield {site.tiles[0].name: block, "num_warps": warps}
 
 
 def _tile_choices(site: Site, item: int) -> Iterator[Choice]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from kernelwright.micro.rewrite.triton_launch import OPTIONS, written_out
 from kernelwright.micro.rewrite.triton_source import Fragment, integer
+from kernelwright.source.bindings import bindings
 from kernelwright.source.calls import argument, dotted
 from kernelwright.source.parsed import syntax
 from kernelwright.source.trees import walk
@@ -57,10 +58,13 @@ def tuner_of(kernel: Fragment) -> Tuner | Refusal:
                 break
     key = argument(call, 1, "key")
     listed_key = key if isinstance(key, ast.List | ast.Tuple) else None
-    constant = isinstance(configs, ast.Call) and all(isinstance(arg, ast.Constant) for arg in configs.args)
-    listed = _Reader(kernel).configs(configs, in_place=True)
-    if listed is None and constant and isinstance(configs, ast.Call) and not configs.keywords:
-        return Tuner(kernel, call, configs, None, listed_key)
+    reader = _Reader(kernel)
+    listed = reader.configs(configs, in_place=True)
+    match configs:  # what another file makes
+        case ast.Call(args=args, keywords=[]) if listed is None and all(isinstance(arg, ast.Constant) for arg in args):
+            return Tuner(kernel, call, configs, None, listed_key)
+        case ast.Name(id=name) if not [*reader.assigned(name)]:
+            return Tuner(kernel, call, configs, None, listed_key)
     if not listed:
         where = f"{ast.unparse(configs)[:60]} (line {configs.lineno})"
         return Refusal(f"The autotuner's configurations could not be read from {where}.", line=configs.lineno - 1)
@@ -81,15 +85,22 @@ class _Reader:
             case ast.ListComp():
                 return self._comprehended(node)
             case ast.Name(id=name):
-                values = [*self._assigned(name)]
-                return self.configs(values[0], depth=depth + 1) if len(values) == 1 else None
+                return self._all([*self.assigned(name)], depth)
             case ast.Call(func=ast.Name(id=name), args=[], keywords=[]):
-                values = [*self._returned(name)]
-                return self.configs(values[0], depth=depth + 1) if len(values) == 1 else None
+                return self._all([*self._returned(name)], depth)
             case ast.BinOp(left=left, op=ast.Add(), right=right):
-                both = [self.configs(side, depth=depth + 1) for side in (left, right)]
-                return None if both[0] is None or both[1] is None else (*both[0], *both[1])
+                return self._all([left, right], depth)
         return None
+
+    def _all(self, values: list[ast.expr], depth: int) -> tuple[Config, ...] | None:
+        """Those of several lists; of a name that branches assign, whichever of them is the one."""
+        found: list[Config] = []
+        for value in values:
+            more = self.configs(value, depth=depth + 1)
+            if more is None:
+                return None
+            found += more
+        return tuple(found) if values else None
 
     def _elements(self, elements: list[ast.expr], in_place: bool, depth: int) -> tuple[Config, ...] | None:
         found: list[Config] = []
@@ -106,22 +117,24 @@ class _Reader:
 
     def _comprehended(self, node: ast.ListComp) -> tuple[Config, ...] | None:
         """Every configuration of a comprehension over literals; those that an `if` leaves out count as seen, too."""
-        names: list[str] = []
-        ranges: list[list[int]] = []
+        ranges: list[list[dict[str, int]]] = []
         for generator in node.generators:
-            over = [*self._assigned(generator.iter.id)] if isinstance(generator.iter, ast.Name) else [generator.iter]
-            numbers = [integer(one) for one in getattr(over[0], "elts", [])] if len(over) == 1 else []
-            known = [number for number in numbers if number is not None]
-            if not isinstance(generator.target, ast.Name) or not known or len(known) < len(numbers):
+            over = [generator.iter]
+            if isinstance(generator.iter, ast.Name):
+                over = [one for one in self.assigned(generator.iter.id) if isinstance(one, ast.List | ast.Tuple)]
+            elements = getattr(over[0], "elts", []) if len(over) == 1 else []
+            numbers = [_unpacked(generator.target, element) for element in elements]
+            known = [one for one in numbers if one is not None]
+            if not known or len(known) < len(numbers):
                 return None
-            names.append(generator.target.id)
             ranges.append(known)
         found: list[Config] = []
         for values in itertools.islice(itertools.product(*ranges), _MOST_READ):
-            one = self._config(node.elt, dict(zip(names, values, strict=True)), in_place=False)
-            if one is None:
+            known_names = {name: number for one in values for name, number in one.items()}
+            config = self._config(node.elt, known_names, in_place=False)
+            if config is None:
                 return None
-            found.append(one)
+            found.append(config)
         return tuple(found)
 
     def _config(self, node: ast.expr, known: Mapping[str, int], in_place: bool) -> Config | None:
@@ -146,17 +159,31 @@ class _Reader:
             node if in_place else None,
         )
 
-    def _assigned(self, name: str) -> Iterator[ast.expr]:
+    def assigned(self, name: str) -> Iterator[ast.expr]:
         """What the file assigns to a name, in whichever block."""
-        for node in walk(syntax(self.kernel.text) or ast.Module([], [])):
-            if isinstance(node, ast.Assign) and any(isinstance(t, ast.Name) and t.id == name for t in node.targets):
-                yield node.value
+        found = bindings(walk(syntax(self.kernel.text) or ast.Module([], [])))
+        return (binding.value for binding in found if binding.name == name)
 
     def _returned(self, name: str) -> Iterator[ast.expr]:
         """What a function of the file returns."""
         for node in walk(syntax(self.kernel.text) or ast.Module([], [])):
             if isinstance(node, ast.FunctionDef) and node.name == name:
                 yield from (one.value for one in walk(node) if isinstance(one, ast.Return) and one.value is not None)
+
+
+def _unpacked(target: ast.expr, element: ast.expr) -> dict[str, int] | None:
+    """The numbers that an element of a list gives to the names of a comprehension."""
+    pairs = [(target, element)]
+    if (
+        isinstance(target, ast.Tuple)
+        and isinstance(element, ast.Tuple | ast.List)
+        and len(target.elts) == len(element.elts)
+    ):
+        pairs = [*zip(target.elts, element.elts, strict=True)]
+    found = {
+        name.id: number for name, one in pairs if isinstance(name, ast.Name) and (number := integer(one)) is not None
+    }
+    return found if len(found) == len(pairs) else None
 
 
 def _number(value: ast.expr, known: Mapping[str, int]) -> int | None:

@@ -5,7 +5,7 @@ import functools
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from kernelwright.source.bindings import Loop, loop_of
+from kernelwright.source.bindings import Loop, bindings_of, loop_of
 from kernelwright.source.calls import argument, dotted
 from kernelwright.source.imports import Aliases
 from kernelwright.source.trees import inside, walk
@@ -94,6 +94,25 @@ class Reading:
         divisors = [part for count in counts for part in walk(count.args[-1])]
         steps = (loop.step for loop in self.loops)
         return frozenset(part.id for part in (*steps, *divisors) if isinstance(part, ast.Name))
+
+    @functools.cached_property
+    def shares(self) -> frozenset[str]:
+        """The names that something computed from a program id is multiplied by: how much each program takes."""
+        ids: set[str] = set()
+        while more := {one.name for one in bindings_of(self.function) if self._from_ids(one.value, ids)} - ids:
+            ids |= more
+        products = (node for node in self.nodes if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult))
+        sides = (pair for node in products for pair in ((node.left, node.right), (node.right, node.left)))
+        return frozenset(other.id for side, other in sides if isinstance(other, ast.Name) and self._from_ids(side, ids))
+
+    def _from_ids(self, node: ast.expr, ids: set[str]) -> bool:
+        """Whether a program id takes part in it, or one of the names `ids`."""
+        return any(
+            part.id in ids
+            if isinstance(part, ast.Name)
+            else isinstance(part, ast.Call) and dotted(part.func).rpartition(".")[2] == "program_id"
+            for part in walk(node)
+        )
 
     @functools.cached_property
     def autotuner(self) -> ast.Call | None:
