@@ -71,8 +71,37 @@ def hinted(text: str) -> set[str]:
             + "    x = tl.load(x_ptr + row * stride + i)\n    tl.store(y_ptr + row * stride + i, x)",
             {"x_ptr + row * stride + i"},
         ),
+        (
+            ROWS + "x = tl.load(x_ptr + row // n * stride + row % n * BLOCK + i)" + STORE,
+            {"x_ptr + row // n * stride + row % n * BLOCK + i"},
+        ),
+        (
+            ROWS + "half = tl.cdiv(stride, 2) // 2\nx = tl.load(x_ptr + row * half + i)" + STORE,
+            {"x_ptr + row * half + i"},
+        ),
+        (
+            ROWS.replace("tl.", "more.", 1) + "x = tl.load(x_ptr + row * stride + i)" + STORE,
+            {"x_ptr + row * stride + i"},
+        ),
+        (
+            ROWS
+            + "p = tl.make_block_ptr(x_ptr, (n, stride), (stride, 1), (row, 0), (1, BLOCK), (1, 0))\nx = tl.zeros((1, BLOCK))\n"
+            + "for _ in range(0, n, BLOCK):\n    x += tl.load(p)\n    p = tl.advance(p, (0, BLOCK))"
+            + STORE,
+            {"p"},
+        ),
     ],
-    ids=["a row", "a pointer with a name", "a loop", "a pointer that moves", "a persistent kernel"],
+    ids=[
+        "a row",
+        "a pointer with a name",
+        "a loop",
+        "a pointer that moves",
+        "a persistent kernel",
+        "both halves of a program id",
+        "a quotient that is the same everywhere",
+        "a program id of another library",
+        "a block pointer that moves",
+    ],
 )
 def test_what_is_read_once_gets_the_hint(body: str, expected: set[str]) -> None:
     assert hinted(kernel(body)) == expected
@@ -85,6 +114,13 @@ def test_what_is_read_once_gets_the_hint(body: str, expected: set[str]) -> None:
         ROWS + "x = tl.load(x_ptr + row * stride + i)\nx += tl.load(x_ptr + row * stride + i)" + STORE,
         ROWS + "x = tl.load(x_ptr + row // 2 * stride + i)" + STORE,
         ROWS + "q = row % 4\nx = tl.load(x_ptr + q * stride + i)" + STORE,
+        ROWS + "x = tl.load(x_ptr + row // n * stride + row % 4 * BLOCK + i)" + STORE,
+        ROWS + "x = tl.load(x_ptr + tl.minimum(row, 4) * stride + i)" + STORE,
+        ROWS + "x = tl.load(x_ptr + mapped(row) * stride + i)" + STORE,
+        ROWS
+        + "p = tl.make_block_ptr(x_ptr, (n, stride), (stride, 1), (0, 0), (1, BLOCK), (1, 0))\nx = tl.load(p)"
+        + STORE,
+        ROWS + "x = i * 0.0\nfor k in range(n):\n    x += tl.load(x_ptr + row * stride + k // 2 * BLOCK + i)" + STORE,
         ROWS + "column = tl.program_id(1)\nx = tl.load(x_ptr + row * stride + i) + column" + STORE,
         ROWS + "x = tl.load(x_ptr + tl.load(w_ptr + row) * stride + i)" + STORE,
         ROWS + "x = i * 0.0\nfor _ in range(n):\n    x += tl.load(x_ptr + row * stride + i)" + STORE,

@@ -20,7 +20,9 @@ _TL = "triton.language."
 _SPOKEN = ("cache_modifier", "eviction_policy", "volatile")
 _POSITIONAL = 5  # arguments of `tl.load` that say nothing of caches
 _RANGES = ("range", "static_range")
-_KEEPS_APART = frozenset({_TL + "program_id", _TL + "num_programs", _TL + "arange"})
+_PROGRAMS = ("program_id", "num_programs")  # also those that other libraries put around Triton's
+_LANES = (_TL + "arange", _TL + "make_block_ptr")
+_KEEPS_APART = (*_LANES, *(_TL + name for name in ("advance", "multiple_of", "max_contiguous", "cast")))
 """Calls in an address that give different programs, and different elements, no equal numbers."""
 
 
@@ -90,16 +92,17 @@ def _reads_once(fragment: Fragment, call: ast.Call) -> bool:
     assert pointer is not None
     parts = _behind(fragment, pointer)
     nodes = [node for part in parts for node in walk(part)]
-    if not all(_keeps_apart(fragment, node) for node in nodes):
+    if not all(_keeps_apart(fragment, node, nodes) for node in nodes):
         return False
-    programs, told = (
-        {ast.dump(node) for node in some if fragment.called(node) == _TL + "program_id"}
-        for some in (fragment.nodes, nodes)
-    )
+    programs, told = ({ast.dump(node) for node in some if _is_program(node)} for some in (fragment.nodes, nodes))
     names = frozenset(name for part in parts for name in names_read(part))
     loops = (node for node in fragment.nodes if isinstance(node, ast.For | ast.While) and call in walk(node))
-    blocks = any(fragment.called(node) == _TL + "arange" for node in nodes)
+    blocks = any(fragment.called(node) in _LANES for node in nodes)
     return blocks and bool(programs) and told == programs and all(names & assigned_names(loop) for loop in loops)
+
+
+def _is_program(node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and dotted(node.func).rpartition(".")[2] == _PROGRAMS[0]
 
 
 def _behind(fragment: Fragment, expression: ast.expr) -> tuple[ast.expr, ...]:
@@ -127,14 +130,34 @@ def _but_the_end(value: ast.expr) -> list[ast.expr]:
     return [*value.args[:1], *value.args[2:]] if len(value.args) > 1 else []
 
 
-def _keeps_apart(fragment: Fragment, node: ast.AST) -> bool:
-    """Whether a part of an address brings no different numbers together."""
-    if isinstance(node, ast.BinOp):
-        return not isinstance(node.op, ast.FloorDiv | ast.Mod)
-    if isinstance(node, ast.Call):
-        cast = isinstance(node.func, ast.Attribute) and node.func.attr == "to"
-        return cast or fragment.called(node) in _KEEPS_APART
+def _keeps_apart(fragment: Fragment, node: ast.AST, address: list[ast.AST]) -> bool:
+    """Whether a part of an address brings no different numbers together: alone, or with its other half beside it."""
+    match node:
+        case ast.BinOp(op=ast.FloorDiv() | ast.Mod()):
+            halves = {type(one.op) for one in address if isinstance(one, ast.BinOp) and _same_operands(one, node)}
+            return {ast.FloorDiv, ast.Mod} <= halves or not _varies(fragment, node)
+        case ast.Call():
+            cast = isinstance(node.func, ast.Attribute) and node.func.attr == "to"
+            programs = dotted(node.func).rpartition(".")[2] in _PROGRAMS
+            return cast or programs or fragment.called(node) in _KEEPS_APART or not _varies(fragment, node)
     return True
+
+
+def _same_operands(one: ast.BinOp, other: ast.BinOp) -> bool:
+    return (ast.dump(one.left), ast.dump(one.right)) == (ast.dump(other.left), ast.dump(other.right))
+
+
+def _varies(fragment: Fragment, node: ast.expr) -> bool:
+    """Whether a value may differ from program to program, from lane to lane or from turn to turn of a loop."""
+    if _loads(fragment, node):
+        return True
+    looped = frozenset[str]().union(*(assigned_names(n) for n in fragment.nodes if isinstance(n, ast.For | ast.While)))
+    parts = _behind(fragment, node)
+    calls = (inner for part in parts for inner in walk(part) if isinstance(inner, ast.Call))
+    return any(names_read(part) & looped or _loads(fragment, part) for part in parts) or any(
+        _is_program(call) or not fragment.called(call).startswith("triton.") or fragment.called(call) in _LANES
+        for call in calls
+    )
 
 
 def _hinted(fragment: Fragment, call: ast.Call) -> Iterator[TextEdit]:
@@ -193,9 +216,10 @@ priority that it is first in the order of eviction, and that the priority suits 
 only a measurement can tell, and where the kernel reads nothing again, none is to be expected.
 
 A load counts as streamed when it is the only access to its tensor in the kernel, when its address follows every program id
-that the kernel asks for and every loop around it, and when nothing on the way to the address brings equal numbers together
-(`//`, `%`, or a number that was read from memory). Stores are left alone: the next kernel may find their data in the cache,
-which a measurement of this one alone does not show.
+that the kernel asks for and every loop around it, and when nothing on the way to the address brings different numbers
+together: a number that was read from memory, or `//` or `%` of what differs from program to program, where the other half
+is not in the address, too. Stores are left alone: the next kernel may find their data in the cache, which a measurement of
+this one alone does not show.
 
 It does not apply where a load already says something of caches, where a pointer cannot be followed to its parameter, or when
 there is no GPU to measure on.
