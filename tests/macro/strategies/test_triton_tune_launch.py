@@ -173,6 +173,15 @@ def test_launches_that_differ_leave_only_what_they_share() -> None:
     )
 
 
+def test_a_launch_in_another_method_stays_as_it_is() -> None:
+    launch = "        copy_kernel[(triton.cdiv(9, 64),)](x, y, 9, 64)\n"
+    text = KERNEL.replace("copy(", "Copy(") + (
+        f"class Copy(torch.autograd.Function):\n    @staticmethod\n    def forward(ctx, x, y):\n{launch}\n"
+        f"    @staticmethod\n    def backward(ctx, x, y):\n{launch}"
+    )
+    assert rewritten(STRATEGY, text)[0] == text.replace("64", "1024", 2)
+
+
 def test_one_number_that_serves_two_block_sizes_stays_one() -> None:
     kernel = KERNEL.replace("BLOCK: tl.constexpr", "BLOCK: tl.constexpr, STEP: tl.constexpr").replace(
         "    i = tl.program_id(0)",

@@ -35,8 +35,7 @@ def _found(observation: Observation) -> tuple[Tuner, Mended] | Refusal:
     tuner = tuner_of(kernel)
     if isinstance(tuner, Refusal):
         return tuner
-    capability = observation.device.compute_capability if observation.device.is_gpu else None
-    change = mended(tuner, observation.text, observation.kernel, observation.workload, capability)
+    change = mended(tuner, observation.text, observation.kernel, observation.workload, observation.device)
     if not change.is_nothing:
         return tuner, change
     if change.why_nothing:
@@ -105,8 +104,8 @@ lanes are masked. One that must cover a whole row, or that a `tl.static_assert` 
 configuration.
 
 The list may stand in the decorator, in a list of the file that a name or a function stands for, in a comprehension over
-literals, or within a function that chooses among its elements. Of a list that another file makes by a call with
-constant arguments the block sizes are taken to be what the launch leaves to it.
+literals, or within a function that chooses among its elements. Of a list of another file, under a name or from a call with
+constant arguments, the block sizes are taken to be what the launch leaves to it.
 
 Takes away from a list in the decorator what stands there twice and what cannot run: no powers of two, or, for a matmul, more
 shared memory than a block of this device has. Takes names out of the key that change no address, loop or branch, such as a

@@ -5,7 +5,7 @@ from kernelwright.macro.strategy import Example, Family, Observation, Strategy
 from kernelwright.micro.edits import difference
 from kernelwright.micro.rewrite.triton_constants import with_values
 from kernelwright.micro.rewrite.triton_launch import Site, launch_site
-from kernelwright.micro.rewrite.triton_space import choices, current, described, has_dot
+from kernelwright.micro.rewrite.triton_space import choices, described, has_dot
 from kernelwright.values import Action, Language, Refusal, Region, digest
 
 
@@ -15,7 +15,7 @@ def find(observation: Observation) -> tuple[Action, ...] | Refusal:
         return site
     if not observation.device.is_gpu:
         return Refusal("Choosing launch constants needs a GPU to measure, and there is none here.")
-    names = ", ".join(current(site))
+    names = ", ".join(constant.name for constant in (*site.tiles, *site.options))
     line = site.call.lineno - 1
     region = Region(line, site.call.end_lineno or line + 1, digest(observation.text), f"launch constants {names}")
     return (Action("triton.tune-launch", region, {"expected_gain": 0.3 if has_dot(site) else 0.1}),)

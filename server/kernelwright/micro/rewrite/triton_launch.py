@@ -46,7 +46,7 @@ class Constant:
 class Site:
     """A launch with all that a change of its constants has to know.
 
-    `twins` are the other launches in the same entry: the constants are those that are free in all of them, at one value.
+    `twins` are the other launches in the same function: the constants are those that are free in all of them, at one value.
     """
 
     text: str
@@ -94,14 +94,15 @@ def _site(text: str, kernel: str, definition: Fragment, launcher: Fragment, line
     if not calls:
         return Refusal("The launch of this kernel could not be read.", line=launcher.node.lineno - 1)
     within = range(launcher.node.lineno, (launcher.node.end_lineno or launcher.node.lineno) + 1)
-    elsewhere = tuple(line for line in lines if line not in within)
     sites: list[Site] = []
     for call in sorted(calls, key=lambda call: call.lineno):
         site = _launched(text, definition, launcher, call)
         if isinstance(site, Refusal):
             return site
         sites.append(site)
-    return _together(sites[0], tuple(sites[1:]), elsewhere)
+    twins = tuple(one for one in sites[1:] if one.function is sites[0].function)
+    apart = (one.call.lineno for one in sites[1:] if one not in twins)  # such as in a backward pass
+    return _together(sites[0], twins, (*(line for line in lines if line not in within), *apart))
 
 
 def _launched(text: str, definition: Fragment, launcher: Fragment, call: ast.Call) -> Site | Refusal:

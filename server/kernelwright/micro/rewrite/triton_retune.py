@@ -20,7 +20,7 @@ from kernelwright.source.findings.rules.triton_autotune_retunes import LENGTH
 from kernelwright.source.trees import walk
 from kernelwright.source.triton.masks import unmasked
 from kernelwright.source.triton.reader import decorators
-from kernelwright.values import Kernel, Refusal, TextEdit, Workload
+from kernelwright.values import Device, Kernel, Refusal, TextEdit, Workload
 
 MOST_ADDED = 7
 _CALLS = re.compile(r"len|tok|batch|pos|step|^m$", re.IGNORECASE)
@@ -47,17 +47,17 @@ class Mended:
         return not self.added and not self.dropped and self.key is None
 
 
-def mended(tuner: Tuner, text: str, kernel: Kernel, workload: Workload | None, capability: int | None) -> Mended:
-    """What the autotuner lacks, holds in vain, and what its key should be. Without a capability nothing is added."""
+def mended(tuner: Tuner, text: str, kernel: Kernel, workload: Workload | None, device: Device) -> Mended:
+    """What the autotuner lacks, holds in vain, and what its key should be. Without a GPU nothing is added."""
     key = _key(tuner, text, kernel)
     site = _space(tuner, text, kernel)
     if isinstance(site, Refusal):
-        return Mended(dropped=_useless(tuner, None, capability), key=key, why_nothing=site.reason)
-    dropped = _useless(tuner, site, capability)
-    if capability is None:
+        return Mended(dropped=_useless(tuner, None, device), key=key, why_nothing=site.reason)
+    dropped = _useless(tuner, site, device)
+    if not device.is_gpu:
         return Mended(dropped=dropped, key=key)
     kept = [config for config in tuner.listed or () if config not in [one for one, _ in dropped]]
-    added = _lacking(tuner, site, kept, workload, capability) if len(kept) < _LONGEST_LIST else ()
+    added = _lacking(tuner, site, kept, workload, device) if len(kept) < _LONGEST_LIST else ()
     first = (tuner.listed or (None,))[0]
     words = tuple(first.words.items()) if first is not None else tuple((tile.name, "") for tile in site.tiles)
     why = f"its list has {len(kept)} already" if len(kept) >= _LONGEST_LIST else ""
@@ -144,13 +144,15 @@ def _grid_asks_for(launched: Site | Refusal, name: str) -> bool:
 
 
 def _lacking(
-    tuner: Tuner, site: Site, kept: list[Config], workload: Workload | None, capability: int
+    tuner: Tuner, site: Site, kept: list[Config], workload: Workload | None, device: Device
 ) -> tuple[Choice, ...]:
     """Those of the best guesses that no configuration has. The guesses do not depend on the list: nothing is added twice."""
     tuned = [tile.name for tile in site.tiles]
     named = (*tuned, *_options(site))
     present = {tuple(one.numbers.get(name) for name in named) for one in kept}
-    wanted = ({**OPTIONS, **one} for one in diverse(site, choices(site, workload, capability), MOST_ADDED))
+    wanted = (
+        {**OPTIONS, **one} for one in diverse(site, choices(site, workload, device.compute_capability), MOST_ADDED)
+    )
     found: list[Choice] = []
     for one in wanted:
         values = tuple(one[name] for name in named)
@@ -165,7 +167,7 @@ def _options(site: Site) -> tuple[str, ...]:
     return tuple(OPTIONS) if has_loop(site) else ("num_warps",)
 
 
-def _useless(tuner: Tuner, site: Site | None, capability: int | None) -> tuple[tuple[Config, str], ...]:
+def _useless(tuner: Tuner, site: Site | None, device: Device) -> tuple[tuple[Config, str], ...]:
     """The configurations of the decorator's own list that stand there twice or run on no such device."""
     seen: list[Config] = []
     found: list[tuple[Config, str]] = []
@@ -173,7 +175,7 @@ def _useless(tuner: Tuner, site: Site | None, capability: int | None) -> tuple[t
         same = any(
             (one.numbers, one.words, one.others) == (config.numbers, config.words, config.others) for one in seen
         )
-        why = "stands there twice" if same else _impossible(tuner, site, config, capability)
+        why = "stands there twice" if same else _impossible(tuner, site, config, device)
         if config.node is not None and why:
             found.append((config, why))
         else:
@@ -181,7 +183,7 @@ def _useless(tuner: Tuner, site: Site | None, capability: int | None) -> tuple[t
     return tuple(found) if seen else ()
 
 
-def _impossible(tuner: Tuner, site: Site | None, config: Config, capability: int | None) -> str:
+def _impossible(tuner: Tuner, site: Site | None, config: Config, device: Device) -> str:
     """Why Triton cannot compile or start a configuration; only what holds for elements of one byte counts."""
     lanes = [(name, config.numbers[name]) for name in tuner.kernel.reading.block_sizes if name in config.numbers]
     for name, number in lanes:
@@ -192,10 +194,10 @@ def _impossible(tuner: Tuner, site: Site | None, config: Config, capability: int
     warps = config.numbers["num_warps"]
     if warps < 1 or warps & (warps - 1) or warps > MOST_WARPS:
         return f"num_warps={warps} is no power of two up to {MOST_WARPS}"
-    sides = matmul_tiles(site) if site is not None and capability is not None else None
+    sides = matmul_tiles(site) if site is not None and device.is_gpu else None
     if sides is not None and all(name in config.numbers for name in sides):
         m, n, k = (config.numbers[name] for name in sides)
-        if (m + n) * k * max(config.numbers["num_stages"] - 1, 1) > shared_limit(capability):
+        if (m + n) * k * max(config.numbers["num_stages"] - 1, 1) > shared_limit(device.compute_capability):
             return "it needs more shared memory than a block has"
     return ""
 
