@@ -16,7 +16,7 @@ def open_lanes(body: str) -> dict[str, int]:
     text = "def kernel(x, y, m, n, M, N, EVEN):\n" + "".join(f"    {line}\n" for line in body.splitlines())
     function = ast.parse(text).body[0]
     assert isinstance(function, ast.FunctionDef)
-    return unmasked(Reading(function, aliases_in(IMPORTS.encode())))
+    return dict(unmasked(Reading(function, aliases_in(IMPORTS.encode()))))
 
 
 @pytest.mark.parametrize(

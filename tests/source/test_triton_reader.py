@@ -64,6 +64,8 @@ def test_what_each_program_takes() -> None:
     assert reading().shares == {"M"}
     swizzled = "def kernel(n, M, N):\n    a = n * N\n    p = ext.program_id(0)\n    q = p // 2\n    i = q % 3 * M\n"
     assert reading(swizzled).shares == {"M"}
+    lanes = "def kernel(x, n, M):\n    p = tl.program_id(0) + tl.arange(0, M)\n    y = p * n\n    z = load(x) * M\n"
+    assert reading(lanes).shares == frozenset()
 
 
 @pytest.mark.parametrize(

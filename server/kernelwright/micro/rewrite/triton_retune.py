@@ -184,7 +184,7 @@ def _useless(tuner: Tuner, site: Site | None, device: Device) -> tuple[tuple[Con
 
 
 def _impossible(tuner: Tuner, site: Site | None, config: Config, device: Device) -> str:
-    """Why Triton cannot compile or start a configuration; only what holds for elements of one byte counts."""
+    """Why Triton cannot compile or start a configuration; only what holds for elements of half a byte counts."""
     lanes = [(name, config.numbers[name]) for name in tuner.kernel.reading.block_sizes if name in config.numbers]
     for name, number in lanes:
         if number < 1 or number & (number - 1):
@@ -197,19 +197,19 @@ def _impossible(tuner: Tuner, site: Site | None, config: Config, device: Device)
     sides = matmul_tiles(site) if site is not None and device.is_gpu else None
     if sides is not None and all(name in config.numbers for name in sides):
         m, n, k = (config.numbers[name] for name in sides)
-        if (m + n) * k * max(config.numbers["num_stages"] - 1, 1) > shared_limit(device.compute_capability):
+        if (m + n) * k // 2 * max(config.numbers["num_stages"] - 1, 1) > shared_limit(device.compute_capability):
             return "it needs more shared memory than a block has"
     return ""
 
 
 def _key(tuner: Tuner, text: str, kernel: Kernel) -> tuple[str, ...] | None:
-    """The elements of a better key: without names of which the best configuration does not depend, with sizes that it does."""
+    """The elements of a better key: without what the best configuration does not depend on, and with sizes that it does."""
     if tuner.key is None or not all(isinstance(one, ast.Constant) for one in tuner.key.elts):
         return None
     if tuner.kernel.called(tuner.call) != "triton.autotune":
         return None  # another decorator's key may mean more, such as how each of its names is rounded
     source = {str(one.value): tuner.kernel.source(one) for one in tuner.key.elts if isinstance(one, ast.Constant)}
-    needless = {name for name in source if name in _needless(text, kernel)}
+    needless = _needless(text, kernel)
     own = {p.arg for p in parameters(tuner.kernel.function)}
     tuned = tuner.names or frozenset(constexprs(tuner.kernel.function))
     kept = [name for name in source if name not in needless]

@@ -1,6 +1,8 @@
 """Which block sizes of a Triton kernel may grow: those whose lanes no load or store reaches without a mask."""
 
 import ast
+import functools
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from kernelwright.source.bindings import bindings_of
@@ -14,7 +16,8 @@ _WITHIN_BOUNDS = frozenset(("where", "minimum", "clamp"))
 _NOTHING: frozenset[str] = frozenset()
 
 
-def unmasked(kernel: Reading) -> dict[str, int]:
+@functools.lru_cache(maxsize=256)
+def unmasked(kernel: Reading) -> Mapping[str, int]:
     """Block size -> the line (from 1) that reaches its lanes without a mask, or hands them to another function."""
     lanes = _Lanes(kernel)
     found: dict[str, int] = {}
@@ -56,6 +59,7 @@ class _Lanes:
                     changed = True
 
     def of(self, node: ast.AST) -> frozenset[str]:
+        """The block sizes whose lanes take part in a value."""
         found: set[str] = set()
         waiting = [node]
         while waiting:

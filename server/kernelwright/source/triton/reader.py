@@ -97,7 +97,7 @@ class Reading:
 
     @functools.cached_property
     def shares(self) -> frozenset[str]:
-        """The names that something computed from a program id is multiplied by: how much each program takes."""
+        """The names that a number computed from program ids is multiplied by: how much each program takes."""
         ids: set[str] = set()
         while more := {one.name for one in bindings_of(self.function) if self._from_ids(one.value, ids)} - ids:
             ids |= more
@@ -106,13 +106,13 @@ class Reading:
         return frozenset(other.id for side, other in sides if isinstance(other, ast.Name) and self._from_ids(side, ids))
 
     def _from_ids(self, node: ast.expr, ids: set[str]) -> bool:
-        """Whether a program id takes part in it, or one of the names `ids`."""
-        return any(
-            part.id in ids
-            if isinstance(part, ast.Name)
-            else isinstance(part, ast.Call) and dotted(part.func).rpartition(".")[2] == "program_id"
-            for part in walk(node)
-        )
+        """Whether a program id or one of the names `ids` takes part in it, and neither lanes nor memory."""
+        parts = walk(node)
+        if any(self.tl(part) in ("arange", "load") for part in parts):
+            return False
+        named = any(isinstance(part, ast.Name) and part.id in ids for part in parts)
+        called = (dotted(part.func).rpartition(".")[2] for part in parts if isinstance(part, ast.Call))
+        return named or "program_id" in called
 
     @functools.cached_property
     def autotuner(self) -> ast.Call | None:
