@@ -9,6 +9,7 @@ from kernelwright.micro.rewrite.triton_launch import OPTIONS, written_out
 from kernelwright.micro.rewrite.triton_source import Fragment, integer
 from kernelwright.source.bindings import bindings
 from kernelwright.source.calls import argument, dotted
+from kernelwright.source.document import parse
 from kernelwright.source.parsed import syntax
 from kernelwright.source.trees import walk
 from kernelwright.values import Refusal
@@ -161,14 +162,18 @@ class _Reader:
 
     def assigned(self, name: str) -> Iterator[ast.expr]:
         """What the file assigns to a name, in whichever block."""
-        found = bindings(walk(syntax(self.kernel.text) or ast.Module([], [])))
-        return (binding.value for binding in found if binding.name == name)
+        return (one.value for one in bindings(self._nodes(name)) if one.name == name)
 
     def _returned(self, name: str) -> Iterator[ast.expr]:
         """What a function of the file returns."""
-        for node in walk(syntax(self.kernel.text) or ast.Module([], [])):
+        for node in self._nodes(name):
             if isinstance(node, ast.FunctionDef) and node.name == name:
                 yield from (one.value for one in walk(node) if isinstance(one, ast.Return) and one.value is not None)
+
+    def _nodes(self, name: str) -> Iterator[ast.AST]:
+        """The nodes of the top-level pieces that mention a name: each is parsed once, however often another one changes."""
+        trees = (syntax(piece.text) for piece in parse(self.kernel.text).pieces if name in piece.text)
+        return (node for tree in trees if tree is not None for node in walk(tree))
 
 
 def _unpacked(target: ast.expr, element: ast.expr) -> dict[str, int] | None:
