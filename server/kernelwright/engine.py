@@ -8,9 +8,10 @@ import dataclasses
 from collections.abc import AsyncIterator, Iterable
 from pathlib import Path
 
-from kernelwright import replaying, reversal, words
+from kernelwright import inferring, replaying, reversal, words
 from kernelwright.coders import Attempt, Coder, Variant, refuses, written
 from kernelwright.coders.deterministic import Deterministic
+from kernelwright.inferring import Inferred
 from kernelwright.journal import Journal, open_in_memory, open_when_begun
 from kernelwright.languages import LanguageSupport
 from kernelwright.languages.python import SUPPORT as PYTHON
@@ -25,6 +26,7 @@ from kernelwright.proof.jobs import (
     Limits,
     Trial,
     TrialResult,
+    TriedLines,
 )
 from kernelwright.racing import ranked
 from kernelwright.reversal import Reversal
@@ -245,6 +247,30 @@ class Engine:
             return answer
         of_baseline = self.observer.called_as(workload, path, against, kernel, support)
         return dataclasses.replace(answer, measurement=under_roof(answer.measurement, of_baseline, device))
+
+    async def infer(
+        self,
+        path: str,
+        text: str,
+        kernel: str,
+        *,
+        support: LanguageSupport = PYTHON,
+        report: Report = silent,
+        cancel: asyncio.Event | None = None,
+    ) -> Inferred | Nothing:
+        """Workload lines for what launches a kernel: guesses from the text, of which those are left that ran."""
+        observation = self.observe(path, text, kernel, support=support)
+        if isinstance(observation, Refusal):
+            return observation
+        tried = inferring.job_for(path, text, observation.kernel, support)
+        if isinstance(tried, Refusal):
+            return tried
+        job, sign = tried
+        report("Trying workload lines")
+        limit = job.budget + self.settings.verify_timeout  # which is what importing the text may take
+        answer = await self.workers.run(job, timeout=limit, report=report, cancel=cancel)
+        assert isinstance(answer, TriedLines | Failure)
+        return answer if isinstance(answer, Failure) else inferring.of(answer, sign)
 
     def revert(self, path: str, text: str, step_id: str) -> Reversal | Refusal:
         """How `text` goes back to before a kept step; once the edits have been applied, say so with `mark_reverted`."""

@@ -39,7 +39,7 @@ class Entry:
 class Recorded:
     """The calls of one entry. `lines`: without a comment sign, those to keep; `seen`: how many distinct ones there were.
 
-    `refused`: why others cannot be written as a line, each as a clause.
+    `refused`: why others cannot be written as a line, or do not run, each as a clause.
     """
 
     entry: Entry

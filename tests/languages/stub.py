@@ -14,6 +14,7 @@ _HEAD = re.compile(r"kernel (\w+)\(([\w, ]*)\)")
 
 class Toy:
     id = "toy"
+    tries_lines = False
     no_kernel = "has no kernel: no line begins with `kernel`."
 
     def syntax_problem(self, text: str) -> SyntaxProblem | None:
@@ -49,8 +50,8 @@ class Toy:
     def lines_from_calls(self, text: str, kernel: Kernel) -> tuple[str, ...] | Refusal:
         return Refusal("Kernels of this language are not called in their own files.")
 
-    def line_from_signature(self, text: str, kernel: Kernel) -> str | Refusal:
-        return f"; workload: {kernel.name}({', '.join('randn(1024)' for _ in kernel.facts.parameters)})"
+    def lines_from_signature(self, text: str, kernel: Kernel) -> tuple[str, ...] | Refusal:
+        return (f"; workload: {kernel.name}({', '.join('randn(1024)' for _ in kernel.facts.parameters)})",)
 
     def is_interpreted_without_gpu(self, text: str) -> bool:
         return True

@@ -83,13 +83,15 @@ def test_a_wrong_workload_line(support: LanguageSupport, sample: Sample) -> None
 
 
 @each_language
-def test_a_line_from_the_signature_is_a_workload(support: LanguageSupport, sample: Sample) -> None:
+def test_lines_from_the_signature_are_workloads(support: LanguageSupport, sample: Sample) -> None:
     kernel = the_kernel(support, sample)
-    line = support.line_from_signature(sample.text, kernel)
-    assert isinstance(line, str)
-    assert line.startswith(f"{sample.comment} workload: {sample.entry}(")
-    assert isinstance(support.workload(f"{line}\n{sample.text}", sample.entry), Workload)
-    assert support.workload_problems(f"{line}\n{sample.text}") == ()
+    lines = support.lines_from_signature(sample.text, kernel)
+    assert isinstance(lines, tuple)
+    assert lines
+    for line in lines:
+        assert line.startswith(f"{sample.comment} workload: {sample.entry}(")
+        assert isinstance(support.workload(f"{line}\n{sample.text}", sample.entry), Workload)
+        assert support.workload_problems(f"{line}\n{sample.text}") == ()
 
 
 @each_language

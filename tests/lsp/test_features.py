@@ -118,19 +118,6 @@ async def test_a_kernel_without_a_workload(code: Editor) -> None:
     assert "No workload" in await code.hover(uri, "scaled(")
 
 
-async def test_the_quick_fix_writes_a_workload_line(editor: Editor) -> None:
-    uri = editor.open("scaled.py", PLAIN.split("# workload")[0])
-    found = await editor.diagnostics(uri, lambda shown: any(d.code == "no-workload" for d in shown))
-    assert [editor.marked(uri, d) for d in found if d.code == "no-workload"] == ["scaled"]
-    fixes = await editor.actions(uri, "scaled(", "quickfix")
-    fix = next(action for action in fixes if "workload" in action.title)
-    if fix.edit is None:
-        fix = await editor.client.code_action_resolve_async(fix)
-    assert editor.make(fix.edit)
-    assert "# workload: scaled(randn(" in editor.texts[uri]
-    await editor.diagnostics(uri, lambda shown: not any(d.code == "no-workload" for d in shown))
-
-
 async def test_a_finding_is_fixed(editor: Editor) -> None:
     uri = editor.open("softmax.py", SOFTMAX.replace(', other=-float("inf")', ""))
     first = await editor.actions(uri, "tl.load", "quickfix")  # asked for, so not only once it is shown

@@ -15,7 +15,7 @@ from kernelwright.source.kernels import find_kernels
 from kernelwright.source.workload import find_workload
 from kernelwright.source.workload.benchmark import from_benchmark
 from kernelwright.source.workload.problems import problems
-from kernelwright.source.workload.suggest import suggest_line
+from kernelwright.source.workload.suggest import suggest_lines
 from kernelwright.values import Call, Estimate, TensorSpec
 
 HEAD = """\
@@ -38,7 +38,7 @@ def look(text: str) -> None:
     for kernel in kernels:
         find_workload(text, kernel.entry)
         from_benchmark(text, kernel)
-        suggest_line(text, kernel)
+        suggest_lines(text, kernel)
 
 
 def calls_of(work: Callable[[], object]) -> int:

@@ -6,14 +6,22 @@ from hypothesis import strategies as st
 
 from kernelwright.source.document import parse
 from kernelwright.source.kernels import find_kernels
-from kernelwright.source.workload import find_workload, from_benchmark, problems, suggest_line
+from kernelwright.source.workload import (
+    find_workload,
+    from_benchmark,
+    problems,
+    suggest_lines,
+    with_gradients,
+)
 from kernelwright.values import Refusal, Workload
 
 HEAD = "import torch, triton, pytest\nimport torch.nn.functional as F\nfrom torch import nn\n"
 
 
 def check(text: str, entry: str, expected: str) -> None:
-    line = suggest_line(HEAD + text, entry)
+    lines = suggest_lines(HEAD + text, entry)
+    assert isinstance(lines, tuple), lines
+    line = lines[0]
     assert line == f"# workload: {expected}"
     assert problems(HEAD + text + line) == ()
 
@@ -27,7 +35,7 @@ def check(text: str, entry: str, expected: str) -> None:
         ("def f(x, eps=1e-6, *, causal):\n    return x.shape[3]\n", "f(randn(8, 16, 512, 64), causal=False)"),
         (
             "def f(a, b):\n    M, K = a.shape\n    K, N = b.shape\n    return a\n",
-            "f(randn(1024, 1024), randn(1024, 1024))",
+            "f(randn(4096, 1024), randn(1024, 1024))",
         ),
         (
             "def f(x, res):\n    M, N = x.shape\n    M, N = res.shape\n    return x\n",
@@ -62,6 +70,184 @@ def test_from_the_signature(text: str, expected: str) -> None:
     check(text, "f", expected)
 
 
+KERNEL = """\
+@triton.jit
+def kernel(x_ptr, at_ptr, to_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    row = tl.load(at_ptr + tl.program_id(0))
+    place = tl.load(to_ptr + tl.program_id(0))
+    value = tl.load(x_ptr + row * n + tl.arange(0, BLOCK))
+    tl.store(out_ptr + place * n + tl.arange(0, BLOCK), value)
+
+
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        # ranks and sizes
+        ("def f(x, w):\n    assert x.dim() == 3 and w.ndim == 1\n", "f(randn(8, 512, 1024), randn(1024))"),
+        ("def f(x, y, z):\n    assert x.ndim == y.ndim == z.ndim == 3\n", f"f({', '.join(3 * ['randn(8, 512, 1024)'])})"),
+        (
+            "def f(x, w):\n    n, m = w.shape\n    assert x.shape[-1] == w.shape[0]\n    return x.shape[2]\n",
+            "f(randn(8, 512, 1024), randn(1024, 1024))",
+        ),
+        (
+            "def f(x, w):\n    if x.shape[1] != w.shape[0]:\n        raise ValueError\n    w.stride(1)\n    a, b = x.shape\n",
+            "f(randn(4096, 1024), randn(1024, 1024))",
+        ),
+        (
+            "def f(x, y):\n    assert y.shape == x.shape\n    return x.shape[3]\n",
+            f"f({', '.join(2 * ['randn(8, 16, 512, 64)'])})",
+        ),
+        ("def f(x, n, m):\n    assert x.shape == (n, m)\n", "f(randn(4096, 1024), 4096, 1024)"),
+        (
+            "def f(x, w):\n    a, k = x.shape\n    assert w.shape[0] * 8 == k\n    return w.stride(1)\n",
+            "f(randn(4096, 1024), randn(128, 1024))",
+        ),
+        ("def f(q):\n    d = q.shape[-1]\n    assert d in {16, 32, 64}\n    return q.stride(3)\n", "f(randn(8, 16, 512, 64))"),
+        ("def f(x):\n    *_, d = x.shape\n    assert d in (32, 128)\n", "f(randn(4096, 128))"),
+        (
+            "def f(x, block=128):\n    assert x.size(0) % block == 0 and x.size(1) % block == 0\n",
+            "f(randn(128, 128))",
+        ),
+        ("def f(x, shape: list[int]):\n    return x.shape[1]\n", "f(randn(4096, 1024), [128, 128])"),
+        # what a body passes on
+        ("def g(y):\n    a, b, c = y.shape\n\ndef f(x):\n    return g(x.contiguous())\n", "f(randn(8, 512, 1024))"),
+        # dtypes
+        ("def f(x):\n    assert x.dtype == torch.bfloat16\n", "f(randn(4096, 1024, dtype=bfloat16))"),
+        (
+            "def f(x, w):\n    assert w.dtype == torch.int8\n    w.stride(1), x.stride(1)\n",
+            "f(randn(4096, 1024), randint(0, 127, 4096, 1024, dtype=int8))",
+        ),
+        # what a kernel does with a pointer
+        (
+            KERNEL + "def f(x, at, to, y):\n    n = x.shape[1]\n    kernel[(8,)](x, at, to, y, n, BLOCK=64)\n",
+            "f(randn(4096, 1024), randint(0, 1024, 4096), randperm(4096), out(4096, 1024))",
+        ),
+        (
+            KERNEL + "def f(x, at, to, y, count):\n    kernel[(8,)](x, at, to, y, count, BLOCK=64)\n",
+            "f(randn(4096, 1024), randint(0, 1024, 4096), randperm(4096), out(4096, 1024), 1024)",
+        ),
+        # other arguments
+        ("def f(x, mode):\n    assert mode in ('sum', 'mean')\n    return x.shape[1]\n", "f(randn(4096, 1024), 'sum')"),
+        ("def f(x, mode: Literal['up', 'down']):\n    return x.shape[1]\n", "f(randn(4096, 1024), 'up')"),
+        (
+            "def f(x: torch.Tensor, w: torch.Tensor | None, dtype: torch.dtype):\n    return x.shape[1]\n",
+            "f(randn(4096, 1024), randn(1024), float16)",
+        ),
+        # definitions
+        ("@anything\ndef f(x):\n    a, b, c = x.shape\n", "f(randn(8, 512, 1024))"),
+        ("if True:\n    def f(x):\n        a, b, c = x.shape\n", "f(randn(8, 512, 1024))"),
+        (
+            "class f(torch.autograd.Function):\n    @staticmethod\n    def forward(ctx, x):\n        a, b, c = x.shape\n",
+            "f.apply(randn(8, 512, 1024))",
+        ),
+        (
+            "class g(torch.autograd.Function):\n    def forward(ctx, x):\n        x.stride(2)\n\nf = g.apply\n",
+            "f(randn(8, 512, 1024))",
+        ),
+    ],
+)  # fmt: skip
+def test_from_the_body(text: str, expected: str) -> None:
+    check(text, "f", expected)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("def f(x):\n    return x.shape[0]\n", "f(randn(8, 512, 1024))"),
+        ("def f(x):\n    return x.shape[0]\n", "f(randn(4096, 1024, dtype=bfloat16))"),
+        ("def f(x, y):\n    (a, b, c), d = x.shape, y.stride(1)\n", "f(randn(64, 64, 64), randn(64, 64))"),
+        ("def f(x, y):\n    (a, b, c), d = x.shape, y.stride(1)\n", "f(randn(8, 512, 1024), randn(8, 512))"),
+        ("def f(x, y):\n    return x.shape[1]\n", "f(randn(4096, 1024), randn(4096, 1024, layout=transposed))"),
+        ("def f(x, causal=False):\n    return x.shape[1]\n", "f(randn(4096, 1024), causal=True)"),
+        ("def f(x, mode='a'):\n    if mode == 'b':\n        return x.shape[1]\n", "f(randn(4096, 1024), mode='b')"),
+        (
+            "def f(x, b_seq_len, b_start_loc, max_input_len):\n    a, b, c = x.shape\n",
+            "f(randn(512, 16, 64), full((8,), 64, dtype=int32), arange(0, 512, 64, dtype=int32), 64)",
+        ),
+        ("def f(x):\n    return x.shape[1]\n\ndef g(y):\n    a, b, c = y.shape\n    return f(y)\n", "g(randn(8, 512, 1024))"),
+    ],
+)  # fmt: skip
+def test_among_the_alternatives(text: str, expected: str) -> None:
+    lines = suggest_lines(HEAD + text, "f")
+    assert isinstance(lines, tuple)
+    assert f"# workload: {expected}" in lines
+    assert len(set(lines)) == len(lines) <= 24
+    assert problems(HEAD + text + "\n".join(lines)) == ()
+
+
+def test_lines_fit_into_memory() -> None:
+    """A cube of sizes that belong to different tensors may not."""
+    shapes = ("a, b, c = x.shape", "d, e, g = y.shape", "assert z.shape == (a, b, c, d, e)")
+    lines = suggest_lines(HEAD + f"def f(x, y, z):\n    {'; '.join(shapes)}\n", "f")
+    assert isinstance(lines, tuple)
+    assert lines[0] == "# workload: f(randn(16, 16, 16), randn(16, 16, 16), randn(16, 16, 16, 16, 16))"
+
+
+LAUNCHED = """\
+@triton.autotune([triton.Config({"BLOCK": 64}), triton.Config(dict(BLOCK=128))], ["n"])
+@triton.jit
+def rows_kernel(x_ptr, y_ptr, at_ptr, n, x_row_stride, x_feat_stride, eps, seed, kind: tl.constexpr, NEGATE: tl.constexpr,
+                BLOCK: tl.constexpr):
+    row = tl.load(at_ptr + tl.program_id(0)) + tl.program_id(axis=1)
+    x = tl.load(x_ptr + row * x_row_stride + tl.arange(0, BLOCK) * x_feat_stride, mask=tl.arange(0, BLOCK) < n)
+    if NEGATE:
+        x = -x
+    if kind == "exp":
+        x = tl.exp(x)
+    tl.store(y_ptr + row * n + tl.arange(0, BLOCK), helper(x), mask=tl.arange(0, BLOCK) < n)
+
+
+@triton.jit
+def flat_kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(y_ptr + at, tl.load(x_ptr + at, mask=at < n), mask=at < n)
+
+
+@triton.jit
+def helper(x):
+    return x * 2
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "expected", "alternative"),
+    [
+        (
+            "rows_kernel",
+            "rows_kernel[(64, 2)](randn(64, 64), out(64, 64), randperm(64), 64, 64, 1, 1e-06, 0, kind='exp', NEGATE=False)",
+            "NEGATE=True",
+        ),
+        ("flat_kernel", "flat_kernel[(64,)](randn(64, 64), out(64, 64), 4096, BLOCK=64)", "[(1,)]"),
+    ],
+)  # fmt: skip
+def test_a_kernel_that_nothing_launches(name: str, expected: str, alternative: str) -> None:
+    text = f"{HEAD}import triton.language as tl\n{LAUNCHED}"
+    (kernel,) = (kernel for kernel in find_kernels(parse(text)) if kernel.name == name)
+    lines = suggest_lines(text, kernel)
+    assert isinstance(lines, tuple)
+    assert lines[0] == f"# workload: {expected}"
+    assert any(alternative in line for line in lines[1:])
+    assert problems(text + "\n".join(lines)) == ()
+
+
+def test_a_part_of_kernels_is_not_launched() -> None:
+    text = HEAD + LAUNCHED[LAUNCHED.rindex("@triton.jit") :]
+    (helper,) = find_kernels(parse(text))
+    refusal = suggest_lines(text, helper)
+    assert isinstance(refusal, Refusal)
+    assert "it is a part of other kernels" in refusal.reason
+
+
+def test_gradients_are_asked_for_once() -> None:
+    line = with_gradients("f.apply(randn(8, 16), randint(0, 4, 8), [rand(2)])")
+    assert line == "f.apply(randn(8, 16, requires_grad=True), randint(0, 4, 8), [rand(2, requires_grad=True)])"
+    assert with_gradients(line) is None
+    assert with_gradients("f(zeros(8))") is None
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [
@@ -72,7 +258,7 @@ def test_from_the_signature(text: str, expected: str) -> None:
     ],
 )
 def test_what_cannot_be_suggested(text: str, words: str) -> None:
-    refusal = suggest_line(HEAD + text, "f")
+    refusal = suggest_lines(HEAD + text, "f")
     assert isinstance(refusal, Refusal)
     assert words in refusal.reason
 
@@ -161,14 +347,16 @@ def test_nothing_is_raised(start: int, length: int, put: str) -> None:
     """Whatever the text: a line that the file's own workload finder accepts, or a refusal in words."""
     text = SAMPLE[:start] + put + SAMPLE[start + length :]
     lines = from_benchmark(text, "f")
-    line = suggest_line(text, "f")
-    for written in (*(lines if isinstance(lines, tuple) else ()), *([line] if isinstance(line, str) else ())):
+    guessed = suggest_lines(text, "f")
+    for written in (line for found in (lines, guessed) if isinstance(found, tuple) for line in found):
         assert isinstance(find_workload(text + "\n" + written, "f"), Workload)
-    for refusal in (lines, line):
+    for refusal in (lines, guessed):
         assert not isinstance(refusal, Refusal) or refusal.reason
 
 
 def test_of_a_kernel() -> None:
     text = HEAD + "import triton.language as tl\n@triton.jit\ndef k(p):\n    tl.load(p)\ndef run(x):\n    k[(1,)](x)\n"
     (kernel,) = find_kernels(parse(text))
-    assert suggest_line(text, kernel) == "# workload: run(randn(4096, 1024))"
+    lines = suggest_lines(text, kernel)
+    assert isinstance(lines, tuple)
+    assert lines[0] == "# workload: run(randn(4096, 1024))"

@@ -124,6 +124,22 @@ def record(
 
 
 @app.command()
+def infer(
+    places: Annotated[
+        list[Path], typer.Argument(metavar="PLACE...", help="Files, or folders, whose kernels have no workload.")
+    ],
+    write: Annotated[bool, typer.Option("--write", help="Write the lines above what they call.")] = False,
+    json_out: JsonOut = None,
+    interpreter: Interpreter = None,
+) -> None:
+    """Guess how kernels are called, and keep the workload lines that run."""
+    with told_in_words():
+        from kernelwright.cli.infer import infer_places
+
+        sys.exit(infer_places(places, write, json_out, interpreter))
+
+
+@app.command()
 def measure(
     file: File,
     kernel: KernelName = None,

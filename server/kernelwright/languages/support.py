@@ -51,8 +51,12 @@ class LanguageSupport(Protocol):
     def lines_from_calls(self, text: str, kernel: Kernel) -> tuple[str, ...] | Refusal:
         """Writes workload lines that repeat calls in the text."""
 
-    def line_from_signature(self, text: str, kernel: Kernel) -> str | Refusal:
-        """Writes a workload line that fits the parameters: a guess for a person to correct."""
+    @property
+    def tries_lines(self) -> bool:
+        """Says whether a worker can call what a line calls, so that only lines that ran are offered."""
+
+    def lines_from_signature(self, text: str, kernel: Kernel) -> tuple[str, ...] | Refusal:
+        """Writes workload lines that fit the parameters, best first: guesses to be tried, or for a person to correct."""
 
     def is_interpreted_without_gpu(self, text: str) -> bool:
         """Says whether the text runs without a GPU too, but so that its times mean nothing."""

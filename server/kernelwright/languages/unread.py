@@ -1,6 +1,7 @@
 """Documents in a language that is not read: without kernels and findings, and with the reason in words."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from kernelwright.languages.support import SyntaxProblem
 from kernelwright.values import Kernel, Refusal, Workload
@@ -12,6 +13,7 @@ class Unread:
 
     id: str
     read: str
+    tries_lines: ClassVar = False
 
     @property
     def no_kernel(self) -> str:
@@ -38,7 +40,7 @@ class Unread:
     def lines_from_calls(self, text: str, kernel: Kernel) -> tuple[str, ...] | Refusal:
         return Refusal(f"This file {self.no_kernel}")
 
-    def line_from_signature(self, text: str, kernel: Kernel) -> str | Refusal:
+    def lines_from_signature(self, text: str, kernel: Kernel) -> tuple[str, ...] | Refusal:
         return Refusal(f"This file {self.no_kernel}")
 
     def is_interpreted_without_gpu(self, text: str) -> bool:

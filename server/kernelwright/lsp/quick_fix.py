@@ -1,4 +1,7 @@
-"""Quick fixes: small deterministic edits for findings, and the line that gives a kernel its workload."""
+"""Quick fixes: small deterministic edits for findings, and the line that gives a kernel its workload.
+
+A line that a worker can try is a command's to write, which does so.
+"""
 
 from typing import TYPE_CHECKING
 
@@ -34,6 +37,10 @@ def quick_fixes(
             action.data = {"uri": snapshot.uri, "version": snapshot.version, "title": title, "line": place.start.line}
         else:
             action.edit = applying.workspace_edit(session.client, snapshot, edits, title)
+        actions.append(action)
+    for place, command in workload_fix.to_try(snapshot, where):
+        action = lsp.CodeAction(command.title, lsp.CodeActionKind.QuickFix, command=command)
+        action.diagnostics = [d for d in shown if d.code == workload_fix.CODE and _touch(d.range, place)] or None
         actions.append(action)
     return actions
 

@@ -8,6 +8,7 @@ from kernelwright.lsp.snapshot import Snapshot
 from kernelwright.values import Edits, Kernel, Refusal, TextEdit
 
 CODE = "no-workload"
+INFER = "kernelwright.infer"
 
 
 def lacking(snapshot: Snapshot) -> Iterator[tuple[Kernel, str]]:
@@ -18,7 +19,8 @@ def lacking(snapshot: Snapshot) -> Iterator[tuple[Kernel, str]]:
 
 
 def fixes(snapshot: Snapshot, where: lsp.Range) -> Iterator[tuple[str, lsp.Range, str, Edits]]:
-    """Lines taken over from calls in the file, and a line guessed from the signature, for kernels named in `where`."""
+    """Lines taken over from calls in the file, for kernels named in `where`; one guessed from the signature where no worker
+    could try it."""
     lines = range(where.start.line, where.end.line + 1)
     for kernel in snapshot.kernels_near(lines):
         if kernel.name_line not in lines or lacks(snapshot, kernel) is None:
@@ -27,20 +29,36 @@ def fixes(snapshot: Snapshot, where: lsp.Range) -> Iterator[tuple[str, lsp.Range
         taken = snapshot.support.lines_from_calls(snapshot.text, kernel)
         if not isinstance(taken, Refusal):
             title = f"Write workload lines for {kernel.entry} from the calls in this file"
-            yield title, place, CODE, _above(snapshot, kernel, taken)
-        guessed = snapshot.support.line_from_signature(snapshot.text, kernel)
+            yield title, place, CODE, above(snapshot, kernel, taken)
+        if snapshot.support.tries_lines:
+            continue
+        guessed = snapshot.support.lines_from_signature(snapshot.text, kernel)
         if not isinstance(guessed, Refusal):
             title = f"Write a workload line for {kernel.entry} from its parameters"
-            yield title, place, CODE, _above(snapshot, kernel, (guessed,))
+            yield title, place, CODE, above(snapshot, kernel, guessed[:1])
+
+
+def to_try(snapshot: Snapshot, where: lsp.Range) -> Iterator[tuple[lsp.Range, lsp.Command]]:
+    """The command that infers lines, tries them and writes those that ran, for kernels named in `where`."""
+    lines = range(where.start.line, where.end.line + 1)
+    for kernel in snapshot.kernels_near(lines) if snapshot.support.tries_lines else ():
+        if kernel.name_line in lines and lacks(snapshot, kernel) is not None:
+            title = f"Write a workload line for {kernel.entry or kernel.name} that runs"
+            about = {"uri": snapshot.uri, "kernel": kernel.name, "detached": True}
+            yield snapshot.name_range(kernel), lsp.Command(title, INFER, arguments=[about])
 
 
 def lacks(snapshot: Snapshot, kernel: Kernel) -> str | None:
     """Why the kernel cannot be called; None where it can, or its own workload line is wrong."""
+    from kernelwright.source.workload.lines import by_entry
+
     workload = snapshot.workload(kernel)
-    return workload.reason if isinstance(workload, Refusal) and workload.line is None else None
+    if not isinstance(workload, Refusal) or kernel.entry in by_entry(snapshot.support.workload_lines(snapshot.text)):
+        return None
+    return workload.reason
 
 
-def _above(snapshot: Snapshot, kernel: Kernel, lines: tuple[str, ...]) -> Edits:
+def above(snapshot: Snapshot, kernel: Kernel, lines: tuple[str, ...]) -> Edits:
     """Above the function that the line calls."""
     number = kernel.entry_start_line if kernel.entry_start_line is not None else kernel.start_line
     offset = snapshot.lines.starts[number]

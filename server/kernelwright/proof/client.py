@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from kernelwright.proof import endings, gpu_lock, memory
-from kernelwright.proof.jobs import Answer, Compile, Contest, Job, Probe, Profile, Race, RaceResult, Trial
+from kernelwright.proof.jobs import Answer, Compile, Contest, Job, Probe, Profile, Race, RaceResult, Trial, TryLines
 from kernelwright.proof.process import Broken, StartFailed, WorkerProcess
 from kernelwright.proof.queue import Priority, Turns
 from kernelwright.proof.station import Station
@@ -137,7 +137,7 @@ class Workers:
         if isinstance(job, Compile):
             job = dataclasses.replace(job, compute_capability=device.compute_capability or _DEFAULT_CAPABILITY)
             return await self._in_turn(self._compiling, dataclasses.replace(order, job=job))
-        station = self._judging if isinstance(job, Trial) else self._running
+        station = self._judging if isinstance(job, Trial | TryLines) else self._running
         try:
             answer = await self._in_turn(station, order, device)
         except _GpuAppeared:

@@ -1,5 +1,6 @@
 """The jobs that a worker does, and their answers: the contract between the server and the worker."""
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -169,5 +170,49 @@ class Profile:
     limits: Limits = Limits()
 
 
-Job = Probe | Capture | Compile | Trial | Race | Contest | Profile
-Answer = Device | Graph | CompileResult | TrialResult | RaceResult | ContestResult | ProfileResult | Failure
+@dataclass(frozen=True)
+class TryLines:
+    """Call what each workload line calls, once, until every one of `kernels` was launched. Answered by TriedLines.
+
+    Without `kernels` one line that runs is enough. `seconds` are for one line, `budget` for all of them. Without a GPU sizes
+    are reduced as the gate does it.
+    """
+
+    path: str
+    text: str
+    lines: tuple[str, ...]  # calls, without a comment sign
+    kernels: tuple[str, ...] = ()
+    seconds: float = 10.0
+    budget: float = 60.0
+    language: str = "python"
+
+
+@dataclass(frozen=True)
+class TriedLine:
+    """`reason`: why it did not run, as a clause, "" where it did. `launched`: those of the kernels that it launched."""
+
+    line: str
+    reason: str = ""
+    launched: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class TriedLines:
+    """The lines that were tried, in the order of trying; there may be other forms of those that were given among them."""
+
+    lines: tuple[TriedLine, ...]
+
+    @property
+    def ran(self) -> tuple[str, ...]:
+        return tuple(one.line for one in self.lines if not one.reason)
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """Why others did not run, each once, the commonest first."""
+        return tuple(reason for reason, _ in Counter(one.reason for one in self.lines if one.reason).most_common())
+
+
+Job = Probe | Capture | Compile | Trial | Race | Contest | Profile | TryLines
+Answer = (
+    Device | Graph | CompileResult | TrialResult | RaceResult | ContestResult | ProfileResult | TriedLines | Failure
+)

@@ -40,6 +40,10 @@ torch.set_default_device("cuda")
 torch.set_default_device(None)
 
 
+def captured(graph: torch.cuda.CUDAGraph | None = None):
+    return graph
+
+
 def scale(x):
     out = torch.empty(x.shape, device="cuda:0", dtype=x.dtype)
     return launched(x, out, FACTORS[0].item())

@@ -14,6 +14,7 @@ export const KERNEL_COMMANDS: readonly KernelCommand[] = [
   { id: "kernelwright.verify", title: "Verify {}", runsCode: true },
   { id: "kernelwright.measure", title: "Measure {}", runsCode: true },
   { id: "kernelwright.replay", title: "Replay the steps of {}", runsCode: true },
+  { id: "kernelwright.infer", title: "Write a workload line for {}", runsCode: true },
   { id: "kernelwright.revert", title: "Revert {}", runsCode: false },
   { id: "kernelwright.resetBaseline", title: "Reset the baseline of {}", runsCode: false },
 ];

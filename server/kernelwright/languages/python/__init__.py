@@ -14,7 +14,7 @@ from kernelwright.source.workload import (
     from_benchmark,
     performance_calls,
     problems,
-    suggest_line,
+    suggest_lines,
     workload_lines,
 )
 from kernelwright.values import Case, Kernel, Refusal, Workload
@@ -24,6 +24,7 @@ class Python:
     """The language of files that a Python interpreter loads."""
 
     id = "python"
+    tries_lines = True
     no_kernel = (
         "has no kernel: no launched @triton.jit function, no nn.Module, no tensor function, and no workload line that "
         "calls a function of the file."
@@ -56,8 +57,8 @@ class Python:
     def lines_from_calls(self, text: str, kernel: Kernel) -> tuple[str, ...] | Refusal:
         return from_benchmark(text, kernel)
 
-    def line_from_signature(self, text: str, kernel: Kernel) -> str | Refusal:
-        return suggest_line(text, kernel)
+    def lines_from_signature(self, text: str, kernel: Kernel) -> tuple[str, ...] | Refusal:
+        return suggest_lines(text, kernel)
 
     def is_interpreted_without_gpu(self, text: str) -> bool:
         return imports_triton(text)

@@ -22,6 +22,7 @@ from kernelwright.proof.jobs import (
     Race,
     Trial,
     TrialResult,
+    TryLines,
 )
 from kernelwright.proof.worker import aftermath, failed, lifetime
 from kernelwright.proof.worker.frames import (
@@ -51,6 +52,7 @@ HANDLERS: dict[type, tuple[str, str]] = {
     Race: ("clock.race", "run_race"),
     Contest: ("clock.contest", "run_contest"),
     Profile: ("attribution.profile", "run_profile"),
+    TryLines: ("trying", "try_lines"),
 }
 
 

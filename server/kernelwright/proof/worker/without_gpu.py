@@ -228,11 +228,13 @@ class _Generator(torch.Generator):
         return super().__new__(cls, device=_here(device))
 
 
-def _refused(name: str) -> Callable[..., Any]:
+def _refused(name: str) -> type:
+    """A class, since annotations say `CUDAGraph | None`."""
+
     def refuse(*args: Any, **kwargs: Any) -> Any:
         raise NotSupported(f"{name} is not supported without a GPU")
 
-    return refuse
+    return type(name.rpartition(".")[2], (), {"__new__": refuse})
 
 
 def _asked(answer: Callable[..., Any]) -> Callable[..., Any]:

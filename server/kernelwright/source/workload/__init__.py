@@ -4,7 +4,7 @@ from kernelwright.source.workload.benchmark import few_of, from_benchmark
 from kernelwright.source.workload.evaluate import WorkloadError, evaluate
 from kernelwright.source.workload.find import any_workload, find_workload, performance_calls, workload_lines
 from kernelwright.source.workload.problems import WorkloadProblem, problems
-from kernelwright.source.workload.suggest import suggest_line
+from kernelwright.source.workload.suggest import suggest_lines, with_gradients
 
 __all__ = [
     "WorkloadError",
@@ -16,6 +16,7 @@ __all__ = [
     "from_benchmark",
     "performance_calls",
     "problems",
-    "suggest_line",
+    "suggest_lines",
+    "with_gradients",
     "workload_lines",
 ]

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from kernelwright.source.workload.evaluate import WorkloadError, evaluate
 from kernelwright.source.workload.find import code, definitions, workload_lines
-from kernelwright.source.workload.signature import Signature, signature_of
+from kernelwright.source.workload.signature import Signature, conditional_definitions, signature_of
 from kernelwright.values import Call, Case
 
 _IMPORTED = re.compile(r"^[ \t]*(?:from|import)\b[^(\n]*(?:\([^()]*\)|.*$)", re.M)
@@ -34,7 +34,7 @@ def _problem(text: str, case: Case) -> WorkloadProblem | None:
         return _at(case, error.column, error.end_column, error.message)
     name = (case.text.find(call.entry), case.text.find(call.entry) + len(call.entry))
     if call.entry not in definitions(text):
-        if _is_imported(text, call.entry):
+        if _is_imported(text, call.entry) or call.entry in conditional_definitions(text):
             return None
         return _at(case, *name, f"The file has no function or class named {call.entry}.")
     signature = signature_of(text, call.entry)

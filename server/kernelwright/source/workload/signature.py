@@ -3,11 +3,13 @@
 import ast
 import functools
 import re
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from kernelwright.source.workload.find import code, definitions
 
+_INDENTED = re.compile(r"^(?:if|try)\b", re.M)
 _FUNCTION = re.compile(r"(?:^|\bautograd\.)Function$")
 _JIT = re.compile(r"^@(?:\w+\.)*(?:jit|autotune|heuristics)\b", re.M)
 
@@ -65,16 +67,27 @@ class Signature:
     applied: bool = False
 
 
-def signature_of(text: str, name: str) -> Signature | None:
-    """The signature of a top-level function or class; None for anything else, or when its source does not parse."""
+def signature_of(text: str, name: str, *, decorated: bool = False) -> Signature | None:
+    """The signature of a top-level function or class; None for anything else, or when its source does not parse.
+
+    Nor is there one for a function with decorators that may change it, unless it is asked for as `decorated`.
+    """
     span = definitions(text).get(name)
     if span is None:
-        return None
-    return _signature(name, _source(text, span), _decorators(text, span[0]))
+        tree = conditional_definitions(text).get(name)
+        return None if tree is None else _signature(name, ast.unparse(tree), _decorators_of(tree), decorated)
+    return _signature(name, _source(text, span), _decorators(text, span[0]), decorated)
+
+
+def decorators_of(text: str, name: str) -> str:
+    """The decorators of a function as they are written."""
+    if name not in definitions(text):
+        return _decorators_of(conditional_definitions(text)[name])
+    return _decorators(text, definitions(text)[name][0])
 
 
 @functools.lru_cache(maxsize=2048)
-def _signature(name: str, source: str, decorators: str) -> Signature | None:
+def _signature(name: str, source: str, decorators: str, decorated: bool) -> Signature | None:
     tree = _parse(source)
     if isinstance(tree, ast.ClassDef):
         methods = {item.name: item for item in tree.body if isinstance(item, ast.FunctionDef)}
@@ -91,10 +104,37 @@ def _signature(name: str, source: str, decorators: str) -> Signature | None:
             Parameters(call, True) if call is not None else None,
         )
     if isinstance(tree, ast.FunctionDef | ast.AsyncFunctionDef):
-        if decorators and not _JIT.search(decorators) and "no_grad" not in decorators:
+        if decorators and not decorated and not _JIT.search(decorators) and "no_grad" not in decorators:
             return None  # a decorator may change the parameters
         return Signature(name, False, bool(_JIT.search(decorators)), None, Parameters(tree))
     return None
+
+
+@functools.lru_cache(maxsize=8)
+def conditional_definitions(text: str) -> dict[str, ast.FunctionDef | ast.ClassDef]:
+    """Functions and classes that a file defines under a condition, as where a package is there."""
+    tree = _module(text) if _INDENTED.search(text) else None
+    open_, found = [node for node in (tree.body if tree else ()) if isinstance(node, ast.If | ast.Try)], {}
+    for node in open_:
+        for inner in (*node.body, *node.orelse):
+            if isinstance(inner, ast.FunctionDef | ast.ClassDef):
+                found[inner.name] = inner
+            elif isinstance(inner, ast.If | ast.Try):
+                open_.append(inner)
+    return found
+
+
+def _decorators_of(tree: ast.FunctionDef | ast.ClassDef) -> str:
+    return "\n".join(f"@{ast.unparse(decorator)}" for decorator in tree.decorator_list)
+
+
+def _module(text: str) -> ast.Module | None:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SyntaxWarning)
+            return ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
 
 
 def _source(text: str, span: tuple[int, int]) -> str:
@@ -111,11 +151,8 @@ def _source(text: str, span: tuple[int, int]) -> str:
 
 
 def _parse(source: str) -> ast.stmt | None:
-    try:
-        tree = ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None
-    return tree.body[0] if tree.body else None
+    tree = _module(source)
+    return tree.body[0] if tree is not None and tree.body else None
 
 
 def _decorators(text: str, start: int) -> str:

@@ -1,258 +1,448 @@
-"""A first workload line for a kernel that has none, guessed from the signature and the body of what launches it."""
+"""Workload lines for a kernel that has none: guesses from the parameters and bodies of what launches it, best first.
+
+What a body says holds in all of them (see evidence.py). Where it says nothing there are choices, and a guess costs as much
+as its choices are far from the usual.
+"""
 
 import ast
+import itertools
 import math
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 
-from kernelwright.ops import row
 from kernelwright.source.trees import walk
 from kernelwright.source.workload.evaluate import WorkloadError, evaluate
-from kernelwright.source.workload.signature import Parameters, signature_of
-from kernelwright.values import Kernel, Refusal
+from kernelwright.source.workload.evidence import Evidence, Term, Told, evidence_of
+from kernelwright.source.workload.find import definitions, uses
+from kernelwright.source.workload.guessing import (
+    AXIS,
+    CLASS,
+    FLAG,
+    FRACTION,
+    INDEX,
+    LAST_DIMENSION,
+    LENGTHS,
+    LONGEST,
+    NOTHING,
+    OF_BATCH,
+    OF_SEQUENCES,
+    ONE_MORE,
+    SIZE,
+    STARTS,
+    VECTOR,
+    Choice,
+    choices,
+    known_size,
+    scalar,
+)
+from kernelwright.source.workload.launches import lines_for_launch
+from kernelwright.source.workload.signature import Parameters, Signature, decorators_of, signature_of
+from kernelwright.values import Call, Kernel, Language, Refusal, TensorSpec
+
+MOST = 24
+_OF_A_USER = 8  # lines for a function that calls the entry
+_MOST_USERS = 2
 
 _BY_RANK = {0: (), 1: (1 << 20,), 2: (4096, 1024), 3: (8, 512, 1024), 4: (8, 16, 512, 64), 5: (2, 8, 16, 64, 64)}
-_SIZE = re.compile(r"(?:[nmkbhdcst]|n_\w+|num_\w+|\w*(?:size|dim|dims|len|length|features|channels|block)\w*)$", re.I)
-_FLAG = re.compile(r"(?:is_|use_|has_|with_|return_)\w+|causal|training|inplace|bias$|affine$")
-_FRACTION = re.compile(r"(?:p|dropout\w*|scale|sm_scale|alpha|beta_?|momentum|slope|\w*_scale|temperature)$")
-_INDEX = re.compile(r"(?:\w*(?:idx|index|indices|ids|labels?|targets?|tokens?))$")
-_CLASS = re.compile(r"(?:labels?|targets?)$")  # one number for each row
-_VECTOR = re.compile(r"(?:w|b|weight|bias|gamma|beta|scale|shift|\w+_(?:weight|bias))$")
-_LAST_DIMENSION = re.compile(
-    r"(?:dim|d_model|d|hidden\w*|n_embd|embed\w*|in_features|input_size|normalized_shape|features|size)$"
-)
-_KNOWN_SIZES = (
-    (re.compile(r".*heads?$"), 16),
-    (re.compile(r".*(?:kernel_size)$"), 3),
-    (re.compile(r".*(?:stride|dilation)$"), 1),
-    (re.compile(r".*padding$"), 1),
-    (re.compile(r".*groups$"), 8),
-    (re.compile(r".*channels$"), 64),
-    (re.compile(r".*(?:vocab\w*|num_embeddings)$"), 32768),
-    (re.compile(r"(?:b|batch\w*)$"), 16),
-    (re.compile(r".*(?:layers|depth)$"), 2),
-)
-_OF_TENSORS = frozenset(
-    (
-        "shape",
-        "stride",
-        "size",
-        "numel",
-        "dtype",
-        "device",
-        "contiguous",
-        "is_contiguous",
-        "is_cuda",
-        "ndim",
-        "dim",
-        "T",
-    )
-)
+_OF_TOKENS = {2: (512, 1024), 3: (512, 16, 64), 4: (8, 64, 16, 64)}  # of sequences one behind the other
+_MOST_ELEMENTS = 1 << 28  # of a line: a gigabyte
+_RANKS = (2, 3, 4, 1)
+_EQUAL = {4: 32, 5: 16}  # the size of all dimensions where they are equal, by the most that a tensor has; else 64
+# Where kernels need whole blocks or rows, and the interpreter bears no more.
+_FEW = {"small": (1, 1, 2, 2, 2, 2, 128, 64), "rows": (1, 1, 1, 1, 1, 2, 16, 1024)}
+_BATCH, _LENGTH = 8, 64  # sequences that lie one behind the other, and tokens of each
+_RANDOM = ("randn", "rand")
 
 
-def suggest_line(text: str, kernel: Kernel | str) -> str | Refusal:
-    """The line `# workload: entry(…)` for a kernel or an entry's name: a guess for a person to correct.
+def suggest_lines(text: str, kernel: Kernel | str) -> tuple[str, ...] | Refusal:
+    """Lines `# workload: entry(…)` for a kernel or an entry's name, best first, then some for functions that call the entry.
 
     Sizes are those of a kernel worth timing; names of sizes that several tensors share are kept equal.
     """
     entry = kernel if isinstance(kernel, str) else kernel.entry
-    if entry is None:
-        return Refusal("No function of this file launches this kernel, so there is nothing that a workload could call.")
-    signature = signature_of(text, entry)
+    if entry is None or (isinstance(kernel, Kernel) and entry == kernel.name and kernel.language is Language.TRITON):
+        return _launches(text, kernel.name) if isinstance(kernel, Kernel) else Refusal("There is nothing to call.")
+    own = _lines(text, entry)
+    found = [lines[:_OF_A_USER] for user in _users(text, entry) if isinstance(lines := _lines(text, user), tuple)]
+    if isinstance(own, Refusal):
+        return tuple(itertools.chain(*found)) or own
+    room = MOST - sum(map(len, found))
+    return (*own[:room], *itertools.chain(*found))
+
+
+def _launches(text: str, name: str) -> tuple[str, ...] | Refusal:
+    """Of a kernel that no function of its file launches."""
+    signature = signature_of(text, name, decorated=True)
+    if signature is None or signature.call is None:
+        return Refusal(f"{name} is no function at the top of its file, so a workload line cannot call it.")
+    return lines_for_launch(text, name, signature.call, decorators_of(text, name))
+
+
+def with_gradients(call: str) -> str | None:
+    """The call with gradients of all its random tensors asked for; None where it has none, or asks already."""
+    tree = ast.parse(call, mode="eval")
+    random = [
+        n for n in walk(tree) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name) and n.func.id in _RANDOM
+    ]
+    if not random or any(k.arg == "requires_grad" for n in random for k in n.keywords):
+        return None
+    for made in random:
+        made.keywords.append(ast.keyword("requires_grad", ast.Constant(True)))
+    return ast.unparse(tree)
+
+
+def _users(text: str, entry: str) -> list[str]:
+    """Functions and classes of the file that call the entry, the first ones."""
+    found = (name for name in definitions(text) if name != entry and not name.startswith(("test", "bench")))
+    users = (name for name in found if (s := signature_of(text, name)) and not s.is_triton and uses(text, name, entry))
+    return list(itertools.islice(users, _MOST_USERS))
+
+
+def _lines(text: str, entry: str) -> tuple[str, ...] | Refusal:
+    signature = _signature(text, entry)
     if signature is None:
         return Refusal(f"The parameters of {entry} cannot be read from its source; write its workload line by hand.")
     if signature.is_triton:
         return Refusal(f"{entry} is a Triton kernel: add a function that launches it, then a workload line for that.")
     if signature.call is None:
         return Refusal(f"{entry} has no forward method of its own; write its workload line by hand.")
-    construction, last = "", None
-    if signature.is_class:
-        given, last = _constructor(signature.init)
-        construction = f"({', '.join(given)})" if signature.init is not None else "()"
-    call = f"{entry}{construction}({', '.join(_arguments(signature.call, last))})"
-    try:
-        evaluate(call)
-    except WorkloadError as error:
-        return Refusal(f"No workload line could be written for {entry}: {error.message}")
-    return f"# workload: {call}"
+    guesses = _Guesses(signature.call, evidence_of(text, signature.call))
+    found: dict[str, None] = {}
+    refused = ""
+    for choice in itertools.islice(choices(_deviations(guesses, signature.init)), 8 * MOST):
+        if guesses.has_sequences:
+            choice = {"sizes": "sequences", **choice}
+        construction, last = _construction(signature, choice)
+        call = f"{entry}{construction}({', '.join(guesses.arguments(choice, last))})"
+        try:
+            if _elements(evaluate(call)) > _MOST_ELEMENTS:
+                continue
+        except WorkloadError as error:
+            refused = refused or error.message
+            continue
+        found[f"# workload: {call}"] = None
+        if len(found) == MOST:
+            break
+    return tuple(found) or Refusal(f"No workload line could be written for {entry}: {refused}")
+
+
+def _elements(call: Call) -> int:
+    """How many elements the tensors of a call have."""
+    return sum(math.prod(value.shape) for value in (*call.args, *call.kwargs.values()) if isinstance(value, TensorSpec))
+
+
+def _signature(text: str, entry: str) -> Signature | None:
+    """Also of a function with decorators, and of a name for the `apply` of an autograd.Function."""
+    signature = signature_of(text, entry, decorated=True)
+    if signature is not None or entry not in definitions(text):
+        return signature
+    start, end = definitions(text)[entry]
+    alias = re.match(r"\w+\s*=\s*(\w+)\.apply\s*$", text[start:end].split("\n")[0])
+    named = signature_of(text, alias[1]) if alias is not None else None
+    return replace(named, name=entry, is_class=False, applied=False) if named is not None else None
+
+
+def _deviations(guesses: "_Guesses", init: Parameters | None) -> list[tuple[int, str, str]]:
+    found = [(2, "sizes", "equal"), *((3, "sizes", few) for few in _FEW)]
+    if guesses.has_sequences:
+        found.append((1, "sizes", "usual"))
+    free = [name for name, told in guesses.tensors() if not told.rank]
+    if free:
+        found += [(2 + n, f"rank {free[0]}", str(rank)) for n, rank in enumerate(guesses.ranks(free[0])[1:])]
+    if any(True for _ in guesses.tensors()):
+        found += [(4 + n, "dtype", kind) for n, kind in enumerate(guesses.dtypes[1:])]
+        found.append((3, "lower", "prefix"))
+        found += [(4, "transposed", name) for name, _ in itertools.islice(guesses.tensors(), 2)]
+    for parameter, default in guesses.parameters.all():
+        found += [(2 + n, parameter.arg, value) for n, value in enumerate(guesses.values(parameter, default)[1:])]
+    return found
+
+
+def _construction(signature: Signature, choice: Choice) -> tuple[str, int | None]:
+    """What an entry's name is followed by, and the size of the last dimension that a constructor's parameters speak of."""
+    if signature.applied:
+        return ".apply", None
+    if not signature.is_class:
+        return "", None
+    given: list[str] = []
+    last = None
+    for parameter, default in signature.init.all() if signature.init else ():
+        if default is None:
+            sized = AXIS.match(parameter.arg)  # of a constructor, a size
+            value = ((not sized and scalar(parameter)) or [known_size(parameter.arg, choice)])[0]
+            if last is None and LAST_DIMENSION.match(parameter.arg) and value.isdigit():
+                last = int(value)
+            keyword = signature.init is not None and parameter in signature.init.tree.args.kwonlyargs
+            given.append(f"{parameter.arg}={value}" if keyword else value)
+    return f"({', '.join(given)})", last
 
 
 @dataclass
-class _Tensor:
-    """What the body says of a tensor parameter: the names of its sizes, or at least how many it has."""
+class _Sizes:
+    """Terms that are equal, and the size of each such group, for one guess."""
 
-    dims: list[str | None] = field(default_factory=list)
-    rank: int = 0
-    evidence: bool = False
-    product: bool = False  # takes part in a matrix product
+    parents: dict[Term, Term] = field(default_factory=dict)
+    known: dict[Term, int] = field(default_factory=dict)
+
+    def find(self, term: Term) -> Term:
+        while (parent := self.parents.get(term, term)) != term:
+            term = parent
+        return term
+
+    def join(self, one: Term, other: Term) -> None:
+        one, other = self.find(one), self.find(other)
+        if one == other or (isinstance(one, int) and isinstance(other, int)):
+            return
+        if isinstance(one, int):
+            one, other = other, one
+        self.parents[one] = other
+
+    def get(self, term: Term) -> int | None:
+        root = self.find(term)
+        return root if isinstance(root, int) else self.known.get(root)
+
+    def multiply(self, product: Term, one: Term, other: Term) -> None:
+        """Have the first be the product of the others, where two of the three are known."""
+        whole, a, b = self.get(product), self.get(one), self.get(other)
+        if a and b:
+            self.put(product, a * b)
+        elif whole and (a or b) and whole % (a or b or 1) == 0:
+            self.put(one if b else other, whole // (a or b or 1))
+
+    def put(self, term: Term, size: int) -> int:
+        root = self.find(term)
+        return root if isinstance(root, int) else self.known.setdefault(root, size)
 
 
-def _constructor(init: Parameters | None) -> tuple[list[str], int | None]:
-    """Arguments for the required parameters, and the size of the last dimension that they speak of."""
-    given, last = [], None
-    for parameter, default in init.all() if init else ():
-        if default is not None:
-            continue
-        value = _scalar(parameter)
-        if value is None:
-            value = _known_size(parameter.arg)
-        if last is None and _LAST_DIMENSION.match(parameter.arg) and value.isdigit():
-            last = int(value)
-        given.append(f"{parameter.arg}={value}" if init and parameter in init.tree.args.kwonlyargs else value)
-    return given, last
+class _Guesses:
+    """What can be given to the parameters, by what was told of them."""
 
+    def __init__(self, parameters: Parameters, evidence: Evidence) -> None:
+        self.parameters = parameters
+        self._evidence = evidence
+        for one, other in (*evidence.same_shape, *evidence.same_rank) * 2:  # a chain of them, in either order
+            rank = evidence.of[one].rank or evidence.of[other].rank
+            evidence.of[one].rank = evidence.of[other].rank = rank
+        self._annotations = {p.arg: ast.unparse(p.annotation) if p.annotation else "" for p, _ in parameters.all()}
+        self._tensors = [p.arg for p, default in parameters.all() if self._is_tensor(p, default)]
+        asked = [kind for name in self._tensors for kind in evidence.of[name].dtypes if "float" in kind]
+        self.dtypes = list(dict.fromkeys(kind for kind in asked if "float8" not in kind)) or [
+            "float32",
+            "float16",
+            "bfloat16",
+        ]
 
-def _known_size(name: str) -> str:
-    return str(next((size for pattern, size in _KNOWN_SIZES if pattern.match(name)), 1024))
+    def tensors(self) -> Iterator[tuple[str, Told]]:
+        return ((name, self._evidence.of[name]) for name in self._given())
 
+    def _given(self) -> list[str]:
+        """The tensors that are given: those that have a default are left out."""
+        optional = {p.arg for p, default in self.parameters.all() if default is not None}
+        return [name for name in self._tensors if name not in optional]
 
-def _arguments(parameters: Parameters, last: int | None) -> list[str]:
-    tensors = _tensors(parameters)
-    is_product = sum(t.product for t in tensors.values()) >= 2
-    sizes: dict[str, int] = {}
-    first: tuple[int, ...] | None = None
-    given: list[str] = []
-    for parameter, default in parameters.all():
+    @property
+    def has_sequences(self) -> bool:
+        return any(LENGTHS.match(name) or STARTS.match(name) for name in self._given())
+
+    def _is_tensor(self, parameter: ast.arg, default: ast.expr | None) -> bool:
+        name, told = parameter.arg, self._evidence.of[parameter.arg]
+        annotation = self._annotations[name]
+        if annotation:
+            return "Tensor" in annotation
+        if told.is_tensor or told.rank:
+            return True
+        if told.is_number or NOTHING.match(name):
+            return False
+        if default is None and OF_BATCH.match(name):
+            return True
+        if default is not None or "eps" in name or "dtype" in name or FLAG.match(name) or FRACTION.match(name):
+            return False
+        if told.options or LONGEST.match(name) or AXIS.match(name):
+            return False
+        return name in ("b", "k") or not SIZE.match(name)
+
+    def _is_whole(self, name: str) -> bool:
+        told, annotation = self._evidence.of[name], self._annotations[name]
+        if told.dtypes:
+            return not any("float" in kind for kind in told.dtypes)
+        named = INDEX.match(name) or LENGTHS.match(name) or STARTS.match(name)
+        return told.is_index or bool(named) or "Long" in annotation or "IntTensor" in annotation
+
+    def ranks(self, name: str) -> list[int]:
+        """How many dimensions a tensor may have whose rank nobody tells, the likeliest first."""
+        told = self._evidence.of[name]
+        if told.ranks:
+            return list(dict.fromkeys(told.ranks))
+        if told.least > 1:
+            return [told.least, told.least + 1]
+        return [rank for rank in _RANKS if rank >= told.least]
+
+    def values(self, parameter: ast.arg, default: ast.expr | None) -> list[str]:
+        """What may be given to a parameter that is no tensor; the first is the usual one, "" leaves it out."""
+        if parameter.arg in self._tensors:
+            return [""] if "mask" not in parameter.arg else ["", "bool"]
+        values = scalar(parameter, self._evidence.of[parameter.arg].options)
+        if default is None:
+            return values or [""]
+        written = repr(default.value) if isinstance(default, ast.Constant) else ""
+        if isinstance(default, ast.Constant) and isinstance(default.value, bool):
+            values = ["False", "True"]
+        return ["", *(value for value in values if value != written and value not in ("1e-06", "0.5", "''"))]
+
+    def arguments(self, choice: Choice, last: int | None) -> list[str]:
+        shapes, sizes = self._shapes(choice, last)
+        given = []
+        for parameter, default in self.parameters.all():
+            name = parameter.arg
+            if name in shapes:
+                value = self._tensor(name, shapes[name], shapes, choice)
+            elif default is not None and name not in choice:
+                continue
+            elif name in choice:
+                value = choice[name]
+            else:
+                value = self._number(parameter, sizes, choice)
+            by_name = default is not None or parameter in self.parameters.tree.args.kwonlyargs
+            given.append(f"{name}={value}" if by_name else value)
+        return given
+
+    def _number(self, parameter: ast.arg, sizes: _Sizes, choice: Choice) -> str:
         name = parameter.arg
-        if name not in tensors:
-            if default is None:
-                value = str(sizes[name]) if name in sizes else _scalar(parameter) or _known_size(name)
-                keyword = parameter in parameters.tree.args.kwonlyargs
-                given.append(f"{name}={value}" if keyword else value)
-            continue
-        if default is not None:
-            continue
-        shape = _shape(name, tensors[name], sizes, first, last, is_product)
-        first = first or shape
-        written = ", ".join(map(str, shape))
-        generator = f"randint(0, {first[-1] if first else 2}, {written})" if _INDEX.match(name) else f"randn({written})"
-        given.append(f"{name}={generator}" if parameter in parameters.tree.args.kwonlyargs else generator)
-    return given
+        if (size := sizes.get(name)) is not None:
+            return str(size)
+        if values := scalar(parameter, self._evidence.of[name].options):
+            return values[0]
+        if LONGEST.match(name):
+            return {"sequences": str(_LENGTH), "equal": "1"}.get(choice.get("sizes", ""), "1024")
+        return known_size(name, choice)
 
+    def _shapes(self, choice: Choice, last: int | None) -> tuple[dict[str, tuple[int, ...]], _Sizes]:
+        """The sizes of all tensors, which are equal where they have to be."""
+        evidence, given = self._evidence, self._given()
+        ranks: dict[str, int] = {}
+        like: dict[str, str] = {}
+        first: str | None = None
+        for one, other in evidence.same_shape:
+            if one in given and other in given:
+                like[max(one, other, key=given.index)] = min(one, other, key=given.index)
+        for name in given:
+            ranks[name] = self._rank(name, ranks.get(first) if first else None, choice, like, ranks)
+            first = first or (name if not self._is_whole(name) or len(given) == 1 else None)
+        sizes = _Sizes()
 
-def _shape(
-    name: str, tensor: _Tensor, sizes: dict[str, int], first: tuple[int, ...] | None, last: int | None, product: bool
-) -> tuple[int, ...]:
-    if not tensor.dims and tensor.rank == 0:
-        if _VECTOR.match(name) and first:
-            return (first[-1], first[-1]) if tensor.product else first[-1:]
-        if _CLASS.match(name) and first:
-            return first[:-1]
-        if first:
-            return (first[-1], first[-1]) if tensor.product and len(first) == 2 else first
-    rank = len(tensor.dims) or tensor.rank or 2
-    usual = _BY_RANK.get(rank, (4,) * rank)
-    if product and rank == 2:
-        usual = (1024, 1024)
-    dims = tensor.dims or [None] * rank
-    shape = []
-    for axis, dim in enumerate(dims):
-        size = usual[axis]
-        if dim is None and first and product and axis == rank - 2:
-            size = first[-1]
-        if last is not None and axis == rank - 1 and dim not in sizes:
-            size = last
-        shape.append(sizes.setdefault(dim, size) if dim else size)
-    return tuple(shape)
+        def place(term: Term) -> Term:
+            """An axis that is counted from the end, from the beginning."""
+            counted = isinstance(term, tuple) and ranks.get(term[0], 0)
+            return (term[0], term[1] % counted) if isinstance(term, tuple) and counted else term
 
+        for term, equal in evidence.equal:
+            sizes.join(place(term), place(equal))
+        for one, other in like.items():
+            for axis in range(ranks[one]):
+                sizes.join((one, axis), (other, axis))
+        if choice.get("sizes") == "sequences":
+            self._sequences(ranks, sizes)
+        products = [(place(term), place(one), place(other)) for term, one, other in evidence.products]
+        for term, values in evidence.values:
+            sizes.put(place(term), _LENGTH if _LENGTH in values else sorted(values)[len(values) // 2])
+        factors = {term for _, one, other in products for term in (one, other) if isinstance(term, str)}
+        for parameter, default in self.parameters.all():
+            if default is None and parameter.arg in factors and sizes.get(parameter.arg) is None:
+                sizes.put(parameter.arg, int(known_size(parameter.arg, {"sizes": "equal"})))
+        side = _EQUAL.get(max(ranks.values(), default=0), 64)
+        product = sum(evidence.of[name].is_product for name in given) >= 2
+        shapes: dict[str, tuple[int, ...]] = {}
+        for name in [*filter(None, (first,)), *(name for name in given if name != first)]:
+            rank = ranks[name]
+            usual = self._usual(name, rank, shapes.get(first or ""), choice, product)
+            if choice.get("sizes") == "equal":
+                usual = (side,) * rank
+            elif choice.get("sizes") in _FEW:
+                usual = _FEW[choice["sizes"]][8 - rank :]
+            elif last is not None and rank and not self._is_whole(name):
+                usual = (*usual[:-1], last)
+            shape = []
+            for axis in range(rank):
+                for term, factor, part in products:
+                    sizes.multiply(term, factor, part)
+                shape.append(sizes.put((name, axis), usual[axis]))
+            shapes[name] = tuple(shape)
+        return {name: shapes[name] for name in given}, sizes
 
-def _scalar(parameter: ast.arg) -> str | None:
-    """A value for a parameter that is no tensor, as far as its annotation or name tells; None for a plain size."""
-    annotation = ast.unparse(parameter.annotation) if parameter.annotation else ""
-    name = parameter.arg
-    if annotation.startswith("bool") or (not annotation and _FLAG.match(name)):
-        return "False"
-    if "eps" in name:
-        return "1e-06"
-    if annotation.startswith("float") or (not annotation and _FRACTION.match(name)):
-        return "0.5"
-    if annotation.startswith("str"):
-        return "''"
-    if "None" in annotation and "int" not in annotation:
-        return "None"
-    return None
+    def _rank(
+        self, name: str, first: int | None, choice: Choice, like: Mapping[str, str], ranks: Mapping[str, int]
+    ) -> int:
+        told = self._evidence.of[name]
+        if told.rank:
+            return told.rank
+        if name in like:
+            return ranks[like[name]]
+        if f"rank {name}" in choice:
+            return int(choice[f"rank {name}"])
+        if told.ranks:
+            return first if first in told.ranks else told.ranks[0]
+        if LENGTHS.match(name) or STARTS.match(name) or OF_SEQUENCES.match(name):
+            return max(told.least, 1)
+        if told.is_index and told.least <= 1 and not CLASS.match(name):
+            return 1
+        if first is not None and told.least <= first:
+            if VECTOR.match(name):
+                return max(told.least, 2 if told.is_product else 1)
+            if CLASS.match(name):
+                return max(told.least, first - 1)
+            return told.least if told.least > 1 else 2 if told.is_product and first == 2 else first
+        return max(told.least, self.ranks(name)[0]) if told.least < 2 else told.least
 
+    def _usual(
+        self, name: str, rank: int, first: tuple[int, ...] | None, choice: Choice, product: bool
+    ) -> tuple[int, ...]:
+        if first is not None and rank <= len(first):
+            if product and rank == 2:
+                return (first[-1], 1024 if self._evidence.of[name].rank else first[-1])
+            if rank == len(first):
+                return first
+            lower = CLASS.match(name) or self._is_whole(name) or choice.get("lower") == "prefix"
+            return first[:rank] if lower else first[len(first) - rank :]
+        if product and rank == 2:
+            return (1024, 1024)
+        table = _OF_TOKENS if choice.get("sizes") == "sequences" else _BY_RANK
+        return table.get(rank) or _BY_RANK.get(rank, (4,) * rank)
 
-def _tensors(parameters: Parameters) -> dict[str, _Tensor]:
-    """The parameters that are tensors, in order."""
-    found = {parameter.arg: _Tensor() for parameter, _ in parameters.all()}
-    for node in walk(parameters.tree):
-        _read(node, found)
-    kept: dict[str, _Tensor] = {}
-    for parameter, default in parameters.all():
-        name, tensor = parameter.arg, found[parameter.arg]
-        annotation = ast.unparse(parameter.annotation) if parameter.annotation else ""
-        if "Tensor" in annotation or (not annotation and (tensor.evidence or _looks_like_a_tensor(name, default))):
-            kept[name] = tensor
-    return kept
+    def _sequences(self, ranks: Mapping[str, int], sizes: _Sizes) -> None:
+        """Sequences that lie one behind the other in the leading dimension of what they are made of."""
+        for name, rank in ranks.items():
+            if not rank:
+                continue
+            if rank == 1 and (LENGTHS.match(name) or STARTS.match(name) or OF_SEQUENCES.match(name)):
+                sizes.put((name, 0), _BATCH + bool(ONE_MORE.match(name)))
+            elif not self._is_whole(name) and rank > 1:
+                sizes.put((name, 0), _BATCH * _LENGTH)
 
-
-def _looks_like_a_tensor(name: str, default: ast.expr | None) -> bool:
-    if default is not None or "eps" in name or _FLAG.match(name) or _FRACTION.match(name):
-        return False
-    return name in ("b", "k") or not _SIZE.match(name)
-
-
-def _read(node: ast.AST, found: dict[str, _Tensor]) -> None:
-    match node:
-        case ast.Assign(targets=[ast.Tuple(elts=targets)], value=value) if (name := _shape_of(value)) in found:
-            tensor = found[name]
-            dims = [t.id if isinstance(t, ast.Name) and t.id != "_" else None for t in targets]
-            if not any(isinstance(t, ast.Starred) for t in targets):
-                tensor.dims = tensor.dims or dims
-        case ast.Assign(targets=targets, value=ast.Tuple(elts=values)):
-            for target, value in zip(_elements(targets), values, strict=False):
-                _read(ast.Assign(targets=[target], value=value), found)
-        case ast.Subscript(value=ast.Attribute(value=ast.Name(id=name), attr="shape"), slice=axis) if name in found:
-            found[name].rank = max(found[name].rank, _rank(axis))
-        case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="size" | "stride"), args=[axis]) if (
-            name in found
-        ):
-            found[name].rank = max(found[name].rank, _rank(axis))
-        case ast.Attribute(value=ast.Name(id=name), attr=attribute) if name in found and attribute in _OF_TENSORS:
-            found[name].evidence = True
-        case ast.BinOp(left=left, op=ast.MatMult(), right=right):
-            _multiplied(found, left, right)
-        case ast.Call(func=ast.Attribute(value=ast.Name(id="torch" | "F"), attr=operation), args=args):
-            for argument in args:
-                for name in _names(argument) & found.keys():
-                    found[name].evidence = True
-            _multiplied(found, *(args[place] for place in row(operation).matrices if place < len(args)))
-    products = [t for t in found.values() if len(t.dims) == 2]
-    for tensor in products[:2] if len(products) >= 2 and products[0].dims != products[1].dims else ():
-        tensor.product = True
-
-
-def _elements(targets: list[ast.expr]) -> Iterator[ast.expr]:
-    for target in targets:
-        yield from target.elts if isinstance(target, ast.Tuple) else (target,)
-
-
-def _shape_of(value: ast.expr) -> str:
-    match value:
-        case ast.Attribute(value=ast.Name(id=name), attr="shape"):
-            return name
-        case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="size"), args=[]):
-            return name
-    return ""
-
-
-def _multiplied(found: dict[str, _Tensor], *operands: ast.expr) -> None:
-    for operand in operands:
-        for name in _names(operand) & found.keys():
-            found[name].product = found[name].evidence = True
-
-
-def _names(node: ast.AST) -> set[str]:
-    return {n.id for n in walk(node) if isinstance(n, ast.Name)}
-
-
-def _rank(axis: ast.expr) -> int:
-    try:
-        value = ast.literal_eval(axis)
-    except (ValueError, TypeError, SyntaxError):
-        return 0
-    if not isinstance(value, int) or math.fabs(value) > 6:
-        return 0
-    return value + 1 if value >= 0 else max(-value, 2)
+    def _tensor(self, name: str, shape: tuple[int, ...], shapes: Mapping[str, tuple[int, ...]], choice: Choice) -> str:
+        told, written = self._evidence.of[name], ", ".join(map(str, shape))
+        if choice.get(name) == "bool":
+            return f"ones({written}, dtype=bool)"
+        if not self._is_whole(name):
+            kind = next((k for k in told.dtypes if "float8" in k), choice.get("dtype", self.dtypes[0]))
+            made = written if kind == "float32" else f"{written}, dtype={kind}"
+            made += ", layout=transposed" if choice.get("transposed") == name and len(shape) > 1 else ""
+            return f"out({made})" if told.is_written and not told.is_read else f"randn({made})"
+        asked = next(iter(told.dtypes), None)
+        kind = f", dtype={asked}" if asked not in (None, "int64") else ""
+        equal = choice.get("sizes") == "equal"
+        if told.is_written and not told.is_read:
+            return f"out({written}, dtype={asked or 'int64'})"
+        if asked == "bool":
+            return f"ones({written}, dtype=bool)"
+        if asked in ("int8", "uint8") and not told.is_index:
+            return f"randint(0, 127, {written}{kind})"
+        if len(shape) == 1 and STARTS.match(name):
+            step = 1 if equal else _LENGTH
+            return f"arange(0, {shape[0] * step}, {step}, dtype={asked or 'int32'})"
+        if LENGTHS.match(name):
+            return f"full(({written},), {1 if equal else _LENGTH}, dtype={asked or 'int32'})"
+        if len(shape) == 1 and (equal or told.is_place or OF_SEQUENCES.match(name)):
+            return f"randperm({written}{kind})"
+        limits = [size for other, found in shapes.items() if not self._is_whole(other) for size in found if size > 1]
+        return f"randint(0, {min(limits, default=2)}, {written}{kind})"

@@ -108,8 +108,14 @@ of every kernel that it reaches, from calls that really happened; `--write` puts
 names the folders whose kernels are looked for. In an editor, "Record Workloads From…" (the lens above a kernel
 without a line) finds the tests and scripts that come to the file by their imports and runs the one that you choose;
 on a test, it writes the lines of all kernels that the test comes to. Stopping the run keeps what it has called by
-then. Quick fixes take lines over from benchmarks in the file, or guess one from the signature. This page is generated
-from the code.
+then.
+
+Where nothing calls a kernel, `kernelwright infer FILE` guesses lines from what its launcher says of its parameters: ranks,
+sizes that have to be equal, dtypes, what the kernel uses as an index, what it writes. It calls each once, on the GPU or in
+Triton's interpreter, and keeps those that run and launch the kernel; where nothing in the file launches it, its own launch
+is tried. That a line runs does not make it typical: look at its sizes before you time anything. In the editor the quick fix
+"Write a workload line for … that runs" does the same; another one takes lines over from benchmarks in the file. This page
+is generated from the code.
 """
 
 _LIMITS = """

@@ -1,4 +1,5 @@
-"""Calls of the text that are looked at and not timed: one, several in a row, one with gradients, one under the profiler."""
+"""Calls of the text that are looked at and not timed: one, several in a row, one with gradients, one under the profiler,
+one that a workload line describes."""
 
 import contextlib
 import sys
@@ -7,18 +8,28 @@ from dataclasses import replace
 
 import torch
 
-from kernelwright.proof.worker import flags, surroundings, without_gpu
+from kernelwright.proof.worker import failed, flags, surroundings, without_gpu
 from kernelwright.proof.worker.backward import AddsItself, BackwardFailed, NoGradient, gradients
+from kernelwright.proof.worker.failed import JobFailed
 from kernelwright.proof.worker.hosts import bounds, messages
 from kernelwright.proof.worker.hosts.parcels import described
 from kernelwright.proof.worker.hosts.room import Room, inputs_of, settle, told, unpacked_as_sent
-from kernelwright.proof.worker.inputs import moved_into, poison_, seed_everything, tensors_in
+from kernelwright.proof.worker.inputs import (
+    from_call,
+    initial_arguments,
+    moved_into,
+    poison_,
+    seed_everything,
+    tensors_in,
+)
 from kernelwright.proof.worker.languages import language_of
 from kernelwright.proof.worker.observe import attributes_of, buffers_put_back, changed
 from kernelwright.proof.worker.observe import observe as observed_call
 from kernelwright.proof.worker.poison import poison_freed_blocks
+from kernelwright.proof.worker.profiling.counting import counted_launches
 from kernelwright.proof.worker.profiling.looking import look as look_at
-from kernelwright.values import Check
+from kernelwright.proof.worker.subject import case_call, make_target
+from kernelwright.values import Case, Check, Workload, WorkloadSource
 
 FEWEST_CALLS = 2  # further ones, however slow: what is kept in turns of two shows
 _DELAY = 20_000_000  # cycles of the GPU's clock, some 10 ms: longer than any host takes to launch a call
@@ -145,3 +156,26 @@ def look(room: Room, request: messages.Look) -> messages.Reply:
     own = room.module, room.path, room.text, language_of(room.language)
     with buffers_put_back(target):
         return look_at(call, *own, device=room.device, interpreted=request.interpreted)
+
+
+def try_line(room: Room, request: messages.Try) -> messages.Reply:
+    call = case_call(request.line)
+    workload = Workload(WorkloadSource.LINES, call.entry, (Case(0, 0, request.line),))
+    module, how = room.module, {"device": room.device, "seed": 0}
+    assert module is not None
+    try:
+        with counted_launches(lambda file: True) as seen:
+            target = make_target(module, workload, initial_arguments(module, call, **how), **how)
+            inputs = from_call(call, **how)
+            if any(tensor.requires_grad for tensor in inputs.tensors()):
+                gradients(target, inputs, lambda _, output: torch.ones_like(output), (), seed=0)
+            else:
+                inputs.passed_to(target)
+            settle(room)
+    except (NoGradient, BackwardFailed) as lacking:
+        return messages.Refused(Check("gradient", "", False, str(lacking)))
+    except RuntimeError as error:
+        if failed.is_poisoned(error):
+            raise JobFailed(failed.failure_of(error)) from error
+        raise
+    return messages.Launched(tuple(sorted({name for name, origin in seen.runs})))

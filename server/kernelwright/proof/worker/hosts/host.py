@@ -182,4 +182,5 @@ _ANSWERS: dict[type, Callable[[Room, Any], messages.Reply]] = {
     messages.Arm: sample.arm,
     messages.Fire: sample.fire,
     messages.Look: calls.look,
+    messages.Try: calls.try_line,
 }

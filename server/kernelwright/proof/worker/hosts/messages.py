@@ -188,6 +188,16 @@ class Look(Request):
 
 
 @dataclass(frozen=True)
+class Try(Request):
+    """Construct and call once what a workload line calls, with gradients where it asks for them.
+
+    Answered by Launched, Refused or Failed.
+    """
+
+    line: str
+
+
+@dataclass(frozen=True)
 class Loaded:
     """The module runs; `changed` are settings that it changed on import, `added` variables that it added to the environment."""
 
@@ -291,4 +301,13 @@ class TooSmall:
     needed: int
 
 
-Reply = Loaded | Done | Observed | Often | Returned | Gradients | Sampled | Work | Refused | Failed | TooSmall
+@dataclass(frozen=True)
+class Launched:
+    """The names of the Triton kernels that a call has launched."""
+
+    kernels: tuple[str, ...]
+
+
+Reply = (
+    Loaded | Done | Observed | Often | Returned | Gradients | Sampled | Work | Launched | Refused | Failed | TooSmall
+)

@@ -44,8 +44,10 @@ _LOG = 64 << 10  # bytes of what a host printed that are kept
 class Host:
     """One process for one text. `start` and `close` it, whatever happens; one request at a time.
 
-    `waited`: seconds for its replies.
+    `waited`: seconds for its replies; `limit`: for one of them.
     """
+
+    limit = CALL_LIMIT
 
     def __init__(self, path: str, device: str) -> None:
         self.path = path
@@ -85,7 +87,7 @@ class Host:
         begun = time.monotonic()
         with self._typed_failures():
             assert self.pid  # a zygote that does not answer is told, and not waited for as long as a call
-            reply = channel.receive_reply(self._birth.channel, CALL_LIMIT)
+            reply = channel.receive_reply(self._birth.channel, self.limit)
         self.waited += time.monotonic() - begun
         match reply:
             case Refused(check=check):
@@ -123,7 +125,7 @@ class Host:
             )
             raise JobFailed(Failure(FailureKind.CRASHED, message, str(garbled))) from None
         except channel.TooSlow:
-            message = f"The code did not come back within {CALL_LIMIT:g} s."
+            message = f"The code did not come back within {self.limit:.3g} s."
             raise JobFailed(Failure(FailureKind.TIMED_OUT, message)) from None
         except (AttributeError, TypeError, ValueError, ImportError) as error:  # what pickle raises
             raise Undecidable(

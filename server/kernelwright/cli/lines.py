@@ -1,0 +1,45 @@
+"""What `record` and `infer` share: the texts that they look at, and how the lines that they found are shown and written."""
+
+import contextlib
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from rich.markup import escape
+
+from kernelwright import recording
+from kernelwright.cli import files
+from kernelwright.cli.console import OUT
+from kernelwright.cli.ending import BadInput
+from kernelwright.recording import Entry, Recorded
+from kernelwright.values import apply
+
+
+def entries_in(places: Sequence[Path]) -> tuple[dict[Path, str], list[Entry]]:
+    """The texts of Python files, those that can be read, and their entries. Raises BadInput."""
+    if missing := next((place for place in places if not place.exists()), None):
+        raise BadInput(f"{missing} does not exist; name files or folders whose kernels are meant.")
+    texts: dict[Path, str] = {}
+    for file in recording.python_files(places or [Path.cwd()]):
+        with contextlib.suppress(BadInput):
+            texts[file] = files.read(file)
+    return texts, [entry for file, text in texts.items() for entry in recording.entries_of(file, text)]
+
+
+def show(one: Recorded, seen: str, refused: str) -> None:
+    """The lines of one entry; `seen` says how many calls or guesses there were, `refused` what a reason is about."""
+    OUT.print(f"[bold]{escape(one.entry.name)}[/]  {escape(os.path.relpath(one.entry.file))}, {seen}")
+    for line in one.lines:
+        OUT.print(f"  # workload: {line}", markup=False, highlight=False, soft_wrap=True)
+    for reason in one.refused:
+        OUT.print(f"  {refused}: {reason}.", markup=False, highlight=False)
+
+
+def write(texts: Mapping[Path, str], found: Sequence[Recorded]) -> None:
+    """Write the lines above what they call."""
+    for file in dict.fromkeys(one.entry.file for one in found):
+        text = texts[Path(file)]
+        edits = recording.edits_for(text, [one for one in found if one.entry.file == file])
+        if edits.edits:
+            files.replace(Path(file), text, apply(edits, text))
+            OUT.print(f"Wrote the workload lines to {escape(os.path.relpath(file))}.")

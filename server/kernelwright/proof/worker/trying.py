@@ -1,0 +1,138 @@
+"""Tries workload lines: what each calls is called once, in a host, which a line that crashes or hangs costs, and no more."""
+
+import contextlib
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+
+import torch
+
+from kernelwright.proof.jobs import TriedLine, TriedLines, TryLines
+from kernelwright.proof.worker.bench import device_here, interpreting
+from kernelwright.proof.worker.failed import JobFailed
+from kernelwright.proof.worker.gate.cap import MOST_OF_A_LINE
+from kernelwright.proof.worker.gate.cases import INTERPRETER_ELEMENTS
+from kernelwright.proof.worker.gate.line_sizes import elements, shrunk, without_shifts
+from kernelwright.proof.worker.hosts import messages
+from kernelwright.proof.worker.hosts.remote import Host
+from kernelwright.proof.worker.inputs import bytes_of_call, check_memory
+from kernelwright.proof.worker.languages import language_of
+from kernelwright.proof.worker.raised import scratch_folder
+from kernelwright.proof.worker.rejected import Rejected
+from kernelwright.proof.worker.subject import case_call
+from kernelwright.source.workload.suggest import with_gradients
+from kernelwright.values import Failure, FailureKind
+
+_LOADING = 120.0  # seconds in which a text has to be imported
+_FURTHER = 6  # lines that are tried for kernels which one that runs does not launch
+_OVER = (FailureKind.TIMED_OUT, FailureKind.CRASHED)
+
+
+def try_lines(job: TryLines, report: Callable[[str], None]) -> TriedLines:
+    """Try the lines of a job in turn. Raises JobFailed where its text cannot be loaded."""
+    with contextlib.closing(_Trier(job)) as trier:
+        return TriedLines(tuple(_tried(job, trier, report)))
+
+
+def _tried(job: TryLines, trier: "_Trier", report: Callable[[str], None]) -> Iterator[TriedLine]:
+    """Lines that run and launch none of the kernels that are missing do not count as running."""
+    missing, left, pending = set(job.kernels), len(job.lines), list(dict.fromkeys(job.lines))
+    number, found, backward = 0, False, True
+    while pending and left and (missing or not found):
+        line, number, left = pending.pop(0), number + 1, left - 1
+        report(f"Trying line {number} of {number + min(left, len(pending))}")
+        launched = trier.call(line)
+        if isinstance(launched, str):
+            yield TriedLine(line, launched)
+            continue
+        new = missing.intersection(launched)
+        if job.kernels and not new:
+            yield TriedLine(line, f"it launches no {' or '.join(sorted(missing))}")
+        else:
+            yield TriedLine(line, "", tuple(sorted(new)))
+            missing -= new
+            left, found = left if found else min(left, _FURTHER), True
+        if missing and backward and (with_backward := with_gradients(line)) is not None:
+            pending.insert(0, with_backward)
+            left += 1
+            backward = bool(new)
+
+
+class _Trier:
+    """Calls lines in one process after the other, each of which has loaded the text."""
+
+    def __init__(self, job: TryLines) -> None:
+        self._job = job
+        self._language = language_of(job.language)
+        self._device = device_here()
+        self._interpreted = interpreting() and self._language.is_interpreted_without_gpu(job.text)
+        self._scratch = tempfile.mkdtemp(prefix="kernelwright-host-")
+        self._host: Host | None = None
+        self._left = job.budget
+
+    def close(self) -> None:
+        self._end()
+        shutil.rmtree(self._scratch, ignore_errors=True)
+
+    def call(self, line: str) -> tuple[str, ...] | str:
+        """The kernels that it launches, or why it does not run."""
+        reason = ""
+        try:
+            texts = self._sizes(line)
+        except JobFailed as failed:
+            return failed.failure.message.rstrip(".")
+        for text in texts:
+            if self._left <= 0:
+                return reason or f"there was no time left for it in {self._job.budget:g} s"
+            host = self._host or self._loaded()
+            begun = time.monotonic()
+            host.limit = min(self._job.seconds, self._left)
+            try:
+                check_memory(bytes_of_call(case_call(text)), self._device)
+                return host.ask(messages.Try(text), messages.Launched).kernels
+            except Rejected as rejected:
+                reason = rejected.check.detail
+            except JobFailed as failed:
+                reason = failed.failure.message.rstrip(".")
+                if failed.failure.kind in _OVER:
+                    self._end()
+            finally:
+                self._left -= time.monotonic() - begun
+        return reason
+
+    def _sizes(self, line: str) -> list[str]:
+        """The line as the gate calls it: with few elements in the interpreter, and as it is where that does not run."""
+        if not self._interpreted:
+            return [line]
+        small = shrunk(without_shifts(line), INTERPRETER_ELEMENTS)
+        whole = elements(case_call(line)) <= MOST_OF_A_LINE
+        return list(dict.fromkeys((small, line) if whole else (small,)))
+
+    def _loaded(self) -> Host:
+        host = self._host = Host(self._job.path, self._device)
+        host.start(triton=self._device == "cuda" and self._language.needs_triton(self._job.text))
+        host.limit = _LOADING
+        request = messages.Load(
+            self._job.path,
+            self._job.text,
+            self._job.language,
+            self._device,
+            torch.get_num_threads(),
+            {},
+            self._scratch,
+            self._interpreted,
+            hidden=(str(scratch_folder()),),
+            protected=(os.getpid(), os.getppid()),
+        )
+        try:
+            host.ask(request, messages.Loaded)
+        except Rejected as rejected:
+            raise JobFailed(Failure(FailureKind.IMPORT_FAILED, rejected.check.detail)) from rejected
+        return host
+
+    def _end(self) -> None:
+        if self._host is not None:
+            self._host.close()
+            self._host = None

@@ -1,0 +1,539 @@
+"""What a file says of the parameters of one of its functions, read from its body and the bodies that it passes them on to.
+
+Sizes are terms: an axis of a parameter, a name, or a number. Names that are local to a body are told apart by its number.
+"""
+
+import ast
+import itertools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from kernelwright.ops import Kind, Layout, names, of_kind, row
+from kernelwright.source.trees import walk
+from kernelwright.source.workload.find import definitions
+from kernelwright.source.workload.generators import DTYPES
+from kernelwright.source.workload.signature import Parameters, conditional_definitions, signature_of
+
+Axis = tuple[str, int]  # of a parameter; from the end where negative
+Term = Axis | str | int
+
+_DIVIDES = 64  # all usual sizes, as do the powers of two below it
+_DEPTH, _BODIES = 3, 32  # calls from body to body, and bodies in all
+_OF_TENSORS = frozenset(
+    ("shape", "stride", "size", "numel", "dtype", "device", "is_contiguous", "is_cuda", "ndim", "dim", "data_ptr", "T")
+)
+_VIEWS = of_kind(Kind.LAYOUT)
+_SAME_SHAPE = names(lambda row: row.kind is Kind.LAYOUT and row.layout is not Layout.UNKNOWN) | DTYPES.keys()
+_MOVES = frozenset(("cuda", "type", "type_as", "requires_grad_"))
+_MAKERS = of_kind(Kind.CREATION) | {"device"}
+_STORES = ("store", "atomic_add", "atomic_max", "atomic_min", "atomic_cas", "atomic_xchg")
+
+
+@dataclass
+class Told:
+    """What is said of one parameter. `rank` 0 and `least` 0: nothing; `ranks` are those that are asked for."""
+
+    rank: int = 0
+    least: int = 0
+    ranks: list[int] = field(default_factory=list)
+    dtypes: list[str] = field(default_factory=list)
+    options: list[str | int | bool] = field(default_factory=list)
+    is_tensor: bool = False
+    is_number: bool = False  # a kernel gets it, and neither reads nor writes there
+    is_index: bool = False  # what a kernel loads from it leads to addresses, or is a number of steps
+    is_place: bool = False  # among these, addresses that it writes to
+    is_read: bool = False
+    is_written: bool = False
+    is_product: bool = False  # takes part in a matrix product
+
+
+@dataclass
+class Evidence:
+    """What is said of the parameters by name, and of sizes: which are equal, products of others, or have few values."""
+
+    of: dict[str, Told]
+    defaults: Mapping[str, int] = field(default_factory=dict)  # whole numbers
+    equal: list[tuple[Term, Term]] = field(default_factory=list)
+    products: list[tuple[Term, Term, Term]] = field(default_factory=list)  # the first is that of the others
+    same_shape: list[tuple[str, str]] = field(default_factory=list)
+    same_rank: list[tuple[str, str]] = field(default_factory=list)
+    values: list[tuple[Term, tuple[int, ...]]] = field(default_factory=list)
+
+
+def evidence_of(text: str, parameters: Parameters) -> Evidence:
+    """What the text says of these parameters."""
+    defaults = {p.arg: number for p, default in parameters.all() if default and (number := _whole(default)) is not None}
+    found = Evidence({parameter.arg: Told() for parameter, _ in parameters.all()}, defaults)
+    _Reader(text, found).read(parameters.tree, {name: name for name in found.of}, 0)
+    return found
+
+
+class _Reader:
+    def __init__(self, text: str, found: Evidence) -> None:
+        self._text = text
+        self._found = found
+        self.numbers = itertools.count()
+        self._left = _BODIES
+
+    def read(self, tree: ast.FunctionDef | ast.AsyncFunctionDef, bound: Mapping[str, str], depth: int) -> None:
+        """`bound`: the entry's parameter that a name of this body stands for."""
+        self._left -= 1
+        if self._left < 0:
+            return
+        _Body(self._text, self._found, dict(bound), f"{next(self.numbers)}:", depth, self).run(tree.body)
+
+
+class _Body:
+    """Goes through one body in order. `_sizes` are the terms that its local names stand for."""
+
+    def __init__(
+        self, text: str, found: Evidence, bound: dict[str, str], mark: str, depth: int, reader: _Reader
+    ) -> None:
+        self._text, self._found, self._bound, self._mark = text, found, bound, mark
+        self._depth, self._reader = depth, reader
+        self._sizes: dict[str, Term] = {}
+        self._constants: dict[str, int] = {}
+        self._shapes: dict[str, list[Term]] = {}
+
+    def run(self, body: Sequence[ast.stmt]) -> None:
+        for statement in body:
+            self._statement(statement)
+
+    def _statement(self, node: ast.stmt) -> None:
+        match node:
+            case ast.FunctionDef() | ast.ClassDef() | ast.AsyncFunctionDef():
+                return
+            case ast.Assign(targets=[target], value=value):
+                self._expression(value)
+                self._assign(target, value)
+            case ast.Assert(test=test):
+                self._expression(test)
+                self._holds(test, goes_on=True)
+            case ast.If(test=test, body=body, orelse=orelse):
+                self._expression(test)
+                if body and isinstance(body[0], ast.Raise):
+                    self._holds(test, goes_on=False)
+                self.run(body)
+                self.run(orelse)
+            case ast.For() | ast.While() | ast.With() | ast.Try():
+                for child in ast.iter_child_nodes(node):
+                    if isinstance(child, ast.expr):
+                        self._expression(child)
+                self.run(node.body)
+                for rest in ("orelse", "finalbody"):
+                    self.run(getattr(node, rest, ()))
+            case _:
+                for child in ast.iter_child_nodes(node):
+                    if isinstance(child, ast.expr):
+                        self._expression(child)
+
+    # What stands for what.
+
+    def _assign(self, target: ast.expr, value: ast.expr) -> None:
+        match target, value:
+            case ast.Tuple(elts=targets), ast.Tuple(elts=values) if len(targets) == len(values):
+                for one, other in zip(targets, values, strict=True):
+                    self._assign(one, other)
+            case ast.Tuple(elts=targets), _ if (terms := self._shape(value, len(targets), targets)) is not None:
+                for one, term in zip(targets, terms, strict=True):
+                    if isinstance(one, ast.Name) and one.id != "_" and term is not None:
+                        self._name(one.id, term)
+            case ast.Name(id=name), _:
+                term, same, shape = self._term(value), self._same(value), self._reshaped(value)
+                if term is not None and not isinstance(term, int):
+                    self._name(name, term)
+                    return
+                for known in (self._sizes, self._constants, self._bound, self._shapes):
+                    known.pop(name, None)
+                if isinstance(term, int):
+                    self._constants[name] = term
+                elif same is not None:
+                    self._bound[name] = same
+                elif shape is not None:
+                    self._shapes[name] = shape
+
+    def _name(self, name: str, term: Term) -> None:
+        """A local name that is taken up again for a size stands for equal ones, as does the name of a parameter."""
+        if name in self._sizes:
+            self._found.equal.append((self._sizes[name], term))
+        elif name in self._bound:
+            self._found.equal.append((self._bound[name], term))
+        else:
+            self._sizes[name] = term
+
+    def _same(self, value: ast.expr) -> str | None:
+        """The parameter whose shape a value has, written as one of its methods."""
+        match _innermost(value):
+            case ast.Name(id=name):
+                return self._bound.get(name)
+            case ast.IfExp(body=ast.Name(id=name)) | ast.IfExp(orelse=ast.Name(id=name)):
+                return self._bound.get(name)
+        return None
+
+    def _reshaped(self, value: ast.expr) -> list[Term] | None:
+        match _innermost(value):
+            case ast.Call(func=ast.Attribute(value=inner, attr="reshape" | "view"), args=args) if self._same(inner):
+                sizes = args[0].elts if len(args) == 1 and isinstance(args[0], ast.Tuple) else args
+                terms = [self._term(size) for size in sizes]
+                return [self._new() if term is None or term == -1 else term for term in terms]
+            case ast.Name(id=name):
+                return self._shapes.get(name)
+        return None
+
+    def _new(self) -> str:
+        return f"{self._mark}{next(self._reader.numbers)}"
+
+    def _shape(self, value: ast.expr, count: int, targets: Sequence[ast.expr]) -> Sequence[Term | None] | None:
+        """The terms of `x.shape` that is taken apart into so many."""
+        match value:
+            case (
+                ast.Attribute(value=inner, attr="shape")
+                | ast.Call(func=ast.Attribute(value=inner, attr="size"), args=[])
+            ):
+                starred = next((i for i, one in enumerate(targets) if isinstance(one, ast.Starred)), None)
+                name = self._same(inner)
+                if name is None:
+                    shape = self._reshaped(inner)
+                    return shape if shape is not None and len(shape) == count and starred is None else None
+                if starred is None:
+                    self._told(name).rank = self._told(name).rank or count
+                    return [(name, axis) for axis in range(count)]
+                self._at_least(name, count - 1)
+                return [(name, i) if i < starred else None if i == starred else (name, i - count) for i in range(count)]
+            case ast.Subscript(value=ast.Attribute(value=inner, attr="shape"), slice=ast.Slice() as part):
+                name, axes = self._same(inner), _sliced(part, count)
+                if name is None or axes is None or any(isinstance(one, ast.Starred) for one in targets):
+                    return None
+                self._at_least(name, max((axis + 1 if axis >= 0 else -axis for axis in axes), default=0))
+                return [(name, axis) for axis in axes]
+        return None
+
+    def _term(self, value: ast.expr) -> Term | None:
+        match value:
+            case ast.Constant(value=int(number)) if not isinstance(number, bool):
+                return number
+            case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int(number))):
+                return -number
+            case ast.Name(id=name):
+                return self._sizes.get(name) or self._bound.get(name) or self._constants.get(name)
+            case ast.BinOp(left=left, op=ast.Mult(), right=right):
+                return self._made(lambda made, one, other: (made, one, other), left, right)
+            case ast.BinOp(
+                left=ast.BinOp(left=ast.BinOp(left=left, op=ast.Add()), op=ast.Sub(), right=ast.Constant(value=1)),
+                op=ast.FloorDiv(),
+                right=right,
+            ):  # rounded up
+                return self._made(lambda made, whole, part: (whole, part, made), left, right)
+            case (
+                ast.BinOp(left=left, op=ast.FloorDiv(), right=right)
+                | ast.Call(func=ast.Attribute(attr="cdiv") | ast.Name(id="cdiv"), args=[left, right])
+            ):
+                return self._made(lambda made, whole, part: (whole, part, made), left, right)
+            case (
+                ast.Subscript(value=ast.Attribute(value=inner, attr="shape"), slice=axis)
+                | ast.Call(func=ast.Attribute(value=inner, attr="size"), args=[axis])
+            ):
+                at, of, shape = _whole(axis), self._same(inner), self._reshaped(inner)
+                if at is None or of is not None:
+                    return (of, at) if of is not None and at is not None else None
+                return shape[at] if shape is not None and -len(shape) <= at < len(shape) else None
+        return None
+
+    def _made(
+        self, related: Callable[[Term, Term, Term], tuple[Term, Term, Term]], left: ast.expr, right: ast.expr
+    ) -> Term | None:
+        """A new term for what is computed of two others."""
+        if isinstance(left, ast.BinOp) and isinstance(left.left, ast.BinOp):
+            return None  # of few factors only
+        one, other = self._term(left), self._term(right)
+        if one is None or other is None:
+            return None
+        made = self._new()
+        self._found.products.append(related(made, one, other))
+        return made
+
+    # What holds.
+
+    def _holds(self, test: ast.expr, *, goes_on: bool) -> None:
+        match test:
+            case ast.BoolOp(op=ast.And() | ast.Or() as op, values=values):
+                if isinstance(op, ast.And) is goes_on:
+                    for value in values:
+                        self._holds(value, goes_on=goes_on)
+                elif goes_on:  # one of several is enough
+                    self._holds(values[0], goes_on=True)
+            case ast.UnaryOp(op=ast.Not(), operand=operand):
+                self._holds(operand, goes_on=not goes_on)
+            case ast.Compare(left=left, ops=ops, comparators=comparators):
+                for one, compared, other in zip([left, *comparators], ops, comparators, strict=False):
+                    if isinstance(compared, ast.Eq if goes_on else ast.NotEq):
+                        self._equal(one, other)
+                    elif isinstance(compared, ast.In if goes_on else ast.NotIn) and isinstance(
+                        other, ast.Tuple | ast.List | ast.Set
+                    ):
+                        self._one_of(one, other.elts)
+                    elif isinstance(compared, ast.GtE if goes_on else ast.Lt) and (rank := self._ranked(one)):
+                        self._at_least(rank, _whole(other) or 0)
+
+    def _equal(self, one: ast.expr, other: ast.expr) -> None:
+        for left, right in ((one, other), (other, one)):
+            if (name := self._ranked(left)) is not None:
+                if (rank := _whole(right)) is not None:
+                    self._told(name).rank = self._told(name).rank or rank
+                elif (like := self._ranked(right)) is not None:
+                    self._found.same_rank.append((name, like))
+                return
+            if (name := self._typed(left)) is not None:
+                self._one_of(left, [right])
+                return
+            if (name := self._whole_shape(left)) is not None:
+                match right:
+                    case ast.Tuple(elts=sizes) | ast.List(elts=sizes):
+                        self._told(name).rank = self._told(name).rank or len(sizes)
+                        for axis, size in enumerate(sizes):
+                            self._tie((name, axis), self._term(size))
+                        return
+                    case _ if (like := self._whole_shape(right)) is not None:
+                        self._found.same_shape.append((name, like))
+                        return
+        match one, other:
+            case (
+                ast.Subscript(value=ast.Attribute(value=left, attr="shape"), slice=ast.Slice() as part),
+                ast.Subscript(value=ast.Attribute(value=right, attr="shape"), slice=ast.Slice() as other_part),
+            ):
+                names, axes, others = (self._same(left), self._same(right)), _sliced(part), _sliced(other_part)
+                if names[0] and names[1] and axes and others and len(axes) == len(others):
+                    for its, theirs in zip(axes, others, strict=True):
+                        self._tie((names[0], its), (names[1], theirs))
+            case ast.BinOp(left=size, op=ast.Mod(), right=factor), ast.Constant(value=0):
+                term, number = self._term(size), self._term(factor)
+                number = self._found.defaults.get(number) if isinstance(number, str) else number
+                if term is not None and not isinstance(term, int) and isinstance(number, int) and number > _DIVIDES:
+                    self._found.values.append((term, (number,)))
+            case _:
+                self._tie(self._term(one), self._term(other))
+
+    def _tie(self, one: Term | None, other: Term | None) -> None:
+        if one is not None and other is not None and not (isinstance(one, int) and isinstance(other, int)):
+            self._found.equal.append((one, other))
+
+    def _one_of(self, one: ast.expr, options: Sequence[ast.expr]) -> None:
+        if (name := self._ranked(one)) is not None:
+            self._told(name).ranks += [rank for option in options if (rank := _whole(option)) is not None]
+        elif (name := self._typed(one)) is not None:
+            self._told(name).dtypes += [kind for option in options if (kind := _dtype(option)) is not None]
+        elif (term := self._term(one)) is not None:
+            values = tuple(number for option in options if (number := _whole(option)) is not None)
+            if values and not isinstance(term, int):
+                self._found.values.append((term, values))
+
+    def _ranked(self, value: ast.expr) -> str | None:
+        match value:
+            case (
+                ast.Attribute(value=inner, attr="ndim")
+                | ast.Call(func=ast.Attribute(value=inner, attr="dim" | "ndimension"), args=[])
+                | ast.Call(func=ast.Name(id="len"), args=[ast.Attribute(value=inner, attr="shape")])
+                | ast.Call(
+                    func=ast.Name(id="len"), args=[ast.Call(func=ast.Attribute(value=inner, attr="size"), args=[])]
+                )
+            ):
+                return self._same(inner)
+        return None
+
+    def _typed(self, value: ast.expr) -> str | None:
+        return self._same(value.value) if isinstance(value, ast.Attribute) and value.attr == "dtype" else None
+
+    def _whole_shape(self, value: ast.expr) -> str | None:
+        match value:
+            case (
+                ast.Attribute(value=inner, attr="shape")
+                | ast.Call(func=ast.Attribute(value=inner, attr="size"), args=[])
+            ):
+                return self._same(inner)
+        return None
+
+    # What is used how.
+
+    def _expression(self, tree: ast.expr) -> None:
+        for node in walk(tree):
+            match node:
+                case (
+                    ast.Subscript(value=ast.Attribute(value=inner, attr="shape"), slice=axis)
+                    | ast.Call(func=ast.Attribute(value=inner, attr="size" | "stride"), args=[axis])
+                ):
+                    if (name := self._same(inner)) is not None and (number := _whole(axis)) is not None:
+                        self._at_least(name, number + 1 if number >= 0 else max(-number, 2))
+                case ast.Attribute(value=ast.Name(id=name), attr=attribute) if attribute in _OF_TENSORS | _VIEWS:
+                    if name in self._bound:
+                        self._told(self._bound[name]).is_tensor = True
+                case ast.BinOp(left=left, op=ast.MatMult(), right=right):
+                    self._multiplied(left, right)
+                case ast.Compare(left=ast.Name(id=name), ops=[op], comparators=[other]) if name in self._bound:
+                    self._compared(self._bound[name], op, other)
+                case ast.Call(func=ast.Attribute(value=ast.Name(id="torch" | "F"), attr=operation), args=args) if (
+                    operation not in _MAKERS
+                ):
+                    for argument in args:
+                        for name in _names(argument) & self._bound.keys():
+                            self._told(self._bound[name]).is_tensor = True
+                    self._multiplied(*(args[place] for place in row(operation).matrices if place < len(args)))
+                case ast.Call():
+                    self._passed_on(node)
+
+    def _compared(self, name: str, op: ast.cmpop, other: ast.expr) -> None:
+        values = other.elts if isinstance(other, ast.Tuple | ast.List | ast.Set) else [other]
+        if isinstance(op, ast.Eq | ast.NotEq | ast.In | ast.NotIn):
+            self._told(name).options += [
+                one.value for one in values if isinstance(one, ast.Constant) and isinstance(one.value, str)
+            ]
+
+    def _multiplied(self, *operands: ast.expr) -> None:
+        for operand in operands:
+            for name in _names(operand) & self._bound.keys():
+                told = self._told(self._bound[name])
+                told.is_product = told.is_tensor = True
+
+    def _passed_on(self, call: ast.Call) -> None:
+        launched = isinstance(call.func, ast.Subscript)
+        func = call.func.value if isinstance(call.func, ast.Subscript) else call.func
+        applied = isinstance(func, ast.Attribute) and func.attr in ("apply", "forward")
+        name = func.value if applied and isinstance(func, ast.Attribute) else func
+        if not isinstance(name, ast.Name) or not _defines(self._text, name.id) or self._depth >= _DEPTH:
+            return
+        signature = signature_of(self._text, name.id, decorated=True)
+        if signature is None or signature.call is None or signature.is_triton is not launched:
+            return
+        names = [parameter.arg for parameter in signature.call.positional]
+        passed = [*zip(names, call.args, strict=False), *((k.arg, k.value) for k in call.keywords if k.arg)]
+        bound = {formal: same for formal, value in passed if (same := self._same(value)) is not None}
+        if launched:
+            for formal, use in uses_of_pointers(signature.call.tree, frozenset(bound)).items():
+                told = self._told(bound[formal])
+                told.is_index |= bool(use & {"index", "place"})
+                told.is_place |= "place" in use
+                told.is_read |= "load" in use
+                told.is_written |= "store" in use
+                told.is_tensor |= bool(use)
+                told.is_number |= not use
+        elif bound:
+            self._reader.read(signature.call.tree, bound, self._depth + 1)
+
+    def _told(self, name: str) -> Told:
+        return self._found.of[name]
+
+    def _at_least(self, name: str, rank: int) -> None:
+        told = self._told(name)
+        told.is_tensor = True
+        told.least = max(told.least, rank)
+
+
+def uses_of_pointers(kernel: ast.AST, pointers: frozenset[str]) -> dict[str, set[str]]:
+    """What a Triton kernel does with these parameters, as words.
+
+    "load" and "store", "index" where what it loads leads to what it reads, "place" to what it writes.
+    """
+    found: dict[str, set[str]] = {name: set() for name in pointers}
+    based: dict[str, set[str]] = {name: {name} for name in pointers}
+    loaded: dict[str, set[str]] = {}
+    nodes = list(walk(kernel))
+
+    def bases(tree: ast.AST) -> set[str]:
+        """The pointers that an address begins with: what is added to one, or multiplied, is a number."""
+        open_ = [tree]
+        while open_:
+            match open_.pop():
+                case ast.Name(id=name) if based.get(name):
+                    return based[name]
+                case ast.BinOp(left=left, op=ast.Add() | ast.Sub(), right=right):
+                    open_ += (right, left)
+                case ast.Call(func=ast.Attribute(value=inner), args=args, keywords=keywords):
+                    open_ += [*(k.value for k in keywords if k.arg == "base"), *args[:1], inner]
+                case ast.IfExp(body=body, orelse=orelse):
+                    open_ += (orelse, body)
+        return set()
+
+    def contents(tree: ast.AST) -> set[str]:
+        inner = [bases(n.args[0]) for n in walk(tree) if _of_tl(n, ("load",)) and isinstance(n, ast.Call) and n.args]
+        return set().union(*inner, *(loaded.get(name, set()) for name in _names(tree)))
+
+    for _ in range(2):  # what a loop carries
+        for node in nodes:
+            match node:
+                case (
+                    ast.Assign(targets=[ast.Name(id=name)], value=value)
+                    | ast.AugAssign(target=ast.Name(id=name), value=value)
+                ):
+                    loaded[name] = loaded.get(name, set()) | contents(value)
+                    if not any(_of_tl(inner, ("load",)) for inner in walk(value)):
+                        based[name] = based.get(name, set()) | bases(value)
+    for node in nodes:
+        if not isinstance(node, ast.Call) or not node.args:
+            continue
+        if _of_tl(node, ("load", *_STORES)):
+            address = node.args[0]
+            for name in bases(address):
+                found[name].add("load" if _of_tl(node, ("load",)) else "store")
+                if not _of_tl(node, ("load", "store")):
+                    found[name].add("load")
+            for name in contents(address) - bases(address):
+                found[name].add("index" if _of_tl(node, ("load",)) else "place")
+        elif (isinstance(node.func, ast.Name) and node.func.id == "range") or _of_tl(node, ("range",)):
+            for name in set().union(*map(contents, node.args)):
+                found[name].add("index")
+    return found
+
+
+def _innermost(value: ast.expr) -> ast.expr:
+    """What methods are called on that leave the shape as it is."""
+    while (
+        isinstance(value, ast.Call)
+        and isinstance(value.func, ast.Attribute)
+        and value.func.attr in _SAME_SHAPE | _MOVES
+    ):
+        value = value.func.value
+    return value
+
+
+def _defines(text: str, name: str) -> bool:
+    return name in definitions(text) or name in conditional_definitions(text)
+
+
+def _of_tl(node: ast.AST, names: Sequence[str]) -> bool:
+    return (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr in names
+        and isinstance(node.func.value, ast.Name)
+    )
+
+
+def _names(node: ast.AST) -> set[str]:
+    return {n.id for n in walk(node) if isinstance(n, ast.Name)}
+
+
+def _whole(node: ast.expr) -> int | None:
+    match node:
+        case ast.Constant(value=int(number)) if not isinstance(number, bool):
+            return number
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int(number))):
+            return -number
+    return None
+
+
+def _dtype(node: ast.expr) -> str | None:
+    match node:
+        case ast.Attribute(value=ast.Name(id="torch"), attr=name):
+            return DTYPES.get(name)
+    return None
+
+
+def _sliced(part: ast.Slice, count: int | None = None) -> list[int] | None:
+    """The axes of `[:2]`, `[-2:]`, `[1:3]`; `[:-1]` and others are not known."""
+    start = _whole(part.lower) if part.lower is not None else 0
+    stop = _whole(part.upper) if part.upper is not None else 0
+    if start is None or stop is None or part.step is not None:
+        return None
+    if part.upper is None and start >= 0:
+        return list(range(start, start + count)) if count else None
+    axes = list(range(start, stop))
+    return axes if axes and (start < 0) is (stop <= 0 and start < 0) else None

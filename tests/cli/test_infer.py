@@ -1,0 +1,72 @@
+"""`infer`: lines that ran are printed, written above what they call, and told as JSON in the form of `record`."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from cli.terminal import COPY, SMALL, file, kernelwright
+
+WITHOUT = COPY.split("# workload")[0]
+LINE = "copy(randn(4096, 1024))"
+
+
+def test_a_line_that_ran_is_printed_and_written(tmp_path: Path) -> None:
+    path, out = file(tmp_path, WITHOUT, "copy_.py"), tmp_path / "lines.json"
+    ended = kernelwright("infer", tmp_path, "--json", out)
+    assert ended.exit_code == 0, ended.output
+    assert f"  # workload: {LINE}\n" in ended.stdout
+    assert "1 of 1 kernels without a workload have a line that ran." in ended.stdout
+    (row,) = json.loads(out.read_text())["recorded"]
+    assert (row["entry"]["name"], row["entry"]["kernels"], row["lines"]) == ("copy", ["copy_kernel"], [LINE])
+    assert (row["seen"], row["refused"]) == (1, [])
+    assert path.read_text() == WITHOUT, "nobody asked for that"
+    assert kernelwright("infer", path, "--write").exit_code == 0
+    assert f"# workload: {LINE}\ndef copy(x):" in path.read_text()
+    again = kernelwright("infer", path)
+    assert again.exit_code == 0, again.output
+    assert "0 of 0 kernels without a workload have a line that ran; 1 had one before." in again.stdout
+
+
+def test_what_does_not_run_says_why(tmp_path: Path) -> None:
+    text = WITHOUT.replace("    return out\n", "    raise ValueError('not today')\n")
+    path = file(tmp_path, text)
+    ended = kernelwright("infer", path, "--write")
+    assert ended.exit_code == 0, ended.output
+    assert "  A line does not run: raises at line 15: ValueError: not today.\n" in ended.stdout
+    assert "0 of 1 kernels without a workload have a line that ran." in ended.stdout
+    assert path.read_text() == text
+
+
+def test_a_line_that_is_wrong_is_for_a_person_to_mend(tmp_path: Path) -> None:
+    ended = kernelwright("infer", file(tmp_path, COPY.replace("randn(1000)", "normal(1000)")))
+    assert ended.exit_code == 0, ended.output
+    assert "0 of 0 kernels without a workload have a line that ran; 1 had one before." in ended.stdout
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [("x = 1\n", "There is no kernel in"), (None, "does not exist")],
+)
+def test_what_cannot_be_inferred(tmp_path: Path, text: str | None, words: str) -> None:
+    place = tmp_path / "nowhere.py" if text is None else file(tmp_path, text)
+    ended = kernelwright("infer", place)
+    assert ended.exit_code == 2, ended.output
+    assert words in " ".join(ended.stderr.split())
+
+
+def test_a_module_is_tried_too(tmp_path: Path) -> None:
+    ended = kernelwright("infer", file(tmp_path, SMALL.split("# workload")[0]))
+    assert ended.exit_code == 0, ended.output
+    assert "  # workload: Score(1024, 1024)(randn(4096, 1024))\n" in ended.stdout
+
+
+def test_a_kernel_that_nothing_launches_is_launched(tmp_path: Path) -> None:
+    ended = kernelwright("infer", "--write", path := file(tmp_path, WITHOUT.split("def copy(x)")[0]))
+    assert ended.exit_code == 0, ended.output
+    line = "# workload: copy_kernel[(64,)](randn(64, 64), out(64, 64), 4096, BLOCK=64)\n"
+    assert f"  {line}" in ended.stdout
+    assert f"{line}@triton.jit\n" in path.read_text()
+    assert "0 of 0 kernels without a workload" in kernelwright("infer", path).stdout
+    ended = kernelwright("verify", path, "--against", path, "--effort", "quick")
+    assert ended.exit_code == 0, ended.output

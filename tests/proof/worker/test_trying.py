@@ -1,0 +1,147 @@
+"""Workload lines are called once: what runs, what does not and why, and that a crash or a hang costs no other lines."""
+
+import asyncio
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from kernelwright.proof.client import Workers
+from kernelwright.proof.jobs import TriedLine, TriedLines, TryLines
+from kernelwright.values import Failure, FailureKind
+
+TEXT = """\
+import os
+import time
+
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def scale_kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out_ptr + at, tl.load(x_ptr + at, mask=at < n) * 2, mask=at < n)
+
+
+def launched(x):
+    assert x.is_cuda
+    out = torch.empty_like(x, device="cuda")
+    scale_kernel[(triton.cdiv(x.numel(), 64),)](x, out, x.numel(), BLOCK=64)
+    return out
+
+
+@triton.jit
+def copy_kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out_ptr + at, tl.load(x_ptr + at, mask=at < n), mask=at < n)
+
+
+class Scale(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return launched(x)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        out = torch.empty_like(gradient)
+        copy_kernel[(triton.cdiv(gradient.numel(), 64),)](gradient, out, gradient.numel(), BLOCK=64)
+        return out
+
+
+def scale(x, way="launch"):
+    if way == "crash":
+        os.abort()
+    if way == "hang":
+        time.sleep(60)
+    if way == "other":
+        return x * 2
+    n, m = x.shape
+    assert m % 32 == 0, "rows of 32"
+    return launched(x)
+"""
+
+
+Tried = Callable[..., TriedLines | Failure]
+
+
+@pytest.fixture(scope="module")
+def tried() -> Iterator[Tried]:
+    """Asks the same worker for every test."""
+    with asyncio.Runner() as runner:
+        workers = Workers()
+
+        def ask(*lines: str, kernels: tuple[str, ...] = ("scale_kernel",), text: str = TEXT) -> TriedLines | Failure:
+            job = TryLines("/nowhere/scale.py", text, lines, kernels, seconds=2.0, budget=7.0)
+            answer = runner.run(workers.run(job, timeout=120))
+            assert isinstance(answer, TriedLines | Failure)
+            return answer
+
+        yield ask
+        runner.run(workers.close())
+
+
+def test_each_line_runs_or_says_why_not(tried: Tried) -> None:
+    answer = tried(
+        "scale(normal(7))",
+        "scale(randn(7))",
+        "scale(randn(8, 64), 'crash')",
+        "scale(randn(8, 64), 'hang')",
+        "scale(randn(8, 64), 'other')",
+        "scale(randn(8, 64))",
+        "scale(randn(16, 64))",
+    )
+    assert isinstance(answer, TriedLines), answer
+    unread, wrong, crashed, hung, other, backward, ran = answer.lines
+    assert unread.reason.startswith("The workload line cannot be used: ")
+    assert "not enough values to unpack" in wrong.reason
+    assert "abort" in crashed.reason.lower()
+    assert hung.reason == "The code did not come back within 2 s"
+    assert other.reason == "it launches no scale_kernel"
+    assert backward.reason == other.reason, "nor with gradients, which are asked for once"
+    assert ran == TriedLine("scale(randn(8, 64))", "", ("scale_kernel",))
+    assert answer.ran == ("scale(randn(8, 64))",), "and no more lines are tried than are needed"
+
+
+def test_sizes_are_as_the_gate_has_them(tried: Tried) -> None:
+    """Few for the interpreter, but as written where that does not run, as long as it bears them."""
+    text = TEXT.replace("assert m % 32 == 0", "assert m >= 512 and n * m < 1 << 20")
+    answer = tried("scale(randn(8192, 8192))", "scale(randn(64, 512))", text=text)
+    assert isinstance(answer, TriedLines), answer
+    assert [bool(line.reason) for line in answer.lines] == [True, False]
+
+
+def test_a_kernel_of_the_backward_is_reached_with_gradients(tried: Tried) -> None:
+    answer = tried("Scale.apply(randn(8, 64))", kernels=("scale_kernel", "copy_kernel"))
+    assert isinstance(answer, TriedLines), answer
+    assert [(line.line, line.launched) for line in answer.lines] == [
+        ("Scale.apply(randn(8, 64))", ("scale_kernel",)),
+        ("Scale.apply(randn(8, 64, requires_grad=True))", ("copy_kernel",)),
+    ]
+
+
+def test_the_time_for_all_lines_is_bounded(tried: Tried) -> None:
+    answer = tried(*(f"scale(randn({n}, 64), 'hang')" for n in range(8, 18)))
+    assert isinstance(answer, TriedLines), answer
+    assert answer.ran == ()
+    assert answer.lines[-1].reason == "there was no time left for it in 7 s"
+
+
+@pytest.mark.parametrize(
+    ("head", "kind", "words"),
+    [
+        ("import no_such_package\n", FailureKind.MISSING_PACKAGE, "no_such_package"),
+        ("raise ValueError('at import')\n", FailureKind.IMPORT_FAILED, "at import"),
+    ],
+)
+def test_a_text_that_cannot_be_loaded(tried: Tried, head: str, kind: FailureKind, words: str) -> None:
+    answer = tried("scale(randn(8, 64))", text=head + TEXT)
+    assert isinstance(answer, Failure)
+    assert answer.kind is kind
+    assert words in answer.message
+
+
+def test_without_kernels_one_line_that_runs_is_enough(tried: Tried) -> None:
+    answer = tried("scale(randn(7), 'hang')", "scale(randn(8, 8), 'other')", "scale(randn(8, 64))", kernels=())
+    assert isinstance(answer, TriedLines), answer
+    assert answer.ran == ("scale(randn(8, 8), 'other')",)
