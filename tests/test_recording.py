@@ -271,6 +271,7 @@ def test_how_a_value_is_written(value: object, written: str) -> None:
         (({},), "argument 1 is a dict"),
         ((torch.ones(2, device="meta"),), "argument 1 is no ordinary tensor"),
         ((torch.full((3,), torch.inf),), "argument 1 holds infinities only"),
+        ((torch.tensor([x.data_ptr() for x in (MIXED, torch.ones(3))]),), "argument 1 holds addresses of memory"),
         ((x := torch.randn(3), x.view(3)), "argument 2 shares memory with argument 1"),
         ((print,), "argument 1 is a builtin_function_or_method"),
     ],

@@ -295,6 +295,7 @@ _TORCH_CUDA: dict[str, Any] = {
     "Event": _Event,
     "stream": reference_gpu.Device,
     "current_stream": lambda device=None: _Stream(),
+    "is_current_stream_capturing": lambda: False,
     "default_stream": lambda device=None: _Stream(),
     "set_stream": lambda stream: None,
     "empty_cache": lambda: None,

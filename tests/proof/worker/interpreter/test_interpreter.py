@@ -40,6 +40,22 @@ kernel[(1,)](torch.rand(100, dtype=torch.float64), B=16)
 """,
         "Out of bounds: store to o at byte offset -32 (element -4)",
     ),
+    "a range with keywords": (
+        """
+@triton.jit
+def kernel(x, o, n, B: tl.constexpr):
+    total = tl.zeros((B,), tl.float32)
+    for at in range(0, n, step=B):
+        total += tl.load(x + at + tl.arange(0, B))
+    for _ in range(3, num_stages=2):
+        total += 1.0
+    tl.store(o + tl.arange(0, B), total)
+x, o = torch.rand(64), torch.empty(16)
+kernel[(1,)](x, o, 64, B=16)
+right = torch.allclose(o, x.view(4, 16).sum(0) + 3)
+""",
+        "",
+    ),
     "an assertion that does not hold": (
         """
 @triton.jit

@@ -51,6 +51,7 @@ def install() -> None:
     offline_driver.install(90, "cpu")
     _check_memory()
     _mend_index()
+    _mend_ranges()
     _mend_floats()
     _mend_constants()
     _answer_with_handles()
@@ -169,6 +170,17 @@ def _mend_index() -> None:
         return result
 
     interpreter._patch_lang_tensor = patched
+
+
+def _mend_ranges() -> None:
+    """`range` of a kernel takes the keywords of `tl.range`, as compiled."""
+
+    def looped(*bounds: Any, step: Any = None, **hints: Any) -> range:
+        if step is None:
+            return range(*bounds)
+        return range(0, *bounds, step) if len(bounds) == 1 else range(*bounds, step)
+
+    interpreter.range = looped  # the interpreter hands its own globals to kernels
 
 
 def _mend_floats() -> None:

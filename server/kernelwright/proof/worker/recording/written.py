@@ -11,6 +11,7 @@ from kernelwright.source.workload.generators import DTYPES
 
 _FEW = 16  # whole numbers that are written out; an index tensor that rises may have more
 _MOST_RISING = 257
+_ADDRESSES = 1 << 40, 1 << 48  # where the memory of processes and GPUs lies
 _NAMES = {getattr(torch, name): name for name in set(DTYPES.values()) if hasattr(torch, name)}
 
 
@@ -116,6 +117,8 @@ def _whole(tensor: torch.Tensor, sizes: list[str]) -> tuple[str, list[str]]:
     """By their order and range; few numbers, and offsets, which rise, as they are."""
     numbers = tensor.long() if tensor.dtype is not torch.uint64 else tensor
     low, high = int(numbers.min()), int(numbers.max())
+    if _ADDRESSES[0] <= low and high < _ADDRESSES[1]:
+        raise Unsayable("holds addresses of memory")
     if low == high and (numbers.numel() > 1 or low in (0, 1)):
         return _constant(low, tensor.shape, sizes)
     if numbers.dim() == 1 and numbers.numel() > 1:
