@@ -12,6 +12,7 @@ from kernelwright.ops import Kind, Layout, names, of_kind, row
 from kernelwright.source.trees import walk
 from kernelwright.source.workload.find import definitions
 from kernelwright.source.workload.generators import DTYPES
+from kernelwright.source.workload.pointers import names_in, uses_of_pointers
 from kernelwright.source.workload.signature import Parameters, conditional_definitions, signature_of
 
 Axis = tuple[str, int]  # of a parameter; from the end where negative
@@ -26,7 +27,6 @@ _VIEWS = of_kind(Kind.LAYOUT)
 _SAME_SHAPE = names(lambda row: row.kind is Kind.LAYOUT and row.layout is not Layout.UNKNOWN) | DTYPES.keys()
 _MOVES = frozenset(("cuda", "type", "type_as", "requires_grad_"))
 _MAKERS = of_kind(Kind.CREATION) | {"device"}
-_STORES = ("store", "atomic_add", "atomic_max", "atomic_min", "atomic_cas", "atomic_xchg")
 
 
 @dataclass
@@ -374,7 +374,7 @@ class _Body:
                     operation not in _MAKERS
                 ):
                     for argument in args:
-                        for name in _names(argument) & self._bound.keys():
+                        for name in names_in(argument) & self._bound.keys():
                             self._told(self._bound[name]).is_tensor = True
                     self._multiplied(*(args[place] for place in row(operation).matrices if place < len(args)))
                 case ast.Call():
@@ -389,7 +389,7 @@ class _Body:
 
     def _multiplied(self, *operands: ast.expr) -> None:
         for operand in operands:
-            for name in _names(operand) & self._bound.keys():
+            for name in names_in(operand) & self._bound.keys():
                 told = self._told(self._bound[name])
                 told.is_product = told.is_tensor = True
 
@@ -427,62 +427,6 @@ class _Body:
         told.least = max(told.least, rank)
 
 
-def uses_of_pointers(kernel: ast.AST, pointers: frozenset[str]) -> dict[str, set[str]]:
-    """What a Triton kernel does with these parameters, as words.
-
-    "load" and "store", "index" where what it loads leads to what it reads, "place" to what it writes.
-    """
-    found: dict[str, set[str]] = {name: set() for name in pointers}
-    based: dict[str, set[str]] = {name: {name} for name in pointers}
-    loaded: dict[str, set[str]] = {}
-    nodes = list(walk(kernel))
-
-    def bases(tree: ast.AST) -> set[str]:
-        """The pointers that an address begins with: what is added to one, or multiplied, is a number."""
-        open_ = [tree]
-        while open_:
-            match open_.pop():
-                case ast.Name(id=name) if based.get(name):
-                    return based[name]
-                case ast.BinOp(left=left, op=ast.Add() | ast.Sub(), right=right):
-                    open_ += (right, left)
-                case ast.Call(func=ast.Attribute(value=inner), args=args, keywords=keywords):
-                    open_ += [*(k.value for k in keywords if k.arg == "base"), *args[:1], inner]
-                case ast.IfExp(body=body, orelse=orelse):
-                    open_ += (orelse, body)
-        return set()
-
-    def contents(tree: ast.AST) -> set[str]:
-        inner = [bases(n.args[0]) for n in walk(tree) if _of_tl(n, ("load",)) and isinstance(n, ast.Call) and n.args]
-        return set().union(*inner, *(loaded.get(name, set()) for name in _names(tree)))
-
-    for _ in range(2):  # what a loop carries
-        for node in nodes:
-            match node:
-                case (
-                    ast.Assign(targets=[ast.Name(id=name)], value=value)
-                    | ast.AugAssign(target=ast.Name(id=name), value=value)
-                ):
-                    loaded[name] = loaded.get(name, set()) | contents(value)
-                    if not any(_of_tl(inner, ("load",)) for inner in walk(value)):
-                        based[name] = based.get(name, set()) | bases(value)
-    for node in nodes:
-        if not isinstance(node, ast.Call) or not node.args:
-            continue
-        if _of_tl(node, ("load", *_STORES)):
-            address = node.args[0]
-            for name in bases(address):
-                found[name].add("load" if _of_tl(node, ("load",)) else "store")
-                if not _of_tl(node, ("load", "store")):
-                    found[name].add("load")
-            for name in contents(address) - bases(address):
-                found[name].add("index" if _of_tl(node, ("load",)) else "place")
-        elif (isinstance(node.func, ast.Name) and node.func.id == "range") or _of_tl(node, ("range",)):
-            for name in set().union(*map(contents, node.args)):
-                found[name].add("index")
-    return found
-
-
 def _innermost(value: ast.expr) -> ast.expr:
     """What methods are called on that leave the shape as it is."""
     while (
@@ -496,19 +440,6 @@ def _innermost(value: ast.expr) -> ast.expr:
 
 def _defines(text: str, name: str) -> bool:
     return name in definitions(text) or name in conditional_definitions(text)
-
-
-def _of_tl(node: ast.AST, names: Sequence[str]) -> bool:
-    return (
-        isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Attribute)
-        and node.func.attr in names
-        and isinstance(node.func.value, ast.Name)
-    )
-
-
-def _names(node: ast.AST) -> set[str]:
-    return {n.id for n in walk(node) if isinstance(n, ast.Name)}
 
 
 def _whole(node: ast.expr) -> int | None:

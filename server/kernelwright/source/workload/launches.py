@@ -5,8 +5,8 @@ import re
 from collections.abc import Mapping
 
 from kernelwright.source.trees import walk
-from kernelwright.source.workload.evidence import uses_of_pointers
 from kernelwright.source.workload.guessing import FLAG, Choice, choices, scalar
+from kernelwright.source.workload.pointers import uses_of_pointers
 from kernelwright.source.workload.signature import Parameters
 from kernelwright.values import Refusal
 

@@ -56,6 +56,37 @@ right = torch.allclose(o, x.view(4, 16).sum(0) + 3)
 """,
         "",
     ),
+    "a wrapper that keeps what a launch returns": (
+        """
+class Entry(triton.KernelInterface):
+    def __init__(self, fn):
+        self.fn, self.kept = fn, None
+        while not isinstance(fn, triton.runtime.JITFunction):
+            fn = fn.fn
+        self.params = [p.name for p in fn.params if not p.is_constexpr]
+        assert [p.num for p in fn.params if p.do_not_specialize] == [2], fn.params
+        assert list(fn.signature.parameters) == ["x", "o", "n", "B", "C"]
+        assert "tl.arange(0, B)" in fn.src and len(fn.cache_key) == 64
+
+    def run(self, *args, grid, warmup, **kwargs):
+        if self.kept is None:
+            self.kept = self.fn.run(*args, grid=grid, warmup=warmup, **kwargs)
+        else:
+            self.kept[grid](*args[:len(self.params)])
+
+@Entry
+@triton.heuristics({"C": lambda args: 2.0})
+@triton.jit(do_not_specialize=["n"])
+def kernel(x, o, n, B: tl.constexpr, C: tl.constexpr):
+    at = tl.arange(0, B)
+    tl.store(o + at, C * tl.load(x + at, mask=at < n), mask=at < n)
+x = torch.rand(16); first = torch.zeros(16); second = torch.zeros(16)
+kernel[(1,)](x, first, 16, 16)
+kernel[(1,)](x, second, 12, 16)
+right = torch.equal(first, 2 * x) and torch.equal(second[:12], 2 * x[:12]) and not second[12:].any()
+""",
+        "",
+    ),
     "an assertion that does not hold": (
         """
 @triton.jit

@@ -1,0 +1,77 @@
+"""What a Triton kernel does with its pointers, as far as a workload line has to know: reads, writes, follows as an index."""
+
+import ast
+from collections.abc import Sequence
+
+from kernelwright.source.trees import walk
+
+_STORES = ("store", "atomic_add", "atomic_max", "atomic_min", "atomic_cas", "atomic_xchg")
+
+
+def uses_of_pointers(kernel: ast.AST, pointers: frozenset[str]) -> dict[str, set[str]]:
+    """What a Triton kernel does with these parameters, as words.
+
+    "load" and "store", "index" where what it loads leads to what it reads, "place" to what it writes.
+    """
+    found: dict[str, set[str]] = {name: set() for name in pointers}
+    based: dict[str, set[str]] = {name: {name} for name in pointers}
+    loaded: dict[str, set[str]] = {}
+    nodes = list(walk(kernel))
+
+    def bases(tree: ast.AST) -> set[str]:
+        """The pointers that an address begins with: what is added to one, or multiplied, is a number."""
+        open_ = [tree]
+        while open_:
+            match open_.pop():
+                case ast.Name(id=name) if based.get(name):
+                    return based[name]
+                case ast.BinOp(left=left, op=ast.Add() | ast.Sub(), right=right):
+                    open_ += (right, left)
+                case ast.Call(func=ast.Attribute(value=inner), args=args, keywords=keywords):
+                    open_ += [*(k.value for k in keywords if k.arg == "base"), *args[:1], inner]
+                case ast.IfExp(body=body, orelse=orelse):
+                    open_ += (orelse, body)
+        return set()
+
+    def contents(tree: ast.AST) -> set[str]:
+        inner = [bases(n.args[0]) for n in walk(tree) if _of_tl(n, ("load",)) and isinstance(n, ast.Call) and n.args]
+        return set().union(*inner, *(loaded.get(name, set()) for name in names_in(tree)))
+
+    for _ in range(2):  # what a loop carries
+        for node in nodes:
+            match node:
+                case (
+                    ast.Assign(targets=[ast.Name(id=name)], value=value)
+                    | ast.AugAssign(target=ast.Name(id=name), value=value)
+                ):
+                    loaded[name] = loaded.get(name, set()) | contents(value)
+                    if not any(_of_tl(inner, ("load",)) for inner in walk(value)):
+                        based[name] = based.get(name, set()) | bases(value)
+    for node in nodes:
+        if not isinstance(node, ast.Call) or not node.args:
+            continue
+        if _of_tl(node, ("load", *_STORES)):
+            address = node.args[0]
+            for name in bases(address):
+                found[name].add("load" if _of_tl(node, ("load",)) else "store")
+                if not _of_tl(node, ("load", "store")):
+                    found[name].add("load")
+            for name in contents(address) - bases(address):
+                found[name].add("index" if _of_tl(node, ("load",)) else "place")
+        elif (isinstance(node.func, ast.Name) and node.func.id == "range") or _of_tl(node, ("range",)):
+            for name in set().union(*map(contents, node.args)):
+                found[name].add("index")
+    return found
+
+
+def _of_tl(node: ast.AST, names: Sequence[str]) -> bool:
+    return (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr in names
+        and isinstance(node.func.value, ast.Name)
+    )
+
+
+def names_in(node: ast.AST) -> set[str]:
+    return {n.id for n in walk(node) if isinstance(n, ast.Name)}
