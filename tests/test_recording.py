@@ -225,6 +225,21 @@ def test_what_cannot_be_recorded_is_one_sentence(
     assert words in " ".join(ended.stderr.split())
 
 
+def test_without_a_command_those_are_named_that_come_to_the_kernels(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(project)
+    ended = kernelwright("record", "--in", "ops.py")
+    assert (ended.exit_code, ended.stderr.strip()) == (
+        2,
+        "kernelwright: Name a command behind --, such as a test of yours.",
+    )
+    (project / "test_ops.py").write_text("import ops\n")
+    ended = kernelwright("record", "--in", "ops.py", "--in", "kernels.py")
+    assert ended.exit_code == 2
+    assert "\n  kernelwright record -- pytest test_ops.py" in ended.stderr
+
+
 @pytest.mark.parametrize(
     ("value", "written"),
     [

@@ -107,8 +107,11 @@ def verify(
 @app.command(context_settings={"allow_interspersed_args": False})
 def record(
     command: Annotated[
-        list[str], typer.Argument(metavar="-- COMMAND", help="A test or script that calls the kernels.")
-    ],
+        list[str] | None,
+        typer.Argument(
+            metavar="-- COMMAND", help="A test or script that calls the kernels; without one, which there are."
+        ),
+    ] = None,
     places: Annotated[
         list[Path] | None,
         typer.Option("--in", metavar="PATH", help="Only kernels below here; the current folder if absent."),
@@ -120,7 +123,7 @@ def record(
     with told_in_words():
         from kernelwright.cli.record import record_command
 
-        sys.exit(record_command(command, places or [], write, json_out))
+        sys.exit(record_command(command or [], places or [], write, json_out))
 
 
 @app.command()

@@ -1,14 +1,18 @@
 """`kernelwright record -- COMMAND`: workload lines from the calls that a test or script makes."""
 
+import itertools
 import os
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from kernelwright import recording
+from kernelwright import callers, recording
 from kernelwright.cli import console, files, lines
 from kernelwright.cli.console import OUT
 from kernelwright.cli.ending import DONE, BadInput
+from kernelwright.recording import Entry
+
+_MOST_FILES, _MOST_CALLERS, _MOST_NAMED = 20, 2, 8  # files whose callers are looked for, of each, and of all
 
 
 def record_command(command: Sequence[str], places: Sequence[Path], write: bool, json_out: Path | None) -> int:
@@ -18,6 +22,8 @@ def record_command(command: Sequence[str], places: Sequence[Path], write: bool, 
     if not entries:
         where = ", ".join(map(str, places)) or "this folder"
         raise BadInput(f"There is no kernel in {where}; name the files or folders that have some with --in.")
+    if not command:
+        raise BadInput(f"Name a command behind --{_likely(texts, entries)}.")
     with recording.watch(entries, os.environ) as watch:
         try:
             status = subprocess.run(command, env=watch.environment, check=False).returncode
@@ -38,3 +44,22 @@ def record_command(command: Sequence[str], places: Sequence[Path], write: bool, 
     if write:
         lines.write(texts, found)
     return DONE
+
+
+def _likely(texts: Mapping[Path, str], entries: Sequence[Entry]) -> str:
+    """A command for each of the tests and scripts below this folder that come to the kernels, the likeliest ones."""
+    found = callers.read_all(recording.python_files([Path.cwd()]))
+    graph = callers.imports({**found, **texts})
+    names: dict[Path, set[str]] = {}
+    for entry in entries:
+        names.setdefault(Path(entry.file), set()).update((entry.name, *entry.kernels))
+    likely = (
+        caller
+        for file, called in itertools.islice(names.items(), _MOST_FILES)
+        for caller in callers.callers({**found, **texts}, graph, file, called)[:_MOST_CALLERS]
+    )
+    commands = (
+        f"{'pytest' if callers.is_test(caller) else 'python'} {os.path.relpath(caller)}"
+        for caller in itertools.islice(dict.fromkeys(likely), _MOST_NAMED)
+    )
+    return "".join(f"\n  kernelwright record -- {command}" for command in commands) or ", such as a test of yours"
