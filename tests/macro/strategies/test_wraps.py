@@ -43,7 +43,7 @@ def strategy(request: pytest.FixtureRequest) -> Strategy:
 def test_without_a_gpu_every_variant_is_verified(strategy: Strategy) -> None:
     text = module(CHAIN, LAYERS)
     for candidate in rewritten(strategy, text):
-        assert ended_by(text, candidate) == "passed"
+        assert ended_by(text, candidate, rewritten=True) == "passed"
 
 
 @pytest.fixture(params=["cpu", pytest.param("cuda", marks=pytest.mark.gpu)])
@@ -63,7 +63,7 @@ def taken(candidate: str, place: str) -> str:
 
 def test_the_gate_holds_statistics_against_the_baselines(strategy: Strategy, place: str) -> None:
     for candidate in rewritten(strategy, STATISTICS):
-        verdict = trial(STATISTICS, taken(candidate, place)).verdict
+        verdict = trial(STATISTICS, taken(candidate, place), rewritten=True).verdict
         assert verdict.passed, verdict.reason
         names = [check.name for check in verdict.checks]
         assert names.count("state") == 2
@@ -74,7 +74,7 @@ def test_a_warm_up_that_counts_is_refused(place: str) -> None:
     candidate = rewritten(WRAPS[0], STATISTICS)[0]
     counting = candidate.replace("memory.copy_(before)", "pass")
     assert counting != candidate
-    (failed,) = trial(STATISTICS, taken(counting, place)).verdict.failed_checks
+    (failed,) = trial(STATISTICS, taken(counting, place), rewritten=True).verdict.failed_checks
     assert failed.detail.startswith("self.norm.running_mean after the call")
 
 
@@ -243,7 +243,7 @@ def test_names_that_are_taken_get_a_number() -> None:
     changed = after(text)
     assert "    @cuda_graph_2\n    def forward(self, x):\n" in changed
     assert "class ModuleGraphs_2:" in changed
-    assert ended_by(text, changed) == "passed"
+    assert ended_by(text, changed, rewritten=True) == "passed"
     taken = module(CHAIN, LAYERS).replace("class Model", "def functools():\n    return 1\n\n\nclass Model")
     observation = observed(taken, needs_graph=True)
     answer = carried_out(WRAPS[0], observation, WRAPS[0].find(observation)[0])

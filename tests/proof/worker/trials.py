@@ -15,14 +15,23 @@ def workload(*cases: str) -> Workload:
     return Workload(WorkloadSource.LINES, case_call(cases[0]).entry, tuple(Case(0, 0, case) for case in cases))
 
 
-def trial(baseline: str, candidate: str, *cases: str, measure: bool = False, previous: str = "") -> TrialResult:
+def trial(
+    baseline: str, candidate: str, *cases: str, measure: bool = False, previous: str = "", rewritten: bool = False
+) -> TrialResult:
     job = Trial(
-        "/nowhere/kernel.py", baseline, previous or baseline, candidate, workload(*cases), measure=measure, limits=QUICK
+        "/nowhere/kernel.py",
+        baseline,
+        previous or baseline,
+        candidate,
+        workload(*cases),
+        measure=measure,
+        limits=QUICK,
+        rewritten=rewritten,
     )
     return run_trial(job, lambda stage: None)
 
 
-def ended_by(baseline: str, candidate: str, *cases: str, measure: bool = False) -> str:
+def ended_by(baseline: str, candidate: str, *cases: str, measure: bool = False, rewritten: bool = False) -> str:
     """The name of the check that failed, or the verdict's status."""
-    verdict = trial(baseline, candidate, *cases, measure=measure).verdict
+    verdict = trial(baseline, candidate, *cases, measure=measure, rewritten=rewritten).verdict
     return verdict.failed_checks[0].name if verdict.failed_checks else str(verdict.status)

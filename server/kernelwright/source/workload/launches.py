@@ -15,7 +15,7 @@ _MOST = 5  # dimensions
 _GRIDS = ("", ", 2", ", 2, 2")  # what follows the programs of the first axis, by how many axes there are
 _CONFIG = re.compile(r"\bConfig\(\s*(?:kwargs\s*=\s*)?(?:\{([^{}]*)\}|dict\(([^()]*)\))")
 _HEURISTIC = re.compile(r"[\"'](\w+)[\"']\s*:")
-_KEY = re.compile(r"[\"'](\w+)[\"']\s*:|(\w+)\s*=")
+_KEY = re.compile(r"[\"'](\w+)[\"']\s*:|(?<!\w)(\w+)\s*=")
 _STRIDE = re.compile(r"stride", re.I)
 
 
