@@ -135,6 +135,36 @@ def run(x):
     assert (access.kind, access.line, access.in_loop) == ("load", 8, True)
 
 
+DEVICE_FUNCTION = """
+import triton
+import triton.language as tl
+
+@triton.jit
+def gelu(x):
+    return x * half(x)
+
+@triton.jit
+def half(x):
+    return 0.5 * (1 + tl.erf(x))
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "kernels"),
+    [
+        (DEVICE_FUNCTION, []),
+        (DEVICE_FUNCTION.replace("return x", "tl.store(x, 1)\n    return x"), ["gelu"]),
+        (DEVICE_FUNCTION.replace("0.5 * (1", "tl.load(x) * (1"), ["gelu"]),
+        (DEVICE_FUNCTION.replace("return x", "offset = tl.program_id(0)\n    return x"), ["gelu"]),
+        (DEVICE_FUNCTION + "\ndef launch(x):\n    gelu[(1,)](x)\n", ["gelu"]),
+        ("# workload: gelu[(1,)](randn(4))\n" + DEVICE_FUNCTION, ["gelu"]),
+    ],
+    ids=["computes", "writes", "reads through another", "asks for its program", "launched", "called by a line"],
+)
+def test_what_only_computes_is_a_part_of_kernels_elsewhere(text: str, kernels: list[str]) -> None:
+    assert [kernel.name for kernel in find_kernels(parse(text))] == kernels
+
+
 def test_several_kernels_in_one_launcher() -> None:
     text = KERNEL + KERNEL.replace("def kernel", "def second")
     text += "def run(x, y):\n    kernel[(1,)](x, y, 3)\n    second[(2,)](x, y, 4)\n    kernel[(3,)](x, y, 3)\n"

@@ -29,6 +29,7 @@ def triton_kernels(file: File) -> list[Kernel]:
     }
     unlaunched = {name for name in jit if not sites[name]}
     helpers = {used for name, p in jit.items() for used in p.function.mentions & unlaunched if used != name}
+    helpers |= {name for name in unlaunched if name not in file.called and _only_computes(jit[name].function, jit)}
     return [
         _kernel(
             placed,
@@ -69,6 +70,12 @@ def _kernel(
         launches=tuple(map(_launch, sites)),
         facts=dataclasses.replace(facts, autotune_configs=configs, estimate=estimate),
     )
+
+
+def _only_computes(function: Function, jit: Mapping[str, Placed]) -> bool:
+    """Whether it is a device function for kernels of other files: it touches no memory, nor asks which program it runs in."""
+    parts = [function, *(jit[name].function for name in function.mentions & jit.keys())]
+    return not any(part.facts.accesses or "program_id" in part.mentions for part in parts)
 
 
 def _sites(file: File, written: Mapping[str, Placed]) -> dict[str, list[_Site]]:
