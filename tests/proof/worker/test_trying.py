@@ -103,6 +103,12 @@ def test_each_line_runs_or_says_why_not(tried: Tried) -> None:
     assert answer.ran == ("scale(randn(8, 64))",), "and no more lines are tried than are needed"
 
 
+def test_a_launch_of_no_programs_reaches_no_kernel(tried: Tried) -> None:
+    answer = tried("launched(zeros(0))")
+    assert isinstance(answer, TriedLines), answer
+    assert [line.reason for line in answer.lines] == ["it launches no scale_kernel"]
+
+
 def test_sizes_are_as_the_gate_has_them(tried: Tried) -> None:
     """Few for the interpreter, but as written where that does not run, as long as it bears them."""
     text = TEXT.replace("assert m % 32 == 0", "assert m >= 512 and n * m < 1 << 20")

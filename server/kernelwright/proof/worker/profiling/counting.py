@@ -42,7 +42,7 @@ class Counts:
 def counted_launches(is_own: Callable[[str], bool]) -> Iterator[Counts]:
     """Within, launches are counted; `is_own` tells whether a file, by its path, is the user's. Without Triton: none.
 
-    A launch that raises, and a warm-up, which compiles and launches nothing, do not count.
+    A launch that raises, one of no programs, and a warm-up, which compiles and launches nothing, do not count.
     """
     seen = Counts()
     try:
@@ -72,7 +72,7 @@ def counted_launches(is_own: Callable[[str], bool]) -> Iterator[Counts]:
                 seen.launched |= {name: origin, (alias if isinstance(alias, str) else name): origin}
             else:
                 seen.launched.setdefault(name, origin)
-            if not kwargs.get("warmup", False):
+            if not kwargs.get("warmup", False) and not _is_empty(kernel, args, kwargs):
                 seen.add(name, origin, (args, kwargs))
             return made
 
@@ -84,6 +84,14 @@ def counted_launches(is_own: Callable[[str], bool]) -> Iterator[Counts]:
         mock.patch.object(InterpretedFunction, "run", watched(emulated, interpreted=True)),
     ):
         yield seen
+
+
+def _is_empty(kernel: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Whether the grid of a launch that went well has no programs."""
+    grid = kwargs.get("grid", ())
+    if callable(grid):
+        grid = grid({**dict(zip(kernel.arg_names, args, strict=False)), **kwargs})
+    return 0 in (grid if isinstance(grid, tuple | list) else (grid,))
 
 
 class CountedOperators(DispatchMode):
