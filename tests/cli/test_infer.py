@@ -55,6 +55,14 @@ def test_what_cannot_be_inferred(tmp_path: Path, text: str | None, words: str) -
     assert words in " ".join(ended.stderr.split())
 
 
+def test_an_interpreter_that_is_not_there_is_one_sentence(tmp_path: Path) -> None:
+    ended = kernelwright("infer", file(tmp_path, WITHOUT), "--interpreter", tmp_path / "python")
+    assert ended.exit_code == 2, ended.output
+    assert "does not exist" in ended.stderr
+    assert "Here that is the option --interpreter." in " ".join(ended.stderr.split())
+    assert "have a line that ran" not in ended.stdout
+
+
 def test_a_module_is_tried_too(tmp_path: Path) -> None:
     ended = kernelwright("infer", file(tmp_path, SMALL.split("# workload")[0]))
     assert ended.exit_code == 0, ended.output

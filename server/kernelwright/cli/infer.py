@@ -13,7 +13,7 @@ from kernelwright.journal import open_in_memory
 from kernelwright.languages import of_file
 from kernelwright.recording import Entry, Recorded
 from kernelwright.source.workload.lines import by_entry
-from kernelwright.values import Failure, Refusal, Workload
+from kernelwright.values import Failure, FailureKind, Refusal, Workload
 
 _MOST_REASONS = 3
 
@@ -60,8 +60,11 @@ async def _infer(texts: Mapping[Path, str], entries: Sequence[Entry], interprete
                 answer = await engine.infer(
                     entry.file, texts[file], entry.kernels[0], support=of_file(file), report=report
                 )
+            if isinstance(answer, Failure) and answer.kind is FailureKind.NO_INTERPRETER:
+                raise console.no_result(answer)
             found.append(_recorded(entry, answer))
-            lines.show(found[-1], f"{found[-1].seen} lines tried", "A line does not run")
+            tried = "1 line tried" if found[-1].seen == 1 else f"{found[-1].seen} lines tried"
+            lines.show(found[-1], tried, "A line does not run")
     finally:
         await engine.close()
     return found

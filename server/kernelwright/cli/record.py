@@ -23,7 +23,7 @@ def record_command(command: Sequence[str], places: Sequence[Path], write: bool, 
         where = ", ".join(map(str, places)) or "this folder"
         raise BadInput(f"There is no kernel in {where}; name the files or folders that have some with --in.")
     if not command:
-        raise BadInput(f"Name a command behind --{_likely(texts, entries)}.")
+        raise BadInput(_what_to_run(texts, entries))
     with recording.watch(entries, os.environ) as watch:
         try:
             status = subprocess.run(command, env=watch.environment, check=False).returncode
@@ -46,7 +46,7 @@ def record_command(command: Sequence[str], places: Sequence[Path], write: bool, 
     return DONE
 
 
-def _likely(texts: Mapping[Path, str], entries: Sequence[Entry]) -> str:
+def _what_to_run(texts: Mapping[Path, str], entries: Sequence[Entry]) -> str:
     """A command for each of the tests and scripts below this folder that come to the kernels, the likeliest ones."""
     found = callers.read_all(recording.python_files([Path.cwd()]))
     graph = callers.imports({**found, **texts})
@@ -58,8 +58,12 @@ def _likely(texts: Mapping[Path, str], entries: Sequence[Entry]) -> str:
         for file, called in itertools.islice(names.items(), _MOST_FILES)
         for caller in callers.callers({**found, **texts}, graph, file, called)[:_MOST_CALLERS]
     )
-    commands = (
+    commands = [
         f"{'pytest' if callers.is_test(caller) else 'python'} {os.path.relpath(caller)}"
         for caller in itertools.islice(dict.fromkeys(likely), _MOST_NAMED)
+    ]
+    if not commands:
+        return "Name a command behind --, such as a test that calls these kernels."
+    return "\n".join(
+        ("Name a command. These come to the kernels:", *(f"  kernelwright record -- {c}" for c in commands))
     )
-    return "".join(f"\n  kernelwright record -- {command}" for command in commands) or ", such as a test of yours"
