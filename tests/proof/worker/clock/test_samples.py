@@ -60,19 +60,33 @@ def unsteady(**milliseconds: float) -> Samples:
         ([samples(baseline=1.1, candidate=1.0)] * 2, ""),
         ([unsteady(baseline=2.0, candidate=1.0)], "unsteady"),
         ([unsteady(baseline=2.0, candidate=1.0)] * 2, "unsteady"),
-        ([unsteady(baseline=2.0, candidate=1.0)] * 3, ""),
+        ([unsteady(baseline=2.0, candidate=1.0)] * 4, "unsteady"),
+        ([unsteady(baseline=2.0, candidate=1.0)] * 5, ""),
+        ([unsteady(baseline=2.0, candidate=1.0), *[samples(baseline=1.5, candidate=1.0)] * 2], ""),
         ([samples(baseline=1.5, candidate=1.0), unsteady(baseline=2.0, candidate=1.0)], "unsteady"),
         ([unsteady(baseline=1.0, candidate=1.0)], ""),
         ([replace(unsteady(baseline=2.0, candidate=1.0), unseen=("baseline",))], ""),
     ],
-    ids=["certain", "small", "small twice", "hidden", "hidden twice", "three", "one of two", "none", "accused"],
+    ids=[
+        "certain",
+        "small",
+        "small twice",
+        "hidden",
+        "hidden twice",
+        "hidden again",
+        "five",
+        "two that are steady",
+        "one of two",
+        "none",
+        "accused",
+    ],
 )
 def test_a_gain_that_is_not_certain_is_measured_again(taken: list[Samples], reason: str) -> None:
     assert reason in why_again(taken)
     assert bool(why_again(taken)) is bool(reason)
 
 
-def test_of_three_runs_the_steadiest_two_count_whatever_they_show() -> None:
+def test_of_several_runs_the_steadiest_two_count_whatever_they_show() -> None:
     slow, worst, fast = (samples(drift, baseline=b, candidate=1.0) for drift, b in ((1.1, 1.5), (3.0, 9.0), (1.2, 2.0)))
     assert steadiest([slow, worst, fast]) == [slow, fast]
     assert speedup(steadiest([slow, worst, fast]), "baseline").low > 1

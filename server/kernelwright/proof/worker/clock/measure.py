@@ -48,8 +48,8 @@ def measure(bench: Bench, contender: Contender, others: Rivals, report: Report) 
     Raises Rejected when the candidate cheats the clock, Unsteady, Unconfirmed, JobFailed.
 
     A gain that may be the luck of one process, such as where its memory came to lie, is measured once more in new processes,
-    and so is a candidate that the judge's clock would refuse. Where two runs are too unsteady to tell, there is a third, and
-    the least steady one does not count. `contender` is the candidate's process that
+    and so is a candidate that the judge's clock would refuse. Where runs are too unsteady to tell, there are more, of
+    which the two steadiest count. `contender` is the candidate's process that
     the gate has called. Another one is timed: memory that those calls have left costs no page faults on a CPU, and on a GPU a
     short kernel was slower after them.
     """

@@ -13,7 +13,7 @@ TWIN = "baseline again"
 _ALONE = Load()
 _ALWAYS_APART = 1.002  # two such processes, of the many that there could be, even where this run's two agree better
 _SMALL_GAIN = 1.25  # two processes with the same text have been seen 10 % apart on a busy machine
-_COUNTED = 2  # of the runs that were taken
+_COUNTED, _MOST_RUNS = 2, 5  # of the runs that were taken
 
 
 class Unsteady(Exception):
@@ -84,7 +84,7 @@ def why_again(taken: Sequence[Samples]) -> str:
     """Why the gain is to be measured once more, in new processes; empty where the runs are enough."""
     if len(taken) == 1 and taken[0].may_be_luck:
         return "Measuring again: the gain may be the luck of one process"
-    if len(taken) <= _COUNTED and _hide_a_gain(taken):
+    if len(taken) < _MOST_RUNS and _hide_a_gain(steadiest(taken)):
         return "Measuring again: the times are too unsteady for the gain to be certain"
     return ""
 
