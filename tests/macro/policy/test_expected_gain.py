@@ -2,6 +2,7 @@
 
 import dataclasses
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -111,6 +112,16 @@ def test_at_the_roof_there_is_nothing_to_gain() -> None:
     measured = Measurement(TEXT, TEXT, "H200", timing, timing, timing, 1, 1, 1, 1, 1, 1, floor_ms=0.99)
     kept = step(STOP, Outcome.KEPT, before="another text", after=TEXT, measurement=measured)
     assert ranked(with_history(kept))[0].is_stop
+
+
+@pytest.mark.parametrize("floor", [None, 0.0])
+@pytest.mark.parametrize("outcome", [Outcome.KEPT, Outcome.REJECTED])
+def test_without_a_floor_there_is_no_telling_how_much_room_is_left(outcome: Outcome, floor: float | None) -> None:
+    timing = Timing(1.0, 1.0, 1.0, 10)
+    measured = Measurement(TEXT, TEXT, "H200", timing, timing, timing, 1, 1, 1, 1, 1, 1, floor_ms=floor)
+    before, after = ("another text", TEXT) if outcome is Outcome.KEPT else (TEXT, "another text")
+    tried = step(action_of("triton.tune-launch"), outcome, before=before, after=after, measurement=measured)
+    assert not ranked(with_history(tried))[0].is_stop
 
 
 def test_saved_bytes_count_against_the_whole_graph() -> None:

@@ -184,7 +184,7 @@ def _room(observation: Observation) -> float | None:
     here = digest(observation.text)
     for step in reversed(observation.history):
         measured = step.measurement
-        if measured is None or measured.floor_ms is None:
+        if measured is None or not measured.floor_ms:
             continue
         if step.outcome is Outcome.KEPT and step.after_hash == here:
             return max(measured.candidate.median_ms / measured.floor_ms - 1.0, 0.0)

@@ -170,3 +170,4 @@ def test_the_floor_is_what_memory_allows() -> None:
     assert not impossible(0.7, 1.0, floor)
     assert not impossible(0.4, 0.5, floor)  # the baseline does not move these bytes either
     assert floor_ms(Device("cpu", "a CPU"), [read], [], [written]) is None
+    assert floor_ms(device, [read], [], [written], frozenset({0})) is None  # it returns what it was given

@@ -18,7 +18,7 @@ def floor_ms(
 ) -> float | None:
     """Milliseconds from cold caches, in which every input and parameter is read once and every output written once.
 
-    None where the bandwidth is unknown. What fits into L2 need not have been written to memory.
+    None where the bandwidth is unknown, or no byte is known to move. What fits into L2 need not have been written to memory.
     An output that shares an input's memory (its index is in `shared`) is not written. With an integer input, floating
     tensors may be looked up rather than read whole (an embedding): then no more is counted as read than is written.
     """
@@ -31,7 +31,7 @@ def floor_ms(
     if shared and not written:
         read = 0  # a view computes nothing
     moved = (min(read, written) if looked_up else read) + max(0, written - device.l2_bytes)
-    return moved / device.bandwidth * 1e3
+    return moved / device.bandwidth * 1e3 if moved else None
 
 
 def impossible(candidate_ms: float, baseline_ms: float, floor: float | None) -> bool:
