@@ -93,11 +93,15 @@ def refused_by_the_gate(step: Step) -> bool:
 
 
 def too_inaccurate(variant: Variant, attempts: Iterable[Attempt]) -> bool:
-    """Whether an attempt with products of the same precision was refused for its accuracy."""
+    """Whether an attempt with products of the same precision was refused for its accuracy, or has less and wrong values."""
     precision = _precision(variant)
-    refused = (one for one in attempts if one.step.verdict is not None and precision == _precision(one.variant))
-    names = (check.name for one in refused if one.step.verdict for check in one.step.verdict.failed_checks)
-    return precision is not None and "accuracy" in names
+    verdicts = (one.step.verdict for one in attempts if precision == _precision(one.variant))
+    return precision is not None and any(verdict is not None and _inaccurate(verdict) for verdict in verdicts)
+
+
+def _inaccurate(verdict: Verdict) -> bool:
+    failed = {check.name for check in verdict.failed_checks}
+    return "accuracy" in failed or (verdict.accuracy is Accuracy.REDUCED and "values" in failed)
 
 
 def _precision(variant: Variant) -> Precision | None:

@@ -15,7 +15,7 @@ from kernelwright.macro.strategy import Observation, Strategy, ask
 from kernelwright.micro.edits import difference
 from kernelwright.settings import Settings
 from kernelwright.steps import too_inaccurate
-from kernelwright.values import Action, Check, Outcome, Refusal, Region, Step, Verdict, VerdictStatus, apply
+from kernelwright.values import Accuracy, Action, Check, Outcome, Refusal, Region, Step, Verdict, VerdictStatus, apply
 from kernelwright.values.opts import Opt, Precision, Tile
 
 ACTION = Action("torch.fuse-product", Region(0, 0, "linear"))
@@ -151,8 +151,8 @@ def test_after_one_that_was_too_inaccurate_none_of_the_same_precision_is_tried()
     def variant(*opts: Opt) -> Variant:
         return Variant(ACTION, dataclasses.replace(difference(TEXT, RIGHT, ""), opts=opts), RIGHT, "recorded")
 
-    def attempt(check: str, *opts: Opt) -> Attempt:
-        verdict = Verdict(VerdictStatus.FAILED, "", "", (Check(check, "a case", False, ""),))
+    def attempt(check: str, *opts: Opt, accuracy: Accuracy | None = None) -> Attempt:
+        verdict = Verdict(VerdictStatus.FAILED, "", "", (Check(check, "a case", False, ""),), accuracy=accuracy)
         step = Step("", "Score", ACTION, None, "", "", Outcome.REJECTED, "", verdict=verdict)
         return Attempt(variant(*opts), step)
 
@@ -161,6 +161,7 @@ def test_after_one_that_was_too_inaccurate_none_of_the_same_precision_is_tried()
     assert too_inaccurate(variant(*rounded), inaccurate)
     assert not too_inaccurate(variant(*other), inaccurate)
     assert not too_inaccurate(variant(*rounded), (attempt("values", *rounded),))
+    assert too_inaccurate(variant(*rounded), (attempt("values", *rounded, accuracy=Accuracy.REDUCED),))
     assert not too_inaccurate(variant(), (attempt("accuracy"),)), "nothing says that they compute alike"
 
 
