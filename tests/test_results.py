@@ -101,6 +101,7 @@ def told_in(section: str) -> tuple[str, dict[str, float]]:
     [
         ("fp32 matrix products", PRODUCTS),
         ("Whole models", "kernelbench-models-h100"),
+        ("More whole models", "kernelbench-models-h200"),
         ("Convolutions", "kernelbench-convolutions-h100"),
     ],
 )
@@ -117,6 +118,7 @@ def test_the_words_on_single_tasks_are_those_of_their_summary(section: str, name
         ("fp32 matrix products", PRODUCTS),
         ("Linear layers", "kernelbench-linear-h200"),
         ("Whole models", "kernelbench-models-h100"),
+        ("More whole models", "kernelbench-models-h200"),
     ],
 )
 def test_the_means_are_those_of_their_summary(section: str, name: str) -> None:
@@ -125,6 +127,15 @@ def test_the_means_are_those_of_their_summary(section: str, name: str) -> None:
     assert re.search(rf"mean over eager( of all \d+)? is {means['eager']:.2f}", " ".join(words.split()))
     if "with TF32" in words:
         assert f"takes {means['eager-tf32']:.2f} of the time" in " ".join(words.split())
+
+
+def test_the_means_with_reduced_accuracy_are_those_of_their_summaries() -> None:
+    words = page("docs/results.md").split("## Linear layers with reduced accuracy allowed")[1].split("## ")[0]
+    rows = [rows_of(SUMMARIES[f"kernelbench-reduced-{device}"], "speedups") for device in ("h200", "h100")]
+    first, second = ({row["against"]: row["geomean"] for row in of if row["of"] == "all"} for of in rows)
+    words = " ".join(words.split())
+    assert f"mean is {first['eager-tf32']:.2f} on the H200 and {second['eager-tf32']:.2f} on the H100" in words
+    assert f"in fp32 it is {first['eager']:.2f} and {second['eager']:.2f}" in words
 
 
 def test_the_readme_tells_the_best_of_dense_products() -> None:
