@@ -49,6 +49,8 @@ def test_the_worked_example() -> None:
             ["restore_value"],
         ),
         (text("tl.atomic_max(y_ptr + i, x, mask=i < n)", LAUNCH), ['restore_value=["y_ptr"]'], []),
+        (text(launch=LAUNCH.replace("_like(x)", "_like(x) if n > 4 else None")), ['key=["n"]'], ["restore"]),
+        (text().replace("def f(x)", "def f(x, y=None)"), ['restore_value=["y_ptr"]'], []),
         (
             text(launch="y = torch.empty_like(x)\n    kernel[(triton.cdiv(n, 64),)](x, y, n, 64, num_warps=2)"),
             ["kernel[grid](x, y, n)", "num_warps=2)"],
@@ -102,6 +104,8 @@ def test_decorator_grid_and_protection(source: str, expected: list[str], absent:
             text().replace("def f(x)", "def f(x, BLOCK=256)").replace("    BLOCK = 256\n", ""),
             "parameter of the launcher",
         ),
+        (text("tl.atomic_max(y_ptr + i, x)", LAUNCH.replace("_like(x)", "_like(x) if n else None")), "passes None"),
+        (text("tl.atomic_add(y_ptr + i, x)", LAUNCH.replace("y = torch", "y = None\n    y = torch")), "passes None"),
         (text("tl.store(tl.where(i < n, y_ptr + i, x_ptr + i), x)"), "cannot be told"),
         (text().replace("mask=i < n", "mask=None"), "no size to choose a config by"),
         (text(launch=LAUNCH.replace("(x, y, n,", "(x, y, n, n, n,")), "passes 5 arguments, and the kernel takes 4"),

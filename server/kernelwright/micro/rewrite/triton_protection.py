@@ -49,15 +49,24 @@ def protection_of(site: Site) -> Protection | Refusal:
             or (argument is not None and ast.unparse(argument) in read_arguments)
         ):
             restore.append(name)
+    absent = next((name for name in (*reset, *restore) if _may_be_none(site, site.bound.get(name))), None)
+    if absent is not None:
+        return Refusal(
+            f"Autotuning runs the kernel many times and would restore {absent} in between, for which the launcher passes None "
+            "in some calls.",
+            line=site.call.lineno - 1,
+        )
     return Protection(tuple(reset), tuple(restore))
 
 
 def _maker(site: Site, argument: ast.expr | None) -> str:
-    """ "empty", "zeros", "ones" or "full" for a tensor that the launcher makes itself, empty for any other."""
-    if not isinstance(argument, ast.Name):
-        return ""
-    values = [one.value for one in bindings_of(site.function) if one.name == argument.id]
-    if len(values) != 1 or not isinstance(values[0], ast.Call):
+    """ "empty", "zeros", "ones" or "full" for a tensor that the launcher makes itself, empty for any other.
+
+    In some calls it may make none, and pass None.
+    """
+    values = [value for value in _values(site, argument) if not _is_none(value)]
+    given = isinstance(argument, ast.Name) and argument.id in {p.arg for p in parameters(site.function)}
+    if given or len(values) != 1 or not isinstance(values[0], ast.Call):
         return ""
     function = values[0].func
     name = (
@@ -65,3 +74,19 @@ def _maker(site: Site, argument: ast.expr | None) -> str:
     )
     name = name.removeprefix("new_").removesuffix("_like").removesuffix("_strided")
     return name if name in _FRESH else ""
+
+
+def _may_be_none(site: Site, argument: ast.expr | None) -> bool:
+    return any(_is_none(value) for value in _values(site, argument))
+
+
+def _values(site: Site, argument: ast.expr | None) -> list[ast.expr]:
+    """What the launcher gives to the name that it passes, of a conditional expression both."""
+    if not isinstance(argument, ast.Name):
+        return []
+    given = [one.value for one in bindings_of(site.function) if one.name == argument.id]
+    return [one for value in given for one in ([value.body, value.orelse] if isinstance(value, ast.IfExp) else [value])]
+
+
+def _is_none(value: ast.expr) -> bool:
+    return isinstance(value, ast.Constant) and value.value is None
