@@ -7,8 +7,13 @@ _CHUNK = 1 << 24  # elements compared at a time, in fp64: 128 MiB per operand
 
 def chunks(tensor: torch.Tensor) -> list[torch.Tensor]:
     """The tensor's elements in parts that fit; those of 8 floating-point bits as float32, since little is computed in them."""
-    eight_bits = tensor.is_floating_point() and tensor.dtype.itemsize == 1
+    eight_bits = has_eight_bits(tensor)
     return [part.float() if eight_bits else part for part in tensor.detach().reshape(-1).split(_CHUNK)]
+
+
+def has_eight_bits(tensor: torch.Tensor) -> bool:
+    """Whether its elements are floating-point numbers of 8 bits."""
+    return tensor.is_floating_point() and tensor.dtype.itemsize == 1
 
 
 def same_bits(a: torch.Tensor, b: torch.Tensor) -> bool:

@@ -19,9 +19,11 @@ from kernelwright.proof.worker.answers.tolerance import (
     rounding_floor,
 )
 from kernelwright.proof.worker.answers.trivial import Trivial, trivial_numbers, trivial_values
-from kernelwright.proof.worker.tensors import chunks
+from kernelwright.proof.worker.tensors import chunks, has_eight_bits
 from kernelwright.values import Accuracy
 
+EIGHT_BITS = "eight-bits"  # what is found where nobody can tell rounding from what is wrong
+_STEPS = 2  # of the format that rounding elsewhere may move a result
 _BITS = {1: torch.int8, 2: torch.int16, 4: torch.int32, 8: torch.int64}  # by bytes
 
 
@@ -76,6 +78,8 @@ def values(
     baseline, candidate = expected.baseline, real(candidate)
     if baseline.numel() == 0:
         return Errors(0.0, None, "empty", frozenset(Trivial), own=0.0, accuracy=Accuracy.BIT_EXACT)
+    if has_eight_bits(expected.given):
+        return _of_eight_bits(expected, candidate, given)
     if not baseline.is_floating_point():
         return _exact(expected, candidate, given)
     parity = None if expected.finite and all_finite(candidate) else _parity(expected, candidate)
@@ -168,6 +172,33 @@ def _exact(expected: Expected, candidate: torch.Tensor, given: Sequence[torch.Te
         return Errors(0.0, None, "equal", trivial_values(baseline, given), own=0.0, accuracy=Accuracy.BIT_EXACT)
     place, _, (base, _, cand) = found
     return Finding("values", f"{cand} at {place} instead of {base}, compared exactly")
+
+
+def _of_eight_bits(expected: Expected, candidate: torch.Tensor, given: Sequence[torch.Tensor]) -> Errors | Finding:
+    """Each element is the baseline's, by its bits. One that is a step or two beside it may be rounded, or wrong by a tenth.
+
+    Of many elements, one that is wrong by a small factor moves some to another step: equal bits say more than equal numbers
+    of a wider format, within a tolerance, would say.
+    """
+    found = _exact(expected, candidate, given)
+    if isinstance(found, Errors):
+        return found
+    kind = str(expected.given.dtype).removeprefix("torch.")
+    far = lambda base, cand: (_step(base) - _step(cand)).abs() > _STEPS
+    if (first := _first(far, expected.baseline, candidate)) is not None:
+        place, count, _ = first
+        return Finding("values", f"{count} elements are more than {_STEPS} steps of {kind} off, the first at {place}")
+    return Finding(
+        EIGHT_BITS,
+        f"is {kind} and not the baseline's bit for bit: what is wrong by a tenth looks like rounding in it. Make it float16 or "
+        "wider where it is to be verified.",
+    )
+
+
+def _step(bits: torch.Tensor) -> torch.Tensor:
+    """The place of a number among those of its format, from its bits: sign and magnitude."""
+    magnitude = (bits & 0x7F).to(torch.int16)
+    return torch.where(bits >= 0x80, -magnitude, magnitude)
 
 
 def _first(

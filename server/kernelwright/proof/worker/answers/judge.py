@@ -8,12 +8,13 @@ from dataclasses import dataclass
 
 import torch
 
-from kernelwright.proof.worker.answers.compare import Errors, values
+from kernelwright.proof.worker.answers.compare import EIGHT_BITS, Errors, values
 from kernelwright.proof.worker.answers.form import Finding, same_form, structure
 from kernelwright.proof.worker.answers.oracle import Oracle
 from kernelwright.proof.worker.answers.scalars import Scalar, computed
 from kernelwright.proof.worker.answers.trivial import Trivial, common, told
 from kernelwright.proof.worker.observe import Observation
+from kernelwright.proof.worker.rejected import Undecidable
 from kernelwright.proof.worker.tensors import as_tensor, same_bits
 from kernelwright.values import Accuracy
 
@@ -98,7 +99,7 @@ def judge(
     """Compare structure, form, values, changes to inputs and state, and sharing of memory, in that order; accuracy last.
 
     `any_layout`: on inputs that are views nothing is asked of the strides of the outputs. `known`, `slack`, `special`,
-    `given`: see compare.values.
+    `given`: see compare.values. Raises Undecidable where an answer of 8 floating-point bits differs.
     """
     found = _otherwise_made(oracle.baseline, candidate)
     if found is not None:
@@ -117,6 +118,8 @@ def judge(
         if found is not None and not (any_layout and found.name == "layout"):
             return Judged(found)
         outcome = values(part, got, length, known, slack, special, given)
+        if isinstance(outcome, Finding) and outcome.name == EIGHT_BITS:
+            raise Undecidable(f"{where} {outcome.detail}")
         if isinstance(outcome, Finding):
             return Judged(Finding(outcome.name, f"{where}: {outcome.detail}"))
         errors.append(outcome)
