@@ -51,6 +51,7 @@ def test_the_worked_example() -> None:
         (text("tl.atomic_max(y_ptr + i, x, mask=i < n)", LAUNCH), ['restore_value=["y_ptr"]'], []),
         (text(launch=LAUNCH.replace("_like(x)", "_like(x) if n > 4 else None")), ['key=["n"]'], ["restore"]),
         (text().replace("def f(x)", "def f(x, y=None)"), ['restore_value=["y_ptr"]'], []),
+        (text(launch=LAUNCH.replace("(x, y,", "(x, y if n else None,")), ['key=["n"]'], ["restore"]),
         (
             text(launch="y = torch.empty_like(x)\n    kernel[(triton.cdiv(n, 64),)](x, y, n, 64, num_warps=2)"),
             ["kernel[grid](x, y, n)", "num_warps=2)"],
@@ -105,6 +106,8 @@ def test_decorator_grid_and_protection(source: str, expected: list[str], absent:
             "parameter of the launcher",
         ),
         (text("tl.atomic_max(y_ptr + i, x)", LAUNCH.replace("_like(x)", "_like(x) if n else None")), "passes None"),
+        (text("tl.atomic_max(y_ptr + i, x)", LAUNCH.replace("(x, y,", "(x, y if n else None,")), "passes None"),
+        (text().replace("def f(x)", "def f(x, y=None)").replace("y = torch.empty_like(x)", "pass"), "passes None"),
         (text("tl.atomic_add(y_ptr + i, x)", LAUNCH.replace("y = torch", "y = None\n    y = torch")), "passes None"),
         (text("tl.store(tl.where(i < n, y_ptr + i, x_ptr + i), x)"), "cannot be told"),
         (text().replace("mask=i < n", "mask=None"), "no size to choose a config by"),

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from kernelwright.micro.rewrite.triton_launch import Site
 from kernelwright.micro.rewrite.triton_memory import touches
 from kernelwright.source.bindings import bindings_of
-from kernelwright.source.calls import parameters
+from kernelwright.source.calls import defaults, parameters
 from kernelwright.values import Refusal
 
 _FRESH = ("empty", "zeros", "ones", "full")
@@ -65,8 +65,7 @@ def _maker(site: Site, argument: ast.expr | None) -> str:
     In some calls it may make none, and pass None.
     """
     values = [value for value in _values(site, argument) if not _is_none(value)]
-    given = isinstance(argument, ast.Name) and argument.id in {p.arg for p in parameters(site.function)}
-    if given or len(values) != 1 or not isinstance(values[0], ast.Call):
+    if len(values) != 1 or not isinstance(values[0], ast.Call):
         return ""
     function = values[0].func
     name = (
@@ -81,11 +80,23 @@ def _may_be_none(site: Site, argument: ast.expr | None) -> bool:
 
 
 def _values(site: Site, argument: ast.expr | None) -> list[ast.expr]:
-    """What the launcher gives to the name that it passes, of a conditional expression both."""
-    if not isinstance(argument, ast.Name):
-        return []
-    given = [one.value for one in bindings_of(site.function) if one.name == argument.id]
-    return [one for value in given for one in ([value.body, value.orelse] if isinstance(value, ast.IfExp) else [value])]
+    """What the launcher may pass: of a conditional expression both branches, of a name all that it is given."""
+    return [one for value in _branches(argument) for one in _given(site, value)] if argument is not None else []
+
+
+def _branches(value: ast.expr) -> list[ast.expr]:
+    return [*_branches(value.body), *_branches(value.orelse)] if isinstance(value, ast.IfExp) else [value]
+
+
+def _given(site: Site, value: ast.expr) -> list[ast.expr]:
+    """What a name is given; a parameter also stands for what callers pass, and for its default where it is given nothing."""
+    if not isinstance(value, ast.Name):
+        return [value]
+    given = [branch for one in bindings_of(site.function) if one.name == value.id for branch in _branches(one.value)]
+    if value.id not in {p.arg for p in parameters(site.function)}:
+        return given
+    default = dict(defaults(site.function)).get(value.id)
+    return [value, *given] if given or default is None else [value, default]
 
 
 def _is_none(value: ast.expr) -> bool:
