@@ -22,6 +22,7 @@ from kernelwright.values import (
     Measurement,
     Outcome,
     Step,
+    Usage,
     Verdict,
     VerdictStatus,
     digest,
@@ -126,7 +127,7 @@ def with_earlier(attempts: tuple[Attempt, ...]) -> Step:
         last.step,
         author=last.variant.author,
         earlier=tuple(f"{one.variant.edits.summary}: {one.step.reason}" for one in before),
-        cost=sum(one.variant.cost for one in attempts),
+        usage=sum((one.variant.usage for one in attempts), Usage()),
     )
 
 

@@ -6,20 +6,24 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from kernelwright.macro.strategy import Observation, Strategy
-from kernelwright.values import Action, Edits, Refusal, Step
+from kernelwright.values import Action, Edits, Refusal, Step, Usage
 
 Report = Callable[[str], None]
 
 
 @dataclass(frozen=True)
 class Variant:
-    """One way to carry out an Action, and the text that it gives. `cost`: US dollars that writing it took."""
+    """One way to carry out an Action, and the text that it gives.
+
+    `usage`: what asking a language model for it took. `refusal`: why what the coder was given is no edit that may be tried.
+    """
 
     action: Action
     edits: Edits
     text: str
     author: str
-    cost: float = 0.0
+    usage: Usage = Usage()
+    refusal: Refusal | None = None
 
 
 @dataclass(frozen=True)

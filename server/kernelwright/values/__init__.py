@@ -1,6 +1,7 @@
 """The frozen values that travel between the rooms; standard library only, so that the worker can load them anywhere."""
 
 from kernelwright.values.checks import CHECKS, CheckKind, Unchecked, unchecked
+from kernelwright.values.conversation import Conversation, Message, NoReply, Reply, Role, Usage
 from kernelwright.values.coverage import Coverage
 from kernelwright.values.device import CPU, Device
 from kernelwright.values.effort import Effort
@@ -49,6 +50,7 @@ __all__ = [
     "Check",
     "CheckKind",
     "CodeSpan",
+    "Conversation",
     "Coverage",
     "DType",
     "Device",
@@ -66,6 +68,8 @@ __all__ = [
     "Launch",
     "Loop",
     "Measurement",
+    "Message",
+    "NoReply",
     "Node",
     "Origin",
     "Outcome",
@@ -76,7 +80,9 @@ __all__ = [
     "Reduction",
     "Refusal",
     "Region",
+    "Reply",
     "Resources",
+    "Role",
     "Roof",
     "StaleEdits",
     "Step",
@@ -86,6 +92,7 @@ __all__ = [
     "TextEdit",
     "Timing",
     "Unchecked",
+    "Usage",
     "Value",
     "Verdict",
     "VerdictStatus",

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
+from kernelwright.values.conversation import Usage
 from kernelwright.values.opts import Opt
 from kernelwright.values.proof import Failure, Measurement, Verdict
 from kernelwright.values.text import Edits, Region
@@ -38,7 +39,7 @@ class Step:
     """One Action carried out, with its evidence. `measurement` is None when speed was not measured: `reason` says why.
 
     `author`: the coder that wrote the edits. `earlier`: how its attempts before this one ended, in words, oldest first.
-    `cost`: US dollars that writing all of them took. `replays`: the id of the Step that this one has done again.
+    `usage`: what asking language models for all of them took. `replays`: the id of the Step that this one has done again.
     """
 
     id: str
@@ -55,7 +56,7 @@ class Step:
     created: str = ""  # ISO 8601, UTC
     author: str = DETERMINISTIC
     earlier: tuple[str, ...] = ()
-    cost: float = 0.0
+    usage: Usage = Usage()
     replays: str = ""
 
     @property
