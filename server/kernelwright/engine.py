@@ -9,8 +9,10 @@ from collections.abc import AsyncIterator, Iterable
 from pathlib import Path
 
 from kernelwright import inferring, replaying, reversal, words
-from kernelwright.coders import Attempt, Coder, Variant, refuses, written
+from kernelwright.attempting import Attempts
+from kernelwright.coders import Coder, refuses
 from kernelwright.coders.deterministic import Deterministic
+from kernelwright.coders.model import Model
 from kernelwright.inferring import Inferred
 from kernelwright.journal import Journal, open_in_memory, open_when_begun
 from kernelwright.languages import LanguageSupport
@@ -19,8 +21,9 @@ from kernelwright.macro.policy import Offer, Policy, candidates, menu, offered, 
 from kernelwright.macro.policy.expected_gain import expected_gain, tried
 from kernelwright.macro.strategies import choices, named, registry, renamed, switched_off
 from kernelwright.macro.strategy import Observation
+from kernelwright.models import Provider
+from kernelwright.models.asking import Asker
 from kernelwright.observer import Nothing, Observer, Report, silent
-from kernelwright.proof import endings
 from kernelwright.proof.client import Priority, Workers
 from kernelwright.proof.jobs import (
     Limits,
@@ -28,35 +31,24 @@ from kernelwright.proof.jobs import (
     TrialResult,
     TriedLines,
 )
-from kernelwright.racing import ranked
 from kernelwright.reversal import Reversal
 from kernelwright.settings import DEFAULTS, Settings
 from kernelwright.steps import (
-    decide,
-    failed_step,
+    beside,
+    best_of,
     forward_only,
-    new_id,
-    now,
-    refused_by_the_gate,
     rewritten,
-    syntax_failure,
-    too_inaccurate,
     under_roof,
     with_earlier,
 )
 from kernelwright.values import (
-    DETERMINISTIC,
     Action,
     Device,
-    Effort,
     Failure,
-    Graph,
-    Language,
     Outcome,
     Refusal,
     Step,
     apply,
-    digest,
 )
 
 OFF = Refusal("Switched off in the settings; it runs where it is asked for by name.")
@@ -69,7 +61,7 @@ class Request:
     """What a person asked for: the next step of a kernel, of one strategy when named, or exactly one Action.
 
     With `only_new` a named strategy does not repeat what was tried on this text. `again`: a kept step to make once more.
-    `support` reads the document's language.
+    `support` reads the document's language. `coders`: who may write the edits; none given: those of the settings.
     """
 
     path: str
@@ -80,6 +72,7 @@ class Request:
     only_new: bool = False
     again: Step | None = None
     support: LanguageSupport = PYTHON
+    coders: tuple[Coder, ...] = ()
 
     @property
     def by_name(self) -> bool:
@@ -97,14 +90,19 @@ class Engine:
         journal: Journal | None = None,
         policy: Policy | None = None,
         coders: tuple[Coder, ...] = (),
+        provider: Provider | None = None,
     ) -> None:
-        """`coders`: who carries Actions out, the first that can; none given: the deterministic one."""
+        """`coders`: who carries Actions out; none given: the deterministic one, and with a `provider` a language model.
+
+        Who made the provider closes it.
+        """
         self.settings = settings
         self.journal = journal or _journal_of(workspace)
         self.workers = workers or Workers(settings.interpreter or None, cwd=workspace, keep=settings.keep_environment)
         self._policy = policy or expected_gain(settings.min_gain)
         self.observer = Observer(settings, self.workers, self.journal)
-        self._coders: tuple[Coder, ...] = coders or (Deterministic(self.observer),)
+        self._attempts = Attempts(self.observer)
+        self._coders = coders or self._usual_coders(provider)
         self.observe = self.observer.observe
         self.observe_fully = self.observer.observe_fully
         self.resources = self.observer.resources
@@ -148,13 +146,23 @@ class Engine:
         actions = await asyncio.to_thread(self._choose, request, observation)
         if isinstance(actions, Refusal):
             return actions
-        attempts = await self._attempted(request, observation, actions, report, cancel)
+        attempts = await self._attempts.made(
+            request.coders or self._coders, observation, actions, not request.by_name, report, cancel
+        )
+        if isinstance(attempts, Step):
+            return self._remember(observation, attempts, observation.text)
         if not isinstance(attempts, tuple):
             return attempts
         step = with_earlier(attempts)
+        for author in dict.fromkeys(one.variant.author for one in attempts):
+            own = tuple(one for one in attempts if one.variant.author == author)
+            if author == step.author:
+                step = with_earlier(own)
+            else:
+                self._remember(observation, beside(with_earlier(own), step), best_of(own).variant.text)
         if request.again is not None:
             step = dataclasses.replace(step, replays=request.again.id)
-        return self._remember(observation, step, attempts[-1].variant.text)
+        return self._remember(observation, step, best_of(attempts).variant.text)
 
     async def autopilot(
         self, request: Request, report: Report = silent, cancel: asyncio.Event | None = None
@@ -239,7 +247,7 @@ class Engine:
             kernel=kernel,
             rewritten=rewritten(steps),
         )
-        answer = await self._run_trial(job, report, cancel, priority)
+        answer = await self._attempts.run_trial(job, report, cancel, priority)
         if isinstance(answer, TrialResult) and against == text:
             caveats = (words.SAME_TEXT, *answer.verdict.caveats)
             answer = dataclasses.replace(answer, verdict=dataclasses.replace(answer.verdict, caveats=caveats))
@@ -301,7 +309,21 @@ class Engine:
         """From now on `text` is what this kernel is judged against."""
         self.journal.set_baseline(path, kernel, text)
 
+    def coder(self, provider: Provider) -> Model:
+        """A coder that asks `provider`, within the budget of the settings."""
+        return Model(Asker(provider, self.settings, self.journal), self.observer)
+
+    @property
+    def limits(self) -> Limits:
+        return self._attempts.limits
+
     # The parts of one step.
+
+    def _usual_coders(self, provider: Provider | None) -> tuple[Coder, ...]:
+        rules = Deterministic(self.observer)
+        if provider is None:
+            return (rules,)
+        return (self.coder(provider), rules) if self.settings.model_order == "before" else (rules, self.coder(provider))
 
     def _choose(self, request: Request, observation: Observation) -> tuple[Action, ...] | Refusal:
         """The Action to take, followed by rivals that only a race can rank against it."""
@@ -323,116 +345,6 @@ class Engine:
             return Refusal(scored[0].reason)
         return rivals(observation, scored)
 
-    async def _attempted(
-        self,
-        request: Request,
-        observation: Observation,
-        actions: tuple[Action, ...],
-        report: Report,
-        cancel: asyncio.Event | None,
-    ) -> tuple[Attempt, ...] | Step | Refusal:
-        """Try variants of `actions` until the gate refuses one no more; a Step or Refusal where none could be tried."""
-        attempts: tuple[Attempt, ...] = ()
-        chosen = tuple((registry()[action.strategy], action) for action in actions)
-        while len(attempts) < _MOST_ATTEMPTS:
-            variants = await written(self._coders, observation, chosen, attempts, report, cancel)
-            if isinstance(variants, Refusal):
-                return attempts or variants
-            if not variants:
-                return attempts or Refusal("There is nothing to carry out.")
-            order = await ranked(self.observer, observation, variants, self.limits, report, cancel)
-            if isinstance(order, Failure):
-                return self._remember(observation, failed_step(observation, actions[0], order), observation.text)
-            tried_before = len(attempts)
-            for variant in order:
-                if len(attempts) == _MOST_ATTEMPTS or too_inaccurate(variant, attempts):
-                    continue
-                step = await self._try(request, observation, variant, report, cancel)
-                attempts += (Attempt(variant, step),)
-                if not refused_by_the_gate(step):
-                    return attempts
-            if len(attempts) == tried_before:
-                return attempts
-        return attempts
-
-    async def _try(
-        self,
-        request: Request,
-        observation: Observation,
-        variant: Variant,
-        report: Report,
-        cancel: asyncio.Event | None,
-    ) -> Step:
-        action, candidate = variant.action, variant.text
-        path, text, kernel = observation.path, observation.text, observation.kernel.name
-        if (broken := syntax_failure(observation.support, candidate)) is not None:
-            return failed_step(observation, action, broken)
-        assert observation.workload is not None
-        baseline = self.baseline(path, text, kernel)
-        strategy, earlier = registry()[action.strategy], self.journal.steps(path, kernel)
-        job = Trial(
-            path,
-            baseline,
-            text,
-            candidate,
-            observation.workload,
-            limits=self._limits_of_a_step,
-            promises_kernel=strategy.promises_kernel,
-            forward_only=forward_only(earlier),
-            language=observation.support.id,
-            rewritten=variant.author == DETERMINISTIC or rewritten(earlier),
-        )
-        answer = await self._run_trial(job, report, cancel)
-        if not isinstance(answer, TrialResult):
-            return failed_step(observation, action, answer)
-        outcome, reason = decide(answer, self.settings.min_gain, needs_number=not request.by_name)
-        measurement = answer.measurement
-        if measurement is not None:
-            of_baseline = await self._of_baseline(observation, baseline, report, cancel)
-            measurement = under_roof(measurement, of_baseline, observation.device)
-        if cancel is not None and cancel.is_set():  # also after the last worker has answered
-            return failed_step(observation, action, endings.CANCELLED)
-        return Step(
-            id=new_id(),
-            kernel=kernel,
-            action=action,
-            edits=variant.edits,
-            before_hash=digest(text),
-            after_hash=digest(candidate),
-            outcome=outcome,
-            reason=reason,
-            verdict=answer.verdict,
-            measurement=measurement,
-            created=now(),
-        )
-
-    async def _of_baseline(
-        self, observation: Observation, baseline: str, report: Report, cancel: asyncio.Event | None
-    ) -> Observation | None:
-        """The kernel as its baseline is written, called as it was measured; captured where that has not been done yet."""
-        if baseline == observation.text:
-            return observation
-        workload = observation.workload
-        assert workload is not None
-        found = self.observer.called_as(
-            workload, observation.path, baseline, observation.kernel.name, observation.support
-        )
-        if found is None or found.graph is not None or found.kernel.language is not Language.TORCH:
-            return found
-        graph = await self.observer.capture(found, report, cancel)
-        return dataclasses.replace(found, graph=graph) if isinstance(graph, Graph) else None
-
-    async def _run_trial(
-        self, job: Trial, report: Report, cancel: asyncio.Event | None, priority: Priority = Priority.REQUEST
-    ) -> TrialResult | Failure:
-        report("Verifying")
-        patience = _PATIENCE if job.limits.effort is Effort.PARANOID else 1.0
-        answer = await self.workers.run(
-            job, timeout=self.settings.verify_timeout * patience, report=report, priority=priority, cancel=cancel
-        )
-        assert isinstance(answer, TrialResult | Failure)
-        return answer
-
     def _remember(self, observation: Observation, step: Step, candidate: str) -> Step:
         """Journal the step, unless it says nothing about the kernel: it was cancelled, or the GPU was busy or gone."""
         if step.failure and not step.failure.about_kernel:
@@ -442,23 +354,6 @@ class Engine:
             self.journal.set_baseline(path, kernel, text)
         self.journal.add_step(path, step, text, candidate)
         return step
-
-    @property
-    def limits(self) -> Limits:
-        settings = self.settings
-        return Limits(
-            timing_budget=settings.timing_budget,
-            threads=settings.threads,
-            accept_reduced=settings.accept_reduced_accuracy,
-            strict_non_finite=settings.strict_non_finite,
-            effort=Effort(settings.effort),
-        )
-
-    @property
-    def _limits_of_a_step(self) -> Limits:
-        """A step is kept for its speedup, which needs the whole gate."""
-        limits = self.limits
-        return dataclasses.replace(limits, effort=Effort.STANDARD) if limits.effort is Effort.QUICK else limits
 
 
 def _journal_of(workspace: Path) -> Journal:

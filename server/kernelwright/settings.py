@@ -58,6 +58,38 @@ class Settings:
     target: str = setting(
         "", 'GPU that facts are compiled for when there is none here, for example "H200"; empty: H100.'
     )
+    model: str = setting(
+        "",
+        "Language model that writes what no rule can: `litellm:` and a model's name for a hosted or local one, `editor` for "
+        "the editor's own, `dir:` and a folder for answers given by hand, `replay:` and a file for recorded ones; empty: none.",
+    )
+    model_base_url: str = setting("", "Address of the model's server, for one of your own; empty: the provider's.")
+    model_key_variable: str = setting(
+        "", "Environment variable that holds the model's key; empty: the one that the provider's own tools use."
+    )
+    model_temperature: float = setting(
+        -1.0, "Temperature that the model is asked with; below 0: the model's own.", minimum=-1.0
+    )
+    model_order: str = setting(
+        "after",
+        "When a model is asked for a step that a rule can take, too: after the rule, where that was not kept; before it; or "
+        "both, of which the faster one is kept.",
+        choices=("after", "before", "both"),
+    )
+    model_rounds: int = setting(3, "Most answers that a model is asked for in one step.", minimum=1)
+    model_timeout: float = setting(180.0, "Seconds that one answer of a model may take.", minimum=1.0)
+    model_tokens_per_step: int = setting(200_000, "Most tokens that one step may take; 0: no limit.", minimum=0)
+    model_dollars_per_step: float = setting(1.0, "Most US dollars that one step may cost; 0: no limit.", minimum=0.0)
+    model_tokens_per_day: int = setting(
+        5_000_000, "Most tokens that a workspace may take in a day (UTC); 0: no limit.", minimum=0
+    )
+    model_dollars_per_day: float = setting(
+        10.0, "Most US dollars that a workspace may cost in a day (UTC); 0: no limit.", minimum=0.0
+    )
+    model_stays_here: bool = setting(False, "Never send code to a model that is not on this machine.")
+    model_log: str = setting(
+        "", "File that every question to a model and its answer are added to, to be replayed; empty: none."
+    )
     code_lens: bool = setting(True, "Show one line of facts and the action above each kernel.")
     inlay_hints: bool = setting(False, "Show registers, shared memory and occupancy at each kernel's signature.")
     findings: bool = setting(True, "Show findings while you type.")

@@ -14,6 +14,7 @@ from kernelwright.source.roofline import known_work, roof_of
 from kernelwright.values import (
     CPU,
     DETERMINISTIC,
+    NOTHING_SPENT,
     Accuracy,
     Action,
     Device,
@@ -22,9 +23,7 @@ from kernelwright.values import (
     Measurement,
     Outcome,
     Step,
-    Usage,
     Verdict,
-    VerdictStatus,
     digest,
 )
 from kernelwright.values.opts import Precision
@@ -86,13 +85,6 @@ def failed_step(observation: Observation, action: Action, failure: Failure) -> S
     )
 
 
-def refused_by_the_gate(step: Step) -> bool:
-    """Whether another variant may fare better: a check failed, or this one did not compile or crashed."""
-    if step.failure is not None:
-        return step.failure.kind in (FailureKind.COMPILE_FAILED, FailureKind.CRASHED)
-    return step.verdict is not None and step.verdict.status is VerdictStatus.FAILED
-
-
 def too_inaccurate(variant: Variant, attempts: Iterable[Attempt]) -> bool:
     """Whether an attempt with products of the same precision was refused for its accuracy, or has less and wrong values."""
     precision = _precision(variant)
@@ -120,15 +112,35 @@ def rewritten(steps: Iterable[Step]) -> bool:
     return any(step.outcome is Outcome.KEPT and step.author == DETERMINISTIC for step in steps)
 
 
+def best_of(attempts: tuple[Attempt, ...]) -> Attempt:
+    """The attempt that makes the fastest kept step; where none was kept, the last one."""
+    return max(attempts, key=lambda one: (one.step.outcome is Outcome.KEPT, _speedup(one.step), attempts.index(one)))
+
+
 def with_earlier(attempts: tuple[Attempt, ...]) -> Step:
-    """The Step of the last attempt, which names its author, what all have cost, and how those before it ended."""
-    *before, last = attempts
+    """The Step of the best attempt, which names its author, what all have taken, and how the others ended."""
+    best = best_of(attempts)
     return dataclasses.replace(
-        last.step,
-        author=last.variant.author,
-        earlier=tuple(f"{one.variant.edits.summary}: {one.step.reason}" for one in before),
-        usage=sum((one.variant.usage for one in attempts), Usage()),
+        best.step,
+        author=best.variant.author,
+        earlier=tuple(f"{one.variant.edits.summary}: {one.step.reason}" for one in attempts if one is not best),
+        usage=sum((one.variant.usage for one in attempts), NOTHING_SPENT),
     )
+
+
+def beside(step: Step, better: Step) -> Step:
+    """A step that another coder's, kept in its place, was better than: it stays in the journal, to be compared."""
+    if step.outcome is not Outcome.KEPT:
+        return step
+    reason = f"{step.reason} The step by {better.author} is faster"
+    if better.measurement is not None:
+        reason += f": {better.measurement.step_speedup:.2f}x"
+    return dataclasses.replace(step, outcome=Outcome.REJECTED, reason=f"{reason}.")
+
+
+def _speedup(step: Step) -> float:
+    kept = step.outcome is Outcome.KEPT and step.measurement is not None
+    return step.measurement.step_speedup if kept and step.measurement is not None else 0.0
 
 
 def syntax_failure(support: LanguageSupport, text: str) -> Failure | None:

@@ -18,6 +18,7 @@ from kernelwright.values import (
     ProfiledOn,
     ProfileResult,
     Step,
+    Usage,
     Verdict,
     VerdictStatus,
 )
@@ -188,9 +189,15 @@ def left_out(title: str, label: str, reason: str) -> str:
 def _written(step: Step) -> str:
     """Who wrote the edits where that was not Kernelwright itself, at what cost, and what was tried first."""
     author = "" if step.author == DETERMINISTIC else f"Written by {step.author}."
-    cost = f"Cost: {step.cost:.2g} US dollars." if step.cost else ""
+    cost = f"Took {of_usage(step.usage)}." if step.usage.calls else ""
     tried = f"Tried before: {_sentence('; '.join(one.rstrip('.') for one in step.earlier))}" if step.earlier else ""
     return " ".join(part for part in (author, cost, tried) if part)
+
+
+def of_usage(usage: Usage) -> str:
+    """What asking models took: "2 answers, 8,120 tokens, 0.04 US dollars, 12 s"."""
+    dollars = f", {usage.dollars:.2g} US dollars" if usage.dollars else ""
+    return f"{_count(usage.calls, 'answer')}, {usage.tokens:,} tokens{dollars}, {usage.seconds:.3g} s"
 
 
 def of_profile(profile: ProfileResult) -> str:

@@ -15,7 +15,19 @@ from kernelwright.macro.strategy import Observation, Strategy, ask
 from kernelwright.micro.edits import difference
 from kernelwright.settings import Settings
 from kernelwright.steps import too_inaccurate
-from kernelwright.values import Accuracy, Action, Check, Outcome, Refusal, Region, Step, Verdict, VerdictStatus, apply
+from kernelwright.values import (
+    Accuracy,
+    Action,
+    Check,
+    Outcome,
+    Refusal,
+    Region,
+    Step,
+    Usage,
+    Verdict,
+    VerdictStatus,
+    apply,
+)
 from kernelwright.values.opts import Opt, Precision, Tile
 
 ACTION = Action("torch.fuse-product", Region(0, 0, "linear"))
@@ -49,10 +61,15 @@ class Recorded:
     """Plays back texts, one a round, and keeps what it was told of the rounds before."""
 
     name = "recorded"
+    does = "playing back"
+    races = True
 
     def __init__(self, *texts: str) -> None:
         self.texts = texts
         self.told: list[tuple[Attempt, ...]] = []
+
+    def goes_on(self, attempts: tuple[Attempt, ...]) -> bool:
+        return len(attempts) < 3 and (not attempts or attempts[-1].step.refused)
 
     def refuses(self, strategy: Strategy) -> Refusal | None:
         return None if self.texts else Refusal(f"{strategy.title} has no recording.")
@@ -71,7 +88,15 @@ class Recorded:
             return ()
         text = self.texts[round_]
         edits = difference(observation.text, text, f"take {round_ + 1}")
-        return (Variant(action, edits, text, self.name, cost=0.25),)
+        return (
+            Variant(
+                action,
+                edits,
+                text,
+                self.name,
+                usage=Usage(calls=1, tokens_in=90, tokens_out=10, dollars=0.25, seconds=2.0),
+            ),
+        )
 
 
 def played(workspace: Path, *texts: str) -> tuple[Recorded, Step, tuple[Step, ...]]:
@@ -95,7 +120,7 @@ def test_a_coder_sees_why_its_edit_was_refused_and_its_next_one_is_kept(tmp_path
     assert step.outcome is Outcome.KEPT, step.reason
     assert step.edits is not None
     assert apply(step.edits, TEXT) == RIGHT
-    assert (step.author, step.cost) == ("recorded", 0.75)
+    assert (step.author, step.usage.dollars, step.usage.calls) == ("recorded", 0.75, 3)
     none, first, second = coder.told
     assert none == ()
     refused = first[0].step
@@ -105,7 +130,9 @@ def test_a_coder_sees_why_its_edit_was_refused_and_its_next_one_is_kept(tmp_path
     assert [one.split(": ")[0] for one in step.earlier] == ["take 1", "take 2"]
     assert journal == (step,), "one step, whatever it took"
     told = words.of_step(step)
-    assert "Written by recorded. Cost: 0.75 US dollars. Tried before: take 1: values (" in told
+    assert (
+        "Written by recorded. Took 3 answers, 300 tokens, 0.75 US dollars, 6 s. Tried before: take 1: values (" in told
+    )
 
 
 @pytest.mark.parametrize("texts", [(WRONG,), (WRONG, WRONG, WRONG, RIGHT)])

@@ -11,17 +11,25 @@ from kernelwright.micro.edits import difference
 from kernelwright.observer import Observer
 from kernelwright.values import DETERMINISTIC, Action, Edits, Failure, Refusal, apply
 
+_MOST_ATTEMPTS = 3  # at one step
+
 
 class Deterministic:
     """Writes every variant that an intent has, in one round: what they come to changes nothing of it."""
 
     name = DETERMINISTIC
+    does = "rewriting"
+    races = True
 
     def __init__(self, observer: Observer) -> None:
         self._observer = observer
 
     def refuses(self, strategy: Strategy) -> Refusal | None:
         return needs_a_model(strategy) if strategy.intent is ask else None
+
+    def goes_on(self, attempts: tuple[Attempt, ...]) -> bool:
+        own = [one for one in attempts if one.variant.author == self.name]
+        return len(own) < _MOST_ATTEMPTS and (not own or own[-1].step.refused)
 
     async def code(
         self,
@@ -32,7 +40,7 @@ class Deterministic:
         cancel: asyncio.Event | None,
     ) -> tuple[Variant, ...] | Refusal:
         strategy = registry()[action.strategy]
-        if attempts:
+        if any(one.variant.author == self.name for one in attempts):
             return ()
         edits = await asyncio.to_thread(carried_out, strategy, observation, action)
         if isinstance(edits, Refusal):

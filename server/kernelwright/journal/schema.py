@@ -27,6 +27,12 @@ MIGRATIONS: tuple[Migration, ...] = (
            ) WITHOUT ROWID""",
         "CREATE INDEX steps_by_result ON steps (path, kernel, after_hash, number)",
     ),
+    (
+        """CREATE TABLE spending (
+               day TEXT NOT NULL, model TEXT NOT NULL, calls INTEGER NOT NULL, tokens_in INTEGER NOT NULL,
+               tokens_out INTEGER NOT NULL, dollars REAL NOT NULL, seconds REAL NOT NULL, PRIMARY KEY (day, model)
+           ) WITHOUT ROWID""",
+    ),
 )
 
 

@@ -12,7 +12,9 @@ from kernelwright.journal.keeper import Keeper
 from kernelwright.journal.recipes import recipe_of
 from kernelwright.journal.texts import NOT_A_TEXT, from_json, pack, to_json, unpack
 from kernelwright.journal.words import damaged_text, unreadable_step
-from kernelwright.values import Graph, Outcome, Recipe, Step, digest
+from kernelwright.values import NOTHING_SPENT, Graph, Outcome, Recipe, Step, Usage, digest
+
+_SPENT = ("calls", "tokens_in", "tokens_out", "dollars", "seconds")
 
 
 class Journal:
@@ -143,6 +145,32 @@ class Journal:
     def recipe(self, path: str | Path, kernel: str) -> Recipe:
         """The kept Steps that can be replayed on another text."""
         return recipe_of(kernel, self.steps(path, kernel))
+
+    # What asking language models took
+
+    def spend(self, model: str, usage: Usage) -> None:
+        """Adds to what was spent on a model today (UTC); on disk when this returns."""
+        spent = (_now()[:10], model, usage.calls, usage.tokens_in, usage.tokens_out, usage.dollars, usage.seconds)
+        sums = ", ".join(f"{name} = {name} + excluded.{name}" for name in _SPENT)
+        self._keeper.write(
+            lambda connection: connection.execute(
+                f"INSERT INTO spending VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (day, model) DO UPDATE SET {sums}",
+                spent,
+            )
+        )
+
+    def spent_today(self) -> Usage:
+        """What was spent on all models since midnight UTC."""
+        return self._spent("WHERE day = ?", (_now()[:10],)).get("", NOTHING_SPENT)
+
+    def spent(self) -> dict[str, Usage]:
+        """What was spent on each model in this workspace, ever."""
+        return self._spent("GROUP BY model", (), "model")
+
+    def _spent(self, condition: str, values: tuple[object, ...], name: str = "''") -> dict[str, Usage]:
+        sums = ", ".join(f"sum({column})" for column in _SPENT)
+        rows = self._keeper.rows(f"SELECT {name}, {sums} FROM spending {condition}", values)
+        return {model: Usage(*sums) for model, *sums in rows if sums[0] is not None}
 
     # Captured graphs, a cache: an entry that this version cannot read is as good as none
 

@@ -19,6 +19,25 @@ class SyntaxProblem:
     message: str
 
 
+@dataclass(frozen=True)
+class Piece:
+    """Whole lines of a text, end-exclusive and counted from 0: a statement at its top level, or a comment there.
+
+    `name` is that of a definition, and the code itself of what has none. `editable`: an edit from outside may change it.
+    """
+
+    name: str
+    start_line: int
+    end_line: int
+    code: str
+    editable: bool
+    is_comment: bool = False
+
+    @property
+    def first_line(self) -> str:
+        return self.code.strip().split("\n", 1)[0]
+
+
 class LanguageSupport(Protocol):
     """One language. Nothing raises for a text that is being typed: what can be made out counts."""
 
@@ -57,6 +76,16 @@ class LanguageSupport(Protocol):
 
     def lines_from_signature(self, text: str, kernel: Kernel) -> tuple[str, ...] | Refusal:
         """Writes workload lines that fit the parameters, best first: guesses to be tried, or for a person to correct."""
+
+    @property
+    def allowed_modules(self) -> tuple[str, ...]:
+        """The modules that code from outside may import."""
+
+    def pieces(self, text: str, kernel: Kernel) -> tuple[Piece, ...]:
+        """Splits a text that parses into what an edit of this kernel from outside may change, and what it may not."""
+
+    def edit_problem(self, before: str, after: str, kernel: Kernel) -> Refusal | None:
+        """Says why an edit from outside may not be tried: it changes other code, or uses what it may not."""
 
     def is_interpreted_without_gpu(self, text: str) -> bool:
         """Says whether the text runs without a GPU too, but so that its times mean nothing."""

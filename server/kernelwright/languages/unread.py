@@ -14,6 +14,7 @@ class Unread:
     id: str
     read: str
     tries_lines: ClassVar = False
+    allowed_modules: ClassVar = ()
 
     @property
     def no_kernel(self) -> str:
@@ -41,6 +42,12 @@ class Unread:
         return Refusal(f"This file {self.no_kernel}")
 
     def lines_from_signature(self, text: str, kernel: Kernel) -> tuple[str, ...] | Refusal:
+        return Refusal(f"This file {self.no_kernel}")
+
+    def pieces(self, text: str, kernel: Kernel) -> tuple[()]:
+        return ()
+
+    def edit_problem(self, before: str, after: str, kernel: Kernel) -> Refusal | None:
         return Refusal(f"This file {self.no_kernel}")
 
     def is_interpreted_without_gpu(self, text: str) -> bool:

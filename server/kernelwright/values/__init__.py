@@ -1,7 +1,7 @@
 """The frozen values that travel between the rooms; standard library only, so that the worker can load them anywhere."""
 
 from kernelwright.values.checks import CHECKS, CheckKind, Unchecked, unchecked
-from kernelwright.values.conversation import Conversation, Message, NoReply, Reply, Role, Usage
+from kernelwright.values.conversation import NOTHING_SPENT, Conversation, Message, NoReply, Reply, Role, Usage
 from kernelwright.values.coverage import Coverage
 from kernelwright.values.device import CPU, Device
 from kernelwright.values.effort import Effort
@@ -40,6 +40,7 @@ __all__ = [
     "CHECKS",
     "CPU",
     "DETERMINISTIC",
+    "NOTHING_SPENT",
     "STOP",
     "Access",
     "Accuracy",

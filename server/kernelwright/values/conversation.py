@@ -46,17 +46,21 @@ class Usage:
         )
 
 
+NOTHING_SPENT = Usage()
+ONE_CALL = Usage(calls=1)
+
+
 @dataclass(frozen=True)
 class Reply:
     """What a model answered. `model`: its name, as the provider says it."""
 
     text: str
     model: str
-    usage: Usage = Usage(calls=1)
+    usage: Usage = ONE_CALL
 
 
 @dataclass(frozen=True)
 class NoReply(Refusal):
     """Why a model did not answer. `usage`: what was spent all the same, as for an answer that was cut off."""
 
-    usage: Usage = Usage()
+    usage: Usage = NOTHING_SPENT

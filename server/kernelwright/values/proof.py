@@ -27,6 +27,7 @@ class FailureKind(StrEnum):
     DEVICE_GONE = "device-gone"
     DISK_FULL = "disk-full"
     NO_GPU = "no-gpu"
+    EDIT_REFUSED = "edit-refused"  # what a model or agent answered is no edit that may be tried
 
 
 _LACKS = frozenset(

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
-from kernelwright.values.conversation import Usage
+from kernelwright.values.conversation import NOTHING_SPENT, Usage
 from kernelwright.values.opts import Opt
-from kernelwright.values.proof import Failure, Measurement, Verdict
+from kernelwright.values.proof import Failure, FailureKind, Measurement, Verdict, VerdictStatus
 from kernelwright.values.text import Edits, Region
 
 
@@ -25,6 +25,8 @@ class Action:
 
 
 DETERMINISTIC = "deterministic"  # the author of what is written without a model
+_OF_THE_VARIANT = (FailureKind.COMPILE_FAILED, FailureKind.CRASHED, FailureKind.EDIT_REFUSED)
+
 STOP = Action(strategy="stop", region=Region(0, 0, ""))
 
 
@@ -56,8 +58,15 @@ class Step:
     created: str = ""  # ISO 8601, UTC
     author: str = DETERMINISTIC
     earlier: tuple[str, ...] = ()
-    usage: Usage = Usage()
+    usage: Usage = NOTHING_SPENT
     replays: str = ""
+
+    @property
+    def refused(self) -> bool:
+        """Whether another variant may fare better: a check failed, or this one did not compile, crashed, or is no edit."""
+        if self.failure is not None:
+            return self.failure.kind in _OF_THE_VARIANT
+        return self.verdict is not None and self.verdict.status is VerdictStatus.FAILED
 
     @property
     def chosen(self) -> Action:

@@ -3,7 +3,9 @@
 import ast
 import functools
 
-from kernelwright.languages.support import SyntaxProblem
+from kernelwright.languages.python.editing import edit_problem, pieces
+from kernelwright.languages.python.static_gate import ALLOWED_MODULES
+from kernelwright.languages.support import Piece, SyntaxProblem
 from kernelwright.source.document import Document, parse
 from kernelwright.source.findings import Finding, find_findings
 from kernelwright.source.imports import imports_triton
@@ -25,6 +27,7 @@ class Python:
 
     id = "python"
     tries_lines = True
+    allowed_modules = ALLOWED_MODULES
     no_kernel = (
         "has no kernel: no launched @triton.jit function, no nn.Module, no tensor function, and no workload line that "
         "calls a function of the file."
@@ -59,6 +62,12 @@ class Python:
 
     def lines_from_signature(self, text: str, kernel: Kernel) -> tuple[str, ...] | Refusal:
         return suggest_lines(text, kernel)
+
+    def pieces(self, text: str, kernel: Kernel) -> tuple[Piece, ...]:
+        return pieces(text, kernel)
+
+    def edit_problem(self, before: str, after: str, kernel: Kernel) -> Refusal | None:
+        return edit_problem(before, after, kernel)
 
     def is_interpreted_without_gpu(self, text: str) -> bool:
         return imports_triton(text)
