@@ -118,9 +118,9 @@ def _of_attribute(node: ast.Attribute, aliases: Aliases) -> Iterator[tuple[str, 
         yield node.attr, f"`{node.attr}` reaches into Python's objects, which is not allowed."
     if name is None:
         return
+    yield from _of_name(name)
     if not isinstance(node.ctx, ast.Load):
         yield f"{name} =", f"`{ast.unparse(node)}` belongs to a library and may not be replaced."
-    yield from _of_name(name)
 
 
 def _of_name(name: str) -> Iterator[tuple[str, str]]:
