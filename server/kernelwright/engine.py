@@ -22,8 +22,9 @@ from kernelwright.macro.policy.expected_gain import expected_gain, tried
 from kernelwright.macro.strategies import choices, named, registry, renamed, switched_off
 from kernelwright.macro.strategy import Observation
 from kernelwright.models import Provider
-from kernelwright.models.asking import Asker
+from kernelwright.models.account import Account
 from kernelwright.observer import Nothing, Observer, Report, silent
+from kernelwright.prompting import action_prompt
 from kernelwright.proof.client import Priority, Workers
 from kernelwright.proof.jobs import (
     Limits,
@@ -43,6 +44,7 @@ from kernelwright.steps import (
 )
 from kernelwright.values import (
     Action,
+    Conversation,
     Device,
     Failure,
     Outcome,
@@ -163,6 +165,20 @@ class Engine:
         if request.again is not None:
             step = dataclasses.replace(step, replays=request.again.id)
         return self._remember(observation, step, best_of(attempts).variant.text)
+
+    async def prompt(
+        self, request: Request, report: Report = silent, cancel: asyncio.Event | None = None
+    ) -> Conversation | Nothing:
+        """What a language model is asked for the Action that a Request comes to."""
+        observation = await self.observe_fully(
+            request.path, request.text, request.kernel, report, cancel, request.support
+        )
+        if not isinstance(observation, Observation):
+            return observation
+        actions = await asyncio.to_thread(self._choose, request, observation)
+        if isinstance(actions, Refusal):
+            return actions
+        return action_prompt(observation, actions[0], registry()[actions[0].strategy])
 
     async def autopilot(
         self, request: Request, report: Report = silent, cancel: asyncio.Event | None = None
@@ -311,7 +327,7 @@ class Engine:
 
     def coder(self, provider: Provider) -> Model:
         """A coder that asks `provider`, within the budget of the settings."""
-        return Model(Asker(provider, self.settings, self.journal), self.observer)
+        return Model(Account(provider, self.settings, self.journal), self.observer)
 
     @property
     def limits(self) -> Limits:

@@ -41,7 +41,7 @@ def edited(answer: str, text: str = TEXT, first_editable: int = 3) -> str | Refu
         (block("    y = x * 2   ", "    y = x + x"), "y = x * 2", "y = x + x"),  # blanks at the end of a line
         (block("y = x * 2", "y = x + x"), "    y = x * 2", "    y = x + x"),  # indented less than the file
         (block("      y = x * 2\n", "      if x:\n        y = 1"), "    y = x * 2\n", "    if x:\n      y = 1\n"),
-        (block("def double(x):\n    y = x * 2\n    return y", "def double(x):\n    return x"), "y = x * 2\n    return y", "return x"),
+        (block("    y = x * 2\n    return y", "    return x"), "    y = x * 2\n    return y", "    return x"),
         (block("    y = x * 3\n    return y", ""), "    y = x * 3\n    return y\n", ""),
         (block("", "def half(x):\n    return x / 2"), "\n\ndef double", "\n\ndef half(x):\n    return x / 2\n\n\ndef double"),
     ],

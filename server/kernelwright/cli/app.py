@@ -42,6 +42,16 @@ AcceptReduced = Annotated[
 Against = Annotated[Path | None, typer.Option("--against", metavar="BASELINE", help="Judge against this file.")]
 
 
+Model = Annotated[
+    str,
+    typer.Option(
+        metavar="MODEL",
+        help="A language model for what no rule can: litellm:NAME, dir:FOLDER or replay:FILE.",
+        envvar="KERNELWRIGHT_MODEL",
+    ),
+]
+
+
 @app.command()
 def optimize(
     file: File,
@@ -55,12 +65,33 @@ def optimize(
     interpreter: Interpreter = None,
     effort: Effort = "standard",
     accept_reduced: AcceptReduced = False,
+    model: Model = "",
+    model_order: Annotated[
+        Literal["after", "before", "both"],
+        typer.Option(help="When the model is asked for what a rule can do, too; with both the faster step is kept."),
+    ] = "after",
+    model_rounds: Annotated[int, typer.Option(min=1, help="Most answers of the model in one step.")] = 3,
+    model_log: Annotated[
+        str, typer.Option(metavar="FILE", help="Add questions and answers to this file, for replay.")
+    ] = "",
+    model_url: Annotated[
+        str, typer.Option(metavar="URL", help="Address of the model's server, for one of your own.")
+    ] = "",
 ) -> None:
     """Take the next step, or several, on one kernel."""
     with told_in_words():
         from kernelwright.cli.optimize import optimize_file
 
-        how = {"effort": effort, "accept_reduced_accuracy": accept_reduced, "disabled_strategies": without}
+        how = {
+            "effort": effort,
+            "accept_reduced_accuracy": accept_reduced,
+            "disabled_strategies": without,
+            "model": model,
+            "model_order": model_order,
+            "model_rounds": model_rounds,
+            "model_log": model_log,
+            "model_base_url": model_url,
+        }
         sys.exit(optimize_file(file, kernel, strategy, steps, write, diff or not write, json_out, interpreter, how))
 
 
@@ -84,6 +115,30 @@ def replay(
 
         how = {"effort": effort, "accept_reduced_accuracy": accept_reduced}
         sys.exit(replay_file(file, kernel, reset_baseline, write, diff or not write, json_out, interpreter, how))
+
+
+@app.command()
+def prompt(
+    file: File,
+    strategy: Annotated[str, typer.Option(metavar="ID", help="The strategy that is asked for.")],
+    kernel: KernelName = None,
+    reply: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Play this answer through parsing, gate and clock instead of printing the prompt."
+        ),
+    ] = None,
+    write: Annotated[bool, typer.Option("--write", help="Write a kept step to the file and the journal.")] = False,
+    json_out: JsonOut = None,
+    interpreter: Interpreter = None,
+) -> None:
+    """Print what a language model is asked for one strategy, or play an answer to it."""
+    with told_in_words():
+        from kernelwright.cli.prompt import play_reply, print_prompt
+
+        if reply is None:
+            sys.exit(print_prompt(file, kernel, strategy, json_out, interpreter))
+        sys.exit(play_reply(file, kernel, strategy, reply, write, json_out, interpreter))
 
 
 @app.command()

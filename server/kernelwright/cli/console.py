@@ -16,6 +16,7 @@ from kernelwright import wire, words
 from kernelwright.cli import files
 from kernelwright.cli.ending import NOBODY_READS, BadInput, Lacking
 from kernelwright.languages import absence, of_file
+from kernelwright.models import Provider, choosing
 from kernelwright.settings import Settings
 from kernelwright.values import Failure, FailureKind, Kernel, Refusal
 from kernelwright.values.plain import plain
@@ -97,6 +98,14 @@ def workspace_of(file: Path) -> Path:
 
 def settings_for(interpreter: str | None, **changes: Any) -> Settings:
     return Settings(**{"interpreter": interpreter or "", **changes})
+
+
+def provider_for(settings: Settings) -> Provider | None:
+    """The language model that the settings name, if any. Raises BadInput for what names none."""
+    found = choosing.provider(settings)
+    if isinstance(found, Refusal):
+        raise BadInput(found.reason)
+    return found
 
 
 @contextmanager

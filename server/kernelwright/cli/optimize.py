@@ -39,13 +39,13 @@ def optimize_file(
     how: Mapping[str, object],
 ) -> int:
     """The next steps on one kernel, written to its file with `write`."""
-    _check_strategy(strategy)
+    check_strategy(strategy)
     for name in switched_off(str(how.get("disabled_strategies", "")))[1]:
-        _check_strategy(name)
+        check_strategy(name)
     files.check_result(json_out, file)
     text = files.read(file)
     kernel = console.find_kernel(file, text, kernel_name)
-    _check_strategy(strategy, kernel)
+    check_strategy(strategy, kernel)
     request = Request(str(file.resolve()), text, kernel.name, strategy, support=of_file(file))
     settings = console.settings_for(interpreter, max_steps=steps, **how)
     return asyncio.run(run(file, kernel, request, Engine.autopilot, settings, write, diff, json_out))
@@ -66,7 +66,8 @@ async def run(
     # A dry run changes no file, so it must not claim kept steps in the workspace's history either.
     opened = open_journal(workspace) if write else open_in_memory(workspace)
     journal = open_in_memory(workspace, opened.reason) if isinstance(opened, Refusal) else opened
-    engine = Engine(workspace, settings, journal=journal)
+    provider = console.provider_for(settings)
+    engine = Engine(workspace, settings, journal=journal, provider=provider)
     if write and not engine.journal.persistent:
         console.ERR.print(f"[yellow]{escape(engine.journal.notice)}[/]")
     try:
@@ -76,6 +77,8 @@ async def run(
             tried, said, lacking = await _taken(engine, request, steps, file if write else None)
     finally:
         await engine.close()
+        if provider is not None:
+            await provider.close()
     after = card.text_after(tried, text)
     for sentence in said:
         OUT.print(f"\n{escape(sentence)}")
@@ -147,7 +150,7 @@ def _write(engine: Engine, request: Request, file: Path, step: Step, before: str
         raise
 
 
-def _check_strategy(strategy: str | None, kernel: Kernel | None = None) -> None:
+def check_strategy(strategy: str | None, kernel: Kernel | None = None) -> None:
     """Raises BadInput for a strategy that does not exist, or is not for the language of `kernel`."""
     if strategy is None:
         return

@@ -13,7 +13,7 @@ from kernelwright.coders.refining import goes_on
 from kernelwright.macro.strategies import registry
 from kernelwright.macro.strategy import Observation, Strategy, ask
 from kernelwright.micro.edits import difference
-from kernelwright.models.asking import Asker
+from kernelwright.models.account import Account
 from kernelwright.observer import Observer
 from kernelwright.prompting import action_prompt, repaired
 from kernelwright.prompting.evidence import evidence_of
@@ -41,19 +41,19 @@ class Model:
     does = "asking the model"
     races = False
 
-    def __init__(self, asker: Asker, observer: Observer) -> None:
-        self.name = asker.provider.name
-        self._asker = asker
+    def __init__(self, account: Account, observer: Observer) -> None:
+        self.name = account.provider.name
+        self._account = account
         self._observer = observer
 
     def refuses(self, strategy: Strategy) -> Refusal | None:
-        refusal = self._asker.unavailable()
+        refusal = self._account.unavailable()
         return refusal and Refusal(f"{strategy.title} needs a language model. {refusal.reason}")
 
     def goes_on(self, attempts: tuple[Attempt, ...]) -> bool:
         own = self._own(attempts)
         return not any(isinstance(one.variant.refusal, NoReply) for one in own) and goes_on(
-            tuple(one.step for one in own), self._asker.settings.model_rounds
+            tuple(one.step for one in own), self._account.settings.model_rounds
         )
 
     async def code(
@@ -67,7 +67,7 @@ class Model:
         own = self._own(attempts)
         conversation = await self.conversation(observation, action, attempts, report, cancel)
         spent = sum((one.variant.usage for one in own), NOTHING_SPENT)
-        answer = await self._asker.ask(conversation, spent, report, cancel)
+        answer = await self._account.ask(conversation, spent, report, cancel)
         if cancel is not None and cancel.is_set():
             return endings.CANCELLED
         if isinstance(answer, NoReply) and not own:

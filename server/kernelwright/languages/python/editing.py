@@ -29,8 +29,9 @@ def edit_problem(before: str, after: str, kernel: Kernel) -> Refusal | None:
         if sum(piece.name == name for piece in new) != 1:
             return Refusal(f"`{name}` must stay defined once, at the top level of the file.")
     fixed, others = [one for one in old if not one.editable], [one for one in new if one.name not in editable]
-    matcher = difflib.SequenceMatcher(None, *([one.code.rstrip() for one in some] for some in (fixed, others)), False)
-    changes = [change for change in matcher.get_opcodes() if change[0] != "equal"]
+    was, is_now = ([one.code.rstrip() for one in some] for some in (fixed, others))
+    opcodes = difflib.SequenceMatcher(None, was, is_now, autojunk=False).get_opcodes()
+    changes = [change for change in opcodes if change[0] != "equal"]
     for piece in (piece for _, start, end, _, _ in changes for piece in fixed[start:end]):
         where, names = (
             f"Line {piece.start_line + 1} (`{piece.first_line}`)",

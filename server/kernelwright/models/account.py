@@ -15,7 +15,7 @@ _LEAST_ANSWER = 1024  # tokens: with fewer left, nothing useful can be answered
 
 
 @dataclass(frozen=True)
-class Asker:
+class Account:
     """`provider` with the settings' budget. What is spent goes to the journal at once, also for what came to nothing.
 
     One answer at a time is judged against the budget, so that two steps together cannot go beyond it.
