@@ -16,7 +16,8 @@ from kernelwright import wire, words
 from kernelwright.cli import files
 from kernelwright.cli.ending import NOBODY_READS, BadInput, Lacking
 from kernelwright.languages import absence, of_file
-from kernelwright.models import Provider, choosing
+from kernelwright.models import Provider
+from kernelwright.models.choosing import of_settings
 from kernelwright.settings import Settings
 from kernelwright.values import Failure, FailureKind, Kernel, Refusal
 from kernelwright.values.plain import plain
@@ -102,7 +103,7 @@ def settings_for(interpreter: str | None, **changes: Any) -> Settings:
 
 def provider_for(settings: Settings) -> Provider | None:
     """The language model that the settings name, if any. Raises BadInput for what names none."""
-    found = choosing.provider(settings)
+    found = of_settings(settings)
     if isinstance(found, Refusal):
         raise BadInput(found.reason)
     return found

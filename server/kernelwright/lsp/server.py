@@ -11,7 +11,7 @@ from pygls.lsp.server import LanguageServer
 
 from kernelwright import __version__
 from kernelwright.languages import LANGUAGES
-from kernelwright.lsp import code_action, code_lens, completion, hover, inlay_hint, lifecycle, stdio
+from kernelwright.lsp import code_action, code_lens, completion, hover, inlay_hint, language_model, lifecycle, stdio
 from kernelwright.lsp.commands import COMMANDS, Command
 from kernelwright.lsp.commands.arguments import is_detached
 from kernelwright.lsp.protocol import Protocol
@@ -66,6 +66,8 @@ def build() -> LanguageServer:
     sync = Sync(session)
     features = (
         *((method, functools.partial(handler, session), options) for method, handler, options in FEATURES),
+        (language_model.PART, functools.partial(language_model.part, session), None),
+        (language_model.KEY, functools.partial(language_model.key, session), None),
         (lsp.TEXT_DOCUMENT_DID_OPEN, sync.opened, None),
         (lsp.TEXT_DOCUMENT_DID_CHANGE, sync.changed, None),
         (lsp.TEXT_DOCUMENT_DID_SAVE, sync.saved, None),

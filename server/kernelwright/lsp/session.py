@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from kernelwright.engine import Engine
     from kernelwright.lsp.menu import Menu
     from kernelwright.macro.strategy import Observation
+    from kernelwright.models import Provider
 
 T = TypeVar("T")
 
@@ -59,6 +60,9 @@ class Session:
         self.configured = asyncio.Event()  # set once the client's settings, if it has any, are known
         self.running: dict[tuple[str, str], Running] = {}
         self.offered: set[str] = set()  # ids of steps whose edits the editor has not made, or refused, yet
+        self.key = ""  # of the language model, from the editor's secret storage
+        self.parts: dict[str, list[str]] = {}  # of answers that the editor's models are writing, by request
+        self._provider: Provider | None = None
         self._results: dict[tuple[str, str], list[Result]] = {}
         self._resources: dict[tuple[str, str], tuple[str, tuple[Resources, ...]]] = {}
         self._engines: dict[Path, Engine] = {}
@@ -124,9 +128,20 @@ class Session:
 
         root = self.root_of(path)
         if root not in self._engines:
-            self._engines[root] = Engine(root, self.settings)
+            self._engines[root] = Engine(root, self.settings, provider=self._model())
             self.notice()
         return self._engines[root]
+
+    def _model(self) -> "Provider | None":
+        """The language model of the settings, one for all workspaces. One that cannot be made says why where it is asked."""
+        from kernelwright.lsp.language_model import EditorModel
+        from kernelwright.models.choosing import of_settings
+        from kernelwright.models.unusable import Unusable
+
+        if self._provider is None and self.settings.model:
+            made = of_settings(self.settings, key=lambda: self.key, editor=lambda model: EditorModel(self, model))
+            self._provider = Unusable(self.settings.model, made) if isinstance(made, Refusal) else made
+        return self._provider
 
     def observe(self, snapshot: Snapshot, kernel: Kernel) -> "Observation | Refusal":
         """What is known of a kernel right now."""
@@ -175,14 +190,17 @@ class Session:
             return
         self.settings = settings
         retired, self._engines = self._engines, {}
+        provider, self._provider = self._provider, None
         for engine in retired.values():
             self.spawn(self._close_when_idle(engine))
+        if provider is not None:
+            self.spawn(self._close_when_idle(provider))
         self.notice()
 
-    async def _close_when_idle(self, engine: "Engine") -> None:
+    async def _close_when_idle(self, one: "Engine | Provider") -> None:
         while self.running:
             await asyncio.sleep(0.2)
-        await engine.close()
+        await one.close()
 
     async def shut_down(self) -> None:
         for job in self.running.values():
@@ -192,6 +210,8 @@ class Session:
         engines, self._engines = self._engines, {}
         for engine in engines.values():
             await engine.close()
+        if self._provider is not None:
+            await self._provider.close()
 
     def spawn(self, work: Coroutine[object, object, T]) -> asyncio.Task[T]:
         """Background work, kept alive until it is done; what it raises goes to the log."""
