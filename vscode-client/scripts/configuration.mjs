@@ -8,13 +8,13 @@ const root = new URL("../", import.meta.url);
 /** Paths belong to a machine: they are not synchronised, and a workspace may still have its own. */
 const SCOPES = { "kernelwright.interpreter": "machine-overridable" };
 
+/** Where code is sent, what with, and what that may cost, is for the person to say: no workspace can. */
+const scopeOf = (name) => SCOPES[name] ?? (/^kernelwright\.model([A-Z]|$)/.test(name) ? "machine" : "window");
+
 /** @param {{ properties: Record<string, object> }} schema */
 export function contributed(schema) {
   const entries = Object.entries(schema.properties);
-  const properties = entries.map(([name, entry], order) => [
-    name,
-    { ...entry, scope: SCOPES[name] ?? "window", order },
-  ]);
+  const properties = entries.map(([name, entry], order) => [name, { ...entry, scope: scopeOf(name), order }]);
   return { title: "Kernelwright", properties: Object.fromEntries(properties) };
 }
 

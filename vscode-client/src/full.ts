@@ -20,7 +20,7 @@ export function start(context: vscode.ExtensionContext): Loaded {
   const trace = new TraceChannel();
   const lenses = new LensCommands(vscode.commands.registerCommand, vscode.commands.executeCommand);
   const finder = new ServerFinder(context, log);
-  const supervisor = new Supervisor(finder, { log, trace, lenses });
+  const supervisor = new Supervisor(finder, { log, trace, lenses, secrets: context.secrets });
   const jobs = new Jobs();
   const kernels = new KernelsTree(supervisor, jobs, log);
   const reports = new Reports(kernels);

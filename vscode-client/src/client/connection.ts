@@ -14,6 +14,7 @@ import {
 } from "vscode-languageclient/node";
 import type { Launch } from "../environment/candidates";
 import { SECTION } from "../settings";
+import { languageModelFeature } from "./languageModels";
 import type { LensCommands } from "./lenses";
 import { middleware } from "./middleware";
 
@@ -24,6 +25,7 @@ export interface Surroundings {
   readonly log: vscode.LogOutputChannel;
   readonly trace: vscode.LogOutputChannel;
   readonly lenses: LensCommands;
+  readonly secrets: vscode.SecretStorage;
 }
 
 /** Commands carry a progress token and a cancel here, so the library's own registration of them is left out. */
@@ -66,6 +68,7 @@ export function connection(
     options: { env: { ...process.env, PYTHONUTF8: "1", PYTHONUNBUFFERED: "1" } },
   };
   const client = new Connection(SECTION, "Kernelwright", { run: server, debug: server }, options);
+  client.registerFeature(languageModelFeature);
   client.onNotification(ShowMessageNotification.type, ({ type, message }) => show(around.log, type, message));
   client.onNotification(LogMessageNotification.type, ({ type, message }) => write(around.log, type, message));
   return client;

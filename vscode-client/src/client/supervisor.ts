@@ -5,6 +5,7 @@ import type { Launch, Located } from "../environment/candidates";
 import type { ServerFinder } from "../environment/server";
 import { backoff } from "./backoff";
 import { connection, type Surroundings } from "./connection";
+import { serveLanguageModels } from "./languageModels";
 import type { ServerState } from "./state";
 
 export class Supervisor implements vscode.Disposable {
@@ -109,6 +110,7 @@ export class Supervisor implements vscode.Disposable {
       return undefined;
     }
     this.client = client;
+    serveLanguageModels(client, this.around.secrets);
     this.set({ is: "running", version: client.initializeResult?.serverInfo?.version ?? launch.version });
     return client;
   }

@@ -3,6 +3,7 @@ import * as vscode from "vscode";
 import type { App, Commands } from "../app";
 import type { ProfileResult } from "../client/answers";
 import { isDeclined } from "../client/answers";
+import { setKey } from "../client/languageModels";
 import { showLog } from "../logging/channels";
 import { profilePage } from "../views/profilePage";
 import { ask } from "./ask";
@@ -24,6 +25,7 @@ export function commandsOf(app: App): Commands {
     "kernelwright.profile": (argument) => profile(app, argument),
     "kernelwright.history": () => vscode.commands.executeCommand("kernelwright.kernels.focus"),
     "kernelwright.doctor": () => doctor(app),
+    "kernelwright.setModelKey": () => setKey(app.context.secrets),
     "kernelwright.stop": () => stop(app),
     "kernelwright.restartServer": () => app.supervisor.restart(),
     "kernelwright.installServer": async () => app.supervisor.restart(await app.finder.make()),

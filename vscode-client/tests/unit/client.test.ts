@@ -38,7 +38,14 @@ test("the server always makes lenses, and runs nothing unasked where it is not t
   const told = (trusted: boolean): object =>
     overridden(section, { interpreter: undefined, server: undefined, trusted });
   assert.deepEqual(told(true), { ...section, interpreter: "", codeLens: true });
-  assert.deepEqual(told(false), { ...section, interpreter: "", codeLens: true, verifyOn: "manual", inlayHints: false });
+  assert.deepEqual(told(false), {
+    ...section,
+    interpreter: "",
+    codeLens: true,
+    verifyOn: "manual",
+    inlayHints: false,
+    model: "",
+  });
 });
 
 test("a number is said only beside a passing verdict of the same text", () => {
