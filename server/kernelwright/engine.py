@@ -30,8 +30,8 @@ from kernelwright.proof.jobs import (
     Limits,
     Trial,
     TrialResult,
-    TriedLines,
 )
+from kernelwright.ranking import reranked
 from kernelwright.reversal import Reversal
 from kernelwright.settings import DEFAULTS, Settings
 from kernelwright.steps import (
@@ -43,6 +43,7 @@ from kernelwright.steps import (
     with_earlier,
 )
 from kernelwright.values import (
+    NOTHING_SPENT,
     Action,
     Conversation,
     Device,
@@ -50,6 +51,7 @@ from kernelwright.values import (
     Outcome,
     Refusal,
     Step,
+    Usage,
     apply,
 )
 
@@ -104,7 +106,8 @@ class Engine:
         self._policy = policy or expected_gain(settings.min_gain)
         self.observer = Observer(settings, self.workers, self.journal)
         self._attempts = Attempts(self.observer)
-        self._coders = coders or self._usual_coders(provider)
+        self._account = Account(provider, settings, self.journal) if provider is not None else None
+        self._coders = coders or self._usual_coders()
         self.observe = self.observer.observe
         self.observe_fully = self.observer.observe_fully
         self.resources = self.observer.resources
@@ -145,7 +148,7 @@ class Engine:
         )
         if not isinstance(observation, Observation):
             return observation
-        actions = await asyncio.to_thread(self._choose, request, observation)
+        actions, usage = await self._chosen(request, observation, report, cancel)
         if isinstance(actions, Refusal):
             return actions
         attempts = await self._attempts.made(
@@ -162,8 +165,8 @@ class Engine:
                 step = with_earlier(own)
             else:
                 self._remember(observation, beside(with_earlier(own), step), best_of(own).variant.text)
-        if request.again is not None:
-            step = dataclasses.replace(step, replays=request.again.id)
+        replays = request.again.id if request.again is not None else ""
+        step = dataclasses.replace(step, usage=step.usage + usage, replays=replays)
         return self._remember(observation, step, best_of(attempts).variant.text)
 
     async def prompt(
@@ -175,7 +178,7 @@ class Engine:
         )
         if not isinstance(observation, Observation):
             return observation
-        actions = await asyncio.to_thread(self._choose, request, observation)
+        actions, _ = await self._chosen(request, observation, report, cancel)
         if isinstance(actions, Refusal):
             return actions
         return action_prompt(observation, actions[0], registry()[actions[0].strategy])
@@ -286,15 +289,8 @@ class Engine:
         observation = self.observe(path, text, kernel, support=support)
         if isinstance(observation, Refusal):
             return observation
-        tried = inferring.job_for(path, text, observation.kernel, support)
-        if isinstance(tried, Refusal):
-            return tried
-        job, sign = tried
-        report("Trying workload lines")
-        limit = job.budget + self.settings.verify_timeout  # which is what importing the text may take
-        answer = await self.workers.run(job, timeout=limit, report=report, cancel=cancel)
-        assert isinstance(answer, TriedLines | Failure)
-        return answer if isinstance(answer, Failure) else inferring.of(answer, sign)
+        asked = inferring.Asked(path, text, observation.kernel, support)
+        return await inferring.infer(asked, self.workers, self.settings.verify_timeout, self._account, report, cancel)
 
     def revert(self, path: str, text: str, step_id: str) -> Reversal | Refusal:
         """How `text` goes back to before a kept step; once the edits have been applied, say so with `mark_reverted`."""
@@ -335,31 +331,40 @@ class Engine:
 
     # The parts of one step.
 
-    def _usual_coders(self, provider: Provider | None) -> tuple[Coder, ...]:
+    def _usual_coders(self) -> tuple[Coder, ...]:
         rules = Deterministic(self.observer)
-        if provider is None:
+        if self._account is None:
             return (rules,)
-        return (self.coder(provider), rules) if self.settings.model_order == "before" else (rules, self.coder(provider))
+        model = Model(self._account, self.observer)
+        return (model, rules) if self.settings.model_order == "before" else (rules, model)
 
-    def _choose(self, request: Request, observation: Observation) -> tuple[Action, ...] | Refusal:
-        """The Action to take, followed by rivals that only a race can rank against it."""
+    async def _chosen(
+        self, request: Request, observation: Observation, report: Report, cancel: asyncio.Event | None
+    ) -> tuple[tuple[Action, ...] | Refusal, Usage]:
+        """The Action to take, followed by rivals that only a race can rank against it, and what choosing them took."""
+        if request.by_name:
+            return await asyncio.to_thread(self._named, request, observation), NOTHING_SPENT
+        scored = await asyncio.to_thread(lambda: self._policy(observation, candidates(self.menu(observation))))
+        usage = NOTHING_SPENT
+        if self._account is not None and self.settings.model_ranks:
+            scored, usage = await reranked(self._account, observation, scored, report, cancel)
+        return (Refusal(scored[0].reason) if scored[0].is_stop else rivals(observation, scored)), usage
+
+    def _named(self, request: Request, observation: Observation) -> tuple[Action, ...] | Refusal:
+        """The Action that was asked for."""
         if request.action is not None:
             return (renamed(request.action),)
         if request.again is not None:
             found = replaying.again(observation, request.again)
             return found if isinstance(found, Refusal) else (found,)
-        if request.strategy is not None:
-            actions = offered(request.strategy, observation)
-            if isinstance(actions, Refusal):
-                return actions
-            new = next((action for action in actions if tried(observation, action) is None), None)
-            if new is not None or not request.only_new:
-                return (new or actions[0],)
-            return Refusal(tried(observation, actions[0]) or "Already tried on this text.")
-        scored = self._policy(observation, candidates(self.menu(observation)))
-        if scored[0].is_stop:
-            return Refusal(scored[0].reason)
-        return rivals(observation, scored)
+        assert request.strategy is not None
+        actions = offered(request.strategy, observation)
+        if isinstance(actions, Refusal):
+            return actions
+        new = next((action for action in actions if tried(observation, action) is None), None)
+        if new is not None or not request.only_new:
+            return (new or actions[0],)
+        return Refusal(tried(observation, actions[0]) or "Already tried on this text.")
 
     def _remember(self, observation: Observation, step: Step, candidate: str) -> Step:
         """Journal the step, unless it says nothing about the kernel: it was cancelled, or the GPU was busy or gone."""

@@ -1,12 +1,15 @@
 """Workload lines from what is known of a kernel's parameters: guesses, of which those count that a worker has seen run."""
 
+import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from kernelwright.languages import LanguageSupport
+from kernelwright.models.account import Account
+from kernelwright.prompting.tester import calls_in, workload_prompt
+from kernelwright.proof.client import Workers
 from kernelwright.proof.jobs import TriedLines, TryLines
-from kernelwright.values import Kernel, Language, Refusal
-
-_WORD = "workload: "
+from kernelwright.values import NOTHING_SPENT, Failure, Kernel, Language, NoReply, Refusal
 
 
 @dataclass(frozen=True)
@@ -29,19 +32,82 @@ class Inferred:
         )
 
 
-def job_for(path: str, text: str, kernel: Kernel, support: LanguageSupport) -> tuple[TryLines, str] | Refusal:
-    """The job that tries lines for what launches a kernel, and what stands in front of a line's call."""
-    lines = support.lines_from_signature(text, kernel)
+@dataclass(frozen=True)
+class Asked:
+    """The kernel whose lines are looked for."""
+
+    path: str
+    text: str
+    kernel: Kernel
+    support: LanguageSupport
+
+
+async def infer(
+    asked: Asked,
+    workers: Workers,
+    import_seconds: float,
+    account: Account | None,
+    report: Callable[[str], None],
+    cancel: asyncio.Event | None,
+) -> Inferred | Refusal | Failure:
+    """Lines that ran: guesses from the text, and where none did, those that a language model proposes."""
+    guesses = guessed(asked)
+    answer = (
+        guesses
+        if isinstance(guesses, Refusal)
+        else await _tried(asked, guesses, workers, import_seconds, report, cancel)
+    )
+    ran = isinstance(answer, Inferred) and answer.lines
+    if ran or isinstance(answer, Failure) or account is None or not asked.support.tries_lines:
+        return answer
+    proposals = await proposed(asked, answer, account, report, cancel)
+    if isinstance(proposals, Refusal):
+        report(proposals.reason)
+        return answer
+    return await _tried(asked, proposals, workers, import_seconds, report, cancel)
+
+
+def guessed(asked: Asked) -> tuple[str, ...] | Refusal:
+    """Calls that fit the parameters of what launches a kernel, best first; to be tried."""
+    lines = asked.support.lines_from_signature(asked.text, asked.kernel)
     if isinstance(lines, Refusal):
         return lines
-    if not support.tries_lines:
+    if not asked.support.tries_lines:
         return Refusal("Workload lines of this language cannot be tried; write one by hand.")
-    sign = lines[0][: lines[0].index(_WORD) + len(_WORD)]
-    same = support.kernels(text) if kernel.entry is not None else (kernel,)
+    return tuple(line.removeprefix(asked.support.workload_sign) for line in lines)
+
+
+async def proposed(
+    asked: Asked,
+    before: Inferred | Refusal,
+    account: Account,
+    report: Callable[[str], None],
+    cancel: asyncio.Event | None,
+) -> tuple[str, ...] | Refusal:
+    """Calls that a language model proposes; to be tried. `before`: what came of the guesses."""
+    refused = (before.reason,) if isinstance(before, Refusal) else before.refused
+    prompt = workload_prompt(asked.text, asked.kernel, asked.support, refused)
+    answer = await account.ask(prompt, NOTHING_SPENT, report, cancel)
+    return answer if isinstance(answer, NoReply) else calls_in(answer.text, asked.support.workload_sign)
+
+
+async def _tried(
+    asked: Asked,
+    calls: tuple[str, ...],
+    workers: Workers,
+    import_seconds: float,
+    report: Callable[[str], None],
+    cancel: asyncio.Event | None,
+) -> Inferred | Failure:
+    """Which of `calls` run; a Triton launcher's with all kernels that it launches."""
+    kernel = asked.kernel
+    same = asked.support.kernels(asked.text) if kernel.entry is not None else (kernel,)
     kernels = tuple(dict.fromkeys(k.name for k in same if k.entry == kernel.entry and k.language is Language.TRITON))
-    return TryLines(path, text, tuple(line.removeprefix(sign) for line in lines), kernels, language=support.id), sign
-
-
-def of(answer: TriedLines, sign: str) -> Inferred:
-    """What the lines that were tried came to."""
-    return Inferred(tuple(f"{sign}{line}" for line in answer.ran), len(answer.lines), answer.reasons)
+    job = TryLines(asked.path, asked.text, calls, kernels, language=asked.support.id)
+    report("Trying workload lines")
+    answer = await workers.run(job, timeout=job.budget + import_seconds, report=report, cancel=cancel)
+    if isinstance(answer, Failure):
+        return answer
+    assert isinstance(answer, TriedLines)
+    lines = tuple(f"{asked.support.workload_sign}{line}" for line in answer.ran)
+    return Inferred(lines, len(answer.lines), answer.reasons)

@@ -76,6 +76,9 @@ class Settings:
         "both, of which the faster one is kept.",
         choices=("after", "before", "both"),
     )
+    model_ranks: bool = setting(
+        False, "Let the model say which of the strategies that apply to try next, where none was asked for by name."
+    )
     model_rounds: int = setting(3, "Most answers that a model is asked for in one step.", minimum=1)
     model_timeout: float = setting(180.0, "Seconds that one answer of a model may take.", minimum=1.0)
     model_tokens_per_step: int = setting(200_000, "Most tokens that one step may take; 0: no limit.", minimum=0)

@@ -74,6 +74,10 @@ class LanguageSupport(Protocol):
     def tries_lines(self) -> bool:
         """Says whether a worker can call what a line calls, so that only lines that ran are offered."""
 
+    @property
+    def workload_sign(self) -> str:
+        """What stands in front of the call in a workload line: "# workload: "."""
+
     def lines_from_signature(self, text: str, kernel: Kernel) -> tuple[str, ...] | Refusal:
         """Writes workload lines that fit the parameters, best first: guesses to be tried, or for a person to correct."""
 

@@ -15,6 +15,7 @@ class Unread:
     read: str
     tries_lines: ClassVar = False
     allowed_modules: ClassVar = ()
+    workload_sign: ClassVar = ""
 
     @property
     def no_kernel(self) -> str:

@@ -43,15 +43,15 @@ def action_prompt(
         region=region,
         example_before=fenced(strategy.example.before, support.id),
         example_answer=fenced(_answer(strategy.example)),
-        device=_device(observation.device),
-        roofline=_roofline(observation),
-        workload=_workload(observation.workload),
+        device=device_words(observation.device),
+        roofline=roofline_words(observation),
+        workload=calls_of(observation.workload),
         reduced=observation.reduced,
         region_code=fenced(numbered(text, region.start_line, region.end_line)),
         operations=_operations(observation, action),
-        mechanical=mechanical.reason if mechanical is not None else "",
+        mechanical=fenced(mechanical.reason) if mechanical is not None else "",
         findings=_findings(observation),
-        steps=[words.of_step(step, title_of(step.action.strategy)) for step in observation.history[-_MOST_STEPS:]],
+        steps=steps_before(observation),
         editable=[fenced(piece.code, support.id) for piece in pieces if piece.editable],
         rest=fenced(_rest(pieces), support.id),
     )
@@ -60,7 +60,7 @@ def action_prompt(
 
 def repaired(answer: str, evidence: Evidence) -> Conversation:
     """What is added to a conversation after an answer that was not the last word."""
-    said = render("repair", verdict=evidence.verdict, evidence=evidence.details, advice=evidence.advice)
+    said = render("repair", evidence=fenced(evidence.told), advice=evidence.advice)
     return Message(Role.ASSISTANT, answer), Message(Role.USER, said)
 
 
@@ -92,7 +92,8 @@ def _count(lines: list[str], wanted: list[str]) -> int:
     return sum(lines[i : i + len(wanted)] == wanted for i in range(len(lines) - len(wanted) + 1))
 
 
-def _device(device: Device) -> str:
+def device_words(device: Device) -> str:
+    """The device with what bounds a kernel on it."""
     if not device.is_gpu:
         return "no GPU here: correctness is checked on the CPU, and nothing is timed"
     gb, sm = device.bandwidth / 1e9, device.compute_capability
@@ -103,7 +104,8 @@ def _device(device: Device) -> str:
     return f"{device.name} ({', '.join(fact for fact in facts if fact)})"
 
 
-def _roofline(observation: Observation) -> str:
+def roofline_words(observation: Observation) -> str:
+    """Which side of the roofline the kernel is on; "" where its work is not known."""
     work = known_work(observation.kernel, observation.workload, observation.graph)
     if work is None:
         return ""
@@ -114,10 +116,16 @@ def _roofline(observation: Observation) -> str:
     return f"bound by {side.kind}, {moved}, which takes at least {words.milliseconds(side.floor_ms)} ms"
 
 
-def _workload(workload: Workload | None) -> list[str]:
-    if workload is None:
-        return []
-    return [case.text for case in workload.cases] or [workload.described]
+def calls_of(workload: Workload | None) -> str:
+    """The calls that the kernel is judged on, the timed one first, between fences."""
+    calls = [case.text for case in workload.cases] or [workload.described] if workload is not None else []
+    return fenced("\n".join(calls))
+
+
+def steps_before(observation: Observation) -> str:
+    """The last steps with their results, a line each between fences; "" where there were none."""
+    told = [words.of_step(step, title_of(step.action.strategy)) for step in observation.history[-_MOST_STEPS:]]
+    return fenced("\n".join(told)) if told else ""
 
 
 def _operations(observation: Observation, action: Action) -> str:
@@ -127,12 +135,13 @@ def _operations(observation: Observation, action: Action) -> str:
     return fenced(told) if told else ""
 
 
-def _findings(observation: Observation) -> list[str]:
+def _findings(observation: Observation) -> str:
     kernel, support = observation.kernel, observation.support
     found = support.findings(observation.text, support.kernels(observation.text))
     lines = range(kernel.start_line, kernel.end_line)
     inside = (one for one in found if one.start_line in lines or one.kernel == kernel.name)
-    return [f"line {one.start_line + 1}: {one.message}" for one in inside]
+    told = [f"line {one.start_line + 1}: {one.message}" for one in inside]
+    return fenced("\n".join(told)) if told else ""
 
 
 def _rest(pieces: tuple[Piece, ...]) -> str:

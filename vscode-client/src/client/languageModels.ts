@@ -43,13 +43,17 @@ export function serveLanguageModels(client: LanguageClient, secrets: vscode.Secr
       const source = new vscode.CancellationTokenSource();
       running.set(asked.id, source);
       try {
-        return await complete(asked, source.token, (text) => client.sendNotification(PART, { id: asked.id, text }));
+        return await complete(asked, source.token, (text) => {
+          void client.sendNotification(PART, { id: asked.id, text });
+        });
       } finally {
         running.delete(asked.id);
         source.dispose();
       }
     }),
-    secrets.onDidChange(({ key }) => key === SECRET && void tell()),
+    secrets.onDidChange(({ key }) => {
+      if (key === SECRET) void tell();
+    }),
     { dispose: () => running.forEach((source) => source.cancel()) },
   );
 }

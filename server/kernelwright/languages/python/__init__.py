@@ -28,6 +28,7 @@ class Python:
     id = "python"
     tries_lines = True
     allowed_modules = ALLOWED_MODULES
+    workload_sign = "# workload: "
     no_kernel = (
         "has no kernel: no launched @triton.jit function, no nn.Module, no tensor function, and no workload line that "
         "calls a function of the file."
