@@ -34,7 +34,7 @@ def _argument(graph: Graph, argument: Argument) -> str:
             else f"{value.name or value.origin}: {_type(graph, argument.id)}"
         )
     if isinstance(argument, tuple):
-        return f"({', '.join(_argument(graph, one) for one in argument)})"
+        return f"[{', '.join(_argument(graph, one) for one in argument)}]"
     return repr(argument)
 
 
