@@ -14,6 +14,7 @@ from kernelwright.racing import ranked
 from kernelwright.steps import (
     decide,
     failed_step,
+    failure_of,
     forward_only,
     new_id,
     now,
@@ -27,7 +28,6 @@ from kernelwright.values import (
     Action,
     Effort,
     Failure,
-    FailureKind,
     Graph,
     Language,
     Outcome,
@@ -117,7 +117,7 @@ class Attempts:
         action, candidate = variant.action, variant.text
         path, text, kernel = observation.path, observation.text, observation.kernel.name
         if variant.refusal is not None:
-            return failed_step(observation, action, Failure(FailureKind.EDIT_REFUSED, variant.refusal.reason))
+            return failed_step(observation, action, failure_of(variant.refusal))
         if (broken := syntax_failure(observation.support, candidate)) is not None:
             return failed_step(observation, action, broken)
         assert observation.workload is not None

@@ -8,6 +8,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from kernelwright import words
 from kernelwright.journal import open_journal
 from kernelwright.journal.opening import FOLDER, is_begun
 from kernelwright.proof.client import Workers
@@ -27,7 +28,13 @@ async def examine(workers: Workers, workspace: Path) -> tuple[DoctorLine, ...]:
     """One line each for the interpreter, torch, Triton, the GPU, the tools, the sandbox, models and the journal."""
     device = await workers.device()
     tools = await asyncio.to_thread(lambda: tuple(_tool(*tool) for tool in _TOOLS))
-    return (*_interpreter_lines(workers.interpreter, device), *tools, _sandbox(), _models(), _journal(workspace))
+    return (
+        *_interpreter_lines(workers.interpreter, device),
+        *tools,
+        _sandbox(),
+        _models(workspace),
+        _journal(workspace),
+    )
 
 
 def _interpreter_lines(interpreter: str, device: Device | Failure) -> tuple[DoctorLine, ...]:
@@ -69,9 +76,15 @@ def _sandbox() -> DoctorLine:
     return DoctorLine("sandbox", version >= landlock.TRUNCATION, f"Landlock {version}" if version else "", remedy)
 
 
-def _models() -> DoctorLine:
+def _models(workspace: Path) -> DoctorLine:
+    """Whether hosted models can be asked, and what asking any has taken in this workspace."""
     found = importlib.util.find_spec("litellm") is not None
     detail = "litellm" if found else "not needed: the strategies here work without a model"
+    opened = open_journal(workspace) if is_begun(workspace) else None
+    if opened is not None and not isinstance(opened, Refusal):
+        with opened as journal:
+            spent = [f"{model}: {words.of_usage(usage)}" for model, usage in journal.spent().items()]
+        detail = "; ".join([detail, *spent])
     return DoctorLine("language models", found, detail, "Install kernelwright[llm] to let a model write rewrites.")
 
 

@@ -21,7 +21,9 @@ from kernelwright.values import (
     Failure,
     FailureKind,
     Measurement,
+    NoReply,
     Outcome,
+    Refusal,
     Step,
     Verdict,
     digest,
@@ -112,9 +114,16 @@ def rewritten(steps: Iterable[Step]) -> bool:
     return any(step.outcome is Outcome.KEPT and step.author == DETERMINISTIC for step in steps)
 
 
+def failure_of(refusal: Refusal) -> Failure:
+    """Why a Variant of a model's is no edit that may be tried, as the failure of its Step."""
+    kind = FailureKind.NO_ANSWER if isinstance(refusal, NoReply) else FailureKind.EDIT_REFUSED
+    return Failure(kind, refusal.reason)
+
+
 def best_of(attempts: tuple[Attempt, ...]) -> Attempt:
-    """The attempt that makes the fastest kept step; where none was kept, the last one."""
-    return max(attempts, key=lambda one: (one.step.outcome is Outcome.KEPT, _speedup(one.step), attempts.index(one)))
+    """The attempt that makes the fastest kept step; where none was kept, the last one for which there was an answer."""
+    rank = lambda one: (one.step.outcome is Outcome.KEPT, _speedup(one.step), _is_answered(one), attempts.index(one))
+    return max(attempts, key=rank)
 
 
 def with_earlier(attempts: tuple[Attempt, ...]) -> Step:
@@ -136,6 +145,10 @@ def beside(step: Step, better: Step) -> Step:
     if better.measurement is not None:
         reason += f": {better.measurement.step_speedup:.2f}x"
     return dataclasses.replace(step, outcome=Outcome.REJECTED, reason=f"{reason}.")
+
+
+def _is_answered(attempt: Attempt) -> bool:
+    return not isinstance(attempt.variant.refusal, NoReply)
 
 
 def _speedup(step: Step) -> float:

@@ -186,12 +186,17 @@ def left_out(title: str, label: str, reason: str) -> str:
     return f"{title} ({label}) is left out: {_sentence(reason)}"
 
 
-def _written(step: Step) -> str:
-    """Who wrote the edits where that was not Kernelwright itself, at what cost, and what was tried first."""
+def written_by(step: Step) -> str:
+    """Who wrote the edits where that was not Kernelwright itself, and what asking models took."""
     author = "" if step.author == DETERMINISTIC else f"Written by {step.author}."
-    cost = f"Took {of_usage(step.usage)}." if step.usage.calls else ""
+    took = f"Took {of_usage(step.usage)}." if step.usage.calls else ""
+    return f"{author} {took}".strip()
+
+
+def _written(step: Step) -> str:
+    """Who wrote the edits, and what was tried first."""
     tried = f"Tried before: {_sentence('; '.join(one.rstrip('.') for one in step.earlier))}" if step.earlier else ""
-    return " ".join(part for part in (author, cost, tried) if part)
+    return f"{written_by(step)} {tried}".strip()
 
 
 def of_usage(usage: Usage) -> str:

@@ -70,8 +70,10 @@ class Model:
         answer = await self._account.ask(conversation, spent, report, cancel)
         if cancel is not None and cancel.is_set():
             return endings.CANCELLED
-        if isinstance(answer, NoReply) and not own:
-            return answer
+        if isinstance(answer, NoReply):
+            report(answer.reason)
+            if not own:
+                return answer
         return (self._variant(observation, action, answer, len(own) + 1),)
 
     async def conversation(

@@ -20,9 +20,14 @@ def goes_on(steps: tuple[Step, ...], most: int) -> bool:
         return False
     distances = [distance for step in steps if (distance := distance_to_bound(step)) is not None]
     if not distances:
-        verified = any(step.verdict is not None and step.verdict.passed for step in steps)
-        return not verified and len(steps) < most
+        done = any(step.outcome is Outcome.KEPT for step in steps) or _is_unmeasured(steps[-1])
+        return not done and len(steps) < most
     return min(distances) > NEAR and len(steps) < rounds(min(distances), most)
+
+
+def _is_unmeasured(step: Step) -> bool:
+    """Whether it is right, and nobody can say how fast: another round would teach nothing."""
+    return step.verdict is not None and step.verdict.passed and step.measurement is None
 
 
 def rounds(distance: float, most: int) -> int:

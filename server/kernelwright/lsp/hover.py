@@ -109,7 +109,8 @@ def _last(session: Session, snapshot: Snapshot, kernel: Kernel) -> str:
     if stale:
         return "Last result: stale, the kernel was changed since"
     if result.verdict is not None and result.outcome is not Outcome.REJECTED:
-        return f"Last result: {words.result(result.verdict, result.measurement, result.unmeasured)}"
+        said = words.result(result.verdict, result.measurement, result.unmeasured)
+        return f"Last result: {said}{f'. {result.written}' if result.written else ''}"
     if result.failure is not None:
         tried = f"{title_of(result.strategy)} was not kept. " if result.strategy else ""
         return f"Last result: {tried}{words.of_failure(result.failure)}"

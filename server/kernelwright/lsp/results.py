@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
+from kernelwright import words
 from kernelwright.values import Failure, Kernel, Measurement, Outcome, Region, Step, Verdict, digest
 
 _COMMENT = re.compile(r"^\s*(#(?!\s*workload:).*)?$")
@@ -27,6 +28,7 @@ class Result:
     measurement: Measurement | None = None
     unmeasured: str = ""
     failure: Failure | None = None
+    written: str = ""  # who wrote the edits and what that took, where it was not Kernelwright itself
 
 
 def of_step(step: Step, code: str) -> Result:
@@ -43,6 +45,7 @@ def of_step(step: Step, code: str) -> Result:
         measurement=step.measurement,
         unmeasured=step.reason,
         failure=step.failure,
+        written=words.written_by(step),
     )
 
 

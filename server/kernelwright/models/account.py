@@ -11,6 +11,7 @@ from kernelwright.settings import Settings
 from kernelwright.values import NOTHING_SPENT, Conversation, NoReply, Refusal, Reply, Usage
 
 _CHARACTERS_PER_TOKEN = 4  # about that; for what has not been counted yet
+_LOOK = 0.2  # seconds between looks at a cancel while another answer is waited for
 _LEAST_ANSWER = 1024  # tokens: with fewer left, nothing useful can be answered
 
 
@@ -40,7 +41,10 @@ class Account:
         """The answer, or why there is none. `step`: what the step that asks has spent before."""
         if (refusal := self.unavailable()) is not None:
             return NoReply(refusal.reason)
-        async with self._turn:
+        while not await self._is_my_turn():
+            if cancel is not None and cancel.is_set():
+                return NoReply("Cancelled.")
+        try:
             left = tokens_left(self.settings, step, self.journal.spent_today(), conversation)
             if isinstance(left, Refusal):
                 return NoReply(left.reason)
@@ -48,9 +52,20 @@ class Account:
             answer = await self.provider.complete(conversation, bounds, report, cancel)
             if answer.usage != NOTHING_SPENT:
                 self.journal.spend(self.provider.name, answer.usage)
+        finally:
+            self._turn.release()
         if isinstance(answer, Reply) and self.settings.model_log:
-            record(Path(self.settings.model_log), conversation, answer)
+            try:
+                record(Path(self.settings.model_log).expanduser(), conversation, answer)
+            except OSError as error:
+                report(f"{self.settings.model_log} (the setting modelLog) cannot be written: {error.strerror}.")
         return answer
+
+    async def _is_my_turn(self) -> bool:
+        try:
+            return await asyncio.wait_for(self._turn.acquire(), _LOOK)
+        except TimeoutError:
+            return False
 
 
 def tokens_left(settings: Settings, step: Usage, day: Usage, conversation: Conversation) -> int | Refusal:

@@ -28,6 +28,7 @@ class FailureKind(StrEnum):
     DISK_FULL = "disk-full"
     NO_GPU = "no-gpu"
     EDIT_REFUSED = "edit-refused"  # what a model or agent answered is no edit that may be tried
+    NO_ANSWER = "no-answer"  # of a model, after others that were tried
 
 
 _LACKS = frozenset(
