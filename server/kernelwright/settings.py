@@ -65,7 +65,9 @@ class Settings:
     )
     model_base_url: str = setting("", "Address of the model's server, for one of your own; empty: the provider's.")
     model_key_variable: str = setting(
-        "", "Environment variable that holds the model's key; empty: the one that the provider's own tools use."
+        "",
+        "Environment variable that holds the model's key; empty: the one that the provider's own tools use, and none for a "
+        "server of your own (`modelBaseUrl`). A key that the editor keeps comes first.",
     )
     model_temperature: float = setting(
         -1.0, "Temperature that the model is asked with; below 0: the model's own.", minimum=-1.0

@@ -1,5 +1,6 @@
 """Which provider a setting names: a table of the words that it may begin with."""
 
+import importlib.util
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,6 +9,7 @@ from kernelwright.models import Provider
 from kernelwright.models.directory import Directory
 from kernelwright.models.hosted import Hosted
 from kernelwright.models.replay import Replay
+from kernelwright.settings import Settings
 from kernelwright.values import Refusal
 
 
@@ -77,3 +79,25 @@ def provider(
     if row.needed and not rest:
         return Refusal(f"The model {spec} is not complete: write {word}:{row.form}.")
     return row.make(rest, Options(base_url, key, key_variable, temperature, interpreter, editor))
+
+
+def of_settings(
+    settings: Settings,
+    *,
+    key: Callable[[], str] | None = None,
+    editor: Callable[[str], Provider] | None = None,
+) -> Provider | Refusal | None:
+    """Return the provider that the settings name; `key` and `editor` as for `provider`.
+
+    litellm is looked for beside the server first, then in the interpreter of the settings.
+    """
+    here = importlib.util.find_spec("litellm") is not None
+    return provider(
+        settings.model,
+        base_url=settings.model_base_url,
+        key=key,
+        key_variable=settings.model_key_variable,
+        temperature=settings.model_temperature if settings.model_temperature >= 0.0 else None,
+        interpreter=None if here else settings.interpreter or None,
+        editor=editor,
+    )
