@@ -30,4 +30,5 @@ def carried_out(strategy: Strategy, observation: Observation, action: Action) ->
 
 
 def needs_a_model(strategy: Strategy) -> Refusal:
-    return Refusal(f"{strategy.title} needs a language model, and none is configured.")
+    """Why nobody here can do it: all strategies of a group say the same, so that a menu tells them as one."""
+    return Refusal(f"{(strategy.group or strategy).title} needs a language model, and none is configured.")

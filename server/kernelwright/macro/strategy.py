@@ -10,6 +10,7 @@ from kernelwright.languages.python import SUPPORT as PYTHON
 from kernelwright.macro.intent import Ask, Intent
 from kernelwright.micro.rewrite.algebra import View
 from kernelwright.micro.rewrite.candidates import observed
+from kernelwright.micro.rewrite.triton_sight import Sight, sight
 from kernelwright.place.source_map import SourceMap
 from kernelwright.values import Action, Device, Graph, Kernel, Language, Refusal, Step, Workload
 
@@ -58,6 +59,11 @@ class Observation:
     def view(self) -> View | None:
         """The graph as the rules of algebra look at it."""
         return None if self.graph is None else View(self.graph)
+
+    @cached_property
+    def sight(self) -> Sight | Refusal:
+        """The Triton kernel as strategies for a language model look at it, read once for all of them."""
+        return sight(self.text, self.kernel, self.workload)
 
 
 @dataclass(frozen=True)

@@ -6,12 +6,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kernelwright.macro.policy import Candidate, best, candidates, menu
+from kernelwright.coders.carrying_out import needs_a_model
+from kernelwright.macro.policy import Candidate, Offer, best, candidates, menu
 from kernelwright.macro.policy.expected_gain import expected_gain
 from kernelwright.macro.strategies import for_language, registry
 from kernelwright.macro.strategies.triton_online_reduction import STRATEGY as ONLINE
 from kernelwright.macro.strategies.triton_tune_launch import STRATEGY as TUNE
-from kernelwright.macro.strategy import Observation
+from kernelwright.macro.strategy import Observation, ask
 from kernelwright.values import STOP, Action, Language, Measurement, Outcome, Region, Step, Timing, digest
 from macro.triton_files import CPU, H200, observe
 
@@ -24,8 +25,12 @@ def step(action: Action, outcome: Outcome, before: str = TEXT, after: str = "aft
     return Step("id", "softmax_kernel", action, None, before, after, outcome, "no gain", **more)
 
 
+def offers_without_a_model(observation: Observation) -> tuple[Offer, ...]:
+    return menu(observation, lambda one: needs_a_model(one) if one.intent is ask else None)
+
+
 def ranked(observation: Observation):
-    return POLICY(observation, candidates(menu(observation)))
+    return POLICY(observation, candidates(offers_without_a_model(observation)))
 
 
 def with_history(*steps: Step) -> Observation:
@@ -33,10 +38,12 @@ def with_history(*steps: Step) -> Observation:
 
 
 def action_of(strategy: str) -> Action:
-    return next(c.action for c in candidates(menu(observe(SOFTMAX, H200))) if c.action.strategy == strategy)
+    return next(
+        c.action for c in candidates(offers_without_a_model(observe(SOFTMAX, H200))) if c.action.strategy == strategy
+    )
 
 
-ACTIONS = st.sampled_from([c.action for c in candidates(menu(observe(SOFTMAX, H200)))])
+ACTIONS = st.sampled_from([c.action for c in candidates(offers_without_a_model(observe(SOFTMAX, H200)))])
 STEPS = st.builds(
     step,
     ACTIONS,
@@ -79,7 +86,7 @@ def test_steps_without_gain_do_not_hold_up_what_is_untried() -> None:
 
 
 def test_stop_says_what_was_tried_on_this_text() -> None:
-    everything = [c.action for c in candidates(menu(observe(SOFTMAX, H200)))]
+    everything = [c.action for c in candidates(offers_without_a_model(observe(SOFTMAX, H200)))]
     here = ranked(with_history(*(step(action, Outcome.REJECTED) for action in everything)))[0]
     assert here.is_stop
     assert here.reason == ("Nothing else is expected to gain 2 % or more; what was tried on this text brought less.")
@@ -139,7 +146,7 @@ def test_saved_bytes_count_against_the_whole_graph() -> None:
 @given(st.lists(STEPS, max_size=5))
 def test_histories(history: list[Step]) -> None:
     observation = with_history(*history)
-    offered = candidates(menu(observation))
+    offered = candidates(offers_without_a_model(observation))
     scored = POLICY(observation, offered)
     assert POLICY(observation, tuple(reversed(offered))) == scored
     assert sorted(s.action.strategy for s in scored) == sorted([*(c.action.strategy for c in offered), "stop"])

@@ -22,6 +22,7 @@ STOPPING = Scored(STOP, 0.02, 0.0, "")
 LAYOUT, ROWS, POINTS = "torch.channels-last", "torch.fuse-row-reduction", "torch.fuse-pointwise"
 PRODUCT = "torch.fuse-product"
 COMPILE, GRAPH = "torch.compile-module", "torch.cuda-graph"
+ASKED = "torch.rewrite.fuse-statements"
 RULE = "torch.reassociate.reduce-features"
 GPU = target("H100")
 
@@ -45,6 +46,8 @@ GPU = target("H100")
         ),
         ((scored(PRODUCT, 1.5), scored(COMPILE, 0.1), STOPPING), [PRODUCT]),  # would be compiled in vain
         ((scored(GRAPH, 0.3), scored(COMPILE, 0.1), STOPPING), [GRAPH, COMPILE]),
+        ((scored(POINTS, 0.3), scored(ASKED, 0.2), STOPPING), [POINTS]),  # a model is asked for nothing in vain
+        ((scored(ASKED, 0.3), scored(POINTS, 0.2), STOPPING), [ASKED]),
         ((scored("triton.tune-launch", 0.3), scored("triton.autotune", 0.2), STOPPING), ["triton.tune-launch"]),
     ],
 )

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from kernelwright.macro.strategies import for_language, named, registry
-from kernelwright.macro.strategy import Absent, Family, Group, Observation, Strategy
+from kernelwright.macro.strategy import Absent, Family, Group, Observation, Strategy, ask
 from kernelwright.values import STOP, Action, Language, Refusal
 
 
@@ -47,7 +47,8 @@ def rivals(observation: Observation, ranked: tuple[Scored, ...]) -> tuple[Action
 
     Fusions, layouts, and what is put around a whole module exclude each other, and no formula ranks them well: a small
     gain kept first would hide the larger one. What is put around the module is raced besides MOST_RIVALS of the others.
-    Where nothing can be raced (no GPU), and for all other families, the ranking alone decides.
+    Where nothing can be raced (no GPU), for all other families, and for what a language model would have to write, the
+    ranking alone decides.
     """
     first, stop = ranked[0], next(one for one in ranked if one.is_stop)
     if not observation.device.is_gpu or not _is_raced(first.action.strategy):
@@ -63,7 +64,9 @@ def rivals(observation: Observation, ranked: tuple[Scored, ...]) -> tuple[Action
 
 def _is_raced(id: str) -> bool:
     strategy = registry().get(id)
-    return strategy is not None and (strategy.family in _RIVAL_FAMILIES or _is_of_module(id))
+    if strategy is None or strategy.intent is ask:
+        return False
+    return strategy.family in _RIVAL_FAMILIES or _is_of_module(id)
 
 
 def _is_of_module(id: str) -> bool:
@@ -125,13 +128,16 @@ def summed_up(offers: tuple[Offer, ...]) -> tuple[Offer, ...]:
 
 
 def offered(name: str, observation: Observation) -> tuple[Action, ...] | Refusal:
-    """What the strategy that is called `name` offers; of a group every Action, the most work saved first."""
+    """What the strategy that is called `name` offers; of a group every Action, the most work saved first.
+
+    What says nothing of saved work follows by the gain that it expects.
+    """
     offers = tuple(_offer(strategy, observation, nobody_refuses) for strategy in named(name))
     if len(offers) == 1:
         return offers[0].refusal or offers[0].actions
     actions = [action for offer in offers for action in offer.actions]
     if actions:
-        return tuple(sorted(actions, key=_saved_work, reverse=True))
+        return tuple(sorted(actions, key=lambda one: (_saved_work(one), _hoped_gain(one)), reverse=True))
     return next(offer.refusal for offer in summed_up(offers) if offer.refusal is not None)
 
 
@@ -149,6 +155,10 @@ def _nearest(group: Group, refusals: list[Refusal]) -> Refusal:
 def _saved_work(action: Action) -> float:
     """Saved work in bytes, at about ten floating-point operations for the time of one byte."""
     return float(action.params.get("saved_bytes", 0)) + float(action.params.get("saved_flops", 0)) / 10
+
+
+def _hoped_gain(action: Action) -> float:
+    return float(action.params.get("expected_gain", 0))
 
 
 def best(scored: tuple[Scored, ...], asked: str | None = None) -> Scored:

@@ -1,5 +1,6 @@
 """The regions of an observation's graph that are worth fusing, as Actions, and the way back from an Action."""
 
+import functools
 from collections.abc import Sequence
 from typing import Protocol, TypeVar
 
@@ -36,6 +37,7 @@ def observed(text: str, graph: Graph | None) -> SourceMap | Refusal:
     return NO_GRAPH if graph is None else source_map(text, graph)
 
 
+@functools.lru_cache(maxsize=16)
 def pointwise_regions(source: SourceMap) -> list[NestRegion] | Refusal:
     """Maximal regions of pointwise nodes, the most memory traffic saved first."""
     refusals: list[Refusal] = []
@@ -45,6 +47,7 @@ def pointwise_regions(source: SourceMap) -> list[NestRegion] | Refusal:
     return _ranked(found) or _why_none(refusals, "No run of pointwise operations is long enough to gain from fusing.")
 
 
+@functools.lru_cache(maxsize=16)
 def row_regions(source: SourceMap) -> list[NestRegion] | Refusal:
     """Regions around each reduction, with the pointwise nodes before and after it."""
     refusals: list[Refusal] = []

@@ -1,5 +1,6 @@
 """Regions of the graph that become one kernel by way of a Nest: scans and pools, with what stands around them."""
 
+import functools
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -77,6 +78,7 @@ def convolution_regions(source: SourceMap) -> list[NestRegion] | Refusal:
     return _regions(source, convolves, "There is no convolution.")
 
 
+@functools.lru_cache(maxsize=16)
 def reduction_regions(source: SourceMap) -> list[NestRegion] | Refusal:
     """The largest region around each reduction and loss that no older region has."""
     if not any(reduces(node) or trains(node) for node in source.graph.nodes):
