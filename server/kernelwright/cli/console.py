@@ -12,10 +12,10 @@ from typing import Any
 from rich.console import Console
 from rich.markup import escape
 
-from kernelwright import wire, words
-from kernelwright.cli import files
-from kernelwright.cli.ending import NOBODY_READS, BadInput, Lacking
+from kernelwright import files, wire, words
+from kernelwright.cli.ending import NOBODY_READS
 from kernelwright.languages import absence, of_file
+from kernelwright.mistakes import BadInput, Lacking
 from kernelwright.settings import Settings
 from kernelwright.values import Failure, FailureKind, Kernel, Refusal
 from kernelwright.values.plain import plain

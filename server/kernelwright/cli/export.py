@@ -5,12 +5,14 @@ from pathlib import Path
 
 from rich.markup import escape
 
-from kernelwright.cli import console, files
+from kernelwright import files
+from kernelwright.cli import console
 from kernelwright.cli.console import OUT
-from kernelwright.cli.ending import DONE, BadInput
+from kernelwright.cli.ending import DONE
 from kernelwright.engine import Engine
 from kernelwright.journal import open_journal
 from kernelwright.journal.opening import is_begun
+from kernelwright.mistakes import BadInput
 from kernelwright.values import Refusal
 
 

@@ -9,11 +9,12 @@ from rich.table import Table
 from kernelwright import words
 from kernelwright.cli import console
 from kernelwright.cli.console import OUT
-from kernelwright.cli.ending import DONE, BadInput
+from kernelwright.cli.ending import DONE
 from kernelwright.doctor import examine
 from kernelwright.journal import open_journal
 from kernelwright.journal.opening import is_begun
 from kernelwright.macro.strategies import for_language, registry
+from kernelwright.mistakes import BadInput
 from kernelwright.proof.client import Workers
 from kernelwright.values import Language, Refusal, Step
 

@@ -6,10 +6,11 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from kernelwright import callers, recording
-from kernelwright.cli import console, files, lines
+from kernelwright import callers, files, recording
+from kernelwright.cli import console, lines
 from kernelwright.cli.console import OUT
-from kernelwright.cli.ending import DONE, BadInput
+from kernelwright.cli.ending import DONE
+from kernelwright.mistakes import BadInput
 from kernelwright.recording import Entry
 
 _MOST_FILES, _MOST_CALLERS, _MOST_NAMED = 20, 2, 8  # files whose callers are looked for, of each, and of all

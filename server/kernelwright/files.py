@@ -8,7 +8,7 @@ import stat
 import tempfile
 from pathlib import Path
 
-from kernelwright.cli.ending import BadInput
+from kernelwright.mistakes import BadInput
 
 _KINDS = {stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device"}
 
