@@ -1,6 +1,7 @@
 """Which definitions of a file an edit from outside may change, and what it may add beside them."""
 
 import ast
+import difflib
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -27,17 +28,20 @@ def edit_problem(before: str, after: str, kernel: Kernel) -> Refusal | None:
     for name in editable:
         if sum(piece.name == name for piece in new) != 1:
             return Refusal(f"`{name}` must stay defined once, at the top level of the file.")
-    expected = [piece for piece in old if not piece.editable]
-    known = {name: meaning for statement in ast.parse(_bare(before)).body for name, meaning in _binds(statement)}
-    for piece in (piece for piece in new if piece.name not in editable):
-        if expected and piece.code.rstrip() == expected[0].code.rstrip():
-            expected.pop(0)
-        elif not piece.is_comment and (problem := _not_addable(piece, known)) is not None:
-            return problem
-    if expected:
-        names = ", ".join(f"`{name}`" for name in editable)
-        where = f"Line {expected[0].start_line + 1} (`{expected[0].first_line}`)"
+    fixed, others = [one for one in old if not one.editable], [one for one in new if one.name not in editable]
+    was, is_now = ([one.code.rstrip() for one in some] for some in (fixed, others))
+    opcodes = difflib.SequenceMatcher(None, was, is_now, autojunk=False).get_opcodes()
+    changes = [change for change in opcodes if change[0] != "equal"]
+    for piece in (piece for _, start, end, _, _ in changes for piece in fixed[start:end]):
+        where, names = (
+            f"Line {piece.start_line + 1} (`{piece.first_line}`)",
+            ", ".join(f"`{name}`" for name in editable),
+        )
         return Refusal(f"{where} is outside of what may be changed: {names}, and new helpers beside them.")
+    known = {name: meaning for statement in ast.parse(_bare(before)).body for name, meaning in _binds(statement)}
+    for piece in (piece for _, _, _, start, end in changes for piece in others[start:end]):
+        if not piece.is_comment and (problem := _not_addable(piece, known)) is not None:
+            return problem
     if [case.text for case in workload_lines(before)] != [case.text for case in workload_lines(after)]:
         return Refusal("The workload lines must stay as they are: the kernel is judged on them.")
     return forbidden(before, after)
