@@ -33,9 +33,9 @@ def infer_places(places: Sequence[Path], write: bool, json_out: Path | None, int
         f"{kernels} of {sum(len(entry.kernels) for entry in lacking)} kernels without a workload have a line that ran"
         f"{f'; {have} had one before' if have else ''}."
     )
-    console.write_json(json_out, {"recorded": found})
     if write:
         lines.write(texts, found)
+    console.write_json(json_out, {"recorded": found})
     return DONE
 
 

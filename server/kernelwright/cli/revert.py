@@ -16,7 +16,8 @@ from kernelwright.mistakes import BadInput
 from kernelwright.values import Outcome, Refusal, apply
 
 
-def revert_file(file: Path, step_id: str | None) -> int:
+def revert_file(file: Path, step_id: str | None, json_out: Path | None) -> int:
+    files.check_result(json_out, file)
     text = files.read(file)
     workspace = console.workspace_of(file)
     nothing = f"The journal has no kept step of {file}, so there is nothing to take back."
@@ -41,4 +42,5 @@ def revert_file(file: Path, step_id: str | None) -> int:
     finally:
         asyncio.run(engine.close())
     OUT.print(f"Took back {escape(reversal.edits.summary.removeprefix('Revert '))}; wrote {escape(str(file))}.")
+    console.write_json(json_out, {"file": str(file), "reverted": reversal.step_ids})
     return DONE
