@@ -25,7 +25,7 @@ def test_the_page_names_every_command_that_has_the_option() -> None:
     commands = typer.main.get_command(app).commands  # type: ignore[attr-defined]
     having = {name for name, command in commands.items() if any("--json" in one.opts for one in command.params)}
     assert having == KEYS.keys()
-    assert commands.keys() - having == {"bench", "serve"}
+    assert commands.keys() - having == {"bench", "mcp", "serve"}
 
 
 def result(ended: Result, command: str, status: int = 0) -> dict[str, object]:

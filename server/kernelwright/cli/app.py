@@ -246,6 +246,22 @@ def serve() -> None:
     run()
 
 
+@app.command()
+def mcp(
+    workspace: Annotated[
+        Path, typer.Option(metavar="DIR", help="Only files below here are looked at; the current folder if absent.")
+    ] = Path(),
+    interpreter: Interpreter = None,
+    effort: Effort = "standard",
+    accept_reduced: AcceptReduced = False,
+) -> None:
+    """Run the server for agents on stdin and stdout: the Model Context Protocol."""
+    with told_in_words():
+        from kernelwright.cli.mcp import serve_agents
+
+        serve_agents(workspace, interpreter, {"effort": effort, "accept_reduced_accuracy": accept_reduced})
+
+
 @bench.command("kernelbench")
 def kernelbench(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder that holds level1, level2, …")],
