@@ -49,7 +49,7 @@ package: $(READY) node_modules/.ready
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[torch,llm,dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[torch,llm,mcp,dev]'
 	@touch $@
 
 node_modules/.ready: package.json package-lock.json vscode-client/package.json

@@ -47,6 +47,7 @@ def within(file: Path, *folders: str) -> bool:
         ({"pygls", "lsprotocol"}, "lsp"),
         ({"torch", "triton", "numpy"}, "proof/worker"),
         ({"litellm"}, "models/litellm_process.py"),
+        ({"mcp", "mcp_types"}, "mcp"),
     ],
 )
 def test_each_heavy_package_has_one_room(packages: set[str], folder: str) -> None:
@@ -150,7 +151,8 @@ main()
     ended = subprocess.run([sys.executable, "-c", program], input="", capture_output=True, text=True, check=True)
     loaded = set(ended.stderr.split())
     assert "kernelwright.lsp.server" in loaded
-    heavy = {"torch", "triton", "numpy", "litellm", "typer", "click", "rich", "pydantic", "sqlite3", "tree_sitter"}
+    heavy = {"torch", "triton", "numpy", "litellm", "mcp", "pydantic"}
+    heavy |= {"typer", "click", "rich", "sqlite3", "tree_sitter"}
     assert heavy & loaded == set()
     later = {"engine", "source", "macro", "micro", "place", "proof", "journal"}  # loaded when a file is opened
     assert {name.split(".")[1] for name in loaded if name.startswith("kernelwright.")} & later == set()

@@ -355,3 +355,9 @@ def test_without_a_gpu_a_command_believes_that_there_is_one(project: Path, tmp_p
 )
 def test_when_a_command_runs_without_a_gpu(environment: dict[str, str], without: bool) -> None:
     assert runs_without_gpu(environment) is without
+
+
+def test_a_ring_of_links_ends_nothing(tmp_path: Path) -> None:
+    ring = tmp_path / "ring.py"
+    ring.symlink_to(ring)
+    assert python_files([tmp_path]) == [ring]

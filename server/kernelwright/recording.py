@@ -61,7 +61,10 @@ def python_files(places: Iterable[Path]) -> list[Path]:
                 for f in folders
                 if not f.startswith(".") and f not in _SKIPPED and not Path(folder, f, "pyvenv.cfg").exists()
             )
-            found |= {Path(folder, name).resolve(): None for name in sorted(names) if name.endswith(".py")}
+            # realpath, since resolve() raises for a ring of links
+            found |= {
+                Path(os.path.realpath(Path(folder, name))): None for name in sorted(names) if name.endswith(".py")
+            }
     return list(found)
 
 

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from cli.terminal import COPY, SCORE, SMALL, file, kernelwright
-from kernelwright.cli import console, files
+from kernelwright import files
+from kernelwright.cli import console
 
 CASES: list[tuple[str, str | bytes, tuple[str, ...], str]] = [
     (

@@ -25,7 +25,10 @@ app.add_typer(bench, name="bench")
 
 File = Annotated[Path, typer.Argument(metavar="FILE", help="A Python file with Triton or PyTorch kernels.")]
 KernelName = Annotated[str | None, typer.Option("--kernel", metavar="NAME", help="Which kernel of the file.")]
-JsonOut = Annotated[Path | None, typer.Option("--json", metavar="OUT", help="Also write the result as JSON.")]
+JsonOut = Annotated[
+    Path | None,
+    typer.Option("--json", metavar="OUT", help="Also write the result as JSON; - prints it, and nothing else."),
+]
 Interpreter = Annotated[
     str | None, typer.Option("--interpreter", metavar="PYTHON", help="The Python that has torch and triton.")
 ]
@@ -79,7 +82,7 @@ def optimize(
     ] = "",
 ) -> None:
     """Take the next step, or several, on one kernel."""
-    with told_in_words():
+    with told_in_words(json_out):
         from kernelwright.cli.optimize import optimize_file
 
         how = {
@@ -110,7 +113,7 @@ def replay(
     accept_reduced: AcceptReduced = False,
 ) -> None:
     """Take the kept steps of a kernel again, after its file has changed."""
-    with told_in_words():
+    with told_in_words(json_out):
         from kernelwright.cli.replay import replay_file
 
         how = {"effort": effort, "accept_reduced_accuracy": accept_reduced}
@@ -152,7 +155,7 @@ def verify(
     accept_reduced: AcceptReduced = False,
 ) -> None:
     """Check a kernel against its baseline."""
-    with told_in_words():
+    with told_in_words(json_out):
         from kernelwright.cli.trial import try_file
 
         how = {"effort": effort, "accept_reduced_accuracy": accept_reduced}
@@ -175,7 +178,7 @@ def record(
     json_out: JsonOut = None,
 ) -> None:
     """Run a command once, and write down how it calls kernels, as workload lines."""
-    with told_in_words():
+    with told_in_words(json_out):
         from kernelwright.cli.record import record_command
 
         sys.exit(record_command(command or [], places or [], write, json_out))
@@ -191,7 +194,7 @@ def infer(
     interpreter: Interpreter = None,
 ) -> None:
     """Guess how kernels are called, and keep the workload lines that run."""
-    with told_in_words():
+    with told_in_words(json_out):
         from kernelwright.cli.infer import infer_places
 
         sys.exit(infer_places(places, write, json_out, interpreter))
@@ -208,7 +211,7 @@ def measure(
     accept_reduced: AcceptReduced = False,
 ) -> None:
     """Check a kernel against its baseline, then time both."""
-    with told_in_words():
+    with told_in_words(json_out):
         from kernelwright.cli.trial import try_file
 
         how = {"effort": effort, "accept_reduced_accuracy": accept_reduced}
@@ -223,7 +226,7 @@ def profile(
     interpreter: Interpreter = None,
 ) -> None:
     """Say what one warm call launches, and how much of its time is in hand-written kernels."""
-    with told_in_words():
+    with told_in_words(json_out):
         from kernelwright.cli.profile import profile_file
 
         sys.exit(profile_file(file, kernel, json_out, interpreter))
@@ -232,21 +235,22 @@ def profile(
 @app.command()
 def strategies(
     language: Annotated[str | None, typer.Option(metavar="L", help="triton, torch or cuda.")] = None,
+    json_out: JsonOut = None,
 ) -> None:
     """List the strategies."""
-    with told_in_words():
+    with told_in_words(json_out):
         from kernelwright.cli.listing import list_strategies
 
-        sys.exit(list_strategies(language))
+        sys.exit(list_strategies(language, json_out))
 
 
 @app.command()
-def history(file: File, kernel: KernelName = None) -> None:
+def history(file: File, kernel: KernelName = None, json_out: JsonOut = None) -> None:
     """List the steps that were tried on a file."""
-    with told_in_words():
+    with told_in_words(json_out):
         from kernelwright.cli.listing import list_history
 
-        sys.exit(list_history(file, kernel))
+        sys.exit(list_history(file, kernel, json_out))
 
 
 @app.command()
@@ -255,12 +259,13 @@ def revert(
     step: Annotated[
         str | None, typer.Argument(metavar="STEP", help="A step's id; without it, the last kept one.")
     ] = None,
+    json_out: JsonOut = None,
 ) -> None:
     """Take the file back to before a step."""
-    with told_in_words():
+    with told_in_words(json_out):
         from kernelwright.cli.revert import revert_file
 
-        sys.exit(revert_file(file, step))
+        sys.exit(revert_file(file, step, json_out))
 
 
 @app.command()
@@ -270,21 +275,22 @@ def export(
         str | None, typer.Argument(metavar="STEP", help="A step's id; without it, the last kept one.")
     ] = None,
     out: Annotated[Path | None, typer.Option(help="The script's file; without it, it is printed.")] = None,
+    json_out: JsonOut = None,
 ) -> None:
     """A kept step as one script that compares and times both texts without Kernelwright."""
-    with told_in_words():
+    with told_in_words(json_out):
         from kernelwright.cli.export import export_step
 
-        sys.exit(export_step(file, step, out))
+        sys.exit(export_step(file, step, out, json_out))
 
 
 @app.command()
-def doctor(interpreter: Interpreter = None) -> None:
+def doctor(interpreter: Interpreter = None, json_out: JsonOut = None) -> None:
     """Say what is here: interpreter, torch, Triton, GPU, tools; and how to mend what is missing."""
-    with told_in_words():
+    with told_in_words(json_out):
         from kernelwright.cli.listing import list_doctor
 
-        sys.exit(list_doctor(interpreter))
+        sys.exit(list_doctor(interpreter, json_out))
 
 
 @app.command()
@@ -293,6 +299,22 @@ def serve() -> None:
     from kernelwright.cli.main import serve as run
 
     run()
+
+
+@app.command()
+def mcp(
+    workspace: Annotated[
+        Path, typer.Option(metavar="DIR", help="Only files below here are looked at; the current folder if absent.")
+    ] = Path(),
+    interpreter: Interpreter = None,
+    effort: Effort = "standard",
+    accept_reduced: AcceptReduced = False,
+) -> None:
+    """Run the server for agents on stdin and stdout: the Model Context Protocol."""
+    with told_in_words():
+        from kernelwright.cli.mcp import serve_agents
+
+        serve_agents(workspace, interpreter, {"effort": effort, "accept_reduced_accuracy": accept_reduced})
 
 
 @bench.command("kernelbench")

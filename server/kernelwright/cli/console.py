@@ -12,10 +12,10 @@ from typing import Any
 from rich.console import Console
 from rich.markup import escape
 
-from kernelwright import wire, words
-from kernelwright.cli import files
-from kernelwright.cli.ending import NOBODY_READS, BadInput, Lacking
+from kernelwright import files, wire, words
+from kernelwright.cli.ending import NOBODY_READS
 from kernelwright.languages import absence, of_file
+from kernelwright.mistakes import BadInput, Lacking
 from kernelwright.models import Provider
 from kernelwright.models.choosing import of_settings
 from kernelwright.settings import Settings
@@ -138,4 +138,29 @@ def write_json(out: Path | None, result: Mapping[str, object]) -> None:
     """Write `result`, whose leaves are values, beside its schema number. Raises BadInput."""
     if out is None:
         return
-    files.write_result(out, json.dumps(wire.encode({"schema": 1, **result}), indent=2) + "\n")
+    text = json.dumps(wire.encode({"schema": 1, **result}), indent=2) + "\n"
+    if out == files.STDOUT:
+        _print(text)
+    else:
+        files.write_result(out, text)
+
+
+def _print(text: str) -> None:
+    """Print a text as it is. Raises BadInput."""
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        OUT.on_broken_pipe()
+    except OSError as error:
+        raise BadInput(f"The output cannot be written: {error.strerror or error}.") from None
+
+
+@contextmanager
+def aside() -> Iterator[None]:
+    """Have all commands say on stderr what they say, so that a result is alone on stdout."""
+    OUT.stderr = True
+    try:
+        yield
+    finally:
+        OUT.stderr = False

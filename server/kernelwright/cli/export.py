@@ -5,16 +5,19 @@ from pathlib import Path
 
 from rich.markup import escape
 
-from kernelwright.cli import console, files
+from kernelwright import files
+from kernelwright.cli import console
 from kernelwright.cli.console import OUT
-from kernelwright.cli.ending import DONE, BadInput
+from kernelwright.cli.ending import DONE
 from kernelwright.engine import Engine
 from kernelwright.journal import open_journal
 from kernelwright.journal.opening import is_begun
+from kernelwright.mistakes import BadInput
 from kernelwright.values import Refusal
 
 
-def export_step(file: Path, step_id: str | None, out: Path | None) -> int:
+def export_step(file: Path, step_id: str | None, out: Path | None, json_out: Path | None) -> int:
+    files.check_result(json_out, file, out)
     files.read(file)
     workspace = console.workspace_of(file)
     if not is_begun(workspace):
@@ -29,12 +32,13 @@ def export_step(file: Path, step_id: str | None, out: Path | None) -> int:
         asyncio.run(engine.close())
     if isinstance(script, Refusal):
         raise BadInput(script.reason)
-    if out is None:
+    if out is not None:
+        if out.exists():
+            raise BadInput(f"{out} exists already; choose another --out.")
+        files.check_result(out)
+        out.write_text(script, encoding="utf-8")
+        OUT.print(f"Wrote {escape(str(out))}; run it with a Python that has torch.")
+    elif json_out != files.STDOUT:  # whose result has it
         print(script, end="")
-        return DONE
-    if out.exists():
-        raise BadInput(f"{out} exists already; choose another --out.")
-    files.check_result(out)
-    out.write_text(script, encoding="utf-8")
-    OUT.print(f"Wrote {escape(str(out))}; run it with a Python that has torch.")
+    console.write_json(json_out, {"file": str(file), "script": script, "out": str(out) if out is not None else None})
     return DONE

@@ -10,16 +10,17 @@ from pathlib import Path
 
 from rich.markup import escape
 
-from kernelwright import __version__, wire, words
-from kernelwright.cli import console, files
+from kernelwright import __version__, files, wire, words
+from kernelwright.cli import console
 from kernelwright.cli.card import text_after
 from kernelwright.cli.console import OUT
-from kernelwright.cli.ending import DONE, BadInput
+from kernelwright.cli.ending import DONE
 from kernelwright.cli.kernelbench_table import Result, reduced, show_table
 from kernelwright.engine import Engine, Request
 from kernelwright.journal import open_in_memory
 from kernelwright.macro.policy import menu, summed_up
 from kernelwright.macro.strategy import Observation
+from kernelwright.mistakes import BadInput
 from kernelwright.proof.jobs import Contest, ContestResult
 from kernelwright.settings import Settings
 from kernelwright.values import Accuracy, Failure, Outcome, Refusal, Step

@@ -7,10 +7,9 @@ from pathlib import Path
 
 from rich.markup import escape
 
-from kernelwright import recording
-from kernelwright.cli import files
+from kernelwright import files, recording
 from kernelwright.cli.console import OUT
-from kernelwright.cli.ending import BadInput
+from kernelwright.mistakes import BadInput
 from kernelwright.recording import Entry, Recorded
 from kernelwright.values import apply
 

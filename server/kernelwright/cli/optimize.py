@@ -6,16 +6,17 @@ from pathlib import Path
 
 from rich.markup import escape
 
-from kernelwright import words
-from kernelwright.cli import card, console, files
+from kernelwright import files, words
+from kernelwright.cli import card, console
 from kernelwright.cli.console import OUT
-from kernelwright.cli.ending import DONE, LACKING, BadInput
+from kernelwright.cli.ending import DONE, LACKING
 from kernelwright.engine import Engine, Request
 from kernelwright.journal import open_in_memory, open_journal
 from kernelwright.languages import of_file
 from kernelwright.lsp.menu import menu
 from kernelwright.macro.strategies import choices, named, switched_off
 from kernelwright.macro.strategy import Observation
+from kernelwright.mistakes import BadInput
 from kernelwright.observer import Nothing, named_target
 from kernelwright.proof.jobs import CompileResult
 from kernelwright.settings import Settings

@@ -6,8 +6,8 @@ from pathlib import Path
 from rich.markup import escape
 from rich.table import Table
 
-from kernelwright import words
-from kernelwright.cli import console, files
+from kernelwright import files, words
+from kernelwright.cli import console
 from kernelwright.cli.console import OUT
 from kernelwright.cli.ending import DONE
 from kernelwright.engine import Engine

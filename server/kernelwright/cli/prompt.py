@@ -5,7 +5,8 @@ from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
 
-from kernelwright.cli import console, files
+from kernelwright import files
+from kernelwright.cli import console
 from kernelwright.cli.console import OUT
 from kernelwright.cli.ending import DONE
 from kernelwright.cli.optimize import check_strategy, run

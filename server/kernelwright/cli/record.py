@@ -6,12 +6,14 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from kernelwright import callers, recording
-from kernelwright.cli import console, files, lines
+from kernelwright import callers, files, recording
+from kernelwright.cli import console, lines
 from kernelwright.cli.console import OUT
-from kernelwright.cli.ending import DONE, BadInput
+from kernelwright.cli.ending import DONE
+from kernelwright.mistakes import BadInput
 from kernelwright.recording import Entry
 
+_STDERR = 2
 _MOST_FILES, _MOST_CALLERS, _MOST_NAMED = 20, 2, 8  # files whose callers are looked for, of each, and of all
 
 
@@ -26,7 +28,8 @@ def record_command(command: Sequence[str], places: Sequence[Path], write: bool, 
         raise BadInput(_what_to_run(texts, entries))
     with recording.watch(entries, os.environ) as watch:
         try:
-            status = subprocess.run(command, env=watch.environment, check=False).returncode
+            said = _STDERR if json_out == files.STDOUT else None
+            status = subprocess.run(command, env=watch.environment, check=False, stdout=said).returncode
         except OSError as error:
             raise BadInput(f"{command[0]} cannot be started: {error.strerror or error}.") from None
         found = watch.found()
@@ -40,9 +43,9 @@ def record_command(command: Sequence[str], places: Sequence[Path], write: bool, 
         lines.show(one, calls, "A call cannot be written as a line")
     kernels = sum(len(one.entry.kernels) for one in found if one.lines)
     OUT.print(f"{ended}{kernels} of {sum(len(e.kernels) for e in entries)} kernels have a recorded workload.")
-    console.write_json(json_out, {"status": status, "without_gpu": watch.without_gpu, "recorded": found})
     if write:
         lines.write(texts, found)
+    console.write_json(json_out, {"status": status, "without_gpu": watch.without_gpu, "recorded": found})
     return DONE
 
 

@@ -4,12 +4,13 @@ import asyncio
 from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 
-from kernelwright.cli import console, files
-from kernelwright.cli.ending import BadInput
+from kernelwright import files
+from kernelwright.cli import console
 from kernelwright.cli.optimize import run
 from kernelwright.engine import Engine, Request
 from kernelwright.journal import open_in_memory
 from kernelwright.languages import of_file
+from kernelwright.mistakes import BadInput
 from kernelwright.observer import Nothing, Report
 from kernelwright.values import Step
 

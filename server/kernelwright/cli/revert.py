@@ -5,16 +5,19 @@ from pathlib import Path
 
 from rich.markup import escape
 
-from kernelwright.cli import console, files
+from kernelwright import files
+from kernelwright.cli import console
 from kernelwright.cli.console import OUT
-from kernelwright.cli.ending import DONE, BadInput
+from kernelwright.cli.ending import DONE
 from kernelwright.engine import Engine
 from kernelwright.journal import open_journal
 from kernelwright.journal.opening import is_begun
+from kernelwright.mistakes import BadInput
 from kernelwright.values import Outcome, Refusal, apply
 
 
-def revert_file(file: Path, step_id: str | None) -> int:
+def revert_file(file: Path, step_id: str | None, json_out: Path | None) -> int:
+    files.check_result(json_out, file)
     text = files.read(file)
     workspace = console.workspace_of(file)
     nothing = f"The journal has no kept step of {file}, so there is nothing to take back."
@@ -39,4 +42,5 @@ def revert_file(file: Path, step_id: str | None) -> int:
     finally:
         asyncio.run(engine.close())
     OUT.print(f"Took back {escape(reversal.edits.summary.removeprefix('Revert '))}; wrote {escape(str(file))}.")
+    console.write_json(json_out, {"file": str(file), "reverted": reversal.step_ids})
     return DONE

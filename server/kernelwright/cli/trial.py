@@ -6,8 +6,8 @@ from pathlib import Path
 
 from rich.markup import escape
 
-from kernelwright import words
-from kernelwright.cli import card, console, files
+from kernelwright import files, words
+from kernelwright.cli import card, console
 from kernelwright.cli.console import OUT
 from kernelwright.cli.ending import DONE, GATE_FAILED
 from kernelwright.engine import Engine

@@ -1,11 +1,7 @@
-"""What "record" in an editor does: which test or script it runs for which files, the run, and the edits that come of it."""
+"""What "record" in an editor does: which test or script it runs for which files, and the edits that come of it."""
 
 import asyncio
-import contextlib
 import os
-import signal
-import subprocess
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,17 +9,13 @@ from pathlib import Path
 from pygls.uris import from_fs_path
 
 from kernelwright import callers, recording
-from kernelwright.lsp import applying, jobs
+from kernelwright.lsp import applying
 from kernelwright.lsp.session import Session
 from kernelwright.lsp.snapshot import Snapshot
-from kernelwright.proof.worker.sandbox.secrets import names, scrubbed
 from kernelwright.recording import Entry, Recorded
-from kernelwright.settings import Settings
 from kernelwright.values import Refusal
 
 _MOST_ASKED = 4  # files that a message can offer
-_SHOWN = 100  # characters of a line of the run's output
-_LAST_WORDS = 1.0  # seconds
 
 
 @dataclass(frozen=True)
@@ -38,15 +30,6 @@ class Plan:
     @property
     def name(self) -> str:
         return os.path.relpath(self.script, self.root)
-
-
-@dataclass(frozen=True)
-class Ran:
-    """How a run ended: None for the status of one that the person stopped. `last`: of its output."""
-
-    status: int | None
-    last: str
-    found: tuple[Recorded, ...]
 
 
 async def planned(session: Session, snapshot: Snapshot, script: str | None) -> Plan | Refusal:
@@ -110,63 +93,6 @@ def _plan_of(root: Path, script: Path) -> Plan | Refusal:
     return Plan(root, script, {Path(entry.file): texts[Path(entry.file)] for entry in entries}, entries)
 
 
-async def run(settings: Settings, plan: Plan, report: jobs.Report, cancel: asyncio.Event) -> Ran | Refusal:
-    """Run the plan's script once, until it ends or is cancelled; its environment has no secrets, as that of workers."""
-    command = [settings.interpreter or sys.executable]
-    command += ["-m", "pytest", "-q", str(plan.script)] if callers.is_test(plan.script) else [str(plan.script)]
-    with recording.watch(plan.entries, scrubbed(os.environ, names(settings.keep_environment))) as watch:
-        if watch.without_gpu:
-            report("Without a GPU, in Triton's interpreter")
-        try:
-            process = await _started(command, watch.environment, plan.root)
-        except OSError as error:
-            why = f"{command[0]} cannot be started ({error.strerror})"
-            return Refusal(f"{why}: set kernelwright.interpreter to your Python.")
-        status, last = await _followed(process, report, cancel)
-        return Ran(status, last, tuple(await asyncio.to_thread(watch.found)))
-
-
-async def _started(command: Sequence[str], environment: Mapping[str, str], root: Path) -> asyncio.subprocess.Process:
-    return await asyncio.create_subprocess_exec(
-        *command,
-        cwd=root,
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        start_new_session=True,
-    )
-
-
-async def _followed(
-    process: asyncio.subprocess.Process, report: jobs.Report, cancel: asyncio.Event
-) -> tuple[int | None, str]:
-    """The exit status, None where it was stopped, and the last line of the output, which is reported as it comes."""
-    said = [""]
-
-    async def listen() -> None:
-        assert process.stdout is not None
-        tail = b""
-        while chunk := await process.stdout.read(4096):
-            tail = (tail + chunk)[-4096:]
-            lines = [line.strip() for line in tail.decode(errors="replace").splitlines() if line.strip()]
-            said[0] = lines[-1][:_SHOWN] if lines else said[0]
-            report(said[0])
-
-    listening, stopped = asyncio.ensure_future(listen()), asyncio.ensure_future(cancel.wait())
-    ended = asyncio.ensure_future(process.wait())
-    try:
-        await asyncio.wait({ended, stopped}, return_when=asyncio.FIRST_COMPLETED)
-        await asyncio.wait({listening}, timeout=0 if cancel.is_set() else _LAST_WORDS)  # a child may hold the pipe open
-        return (ended.result() if ended.done() else None), said[0]
-    finally:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        await process.wait()
-        listening.cancel()
-        stopped.cancel()
-
-
 async def write(session: Session, plan: Plan, found: Sequence[Recorded]) -> Refusal | None:
     """Put the lines above what they call, in all files at once; why not, where the editor or the files stand against it."""
     changed = []
@@ -193,21 +119,3 @@ def _differs(snapshot: Snapshot) -> bool:
         return Path(snapshot.path).read_text(encoding="utf-8", errors="replace") != snapshot.text
     except OSError:
         return True
-
-
-def told(ran: Ran | Refusal, name: str) -> str:
-    """The sentence for a person: how many lines for how many kernels, or why there are none."""
-    if isinstance(ran, Refusal):
-        return ran.reason
-    ended = "was stopped" if ran.status is None else f"ended with status {ran.status}" if ran.status else ""
-    why = f" It {ended}{f': {ran.last}' if ran.status else ''}." if ended else ""
-    lines = sum(len(one.lines) for one in ran.found)
-    kernels = sum(len(one.entry.kernels) for one in ran.found if one.lines)
-    if lines:
-        return f"Recorded {_count(lines, 'workload line')} for {_count(kernels, 'kernel')} from {name}.{why}"
-    refused = next((f" {one.entry.name} was called, but {one.refused[0]}." for one in ran.found if one.refused), "")
-    return f"{name} called no kernel in a way that a workload line can say.{refused}{why}"
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"

@@ -68,7 +68,14 @@ class Python:
         return pieces(text, kernel)
 
     def edit_problem(self, before: str, after: str, kernel: Kernel) -> Refusal | None:
-        return edit_problem(before, after, kernel)
+        try:
+            return edit_problem(before, after, kernel)
+        except (
+            ValueError,
+            RecursionError,
+            MemoryError,
+        ):  # of Python's parser, for texts of which syntax_problem says nothing
+            return Refusal("The text is nested too deeply, or has characters that Python does not read.")
 
     def is_interpreted_without_gpu(self, text: str) -> bool:
         return imports_triton(text)

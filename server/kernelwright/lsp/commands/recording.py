@@ -30,6 +30,7 @@ async def record(session: Session, params: ExecuteCommandParams) -> Json:
     Where the file has no kernel it is the script, and lines go to the files that it comes to. Where no script is given and
     several come to the file, the person is asked. Stopping the run keeps what it has called by then.
     """
+    from kernelwright import running
     from kernelwright.lsp import recorded
 
     found = _meant(session, params)
@@ -40,16 +41,18 @@ async def record(session: Session, params: ExecuteCommandParams) -> Json:
         session,
         (str(plan.script), plan.name),
         f"Record workloads from {plan.name}",
-        lambda report, cancel: recorded.run(session.settings, plan, report, cancel),
-        lambda ran: recorded.told(ran, plan.name),
+        lambda report, cancel: running.run(
+            session.settings, running.arguments_for(plan.script), plan.root, plan.entries, report, cancel
+        ),
+        lambda ran: running.told(ran, plan.name),
         params.work_done_token,
     )
     if isinstance(ran, Refusal):
         return declined(session, ran)
     refused = await recorded.write(session, plan, ran.found)
     if refused is not None or not any(one.lines for one in ran.found):
-        return declined(session, refused or Refusal(recorded.told(ran, plan.name)))
-    session.client.tell(recorded.told(ran, plan.name))
+        return declined(session, refused or Refusal(running.told(ran, plan.name)))
+    session.client.tell(running.told(ran, plan.name))
     return [encode(one) for one in ran.found]
 
 

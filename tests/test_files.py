@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from kernelwright.cli import files
-from kernelwright.cli.ending import BadInput
+from kernelwright import files
+from kernelwright.mistakes import BadInput
 
 NOBODY = 65534
 

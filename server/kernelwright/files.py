@@ -8,8 +8,9 @@ import stat
 import tempfile
 from pathlib import Path
 
-from kernelwright.cli.ending import BadInput
+from kernelwright.mistakes import BadInput
 
+STDOUT = Path("-")  # in the place of a result's file
 _KINDS = {stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device"}
 
 
@@ -62,7 +63,7 @@ def write_result(file: Path, text: str) -> None:
 
 def check_result(file: Path | None, *sources: Path | None) -> None:
     """Find out before the work whether a result could be written to `file`. Raises BadInput."""
-    if file is None:
+    if file is None or file == STDOUT:
         return
     if file.is_dir():
         raise BadInput(f"{file} is a folder; name a file for the result.")

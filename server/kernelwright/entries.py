@@ -1,0 +1,27 @@
+"""Which entries of a file lack a workload, and what looking for lines came to for one of them."""
+
+from pathlib import Path
+
+from kernelwright.inferring import Inferred
+from kernelwright.languages import of_file
+from kernelwright.recording import Entry, Recorded
+from kernelwright.source.workload.lines import by_entry
+from kernelwright.values import Failure, Refusal, Workload
+
+_MOST_REASONS = 3
+
+
+def lacks_workload(entry: Entry, text: str) -> bool:
+    """Whether an entry of `text` has no workload. Not where a line is there and wrong: that is for a person to mend."""
+    support = of_file(Path(entry.file))
+    called = by_entry(support.workload_lines(text))
+    return entry.name not in called and not isinstance(support.workload(text, entry.name), Workload)
+
+
+def recorded(entry: Entry, answer: Inferred | Refusal | Failure) -> Recorded:
+    """What came of an entry, in the form in which lines are written above it."""
+    if isinstance(answer, Inferred):
+        calls = tuple(line.partition(": ")[2] for line in answer.lines)
+        return Recorded(entry, calls, answer.tried, () if calls else answer.refused[:_MOST_REASONS])
+    reason = answer.reason if isinstance(answer, Refusal) else answer.message
+    return Recorded(entry, (), 0, (reason.rstrip("."),))

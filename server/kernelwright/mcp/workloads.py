@@ -1,0 +1,135 @@
+"""Tools that find out how kernels are called: from a test's own calls, or by guessing."""
+
+import asyncio
+import contextlib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated
+
+from mcp.types import CallToolResult
+from pydantic import Field
+
+from kernelwright import files, recording, running
+from kernelwright.entries import lacks_workload, recorded
+from kernelwright.mcp.calls import Asked, Report, carried_out, told, workspace_of
+from kernelwright.mcp.parameters import File, Write
+from kernelwright.mcp.results import EntryRow, Lines
+from kernelwright.mcp.workspace import Workspace, given, sentence
+from kernelwright.mistakes import BadInput
+from kernelwright.recording import Entry, Recorded
+from kernelwright.values import Failure, apply
+
+_RUNNERS = ("pytest", "python")
+
+Command = Annotated[
+    list[str],
+    Field(
+        description=(
+            'A test or script of the workspace that calls the kernels: ["pytest", "tests/test_norm.py", …] or '
+            '["python", "bench.py", …], with further arguments for it.'
+        )
+    ),
+]
+
+
+async def record_workloads(command: Command, asked: Asked, write: Write = False) -> Annotated[CallToolResult, Lines]:
+    """Run a test or script once, and write down how it calls kernels, as workload lines: the best way to get a workload.
+
+    The command runs as the user's own would, outside of the sandbox, in the workspace. All kernels of the workspace that it
+    calls are found. Lines are written only above what has no workload.
+    """
+    workspace = workspace_of(asked)
+    arguments = _arguments(workspace, command)
+
+    async def work(report: Report, cancel: asyncio.Event) -> tuple[tuple[Recorded, ...], str, list[str]]:
+        async with workspace.writing:
+            texts, entries = await asyncio.to_thread(_entries, workspace)
+            if not entries:
+                raise BadInput("There is no kernel in this workspace.")
+            settings = workspace.engine.settings
+            ran = given(await running.run(settings, arguments, workspace.root, entries, report, cancel))
+            written = _write(workspace, texts, ran.found) if write and not cancel.is_set() else []
+            return ran.found, running.told(ran, command[1]), written
+
+    found, said, written = await carried_out(asked, work)
+    return _told(workspace, found, said, written)
+
+
+async def infer_workloads(file: File, asked: Asked, write: Write = False) -> Annotated[CallToolResult, Lines]:
+    """Guess workload lines for the kernels of a file that have none, and keep those that ran.
+
+    Use it where no test calls the kernels. The sizes are guesses: look at them, and have the user agree, before you time them.
+    """
+    workspace = workspace_of(asked)
+
+    async def work(report: Report, cancel: asyncio.Event) -> tuple[list[Recorded], list[str]]:
+        async with workspace.writing:
+            opened = workspace.open(file)
+            entries = recording.entries_of(opened.path, opened.text)
+            found = []
+            for entry in (entry for entry in entries if lacks_workload(entry, opened.text)):
+                answer = await workspace.engine.infer(
+                    entry.file, opened.text, entry.kernels[0], support=opened.support, report=report, cancel=cancel
+                )
+                if isinstance(answer, Failure) and not answer.about_kernel:
+                    raise BadInput(sentence(answer))
+                found.append(recorded(entry, answer))
+            written = _write(workspace, {opened.path: opened.text}, found) if write and not cancel.is_set() else []
+            return found, written
+
+    found, written = await carried_out(asked, work)
+    kernels = sum(len(one.entry.kernels) for one in found)
+    ran = sum(len(one.entry.kernels) for one in found if one.lines)
+    said = f"{ran} of {kernels} kernels without a workload have a line that ran." if found else "None lacks a workload."
+    return _told(workspace, found, said, written)
+
+
+def _entries(workspace: Workspace) -> tuple[dict[Path, str], list[Entry]]:
+    """The texts of the workspace's files, those that can be read, and their entries."""
+    texts: dict[Path, str] = {}
+    for file in recording.python_files([workspace.root]):
+        if file.is_relative_to(workspace.root):  # a link may lead elsewhere
+            with contextlib.suppress(BadInput):
+                texts[file] = files.read(file)
+    return texts, [entry for file, text in texts.items() for entry in recording.entries_of(file, text)]
+
+
+def _arguments(workspace: Workspace, command: Sequence[str]) -> Sequence[str]:
+    """What Python is started with. Raises BadInput for what is no test or script of the workspace."""
+    if len(command) < 2 or command[0] not in _RUNNERS:
+        raise BadInput('Name a test or script of this workspace: ["pytest", FILE, …] or ["python", FILE, …].')
+    script = workspace.inside(command[1].partition("::")[0])
+    if not script.is_file():
+        raise BadInput(f"{command[1]} is no file of this workspace.")
+    runner = ("-m", "pytest", "-q") if command[0] == "pytest" else ()
+    return (*runner, *command[1:])
+
+
+def _write(workspace: Workspace, texts: Mapping[Path, str], found: Sequence[Recorded]) -> list[str]:
+    """Write the lines above what they call and has no workload; the files that have changed. Raises BadInput.
+
+    A workload that is there stays: the kernel is judged on it.
+    """
+    written = []
+    lacking = [one for one in found if lacks_workload(one.entry, texts[Path(one.entry.file)])]
+    for file in dict.fromkeys(Path(one.entry.file) for one in lacking):
+        edits = recording.edits_for(texts[file], [one for one in lacking if one.entry.file == str(file)])
+        if edits.edits:
+            files.replace(workspace.inside(str(file)), texts[file], apply(edits, texts[file]))
+            written.append(workspace.name(file))
+    return written
+
+
+def _told(workspace: Workspace, found: Sequence[Recorded], said: str, written: Sequence[str]) -> CallToolResult:
+    rows = tuple(
+        EntryRow(_name(workspace, one.entry), one.entry.name, one.entry.kernels, one.lines, one.refused)
+        for one in found
+    )
+    lines = [f"# workload: {line}" for row in rows for line in row.lines]
+    lines += [f"{row.entry}: {reason}." for row in rows for reason in row.refused]
+    wrote = f"Wrote {', '.join(written)}." if written else ""
+    return told("\n".join(filter(None, (said, *lines, wrote))), Lines(rows, tuple(written)))
+
+
+def _name(workspace: Workspace, entry: Entry) -> str:
+    return workspace.name(Path(entry.file))
