@@ -43,8 +43,6 @@ AcceptReduced = Annotated[
     ),
 ]
 Against = Annotated[Path | None, typer.Option("--against", metavar="BASELINE", help="Judge against this file.")]
-
-
 Model = Annotated[
     str,
     typer.Option(
@@ -136,7 +134,7 @@ def prompt(
     interpreter: Interpreter = None,
 ) -> None:
     """Print what a language model is asked for one strategy, or play an answer to it."""
-    with told_in_words():
+    with told_in_words(json_out):
         from kernelwright.cli.prompt import play_reply, print_prompt
 
         if reply is None:

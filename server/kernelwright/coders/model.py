@@ -48,7 +48,7 @@ class Model:
 
     def refuses(self, strategy: Strategy) -> Refusal | None:
         refusal = self._account.unavailable()
-        return refusal and Refusal(f"{strategy.title} needs a language model. {refusal.reason}")
+        return refusal and Refusal(f"{(strategy.group or strategy).title} needs a language model. {refusal.reason}")
 
     def goes_on(self, attempts: tuple[Attempt, ...]) -> bool:
         own = self._own(attempts)
