@@ -171,7 +171,7 @@ def test_all_texts_of_a_kernel_are_told_by_the_work_of_its_baseline(bench: Bench
         later = Engine(bench.workspace, bench.engine.settings, bench.engine.workers, bench.engine.journal)
         observation = await later.observe_fully(path, text, "Score")
         assert isinstance(observation, Observation), observation
-        of_baseline = await later._of_baseline(observation, LINEAR_SUM, silent, None)
+        of_baseline = await later._attempts._of_baseline(observation, LINEAR_SUM, silent, None)
         assert of_baseline is not None
         assert of_baseline.graph is not None, "captured by an engine that has not seen it before"
         assert first.measurement is not None

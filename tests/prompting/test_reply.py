@@ -73,9 +73,12 @@ def test_what_cannot_be_read_is_refused_in_a_sentence(answer: str, reason: str) 
     assert refusal.reason.endswith((".", "stand."))
 
 
-def test_a_later_block_is_searched_for_in_what_the_earlier_ones_made() -> None:
-    answer = block("    y = x * 2", "    y = x + x") + "\n" + block("    y = x + x\n    return y", "    return x + x")
-    assert edited(answer) == TEXT.replace("    y = x * 2\n    return y", "    return x + x", 1)
+def test_all_blocks_are_searched_for_in_the_file_as_it_stands() -> None:
+    answer = block("    y = x * 3", "    y = x * 2") + "\n" + block("    y = x * 2", "    y = x * 3")
+    assert edited(answer) == TEXT.replace("* 2", "* _").replace("* 3", "* 2").replace("* _", "* 3")
+    same = edited(block("    y = x * 2", "    y = 1") + "\n" + block("    y = x * 2\n    return y", "    return 1"))
+    assert isinstance(same, Refusal)
+    assert same.reason == "Blocks 1 and 2 search for the same lines: make them one."
 
 
 def test_line_ends_stay_as_they_are() -> None:

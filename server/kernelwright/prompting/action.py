@@ -69,13 +69,18 @@ def _answer(example: Example) -> str:
     before = example.before.splitlines()
     starts = line_starts(example.before)
     line_of = {offset: line for line, offset in enumerate(starts)}
-    blocks = []
+    blocks: list[tuple[int, int, list[str]]] = []  # what is searched for, as lines of `before`, and what replaces it
     for edit in difference(example.before, example.after).edits:
         start, end = line_of[edit.start], line_of.get(edit.end, len(before))
         first, last = _unique(before, start, end)
         new = [*before[first:start], *edit.new_text.splitlines(), *before[end:last]]
-        blocks.append("\n".join((SEARCH, *before[first:last], DIVIDER, *new, REPLACE)))
-    return "\n\n".join(blocks)
+        if blocks and first < blocks[-1][1]:
+            begin, until, so_far = blocks.pop()
+            kept = so_far[: len(so_far) - (until - first)]  # without its last lines, which are as they were
+            first, new = begin, [*kept, *new]
+        blocks.append((first, last, new))
+    told = ("\n".join((SEARCH, *before[first:last], DIVIDER, *new, REPLACE)) for first, last, new in blocks)
+    return "\n\n".join(told)
 
 
 def _unique(lines: list[str], start: int, end: int) -> tuple[int, int]:

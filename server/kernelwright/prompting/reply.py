@@ -4,6 +4,7 @@ The form is that of aider and its kin, which models know well. Nothing is guesse
 block may be indented differently; beyond that what is searched for has to stand in the text, once.
 """
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -54,25 +55,30 @@ def blocks_in(answer: str) -> tuple[Block, ...] | Refusal:
 
 
 def applied(blocks: Sequence[Block], text: str, first_editable: int) -> str | Refusal:
-    """The text after all blocks, each searched for in what those before it have made.
+    """The text after all blocks, each searched for in `text` as it stands.
 
     `first_editable`: the line, from 0, above which a block with nothing to search for adds its lines.
     """
     end = "\r\n" if "\r\n" in text else "\n"
     lines = text.split(end)
+    changes: list[
+        tuple[int, int, int, list[str]]
+    ] = []  # first line, last one exclusive, number of the block, new lines
     for number, block in enumerate(blocks, 1):
         if not any(line.strip() for line in block.search):
-            lines[first_editable:first_editable] = [*block.replace, "", ""]
-            first_editable += len(block.replace) + 2
+            changes.append((first_editable, first_editable, number, [*block.replace, "", ""]))
             continue
         place = _place(block.search, lines)
         if isinstance(place, str):
             return Refusal(f"Block {number} {place}.")
         start, indent = place
-        new = [_indented(line, indent) for line in block.replace]
-        lines[start : start + len(block.search)] = new
-        if start < first_editable:
-            first_editable += len(new) - len(block.search)
+        changes.append((start, start + len(block.search), number, [_indented(line, indent) for line in block.replace]))
+    changes.sort()
+    for (_, ended, one, _), (start, _, other, _) in itertools.pairwise(changes):
+        if start < ended:
+            return Refusal(f"Blocks {min(one, other)} and {max(one, other)} search for the same lines: make them one.")
+    for start, last, _, new in reversed(changes):
+        lines[start:last] = new
     changed = end.join(lines)
     return changed if changed != text else Refusal("The answer changes nothing.")
 
