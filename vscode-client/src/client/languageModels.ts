@@ -83,6 +83,7 @@ async function complete(asked: Asked, token: vscode.CancellationToken, part: (te
   const response = await chosen.sendRequest(messages, { justification: JUSTIFICATION }, token);
   let text = "";
   for await (const more of response.text) {
+    if (token.isCancellationRequested) throw new vscode.CancellationError(); // not every provider is told of the token
     text += more;
     part(more);
   }

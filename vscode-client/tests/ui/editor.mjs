@@ -86,8 +86,8 @@ export async function stop() {
 
 /**
  * A window on a copy of the folder `files` that shows `file`; `bare` leaves out the environment that has Kernelwright. With
- * `recorded` the folder has the file and the steps of that record. With `host` the extension comes from its folder, and
- * VS Code runs a suite in its extension host. `another` opens one more window on the same copy.
+ * `recorded` the folder has the file and the steps of that record. With `host` the extension comes from its folder,
+ * with others beside it that may use proposals, and VS Code runs a suite in its extension host. `another` opens one more window on the same copy.
  */
 export async function open(file, { settings = {}, files = "workspace", bare = false, recorded, host } = {}) {
   const { root } = running;
@@ -135,7 +135,8 @@ async function show(workspace, file, host) {
   const load = async (name) => {
     const remote = (file) => `vscode-remote://127.0.0.1:${port}${file}`;
     const suite = host && [
-      ["extensionDevelopmentPath", remote(host.development)],
+      ...[host.development].flat().map((folder) => ["extensionDevelopmentPath", remote(folder)]),
+      ["enableProposedApi", ""],
       ["extensionTestsPath", remote(host.tests)],
     ];
     const payload = JSON.stringify([["openFile", remote(`${workspace}/${name}`)], ...(suite ?? [])]);
