@@ -1,0 +1,66 @@
+"""A model proposes workload lines where no guess ran; only those that a worker has seen run are offered."""
+
+import asyncio
+import json
+from pathlib import Path
+
+from kernelwright.engine import Engine
+from kernelwright.inferring import Inferred
+from kernelwright.models.replay import Replay
+from kernelwright.observer import Nothing
+from kernelwright.settings import Settings
+from kernelwright.values import Failure
+
+TEXT = """\
+import torch
+
+MODES = {"a" + str(7 * 6): 2.0}
+
+
+def scaled(x, mode):
+    return torch.relu(x) * MODES[mode]
+"""
+
+
+def inferred(folder: Path, *replies: str) -> tuple[Inferred | Nothing, list[str], int]:
+    """What `infer` came to with these answers of a model, what was reported, and how often the model was asked."""
+    log, told = folder / "log.jsonl", []
+    log.write_text("".join(json.dumps({"reply": reply}) + "\n" for reply in replies))
+
+    async def body() -> tuple[Inferred | Nothing, int]:
+        engine = Engine(folder, Settings(), provider=Replay(log))
+        try:
+            answer = await engine.infer(str(folder / "modes.py"), TEXT, "scaled", report=told.append)
+            return answer, engine.journal.spent_today().calls
+        finally:
+            await engine.close()
+
+    answer, calls = asyncio.run(body())
+    return answer, told, calls
+
+
+def test_lines_of_a_model_that_run_are_offered_and_others_are_not(tmp_path: Path) -> None:
+    reply = """\
+The mode is a42.
+
+# workload: scaled(randn(4096, 1024), "a42")
+# workload: scaled(randn(7, 3), "b42")
+# workload: scaled(randn(5), "a42")
+# workload: scaled(__import__("os"), "a42")
+"""
+    answer, _, calls = inferred(tmp_path, reply)
+    assert isinstance(answer, Inferred), answer
+    assert answer.lines
+    assert set(answer.lines) <= {
+        '# workload: scaled(randn(4096, 1024), "a42")',
+        '# workload: scaled(randn(5), "a42")',
+    }
+    assert calls == 1
+
+
+def test_an_answer_without_lines_is_told_and_the_guesses_stay(tmp_path: Path) -> None:
+    answer, told, calls = inferred(tmp_path, "I cannot tell.")
+    assert not isinstance(answer, Failure)
+    assert not (isinstance(answer, Inferred) and answer.lines)
+    assert "The model's answer has no line that begins with `# workload:`." in told
+    assert calls == 1
