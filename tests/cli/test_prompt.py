@@ -86,6 +86,17 @@ def test_a_model_is_asked_by_an_option_and_its_answers_are_logged_for_replay(tmp
     assert "Written by replay:again.jsonl. Took 1 answer, 1,000 tokens" in second.stdout
 
 
+def test_what_was_spent_is_told_by_the_doctor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, log = file(tmp_path, SCORE), tmp_path / "log.jsonl"
+    usage = {"calls": 1, "tokens_in": 900, "tokens_out": 100, "dollars": 0.25, "seconds": 2.0}
+    log.write_text(json.dumps({"reply": RIGHT, "usage": usage}) + "\n")
+    asked = ("--strategy", STRATEGY, "--model", f"replay:{log}", "--model-order", "before", "--write")
+    assert kernelwright("optimize", path, *asked).exit_code == 0
+    monkeypatch.chdir(tmp_path)
+    said = " ".join(kernelwright("doctor").stdout.split())
+    assert "replay:log.jsonl: 1 answer, 1,000 tokens, 0.25 US dollars, 2 s" in said
+
+
 @pytest.mark.parametrize(
     ("model", "said"),
     [

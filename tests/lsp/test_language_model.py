@@ -11,8 +11,9 @@ from lsprotocol import types as lsp
 from pytest_lsp import client_capabilities
 
 from coders.test_model import RIGHT, STRATEGY, TEXT
-from kernelwright.lsp.language_model import CANCEL, CAPABILITY, COMPLETE, PART
+from kernelwright.lsp.language_model import CANCEL, CAPABILITY, COMPLETE, KEY, PART
 from lsp.editor import Editor, start, start_with, stop
+from models.openai_server import OpenAIServer, Says
 
 SETTINGS = {"model": "editor:fake-model", "modelOrder": "before"}
 
@@ -98,6 +99,22 @@ async def test_an_error_of_the_editors_model_is_told_and_the_rule_takes_the_step
     step = await editor.command("kernelwright.apply", about, token="error")
     assert (step["outcome"], step["author"]) == ("kept", "deterministic")
     assert any("The editor's model did not answer" in str(value) for value in editor.progress())
+
+
+async def test_the_key_that_the_editor_keeps_reaches_the_hosted_model_and_nothing_else(tmp_path: Path) -> None:
+    with OpenAIServer([Says(RIGHT)]) as server:
+        hosted = {"model": "litellm:openai/served-model", "modelBaseUrl": server.url, "modelOrder": "before"}
+        editor = await start(tmp_path, **hosted)
+        editor.client.protocol.notify(KEY, {"key": "sk-of-the-editor"})
+        uri = editor.open("score.py", TEXT)
+        about = {"uri": uri, "kernel": "Score", "strategy": STRATEGY}
+        step = await editor.command("kernelwright.apply", about, token="key")
+        shown = [*editor.messages(), *map(str, editor.progress()), *map(str, editor.client.log_messages), str(step)]
+        await stop(editor)
+    assert (step["author"], step["outcome"]) == ("openai/served-model", "kept")
+    assert [one.key for one in server.asked] == ["sk-of-the-editor"]
+    assert not any("sk-of-the-editor" in one for one in shown)
+    assert not any(b"sk-of-the-editor" in one.read_bytes() for one in tmp_path.rglob("*") if one.is_file())
 
 
 async def test_an_editor_without_models_says_so_where_one_is_needed(tmp_path: Path) -> None:

@@ -68,8 +68,11 @@ class Coder(Protocol):
 
 def refuses(coders: tuple[Coder, ...], strategy: Strategy) -> Refusal | None:
     """Why none of `coders` can carry out this strategy's Actions, in the words of the last; None where one can."""
-    said = [coder.refuses(strategy) for coder in coders]
-    return None if None in said else said[-1]
+    refusal: Refusal | None = None
+    for coder in coders:
+        if (refusal := coder.refuses(strategy)) is None:
+            break
+    return refusal
 
 
 async def written(

@@ -2,6 +2,7 @@
 const assert = require("node:assert/strict");
 const { Buffer } = require("node:buffer");
 const vscode = require("vscode");
+const { all, until } = require("./tests.cjs");
 
 const STRATEGY = "torch.reassociate.reduce-features";
 const BODY = `        y = self.linear(x)
@@ -31,15 +32,6 @@ ${BODY}
 >>>>>>> REPLACE
 `;
 const run = (command, ...rest) => vscode.commands.executeCommand(command, ...rest);
-
-async function until(condition, what) {
-  for (const deadline = Date.now() + 90_000; Date.now() < deadline;) {
-    const value = await condition();
-    if (value) return value;
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-  throw new Error(`not in time: ${what}`);
-}
 
 async function opened(name) {
   const uri = vscode.Uri.joinPath(vscode.workspace.workspaceFolders[0].uri, name);
@@ -98,16 +90,4 @@ const TESTS = {
   },
 };
 
-exports.run = async () => {
-  const failed = [];
-  for (const [name, test] of Object.entries(TESTS)) {
-    try {
-      await test();
-      console.log(`host: passed: ${name}`);
-    } catch (error) {
-      failed.push(name);
-      console.log(`host: failed: ${name}: ${error.message}`);
-    }
-  }
-  if (failed.length) throw new Error(`failed: ${failed.join("; ")}`);
-};
+exports.run = () => all(TESTS);

@@ -2,20 +2,11 @@
 const assert = require("node:assert/strict");
 const { Buffer } = require("node:buffer");
 const vscode = require("vscode");
+const { all, until } = require("./tests.cjs");
 
 const ID = "kernelwright.kernelwright";
 const KIND = "refactor.rewrite.optimizeKernel";
-const PATIENCE_MS = 90_000; // for a worker that imports torch on a busy machine
 const run = (command, ...rest) => vscode.commands.executeCommand(command, ...rest);
-
-async function until(condition, what) {
-  for (const deadline = Date.now() + PATIENCE_MS; Date.now() < deadline;) {
-    const value = await condition();
-    if (value) return value;
-    await new Promise((resolve) => setTimeout(resolve, 100));
-  }
-  throw new Error(`not within ${PATIENCE_MS / 1000} s: ${what}`);
-}
 
 async function opened(name) {
   const uri = vscode.Uri.joinPath(vscode.workspace.workspaceFolders[0].uri, name);
@@ -192,16 +183,4 @@ const TESTS = {
   },
 };
 
-exports.run = async () => {
-  const failed = [];
-  for (const [name, test] of Object.entries(TESTS)) {
-    try {
-      await test();
-      console.log(`host: passed: ${name}`);
-    } catch (error) {
-      failed.push(name);
-      console.log(`host: failed: ${name}: ${error.message}`);
-    }
-  }
-  if (failed.length) throw new Error(`failed: ${failed.join("; ")}`);
-};
+exports.run = () => all(TESTS);
