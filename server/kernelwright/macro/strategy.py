@@ -10,6 +10,7 @@ from kernelwright.languages.python import SUPPORT as PYTHON
 from kernelwright.macro.intent import Ask, Intent
 from kernelwright.micro.rewrite.algebra import View
 from kernelwright.micro.rewrite.candidates import observed
+from kernelwright.micro.rewrite.cuda_sight import CudaSight, cuda_sight
 from kernelwright.micro.rewrite.triton_sight import Sight, sight
 from kernelwright.place.source_map import SourceMap
 from kernelwright.values import Action, Device, Graph, Kernel, Language, Refusal, Step, Workload
@@ -64,6 +65,11 @@ class Observation:
     def sight(self) -> Sight | Refusal:
         """The Triton kernel as strategies for a language model look at it, read once for all of them."""
         return sight(self.text, self.kernel, self.workload)
+
+    @cached_property
+    def cuda(self) -> CudaSight | Refusal:
+        """The CUDA kernel as strategies look at it, read once for all of them."""
+        return cuda_sight(self.text, self.kernel, self.workload, self.device)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,76 @@
+"""Strategies that rewrite a CUDA kernel: each is a function that looks at the kernel and writes the variants at once."""
+
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from kernelwright.macro.intent import Intent, Text
+from kernelwright.macro.strategy import Example, Family, Observation, Strategy
+from kernelwright.micro.rewrite.cuda_sight import CudaSight
+from kernelwright.values import Action, Edits, Language, Refusal, Region, digest
+
+
+@dataclass(frozen=True)
+class Rewritten:
+    """What a strategy makes of a kernel: `what` it is about in a few words, and variants, best guess first.
+
+    `gain`: what to expect of it as a fraction of the kernel's time, `reason` why, in one sentence.
+    """
+
+    what: str
+    variants: tuple[Edits, ...]
+    gain: float
+    reason: str
+
+
+Rewrite = Callable[[CudaSight], Rewritten | Refusal]
+
+
+def cuda(
+    name: str,
+    title: str,
+    rewrite: Rewrite,
+    *,
+    family: Family,
+    why: str,
+    doc: str,
+    instruction: str,
+    example: Example,
+    reduced: bool = False,
+) -> Strategy:
+    """Return the strategy "cuda.<name>"; `reduced`: only where the user accepts reduced accuracy."""
+    id = f"cuda.{name}"
+    return Strategy(
+        id=id,
+        title=title,
+        family=family,
+        languages=frozenset({Language.CUDA}),
+        why=why,
+        doc=doc,
+        instruction=instruction,
+        example=example,
+        find=functools.partial(_find, id, rewrite, reduced),
+        intent=functools.partial(_intent, rewrite),
+        needs_gpu=True,
+        promises_kernel=True,
+    )
+
+
+def _find(id: str, rewrite: Rewrite, reduced: bool, observation: Observation) -> tuple[Action, ...] | Refusal:
+    if reduced and not observation.reduced:
+        return Refusal(
+            "It makes results less accurate, which has to be allowed first (the setting acceptReducedAccuracy)."
+        )
+    sight = observation.cuda
+    found = sight if isinstance(sight, Refusal) else rewrite(sight)
+    if isinstance(found, Refusal):
+        return found
+    kernel = observation.kernel
+    region = Region(kernel.start_line, kernel.end_line, digest(observation.text), found.what)
+    return (Action(id, region, {"expected_gain": found.gain, "reason": found.reason}),)
+
+
+def _intent(rewrite: Rewrite, observation: Observation, action: Action) -> Intent | Refusal:
+    sight = observation.cuda
+    found = sight if isinstance(sight, Refusal) else rewrite(sight)
+    return found if isinstance(found, Refusal) else Text(found.variants)

@@ -1,0 +1,139 @@
+"""A CUDA kernel as strategies look at it: its syntax, its launches, and what both come to in the workload's numbers."""
+
+import functools
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from tree_sitter import Node
+
+from kernelwright.micro.rewrite.cuda_patch import Patch
+from kernelwright.source.cuda import File, Function, Launch, read
+from kernelwright.source.cuda.accesses import Access, accesses
+from kernelwright.source.cuda.expressions import Names
+from kernelwright.source.cuda.text import of_type
+from kernelwright.source.workload.evaluate import WorkloadError, evaluate
+from kernelwright.values import Device, Kernel, Refusal, TensorSpec, Workload
+
+_HOST_SIZES = ("dim3", "uint3")
+
+
+@dataclass(frozen=True, eq=False)
+class CudaSight:
+    """A kernel with its launches. `given` are the arguments of the performance case by the entry's parameter names."""
+
+    file: File
+    kernel: Function
+    launches: tuple[Launch, ...]
+    given: Mapping[str, object]
+    device: Device
+
+    @property
+    def source(self) -> str:
+        return self.file.source.text
+
+    def content(self, node: Node) -> str:
+        return self.file.source.content(node)
+
+    def patch(self) -> Patch:
+        return Patch(self.file.source)
+
+    @functools.cached_property
+    def names(self) -> Names:
+        return Names(self.file, self.kernel)
+
+    @functools.cached_property
+    def accesses(self) -> tuple[Access, ...]:
+        return accesses(self.names)
+
+    @functools.cached_property
+    def launch(self) -> Launch | Refusal:
+        """The one launch that a change of the geometry goes with."""
+        if not self.launches:
+            return Refusal("The kernel is launched by its workload line alone, which stays as it is.")
+        if len(self.launches) > 1:
+            return Refusal(
+                f"The kernel is launched in {len(self.launches)} places, which would have to change together."
+            )
+        return self.launches[0]
+
+    @functools.cached_property
+    def block(self) -> tuple[int, ...] | None:
+        """The threads of a block in each dimension, where the launch says it in numbers and constants."""
+        if isinstance(self.launch, Refusal) or self.launch.block is None:
+            return None
+        sizes = [self.names_at_launch.number(one) for one in self.sizes(self.launch.block)]
+        return tuple(size for size in sizes if size is not None) if None not in sizes else None
+
+    @functools.cached_property
+    def names_at_launch(self) -> Names:
+        """The names of the function that launches the kernel. Raises AssertionError where there is not one launch."""
+        assert not isinstance(self.launch, Refusal)
+        return Names(self.file, self.launch.function)
+
+    def sizes(self, node: Node) -> tuple[Node, ...]:
+        """The one to three expressions of a grid or block, through the name of a `dim3`."""
+        declared = self._declared(node)
+        arguments = declared.child_by_field_name("value") if declared is not None else None
+        if arguments is not None and arguments.type in ("argument_list", "initializer_list"):
+            return tuple(one for one in arguments.named_children if one.type != "comment")
+        inner = arguments if arguments is not None else node
+        if inner.type == "call_expression":
+            callee, listed = inner.child_by_field_name("function"), inner.child_by_field_name("arguments")
+            if callee is not None and listed is not None and self.content(callee) in _HOST_SIZES:
+                return tuple(one for one in listed.named_children if one.type != "comment")
+        return (inner,)
+
+    def argument(self, parameter: str) -> Node | None:
+        """What the one launch passes for a parameter of the kernel."""
+        if isinstance(self.launch, Refusal):
+            return None
+        places = [one.name for one in self.kernel.parameters]
+        place = places.index(parameter) if parameter in places else len(places)
+        return self.launch.arguments[place] if place < len(self.launch.arguments) else None
+
+    def value(self, parameter: str) -> object:
+        """What a parameter of the kernel is in the performance case: a number, a TensorSpec, or None where nobody knows."""
+        if not self.launches:
+            return self.given.get(parameter)
+        argument = self.argument(parameter)
+        if argument is None:
+            return None
+        return self.given.get(self.content(argument), self.names_at_launch.number(argument))
+
+    def tensor(self, parameter: str) -> TensorSpec | None:
+        found = self.value(parameter)
+        return found if isinstance(found, TensorSpec) else None
+
+    def _declared(self, node: Node) -> Node | None:
+        """The declaration of the variable that a node names, in the function of the launch."""
+        if node.type != "identifier" or isinstance(self.launch, Refusal):
+            return None
+        for one in of_type(self.launch.function.body, "init_declarator"):
+            name = one.child_by_field_name("declarator")
+            if name is not None and self.content(name) == self.content(node):
+                return one
+        return None
+
+
+def cuda_sight(text: str, kernel: Kernel, workload: Workload | None, device: Device) -> CudaSight | Refusal:
+    """The kernel with that name. A Refusal where the text around it does not parse."""
+    file = read(text)
+    function = file.kernel(kernel.name)
+    if function is None:
+        return Refusal(f"The kernel {kernel.name} cannot be read.", kernel.start_line)
+    broken = next(of_type(function.outer, "ERROR"), None)
+    if broken is not None:
+        return Refusal("The kernel does not parse.", broken.start_point.row)
+    return CudaSight(file, function, file.launches_of(kernel.name), _given(file, workload), device)
+
+
+def _given(file: File, workload: Workload | None) -> dict[str, object]:
+    if workload is None or not workload.cases:
+        return {}
+    try:
+        call = evaluate(workload.cases[0].text)
+    except WorkloadError:
+        return {}
+    entry = file.function(call.entry)
+    names = [one.name for one in entry.parameters] if entry is not None else []
+    return {**dict(zip(names, call.args, strict=False)), **call.kwargs}
