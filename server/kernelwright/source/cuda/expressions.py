@@ -32,11 +32,12 @@ class Loop:
 
 
 class Names:
-    """The names of one function. Node identity does not matter: questions are asked by text."""
+    """The names of one function. Locals in `kept` stand for themselves in polynomials, whatever they were made of."""
 
-    def __init__(self, file: File, function: Function) -> None:
+    def __init__(self, file: File, function: Function, kept: frozenset[str] = frozenset()) -> None:
         self.file = file
         self.function = function
+        self.kept = kept
 
     @functools.cached_property
     def loops(self) -> tuple[Loop, ...]:
@@ -143,7 +144,7 @@ class Names:
         return tuple(found)
 
     def _named(self, name: str, depth: int) -> Polynomial:
-        if name in self.values and depth < _MOST:
+        if name in self.values and name not in self.kept and depth < _MOST:
             return self.polynomial(self.values[name], depth + 1)
         if self.assigned.get(name) or self.function.parameter(name) is not None:
             return polynomials.name(name)
