@@ -49,6 +49,11 @@ _EVEN = (256, 128, 64, 32, 32)
 _ALONE = (1 << 24, 10007, 4096)  # the only size: for timing, odd, and a multiple of every block
 _HELD = 16  # what indices stay below, where nothing says how many there are of what they choose from
 _SMALL = 4  # an integer that is no size
+_FEW = re.compile(
+    r"r|radius|k|top_?k|.*(?:kernel_size|ksize|window|sweeps|steps|iters?|iterations|stride|pad|padding|dilation|groups)",
+    re.IGNORECASE,
+)
+"""Integers that are small by what they are called; `k` beside `m` and `n` is a size."""
 
 
 @dataclass(frozen=True)
@@ -104,7 +109,9 @@ def _plan(file: File, entry: Function) -> _Plan | Refusal:
         held |= {outer.get(name, name): str(_HELD) for name in indices}
     whole = [one.name for one in entry.parameters if not one.is_pointer and _WHOLE.match(one.base)]
     used = {name for several in elements.values() for one in several for name in one.names}
-    sizes = tuple(name for name in whole if name in used) or tuple(whole[:3])
+    used |= {outer for kernel, launch in launches for outer in _limits(file, kernel, launch)}
+    product = {"m", "n", "k"} <= {name.lower() for name in whole}
+    sizes = tuple(name for name in whole if name in used and (product or not _FEW.fullmatch(name))) or tuple(whole[:3])
     kinds = {name: frozenset(kinds) for name, kinds in written.items()}
     return _Plan(entry, {name: tuple(found) for name, found in elements.items()}, sizes, kinds, held)
 
@@ -121,6 +128,15 @@ def _outer_names(file: File, kernel: Function, launch: Launch | None) -> dict[st
         return {}
     pairs = zip(kernel.parameters, launch.arguments, strict=False)
     return {one.name: file.source.content(argument) for one, argument in pairs if argument.type == "identifier"}
+
+
+def _limits(file: File, kernel: Function, launch: Launch | None) -> Iterator[str]:
+    """The launcher's names of what conditions of the kernel compare with."""
+    outer = _outer_names(file, kernel, launch)
+    for node in of_type(kernel.body, "binary_expression"):
+        operator, right = field(node, "operator"), field(node, "right")
+        if operator is not None and right is not None and file.source.content(operator) in ("<", "<=", ">="):
+            yield from (outer.get(name, name) for name in Names(file, kernel).polynomial(right).names)
 
 
 def _indices(names: Names) -> set[str]:
@@ -204,7 +220,7 @@ def _tensor(plan: _Plan, one: Parameter, sizes: Mapping[str, int]) -> str:
         made = f"randn({elements}{option})"
     if "atomic" in kinds:
         return f"inout(zeros({elements}{option}))"
-    return f"inout({made})" if not one.is_const and kinds - {"load"} else made
+    return f"inout({made})" if not one.is_const and kinds != {"load"} else made
 
 
 def _elements(plan: _Plan, name: str, sizes: Mapping[str, int]) -> str:
@@ -214,11 +230,13 @@ def _elements(plan: _Plan, name: str, sizes: Mapping[str, int]) -> str:
     numbers = [(number, one) for number, one in worth if number is not None and number > 0]
     if not numbers:
         return "*".join(plan.sizes) or str(_ALONE[1])
-    return _written(max(numbers, key=lambda pair: pair[0])[1])
+    order = [parameter.name for parameter in plan.entry.parameters]
+    return _written(max(numbers, key=lambda pair: pair[0])[1], order)
 
 
-def _written(one: Polynomial) -> str:
-    terms = sorted(one.terms, key=lambda term: (-len(term[0]), term[0]))
+def _written(one: Polynomial, order: list[str]) -> str:
+    placed = [(tuple(sorted(names, key=order.index)), number) for names, number in one.terms]
+    terms = sorted(placed, key=lambda term: (-len(term[0]), term[0]))
     parts = [
         "*".join((*([str(abs(number))] if abs(number) != 1 or not names else []), *names)) for names, number in terms
     ]
