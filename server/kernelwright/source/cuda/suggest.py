@@ -50,8 +50,7 @@ _ALONE = (1 << 24, 10007, 4096)  # the only size: for timing, odd, and a multipl
 _HELD = 16  # what indices stay below, where nothing says how many there are of what they choose from
 _SMALL = 4  # an integer that is no size
 _FEW = re.compile(
-    r"r|radius|k|top_?k|.*(?:kernel_size|ksize|window|sweeps|steps|iters?|iterations|stride|pad|padding|dilation|groups)",
-    re.IGNORECASE,
+    r"r|R|k|top_?k|radius|.*(?:kernel_size|ksize|window|sweeps|steps|iters?|iterations|stride|pad|padding|dilation|groups)"
 )
 """Integers that are small by what they are called; `k` beside `m` and `n` is a size."""
 
@@ -131,8 +130,10 @@ def _outer_names(file: File, kernel: Function, launch: Launch | None) -> dict[st
 
 
 def _limits(file: File, kernel: Function, launch: Launch | None) -> Iterator[str]:
-    """The launcher's names of what conditions of the kernel compare with."""
+    """The launcher's names of what conditions of the kernel compare with, and of what its launch is made of."""
     outer = _outer_names(file, kernel, launch)
+    if launch is not None:
+        yield from Names(file, launch.function).behind(launch.configuration)
     for node in of_type(kernel.body, "binary_expression"):
         operator, right = field(node, "operator"), field(node, "right")
         if operator is not None and right is not None and file.source.content(operator) in ("<", "<=", ">="):
