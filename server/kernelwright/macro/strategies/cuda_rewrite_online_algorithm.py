@@ -88,8 +88,8 @@ __global__ void softmax_kernel(const float* x, float* y, int rows, int cols) {
   for (int col = 0; col < cols; col++) {
     float value = x[col], before = largest;
     largest = fmaxf(largest, value);
-    // Nothing is rescaled while all values are -inf: their difference is NaN.
-    sum = (before == largest ? sum : sum * expf(before - largest)) + expf(value - largest);
+    // While all values are -inf there is nothing to sum up, and their difference would be NaN.
+    if (largest > -CUDART_INF_F) sum = sum * expf(before - largest) + expf(value - largest);
   }
   for (int col = 0; col < cols; col++) y[col] = expf(x[col] - largest) / sum;
 }

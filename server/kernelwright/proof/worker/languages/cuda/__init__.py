@@ -10,7 +10,7 @@ from kernelwright.proof.worker.languages.cuda.widened import widened
 from kernelwright.proof.worker.languages.support import Known
 from kernelwright.proof.worker.ran import Ran
 from kernelwright.proof.worker.reached import Missing
-from kernelwright.source.cuda import functions_of
+from kernelwright.source.cpp import functions_of
 from kernelwright.values import Coverage
 
 

@@ -8,7 +8,7 @@ from kernelwright.proof.worker.ran import Ran, line_of, number_of
 from kernelwright.proof.worker.reached import Missing
 from kernelwright.source.cpp.statements import Statement
 from kernelwright.source.cpp.tokens import Kind, tokens_of
-from kernelwright.source.cuda import Function
+from kernelwright.source.cpp import Function
 from kernelwright.values import Coverage
 
 _ENDS = frozenset(("throw", "exit", "abort", "__trap"))

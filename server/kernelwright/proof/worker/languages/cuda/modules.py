@@ -18,7 +18,7 @@ from kernelwright.proof.worker.interpreter import rounds
 from kernelwright.proof.worker.languages.cuda import building, translation
 from kernelwright.proof.worker.languages.cuda.arguments import Passed, Taken, bound, checked, result_type
 from kernelwright.proof.worker.languages.cuda.coverage import numbers_of
-from kernelwright.source.cuda import Function, functions_of
+from kernelwright.source.cpp import Function, functions_of
 from kernelwright.values import Failure, FailureKind
 
 _AT = re.compile(r"@\[([0-9a-f]+),(\d+)\]")

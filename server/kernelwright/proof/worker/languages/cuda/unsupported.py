@@ -2,7 +2,7 @@
 
 import re
 
-from kernelwright.source.cuda import Kind, functions_of, tokens_of
+from kernelwright.source.cpp import Kind, functions_of, tokens_of
 
 _WORDS = {
     **dict.fromkeys(("asm", "__asm__", "__asm"), "inline PTX"),
