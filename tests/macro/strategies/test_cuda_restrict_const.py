@@ -64,7 +64,10 @@ def test_what_is_written_is_left_alone(parameters, body, expected) -> None:
             "void solve(float* a, int n) {\n    float* b = a + n;\n    k<<<1, 32>>>(b, a, n);\n}\n",
             "x and y are both made of a",
         ),
-        (LAUNCH + "void run(float* a) {\n    solve(a, a, 32);\n}\n", "solve is called here with one buffer for x and y"),
+        (
+            LAUNCH + "void run(float* a) {\n    solve(a, a, 32);\n}\n",
+            "solve is called here with one buffer for x and y",
+        ),
         (LAUNCH + "void* p = (void*)k;\n", "its type has to stay"),
     ],
 )

@@ -135,9 +135,7 @@ class _Follower:
             case _:
                 yield Use(READ, node, aliases)
 
-    def _declared(
-        self, declared: Node, node: Node, aliases: tuple[Node, ...], seen: frozenset[str]
-    ) -> Iterator[Use]:
+    def _declared(self, declared: Node, node: Node, aliases: tuple[Node, ...], seen: frozenset[str]) -> Iterator[Use]:
         target, declaration = field(declared, "declarator"), declared.parent
         inner = target
         while inner is not None and inner.type == "pointer_declarator":
@@ -147,9 +145,7 @@ class _Follower:
             return
         yield from self.named(self._content(inner), (*aliases, declaration), seen)
 
-    def _assigned(
-        self, assignment: Node, node: Node, aliases: tuple[Node, ...], seen: frozenset[str]
-    ) -> Iterator[Use]:
+    def _assigned(self, assignment: Node, node: Node, aliases: tuple[Node, ...], seen: frozenset[str]) -> Iterator[Use]:
         if field(assignment, "left") == node:
             return
         target = field(assignment, "left")
