@@ -1,6 +1,7 @@
 """The grid and block of a launch: where their numbers are written, and over how many elements the grid is rounded up."""
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from tree_sitter import Node
@@ -24,11 +25,22 @@ _NOISE = re.compile(r"[\s()]|\breturn\b|;|static_cast<[\w ]+>|\(\w+\)(?=\()")
 
 @dataclass(frozen=True, eq=False)
 class Division:
-    """`elements` divided by the block and rounded up, as `node` says it; `counted`: the expression of the elements."""
+    """`elements` divided by the block and rounded up, as `node` says it; `counted`: the expression of the elements.
+
+    `dividend`: what is divided where one is added afterwards, as in `(n - 1) / 256 + 1`.
+    """
 
     node: Node
     counted: Node
     elements: Polynomial
+    dividend: Node | None = None
+
+    def fewer(self, content: Callable[[Node], str], times: int) -> tuple[int, int, str]:
+        """The change that makes it the blocks for so many times fewer threads."""
+        if self.dividend is not None:
+            return self.dividend.end_byte, self.dividend.end_byte, f" / {times}"
+        counted = content(self.counted)
+        return self.counted.start_byte, self.counted.end_byte, f"({counted} + {times - 1}) / {times}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,7 +137,7 @@ def _followed(names: Names, node: Node, definitions: dict[str, Node]) -> Node:
         node = bare(node)
         name = names.file.source.content(node) if node.type == "identifier" else ""
         if name not in names.values or name in definitions:
-            return node if name not in definitions else definitions[name]
+            return definitions.get(name, node)
         definitions[name] = node = names.values[name]
 
 
@@ -207,8 +219,8 @@ def _plus_one(found: Geometry, node: Node, dividend: Node, right: Node) -> Divis
     operator, left, minus = field(inner, "operator"), field(inner, "left"), field(inner, "right")
     is_less = operator is not None and found.names.file.source.content(operator) == "-" and minus is not None
     if is_less and left is not None and minus is not None and found.polynomial(minus).number == 1:
-        return Division(node, left, found.polynomial(left))
-    return Division(node, inner, found.polynomial(inner)) if found.polynomial(inner).names else None
+        return Division(node, left, found.polynomial(left), dividend)
+    return Division(node, inner, found.polynomial(inner), dividend) if found.polynomial(inner).names else None
 
 
 def _helped(found: Geometry, call: Node, size: int) -> Division | None:

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from tree_sitter import Node
 
 from kernelwright.micro.rewrite.cuda_grid import AXES, Geometry, bare, geometry
+from kernelwright.micro.rewrite.cuda_independent import works_together
 from kernelwright.micro.rewrite.cuda_patch import Patch
 from kernelwright.micro.rewrite.cuda_sight import CudaSight
-from kernelwright.micro.rewrite.cuda_threads import covered, guarded, is_fixed, is_index, is_stride
+from kernelwright.micro.rewrite.cuda_threads import covered, guarded, is_index, is_stride, limit_of, step_of, strides
 from kernelwright.source.cuda import File, Function, Launch, read
 from kernelwright.source.cuda.expressions import BUILT_IN, Loop, Names
 from kernelwright.source.cuda.polynomials import name
@@ -18,10 +19,6 @@ from kernelwright.source.cuda.text import field, is_inside, of_type, walk
 from kernelwright.values import Refusal
 
 Block = tuple[int, int, int]
-_TOGETHER = re.compile(
-    r"__(?:syncthreads|shfl|syncwarp|ballot|any_|all_|activemask|match_|reduce_|shared__|cvta|pipeline)|warpSize$"
-    r"|cooperative_groups$|cg$|barrier$|this_thread_block$|__nv_aligned"
-)
 _BUSY = ("subscript_expression", "pointer_expression", "gnu_asm_expression")
 _MOST_THREADS, _MOST_VARIANTS = 1024, 8
 _WIDTHS = (256, 128, 512, 1024, 64)
@@ -120,7 +117,7 @@ def _free(file: File, found: Geometry) -> tuple[str, ...] | Refusal:
     if launch.shared is not None and file.source.content(launch.shared) != "0":
         return Refusal("The launch sizes shared memory, which may depend on the block.", line)
     names = Names(file, kernel)
-    why = _works_together(file, kernel) or _unknown_bounds(file, kernel)
+    why = works_together(file, kernel) or _unknown_bounds(file, kernel)
     if why is not None:
         return why
     moving = tuple(axis for axis, node in zip(AXES, found.numbers, strict=True) if node is not None)
@@ -144,38 +141,6 @@ def _free(file: File, found: Geometry) -> tuple[str, ...] | Refusal:
         if isinstance(division, Refusal):
             return division
     return tuple(axis for axis in each if threads.axis(axis) is not None)
-
-
-def _works_together(file: File, kernel: Function) -> Refusal | None:
-    """Where the threads of a block have to do with each other."""
-    for function in (kernel, *_called(file, kernel)):
-        for node in walk(function.body):
-            written = file.source.content(node) if node.child_count == 0 else ""
-            line = node.start_point.row
-            if node.type == "gnu_asm_expression" or _TOGETHER.match(written):
-                return Refusal("The threads of a block work together here, in a number that the code relies on.", line)
-            if function is not kernel and written in BUILT_IN:
-                return Refusal(f"{function.name}, which the kernel calls, asks for the index of its thread.", line)
-        if Names(file, function).shared:
-            return Refusal("The kernel keeps an array in shared memory.", function.name_node.start_point.row)
-    for node in of_type(file.source.tree.root_node, "preproc_function_def", "preproc_def"):
-        macro, value = field(node, "name"), field(node, "value")
-        if macro is None or value is None or not any(one in file.source.content(value) for one in BUILT_IN):
-            continue
-        if any(file.source.content(one) == file.source.content(macro) for one in of_type(kernel.body, "identifier")):
-            return Refusal(f"{file.source.content(macro)} hides the index of a thread.", node.start_point.row)
-    return None
-
-
-def _called(file: File, kernel: Function) -> tuple[Function, ...]:
-    """The functions of the file that a kernel calls, and that those call."""
-    found, waiting = list[Function](), [kernel]
-    while waiting:
-        used = {file.source.content(one) for one in of_type(waiting.pop().body, "identifier", "field_identifier")}
-        more = [one for one in file.functions if one.name in used and one not in found and one is not kernel]
-        found += more
-        waiting += more
-    return tuple(found)
 
 
 def _strayed(names: Names, found: Geometry, axes: list[str]) -> Refusal | None:
@@ -222,7 +187,7 @@ def _is_counted(names: Names, node: Node, axis: str, block: Block, depth: int = 
 def _is_own(names: Names, node: Node, axis: str, block: Block) -> bool:
     if is_index(names, node, axis, block) or is_stride(names, node, axis, block):
         return True
-    return any(node in (one.start, _step(names, one)) for one in _strided(names, axis, block))
+    return any(node in (one.start, step_of(names, one)) for one in _strided(names, axis, block))
 
 
 _EXPRESSIONS = ("binary_expression", "parenthesized_expression", "cast_expression")
@@ -234,32 +199,13 @@ def _strided(names: Names, axis: str, block: Block) -> tuple[Loop, ...]:
 
 
 def _strides(names: Names, loop: Loop, axis: str, block: Block) -> bool:
-    step, condition = _step(names, loop), loop.condition
-    if step is None or condition is None or names.assigned.get(loop.variable, 0) > 2 * _declared(names, loop):
+    if strides(names, loop, axis, block):
+        return True
+    step, size = step_of(names, loop), block[AXES.index(axis)]
+    if step is None or limit_of(names, loop) is None:
         return False
-    operator, left, right = (field(condition, one) for one in ("operator", "left", "right"))
-    if operator is None or left is None or right is None or names.file.source.content(left) != loop.variable:
-        return False
-    if names.file.source.content(operator) != "<" or not is_fixed(names, right):
-        return False
-    if is_index(names, loop.start, axis, block):
-        return is_stride(names, step, axis, block)
-    size = block[AXES.index(axis)]
     width = names.polynomial(step).at({f"blockDim.{axis}": size}).number
     return names.polynomial(loop.start) == name(f"threadIdx.{axis}") and width == size
-
-
-def _declared(names: Names, loop: Loop) -> int:
-    return sum(one.variable == loop.variable for one in names.loops)
-
-
-def _step(names: Names, loop: Loop) -> Node | None:
-    """What a loop adds to its variable: `i += step`."""
-    update = loop.update
-    operator, left, right = field(update, "operator"), field(update, "left"), field(update, "right")
-    if update is None or operator is None or left is None or names.file.source.content(left) != loop.variable:
-        return None
-    return right if names.file.source.content(operator) == "+=" else None
 
 
 def _closed(names: Names, loops: list[Loop], moving: tuple[str, ...]) -> tuple[str, ...] | Refusal:
@@ -310,7 +256,7 @@ def _tied(file: File, together: tuple[Geometry, ...]) -> Refusal | None:
         kernel = file.kernel(one.launch.kernel)
         assert kernel is not None
         names = Names(file, kernel)
-        allowed += [node for node in of_type(kernel.node, "launch_bounds")]
+        allowed += of_type(kernel.node, "launch_bounds")
         allowed += [
             node
             for node in of_type(kernel.body, *_EXPRESSIONS)

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from tree_sitter import Node
 
 from kernelwright.micro.rewrite.cuda_grid import AXES, Division, Geometry, bare
-from kernelwright.source.cuda import File, Function
-from kernelwright.source.cuda.expressions import Names
+from kernelwright.source.cuda import File
+from kernelwright.source.cuda.expressions import Loop, Names
 from kernelwright.source.cuda.polynomials import Polynomial, name, number
-from kernelwright.source.cuda.text import field, of_type, walk
+from kernelwright.source.cuda.text import field, walk
 from kernelwright.values import Refusal
 
 _FLIPPED = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}
@@ -59,7 +59,7 @@ class Guarded:
 def guarded(names: Names, block: tuple[int, int, int]) -> Guarded | Refusal:
     """The kernel as threads that each take one element. `block`: how many threads it is launched with."""
     file, function = names.file, names.function
-    indices = {index: found for index, found in _indices(names, block)}
+    indices = dict(_indices(names, block))
     setup, guards, axes = list[Node](), list[Node](), list[Axis]()
     statements = [one for one in function.body.named_children if one.type != "comment"]
     for place, statement in enumerate(statements):
@@ -220,6 +220,86 @@ def _is_block(node: Node) -> bool:
     return node.type == "compound_statement"
 
 
-def own(file: File, function: Function, names: tuple[str, ...]) -> Iterator[Node]:
-    """The uses of names in a function."""
-    return (one for one in of_type(function.body, "identifier") if file.source.content(one) in names)
+@dataclass(frozen=True, eq=False)
+class Elementwise:
+    """A kernel that does `body` for each `index` below `bound`, along x alone.
+
+    `whole` are the bytes from the guard, or the head of the loop, to the end of what is done, `inner` those of the body
+    without its braces. `loop`: where each thread strides over the elements in a loop; `guard`: where it does not.
+    """
+
+    index: str
+    type: str
+    bound: Node
+    setup: tuple[Node, ...]
+    body: tuple[Node, ...]
+    whole: tuple[int, int]
+    inner: tuple[int, int]
+    loop: Loop | None
+    axis: Axis | None
+
+
+def elementwise(names: Names, block: tuple[int, int, int]) -> Elementwise | Refusal:
+    """The kernel as something that is done for each element below a bound."""
+    if block[1] > 1 or block[2] > 1:
+        return Refusal("The block has more than one dimension.", names.function.name_node.start_point.row)
+    statements = [one for one in names.function.body.named_children if one.type != "comment"]
+    setup = [one for one in statements[:-1] if one.type == "declaration" and _is_plain(names.file, one)]
+    loops = [one for one in names.loops if statements and one.node == statements[-1]]
+    if len(setup) == len(statements) - 1 and loops and strides(names, loops[0], "x", block):
+        loop, bound = loops[0], field(loops[0].condition, "right")
+        assert bound is not None
+        declared = loop.start.parent.parent if loop.start.parent is not None else None
+        type_ = declared_type(names.file, declared) if declared is not None else ""
+        body, inner = _inside(loop.body)
+        whole = (loop.node.start_byte, loop.node.end_byte)
+        return Elementwise(loop.variable, type_, bound, tuple(setup), body, whole, inner, loop, None)
+    found = guarded(names, block)
+    if isinstance(found, Refusal):
+        return found
+    axis = found.axis("x")
+    if axis is None or len(found.axes) > 1:
+        return Refusal("The kernel's guard bounds more than the index along x.", found.guards[0].start_point.row)
+    if found.returns:
+        end = names.function.body.end_byte - 1
+        inner = (found.guards[-1].end_byte, end)
+    else:
+        then = field(found.guards[0], "consequence")
+        assert then is not None
+        inner, end = _inside(then)[1], found.guards[0].end_byte
+    whole = (found.guards[0].start_byte, end)
+    return Elementwise(axis.index, axis.type, axis.bound, found.setup, found.body, whole, inner, None, axis)
+
+
+def strides(names: Names, loop: Loop, axis: str, block: tuple[int, int, int]) -> bool:
+    """Whether the threads of the grid take every so-manieth element in a loop."""
+    step, limit = step_of(names, loop), limit_of(names, loop)
+    if step is None or limit is None or not is_index(names, loop.start, axis, block):
+        return False
+    return is_stride(names, step, axis, block)
+
+
+def step_of(names: Names, loop: Loop) -> Node | None:
+    """What a loop adds to its variable in each turn, where nothing else changes it: `i += step`."""
+    update = loop.update
+    operator, left, right = field(update, "operator"), field(update, "left"), field(update, "right")
+    if operator is None or left is None or names.file.source.content(left) != loop.variable:
+        return None
+    declared = sum(one.variable == loop.variable for one in names.loops)
+    changed = names.assigned.get(loop.variable, 0) > 2 * declared
+    return right if names.file.source.content(operator) == "+=" and not changed else None
+
+
+def limit_of(names: Names, loop: Loop) -> Node | None:
+    """The bound of `i < bound`, where it has one value for all threads."""
+    operator, left, right = (field(loop.condition, one) for one in ("operator", "left", "right"))
+    if operator is None or left is None or right is None or names.file.source.content(left) != loop.variable:
+        return None
+    return right if names.file.source.content(operator) == "<" and is_fixed(names, right) else None
+
+
+def _inside(body: Node) -> tuple[tuple[Node, ...], tuple[int, int]]:
+    """The statements of a body, and its bytes without braces."""
+    if not _is_block(body):
+        return (body,), (body.start_byte, body.end_byte)
+    return tuple(one for one in body.named_children if one.type != "comment"), (body.start_byte + 1, body.end_byte - 1)
