@@ -12,20 +12,27 @@ __all__ = ["LANGUAGES", "LanguageSupport", "SyntaxProblem", "absence", "of_file"
 
 @dataclass(frozen=True)
 class Row:
-    """A language as far as it is known without loading it. `module` holds its `SUPPORT`."""
+    """A language as far as it is known without loading it. `module` holds its `SUPPORT`.
+
+    `also`: other ids that editors send for it.
+    """
 
     title: str
     suffixes: tuple[str, ...]
     module: str
+    also: tuple[str, ...] = ()
 
 
-LANGUAGES = {"python": Row("Python", (".py",), "kernelwright.languages.python")}
+LANGUAGES = {
+    "python": Row("Python", (".py",), "kernelwright.languages.python"),
+    "cuda-cpp": Row("CUDA C++", (".cu", ".cuh"), "kernelwright.languages.cuda", ("cuda",)),
+}
 """The languages by their ids in `textDocument/didOpen`."""
 
 
 def support_of(language_id: str) -> LanguageSupport:
     """The language of a document, as the editor says it."""
-    row = LANGUAGES.get(language_id)
+    row = next((row for id, row in LANGUAGES.items() if language_id in (id, *row.also)), None)
     return importlib.import_module(row.module).SUPPORT if row is not None else _unread(language_id)
 
 

@@ -1,10 +1,10 @@
 """Which definitions of a file an edit from outside may change, and what it may add beside them."""
 
 import ast
-import difflib
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from kernelwright.languages.editing import added_pieces
 from kernelwright.languages.python.static_gate import forbidden
 from kernelwright.languages.support import Piece
 from kernelwright.source.workload import workload_lines
@@ -24,22 +24,11 @@ def pieces(text: str, kernel: Kernel) -> tuple[Piece, ...]:
 def edit_problem(before: str, after: str, kernel: Kernel) -> Refusal | None:
     """Why an edit from outside may not be tried, in one sentence: `before` and `after` are whole texts that parse."""
     old, new = pieces(before, kernel), _pieces(after, lambda one: False)
-    editable = sorted({piece.name for piece in old if piece.editable})
-    for name in editable:
-        if sum(piece.name == name for piece in new) != 1:
-            return Refusal(f"`{name}` must stay defined once, at the top level of the file.")
-    fixed, others = [one for one in old if not one.editable], [one for one in new if one.name not in editable]
-    was, is_now = ([one.code.rstrip() for one in some] for some in (fixed, others))
-    opcodes = difflib.SequenceMatcher(None, was, is_now, autojunk=False).get_opcodes()
-    changes = [change for change in opcodes if change[0] != "equal"]
-    for piece in (piece for _, start, end, _, _ in changes for piece in fixed[start:end]):
-        where, names = (
-            f"Line {piece.start_line + 1} (`{piece.first_line}`)",
-            ", ".join(f"`{name}`" for name in editable),
-        )
-        return Refusal(f"{where} is outside of what may be changed: {names}, and new helpers beside them.")
+    added = added_pieces(old, new)
+    if isinstance(added, Refusal):
+        return added
     known = {name: meaning for statement in ast.parse(_bare(before)).body for name, meaning in _binds(statement)}
-    for piece in (piece for _, _, _, start, end in changes for piece in others[start:end]):
+    for piece in added:
         if not piece.is_comment and (problem := _not_addable(piece, known)) is not None:
             return problem
     if [case.text for case in workload_lines(before)] != [case.text for case in workload_lines(after)]:

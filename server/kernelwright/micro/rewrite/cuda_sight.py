@@ -10,11 +10,10 @@ from kernelwright.micro.rewrite.cuda_patch import Patch
 from kernelwright.source.cuda import File, Function, Launch, read
 from kernelwright.source.cuda.accesses import Access, accesses
 from kernelwright.source.cuda.expressions import Names
+from kernelwright.source.cuda.extents import dimensions
 from kernelwright.source.cuda.text import of_type
 from kernelwright.source.workload.evaluate import WorkloadError, evaluate
 from kernelwright.values import Device, Kernel, Refusal, TensorSpec, Workload
-
-_HOST_SIZES = ("dim3", "uint3")
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,16 +71,7 @@ class CudaSight:
 
     def sizes(self, node: Node) -> tuple[Node, ...]:
         """The one to three expressions of a grid or block, through the name of a `dim3`."""
-        declared = self._declared(node)
-        arguments = declared.child_by_field_name("value") if declared is not None else None
-        if arguments is not None and arguments.type in ("argument_list", "initializer_list"):
-            return tuple(one for one in arguments.named_children if one.type != "comment")
-        inner = arguments if arguments is not None else node
-        if inner.type == "call_expression":
-            callee, listed = inner.child_by_field_name("function"), inner.child_by_field_name("arguments")
-            if callee is not None and listed is not None and self.content(callee) in _HOST_SIZES:
-                return tuple(one for one in listed.named_children if one.type != "comment")
-        return (inner,)
+        return dimensions(self.file, self.launch, node) if not isinstance(self.launch, Refusal) else (node,)
 
     def argument(self, parameter: str) -> Node | None:
         """What the one launch passes for a parameter of the kernel."""
@@ -103,16 +93,6 @@ class CudaSight:
     def tensor(self, parameter: str) -> TensorSpec | None:
         found = self.value(parameter)
         return found if isinstance(found, TensorSpec) else None
-
-    def _declared(self, node: Node) -> Node | None:
-        """The declaration of the variable that a node names, in the function of the launch."""
-        if node.type != "identifier" or isinstance(self.launch, Refusal):
-            return None
-        for one in of_type(self.launch.function.body, "init_declarator"):
-            name = one.child_by_field_name("declarator")
-            if name is not None and self.content(name) == self.content(node):
-                return one
-        return None
 
 
 def cuda_sight(text: str, kernel: Kernel, workload: Workload | None, device: Device) -> CudaSight | Refusal:

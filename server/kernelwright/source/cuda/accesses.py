@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from tree_sitter import Node
 
+from kernelwright.source.cuda import polynomials
 from kernelwright.source.cuda.expressions import Loop, Names
 from kernelwright.source.cuda.polynomials import Polynomial
 from kernelwright.source.cuda.text import field, walk
@@ -15,7 +16,8 @@ class Access:
     """`base[index]`, or `base[i][j]` with two indices; `node` is the whole subscript.
 
     `space`: "global" behind a pointer parameter, "shared", "local" for an array of the thread, "" for anything else.
-    `kind`: "load", "store", "update" for `+=` and `++`, or "atomic".
+    `kind`: "load", "store", "update" for `+=` and `++`, or "atomic". A local pointer that is made once, as in
+    `const float* row = x + r * n`, counts as the parameter that it starts from; `start` is that expression.
     """
 
     base: str
@@ -24,6 +26,7 @@ class Access:
     indices: tuple[Node, ...]
     node: Node
     loops: tuple[Loop, ...]
+    start: Node | None = None
 
     @property
     def writes(self) -> bool:
@@ -42,6 +45,8 @@ def accesses(names: Names) -> tuple[Access, ...]:
 def flat_index(names: Names, access: Access) -> Polynomial | None:
     """The index in elements from the beginning of the array; None where a size of the array is not known."""
     found = names.polynomial(access.indices[0])
+    if access.start is not None:
+        found = found + names.polynomial(access.start) - polynomials.name(access.base)
     sizes = names.arrays.get(access.base, ())
     for place, index in enumerate(access.indices[1:], 1):
         if place >= len(sizes):
@@ -67,7 +72,27 @@ def _accesses(names: Names) -> Iterator[Access]:
         if inner is None or not indices:
             continue
         base = content(inner) if inner.type == "identifier" else ""
-        yield Access(base, _space(names, base), _kind(names, node), tuple(indices), node, names.loops_around(node))
+        start = names.values.get(base)
+        parameter = _started_from(names, start) if start is not None else ""
+        if parameter:
+            base = parameter
+        yield Access(
+            base=base,
+            space=_space(names, base),
+            kind=_kind(names, node),
+            indices=tuple(indices),
+            node=node,
+            loops=names.loops_around(node),
+            start=start if parameter else None,
+        )
+
+
+def _started_from(names: Names, start: Node) -> str:
+    """The pointer parameter that an expression adds an offset to; "" where it does not."""
+    found = names.polynomial(start)
+    pointers = [one.name for one in names.function.parameters if one.is_pointer and one.name in found.names]
+    step = found.coefficient(pointers[0]) if len(pointers) == 1 else None
+    return pointers[0] if step is not None and step.number == 1 else ""
 
 
 def _is_part(node: Node) -> bool:

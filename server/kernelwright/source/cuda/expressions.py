@@ -32,11 +32,12 @@ class Loop:
 
 
 class Names:
-    """The names of one function. Node identity does not matter: questions are asked by text."""
+    """The names of one function. Locals in `kept` stand for themselves in polynomials, whatever they were made of."""
 
-    def __init__(self, file: File, function: Function) -> None:
+    def __init__(self, file: File, function: Function, kept: frozenset[str] = frozenset()) -> None:
         self.file = file
         self.function = function
+        self.kept = kept
 
     @functools.cached_property
     def loops(self) -> tuple[Loop, ...]:
@@ -57,7 +58,7 @@ class Names:
         for node in walk(self.function.body):
             target = None
             if node.type == "init_declarator":
-                target = field(node, "declarator")
+                target = _declared(node)
             elif node.type == "assignment_expression":
                 target = field(node, "left")
             elif node.type in ("update_expression", "pointer_expression") and not _reads_through(node):
@@ -72,7 +73,7 @@ class Names:
         """The locals that are given a value once, where they are declared, with it."""
         found = {}
         for node in of_type(self.function.body, "init_declarator"):
-            target, value = field(node, "declarator"), field(node, "value")
+            target, value = _declared(node), field(node, "value")
             if target is not None and target.type == "identifier" and value is not None:
                 name = self._content(target)
                 if self.assigned.get(name) == 1 and value.type not in ("argument_list", "initializer_list"):
@@ -143,7 +144,7 @@ class Names:
         return tuple(found)
 
     def _named(self, name: str, depth: int) -> Polynomial:
-        if name in self.values and depth < _MOST:
+        if name in self.values and name not in self.kept and depth < _MOST:
             return self.polynomial(self.values[name], depth + 1)
         if self.assigned.get(name) or self.function.parameter(name) is not None:
             return polynomials.name(name)
@@ -197,6 +198,14 @@ class Names:
 
     def _content(self, node: Node) -> str:
         return self.file.source.content(node)
+
+
+def _declared(node: Node) -> Node | None:
+    """The name that an `init_declarator` gives a value, without the stars in front of it."""
+    target = field(node, "declarator")
+    while target is not None and target.type == "pointer_declarator":
+        target = field(target, "declarator")
+    return target
 
 
 def _reads_through(node: Node) -> bool:

@@ -1,0 +1,63 @@
+"""CUDA C++: what `source/cuda/` reads from a text, as the server asks it."""
+
+from kernelwright.languages.cuda import workloads
+from kernelwright.languages.cuda.editing import ALLOWED_HEADERS, edit_problem, pieces
+from kernelwright.languages.support import Piece, SyntaxProblem
+from kernelwright.source.cuda import read
+from kernelwright.source.cuda.kernels import find_kernels
+from kernelwright.source.cuda.suggest import lines_from_signature
+from kernelwright.source.cuda.syntax import first_error
+from kernelwright.source.findings import Finding
+from kernelwright.source.workload import WorkloadProblem
+from kernelwright.source.workload.lines import by_entry
+from kernelwright.values import Case, Kernel, Refusal, Workload
+
+
+class Cuda:
+    """The language of files that nvcc compiles."""
+
+    id = "cuda-cpp"
+    tries_lines = True
+    allowed_modules = ALLOWED_HEADERS
+    workload_sign = workloads.SIGN
+    no_kernel = "has no kernel: no __global__ function with a body."
+
+    def syntax_problem(self, text: str) -> SyntaxProblem | None:
+        found = first_error(text)
+        return SyntaxProblem(*found) if found is not None else None
+
+    def kernels(self, text: str, lines: range | None = None) -> tuple[Kernel, ...]:
+        return find_kernels(read(text), by_entry(self.workload_lines(text)))
+
+    def findings(self, text: str, kernels: tuple[Kernel, ...], lines: range | None = None) -> tuple[Finding, ...]:
+        return ()
+
+    def workload(self, text: str, entry: str | None) -> Workload | Refusal:
+        return workloads.workload_of(text, entry)
+
+    def workload_lines(self, text: str) -> tuple[Case, ...]:
+        return workloads.lines_in(text)
+
+    def workload_problems(self, text: str) -> tuple[WorkloadProblem, ...]:
+        return workloads.problems(text)
+
+    def lines_from_calls(self, text: str, kernel: Kernel) -> tuple[str, ...] | Refusal:
+        return Refusal(
+            "Calls of C++ do not say what their tensors hold; lines are made from the kernel's indices instead."
+        )
+
+    def lines_from_signature(self, text: str, kernel: Kernel) -> tuple[str, ...] | Refusal:
+        calls = lines_from_signature(read(text), kernel)
+        return calls if isinstance(calls, Refusal) else tuple(f"{self.workload_sign}{call}" for call in calls)
+
+    def pieces(self, text: str, kernel: Kernel) -> tuple[Piece, ...]:
+        return pieces(text, kernel)
+
+    def edit_problem(self, before: str, after: str, kernel: Kernel) -> Refusal | None:
+        return edit_problem(before, after, kernel)
+
+    def is_interpreted_without_gpu(self, text: str) -> bool:
+        return True
+
+
+SUPPORT = Cuda()

@@ -1,0 +1,70 @@
+"""The workload lines of a CUDA text: which call an entry, and what is wrong with them."""
+
+import re
+
+from kernelwright.source.cuda import File, Function, read
+from kernelwright.source.workload import WorkloadError, WorkloadProblem, evaluate
+from kernelwright.source.workload.lines import by_entry, lines_of, workload_of_lines
+from kernelwright.values import Call, Case, Refusal, Workload
+
+SIGN = "// workload: "
+_TOKENS = re.compile(
+    r'R"(?P<d>[^()\\\s]{0,16})\([\s\S]*?(?:\)(?P=d)"|\Z)|"(?:\\.|[^"\\\n])*"?|\'(?:\\.|[^\'\\\n])*\'?'
+    r"|//[^\n]*|/\*[\s\S]*?(?:\*/|\Z)"
+)
+
+
+def lines_in(text: str) -> tuple[Case, ...]:
+    """Every workload line of a text, in order."""
+    return lines_of(text, _TOKENS, "//")
+
+
+def workload_of(text: str, entry: str | None) -> Workload | Refusal:
+    """How `entry` is called; a Refusal says what to write above it."""
+    lines = by_entry(lines_in(text))
+    if entry in lines:
+        return workload_of_lines(entry, lines[entry])
+    if entry is None:
+        return Refusal("Nothing in this file can be called by a workload line.")
+    function = read(text).function(entry)
+    call = f"{entry}<<<grid, block>>>(" if function is not None and function.is_kernel else f"{entry}("
+    return Refusal(f"No workload says how to call {entry}: add '{SIGN}{call}n=1024, x=randn(n), …)' above it.")
+
+
+def problems(text: str) -> tuple[WorkloadProblem, ...]:
+    """The first thing that is wrong with each workload line."""
+    found = (_problem(read(text), case) for case in lines_in(text))
+    return tuple(problem for problem in found if problem is not None)
+
+
+def _problem(file: File, case: Case) -> WorkloadProblem | None:
+    try:
+        call = evaluate(case.text)
+    except WorkloadError as error:
+        return _at(case, error.column, error.end_column, error.message)
+    function = file.function(call.entry)
+    message = _mismatch(call, function)
+    return None if message is None else _at(case, 0, len(call.entry), message)
+
+
+def _mismatch(call: Call, function: Function | None) -> str | None:
+    name = call.entry
+    if function is None:
+        return f"The file has no function named {name} with a body."
+    if function.is_kernel and (call.grid is None or call.block is None):
+        return f"{name} is a kernel: write its launch too, {name}<<<grid, block>>>(…)."
+    if not function.is_kernel and call.grid is not None:
+        return f"{name} is no kernel, so it has no grid: write {name}(…)."
+    names = [one.name for one in function.parameters]
+    if len(call.args) > len(names):
+        return f"{name} takes {len(names)} arguments, this line gives {len(call.args)}."
+    unknown = next((one for one in call.kwargs if one not in names), None)
+    if unknown is not None:
+        return f"{name} has no parameter {unknown}."
+    missing = [one for one in names[len(call.args) :] if one not in call.kwargs]
+    return f"{name} also needs {', '.join(missing)}." if missing else None
+
+
+def _at(case: Case, column: int, end_column: int, message: str) -> WorkloadProblem:
+    start = case.column + column
+    return WorkloadProblem(case.line, start, max(case.column + end_column, start + 1), message)

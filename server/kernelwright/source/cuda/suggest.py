@@ -1,0 +1,256 @@
+"""Workload lines for a kernel from its text: sizes by its indices and guards, dtypes by its types, numbers by their names."""
+
+import itertools
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from kernelwright.source.cuda.accesses import accesses
+from kernelwright.source.cuda.definitions import File, Function, Launch, Parameter
+from kernelwright.source.cuda.expressions import Names
+from kernelwright.source.cuda.extents import extents
+from kernelwright.source.cuda.kernels import entry_of
+from kernelwright.source.cuda.polynomials import Polynomial
+from kernelwright.source.cuda.text import field, of_type
+from kernelwright.values import Kernel, Refusal
+
+_DTYPES = {
+    "float": "",
+    "double": "float64",
+    "half": "float16",
+    "__half": "float16",
+    "__nv_bfloat16": "bfloat16",
+    "nv_bfloat16": "bfloat16",
+    "int": "int32",
+    "int32_t": "int32",
+    "unsigned": "int32",
+    "unsigned int": "int32",
+    "uint32_t": "int32",
+    "long long": "int64",
+    "int64_t": "int64",
+    "unsigned long long": "int64",
+    "short": "int16",
+    "int16_t": "int16",
+    "char": "int8",
+    "signed char": "int8",
+    "int8_t": "int8",
+    "unsigned char": "uint8",
+    "uint8_t": "uint8",
+    "bool": "bool",
+}
+"""The dtypes of tensors by what a pointer points to; "" is the usual one."""
+
+_VECTOR = re.compile(r"(float|double|half|int|uint|char|uchar|short)([234])$")
+_WHOLE = re.compile(r"^(?:unsigned|signed|long|short|int|size_t|u?int\d+_t|char)(?:\s+\w+)*$")
+_NUMBERS = (("eps", "1e-5"), ("inv|rcp", "0.125"), ("scale|alpha|factor", "1.5"), ("beta", "0.5"))
+_LARGE = {1: (1 << 24,), 2: (4096, 4096), 3: (1024, 1024, 1024)}
+_ODD = (67, 45, 83, 31, 29)
+_EVEN = (256, 128, 64, 32, 32)
+_ALONE = (1 << 24, 10007, 4096)  # the only size: for timing, odd, and a multiple of every block
+_HELD = 16  # what indices stay below, where nothing says how many there are of what they choose from
+_SMALL = 4  # an integer that is no size
+_FEW = re.compile(
+    r"r|R|k|top_?k|radius|.*(?:kernel_size|ksize|window|sweeps|steps|iters?|iterations|stride|pad|padding|dilation|groups)"
+)
+"""Integers that are small by what they are called; `k` beside `m` and `n` is a size."""
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """What a call of the entry needs: elements behind pointers, the sizes that they depend on, and all other integers."""
+
+    entry: Function
+    elements: Mapping[str, tuple[Polynomial, ...]]
+    sizes: tuple[str, ...]
+    written: Mapping[str, frozenset[str]]
+    held: Mapping[str, str]
+
+
+def lines_from_signature(file: File, kernel: Kernel) -> tuple[str, ...] | Refusal:
+    """Calls of a kernel's entry, best first; the first one is for timing. They are guesses: a worker has to try them."""
+    function = file.kernel(kernel.name)
+    if function is None:
+        return Refusal("The kernel cannot be read.", kernel.start_line)
+    entry = file.function(kernel.entry) if kernel.entry is not None else None
+    plan = _plan(file, entry if entry is not None else entry_of(file, function))
+    if isinstance(plan, Refusal):
+        return plan
+    known = _numbers_in_calls(file, plan.entry)
+    values = [dict(zip(plan.sizes, sizes, strict=False)) for sizes in _choices(len(plan.sizes))]
+    if plan.sizes and all(name in known for name in plan.sizes):
+        values.insert(0, {name: known[name] for name in plan.sizes})
+    lines = (_line(file, plan, sizes, known) for sizes in values)
+    return tuple(dict.fromkeys(lines))
+
+
+def _plan(file: File, entry: Function) -> _Plan | Refusal:
+    launches: list[tuple[Function, Launch | None]] = [
+        (kernel, launch)
+        for launch in file.launches
+        if launch.function is entry and (kernel := file.kernel(launch.kernel)) is not None
+    ] or ([(entry, None)] if entry.is_kernel else [])
+    unknown = next((one for one in entry.parameters if not _is_known(one)), None)
+    if unknown is not None:
+        parameter = file.source.content(unknown.node)
+        return Refusal(f"Nothing says what to pass for `{parameter}` of {entry.name}.", unknown.node.start_point.row)
+    elements: dict[str, list[Polynomial]] = {}
+    written: dict[str, set[str]] = {}
+    held: dict[str, str] = {}
+    for kernel, launch in launches:
+        outer = _outer_names(file, kernel, launch)
+        indices = _indices(Names(file, kernel))
+        found = extents(file, kernel, launch, dict.fromkeys(indices, _HELD))
+        for name, several in found.items():
+            elements.setdefault(outer.get(name, name), []).extend(several)
+        for access in accesses(Names(file, kernel)):
+            if access.space == "global":
+                written.setdefault(outer.get(access.base, access.base), set()).add(access.kind)
+        held |= {outer.get(name, name): str(_HELD) for name in indices}
+    whole = [one.name for one in entry.parameters if not one.is_pointer and _WHOLE.match(one.base)]
+    used = {name for several in elements.values() for one in several for name in one.names}
+    used |= {outer for kernel, launch in launches for outer in _limits(file, kernel, launch)}
+    product = {"m", "n", "k"} <= {name.lower() for name in whole}
+    sizes = tuple(name for name in whole if name in used and (product or not _FEW.fullmatch(name))) or tuple(whole[:3])
+    kinds = {name: frozenset(kinds) for name, kinds in written.items()}
+    return _Plan(entry, {name: tuple(found) for name, found in elements.items()}, sizes, kinds, held)
+
+
+def _is_known(parameter: Parameter) -> bool:
+    if parameter.is_pointer:
+        return parameter.pointers == 1 and (parameter.base in _DTYPES or bool(_VECTOR.match(parameter.base)))
+    return bool(_WHOLE.match(parameter.base)) or parameter.base in ("float", "double", "bool", "cudaStream_t")
+
+
+def _outer_names(file: File, kernel: Function, launch: Launch | None) -> dict[str, str]:
+    """The launcher's names of a kernel's parameters, where one is passed on as it is."""
+    if launch is None:
+        return {}
+    pairs = zip(kernel.parameters, launch.arguments, strict=False)
+    return {one.name: file.source.content(argument) for one, argument in pairs if argument.type == "identifier"}
+
+
+def _limits(file: File, kernel: Function, launch: Launch | None) -> Iterator[str]:
+    """The launcher's names of what conditions of the kernel compare with, and of what its launch is made of."""
+    outer = _outer_names(file, kernel, launch)
+    if launch is not None:
+        yield from Names(file, launch.function).behind(launch.configuration)
+    for node in of_type(kernel.body, "binary_expression"):
+        operator, right = field(node, "operator"), field(node, "right")
+        if operator is not None and right is not None and file.source.content(operator) in ("<", "<=", ">="):
+            yield from (outer.get(name, name) for name in Names(file, kernel).polynomial(right).names)
+
+
+def _indices(names: Names) -> set[str]:
+    """The arrays whose elements are indices into others: `table[ids[i]]`."""
+    found = set[str]()
+    for access in accesses(names):
+        for index in access.indices:
+            for inner in of_type(index, "subscript_expression"):
+                array = field(inner, "argument")
+                if array is not None and array.type == "identifier":
+                    found.add(names.file.source.content(array))
+            for name in names.behind(index):
+                value = names.values.get(name)
+                if value is not None and value.type == "subscript_expression" and (array := field(value, "argument")):
+                    found.add(names.file.source.content(array))
+    return found
+
+
+def _choices(count: int) -> Iterator[tuple[int, ...]]:
+    """Sizes to try: large ones for timing, then small ones that no block divides, then small ones that blocks divide."""
+    if count <= 1:
+        yield from ((size,) for size in _ALONE)
+        return
+    yield _LARGE.get(count, (*_LARGE[3], *itertools.repeat(8, count - 3)))
+    yield tuple(itertools.islice(itertools.cycle(_ODD), count))
+    yield tuple(itertools.islice(itertools.cycle(_EVEN), count))
+
+
+def _numbers_in_calls(file: File, entry: Function) -> dict[str, int]:
+    """The numbers that a call of the entry elsewhere in the file passes for its parameters, as `main` does."""
+    for function in file.functions:
+        names = Names(file, function)
+        for call in of_type(function.body, "call_expression"):
+            callee, listed = field(call, "function"), field(call, "arguments")
+            if callee is None or listed is None or file.source.content(callee) != entry.name or function is entry:
+                continue
+            given = [one for one in listed.named_children if one.type != "comment"]
+            pairs = zip(entry.parameters, (names.number(one) for one in given), strict=False)
+            return {one.name: value for one, value in pairs if value is not None and not one.is_pointer}
+    return {}
+
+
+def _line(file: File, plan: _Plan, sizes: Mapping[str, int], known: Mapping[str, int]) -> str:
+    given = [_argument(plan, one, sizes, known) for one in plan.entry.parameters]
+    listed = ", ".join(f"{one.name}={value}" for one, value in zip(plan.entry.parameters, given, strict=True))
+    if not plan.entry.is_kernel:
+        return f"{plan.entry.name}({listed})"
+    return f"{plan.entry.name}<<<{_geometry(file, plan)}>>>({listed})"
+
+
+def _argument(plan: _Plan, one: Parameter, sizes: Mapping[str, int], known: Mapping[str, int]) -> str:
+    if one.is_pointer:
+        return _tensor(plan, one, sizes)
+    if one.name in sizes:
+        return str(sizes[one.name])
+    if _WHOLE.match(one.base):
+        return str(known.get(one.name, _SMALL))
+    if one.base == "bool":
+        return "True"
+    if one.base == "cudaStream_t":
+        return "0"
+    return next((number for pattern, number in _NUMBERS if re.search(pattern, one.name, re.IGNORECASE)), "0.75")
+
+
+def _tensor(plan: _Plan, one: Parameter, sizes: Mapping[str, int]) -> str:
+    vector = _VECTOR.match(one.base)
+    kind = f"{vector[1]}".replace("uint", "unsigned").replace("uchar", "unsigned char") if vector else one.base
+    dtype = _DTYPES.get(kind, "")
+    elements = _elements(plan, one.name, sizes) + (f"*{vector[2]}" if vector else "")
+    option = f", dtype={dtype}" if dtype else ""
+    kinds = plan.written.get(one.name, frozenset())
+    if not one.is_const and kinds and kinds <= {"store"}:
+        return f"out({elements}{option})"
+    if one.name in plan.held:
+        made = f"randint(0, {plan.held[one.name]}, {elements}{option or ', dtype=int32'})"
+    elif dtype == "uint8" or dtype == "bool":
+        made = f"randint(0, {2 if dtype == 'bool' else 256}, {elements}{option})"
+    elif dtype.startswith("int"):
+        made = f"randint(-8, 8, {elements}{option})"
+    else:
+        made = f"randn({elements}{option})"
+    if "atomic" in kinds:
+        return f"inout(zeros({elements}{option}))"
+    return f"inout({made})" if not one.is_const and kinds != {"load"} else made
+
+
+def _elements(plan: _Plan, name: str, sizes: Mapping[str, int]) -> str:
+    """The number of elements as a product of sizes where it is one, such as "M*K"; the largest that any access needs."""
+    found = plan.elements.get(name, ())
+    worth = [(one.at(sizes).number, one) for one in found]
+    numbers = [(number, one) for number, one in worth if number is not None and number > 0]
+    if not numbers:
+        return "*".join(plan.sizes) or str(_ALONE[1])
+    order = [parameter.name for parameter in plan.entry.parameters]
+    return _written(max(numbers, key=lambda pair: pair[0])[1], order)
+
+
+def _written(one: Polynomial, order: list[str]) -> str:
+    placed = [(tuple(sorted(names, key=order.index)), number) for names, number in one.terms]
+    terms = sorted(placed, key=lambda term: (-len(term[0]), term[0]))
+    parts = [
+        "*".join((*([str(abs(number))] if abs(number) != 1 or not names else []), *names)) for names, number in terms
+    ]
+    signs = ["-" if number < 0 else "+" for _, number in terms]
+    text = parts[0] if signs[0] == "+" else f"-{parts[0]}"
+    return text + "".join(f" {sign} {part}" for sign, part in zip(signs[1:], parts[1:], strict=True))
+
+
+def _geometry(file: File, plan: _Plan) -> str:
+    """The launch of a kernel that nothing in the file launches: a thread for each element, in as many axes as it asks for."""
+    axes = [axis for axis in "xyz" if f"threadIdx.{axis}" in file.source.content(plan.entry.body)]
+    if len(axes) < 2 or len(plan.sizes) < 2:
+        size = "*".join(plan.sizes[:1]) or str(_ALONE[1])
+        return f"({size}+255)/256, 256"
+    width, height = plan.sizes[1], plan.sizes[0]
+    return f"dim3(({width}+15)/16, ({height}+15)/16), dim3(16, 16)"

@@ -1,0 +1,89 @@
+"""Workload lines that are made from the text of a CUDA kernel."""
+
+import pytest
+
+from kernelwright.source.cuda import read
+from kernelwright.source.cuda.kernels import find_kernels
+from kernelwright.source.cuda.suggest import lines_from_signature
+from kernelwright.values import Refusal
+
+
+def first_line(text: str) -> str:
+    file = read(text)
+    found = lines_from_signature(file, find_kernels(file)[0])
+    assert not isinstance(found, Refusal), found.reason
+    return found[0]
+
+
+MATMUL = """\
+__global__ void mm(const float* A, const double* B, float* C, int M, int N, int K) {
+  int row = blockIdx.y * blockDim.y + threadIdx.y, col = blockIdx.x * blockDim.x + threadIdx.x;
+  if (row < M && col < N) {
+    float sum = 0;
+    for (int k = 0; k < K; k++) sum += A[row * K + k] * B[k * N + col];
+    C[row * N + col] = sum;
+  }
+}
+"""
+LAUNCH = """\
+extern "C" void solve(const float* a, const double* b, float* c, int m, int n, int k) {
+  mm<<<dim3((n + 15) / 16, (m + 15) / 16), dim3(16, 16)>>>(a, b, c, m, n, k);
+}
+"""
+GATHER = """\
+__global__ void gather(const half* table, const int* ids, half* out, int dim) {
+  out[blockIdx.x * dim + threadIdx.x] = table[ids[blockIdx.x] * dim + threadIdx.x];
+}
+void embed(const half* table, const int* ids, half* out, int count, int dim) { gather<<<count, dim>>>(table, ids, out, dim); }
+"""
+UPDATE = """\
+__global__ void step(float4* x, unsigned char* mask, int* hits, float eps, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (n <= i) return;
+  x[i].x += eps;
+  if (mask[i]) atomicAdd(hits, 1);
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            MATMUL + LAUNCH,
+            "solve(a=randn(m*k), b=randn(n*k, dtype=float64), c=out(m*n), m=1024, n=1024, k=1024)",
+        ),
+        (
+            MATMUL,
+            "mm<<<dim3((N+15)/16, (M+15)/16), dim3(16, 16)>>>"
+            "(A=randn(M*K), B=randn(N*K, dtype=float64), C=out(M*N), M=1024, N=1024, K=1024)",
+        ),
+        (
+            MATMUL + LAUNCH + "int main() { const int n = 1 << 9; solve(a, b, c, 77, n, 2 * n); }",
+            "solve(a=randn(m*k), b=randn(n*k, dtype=float64), c=out(m*n), m=77, n=512, k=1024)",
+        ),
+        (
+            GATHER,
+            "embed(table=randn(16*dim, dtype=float16), ids=randint(0, 16, count, dtype=int32), "
+            "out=out(count*dim, dtype=float16), count=4096, dim=4096)",
+        ),
+    ],
+)
+def test_the_first_line(text: str, expected: str) -> None:
+    assert first_line(text) == expected
+
+
+def test_updates_vectors_and_numbers() -> None:
+    line = first_line(UPDATE)
+    assert line.startswith("step<<<(n+255)/256, 256>>>(x=inout(randn(n*4)), mask=randint(0, 256, n, dtype=uint8), ")
+    assert "eps=1e-5, n=16777216" in line
+
+
+@pytest.mark.parametrize(
+    ("parameter", "name"),
+    [("float** x", "float** x"), ("Params p", "Params p"), ("torch::Tensor x", "torch::Tensor x")],
+)
+def test_what_nothing_says_how_to_pass(parameter: str, name: str) -> None:
+    file = read(f"__global__ void f({parameter}, int n) {{ }}")
+    found = lines_from_signature(file, find_kernels(file)[0])
+    assert found == Refusal(f"Nothing says what to pass for `{name}` of f.", 0)
