@@ -301,7 +301,9 @@ class Engine:
         from kernelwright.export import script_of
 
         if of_file(Path(path)).id != PYTHON.id:
-            return Refusal(f"Only steps of Python files can be written as a script; {Path(path).name} is another kind of file.")
+            return Refusal(
+                f"Only steps of Python files can be written as a script; {Path(path).name} is another kind of file."
+            )
         steps = self.history(path, kernel)
         asked = [s for s in steps if (s.id == step_id if step_id else s.outcome is Outcome.KEPT)]
         step = asked[-1] if asked else None
