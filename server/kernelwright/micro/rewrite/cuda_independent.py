@@ -65,7 +65,7 @@ def _called(file: File, kernel: Function) -> tuple[Function, ...]:
 
 def tied(names: Names, found: Elementwise) -> Refusal | None:
     """What in the kernel depends on each thread having one element."""
-    content, inner = names.file.source.content, _declared_in(names, found)
+    content, inner = names.file.source.content, declared_in(names, found.body)
     for statement in found.body:
         for node in walk(statement):
             if node.type in _LEAVES:
@@ -108,11 +108,11 @@ def _is_changed(node: Node) -> bool:
     return declares or writes or parent.type in ("update_expression", "pointer_expression")
 
 
-def _declared_in(names: Names, found: Elementwise) -> frozenset[str]:
-    """The locals that are new for each element."""
+def declared_in(names: Names, statements: tuple[Node, ...]) -> frozenset[str]:
+    """The locals that are declared in some statements: new each time that these are run."""
     content = names.file.source.content
     found_names = set[str]()
-    for statement in found.body:
+    for statement in statements:
         for declaration in of_type(statement, "declaration"):
             for one in declaration.named_children:
                 inner: Node | None = one

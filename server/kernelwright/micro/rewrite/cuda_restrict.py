@@ -1,14 +1,12 @@
 """`const` and `__restrict__` on the pointers of a kernel through which nothing is written."""
 
-from collections.abc import Iterator
-
 from tree_sitter import Node
 
+from kernelwright.micro.rewrite.cuda_buffers import roots
 from kernelwright.micro.rewrite.cuda_patch import Patch
 from kernelwright.micro.rewrite.cuda_pointers import READ, mentions, uses, written
 from kernelwright.micro.rewrite.cuda_sight import CudaSight
-from kernelwright.source.cuda import Function, Launch, Parameter
-from kernelwright.source.cuda.expressions import Names
+from kernelwright.source.cuda import Launch, Parameter
 from kernelwright.source.cuda.text import field, of_type
 from kernelwright.values import Refusal
 
@@ -94,7 +92,7 @@ def _aliased(sight: CudaSight, parameter: Parameter) -> Refusal | None:
             if max(places[parameter.name], places[other]) >= len(launch.arguments):
                 continue
             one, two = launch.arguments[places[parameter.name]], launch.arguments[places[other]]
-            common = sorted(_roots(sight, launch.function, one) & _roots(sight, launch.function, two))
+            common = sorted(roots(sight.file, launch.function, one) & roots(sight.file, launch.function, two))
             if common:
                 return Refusal(
                     f"{parameter.name} and {other} are both made of {common[0]} at this launch, so that what is read may "
@@ -107,37 +105,6 @@ def _aliased(sight: CudaSight, parameter: Parameter) -> Refusal | None:
                     f"{launch.function.name} is called here with one buffer for {parameter.name} and {other}.", line
                 )
     return None
-
-
-def _roots(sight: CudaSight, function: Function, argument: Node) -> frozenset[str]:
-    """The names that an argument's address may come from, apart from numbers."""
-    numbers = {one.name for one in function.parameters if not one.is_pointer and one.base in _PLAIN}
-    numbers |= {sight.content(one) for node in of_type(function.body, "declaration") for one in _numbers(sight, node)}
-    names = Names(sight.file, function)
-    found, waiting = set[str](), [argument]
-    pointers = dict(_pointer_values(sight, function))
-    while waiting:
-        for name in names.behind(waiting.pop()) - numbers - found:
-            found.add(name)
-            waiting += pointers.get(name, [])
-    return frozenset(found - sight.file.constants.keys())
-
-
-def _pointer_values(sight: CudaSight, function: Function) -> Iterator[tuple[str, list[Node]]]:
-    for node in of_type(function.body, "init_declarator"):
-        target, value = field(node, "declarator"), field(node, "value")
-        if target is not None and target.type == "pointer_declarator" and value is not None:
-            yield sight.content(target).lstrip("* "), [value]
-
-
-def _numbers(sight: CudaSight, declaration: Node) -> Iterator[Node]:
-    kind = field(declaration, "type")
-    if kind is None or sight.content(kind) not in _PLAIN:
-        return
-    for one in declaration.named_children:
-        inner = field(one, "declarator") if one.type == "init_declarator" else one
-        if inner is not None and inner.type == "identifier":
-            yield inner
 
 
 def _called_in_place(sight: CudaSight, launch: Launch, one: Node, two: Node) -> int | None:
@@ -164,9 +131,3 @@ def _name(sight: CudaSight, parameter: Parameter) -> Node:
 
 def _line(sight: CudaSight) -> int:
     return sight.kernel.name_node.start_point.row
-
-
-_PLAIN = frozenset(
-    ("int", "unsigned", "unsigned int", "long", "long long", "size_t", "int64_t", "int32_t", "uint32_t", "float", "double",
-     "uint64_t", "bool", "char", "dim3", "cudaStream_t", "auto")
-)  # fmt: skip

@@ -9,7 +9,7 @@ from kernelwright.micro.rewrite.cuda_independent import tied, works_together
 from kernelwright.micro.rewrite.cuda_patch import Patch, indent_of
 from kernelwright.micro.rewrite.cuda_region import changed, indented, region, regrid, unit_of, unused
 from kernelwright.micro.rewrite.cuda_sight import CudaSight
-from kernelwright.micro.rewrite.cuda_threads import Axis, Elementwise, covered, elementwise
+from kernelwright.micro.rewrite.cuda_threads import Axis, Elementwise, covered, declared_alone, elementwise
 from kernelwright.source.cuda.text import field, of_type
 from kernelwright.values import Refusal
 
@@ -49,7 +49,7 @@ def stridable(sight: CudaSight) -> Stridable | Refusal:
     division = covered(sight.names, shape, found.axis)
     if isinstance(division, Refusal):
         return division
-    why = works_together(sight.file, sight.kernel) or tied(sight.names, found) or _declared_alone(sight, found.axis)
+    why = works_together(sight.file, sight.kernel) or tied(sight.names, found) or declared_alone(sight.file, found.axis)
     if why is not None:
         return why
     if _statement(division.node) is None:
@@ -123,13 +123,6 @@ def _statement(node: Node) -> Node | None:
     while statement is not None and (statement.parent is None or statement.parent.type != "compound_statement"):
         statement = statement.parent
     return statement
-
-
-def _declared_alone(sight: CudaSight, axis: Axis) -> Refusal | None:
-    declared = list(of_type(axis.declaration, "init_declarator"))
-    if len(declared) == 1 and axis.declaration.named_children[-1] == declared[0]:
-        return None
-    return Refusal(f"{axis.index} is declared together with other names.", axis.declaration.start_point.row)
 
 
 def _only_subscripts(sight: CudaSight, found: Elementwise) -> bool:

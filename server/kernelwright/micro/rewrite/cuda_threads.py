@@ -142,6 +142,14 @@ def declared_type(file: File, declaration: Node) -> str:
     return written if not {"volatile", "__shared__"} & set(words) else ""
 
 
+def declared_alone(file: File, axis: Axis) -> Refusal | None:
+    """Why the declaration of an index cannot go as a whole."""
+    declared = [one for one in walk(axis.declaration) if one.type == "init_declarator"]
+    if len(declared) == 1 and axis.declaration.named_children[-1] == declared[0]:
+        return None
+    return Refusal(f"{axis.index} is declared together with other names.", axis.declaration.start_point.row)
+
+
 def _indices(names: Names, block: tuple[int, int, int]) -> Iterator[tuple[str, tuple[str, Node]]]:
     """The locals that are the index of a thread, with their axis and declaration."""
     for inner, value in names.values.items():
@@ -225,7 +233,7 @@ class Elementwise:
     """A kernel that does `body` for each `index` below `bound`, along x alone.
 
     `whole` are the bytes from the guard, or the head of the loop, to the end of what is done, `inner` those of the body
-    without its braces. `loop`: where each thread strides over the elements in a loop; `guard`: where it does not.
+    without its braces. `loop`: where each thread strides over the elements in a loop; `axis` and `guard`: where it takes one.
     """
 
     index: str
@@ -237,6 +245,7 @@ class Elementwise:
     inner: tuple[int, int]
     loop: Loop | None
     axis: Axis | None
+    guard: Node | None = None
 
 
 def elementwise(names: Names, block: tuple[int, int, int]) -> Elementwise | Refusal:
@@ -268,7 +277,8 @@ def elementwise(names: Names, block: tuple[int, int, int]) -> Elementwise | Refu
         assert then is not None
         inner, end = _inside(then)[1], found.guards[0].end_byte
     whole = (found.guards[0].start_byte, end)
-    return Elementwise(axis.index, axis.type, axis.bound, found.setup, found.body, whole, inner, None, axis)
+    guard = found.guards[0]
+    return Elementwise(axis.index, axis.type, axis.bound, found.setup, found.body, whole, inner, None, axis, guard)
 
 
 def strides(names: Names, loop: Loop, axis: str, block: tuple[int, int, int]) -> bool:
