@@ -25,7 +25,9 @@ def text(*kernels: str, launches: str = LAUNCHES) -> str:
 
 
 def test_guards_that_return_and_comments() -> None:
-    first = "// doubles\n" + kernel("a", f"{INDEX}\n    if (i >= n) return;  // rest\n    float v = x[i];\n    y[i] = 2 * v;")
+    first = "// doubles\n" + kernel(
+        "a", f"{INDEX}\n    if (i >= n) return;  // rest\n    float v = x[i];\n    y[i] = 2 * v;"
+    )
     second = "// adds one\n" + kernel("b", f"{INDEX}\n    if (i < n) {{ float v = x[i]; y[i] = v + 1; }}")
     assert rewritten(STRATEGY, text(first, second)) == (
         """\
@@ -94,7 +96,10 @@ def test_elements_that_depend_on_others(first, second, expected) -> None:
 @pytest.mark.parametrize(
     ("launches", "expected"),
     [
-        (LAUNCHES.replace("\n", "\n    cudaMemcpy(x, t, n, cudaMemcpyDeviceToDevice);\n"), "No other kernel is launched"),
+        (
+            LAUNCHES.replace("\n", "\n    cudaMemcpy(x, t, n, cudaMemcpyDeviceToDevice);\n"),
+            "No other kernel is launched",
+        ),
         (LAUNCHES.replace("(t, y, n)", "(t, y, n / 2)"), "covers n elements, the kernel's guard asks for n"),
         (LAUNCHES.replace("128>>>", "128, 0, stream>>>"), "different streams"),
         (LAUNCHES.replace("(t, y, n)", "(t + 1, y, n)"), "different parts of t"),

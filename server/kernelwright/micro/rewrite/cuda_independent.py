@@ -27,7 +27,7 @@ _LEAVES = (
 
 def works_together(file: File, kernel: Function) -> Refusal | None:
     """Where the threads of a block have to do with each other."""
-    for function in (kernel, *_called(file, kernel)):
+    for function in (kernel, *called(file, kernel)):
         for node in walk(function.body):
             written = file.source.content(node) if node.child_count == 0 else ""
             line = node.start_point.row
@@ -52,7 +52,7 @@ def macros_with(file: File, words: tuple[str, ...]) -> Iterator[str]:
             yield file.source.content(macro)
 
 
-def _called(file: File, kernel: Function) -> tuple[Function, ...]:
+def called(file: File, kernel: Function) -> tuple[Function, ...]:
     """The functions of the file that a kernel calls, and that those call."""
     found, waiting = list[Function](), [kernel]
     while waiting:
