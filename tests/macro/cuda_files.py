@@ -1,18 +1,20 @@
 """CUDA files as a strategy sees them."""
 
 from kernelwright.coders.carrying_out import carried_out
+from kernelwright.languages import support_of
 from kernelwright.macro.strategy import Observation, Strategy
-from kernelwright.source.cuda import read
-from kernelwright.source.cuda.kernels import find_kernels
-from kernelwright.values import Device, Refusal, apply
+from kernelwright.values import Device, Refusal, Workload, apply
 
+CUDA = support_of("cuda-cpp")
 H200 = Device("cuda", "NVIDIA H200", compute_capability=90, multiprocessors=132, bandwidth=4.2e12)
 
 
 def observe(text: str, kernel: str | None = None, *, device: Device = H200, reduced: bool = True) -> Observation:
     """A kernel of `text`, the first if it is not named."""
-    found = next(one for one in find_kernels(read(text)) if kernel in (None, one.name))
-    return Observation("kernel.cu", text, found, None, device, reduced=reduced)
+    found = next(one for one in CUDA.kernels(text) if kernel in (None, one.name))
+    workload = CUDA.workload(text, found.entry)
+    given = workload if isinstance(workload, Workload) else None
+    return Observation("kernel.cu", text, found, given, device, support=CUDA, reduced=reduced)
 
 
 def rewritten(strategy: Strategy, text: str, kernel: str | None = None) -> tuple[str, ...]:
