@@ -128,10 +128,13 @@ def declared(sight: CudaSight, node: Node) -> frozenset[str]:
     return frozenset(names)
 
 
-def lines_of(source: Source, node: Node) -> tuple[int, int]:
-    """The bytes of the whole lines that a node stands on."""
-    start, end = source.source.rfind(b"\n", 0, node.start_byte) + 1, source.source.find(b"\n", node.end_byte)
-    return start, len(source.source) if end < 0 else end + 1
+def type_of(sight: CudaSight, name: str) -> str:
+    """The type that a local or an array is declared with; "" for any other name."""
+    for one in of_type(sight.kernel.body, "declaration"):
+        kind = field(one, "type")
+        if kind is not None and name in declared(sight, one):
+            return sight.content(kind)
+    return ""
 
 
 def _guard(sight: CudaSight, node: Node, work: Node) -> Guard | Refusal:

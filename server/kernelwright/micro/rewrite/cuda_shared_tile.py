@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from tree_sitter import Node
 
 from kernelwright.micro.rewrite.cuda_code import fresh, named, plain, substituted, unsettled
-from kernelwright.micro.rewrite.cuda_guarded import X, Y, declared, kind_of, lines_of, reads_memory
+from kernelwright.micro.rewrite.cuda_guarded import X, Y, declared, kind_of, reads_memory
 from kernelwright.micro.rewrite.cuda_inner_loop import InnerLoop, inner_loop, is_product_sum
 from kernelwright.micro.rewrite.cuda_patch import Patch, indent_of
 from kernelwright.micro.rewrite.cuda_sight import CudaSight
@@ -163,15 +163,16 @@ def _written(
     outer = found.outer
     returns = [one.node for one in found.guards if one.returns]
     for one in (*returns, *late, *(early if outer is not None else ()), *filter(None, (found.pragma,))):
-        patch.between(*lines_of(source, one), "")
+        patch.cut(one)
     turns = _loaders(sight, tiles, margin) + _turns(sight, found, tiles, size, margin, step)
-    start, end = lines_of(source, found.loop.node)
     if outer is None:
-        patch.between(start, end, turns + _again(sight, (*returns, *late), margin))
+        patch.replace(found.loop.node, (turns + _again(sight, (*returns, *late), margin)).strip())
         return patch, tiles
-    begin = lines_of(source, outer.node)[0]
-    patch.between(begin, begin, _again(sight, early, margin) + turns + _again(sight, returns, margin))
-    patch.between(start, end, _again(sight, late, indent_of(source, found.loop.node)))
+    patch.before(outer.node, (_again(sight, early, margin) + turns + _again(sight, returns, margin)).lstrip() + margin)
+    if late:
+        patch.replace(found.loop.node, _again(sight, late, indent_of(source, found.loop.node)).strip())
+    else:
+        patch.cut(found.loop.node)
     return patch, tiles
 
 

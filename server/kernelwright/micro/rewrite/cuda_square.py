@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from tree_sitter import Node
 
 from kernelwright.micro.rewrite.cuda_code import fresh, named, plain, substituted
-from kernelwright.micro.rewrite.cuda_guarded import X, Y, declared
+from kernelwright.micro.rewrite.cuda_guarded import X, Y, declared, type_of
 from kernelwright.micro.rewrite.cuda_sight import CudaSight
 from kernelwright.source.cuda.text import field, of_type
 from kernelwright.values import Refusal
@@ -70,25 +70,16 @@ def loaders(sight: CudaSight, names: Mapping[str, Node], axes: Iterable[str], pr
     """The declarations of what `names` are for the thread whose index along these axes is this one's along the other."""
     threads = thread_names(sight)
     swapped = {one: threads[OTHER[own]] for own in axes for one in (own, threads[own])}
-    return [
-        f"const {type_of(sight, name)} {loader_name(sight, name, prefix)} = {substituted(sight.file.source, value, swapped)};"
-        for name, value in names.items()
-        if name not in swapped
-    ]
+    found = []
+    for name, value in names.items():
+        kind, code = type_of(sight, name) or "int", substituted(sight.file.source, value, swapped)
+        found += [f"const {kind} {loader_name(sight, name, prefix)} = {code};"] if name not in swapped else []
+    return found
 
 
 def loader_name(sight: CudaSight, name: str, prefix: str = "load") -> str:
     """What the row or column of the element that a thread loads is called, where it is not the thread's own."""
     return fresh(sight.file, f"{prefix}_{name}", f"{name}_to_{prefix}")
-
-
-def type_of(sight: CudaSight, name: str) -> str:
-    """The type that a local is declared with."""
-    for one in of_type(sight.kernel.body, "declaration"):
-        kind = field(one, "type")
-        if kind is not None and name in declared(sight, one):
-            return sight.content(kind)
-    return "int"
 
 
 def _is_above(sight: CudaSight, name: str) -> bool:

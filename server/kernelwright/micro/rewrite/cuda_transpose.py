@@ -3,7 +3,7 @@
 from tree_sitter import Node
 
 from kernelwright.micro.rewrite.cuda_code import fresh, substituted, unsettled
-from kernelwright.micro.rewrite.cuda_guarded import Guarded, X, Y, guarded, kind_of, lines_of, reads_memory
+from kernelwright.micro.rewrite.cuda_guarded import Guarded, X, Y, guarded, kind_of, reads_memory
 from kernelwright.micro.rewrite.cuda_inner_loop import not_movable
 from kernelwright.micro.rewrite.cuda_patch import Patch, indent_of
 from kernelwright.micro.rewrite.cuda_sight import CudaSight
@@ -110,9 +110,8 @@ def _written(
     shared += [f"__shared__ {parameter.base} {tile}[{size}][{size} + 1];", *new_threads(sight)]
     patch.between(opening, opening, "".join(f"{margin}{one}\n" for one in shared))
     for one in (guard.node for guard in parts.guards if guard.returns):
-        patch.between(*lines_of(source, one), "")
-    start, end = lines_of(source, parts.outer.node if parts.outer is not None else parts.work)
-    patch.between(start, end, "".join(f"{margin}{one}\n" for one in lines))
+        patch.cut(one)
+    patch.replace(parts.outer.node if parts.outer is not None else parts.work, f"\n{margin}".join(lines))
     return patch, load
 
 
