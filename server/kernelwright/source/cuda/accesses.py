@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from tree_sitter import Node
 
+from kernelwright.source.cuda.definitions import File
 from kernelwright.source.cuda.expressions import Loop, Names
 from kernelwright.source.cuda.polynomials import Polynomial
 from kernelwright.source.cuda.text import field, walk
@@ -67,7 +68,9 @@ def _accesses(names: Names) -> Iterator[Access]:
         if inner is None or not indices:
             continue
         base = content(inner) if inner.type == "identifier" else ""
-        yield Access(base, _space(names, base), _kind(names, node), tuple(indices), node, names.loops_around(node))
+        yield Access(
+            base, _space(names, base), kind_of(names.file, node), tuple(indices), node, names.loops_around(node)
+        )
 
 
 def _is_part(node: Node) -> bool:
@@ -85,8 +88,8 @@ def _space(names: Names, base: str) -> str:
     return "global" if parameter is not None and parameter.is_pointer else ""
 
 
-def _kind(names: Names, node: Node) -> str:
-    """What is done with the element: `x[i].y = …` stores too."""
+def kind_of(file: File, node: Node) -> str:
+    """What is done with an element: `x[i].y = …` stores too."""
     child, parent = node, node.parent
     while parent is not None and parent.type in ("field_expression", "parenthesized_expression"):
         child, parent = parent, parent.parent
@@ -94,12 +97,12 @@ def _kind(names: Names, node: Node) -> str:
         return "load"
     if parent.type == "assignment_expression" and field(parent, "left") == child:
         operator = field(parent, "operator")
-        return "store" if operator is None or names.file.source.content(operator) == "=" else "update"
+        return "store" if operator is None or file.source.content(operator) == "=" else "update"
     if parent.type == "update_expression":
         return "update"
     if parent.type == "pointer_expression" and parent.children[0].type == "&":
         call = parent.parent.parent if parent.parent is not None else None
         callee = field(call, "function")
-        if callee is not None and names.file.source.content(callee).startswith("atomic"):
+        if callee is not None and file.source.content(callee).startswith("atomic"):
             return "atomic"
     return "load"
