@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from kernelwright.proof.worker.languages.cuda.translation import numbered, probed
 from kernelwright.proof.worker.ran import Ran, line_of, number_of
 from kernelwright.proof.worker.reached import Missing
+from kernelwright.source.cpp import Function
 from kernelwright.source.cpp.statements import Statement
 from kernelwright.source.cpp.tokens import Kind, tokens_of
-from kernelwright.source.cpp import Function
 from kernelwright.values import Coverage
 
 _ENDS = frozenset(("throw", "exit", "abort", "__trap"))
