@@ -6,11 +6,27 @@ from dataclasses import dataclass
 from kernelwright.source.cuda.tokens import Kind, Token, closing, closing_angle, tokens_of
 
 _WITH_ARGUMENTS = frozenset(
-    ["__launch_bounds__", "__align__", "alignas", "__attribute__", "__declspec", "__maxnreg__", "__cluster_dims__", "__block_size__", "noexcept", "decltype", "requires"]
+    (
+        *("__launch_bounds__", "__align__", "alignas", "__attribute__", "__declspec", "__maxnreg__"),
+        *("__cluster_dims__", "__block_size__", "noexcept", "decltype", "requires"),
+    )
 )
 _TYPES = frozenset(("class", "struct", "union", "enum"))
 _QUALIFIERS = frozenset(
-    ["__global__", "__device__", "__host__", "__constant__", "__shared__", "__managed__", "static", "inline", "constexpr", "__forceinline__", "__noinline__", "extern"]
+    [
+        "__global__",
+        "__device__",
+        "__host__",
+        "__constant__",
+        "__shared__",
+        "__managed__",
+        "static",
+        "inline",
+        "constexpr",
+        "__forceinline__",
+        "__noinline__",
+        "extern",
+    ]
 )
 _CV = frozenset(["const", "volatile", "__restrict__", "__restrict", "struct", "enum", "typename"])
 _BUILTIN = frozenset(["int", "char", "long", "short", "double", "float", "bool", "void", "unsigned", "signed"]) | _CV
