@@ -126,7 +126,9 @@ def test_a_language_goes_by_its_id() -> None:
 )
 def test_a_language_that_is_not_read(support: LanguageSupport, kind: str) -> None:
     text = SAMPLES["python"].text
-    reason = f"is of a kind that Kernelwright does not read ({kind}); choose a file in Python (.py) or CUDA C++ (.cu, .cuh)."
+    reason = (
+        f"is of a kind that Kernelwright does not read ({kind}); choose a file in Python (.py) or CUDA C++ (.cu, .cuh)."
+    )
     assert support.kernels(text) == support.findings(text, ()) == support.workload_problems(text) == ()
     assert absence(support, text, ()) == reason
     assert support.workload(text, "scale") == Refusal(f"This file {reason}")
