@@ -29,7 +29,7 @@ from kernelwright.journal import open_in_memory
 from kernelwright.macro.policy import menu
 from kernelwright.macro.strategy import Observation
 from kernelwright.proof.jobs import TrialResult
-from kernelwright.recording import Recorded, edits_for, python_files
+from kernelwright.recording import Recorded, edits_for, source_files
 from kernelwright.settings import DEFAULTS
 from kernelwright.source.document import parse
 from kernelwright.source.kernels import find_kernels
@@ -57,7 +57,7 @@ class Found:
 def files_of(places: Iterable[Path]) -> list[Path]:
     """The files that the places name, those that mention Triton."""
     named = [Path(line) for place in places if place.suffix == ".txt" for line in place.read_text().split()]
-    found = python_files([*named, *(place for place in places if place.suffix != ".txt")])
+    found = source_files([*named, *(place for place in places if place.suffix != ".txt")])
     return [file for file in found if "triton" in file.read_text(encoding="utf-8", errors="replace")]
 
 

@@ -13,7 +13,7 @@ from cli.terminal import kernelwright
 from kernelwright.proof.worker.inputs import from_call
 from kernelwright.proof.worker.recording.written import Unsayable, arguments, grid_of
 from kernelwright.proof.worker.subject import case_call
-from kernelwright.recording import Recorded, edits_for, entries_of, python_files, runs_without_gpu, watch
+from kernelwright.recording import Recorded, edits_for, entries_of, runs_without_gpu, source_files, watch
 from kernelwright.values import apply
 
 MIXED = torch.linspace(-1, 1, 6)
@@ -119,7 +119,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def recorded(project: Path) -> tuple[int, dict[str, Recorded]]:
-    entries = [entry for file in python_files([project]) for entry in entries_of(file, file.read_text())]
+    entries = [entry for file in source_files([project]) for entry in entries_of(file, file.read_text())]
     environment = {**os.environ, "TRITON_INTERPRET": "1", "PYTHONPATH": str(project)}
     with watch(entries, environment) as watching:
         status = subprocess.run(
@@ -305,7 +305,7 @@ def test_folders_of_environments_are_left_out(tmp_path: Path) -> None:
         (tmp_path / place).parent.mkdir(exist_ok=True)
         (tmp_path / place).touch()
     (tmp_path / "env" / "pyvenv.cfg").touch()
-    assert [str(file.relative_to(tmp_path)) for file in python_files([tmp_path])] == ["a.py", "package/b.py"]
+    assert [str(file.relative_to(tmp_path)) for file in source_files([tmp_path])] == ["a.py", "package/b.py"]
 
 
 WITHOUT_GPU = """\
@@ -360,4 +360,4 @@ def test_when_a_command_runs_without_a_gpu(environment: dict[str, str], without:
 def test_a_ring_of_links_ends_nothing(tmp_path: Path) -> None:
     ring = tmp_path / "ring.py"
     ring.symlink_to(ring)
-    assert python_files([tmp_path]) == [ring]
+    assert source_files([tmp_path]) == [ring]

@@ -15,7 +15,7 @@ from kernelwright.coders.deterministic import Deterministic
 from kernelwright.coders.model import Model
 from kernelwright.inferring import Inferred
 from kernelwright.journal import Journal, open_in_memory, open_when_begun
-from kernelwright.languages import LanguageSupport
+from kernelwright.languages import LanguageSupport, of_file
 from kernelwright.languages.python import SUPPORT as PYTHON
 from kernelwright.macro.policy import Offer, Policy, candidates, menu, offered, rivals
 from kernelwright.macro.policy.expected_gain import expected_gain, tried
@@ -300,6 +300,10 @@ class Engine:
         """A script that compares and times a kept step, the last one unless one is named, against its baseline."""
         from kernelwright.export import script_of
 
+        if of_file(Path(path)).id != PYTHON.id:
+            return Refusal(
+                f"Only steps of Python files can be written as a script; {Path(path).name} is another kind of file."
+            )
         steps = self.history(path, kernel)
         asked = [s for s in steps if (s.id == step_id if step_id else s.outcome is Outcome.KEPT)]
         step = asked[-1] if asked else None

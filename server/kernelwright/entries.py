@@ -1,14 +1,29 @@
-"""Which entries of a file lack a workload, and what looking for lines came to for one of them."""
+"""The entries of files in any language: which lack a workload, and what looking for lines came to for one of them."""
 
+from collections.abc import Iterable
 from pathlib import Path
 
+from kernelwright import recording
 from kernelwright.inferring import Inferred
-from kernelwright.languages import of_file
+from kernelwright.languages import LANGUAGES, of_file
 from kernelwright.recording import Entry, Recorded
 from kernelwright.source.workload.lines import by_entry
 from kernelwright.values import Failure, Refusal, Workload
 
 _MOST_REASONS = 3
+
+
+def files_in(places: Iterable[Path]) -> list[Path]:
+    """The files below some folders that a language reads, and files that are named themselves."""
+    return recording.source_files(places, tuple(suffix for row in LANGUAGES.values() for suffix in row.suffixes))
+
+
+def entries_of(file: Path, text: str) -> list[Entry]:
+    """What a workload line of a file could call."""
+    support = of_file(file)
+    if support.id == "python":
+        return recording.entries_of(file, text)
+    return recording.grouped(file, ((kernel, "function") for kernel in support.kernels(text)))
 
 
 def lacks_workload(entry: Entry, text: str) -> bool:

@@ -11,9 +11,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from kernelwright.languages import LanguageSupport
+from kernelwright.languages.python import SUPPORT as PYTHON
 from kernelwright.source.document import parse
 from kernelwright.source.kernels import find_kernels
-from kernelwright.source.workload import few_of, workload_lines
+from kernelwright.source.workload import few_of
 from kernelwright.source.workload.find import definitions
 from kernelwright.source.workload.signature import Parameters, signature_of
 from kernelwright.values import Edits, Kernel, Language, TextEdit, digest
@@ -48,7 +50,7 @@ class Recorded:
     refused: tuple[str, ...]
 
 
-def python_files(places: Iterable[Path]) -> list[Path]:
+def source_files(places: Iterable[Path], suffixes: tuple[str, ...] = (".py",)) -> list[Path]:
     """The files below some folders, and files that are named themselves, in order; hidden and installed ones are left out."""
     found: dict[Path, None] = {}
     for place in places:
@@ -63,7 +65,7 @@ def python_files(places: Iterable[Path]) -> list[Path]:
             )
             # realpath, since resolve() raises for a ring of links
             found |= {
-                Path(os.path.realpath(Path(folder, name))): None for name in sorted(names) if name.endswith(".py")
+                Path(os.path.realpath(Path(folder, name))): None for name in sorted(names) if name.endswith(suffixes)
             }
     return list(found)
 
@@ -72,9 +74,14 @@ def entries_of(file: Path, text: str) -> list[Entry]:
     """What could be recorded in a Python file: the entries of its kernels, and the kernels that nothing there launches."""
     if "torch" not in text and "triton" not in text:
         return []
+    return grouped(file, ((kernel, _kind(text, kernel)) for kernel in find_kernels(parse(text))))
+
+
+def grouped(file: Path, kernels: Iterable[tuple[Kernel, str]]) -> list[Entry]:
+    """The entries of kernels, each with its kind, in order of the text."""
     found: dict[tuple[str, str], list[Kernel]] = {}
-    for kernel in find_kernels(parse(text)):
-        found.setdefault((kernel.entry or kernel.name, _kind(text, kernel)), []).append(kernel)
+    for kernel, kind in kernels:
+        found.setdefault((kernel.entry or kernel.name, kind), []).append(kernel)
     return [
         Entry(str(file), name, tuple(kernel.name for kernel in kernels), kind, *_span(kernels[0]))
         for (name, kind), kernels in found.items()
@@ -183,14 +190,14 @@ def _drop(call: ast.Call, parameters: Parameters) -> int:
     return before - len(call.args) - len(call.keywords)
 
 
-def edits_for(text: str, recorded: Sequence[Recorded]) -> Edits:
+def edits_for(text: str, recorded: Sequence[Recorded], support: LanguageSupport = PYTHON) -> Edits:
     """The lines above what they call, in one version of the file's text, but for those that it has already."""
-    have = {case.text for case in workload_lines(text)}
+    have = {case.text for case in support.workload_lines(text)}
     starts = [0, *itertools.accumulate(len(line) + 1 for line in text.split("\n"))]
     newline = "\r\n" if "\r\n" in text else "\n"
     edits = []
     for one in sorted(recorded, key=lambda one: one.entry.start_line):
-        new = [f"# workload: {line}{newline}" for line in one.lines if line not in have]
+        new = [f"{support.workload_sign}{line}{newline}" for line in one.lines if line not in have]
         if new:
             offset = starts[one.entry.start_line]
             edits.append(TextEdit(offset, offset, "".join(new)))

@@ -1,31 +1,33 @@
-"""CUDA files as strategies see them: the first kernel of a text, on a GPU of the tests' choosing."""
+"""CUDA files as a strategy sees them."""
 
 from kernelwright.coders.carrying_out import carried_out
-from kernelwright.languages.cuda import SUPPORT
+from kernelwright.languages import support_of
 from kernelwright.macro.strategy import Observation, Strategy
 from kernelwright.values import Device, Refusal, Workload, apply
-from macro.triton_files import H200
+
+CUDA = support_of("cuda-cpp")
+H200 = Device("cuda", "NVIDIA H200", compute_capability=90, multiprocessors=132, bandwidth=4.2e12)
 
 
-def observe(text: str, device: Device = H200, kernel: str = "") -> Observation:
-    """The kernel of that name, or the first one."""
-    found = next(one for one in SUPPORT.kernels(text) if kernel in ("", one.name))
-    workload = SUPPORT.workload(text, found.entry)
+def observe(text: str, kernel: str | None = None, *, device: Device = H200, reduced: bool = True) -> Observation:
+    """A kernel of `text`, the first if it is not named."""
+    found = next(one for one in CUDA.kernels(text) if kernel in (None, one.name))
+    workload = CUDA.workload(text, found.entry)
     given = workload if isinstance(workload, Workload) else None
-    return Observation("kernel.cu", text, found, given, device, support=SUPPORT)
+    return Observation("kernel.cu", text, found, given, device, support=CUDA, reduced=reduced)
 
 
-def rewritten(strategy: Strategy, text: str, device: Device = H200, kernel: str = "") -> tuple[str, ...]:
+def rewritten(strategy: Strategy, text: str, kernel: str | None = None) -> tuple[str, ...]:
     """The text of every variant, best guess first."""
-    observation = observe(text, device, kernel)
+    observation = observe(text, kernel)
     actions = strategy.find(observation)
     assert not isinstance(actions, Refusal), actions.reason
-    variants = carried_out(strategy, observation, actions[0])
-    assert not isinstance(variants, Refusal), variants.reason
-    return tuple(apply(variant, text) for variant in variants)
+    edits = carried_out(strategy, observation, actions[0])
+    assert not isinstance(edits, Refusal), edits.reason
+    return tuple(apply(one, text) for one in edits)
 
 
-def refusal(strategy: Strategy, text: str, device: Device = H200, kernel: str = "") -> Refusal:
-    answer = strategy.find(observe(text, device, kernel))
-    assert isinstance(answer, Refusal), answer
-    return answer
+def refusal(strategy: Strategy, text: str, kernel: str | None = None) -> str:
+    found = strategy.find(observe(text, kernel))
+    assert isinstance(found, Refusal), "the strategy applies"
+    return found.reason

@@ -7,29 +7,32 @@ from pathlib import Path
 
 from rich.markup import escape
 
-from kernelwright import files, recording
+from kernelwright import entries, files, recording
 from kernelwright.cli.console import OUT
+from kernelwright.languages import of_file
 from kernelwright.mistakes import BadInput
 from kernelwright.recording import Entry, Recorded
 from kernelwright.values import apply
 
 
 def entries_in(places: Sequence[Path]) -> tuple[dict[Path, str], list[Entry]]:
-    """The texts of Python files, those that can be read, and their entries. Raises BadInput."""
+    """The texts of files, those that can be read, and their entries. Raises BadInput."""
     if missing := next((place for place in places if not place.exists()), None):
         raise BadInput(f"{missing} does not exist; name files or folders whose kernels are meant.")
     texts: dict[Path, str] = {}
-    for file in recording.python_files(places or [Path.cwd()]):
+    for file in entries.files_in(places or [Path.cwd()]):
         with contextlib.suppress(BadInput):
             texts[file] = files.read(file)
-    return texts, [entry for file, text in texts.items() for entry in recording.entries_of(file, text)]
+    return texts, [entry for file, text in texts.items() for entry in entries.entries_of(file, text)]
 
 
 def show(one: Recorded, seen: str, refused: str) -> None:
     """The lines of one entry; `seen` says how many calls or guesses there were, `refused` what a reason is about."""
     OUT.print(f"[bold]{escape(one.entry.name)}[/]  {escape(os.path.relpath(one.entry.file))}, {seen}")
     for line in one.lines:
-        OUT.print(f"  # workload: {line}", markup=False, highlight=False, soft_wrap=True)
+        OUT.print(
+            f"  {of_file(Path(one.entry.file)).workload_sign}{line}", markup=False, highlight=False, soft_wrap=True
+        )
     for reason in one.refused:
         OUT.print(f"  {refused}: {reason}.", markup=False, highlight=False)
 
@@ -38,7 +41,7 @@ def write(texts: Mapping[Path, str], found: Sequence[Recorded]) -> None:
     """Write the lines above what they call."""
     for file in dict.fromkeys(one.entry.file for one in found):
         text = texts[Path(file)]
-        edits = recording.edits_for(text, [one for one in found if one.entry.file == file])
+        edits = recording.edits_for(text, [one for one in found if one.entry.file == file], of_file(Path(file)))
         if edits.edits:
             files.replace(Path(file), text, apply(edits, text))
             OUT.print(f"Wrote the workload lines to {escape(os.path.relpath(file))}.")

@@ -51,7 +51,7 @@ def record_command(command: Sequence[str], places: Sequence[Path], write: bool, 
 
 def _what_to_run(texts: Mapping[Path, str], entries: Sequence[Entry]) -> str:
     """A command for each of the tests and scripts below this folder that come to the kernels, the likeliest ones."""
-    found = callers.read_all(recording.python_files([Path.cwd()]))
+    found = callers.read_all(recording.source_files([Path.cwd()]))
     graph = callers.imports({**found, **texts})
     names: dict[Path, set[str]] = {}
     for entry in entries:

@@ -6,14 +6,18 @@ from kernelwright.languages.support import Piece
 from kernelwright.values import Refusal
 
 
-def added_pieces(old: tuple[Piece, ...], new: tuple[Piece, ...]) -> tuple[Piece, ...] | Refusal:
+def added_pieces(
+    old: tuple[Piece, ...], new: tuple[Piece, ...], needed: frozenset[str] | None = None
+) -> tuple[Piece, ...] | Refusal:
     """The pieces that an edit has added; a Refusal where it changed, removed or doubled what it may not.
 
-    `old` says what may be changed, `new` are the pieces of the text after the edit.
+    `old` says what may be changed, `new` are the pieces of the text after the edit. `needed`: the names among them that must
+    stay, all if it is None.
     """
     editable = sorted({piece.name for piece in old if piece.editable})
     for name in editable:
-        if sum(piece.name == name for piece in new) != 1:
+        found = sum(piece.name == name for piece in new)
+        if found > 1 or (found == 0 and (needed is None or name in needed)):
             return Refusal(f"`{name}` must stay defined once, at the top level of the file.")
     fixed, others = [one for one in old if not one.editable], [one for one in new if one.name not in editable]
     was, is_now = ([one.code.rstrip() for one in some] for some in (fixed, others))

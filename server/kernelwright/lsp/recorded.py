@@ -61,7 +61,7 @@ def _callers_of(root: Path, snapshot: Snapshot) -> list[Path]:
     entries = recording.entries_of(file, snapshot.text)
     if not entries:
         return [file]
-    texts = {**callers.read_all(recording.python_files([root])), file: snapshot.text}
+    texts = {**callers.read_all(recording.source_files([root])), file: snapshot.text}
     written = {name for entry in entries for name in (entry.name, *entry.kernels)}
     return callers.callers(texts, callers.imports(texts), file, written)
 
@@ -83,7 +83,7 @@ async def _chosen(session: Session, root: Path, snapshot: Snapshot) -> Path | Re
 
 
 def _plan_of(root: Path, script: Path) -> Plan | Refusal:
-    texts = callers.read_all({*recording.python_files([root]), script})
+    texts = callers.read_all({*recording.source_files([root]), script})
     if not callers.is_runnable(script, texts[script]):
         return Refusal(f"{script.name} has neither a kernel nor a test, and does nothing when it is run.")
     files = callers.reached(callers.imports(texts), script)

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from kernelwright.macro.strategy import Example, Family, Group, Observation, Strategy
+from kernelwright.micro.rewrite.cuda_sight import CudaSight
 from kernelwright.micro.rewrite.triton_sight import Sight
 from kernelwright.place.source_map import SourceMap, used_only_by
 from kernelwright.values import Action, Device, Language, Node, Refusal, Region, digest
@@ -37,6 +38,20 @@ The expected gains are guesses: a fraction of the time that the roofline gives t
     nothing="Nothing in this code calls for another algorithm, layout or kernel than the other strategies make.",
 )
 
+CUDA_REWRITE = Group(
+    id="cuda.rewrite",
+    title="Rewrite the CUDA kernel",
+    why="Some optimisations need another kernel, not another line: a language model writes it, and the gate decides.",
+    doc="""\
+Each strategy looks for one kind of chance in the kernel's text and its launch, and briefs a language model on how to take it.
+Without a model none of them is offered. What comes back is an edit like any other: it is verified against the baseline,
+measured and kept or rejected.
+
+The expected gains are guesses from the text.
+""",
+    nothing="Nothing in this kernel and its launch calls for another structure.",
+)
+
 USUAL_MULTIPROCESSORS = 132  # where the device is not known
 
 
@@ -50,6 +65,7 @@ class Chance:
 
 
 TritonLook = Callable[[Observation, Sight], Chance | Refusal]
+CudaLook = Callable[[Observation, CudaSight], Chance | Refusal]
 TorchLook = Callable[[Observation, SourceMap], Chance | Refusal]
 
 
@@ -80,6 +96,35 @@ def triton_rewrite(
         needs_gpu=needs_gpu,
         promises_kernel=True,
         group=TRITON_REWRITE,
+    )
+
+
+def cuda_rewrite(
+    name: str,
+    title: str,
+    look: CudaLook,
+    *,
+    family: Family,
+    why: str,
+    doc: str,
+    instruction: str,
+    example: Example,
+) -> Strategy:
+    """Return the strategy "cuda.rewrite.<name>" for the kernels in which `look` sees a chance."""
+    id = f"{CUDA_REWRITE.id}.{name}"
+    return Strategy(
+        id=id,
+        title=title,
+        family=family,
+        languages=frozenset({Language.CUDA}),
+        why=why,
+        doc=doc,
+        instruction=instruction,
+        example=example,
+        find=functools.partial(_find_cuda, id, look),
+        needs_gpu=True,
+        promises_kernel=True,
+        group=CUDA_REWRITE,
     )
 
 
@@ -138,6 +183,11 @@ def backward_of(nodes: tuple[Node, ...]) -> Node | None:
 
 def _find_triton(id: str, look: TritonLook, observation: Observation) -> tuple[Action, ...] | Refusal:
     sight = observation.sight
+    return sight if isinstance(sight, Refusal) else _offered(id, observation, look(observation, sight))
+
+
+def _find_cuda(id: str, look: CudaLook, observation: Observation) -> tuple[Action, ...] | Refusal:
+    sight = observation.cuda
     return sight if isinstance(sight, Refusal) else _offered(id, observation, look(observation, sight))
 
 

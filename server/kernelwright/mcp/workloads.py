@@ -10,7 +10,8 @@ from mcp.types import CallToolResult
 from pydantic import Field
 
 from kernelwright import files, recording, running
-from kernelwright.entries import lacks_workload, recorded
+from kernelwright.entries import entries_of, lacks_workload, recorded
+from kernelwright.languages import of_file
 from kernelwright.mcp.calls import Asked, Report, carried_out, told, workspace_of
 from kernelwright.mcp.parameters import File, Write
 from kernelwright.mcp.results import EntryRow, Lines
@@ -65,7 +66,7 @@ async def infer_workloads(file: File, asked: Asked, write: Write = False) -> Ann
     async def work(report: Report, cancel: asyncio.Event) -> tuple[list[Recorded], list[str]]:
         async with workspace.writing:
             opened = workspace.open(file)
-            entries = recording.entries_of(opened.path, opened.text)
+            entries = entries_of(opened.path, opened.text)
             found = []
             for entry in (entry for entry in entries if lacks_workload(entry, opened.text)):
                 answer = await workspace.engine.infer(
@@ -87,7 +88,7 @@ async def infer_workloads(file: File, asked: Asked, write: Write = False) -> Ann
 def _entries(workspace: Workspace) -> tuple[dict[Path, str], list[Entry]]:
     """The texts of the workspace's files, those that can be read, and their entries."""
     texts: dict[Path, str] = {}
-    for file in recording.python_files([workspace.root]):
+    for file in recording.source_files([workspace.root]):
         if file.is_relative_to(workspace.root):  # a link may lead elsewhere
             with contextlib.suppress(BadInput):
                 texts[file] = files.read(file)
@@ -113,7 +114,8 @@ def _write(workspace: Workspace, texts: Mapping[Path, str], found: Sequence[Reco
     written = []
     lacking = [one for one in found if lacks_workload(one.entry, texts[Path(one.entry.file)])]
     for file in dict.fromkeys(Path(one.entry.file) for one in lacking):
-        edits = recording.edits_for(texts[file], [one for one in lacking if one.entry.file == str(file)])
+        own = [one for one in lacking if one.entry.file == str(file)]
+        edits = recording.edits_for(texts[file], own, of_file(file))
         if edits.edits:
             files.replace(workspace.inside(str(file)), texts[file], apply(edits, texts[file]))
             written.append(workspace.name(file))
@@ -125,7 +127,7 @@ def _told(workspace: Workspace, found: Sequence[Recorded], said: str, written: S
         EntryRow(_name(workspace, one.entry), one.entry.name, one.entry.kernels, one.lines, one.refused)
         for one in found
     )
-    lines = [f"# workload: {line}" for row in rows for line in row.lines]
+    lines = [f"{of_file(Path(row.file)).workload_sign}{line}" for row in rows for line in row.lines]
     lines += [f"{row.entry}: {reason}." for row in rows for reason in row.refused]
     wrote = f"Wrote {', '.join(written)}." if written else ""
     return told("\n".join(filter(None, (said, *lines, wrote))), Lines(rows, tuple(written)))

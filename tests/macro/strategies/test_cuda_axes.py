@@ -77,4 +77,4 @@ def test_a_square_grid_is_swapped_too() -> None:
     ],
 )  # fmt: skip
 def test_what_depends_on_the_axes_is_refused(text: str, reason: str) -> None:
-    assert reason in refusal(STRATEGY, text).reason
+    assert reason in refusal(STRATEGY, text)

@@ -41,16 +41,18 @@ _ADDABLE = (
 def pieces(text: str, kernel: Kernel) -> tuple[Piece, ...]:
     """The definitions at top level and the comments between them, in order.
 
-    Editable are the kernel, its entry, and the functions that launch it.
+    Editable are the kernel, its entry, the functions that launch it, and the other kernels that these launch.
     """
-    names = {kernel.name, kernel.entry, *(launch.function for launch in kernel.launches)}
-    return tuple(_pieces(read(text), frozenset(name for name in names if name)))
+    file, launchers = read(text), {kernel.entry, *(launch.function for launch in kernel.launches)}
+    beside = {launch.kernel for launch in file.launches if launch.function.name in launchers}
+    return tuple(_pieces(file, frozenset(name for name in {kernel.name, *launchers, *beside} if name)))
 
 
 def edit_problem(before: str, after: str, kernel: Kernel) -> Refusal | None:
     """Why an edit from outside may not be tried, in one sentence: `before` and `after` are whole texts that parse."""
     file = read(after)
-    added = added_pieces(pieces(before, kernel), tuple(_pieces(file, frozenset())))
+    needed = frozenset(name for name in (kernel.name, kernel.entry) if name)
+    added = added_pieces(pieces(before, kernel), tuple(_pieces(file, frozenset())), needed)
     if isinstance(added, Refusal):
         return added
     starts = {node.start_point.row: node for node in file.source.tree.root_node.named_children}

@@ -28,6 +28,11 @@ WORDS = (
         "kernel[grid](…)", _CALLS, "add_kernel[(8,)](randn(1000), randn(1000), zeros(1000), 1000, BLOCK=128)",
         "A Triton kernel that nothing in its file launches, with the programs of its grid.",
     ),
+    Word(
+        "kernel<<<grid, block>>>(…)", _CALLS,
+        "saxpy<<<(n + 255) / 256, 256>>>(n=1 << 20, a=2.0f, x=randn(n), y=inout(randn(n)))",
+        "A CUDA kernel that nothing in its file launches: blocks and threads, as numbers or `dim3(16, 16)`, and shared bytes.",
+    ),
     Word("randn", _TENSORS, "f(randn(8192, 1024))", "Normally distributed numbers; the arguments are the sizes."),
     Word("rand", _TENSORS, "f(rand(8192, 1024))", "Numbers from 0 to 1, evenly distributed."),
     Word(
