@@ -131,4 +131,4 @@ def test_a_tiled_product_is_tiled_anew() -> None:
     ],
 )  # fmt: skip
 def test_other_kernels_are_refused(text: str, reason: str) -> None:
-    assert reason in refusal(STRATEGY, text).reason
+    assert reason in refusal(STRATEGY, text)
