@@ -7,6 +7,7 @@ from tree_sitter import Node
 
 from kernelwright.source.cuda import File, Function, Source
 from kernelwright.source.cuda.expressions import BUILT_IN, Names
+from kernelwright.source.cuda.polynomials import Polynomial
 from kernelwright.source.cuda.text import field, of_type, walk
 
 _ATOM = re.compile(r"[\w.]+|[\w.]*\([^()]*\)|\(.*\)")
@@ -39,6 +40,16 @@ def mentions(source: Source, node: Node, names: frozenset[str]) -> bool:
 def plain(source: Source, node: Node) -> str:
     """The code of a node without blanks."""
     return re.sub(r"\s+", "", source.content(node))
+
+
+def written(polynomial: Polynomial) -> str:
+    """A sum of products as code."""
+    found = ""
+    for term, number in sorted(polynomial.terms, key=lambda one: one[1] < 0):
+        factors = [*((str(abs(number)),) if abs(number) != 1 or not term else ()), *term]
+        sign = (" - " if number < 0 else " + ") if found else ("-" if number < 0 else "")
+        found += sign + " * ".join(factors)
+    return found or "0"
 
 
 def fresh(file: File, *wanted: str) -> str:

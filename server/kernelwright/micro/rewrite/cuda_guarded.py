@@ -142,14 +142,14 @@ def _guard(sight: CudaSight, node: Node, work: Node) -> Guard | Refusal:
     if condition is None or inside is None or field(node, "alternative") is not None:
         return Refusal("The guard has an else branch.", node.start_point.row)
     if is_inside(work, inside):
-        return Guard(node, False, tuple(Bound(one, False) for one in _joined(sight, condition, "&&")))
+        return Guard(node, False, tuple(Bound(one, False) for one in joined(sight, condition, "&&")))
     only = statements_of(inside)
     if len(only) == 1 and only[0].type == "return_statement" and node.end_byte <= work.start_byte:
-        return Guard(node, True, tuple(Bound(one, True) for one in _joined(sight, condition, "||")))
+        return Guard(node, True, tuple(Bound(one, True) for one in joined(sight, condition, "||")))
     return Refusal("A condition that is no guard stands ahead of the work.", node.start_point.row)
 
 
-def _joined(sight: CudaSight, node: Node, operator: str) -> Iterator[Node]:
+def joined(sight: CudaSight, node: Node, operator: str) -> Iterator[Node]:
     """The parts of `a && b && c`."""
     inner = node
     while inner.type == "parenthesized_expression":
@@ -159,6 +159,6 @@ def _joined(sight: CudaSight, node: Node, operator: str) -> Iterator[Node]:
         for side in ("left", "right"):
             part = field(inner, side)
             if part is not None:
-                yield from _joined(sight, part, operator)
+                yield from joined(sight, part, operator)
     else:
         yield inner
