@@ -15,7 +15,8 @@ from kernelwright.values import Case, Failure, Timing, Workload, WorkloadSource
 from languages import worker_stub
 from languages.samples import SAMPLES, Sample
 
-EVERY = [*LANGUAGES.values(), worker_stub.LANGUAGE]
+# Entries of CUDA C++ write into what they are given: tests/proof/worker/languages/cuda/test_contract.py.
+EVERY = [*(language for language in LANGUAGES.values() if language.id != "cuda-cpp"), worker_stub.LANGUAGE]
 LIMITS = Limits(timing_budget=0.05, threads=1)
 each_language = pytest.mark.parametrize(
     ("language", "sample"), [pytest.param(language, SAMPLES[language.id], id=language.id) for language in EVERY]
@@ -90,12 +91,12 @@ def test_half_typed_texts_are_answered(language: WorkerLanguage, sample: Sample)
 
 def test_a_language_goes_by_its_id() -> None:
     assert [language_of(language_id).id for language_id in LANGUAGES] == [*LANGUAGES]
-    assert READ.keys() == LANGUAGES.keys()  # what the server reads, the worker runs
+    assert READ.keys() <= LANGUAGES.keys()  # what the server reads, the worker runs
 
 
 def test_a_language_that_is_not_run() -> None:
-    with pytest.raises(JobFailed, match="Texts in 'cuda-cpp' cannot be run: only those in python can"):
-        language_of("cuda-cpp")
+    with pytest.raises(JobFailed, match="Texts in 'slang' cannot be run: only those in python, cuda-cpp can"):
+        language_of("slang")
 
 
 TRITON = "import triton\nimport triton.language as tl\n\n\n@triton.jit\ndef k(x):\n    tl.dot(x, x)\n"
