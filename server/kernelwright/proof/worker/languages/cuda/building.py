@@ -85,11 +85,11 @@ def _emulated(text: str) -> Built:
         raise JobFailed(Failure(FailureKind.MISSING_PACKAGE, NO_COMPILER))
     own = _OF_CLANG if compiler.is_clang else _OF_GCC
     flags = (*_COMMON, *_FLAGS, *own, f"-I{HERE / 'include'}")
-    name = _key(text, compiler.version, *flags, _emulator_digest())
+    made = translation.translated(text)
+    name = _key(made.text, compiler.version, *flags, _emulator_digest())
     found = _found(name)
     if found is not None:
         return Built(found, True)
-    made = translation.translated(text)
     with tempfile.TemporaryDirectory(prefix="kernelwright-cuda-") as scratch:
         source, thing, library = (Path(scratch, name) for name in (SOURCE, "text.o", "text.so"))
         source.write_text(made.text, encoding="utf-8", errors="surrogatepass")
@@ -110,7 +110,7 @@ def _for_gpu(text: str) -> Built:
         *("-Xcompiler", "-fPIC,-fno-gnu-unique", "-include", str(HERE / "gpu.h")),
         *("-Xlinker", "--wrap=cudaLaunchKernel,--wrap=__cudaLaunchKernel,-Bsymbolic"),
     )
-    name = _key(text, compiler.version, *flags, _emulator_digest())
+    name = _key(made.text, compiler.version, *flags, _emulator_digest())
     found = _found(name)
     if found is not None:
         return Built(found, False)

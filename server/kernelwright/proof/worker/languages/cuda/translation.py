@@ -131,7 +131,7 @@ def _launches(text: str) -> Iterator[Edit]:
         config = text[token.end : tokens[close].start]
         short = tokens[first if tokens[index - 1].text == ">" else index - 1].text
         empty = closing(tokens, close + 3) == close + 4
-        call = f'kw::Launch("{short}", {token.line + 1}, {config}).run([&](auto&&... kw_a) {{ {name}(kw_a...); }}'
+        call = f'kw::Launch("{short}", {token.line + 1}, {config}).run([=](auto&&... kw_a) {{ {name}(kw_a...); }}'
         yield Edit(tokens[first].start, tokens[close + 3].end, call + ("" if empty else ", "))
 
 
