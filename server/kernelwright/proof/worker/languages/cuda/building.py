@@ -55,7 +55,7 @@ class Compiler:
 
 @dataclass(frozen=True)
 class Built:
-    """A library, with the text that the compiler was given."""
+    """A library, and whether the emulator is in it."""
 
     library: Path
     emulated: bool

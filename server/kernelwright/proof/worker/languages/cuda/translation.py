@@ -1,6 +1,5 @@
 """A CUDA text as C++ for the emulator: launches and shared memory become calls, statements get probes, and lines stay."""
 
-import bisect
 import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -23,7 +22,7 @@ class Edit:
 
 @dataclass(frozen=True)
 class Translated:
-    """`edits` in the order of the text they were made in; `probes` the lines (from 0) of the numbered probes."""
+    """A text with the `edits` that made it, in the order of their places in the original."""
 
     text: str
     edits: tuple[Edit, ...]
@@ -240,8 +239,3 @@ def _declared(
 def _line_start(text: str, line: int) -> int:
     starts = [0, *(i + 1 for i, sign in enumerate(text) if sign == "\n")]
     return starts[min(line, len(starts) - 1)]
-
-
-def line_at(text: str, offset: int) -> int:
-    """The line, from 0, that a code point lies on."""
-    return bisect.bisect_left([i for i, sign in enumerate(text) if sign == "\n"], offset)

@@ -116,7 +116,7 @@ bool in_module(const char* place) {
 
 std::string me() { return thread_name(running.fiber->now.linear, running.block); }
 
-void out_of_bounds(const char* place, size_t bytes, How how, const void* pc) {
+void out_of_bounds(const char* place, How how, const void* pc) {
   const char* does = how == How::READ ? "reads" : "writes";
   const Range* nearest = nullptr;
   size_t best = FAR;
@@ -136,7 +136,6 @@ void out_of_bounds(const char* place, size_t bytes, How how, const void* pc) {
   if (place < nearest->start && (nearest->start - place) % long(nearest->element)) index--;
   fail_at("thread %s %s %s%s[%ld] of %zu elements at %s", me().c_str(), does, place_of(*nearest), nearest->name.c_str(), index,
           size_t(nearest->end - nearest->start) / nearest->element, at.c_str());
-  (void)bytes;
 }
 
 // Whether the running thread cannot know that it comes after this access.
@@ -166,9 +165,9 @@ void look(char* place, size_t bytes, How how, bool atomic, const void* pc, bool 
   Range* range = find(place);
   if (!range || range->kind == Range::FREED) {
     if (!range && in_module(place)) return;
-    return out_of_bounds(place, bytes, how, pc);
+    return out_of_bounds(place, how, pc);
   }
-  if (place + bytes > range->end) return out_of_bounds(range->end, bytes, how, pc);
+  if (place + bytes > range->end) return out_of_bounds(range->end, how, pc);
   if (range->kind == Range::ARGUMENTS) return;
   if (aligned && bytes > 1 && reinterpret_cast<uintptr_t>(place) % bytes)
     return fail_at("thread %s %s %zu bytes of %s%s at an address that is no multiple of %zu, at %s", me().c_str(),
@@ -302,7 +301,7 @@ void begin_block() {
   slots.clear();
   shared_next = shared_room + 4096;
   for (Range& one : ranges)
-    if (one.kind == Range::SHARED && one.name[0]) std::memset(one.start, 0xff, size_t(one.end - one.start));
+    if (one.kind == Range::SHARED) std::memset(one.start, 0xff, size_t(one.end - one.start));
 }
 
 namespace {
