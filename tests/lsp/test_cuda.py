@@ -73,9 +73,7 @@ async def test_a_line_is_guessed_and_tried(code: Editor) -> None:
     uri = code.open("matmul.cu", NAIVE.replace(f"{LINE}\n", ""), "cuda-cpp")
     answer = await code.command("kernelwright.infer", {"uri": uri, "kernel": "matmul_kernel"})
     assert answer["$"] == "Inferred", answer
-    assert answer["lines"][0] == (
-        "// workload: matmul(a=randn(m*k), b=randn(n*k), c=out(m*n), m=1024, n=1024, k=1024)"
-    )
+    assert answer["lines"][0] == ("// workload: matmul(a=randn(m*k), b=randn(n*k), c=out(m*n), m=1024, n=1024, k=1024)")
     assert f'{answer["lines"][-1]}\nextern "C" void matmul(' in code.texts[uri]
 
 

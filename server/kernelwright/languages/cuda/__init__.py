@@ -7,7 +7,7 @@ from kernelwright.source.cuda import read
 from kernelwright.source.cuda.kernels import find_kernels
 from kernelwright.source.cuda.suggest import lines_from_signature
 from kernelwright.source.cuda.syntax import first_error
-from kernelwright.source.findings import Finding
+from kernelwright.source.findings import Finding, find_cuda_findings
 from kernelwright.source.workload import WorkloadProblem
 from kernelwright.source.workload.lines import by_entry
 from kernelwright.values import Case, Kernel, Refusal, Workload
@@ -30,7 +30,7 @@ class Cuda:
         return find_kernels(read(text), by_entry(self.workload_lines(text)))
 
     def findings(self, text: str, kernels: tuple[Kernel, ...], lines: range | None = None) -> tuple[Finding, ...]:
-        return ()
+        return find_cuda_findings(text, kernels, workloads.performance_calls(text), lines)
 
     def workload(self, text: str, entry: str | None) -> Workload | Refusal:
         return workloads.workload_of(text, entry)
