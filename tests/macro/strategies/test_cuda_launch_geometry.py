@@ -64,6 +64,12 @@ def test_bounds_follow() -> None:
     assert rewritten(STRATEGY, text(bounds=before))[0] == text("k<<<(n + 255) / 256, 256>>>(x, y, n);", bounds=after)
 
 
+def test_a_copy_in_the_kernel_follows() -> None:
+    body = BODY.replace("blockDim.x", "64")
+    after = text("k<<<(n + 255) / 256, 256>>>(x, y, n);", BODY.replace("blockDim.x", "256"))
+    assert rewritten(STRATEGY, text(body=body))[0] == after
+
+
 def test_every_width_is_a_variant() -> None:
     assert [one.split("<<<")[1].split(">>>")[0].split(", ")[1] for one in rewritten(STRATEGY, text())] == [
         "256", "128", "512", "1024",

@@ -88,7 +88,7 @@ def resized(sight: CudaSight, found: Resizable, block: Block) -> Patch | None:
                     return None
         kernel = sight.file.kernel(one.launch.kernel)
         assert kernel is not None
-        for node, value in _bounds(sight, kernel, block):
+        for node, value in (*_bounds(sight, kernel, block), *_repeated(sight, one, kernel, block)):
             changes[_digits(sight, node)] = value
     patch = sight.patch()
     for (start, end), text in changes.items():
@@ -301,6 +301,17 @@ def _copies(sight: CudaSight, found: Geometry, place: int, size: int) -> Iterato
         value = sight.file.number(sight.content(node))
         if value in (before, before - 1) and value is not None and before > 1:
             yield node, str(size - (before - value))
+
+
+def _repeated(sight: CudaSight, found: Geometry, kernel: Function, block: Block) -> Iterator[tuple[Node, str]]:
+    """The literals of a kernel that repeat the block's in an index, as in `blockIdx.x * 256 + threadIdx.x`."""
+    names = Names(sight.file, kernel)
+    for axis, before, size in zip(AXES, found.block, block, strict=True):
+        for node in of_type(kernel.body, "binary_expression"):
+            if size != before and is_index(names, node, axis, found.block):
+                for literal in of_type(node, "number_literal"):
+                    if sight.file.number(sight.content(literal)) == before:
+                        yield literal, str(size)
 
 
 def _digits(sight: CudaSight, node: Node) -> tuple[int, int]:
