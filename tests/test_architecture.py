@@ -21,6 +21,7 @@ WORKER_MAY_IMPORT = (
     "kernelwright.wire",
     "kernelwright.proof.jobs",
     "kernelwright.proof.worker",
+    "kernelwright.source.cuda",
     "kernelwright.source.interface",
     "kernelwright.source.workload",
 )
@@ -185,6 +186,7 @@ MAY_LIST_OPERATORS = {
     "micro/rewrite/naming.py": "runs of operators that have a name together",
     "proof/worker/gate/named_numbers.py": "comparisons of a text with a number",
     "proof/worker/interpreter/libdevice.py": "functions of libdevice",
+    "proof/worker/languages/cuda/widened.py": "functions of C",
     "source/facts.py": "functions of Triton's language",
     "source/triton/masks.py": "functions of Triton's language",
     "source/findings/*.py": "what answers with no tensor",

@@ -58,8 +58,8 @@ class DType:
 class Call:
     """An evaluated case. Leaves are TensorSpec, DType or scalars.
 
-    `entry(*init_args)(*args)` for a module, `entry[grid](*args)` for a Triton kernel, `entry.apply(*args)` for an
-    autograd.Function, where `applied` is True, and else `entry(*args)`.
+    `entry(*init_args)(*args)` for a module, `entry[grid](*args)` for a Triton kernel, `entry<<<grid, block, shared>>>(*args)`
+    for one of CUDA, `entry.apply(*args)` for an autograd.Function, where `applied` is True, and else `entry(*args)`.
     """
 
     entry: str
@@ -69,3 +69,5 @@ class Call:
     init_kwargs: dict[str, object] | None = None
     grid: tuple[int, ...] | None = None
     applied: bool = False
+    block: tuple[int, ...] | None = None
+    shared: int = 0

@@ -87,9 +87,9 @@ __global__ void softmax_kernel(const float* x, float* y, int rows, int cols) {
   float largest = -CUDART_INF_F, sum = 0.0f;
   for (int col = 0; col < cols; col++) {
     float value = x[col], before = largest;
+    if (value == -CUDART_INF_F) continue;  // adds nothing, and -inf - (-inf) would be NaN
     largest = fmaxf(largest, value);
-    // Nothing is rescaled while all values are -inf: their difference is NaN.
-    sum = (before == largest ? sum : sum * expf(before - largest)) + expf(value - largest);
+    sum = sum * expf(before - largest) + expf(value - largest);
   }
   for (int col = 0; col < cols; col++) y[col] = expf(x[col] - largest) / sum;
 }

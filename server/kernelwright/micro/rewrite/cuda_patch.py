@@ -24,6 +24,16 @@ class Patch:
     def after(self, node: Node, text: str) -> "Patch":
         return self.between(node.end_byte, node.end_byte, text)
 
+    def cut(self, node: Node) -> "Patch":
+        """Take a node out, with its line where nothing else stands on it."""
+        source = self._source.source
+        start, end = source.rfind(b"\n", 0, node.start_byte) + 1, source.find(b"\n", node.end_byte)
+        end = len(source) if end < 0 else end + 1
+        if not source[start : node.start_byte].strip() and not source[node.end_byte : end].strip():
+            return self.between(start, end, "")
+        blanks = len(source[: node.start_byte]) - len(source[: node.start_byte].rstrip(b" \t"))
+        return self.between(node.start_byte - blanks, node.end_byte, "")
+
     def between(self, start: int, end: int, text: str) -> "Patch":
         """Put `text` in the place of the bytes `start:end`."""
         self._changes.append(TextEdit(self._source.offset(start), self._source.offset(end), text))

@@ -3,6 +3,7 @@
 import contextlib
 import functools
 import os
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import ModuleType
@@ -64,11 +65,13 @@ def interpreting() -> bool:
 
 def was_interpreted(bench: Bench) -> bool:
     """Whether the baseline's kernels ran in the interpreter, be it those of a file that its text imports."""
-    if not interpreting():
-        return False
-    from kernelwright.proof.worker.interpreter import hardened
+    return interpreting() and launches_interpreted() > bench.launched
 
-    return hardened.launched > bench.launched
+
+def launches_interpreted() -> int:
+    """How many kernels this process has launched in Triton's interpreter; 0 where nothing has loaded that."""
+    hardened = sys.modules.get("kernelwright.proof.worker.interpreter.hardened")
+    return hardened.launched if hardened is not None else 0
 
 
 @contextlib.contextmanager
@@ -78,18 +81,20 @@ def opened(trial: Trial) -> Iterator[Bench]:
     Raises JobFailed for the baseline's faults, and where the workload's tensors do not fit into memory.
     """
     set_threads(trial.limits)
-    language, launched = language_of(trial.language), 0
+    language = language_of(trial.language)
     interpreted = interpreting() and language.is_interpreted_without_gpu(trial.baseline, trial.candidate)
-    if interpreting():
+    if interpreting() and language.needs_interpreter:
         from kernelwright.proof.worker.interpreter import hardened
 
         hardened.install()
-        launched = hardened.launched
+    launched = launches_interpreted()
+    for text in dict.fromkeys((trial.baseline, trial.previous, trial.candidate)):
+        language.prepare(text)
     language.forget_neighbours(trial.home)
     seed_everything(flags.IMPORT_SEED)
     defaults, seeds = flags.read(), flags.seeds()
     with contextlib.ExitStack() as undo:
-        undo.enter_context(without_gpu.redirecting(interpreted))
+        undo.enter_context(without_gpu.redirecting(interpreted and language.needs_interpreter))
         undo.callback(flags.write, defaults)
         baseline = language.load(trial.home, trial.baseline, "baseline")
         undo.callback(language.unload, baseline)

@@ -22,7 +22,7 @@ from kernelwright.values import FailureKind
 def targets_for(bench: Bench, variation: Variation) -> Targets:
     """Baseline and fp64 twin for the variation's constructor arguments, made once. Raises JobFailed, NotAccepted."""
     call, workload = variation.call, bench.trial.workload
-    key = repr((call.init_args, call.init_kwargs, call.grid)) if call is not None else None
+    key = repr((call.init_args, call.init_kwargs, call.grid, call.block, call.shared)) if call is not None else None
     if key in bench.targets:
         return bench.targets[key]
     seed = bench.trial.limits.first_seed
@@ -68,11 +68,11 @@ def wide_target(bench: Bench, wide: ModuleType | None, init: Inputs, baseline: A
 
 
 def load_candidate(language: WorkerLanguage, path: str, text: str) -> ModuleType:
-    """The candidate's module. Raises Rejected, or JobFailed when a package is missing."""
+    """The candidate's module. Raises Rejected, or JobFailed when a package is missing, or the GPU that it needs."""
     try:
         return language.load(path, text, "candidate")
     except JobFailed as failed:
-        if failed.failure.kind is FailureKind.MISSING_PACKAGE:
+        if failed.failure.kind in (FailureKind.MISSING_PACKAGE, FailureKind.NO_GPU):
             raise
         raise Rejected("runs", "import", failed.failure.message) from failed
 

@@ -67,7 +67,7 @@ def failure_of(error: BaseException, kind: FailureKind = FailureKind.WORKLOAD_FA
         return Failure(FailureKind.CRASHED, message, detail)
     if isinstance(error, ModuleNotFoundError) and (error.name or "").split(".")[0] in _OURS:
         return Failure(FailureKind.MISSING_PACKAGE, missing_package(str(error.name)), detail)
-    if type(error).__name__ == "InterpreterFault":
+    if type(error).__name__ in ("InterpreterFault", "KernelFault"):
         return Failure(FailureKind.CRASHED, str(error), detail)
     names = {base.__name__ for base in type(error).__mro__}
     if names & {

@@ -99,11 +99,11 @@ def check_memory(size: int, device: str) -> None:
 def initial_arguments(module: ModuleType, call: Call | None, *, device: str, seed: int) -> Inputs:
     """What a module class is constructed with: what the line says, maybe nothing, or get_init_inputs() without a line.
 
-    A Triton kernel is launched on the grid of the line.
+    A kernel is launched on the grid of the line, one of CUDA in its blocks.
     """
     if call is not None:
         if call.grid is not None:
-            return Inputs((call.grid,))
+            return Inputs((call.grid,) if call.block is None else (call.grid, call.block, call.shared))
         given = dataclasses.replace(call, args=call.init_args or (), kwargs=call.init_kwargs or {})
         return from_call(given, device=device, seed=seed)
     maker = getattr(module, "get_init_inputs", None)

@@ -6,9 +6,9 @@ Triton's interpreter runs a kernel as Python of its own making, into which the s
 import ast
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from types import CodeType
+from types import CodeType, MappingProxyType
 from typing import Any
 
 _RAN, _TURNS = "_kernelwright_ran", "_kernelwright_turns"
@@ -20,17 +20,23 @@ Loop = ast.For | ast.AsyncFor | ast.While
 class Ran:
     """What ran, by the word of the process that ran it: numbers of statements, loops with the most turns that one took.
 
-    `launched`: kernels that Triton was asked to launch, where it compiles them.
+    `launched`: kernels that were launched, where they are compiled or emulated. `remarks`: what may explain wrong values.
     """
 
     lines: tuple[int, ...] = ()
     turns: tuple[tuple[int, int], ...] = ()
     launched: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
 
     def __or__(self, other: "Ran") -> "Ran":
         turns = Counter(dict(self.turns)) | Counter(dict(other.turns))
         both = lambda one, another: tuple({*one, *another})
-        return Ran(both(self.lines, other.lines), tuple(turns.items()), both(self.launched, other.launched))
+        return Ran(
+            both(self.lines, other.lines),
+            tuple(turns.items()),
+            both(self.launched, other.launched),
+            (*self.remarks, *other.remarks)[:1],
+        )
 
 
 NOTHING = Ran()
@@ -42,6 +48,7 @@ class _Probes:
     def __init__(self) -> None:
         self.lines: set[int] = set()
         self.launched: set[str] = set()
+        self.remarks: list[str] = []
         self.most: dict[int, int] = {}
         self._now: dict[int, int] = {}
 
@@ -63,10 +70,31 @@ def taken() -> Ran:
     """What has run since the last call; nothing where nobody watches."""
     if _probes is None:
         return NOTHING
-    found = Ran(tuple(_probes.lines), tuple(_probes.most.items()), tuple(_probes.launched))
-    for one in (_probes.lines, _probes.most, _probes.launched):
+    found = Ran(tuple(_probes.lines), tuple(_probes.most.items()), tuple(_probes.launched), tuple(_probes.remarks[:1]))
+    for one in (_probes.lines, _probes.most, _probes.launched, _probes.remarks):
         one.clear()
     return found
+
+
+def is_watching() -> bool:
+    """Whether texts are watched in this process."""
+    return _probes is not None
+
+
+def note(
+    lines: Iterable[int] = (),
+    turns: Mapping[int, int] = MappingProxyType({}),
+    launched: Iterable[str] = (),
+    remarks: Iterable[str] = (),
+) -> None:
+    """Take down what a language that counts for itself has seen."""
+    if _probes is None:
+        return
+    _probes.lines.update(lines)
+    _probes.launched.update(launched)
+    _probes.remarks += remarks
+    for loop, count in turns.items():
+        _probes.most[loop] = max(count, _probes.most.get(loop, 0))
 
 
 def compiled(text: str, file: str, scope: dict[str, Any]) -> CodeType:
@@ -112,8 +140,13 @@ def numbered(tree: ast.AST) -> Iterator[tuple[int, ast.stmt]]:
     before = Counter[int]()
     for node in ast.walk(tree):
         if isinstance(node, ast.stmt) and id(node) in inside and not _says_nothing(node):
-            yield node.lineno + _SAME_LINE * before[node.lineno], node
+            yield number_of(node.lineno - 1, before[node.lineno]), node
             before[node.lineno] += 1
+
+
+def number_of(line: int, before: int) -> int:
+    """The number of a statement on a line, from 0, that has so many before it there."""
+    return line + 1 + _SAME_LINE * before
 
 
 def line_of(number: int) -> int:

@@ -31,6 +31,9 @@ def rejection(error: BaseException, case: str) -> Rejected:
     if type(error).__name__ == "InterpreterFault":
         name = RACE if "race" in str(error).lower() else "out-of-bounds"
         return Rejected(name, case, f"{error}{at}")
+    check = getattr(error, "check", None)
+    if type(error).__name__ == "KernelFault" and isinstance(check, str):
+        return Rejected(check, case, str(error))
     if is_out_of_memory(error):
         return Rejected("runs", case, f"{NO_MEMORY}, which the baseline does not{at}")
     return Rejected("runs", case, f"raises{at}: {describe(error)}")

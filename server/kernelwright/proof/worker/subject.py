@@ -32,14 +32,14 @@ def make_target(
 ) -> Callable[..., Any]:
     """The callable under test: the function itself, or the nn.Module class constructed under `seed` on `device`.
 
-    Of an autograd.Function it is `apply`, of a Triton kernel its launch on the grid that `init` holds.
+    Of an autograd.Function it is `apply`, of a kernel its launch on the grid that `init` holds.
 
     A module is used as constructed, like KernelBench does: `Model(*get_init_inputs())`, no eval(). `init` are the
     constructor's arguments, of which it gets its own copy. Raises JobFailed.
     """
     entry = getattr(module, workload.entry, None)
     if entry is not None and _is_kernel(entry) and init.args:
-        return _Launch(entry, init.args[0])
+        return _Launch(entry, *init.args)
     if isinstance(entry, type) and issubclass(entry, torch.autograd.Function):
         return entry.apply
     if not callable(entry):
@@ -64,13 +64,16 @@ def make_target(
 
 @dataclasses.dataclass(frozen=True)
 class _Launch:
-    """A Triton kernel on a grid. What a launch returns, a handle or nothing, is no result."""
+    """A kernel on a grid, one of CUDA in blocks of so many threads. What a launch returns, if anything, is no result."""
 
     kernel: Any
     grid: tuple[int, ...]
+    block: tuple[int, ...] | None = None
+    shared: int = 0
 
     def __call__(self, *args: Any, **kwargs: Any) -> None:
-        self.kernel[self.grid](*args, **kwargs)
+        on = self.grid if self.block is None else (self.grid, self.block, self.shared)
+        self.kernel[on](*args, **kwargs)
 
 
 def _is_kernel(entry: Any) -> bool:

@@ -100,7 +100,7 @@ class Names:
             case "number_literal":
                 match = _INTEGER.match(self._content(inner))
                 return polynomials.number(int(match[1], 0)) if match else polynomials.name(self._content(inner))
-            case "identifier":
+            case "identifier" | "type_identifier" | "parameter_declaration":  # a size that reads as a type
                 return self._named(self._content(inner), depth)
             case "binary_expression":
                 return self._binary(inner, depth)

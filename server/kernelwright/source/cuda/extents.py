@@ -135,10 +135,13 @@ class _Extents:
 
 
 def dimensions(file: File, launch: Launch, node: Node) -> tuple[Node, ...]:
-    """The one to three expressions of a grid or block, through the name of a `dim3`."""
+    """The one to three expressions of a grid or block, through the name of a `dim3`.
+
+    `dim3 block(TILE, TILE)` reads as the declaration of a function that takes two types.
+    """
     content, inner = file.source.content, node
-    for declared in of_type(launch.function.body, "init_declarator"):
-        name, value = field(declared, "declarator"), field(declared, "value")
+    for declared in of_type(launch.function.body, "init_declarator", "function_declarator"):
+        name, value = field(declared, "declarator"), field(declared, "value") or field(declared, "parameters")
         if name is not None and value is not None and node.type == "identifier" and content(name) == content(node):
             inner = value
     if inner.type == "call_expression":
@@ -146,7 +149,7 @@ def dimensions(file: File, launch: Launch, node: Node) -> tuple[Node, ...]:
         if callee is None or listed is None or content(callee) not in ("dim3", "uint3"):
             return (inner,)
         inner = listed
-    if inner.type in ("argument_list", "initializer_list"):
+    if inner.type in ("argument_list", "initializer_list", "parameter_list"):
         return tuple(one for one in inner.named_children if one.type != "comment")
     return (inner,)
 

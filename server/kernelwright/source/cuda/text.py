@@ -67,6 +67,12 @@ def _parsed(text: str) -> Source:
     return Source(text, given, tree)
 
 
+def parse_apart(text: str) -> Source:
+    """A text that is not the one being typed: it costs the next `parse` of that one nothing."""
+    given = encoded(text)
+    return Source(text, given, _parser().parse(_GAPS.sub(lambda match: b" " * len(match.group()), given)))
+
+
 def walk(node: Node, into: Callable[[Node], bool] = lambda _: True) -> Iterator[Node]:
     """The named nodes of a tree in order of the text, apart from those inside a node that `into` denies."""
     stack = [node]

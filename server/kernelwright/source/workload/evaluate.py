@@ -7,6 +7,7 @@ import operator
 import re
 import warnings
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from kernelwright.source.workload.generators import DTYPES, GENERATORS, Budget, GeneratorError, generate
@@ -17,6 +18,7 @@ _MAX_DEPTH = 40
 _MAX_INTEGER = 2**63 - 1
 _MAX_EXPONENT = 1024
 _MAX_GRID = 3  # dimensions
+_LAUNCH = re.compile(r"^(\s*\w+\s*)<<<(.*?)>>>(?=\s*\()", re.DOTALL)
 
 _CONSTANTS = {"true": True, "false": False, "nullptr": None, "NULL": None, "inf": math.inf, "nan": math.nan}
 _C_SUFFIX = re.compile(r"(?<![\w.])((?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)(?:[fF]|[uUlL]{1,3})(?![\w.])")
@@ -51,8 +53,9 @@ def evaluate(text: str) -> Call:
     """The call that a workload line describes.
 
     `softmax(randn(8192, 1024))`, `RMSNorm(1024)(randn(8, 1024))`, `Softmax.apply(randn(8192, 1024))` and, for a Triton
-    kernel that nothing in the file launches, `add_kernel[(8,)](randn(1024), out(1024), 1024, BLOCK=128)`. Keyword arguments
-    may be used as names in any other argument, in any order. Raises WorkloadError.
+    kernel that nothing in the file launches, `add_kernel[(8,)](randn(1024), out(1024), 1024, BLOCK=128)`; for one of CUDA
+    `saxpy<<<(n + 255) / 256, 256>>>(n=1 << 20, a=2.0, x=randn(n), y=inout(randn(n)))`. Keyword arguments may be used as names
+    in any other argument, in any order, and in the launch. Raises WorkloadError.
     """
     outer = _parse(text)
     func = outer.func
@@ -73,8 +76,19 @@ def evaluate(text: str) -> Call:
     scope = _Scope(text, {k.arg: k.value for part in (inner, outer) if part for k in part.keywords if k.arg})
     init = _arguments(scope, inner) if inner else None
     args, kwargs = _arguments(scope, outer)
-    blocks = scope.grid(grid) if grid is not None else None
-    return Call(target.id, args, kwargs, init[0] if init else None, init[1] if init else None, blocks, applied)
+    made = Call(target.id, args, kwargs, init[0] if init else None, init[1] if init else None, applied=applied)
+    if grid is None:
+        return made
+    if _LAUNCH.match(text):
+        return replace(made, **scope.launch(grid))
+    return replace(made, grid=scope.grid(grid))
+
+
+def split_at_launch(text: str) -> tuple[str, str]:
+    """The line up to the end of its `<<<…>>>`, where it has one, and the rest of it."""
+    match = _LAUNCH.match(text)
+    end = match.end() if match is not None else 0
+    return text[:end], text[end:]
 
 
 def _parse(text: str) -> ast.Call:
@@ -96,7 +110,11 @@ def _parse(text: str) -> ast.Call:
 
 
 def _python_literals(text: str) -> str:
-    """`2.0f` and `16u` with the suffix blanked, so that columns stay; string literals are left alone."""
+    """`2.0f` and `16u` with the suffix blanked, and a launch in brackets, so that columns stay.
+
+    String literals are left alone.
+    """
+    text = _LAUNCH.sub(lambda m: f"{m[1]}[  {m[2]}  ]", text)
 
     def blank(part: str) -> str:
         return _C_SUFFIX.sub(lambda m: m.group(1).ljust(len(m.group())), part)
@@ -128,6 +146,7 @@ class _Scope:
         self._values: dict[str, object] = {}
         self._open: set[str] = set()
         self._budget = Budget()
+        self._of_c = False  # whether whole numbers are divided as in C
 
     def named(self, name: str, node: ast.AST, depth: int) -> object:
         if name in self._values:
@@ -147,6 +166,29 @@ class _Scope:
         if not 0 < len(blocks) == len(given) <= _MAX_GRID:
             raise _error(self.text, node, "A grid is one to three whole numbers, as in kernel[(128, 1)](…).")
         return blocks
+
+    def launch(self, node: ast.expr) -> dict[str, Any]:
+        """Grid, block and shared memory of a launch of CUDA; its stream is the caller's."""
+        given = node.elts if isinstance(node, ast.Tuple) else [node]
+        if not 2 <= len(given) <= 4:
+            raise _error(self.text, node, "A launch has a grid and a block, as in kernel<<<128, 256>>>(…).")
+        self._of_c = True
+        sizes = [self._sizes(one, name) for one, name in zip(given, ("grid", "block"), strict=False)]
+        shared = self.value(given[2], 0) if len(given) > 2 else 0
+        self._of_c = False
+        if not isinstance(shared, int) or isinstance(shared, bool) or shared < 0:
+            raise _error(self.text, given[2], "The shared memory of a launch is a whole number of bytes.")
+        return {"grid": sizes[0], "block": sizes[1], "shared": shared}
+
+    def _sizes(self, node: ast.expr, name: str) -> tuple[int, ...]:
+        is_dim3 = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "dim3"
+        parts = node.args if isinstance(node, ast.Call) and is_dim3 else [node]
+        values = [self.value(part, 0) for part in parts]
+        given = values[0] if len(values) == 1 and isinstance(values[0], tuple) else tuple(values)
+        sizes = tuple(size for size in given if isinstance(size, int) and not isinstance(size, bool) and size >= 0)
+        if not 0 < len(sizes) == len(given) <= _MAX_GRID:
+            raise _error(self.text, node, f"A {name} is one to three whole numbers: 128, dim3(16, 16) or (16, 16).")
+        return sizes
 
     def value(self, node: ast.AST, depth: int) -> object:
         if depth > _MAX_DEPTH:
@@ -194,6 +236,8 @@ class _Scope:
             raise _error(self.text, node, "This power is too large for a workload line.")
         if isinstance(op, ast.LShift | ast.RShift) and not (isinstance(right, int) and 0 <= right < 64):
             raise _error(self.text, node, "A shift must be by 0 to 63 bits.")
+        if self._of_c and isinstance(op, ast.Div) and isinstance(left, int) and isinstance(right, int):
+            op = ast.FloorDiv()
         try:
             value = _BINARY[type(op)](left, right)
         except (ArithmeticError, TypeError, ValueError) as error:

@@ -22,6 +22,7 @@ from kernelwright.proof.worker.observe import Observation
 from kernelwright.proof.worker.raised import describe
 from kernelwright.proof.worker.rejected import Rejected
 from kernelwright.proof.worker.targets import Targets
+from kernelwright.proof.worker.texts import parsed
 from kernelwright.proof.worker.variation import Variation
 
 _LONGEST = 5.0  # seconds, after which no further call is made
@@ -66,7 +67,7 @@ def raises_alike(bench: Bench, contender: Contender, variation: Variation) -> No
             asserts = bench.device == "cuda" and isinstance(error, IndexError)
             if error is None or not (own or (plain is None and (kind, words, changed) in _SHAPES and not asserts)):
                 continue
-            if is_out_of_memory(error) or type(error).__name__ == "InterpreterFault":
+            if is_out_of_memory(error) or type(error).__name__ in ("InterpreterFault", "KernelFault"):
                 continue
             case, raised = f"{words} in `{name}`", _raised(bench, contender, variation, targets, bad, like)
             if own and not raised:
@@ -107,5 +108,5 @@ def _line(bench: Bench, error: Exception | None) -> int:
 
 def _guards(bench: Bench) -> set[int]:
     """The lines of the raise and assert statements in the baseline's text."""
-    nodes = [node for node in ast.walk(ast.parse(bench.trial.baseline)) if isinstance(node, ast.Raise | ast.Assert)]
+    nodes = [node for node in ast.walk(parsed(bench.trial.baseline)) if isinstance(node, ast.Raise | ast.Assert)]
     return {line for node in nodes for line in range(node.lineno, (node.end_lineno or node.lineno) + 1)}

@@ -43,7 +43,7 @@ def compare_once(bench: Bench, contender: Contender, ground: Ground) -> None:
         random = answer.random
         del answer  # what follows runs the baseline again, which may need the memory
         must_count(bench, ground, judged)
-        _note(bench, ground, judged, accepted, poisoned=poisoned)
+        _note(bench, ground, judged, accepted, poisoned=poisoned, remarks=contender.ran.remarks)
         if random != ground.baseline.random:
             _other_random_state(ground, random)
 
@@ -93,8 +93,11 @@ def _other_random_state(ground: Ground, random: Mapping[str, str]) -> None:
         raise Rejected("random-state", variation.described, f"{other} after the call {_RANDOM}")
 
 
-def _note(bench: Bench, ground: Ground, judged: Judged, accepted: str, *, poisoned: bool) -> None:
+def _note(
+    bench: Bench, ground: Ground, judged: Judged, accepted: str, *, poisoned: bool, remarks: tuple[str, ...] = ()
+) -> None:
     """Raises Rejected."""
+    remark = "".join(f"; {words}" for words in remarks)
     case, data = ground.variation.described, ground.variation.data
     if judged.finding is not None and not judged.reduced:
         name, detail = judged.finding.name, judged.finding.detail
@@ -103,7 +106,7 @@ def _note(bench: Bench, ground: Ground, judged: Judged, accepted: str, *, poison
             order = " and programs in the other order" if bench.interpreted else ""
             name, detail = "nan-poison", f"with NaN in freshly allocated memory{order}, {detail}"
         hint = _LOST if lost and not poisoned else _OPEN_ORDER if names_an_open_order(bench.trial.baseline) else ""
-        raise Rejected(name, case, detail + hint)
+        raise Rejected(name, case, detail + hint + remark)
     no_reference = isinstance(ground.double, str) and judged.baseline_error is None
     why = f" ({ground.double})" if no_reference else ""
     name = "nan-poison" if poisoned else "values"

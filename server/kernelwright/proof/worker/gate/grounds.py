@@ -122,7 +122,11 @@ def baseline_run(bench: Bench, variation: Variation, target: Any, inputs: Inputs
     with SizesAsGiven() if variation.data == LARGE_WHOLE_NUMBERS else contextlib.nullcontext():
         written = {without_shifts(case.text) for case in bench.trial.workload.cases}
         reduced = variation.call is not None and without_shifts(variation.label) not in written
-        on = f"{variation.label}, its workload made smaller for Triton's interpreter" if reduced else "its own workload"
+        on = (
+            f"{variation.label}, its workload made smaller for {bench.language.emulator}"
+            if reduced
+            else "its own workload"
+        )
         observed = _called(variation, target, inputs, f"The baseline fails on {on}:", watched=True)
     for tensor in (*observed.tensors(), *observed.changed_inputs.values(), *observed.changed_state.values()):
         _comparable(tensor)

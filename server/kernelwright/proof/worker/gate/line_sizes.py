@@ -8,6 +8,7 @@ from dataclasses import replace
 from kernelwright.proof.worker.failed import JobFailed
 from kernelwright.proof.worker.inputs import dtype_named, map_leaves, specs_in
 from kernelwright.proof.worker.subject import case_call
+from kernelwright.source.workload.evaluate import split_at_launch
 from kernelwright.values import Call, TensorSpec
 
 # A size as written: an integer that is not part of a name, a float or an exponent.
@@ -34,7 +35,8 @@ def dtypes(text: str) -> tuple[str, ...]:
 
 def without_shifts(text: str) -> str:
     """The line with `1 << 20` written out, so that the size can be changed as any other."""
-    return _SHIFT.sub(lambda m: str(int(m.group(1)) << int(m.group(2))), text)
+    launch, rest = split_at_launch(text)
+    return launch + _SHIFT.sub(lambda m: str(int(m.group(1)) << int(m.group(2))), rest)
 
 
 def shrunk(text: str, most_elements: int) -> str:
@@ -44,7 +46,7 @@ def shrunk(text: str, most_elements: int) -> str:
     """
     while elements(case_call(text)) > most_elements:
         sizes = [number for number in _numbers(text) if number > _SMALLEST_SIZE]
-        shifts = [int(m.group()) for m in re.finditer(r"(?<=<<)\s*\d+", text) if int(m.group()) > 4]
+        shifts = [int(m.group()) for m in re.finditer(r"(?<=<<)\s*\d+", split_at_launch(text)[1]) if int(m.group()) > 4]
         if not sizes and not shifts:
             return text
         old, new = (sizes[0], max(sizes[0] // 2, _SMALLEST_SIZE)) if sizes else (shifts[0], shifts[0] - 1)
@@ -231,19 +233,27 @@ def beyond_32_bits(text: str) -> tuple[str, Call, int] | None:
 
 
 def _numbers(text: str) -> list[int]:
-    """The whole numbers that are written in the line, in order."""
-    return [int(match.group()) for match in _INTEGER.finditer(text)]
+    """The whole numbers that are written in the line, in order; not those of a launch, which hang on the kernel."""
+    return [int(match.group()) for match in _INTEGER.finditer(split_at_launch(text)[1])]
 
 
 def _sizes(text: str) -> set[int]:
-    """The sizes of tensors that are written in the line and not small."""
-    sizes = {size for spec in _all_specs(case_call(text)) for size in spec.shape}
+    """The sizes of tensors that are written in the line and not small, those with a name of which a tensor has the product."""
+    call = case_call(text)
+    sizes = {size for spec in _all_specs(call) for size in spec.shape}
+    sizes |= {value for name, value in call.kwargs.items() if type(value) is int and _is_in_a_size(text, name)}
     return {size for size in sizes.intersection(_numbers(text)) if size >= _SMALLEST_SIZE}
+
+
+def _is_in_a_size(text: str, name: str) -> bool:
+    """Whether a factor of a tensor's size is named so, as in `randn(M * K)`."""
+    return bool(re.search(rf"\(\s*(?:[\w\s*,]*[\s*,(])?{re.escape(name)}\s*[*,)]", split_at_launch(text)[1]))
 
 
 def _changed(text: str, sizes: Collection[int], change: Callable[[int], int]) -> str | None:
     """The line with each of these sizes changed everywhere; None where nothing changes, or it no longer fits together."""
-    made = _INTEGER.sub(lambda m: str(change(int(m.group()))) if int(m.group()) in sizes else m.group(), text)
+    launch, rest = split_at_launch(text)
+    made = launch + _INTEGER.sub(lambda m: str(change(int(m.group()))) if int(m.group()) in sizes else m.group(), rest)
     return made if made != text and _evaluated(made) is not None and _indices_fit(text, made) else None
 
 
@@ -256,7 +266,8 @@ def _with_rows(text: str, rows: int) -> str | None:
     first = _matrix(call)
     if first is None:
         return None
-    same = [match.span() for match in _INTEGER.finditer(text) if int(match.group()) == first.shape[0]]
+    begins = len(split_at_launch(text)[0])
+    same = [match.span() for match in _INTEGER.finditer(text, begins) if int(match.group()) == first.shape[0]]
     leading = [span for span in same if _without_rows(_evaluated(_put(text, (span,), rows))) == _without_rows(call)]
     made = _put(text, leading if len(leading) == len(same) else leading[:1], rows)
     changed = _evaluated(made)
@@ -309,7 +320,8 @@ def _largest(call: Call | None) -> int:
 
 def _with_size(text: str, old: int, new: int, *, count: int = 0) -> str:
     """The line with the number changed everywhere, or in the first `count` places."""
-    return re.sub(rf"(?<![\w.]){old}(?![\w.])", str(new), text, count=count)
+    launch, rest = split_at_launch(text)
+    return launch + re.sub(rf"(?<![\w.]){old}(?![\w.])", str(new), rest, count=count)
 
 
 def _evaluated(text: str) -> Call | None:

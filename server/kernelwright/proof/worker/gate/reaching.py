@@ -15,13 +15,13 @@ from kernelwright.proof.worker.gate.accuracy import settle
 from kernelwright.proof.worker.gate.ahead import Ahead
 from kernelwright.proof.worker.gate.arguments import make_inputs
 from kernelwright.proof.worker.gate.cases import INTERPRETER_ELEMENTS
-from kernelwright.proof.worker.gate.coverage import Missing, Text, coverage, missing
 from kernelwright.proof.worker.gate.gate import examine
 from kernelwright.proof.worker.gate.line_sizes import at_numbers, elements, shrunk
 from kernelwright.proof.worker.gate.named_numbers import written_numbers
 from kernelwright.proof.worker.gate.other_numbers import compare_changes
 from kernelwright.proof.worker.gate.scalar_arguments import changes, options
 from kernelwright.proof.worker.hosts.contender import Contender
+from kernelwright.proof.worker.reached import Missing
 from kernelwright.proof.worker.rejected import NotAccepted, Undecidable
 from kernelwright.proof.worker.subject import case_call
 from kernelwright.proof.worker.texts import parsed
@@ -39,11 +39,13 @@ def cover(bench: Bench, contender: Contender, report: Report) -> None:
     trial, evidence = bench.trial, bench.evidence
     if not contender.ran.lines:
         return
-    text = Text(trial.candidate, trial.workload.entry, trial.kernel)
-    baseline = Text(trial.baseline, trial.workload.entry, "")
-    lacking = lambda: missing(text, baseline, trial.kernel, contender.ran, inside=interpreting())
+    texts = trial.candidate, trial.baseline
+    reached = lambda: bench.language.reached(
+        *texts, trial.workload.entry, trial.kernel, contender.ran, inside=interpreting()
+    )
+    lacking = lambda: reached()[1]
     found = _looked_for(bench, contender, report, lacking)
-    evidence.coverage = coverage(text, contender.ran, inside=interpreting())
+    evidence.coverage = reached()[0]
     if found.said and (not trial.rewritten or trial.kernel in evidence.coverage.unlaunched):
         more = f" (and {len(found.said) - _MOST_SAID} more)" if len(found.said) > _MOST_SAID else ""
         said = "; ".join(f"{one} in no case" for one in found.said[:_MOST_SAID])

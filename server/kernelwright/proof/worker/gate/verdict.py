@@ -65,7 +65,7 @@ def _ended_by(evidence: Evidence, trial: Trial, failed: Check | None) -> tuple[C
 def how(bench: Bench, *, passed: bool) -> str:
     """Where and on what the checks were made, and what is weak about them where they have all `passed`."""
     if bench.interpreted:
-        place = "in Triton's interpreter on the CPU"
+        place = f"in {bench.language.emulator} on the CPU"
         if without_gpu.was_asked_for() or bench.evidence.asks_for_gpu:
             place += f" {without_gpu.NOTE}"
         if bench.trial.workload.cases:

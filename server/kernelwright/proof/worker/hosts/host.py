@@ -74,7 +74,7 @@ def answer(room: Room, request: messages.Request, descriptor: int | None) -> mes
             room.received = descriptor
             reply = _ANSWERS[type(request)](room, request)
             seen = ran.taken()
-            return replace(reply, ran=seen) if seen.lines and hasattr(reply, "ran") else reply
+            return replace(reply, ran=seen) if seen != ran.NOTHING and hasattr(reply, "ran") else reply
     except Rejected as rejected:
         return messages.Refused(rejected.check)
     except JobFailed as failed:
@@ -126,13 +126,14 @@ def _load(room: Room, request: messages.Load) -> messages.Reply:
     # Under the default settings, like the baseline: a text that asks for others itself, or no longer does, is found out.
     torch.set_num_threads(request.threads)
     room.device, room.path, room.text, room.language = request.device, request.path, request.text, request.language
-    without_gpu.begin(request.interpreted)
+    language = language_of(request.language)
+    without_gpu.begin(request.interpreted and language.needs_interpreter)
     with torch.enable_grad():  # as where it is imported otherwise
         seed_everything(flags.IMPORT_SEED)
         expected, seeds = surroundings.changed_by(flags.read(), request.left), flags.seeds()
         if request.watched:
             ran.watch()
-        room.module = load_candidate(language_of(request.language), request.path, request.text)
+        room.module = load_candidate(language, request.path, request.text)
         ran.look_at_kernels(room.module.__file__ or "")
         found = flags.read()
         own = {name: value for name, value in seeds.items() if name not in request.left}

@@ -1,13 +1,14 @@
 """What is particular to the language of a text, behind one protocol."""
 
 from kernelwright.proof.worker.failed import JobFailed
+from kernelwright.proof.worker.languages.cuda import LANGUAGE as CUDA
 from kernelwright.proof.worker.languages.python import LANGUAGE as PYTHON
 from kernelwright.proof.worker.languages.support import Known, WorkerLanguage
 from kernelwright.values import Failure, FailureKind
 
 __all__ = ["LANGUAGES", "Known", "WorkerLanguage", "language_of"]
 
-LANGUAGES: dict[str, WorkerLanguage] = {PYTHON.id: PYTHON}
+LANGUAGES: dict[str, WorkerLanguage] = {PYTHON.id: PYTHON, CUDA.id: CUDA}
 """The languages that the worker runs, by the id that a job carries."""
 
 

@@ -5,6 +5,10 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Protocol
 
+from kernelwright.proof.worker.ran import Ran
+from kernelwright.proof.worker.reached import Missing
+from kernelwright.values import Coverage
+
 
 @dataclass(frozen=True)
 class Known:
@@ -20,6 +24,20 @@ class WorkerLanguage(Protocol):
     @property
     def id(self) -> str:
         """The id that a job carries, which is the one of `textDocument/didOpen`."""
+
+    @property
+    def emulator(self) -> str:
+        """In words, what runs its kernels where there is no GPU."""
+
+    @property
+    def needs_interpreter(self) -> bool:
+        """Whether that is Triton's, and the CPU stands in for the GPU that a text asks for meanwhile."""
+
+    def prepare(self, text: str) -> None:
+        """Compiles ahead what `load` of the text will need, where a process that runs texts cannot change it.
+
+        Called in the judge; what is wrong with the text is left for `load` to say.
+        """
 
     def load(self, path: str, text: str, name: str) -> ModuleType:
         """Runs the text of the file `path` as a module with the workload's entry; `name` says what it is loaded for.
@@ -65,6 +83,14 @@ class WorkerLanguage(Protocol):
 
     def may_break_the_context(self, text: str) -> bool:
         """Whether such a read may lie out of bounds on a GPU, which no run on a CPU would tell before."""
+
+    def reached(
+        self, text: str, baseline: str, entry: str, kernel: str, ran: Ran, *, inside: bool
+    ) -> tuple[Coverage, Missing]:
+        """What of a candidate's text ran, and what should have: the named kernel, and what is not in the baseline.
+
+        `inside`: whether kernels were looked into, which they are without a GPU.
+        """
 
     def precision_advice(self, candidate: str, baseline: str) -> str:
         """A sentence with a space behind it on why the candidate may be less accurate than the baseline; "" for none."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from unittest import mock  # the standard way to replace attributes for the length of a block
 
+from kernelwright.proof.worker import launches
 from kernelwright.proof.worker.dispatch import DispatchMode
 from kernelwright.proof.worker.inputs import tensors_in
 from kernelwright.proof.worker.profiling.work import Part
@@ -45,11 +46,30 @@ def counted_launches(is_own: Callable[[str], bool]) -> Iterator[Counts]:
     A launch that raises, one of no programs, and a warm-up, which compiles and launches nothing, do not count.
     """
     seen = Counts()
+    with _noting(seen), _triton_counted(seen, is_own):
+        yield seen
+
+
+@contextlib.contextmanager
+def _noting(seen: Counts) -> Iterator[None]:
+    def hear(name: str, tensors: Any) -> None:
+        seen.add(name, Origin.HAND_WRITTEN, tensors)
+        seen.launched[name] = Origin.HAND_WRITTEN
+
+    launches.listening.append(hear)
+    try:
+        yield
+    finally:
+        launches.listening.remove(hear)
+
+
+@contextlib.contextmanager
+def _triton_counted(seen: Counts, is_own: Callable[[str], bool]) -> Iterator[None]:
     try:
         from triton.runtime.interpreter import InterpretedFunction
         from triton.runtime.jit import JITFunction
     except ImportError:
-        yield seen
+        yield
         return
 
     def watched(launch: Callable[..., Any], *, interpreted: bool) -> Callable[..., Any]:
@@ -83,7 +103,7 @@ def counted_launches(is_own: Callable[[str], bool]) -> Iterator[Counts]:
         mock.patch.object(JITFunction, "run", watched(compiled, interpreted=False)),
         mock.patch.object(InterpretedFunction, "run", watched(emulated, interpreted=True)),
     ):
-        yield seen
+        yield
 
 
 def _is_empty(kernel: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:

@@ -5,14 +5,23 @@ from pathlib import Path
 from types import ModuleType
 
 from kernelwright.proof.worker.languages.python import kernels, modules, uses
+from kernelwright.proof.worker.languages.python.coverage import Text, coverage, missing
 from kernelwright.proof.worker.languages.support import Known
+from kernelwright.proof.worker.ran import Ran
+from kernelwright.proof.worker.reached import Missing
 from kernelwright.proof.worker.reference.widened import widened
+from kernelwright.values import Coverage
 
 
 class Python:
     """The language of texts that this interpreter loads."""
 
     id = "python"
+    emulator = "Triton's interpreter"
+    needs_interpreter = True
+
+    def prepare(self, text: str) -> None:
+        """Nothing is compiled ahead."""
 
     def load(self, path: str, text: str, name: str) -> ModuleType:
         return modules.load_module(path, text, name)
@@ -58,6 +67,12 @@ class Python:
 
     def may_break_the_context(self, text: str) -> bool:
         return uses.uses_triton(text) and "jit" in text
+
+    def reached(
+        self, text: str, baseline: str, entry: str, kernel: str, ran: Ran, *, inside: bool
+    ) -> tuple[Coverage, Missing]:
+        own, before = Text(text, entry, kernel), Text(baseline, entry, "")
+        return coverage(own, ran, inside=inside), missing(own, before, kernel, ran, inside=inside)
 
     def precision_advice(self, candidate: str, baseline: str) -> str:
         """What tl.dot does by default to float32, where the candidate may not know it."""

@@ -2,32 +2,17 @@
 
 import ast
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 from kernelwright.proof.worker.languages.python.kernels import triton_kernels
 from kernelwright.proof.worker.ran import Loop, Ran, line_of, numbered
+from kernelwright.proof.worker.reached import Missing
 from kernelwright.proof.worker.texts import parsed
 from kernelwright.values import Coverage
 
 _DEVICE = frozenset(("is_cuda", "is_cpu", "is_available", "device", "device_count", "get_device_capability"))
 _MADE_BY_CALLING = ("__init__", "forward", "__call__")
 Function = ast.FunctionDef | ast.AsyncFunctionDef
-
-
-@dataclass(frozen=True)
-class Missing:
-    """What no case has reached, in words, and the lines of loops that never turned twice.
-
-    `unseen`: there are changed kernels, and nobody could look into them.
-    """
-
-    said: tuple[str, ...] = ()
-    loops: tuple[int, ...] = ()
-    unseen: bool = False
-
-    def __bool__(self) -> bool:
-        return bool(self.said or self.loops)
 
 
 class Text:

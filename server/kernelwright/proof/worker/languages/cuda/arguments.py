@@ -1,0 +1,172 @@
+"""What a call of CUDA code is given, beside what its parameters take: tensors become addresses, numbers C's numbers."""
+
+import ctypes
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+_NUMBERS: dict[str, Any] = {
+    **{f"int{bits}": getattr(ctypes, f"c_int{bits}") for bits in (8, 16, 32, 64)},
+    **{f"uint{bits}": getattr(ctypes, f"c_uint{bits}") for bits in (8, 16, 32, 64)},
+    "float32": ctypes.c_float,
+    "float64": ctypes.c_double,
+    "bool": ctypes.c_bool,
+}
+_NARROW = {"float16": torch.float16, "bfloat16": torch.bfloat16}
+_BYTES = ("int8", "uint8", "bool")
+_ALSO = {  # the dtypes of tensors, beside the one of the same name
+    **dict.fromkeys(_BYTES[:2], _BYTES),
+    "int16": ("uint16",),
+    "uint16": ("int16",),
+    "int32": ("uint32",),
+    "uint32": ("int32",),
+    "int64": ("uint64",),
+    "uint64": ("int64",),
+    "float32x2": ("complex64",),
+    "float64x2": ("complex128",),
+    "struct8": ("complex64",),
+    "struct16": ("complex128",),
+}
+_SAID = {
+    "float32": "float",
+    "float64": "double",
+    "float16": "half",
+    "bfloat16": "__nv_bfloat16",
+    "int8": "char",
+    "uint8": "unsigned char",
+    "int16": "short",
+    "uint16": "unsigned short",
+    "int32": "int",
+    "uint32": "unsigned int",
+    "int64": "long long",
+    "uint64": "unsigned long long",
+}
+
+
+@dataclass(frozen=True)
+class Taken:
+    """One parameter: its name, its type by the compiler's word, and a default that is a number."""
+
+    name: str
+    type: str
+    default: float | None = None
+
+    @property
+    def is_pointer(self) -> bool:
+        return "*" in self.type
+
+    @property
+    def element(self) -> str:
+        return self.type.partition("*")[2]
+
+
+@dataclass(frozen=True)
+class Passed:
+    """A tensor that is passed, and the parameter that it is passed to."""
+
+    taken: Taken
+    tensor: torch.Tensor
+
+    @property
+    def start(self) -> int:
+        return self.tensor.data_ptr()
+
+    @property
+    def bytes(self) -> int:
+        return self.tensor.numel() * self.tensor.element_size()
+
+
+def bound(entry: str, takes: Sequence[Taken], args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Any]:
+    """One value for each parameter. Raises TypeError."""
+    names = [taken.name for taken in takes]
+    listed = f"{entry}({', '.join(names)})"
+    if len(args) > len(takes):
+        raise TypeError(f"{listed} takes {_count(len(takes))}, and {len(args)} are given")
+    values = dict(zip(names, args, strict=False))
+    for name, value in kwargs.items():
+        if name not in names:
+            raise TypeError(f"{listed} has no parameter {name}")
+        if name in values:
+            raise TypeError(f"{listed} is given {name} twice")
+        values[name] = value
+    for taken in takes:
+        if taken.name not in values and (taken.default is not None or taken.type == "stream"):
+            values[taken.name] = taken.default
+    missing = [name for name in names if name not in values]
+    if missing:
+        raise TypeError(f"{listed} is not given {', '.join(missing)}")
+    return [values[name] for name in names]
+
+
+def checked(entry: str, taken: Taken, value: Any, device: str) -> Passed | Any:
+    """The value as C takes it: a Passed tensor, or a number of ctypes. Raises TypeError with one sentence."""
+    at = f"{taken.name} of {entry}"
+    if taken.type == "stream":
+        if value not in (None, 0):
+            raise TypeError(f"{at} is a stream: leave it out, and the current one is taken")
+        return None
+    if taken.is_pointer:
+        return _pointed(at, taken, value, device)
+    if isinstance(value, torch.Tensor):
+        raise TypeError(f"{at} is a number ({_said(taken.type)}), and a tensor is given")
+    if taken.type in _NARROW:
+        bits = torch.tensor(_number(at, value), dtype=_NARROW[taken.type]).view(torch.int16).item()
+        return ctypes.c_int16(bits)
+    if taken.type not in _NUMBERS:
+        raise TypeError(f"{at} is neither a pointer nor a number, so that no workload line can give it")
+    number = _number(at, value)
+    if taken.type.startswith(("int", "uint")):
+        return _whole(at, taken, number)
+    return _NUMBERS[taken.type](number)
+
+
+def result_type(said: str) -> Any:
+    """The type of ctypes that a function returns; None for void, and for what is no number."""
+    return _NUMBERS.get(said)
+
+
+def _pointed(at: str, taken: Taken, value: Any, device: str) -> Passed | Any:
+    if value is None:
+        return ctypes.c_void_p(None)
+    if not isinstance(value, torch.Tensor):
+        raise TypeError(f"{at} is a pointer, and {value!r} is given: write a tensor such as randn(n)")
+    element, _, count = taken.element.partition("x")
+    dtype = str(value.dtype).removeprefix("torch.")
+    if element != "void" and dtype not in (element, *_ALSO.get(element, ()), *_ALSO.get(taken.element, ())):
+        raise TypeError(f"{at} points to {_said(taken.element)}, and a tensor of {dtype} is given")
+    if value.layout is not torch.strided or not value.is_contiguous():
+        raise TypeError(f"{at} is given a tensor that is not contiguous: its elements must lie one after the other")
+    if count and not value.is_complex() and value.numel() % int(count):
+        raise TypeError(
+            f"{at} points to {_said(taken.element)}, and {value.numel()} elements are no multiple of {count}"
+        )
+    if value.device.type != device:
+        raise TypeError(f"{at} is given a tensor on {value.device.type}")
+    return Passed(taken, value)
+
+
+def _number(at: str, value: Any) -> Any:
+    if isinstance(value, bool | int | float):
+        return value
+    raise TypeError(f"{at} is a number, and {type(value).__name__} is given")
+
+
+def _whole(at: str, taken: Taken, number: Any) -> Any:
+    if isinstance(number, float) and not number.is_integer():
+        raise TypeError(f"{at} is a whole number ({_said(taken.type)}), and {number} is given")
+    made = _NUMBERS[taken.type](int(number))
+    if made.value != int(number):
+        raise TypeError(f"{at} is {_said(taken.type)}, which {int(number)} does not fit into")
+    return made
+
+
+def _said(kind: str) -> str:
+    element, _, count = kind.partition("x")
+    said = _SAID.get(element, element)
+    return f"{said}{count}" if count else said
+
+
+def _count(number: int) -> str:
+    return f"{number} argument{'' if number == 1 else 's'}"

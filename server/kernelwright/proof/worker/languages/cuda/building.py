@@ -1,0 +1,261 @@
+"""Compiles CUDA texts to libraries: with nvcc where there is a GPU, else as C++ with the emulator beside it.
+
+Libraries are kept by what they were made of, in a folder of the user's that confined processes read and do not write.
+"""
+
+import contextlib
+import functools
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from kernelwright.proof.worker.failed import JobFailed
+from kernelwright.proof.worker.languages.cuda import translation
+from kernelwright.proof.worker.languages.cuda.unsupported import unsupported
+from kernelwright.values import Failure, FailureKind
+
+SOURCE = "kernelwright_text.cu"
+HERE = Path(__file__).parent / "emulator"
+_RUNTIME = ("runtime.cpp", "memory.cpp")
+_PATIENCE = 180  # seconds for one compiler
+_COMMON = ("-std=c++17", "-fPIC", "-fno-gnu-unique", "-w")
+_FLAGS = (
+    *("-O1", "-g1", "-fno-strict-aliasing", "-fwrapv", "-ffp-contract=off", "-fno-math-errno", "-fno-builtin-printf"),
+    *("-fsanitize=thread", "-x", "c++"),
+)
+_OF_GCC = ("-fno-tree-sra", "--param=tsan-distinguish-volatile=1", "-fmax-errors=1")
+_OF_CLANG = ("-mllvm", "-tsan-distinguish-volatile=1", "-ferror-limit=1")
+_LINKED = ("-shared", "-Wl,-Bsymbolic", "-ldl")
+_ERROR = re.compile(rf"^[^\n]*?{SOURCE}[:(](\d+)(?:[:,](\d+))?\)?: (?:fatal )?error:? (.*)$", re.MULTILINE)
+_ANY_ERROR = re.compile(r"(?:error|undefined reference)[: ]+(.*)")
+NO_COMPILER = (
+    "CUDA C++ is run by an emulator without a GPU, which needs a C++ compiler: install g++ (`apt install g++`)."
+)
+NO_NVCC = "CUDA C++ needs nvcc to be compiled for the GPU: install the CUDA toolkit, or set CUDA_HOME to it."
+
+
+@dataclass(frozen=True)
+class Compiler:
+    """A program that compiles, and what it calls itself."""
+
+    program: str
+    version: str
+
+    @property
+    def is_clang(self) -> bool:
+        return "clang" in self.version
+
+
+@dataclass(frozen=True)
+class Built:
+    """A library, with the text that the compiler was given."""
+
+    library: Path
+    emulated: bool
+
+
+def folder() -> Path:
+    """Where libraries are kept."""
+    cache = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    return Path(cache) / "kernelwright" / "cuda"
+
+
+def build(text: str, *, gpu: bool) -> Built:
+    """The library of a text, made unless it is there. Raises JobFailed: it does not compile, or nothing here compiles it."""
+    refused = None if gpu else unsupported(text)
+    if refused is not None:
+        what, line = refused
+        message = (
+            f"The file uses {what} at line {line + 1}, which is not supported without a GPU: run it where there is one."
+        )
+        raise JobFailed(Failure(FailureKind.NO_GPU, message, line=line))
+    return _for_gpu(text) if gpu else _emulated(text)
+
+
+def _emulated(text: str) -> Built:
+    compiler = cpp()
+    if compiler is None:
+        raise JobFailed(Failure(FailureKind.MISSING_PACKAGE, NO_COMPILER))
+    own = _OF_CLANG if compiler.is_clang else _OF_GCC
+    flags = (*_COMMON, *_FLAGS, *own, f"-I{HERE / 'include'}", "-include", str(HERE / "cuda.h"))
+    name = _key(text, compiler.version, *flags, _emulator_digest())
+    found = _found(name)
+    if found is not None:
+        return Built(found, True)
+    made = translation.translated(text)
+    with tempfile.TemporaryDirectory(prefix="kernelwright-cuda-") as scratch:
+        source, thing, library = (Path(scratch, name) for name in (SOURCE, "text.o", "text.so"))
+        source.write_text(made.text, encoding="utf-8", errors="surrogatepass")
+        _compiled((compiler.program, *flags, "-c", str(source), "-o", str(thing)), text, made)
+        objects = [str(_runtime(compiler, one)) for one in _RUNTIME]
+        _compiled((compiler.program, str(thing), *objects, *_LINKED, "-o", str(library)), text, made)
+        return Built(_kept(library, name), True)
+
+
+def _for_gpu(text: str) -> Built:
+    compiler = nvcc()
+    if compiler is None:
+        raise JobFailed(Failure(FailureKind.MISSING_PACKAGE, NO_NVCC))
+    made = translation.with_entries(text)
+    flags = (
+        *("-std=c++17", "-O3", "-lineinfo", f"-arch={_architecture()}", "-shared", "-w"),
+        *("-Xcompiler", "-fPIC,-fno-gnu-unique", "-include", str(HERE / "gpu.h")),
+        *("-Xlinker", "--wrap=cudaLaunchKernel,--wrap=__cudaLaunchKernel,-Bsymbolic"),
+    )
+    name = _key(text, compiler.version, *flags, _emulator_digest())
+    found = _found(name)
+    if found is not None:
+        return Built(found, False)
+    with tempfile.TemporaryDirectory(prefix="kernelwright-cuda-") as scratch:
+        source, library = Path(scratch, SOURCE), Path(scratch, "text.so")
+        source.write_text(made.text, encoding="utf-8", errors="surrogatepass")
+        _compiled((compiler.program, *flags, str(source), "-o", str(library)), text, made)
+        return Built(_kept(library, name), False)
+
+
+def _runtime(compiler: Compiler, source: str) -> Path:
+    """The object of one file of the emulator."""
+    flags = (*_COMMON, "-O2")
+    name = _key(source, compiler.version, *flags, _emulator_digest())
+    found = _found(name, ".o")
+    if found is not None:
+        return found
+    with tempfile.TemporaryDirectory(prefix="kernelwright-cuda-") as scratch:
+        thing = Path(scratch, "runtime.o")
+        _run((compiler.program, *flags, "-c", str(HERE / source), "-o", str(thing)))
+        return _kept(thing, name, ".o")
+
+
+def _compiled(command: Sequence[str], text: str, made: translation.Translated) -> None:
+    """Raises JobFailed with the compiler's first error, at its place in the text as the user wrote it."""
+    said = _run(command)
+    if said is None:
+        return
+    found = _ERROR.search(said)
+    if found is None:
+        other = _ANY_ERROR.search(said)
+        words = other[1] if other else (said.strip().splitlines() or ["it says nothing"])[-1]
+        raise JobFailed(Failure(FailureKind.IMPORT_FAILED, f"The file does not compile: {_plain(words)}.", said))
+    line = int(found[1]) - 1
+    column = made.column(text, line, int(found[2]) - 1) if found[2] else None
+    at = f"line {line + 1}" + (f", column {column + 1}" if column is not None else "")
+    message = f"The file does not compile at {at}: {_plain(found[3])}."
+    raise JobFailed(Failure(FailureKind.IMPORT_FAILED, message, said, line))
+
+
+def _plain(words: str) -> str:
+    return words.replace("‘", "'").replace("’", "'").strip().rstrip(".")[:300]
+
+
+def _run(command: Sequence[str]) -> str | None:
+    """What a compiler that fails says; None where all is well."""
+    environment = {**os.environ, "LC_ALL": "C.UTF-8"}
+    try:
+        ended = subprocess.run(
+            command,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=_PATIENCE,
+            env=environment,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        message = f"Compiling the file took more than {_PATIENCE} s."
+        raise JobFailed(Failure(FailureKind.IMPORT_FAILED, message)) from None
+    return None if ended.returncode == 0 else ended.stderr + ended.stdout
+
+
+def _key(*parts: str) -> str:
+    joined = "\0".join(parts).encode("utf-8", "surrogatepass")
+    return hashlib.sha256(joined).hexdigest()[:32]
+
+
+def _places() -> list[Path]:
+    return [folder(), Path(tempfile.gettempdir()) / f"kernelwright-cuda-{os.getuid()}"]
+
+
+def _found(name: str, suffix: str = ".so") -> Path | None:
+    """The file that was kept, by this user: nobody else may choose what is loaded."""
+    for file in (place / f"{name}{suffix}" for place in _places()):
+        with contextlib.suppress(OSError):
+            if file.stat().st_uid == os.getuid():
+                return file
+    return None
+
+
+def _kept(made: Path, name: str, suffix: str = ".so") -> Path:
+    """The file in the folder where it is kept; a confined process keeps its own among its temporary files."""
+    for place in _places():
+        try:
+            place.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with tempfile.NamedTemporaryFile(dir=place, delete=False) as copy:
+                copy.write(made.read_bytes())
+            os.replace(copy.name, place / f"{name}{suffix}")
+        except OSError:
+            continue
+        return place / f"{name}{suffix}"
+    raise JobFailed(
+        Failure(FailureKind.DISK_FULL, f"No library can be written to {tempfile.gettempdir()}: set TMPDIR.")
+    )
+
+
+@functools.cache
+def _emulator_digest() -> str:
+    files = sorted(one for one in HERE.rglob("*") if one.is_file() and "__pycache__" not in one.parts)
+    return hashlib.sha256(b"\0".join(one.read_bytes() for one in files)).hexdigest()
+
+
+@functools.cache
+def cpp() -> Compiler | None:
+    """The C++ compiler that is here."""
+    for name in ("g++", "clang++", "c++"):
+        program = shutil.which(name)
+        if program is not None:
+            return Compiler(program, _version(program))
+    return None
+
+
+@functools.cache
+def nvcc() -> Compiler | None:
+    """NVIDIA's compiler, by CUDA_HOME, PATH, or where torch knows it to be."""
+    from torch.utils.cpp_extension import CUDA_HOME
+
+    homes = [os.path.join(home, "bin") for home in (os.environ.get("CUDA_HOME"), CUDA_HOME) if home]
+    for place in (*homes, None, "/usr/local/cuda/bin"):
+        program = shutil.which("nvcc", path=place)
+        if program is not None:
+            return Compiler(program, _version(program))
+    return None
+
+
+def _version(program: str) -> str:
+    return subprocess.run([program, "--version"], capture_output=True, text=True, check=False).stdout
+
+
+def _architecture() -> str:
+    import torch
+
+    major, minor = torch.cuda.get_device_capability()
+    return f"sm_{major}{minor}"
+
+
+def cpp_lines(library: Path, places: Sequence[int]) -> list[int | None]:
+    """The lines, from 1, of the text that places in a library's code come from, by its debugging information."""
+    program = shutil.which("addr2line")
+    if program is None or not places:
+        return [None] * len(places)
+    found: list[int | None] = []
+    for place in places:
+        command = [program, "-i", "-e", str(library), hex(place)]
+        said = subprocess.run(command, capture_output=True, text=True, check=False).stdout
+        line = re.search(rf"{SOURCE}:(\d+)", said)
+        found.append(int(line[1]) if line else None)
+    return found

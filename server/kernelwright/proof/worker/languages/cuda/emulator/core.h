@@ -1,0 +1,86 @@
+// What translated kernels call: the threads of a block are fibers, and the runtime looks at each of their accesses.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+struct uint3 { unsigned x, y, z; };
+struct dim3 {
+  unsigned x, y, z;
+  constexpr dim3(unsigned x = 1, unsigned y = 1, unsigned z = 1) : x(x), y(y), z(z) {}
+  constexpr dim3(uint3 v) : x(v.x), y(v.y), z(v.z) {}
+  constexpr operator uint3() const { return {x, y, z}; }
+};
+struct kw_stream;
+using cudaStream_t = kw_stream*;
+
+#define KW_UNSEEN __attribute__((no_sanitize("thread")))
+
+namespace kw {
+
+// The same all the time for one thread, so that the compiler may keep them.
+__attribute__((const)) uint3 thread_index();
+__attribute__((const)) uint3 block_index();
+__attribute__((const)) dim3 block_size();
+__attribute__((const)) dim3 grid_size();
+__attribute__((const)) unsigned lane();
+__attribute__((const)) unsigned linear();
+
+enum class Op : int { NONE, SYNC, SHUFFLE, BALLOT, ACTIVE, MATCH };
+
+void at(int number);
+void barrier();
+unsigned barrier_votes(bool vote);  // how many threads of the block vote yes
+void warp_sync(unsigned mask);
+uint64_t warp_shuffle(unsigned mask, uint64_t value, int source);
+unsigned warp_ballot(unsigned mask, bool vote);
+unsigned warp_match(unsigned mask, uint64_t value);
+unsigned warp_active();
+void* shared(const void* slot, size_t bytes, const char* name, size_t element, int line);
+void* dynamic_shared(const char* name, size_t element);
+size_t dynamic_bytes();
+void fail(const char* words);
+void atomic_access(const volatile void* place, size_t bytes);
+void* allocate(size_t bytes, const char* name);
+bool release(void* place);
+int last_error(bool clear);
+size_t known_bytes(const void* place);  // up to the end of the allocation or tensor that it lies in; 0 for none
+void set_dynamic_limit(int bytes);
+unsigned long long clock();
+
+struct Turns {
+  explicit Turns(int loop) KW_UNSEEN;
+  ~Turns() KW_UNSEEN;
+  void turn() KW_UNSEEN;
+  int loop, turns;
+};
+
+template <class T> struct Dynamic {
+  operator T*() const { return static_cast<T*>(dynamic_shared("shared memory", sizeof(T))); }
+};
+
+using Body = void (*)(void*);
+void launch(const char* name, int line, dim3 grid, dim3 block, size_t shared, Body body, void* data, size_t bytes);
+
+struct Launch {
+  const char* name;
+  int line;
+  dim3 grid, block;
+  size_t shared;
+  Launch(const char* name, int line, dim3 grid, dim3 block, size_t shared = 0, cudaStream_t = nullptr)
+      : name(name), line(line), grid(grid), block(block), shared(shared) {}
+  template <class F, class... A> void run(F kernel, A&&... given) {
+    auto data = std::make_pair(kernel, std::tuple<std::decay_t<A>...>(std::forward<A>(given)...));
+    using Data = decltype(data);
+    auto body = [](void* place) {
+      auto& held = *static_cast<Data*>(place);
+      std::apply([&](auto&... each) { held.first(each...); }, held.second);
+    };
+    launch(name, line, grid, block, shared, body, &data, sizeof data);
+  }
+};
+
+}  // namespace kw

@@ -1,0 +1,24 @@
+// All of CUDA that is emulated; put in front of a translated text.
+#pragma once
+#include "include/assert.h"
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "core.h"
+#include "vectors.h"
+#include "half.h"
+#include "device.h"
+#include "host.h"
+#include "groups.h"
+#include "entries.h"
+
+#define __CUDACC__ 1
+#define __CUDA_ARCH__ 900
+#define CUDART_VERSION 12080

@@ -1,0 +1,289 @@
+"""A CUDA text as a module: its kernels and host functions as callables that take tensors and numbers."""
+
+import _ctypes
+import contextlib
+import ctypes
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
+
+import torch
+
+from kernelwright.proof.worker import launches as launching
+from kernelwright.proof.worker import ran
+from kernelwright.proof.worker.failed import JobFailed
+from kernelwright.proof.worker.interpreter import rounds
+from kernelwright.proof.worker.languages.cuda import building, translation
+from kernelwright.proof.worker.languages.cuda.arguments import Passed, Taken, bound, checked, result_type
+from kernelwright.proof.worker.languages.cuda.coverage import numbers_of
+from kernelwright.source.cpp import Function, functions_of
+from kernelwright.values import Failure, FailureKind
+
+_AT = re.compile(r"@\[([0-9a-f]+),(\d+)\]")
+_STATUS = ("cudaError_t", "cudaError", "CUresult")
+
+
+class KernelFault(RuntimeError):
+    """What a kernel must not do, as the emulator saw it; `check` is the name of the check that it fails."""
+
+    def __init__(self, message: str, check: str) -> None:
+        super().__init__(message)
+        self.check = check
+
+
+class CudaModule(ModuleType):
+    """The module of one text."""
+
+
+def load(path: str, text: str, name: str) -> ModuleType:
+    """The module of a text. Raises JobFailed: see `building.build`."""
+    built = building.build(text, gpu=on_gpu())
+    module = CudaModule(f"{name} of {path}")
+    module.__file__ = path
+    library = _Library(built, text)
+    vars(module)["_library"] = library
+    described = library.types()
+    entries = translation.entries_of(text)
+    for at, (number, types) in enumerate(described):
+        one = entries[number]
+        made: Any = Kernel if one.is_kernel else HostFunction
+        setattr(module, one.name, made(library, at, one, types))
+    for one in functions_of(text):
+        if (one.is_kernel or one.on_host) and not one.can_be_entry and not hasattr(module, one.name):
+            setattr(module, one.name, _NoEntry(one))
+    return module
+
+
+def unload(module: ModuleType) -> None:
+    """Close the library of a module that `load` made."""
+    library = vars(module).get("_library")
+    if library is not None:
+        library.close()
+    vars(module).clear()
+
+
+def on_gpu() -> bool:
+    """Whether texts are compiled for the GPU that is here."""
+    import os
+
+    return torch.cuda.is_available() and os.environ.get("TRITON_INTERPRET") != "1"
+
+
+@dataclass
+class _Library:
+    """A text's library, open in this process."""
+
+    built: building.Built
+    text: str
+
+    def __post_init__(self) -> None:
+        try:
+            self.open = ctypes.CDLL(str(self.built.library))
+        except OSError as error:
+            message = f"What the file compiles to cannot be loaded: {error}."
+            raise JobFailed(Failure(FailureKind.IMPORT_FAILED, message)) from error
+        self.open.kw_entry_types.restype = ctypes.c_char_p
+        self.open.kw_failure.restype = ctypes.c_char_p
+        self.open.kw_launch_name.restype = ctypes.c_char_p
+        if self.emulated:
+            self.open.kw_remarks.restype = ctypes.c_char_p
+            self.open.kw_launch_threads.restype = ctypes.c_uint64
+            self.open.kw_tensor.restype = ctypes.c_void_p
+            self.open.kw_hits.restype = ctypes.POINTER(ctypes.c_ubyte)
+            self.open.kw_turns.restype = ctypes.POINTER(ctypes.c_int)
+            statements = translation.numbered(self.text)
+            self.numbers = numbers_of(statements)
+            self._lines = (ctypes.c_int * max(len(statements), 1))(*(one.line + 1 for one in statements))
+            self.open.kw_watch(self._lines, len(statements))
+
+    @property
+    def emulated(self) -> bool:
+        return self.built.emulated
+
+    def close(self) -> None:
+        _ctypes.dlclose(self.open._handle)
+
+    def types(self) -> list[tuple[int, str]]:
+        """The number of each entry that the compiler saw, and what it takes."""
+        count = self.open.kw_entries()
+        return [(self.open.kw_entry_number(at), self.open.kw_entry_types(at).decode()) for at in range(count)]
+
+    def launches(self) -> list[tuple[str, int]]:
+        """The kernels that the last call launched, with how many threads."""
+        names = [self.open.kw_launch_name(at).decode() for at in range(self.open.kw_launches())]
+        return [(name, self.open.kw_launch_threads(at) if self.emulated else 1) for at, name in enumerate(names)]
+
+    def told(self, words: str) -> str:
+        """A sentence of the emulator's, with the lines of the text in place of addresses of code."""
+        places = [int(match[1], 16) for match in _AT.finditer(words)]
+        lines = iter(building.cpp_lines(self.built.library, places))
+        return _AT.sub(lambda match: str(next(lines) or match[2]), words)
+
+
+class _Entry:
+    """What a workload line calls."""
+
+    def __init__(self, library: _Library, at: int, function: Function, types: str) -> None:
+        self.__name__ = function.name
+        self._library, self._at = library, at
+        returned, _, given = types.partition("(")
+        self.takes = tuple(
+            Taken(parameter.name, kind, _default(parameter.default))
+            for parameter, kind in zip(function.parameters, given.split(",")[:-1], strict=True)
+        )
+        self._status = function.returns.split()[-1:] and function.returns.split()[-1] in _STATUS
+        self._returns = result_type(returned)
+
+    def _called(
+        self, args: Sequence[Any], kwargs: dict[str, Any], place: Sequence[int] = (1, 1, 1, 1, 1, 1), shared: int = 0
+    ) -> Any:
+        library = self._library.open
+        device = "cpu" if self._library.emulated else "cuda"
+        values = bound(self.__name__, self.takes, args, kwargs)
+        passed = [checked(self.__name__, taken, value, device) for taken, value in zip(self.takes, values, strict=True)]
+        stream = None if self._library.emulated else ctypes.c_void_p(torch.cuda.current_stream().cuda_stream)
+        library.kw_begin(_order() if self._library.emulated else stream)
+        with _in_place(library, passed, emulated=self._library.emulated) as numbers:
+            given = [ctypes.c_void_p(stream.value if stream else None) if one is None else one for one in numbers]
+            pointers = (ctypes.c_void_p * max(len(given), 1))(*(ctypes.addressof(one) for one in given))
+            result = ctypes.c_uint64(0)
+            where = (ctypes.c_uint * 6)(*place)
+            known = library.kw_call(
+                self._at,
+                pointers,
+                ctypes.byref(result),
+                where,
+                ctypes.c_size_t(shared),
+                ctypes.c_void_p(0) if stream is None else stream,
+            )
+            if not known:
+                raise TypeError(f"{self.__name__} takes what cannot be copied, so that no workload line can call it")
+            failure = library.kw_failure().decode(errors="replace")
+        launches = self._library.launches()
+        self._note(launches, [one.tensor for one in passed if isinstance(one, Passed)])
+        if failure:
+            raise _fault(self._library.told(failure))
+        if self._status:
+            if result.value & 0xFFFFFFFF:
+                raise RuntimeError(f"{self.__name__} returns CUDA's error {result.value & 0xFFFFFFFF}")
+            return None
+        return self._returns.from_buffer(result).value if self._returns is not None else None
+
+    def _note(self, launches: list[tuple[str, int]], tensors: list[torch.Tensor]) -> None:
+        for name, _ in launches:
+            launching.note(name, tensors)
+        names = tuple(dict.fromkeys(name for name, _ in launches))
+        if not ran.is_watching():
+            return
+        if not self._library.emulated:
+            ran.note(launched=names)
+            return
+        library, numbers = self._library.open, self._library.numbers
+        hits, turns = library.kw_hits(), library.kw_turns()
+        lines = [number for at, number in enumerate(numbers) if hits[at]]
+        most = {number: turns[at] for at, number in enumerate(numbers) if turns[at] >= 0}
+        remarks = library.kw_remarks().decode(errors="replace")
+        ran.note(lines, most, names, (self._library.told(remarks),) if remarks else ())
+        library.kw_forget()
+
+
+class HostFunction(_Entry):
+    """A host function of the text."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._called(args, kwargs)
+
+
+class Kernel(_Entry):
+    """A kernel, which `kernel[grid, block, shared](…)` launches."""
+
+    def run(self, *args: Any, grid: Sequence[int], block: Sequence[int], shared: int = 0, **kwargs: Any) -> None:
+        """Launch it."""
+        place = [*(*grid, 1, 1)[:3], *(*block, 1, 1)[:3]]
+        self._called(args, kwargs, place, shared)
+
+    def __getitem__(self, where: Any) -> Any:
+        grid, block, shared = where if isinstance(where, tuple) and len(where) == 3 else (where, None, 0)
+        if not isinstance(block, tuple):
+            raise TypeError(
+                f"{self.__name__} is launched on a grid of blocks: write {self.__name__}<<<grid, block>>>(…)"
+            )
+        return lambda *args, **kwargs: self._called(args, kwargs, [*(*grid, 1, 1)[:3], *(*block, 1, 1)[:3]], shared)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> None:
+        raise TypeError(f"{self.__name__} is a kernel: write how it is launched, {self.__name__}<<<grid, block>>>(…)")
+
+
+class _NoEntry:
+    """A function of the text that no line can call, and why."""
+
+    def __init__(self, function: Function) -> None:
+        self.__name__ = function.name
+        what = "a template" if function.template else "defined more than once" if function.overloaded else "no function"
+        self._why = f"{function.name} is {what}: name a host function that calls it"
+
+    def __call__(self, *args: Any, **kwargs: Any) -> None:
+        raise TypeError(self._why)
+
+
+@contextlib.contextmanager
+def _in_place(library: Any, passed: Sequence[Any], *, emulated: bool) -> Iterator[list[Any]]:
+    """What C is given. In the emulator the tensors lie far from one another meanwhile, those that overlap together."""
+    tensors = [one for one in passed if isinstance(one, Passed)]
+    if not emulated:
+        yield [ctypes.c_void_p(one.start) if isinstance(one, Passed) else one for one in passed]
+        return
+    moved: dict[int, int] = {}
+    groups: list[tuple[int, int, Passed]] = []
+    for one in sorted((one for one in tensors if one.bytes), key=lambda one: one.start):
+        if groups and one.start < groups[-1][1]:
+            start, end, first = groups[-1]
+            groups[-1] = (start, max(end, one.start + one.bytes), first)
+        else:
+            groups.append((one.start, one.start + one.bytes, one))
+    for start, end, first in groups:
+        name = first.taken.name.encode()
+        place = library.kw_tensor(
+            ctypes.c_void_p(start), ctypes.c_size_t(end - start), first.tensor.element_size(), name
+        )
+        if not place:
+            raise MemoryError(f"no memory for a copy of {first.taken.name}")
+        moved[start] = place
+
+    def placed(one: Passed) -> int:
+        start = next((start for start, end, _ in groups if start <= one.start < end and one.bytes), None)
+        return 0 if start is None else moved[start] + one.start - start
+
+    try:
+        yield [ctypes.c_void_p(placed(one)) if isinstance(one, Passed) else one for one in passed]
+    finally:
+        for start, place in moved.items():
+            library.kw_end_tensor(ctypes.c_void_p(place), ctypes.c_void_p(start))
+
+
+def _order() -> int:
+    """In which order threads and blocks run: as they are numbered, or in another one where the gate asks for it."""
+    if not rounds.backwards:
+        return 0
+    return 1 + rounds.number // 2 % 7
+
+
+def _fault(words: str) -> Exception:
+    check = "race" if words.startswith("race: ") else "out-of-bounds" if _is_access(words) else "runs"
+    return KernelFault(words.removeprefix("race: "), check)
+
+
+def _is_access(words: str) -> bool:
+    return re.match(r"thread \(.*?\) of block \(.*?\) (reads|writes) ", words) is not None
+
+
+def _default(words: str | None) -> float | None:
+    if words is None:
+        return None
+    with contextlib.suppress(ValueError):
+        return int(words.rstrip("uUlL"), 0)
+    with contextlib.suppress(ValueError):
+        return float(words.rstrip("fF"))
+    return {"true": True, "false": False}.get(words)
