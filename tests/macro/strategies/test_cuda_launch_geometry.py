@@ -49,6 +49,11 @@ def test_the_number_is_changed_where_it_is_written(before, after) -> None:
             BODY.replace("blockDim.x", "BLOCK"),
         ),
         (
+            "#define BLOCK 64\n",
+            "dim3 block(BLOCK), grid((n + BLOCK - 1) / BLOCK);\n    k<<<grid, block>>>(x, y, n);",
+            BODY,
+        ),
+        (
             "const int BLOCK = 64;\ninline int up(int a, int b) { return (a + b - 1) / b; }\n",
             "k<<<up(n, BLOCK), BLOCK>>>(x, y, n);",
             BODY,
@@ -92,6 +97,12 @@ def test_threads_that_stride_over_a_row() -> None:
     body = "for (int c = threadIdx.x; c < n; c += blockDim.x) y[blockIdx.x * n + c] = x[blockIdx.x * n + c];"
     before, after = "k<<<n, 64>>>(x, y, n);", "k<<<n, 256>>>(x, y, n);"
     assert rewritten(STRATEGY, text(before, body))[0] == text(after, body)
+
+
+def test_a_step_follows() -> None:
+    body = "for (int c = threadIdx.x; c < n; c += 64) y[blockIdx.x * n + c] = x[blockIdx.x * n + c];"
+    before, after = "k<<<n, 64>>>(x, y, n);", "k<<<n, 256>>>(x, y, n);"
+    assert rewritten(STRATEGY, text(before, body))[0] == text(after, body.replace("64", "256"))
 
 
 def test_launches_that_share_the_number_change_together() -> None:

@@ -12,7 +12,8 @@ from kernelwright.micro.rewrite.cuda_independent import works_together
 from kernelwright.micro.rewrite.cuda_patch import Patch
 from kernelwright.micro.rewrite.cuda_sight import CudaSight
 from kernelwright.micro.rewrite.cuda_threads import covered, guarded, is_index, is_stride, limit_of, step_of, strides
-from kernelwright.source.cuda import File, Function, Launch, read
+from kernelwright.source.cuda import File, Function, Launch
+from kernelwright.source.cuda.definitions import read_apart
 from kernelwright.source.cuda.expressions import BUILT_IN, Loop, Names
 from kernelwright.source.cuda.polynomials import name
 from kernelwright.source.cuda.text import field, is_inside, of_type, walk
@@ -93,7 +94,7 @@ def resized(sight: CudaSight, found: Resizable, block: Block) -> Patch | None:
     patch = sight.patch()
     for (start, end), text in changes.items():
         patch.between(start, end, text)
-    return patch if _still_right(sight.file, read(patch.text), found, block) else None
+    return patch if _still_right(sight.file, read_apart(patch.text), found, block) else None
 
 
 def _together(file: File, found: Geometry) -> Iterator[Geometry]:
@@ -304,7 +305,7 @@ def _copies(sight: CudaSight, found: Geometry, place: int, size: int) -> Iterato
 
 
 def _repeated(sight: CudaSight, found: Geometry, kernel: Function, block: Block) -> Iterator[tuple[Node, str]]:
-    """The literals of a kernel that repeat the block's in an index, as in `blockIdx.x * 256 + threadIdx.x`."""
+    """The literals of a kernel that repeat the block's in an index, `blockIdx.x * 256 + threadIdx.x`, or a step."""
     names = Names(sight.file, kernel)
     for axis, before, size in zip(AXES, found.block, block, strict=True):
         for node in of_type(kernel.body, "binary_expression"):
@@ -312,6 +313,10 @@ def _repeated(sight: CudaSight, found: Geometry, kernel: Function, block: Block)
                 for literal in of_type(node, "number_literal"):
                     if sight.file.number(sight.content(literal)) == before:
                         yield literal, str(size)
+        for loop in _strided(names, axis, found.block):
+            step = step_of(names, loop)
+            if step is not None and step.type == "number_literal" and size != before:
+                yield step, str(size)
 
 
 def _digits(sight: CudaSight, node: Node) -> tuple[int, int]:
