@@ -144,6 +144,11 @@ def test_launches_that_share_the_number_change_together() -> None:
             "float s = 0;\n    for (int c = threadIdx.x; c < n; c += blockDim.x) { s += x[c]; y[c] = s; }",
             "s is carried from turn to turn",
         ),
+        (
+            LAUNCH,
+            "float s[1] = {0};\n    for (int c = threadIdx.x; c < n; c += blockDim.x) { s[0] += x[c]; y[c] = s[0]; }",
+            "s is carried from turn to turn",
+        ),
     ],
 )
 def test_a_number_that_is_relied_on_stays(launch, body, expected) -> None:
