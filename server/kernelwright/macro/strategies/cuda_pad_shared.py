@@ -24,12 +24,12 @@ _BEFORE = """\
 
 #define TILE 32
 
-__global__ void transpose_kernel(const float* in, float* out, int rows, int columns) {
+__global__ void transpose_kernel(const float* source, float* out, int rows, int columns) {
     __shared__ float tile[TILE][TILE];
     int x = blockIdx.x * TILE + threadIdx.x;
     int y = blockIdx.y * TILE + threadIdx.y;
     if (x < columns && y < rows) {
-        tile[threadIdx.y][threadIdx.x] = in[y * columns + x];
+        tile[threadIdx.y][threadIdx.x] = source[y * columns + x];
     }
     __syncthreads();
     x = blockIdx.y * TILE + threadIdx.x;
@@ -39,12 +39,12 @@ __global__ void transpose_kernel(const float* in, float* out, int rows, int colu
     }
 }
 
-// workload: solve(in=randn(rows*columns), out=out(rows*columns), rows=8192, columns=8192)
-// workload: solve(in=randn(rows*columns), out=out(rows*columns), rows=33, columns=65)
-extern "C" void solve(const float* in, float* out, int rows, int columns) {
+// workload: solve(source=randn(rows*columns), out=out(rows*columns), rows=8192, columns=8192)
+// workload: solve(source=randn(rows*columns), out=out(rows*columns), rows=33, columns=65)
+extern "C" void solve(const float* source, float* out, int rows, int columns) {
     dim3 block(TILE, TILE);
     dim3 grid((columns + TILE - 1) / TILE, (rows + TILE - 1) / TILE);
-    transpose_kernel<<<grid, block>>>(in, out, rows, columns);
+    transpose_kernel<<<grid, block>>>(source, out, rows, columns);
 }
 """
 
