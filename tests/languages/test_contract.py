@@ -108,20 +108,27 @@ def test_half_typed_texts_are_answered(support: LanguageSupport, sample: Sample)
 
 def test_a_language_goes_by_its_id() -> None:
     assert [support_of(language_id).id for language_id in LANGUAGES] == [*LANGUAGES]
-    assert [of_file(Path(f"k{suffix}")).id for row in LANGUAGES.values() for suffix in row.suffixes] == ["python"]
+    assert [of_file(Path(f"k{suffix}")).id for row in LANGUAGES.values() for suffix in row.suffixes] == [
+        "python",
+        "cuda-cpp",
+        "cuda-cpp",
+    ]
+    assert support_of("cuda") is support_of("cuda-cpp")  # what Neovim and Emacs call it
 
 
 @pytest.mark.parametrize(
     ("support", "kind"),
     [
-        (support_of("cuda-cpp"), "cuda-cpp"),
-        (of_file(Path("saxpy.cu")), ".cu"),
+        (support_of("rust"), "rust"),
+        (of_file(Path("saxpy.hip")), ".hip"),
         (of_file(Path("python")), "no suffix"),
     ],
 )
 def test_a_language_that_is_not_read(support: LanguageSupport, kind: str) -> None:
     text = SAMPLES["python"].text
-    reason = f"is of a kind that Kernelwright does not read ({kind}); choose a file in Python (.py)."
+    reason = (
+        f"is of a kind that Kernelwright does not read ({kind}); choose a file in Python (.py) or CUDA C++ (.cu, .cuh)."
+    )
     assert support.kernels(text) == support.findings(text, ()) == support.workload_problems(text) == ()
     assert absence(support, text, ()) == reason
     assert support.workload(text, "scale") == Refusal(f"This file {reason}")

@@ -20,16 +20,22 @@ LIMITS = Limits(timing_budget=0.05, threads=1)
 each_language = pytest.mark.parametrize(
     ("language", "sample"), [pytest.param(language, SAMPLES[language.id], id=language.id) for language in EVERY]
 )
+each_untyped = pytest.mark.parametrize(
+    ("language", "sample"),
+    [pytest.param(one, SAMPLES[one.id], id=one.id) for one in EVERY if not SAMPLES[one.id].typed],
+)
 
 
 def workload(sample: Sample) -> Workload:
-    return Workload(WorkloadSource.LINES, sample.entry, (Case(0, 0, f"{sample.entry}(randn(8))"),))
+    return Workload(WorkloadSource.LINES, sample.entry, (Case(0, 0, sample.call),))
 
 
 @each_language
 def test_a_text_is_loaded_with_its_entry(language: WorkerLanguage, sample: Sample) -> None:
     module = language.load("/nowhere/text", sample.text, "subject")
-    assert torch.equal(getattr(module, sample.entry)(torch.ones(8)), torch.full((8,), 2.0))
+    entry, ones, written = getattr(module, sample.entry), torch.ones(8), torch.zeros(8)
+    answer = written if sample.typed and entry(ones, written, 8) == 0 else entry(ones)
+    assert torch.equal(answer, torch.full((8,), 2.0))
     assert module.__file__
     language.unload(module)
 
@@ -41,7 +47,7 @@ def test_a_text_that_does_not_load_says_where(language: WorkerLanguage, sample: 
     assert failed.value.failure.line == sample.broken_line
 
 
-@each_language
+@each_untyped
 def test_the_fp64_twin(language: WorkerLanguage, sample: Sample, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(LANGUAGES, language.id, language)
     assert language.widened(sample.text) is None
@@ -74,17 +80,17 @@ def test_a_race_of_variants(language: WorkerLanguage, sample: Sample, monkeypatc
 def test_half_typed_texts_are_answered(language: WorkerLanguage, sample: Sample) -> None:
     for end in range(len(sample.text)):
         text = sample.text[:end]
-        assert language.widened(text) is None
+        assert sample.typed or language.widened(text) is None
         assert {*language.kernels(text)} <= {sample.kernel}
+        has_kernels = sample.typed and bool(language.kernels(text))
+        assert language.is_interpreted_without_gpu(text) is (sample.typed and "__global__" in text)
+        assert language.compiles(text) is language.needs_triton(text) is False
         for asked in (
-            language.is_interpreted_without_gpu,
             language.shows_kernels_to_interpret,
-            language.compiles,
-            language.needs_triton,
             language.may_read_by_number,
             language.may_break_the_context,
         ):
-            assert asked(text) is False
+            assert asked(text) is has_kernels
         assert language.precision_advice(text, sample.text) == ""
 
 
@@ -94,8 +100,8 @@ def test_a_language_goes_by_its_id() -> None:
 
 
 def test_a_language_that_is_not_run() -> None:
-    with pytest.raises(JobFailed, match="Texts in 'cuda-cpp' cannot be run: only those in python can"):
-        language_of("cuda-cpp")
+    with pytest.raises(JobFailed, match="Texts in 'rust' cannot be run: only those in python, cuda-cpp can"):
+        language_of("rust")
 
 
 TRITON = "import triton\nimport triton.language as tl\n\n\n@triton.jit\ndef k(x):\n    tl.dot(x, x)\n"

@@ -8,7 +8,9 @@ import torch
 
 from kernelwright.proof.worker.failed import JobFailed
 from kernelwright.proof.worker.languages import Known
-from kernelwright.values import Failure, FailureKind
+from kernelwright.proof.worker.ran import Ran
+from kernelwright.proof.worker.reached import Missing
+from kernelwright.values import Coverage, Failure, FailureKind
 
 _KERNEL = re.compile(r"^kernel (\w+)\(([\w, ]*)\)\n(.*)\nend$", re.MULTILINE)
 _FUNCTIONS = {"single": torch.Tensor.float, "double": torch.Tensor.double}
@@ -16,6 +18,11 @@ _FUNCTIONS = {"single": torch.Tensor.float, "double": torch.Tensor.double}
 
 class Toy:
     id = "toy"
+    emulator = "nothing"
+    needs_interpreter = False
+
+    def prepare(self, text: str) -> None:
+        """Nothing is compiled."""
 
     def load(self, path: str, text: str, name: str) -> ModuleType:
         module = ModuleType(f"{name} of {path}")
@@ -62,6 +69,11 @@ class Toy:
 
     def may_break_the_context(self, text: str) -> bool:
         return False
+
+    def reached(
+        self, text: str, baseline: str, entry: str, kernel: str, ran: Ran, *, inside: bool
+    ) -> tuple[Coverage, Missing]:
+        return Coverage(), Missing()
 
     def precision_advice(self, candidate: str, baseline: str) -> str:
         return ""

@@ -1,21 +1,37 @@
 import ast
+import re
 
 import pytest
 
+from kernelwright.source.cuda import read
+from kernelwright.source.cuda.kernels import find_kernels as find_cuda_kernels
 from kernelwright.source.document import parse
-from kernelwright.source.findings import Finding, find_findings
+from kernelwright.source.findings import Finding, find_cuda_findings, find_findings
 from kernelwright.source.findings.docs import page
 from kernelwright.source.findings.rules import registry
 from kernelwright.source.kernels import find_kernels
 from kernelwright.source.workload import evaluate, find_workload
-from kernelwright.values import Call, Workload, apply
-from source.findings import snippets_torch, snippets_triton, snippets_tuning
+from kernelwright.values import Call, Language, Workload, apply
+from source.findings import snippets_cuda, snippets_torch, snippets_triton, snippets_tuning
 
-WRONG = {**snippets_triton.WRONG, **snippets_tuning.WRONG, **snippets_torch.WRONG}
-RIGHT = {**snippets_triton.RIGHT, **snippets_tuning.RIGHT, **snippets_torch.RIGHT}
+WRONG = {**snippets_triton.WRONG, **snippets_tuning.WRONG, **snippets_torch.WRONG, **snippets_cuda.WRONG}
+RIGHT = {**snippets_triton.RIGHT, **snippets_tuning.RIGHT, **snippets_torch.RIGHT, **snippets_cuda.RIGHT}
 
 
-def findings(text: str) -> tuple[Finding, ...]:
+def is_cuda(code: str) -> bool:
+    return registry()[code].language is Language.CUDA
+
+
+def findings(code: str, text: str) -> tuple[Finding, ...]:
+    return cuda_findings(text) if is_cuda(code) else python_findings(text)
+
+
+def cuda_findings(text: str) -> tuple[Finding, ...]:
+    calls = [evaluate(line) for line in re.findall(r"^// workload: (.*)", text, re.M)]
+    return find_cuda_findings(text, find_cuda_kernels(read(text)), {call.entry: call for call in calls})
+
+
+def python_findings(text: str) -> tuple[Finding, ...]:
     document = parse(text)
     kernels = find_kernels(document)
     workloads = [w for k in kernels if isinstance(w := find_workload(text, k.entry), Workload)]
@@ -29,7 +45,7 @@ def cases(table: dict[str, list[str]]) -> list:
 
 @pytest.mark.parametrize(("code", "text"), cases(WRONG))
 def test_wrong_code_is_said(code: str, text: str):
-    found = findings(text)
+    found = findings(code, text)
     assert {f.code for f in found} == {code}
     for finding in found:
         assert finding.message.endswith(".")
@@ -50,15 +66,22 @@ def check_fix(text: str, finding: Finding) -> None:
     if finding.fix is None:
         return
     fixed = apply(finding.fix.edits, text)
-    ast.parse(fixed)
-    count = len([f for f in findings(text) if f.code == finding.code])
-    assert len([f for f in findings(fixed) if f.code == finding.code]) < count
+    check_parses(finding.code, fixed)
+    count = len([f for f in findings(finding.code, text) if f.code == finding.code])
+    assert len([f for f in findings(finding.code, fixed) if f.code == finding.code]) < count
+
+
+def check_parses(code: str, text: str) -> None:
+    if is_cuda(code):
+        assert not read(text).source.tree.root_node.has_error
+    else:
+        ast.parse(text)
 
 
 @pytest.mark.parametrize(("code", "text"), cases(RIGHT))
 def test_right_code_is_left_alone(code: str, text: str):
-    ast.parse(text)
-    assert findings(text) == ()
+    check_parses(code, text)
+    assert findings(code, text) == ()
 
 
 @pytest.mark.parametrize("code", registry())
@@ -70,8 +93,8 @@ def test_every_rule_has_its_table(code: str):
 @pytest.mark.parametrize("code", registry())
 def test_the_examples_of_the_docs_hold(code: str):
     rule = registry()[code]
-    assert {f.code for f in findings(rule.example_wrong)} == {code}
-    assert findings(rule.example_right) == ()
+    assert {f.code for f in findings(code, rule.example_wrong)} == {code}
+    assert findings(code, rule.example_right) == ()
 
 
 def test_the_page_names_every_rule():

@@ -6,19 +6,10 @@ from dataclasses import dataclass
 from kernelwright.source.cpp.tokens import Kind, Token, closing, closing_angle, tokens_of
 
 _WITH_ARGUMENTS = frozenset(
-    [
-        "__launch_bounds__",
-        "__align__",
-        "alignas",
-        "__attribute__",
-        "__declspec",
-        "__maxnreg__",
-        "__cluster_dims__",
-        "__block_size__",
-        "noexcept",
-        "decltype",
-        "requires",
-    ]
+    (
+        *("__launch_bounds__", "__align__", "alignas", "__attribute__", "__declspec", "__maxnreg__"),
+        *("__cluster_dims__", "__block_size__", "noexcept", "decltype", "requires"),
+    )
 )
 _TYPES = frozenset(("class", "struct", "union", "enum"))
 _QUALIFIERS = frozenset(

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from tree_sitter import Node
 
 from kernelwright.source.cuda import polynomials
+from kernelwright.source.cuda.definitions import File
 from kernelwright.source.cuda.expressions import Loop, Names
 from kernelwright.source.cuda.polynomials import Polynomial
 from kernelwright.source.cuda.text import field, walk
@@ -79,7 +80,7 @@ def _accesses(names: Names) -> Iterator[Access]:
         yield Access(
             base=base,
             space=_space(names, base),
-            kind=_kind(names, node),
+            kind=kind_of(names.file, node),
             indices=tuple(indices),
             node=node,
             loops=names.loops_around(node),
@@ -110,8 +111,8 @@ def _space(names: Names, base: str) -> str:
     return "global" if parameter is not None and parameter.is_pointer else ""
 
 
-def _kind(names: Names, node: Node) -> str:
-    """What is done with the element: `x[i].y = …` stores too."""
+def kind_of(file: File, node: Node) -> str:
+    """What is done with an element: `x[i].y = …` stores too."""
     child, parent = node, node.parent
     while parent is not None and parent.type in ("field_expression", "parenthesized_expression"):
         child, parent = parent, parent.parent
@@ -119,12 +120,12 @@ def _kind(names: Names, node: Node) -> str:
         return "load"
     if parent.type == "assignment_expression" and field(parent, "left") == child:
         operator = field(parent, "operator")
-        return "store" if operator is None or names.file.source.content(operator) == "=" else "update"
+        return "store" if operator is None or file.source.content(operator) == "=" else "update"
     if parent.type == "update_expression":
         return "update"
     if parent.type == "pointer_expression" and parent.children[0].type == "&":
         call = parent.parent.parent if parent.parent is not None else None
         callee = field(call, "function")
-        if callee is not None and names.file.source.content(callee).startswith("atomic"):
+        if callee is not None and file.source.content(callee).startswith("atomic"):
             return "atomic"
     return "load"

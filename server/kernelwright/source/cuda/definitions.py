@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 from tree_sitter import Node
 
-from kernelwright.source.cuda.text import Source, field, of_type, parse, walk
+from kernelwright.source.cuda.text import Source, field, of_type, parse, parse_apart, walk
 
-_HOLDERS = frozenset(
+HOLDERS = frozenset(
     (
         *("translation_unit", "namespace_definition", "declaration_list", "linkage_specification"),
         *("preproc_if", "preproc_ifdef", "preproc_else", "preproc_elif", "template_declaration"),
@@ -20,6 +20,9 @@ _HOLDERS = frozenset(
 _QUALIFIER = re.compile(
     r"__(?:global|device|host)__|\b(?:static|inline|extern|constexpr|__forceinline__|__noinline__)\b"
 )
+_DEFINE = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)[ \t]+(.*\S)", re.M)
+_CONTINUED = re.compile(r"\\\r?\n")
+_MACRO = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)\(([\w, \t]*)\)[ \t]*((?:[^\\\n]|\\\r?\n)*)", re.M)
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _SUFFIX = re.compile(r"\b(\d+)[uUlL]+\b")
 _DEEP = 8  # constants that stand for constants
@@ -130,12 +133,16 @@ class File:
     @functools.cached_property
     def defines(self) -> dict[str, str]:
         """Object-like macros, with what they stand for."""
-        found = {}
-        for node in of_type(self.source.tree.root_node, "preproc_def"):
-            name, value = field(node, "name"), field(node, "value")
-            if name is not None and value is not None:
-                found[self.source.content(name)] = self.source.content(value).split("//")[0].strip()
-        return found
+        return {match[1]: match[2].split("//")[0].strip() for match in _DEFINE.finditer(self.source.text)}
+
+    @functools.cached_property
+    def macros(self) -> "File":
+        """The macros with parameters as functions that return what each stands for."""
+        lines = [f"#define {name} {value}" for name, value in self.constants.items()]
+        for name, parameters, value in _MACRO.findall(self.source.text):
+            given = ", ".join(f"int {one.strip()}" for one in parameters.split(","))
+            lines.append(f"int {name}({given}) {{ return {_CONTINUED.sub(' ', value)}; }}")
+        return read_apart("\n".join(lines) + "\n")
 
     @functools.cached_property
     def constants(self) -> dict[str, str]:
@@ -172,9 +179,17 @@ def read(text: str) -> File:
     return _read(text)
 
 
+def read_apart(text: str) -> File:
+    """What a text defines that is made of pieces of the one being typed."""
+    return _file(parse_apart(text))
+
+
 @functools.lru_cache(maxsize=8)
 def _read(text: str) -> File:
-    source = parse(text)
+    return _file(parse(text))
+
+
+def _file(source: Source) -> File:
     functions = tuple(_functions(source))
     launches = tuple(launch for one in functions for launch in _launches(source, one))
     return File(source, functions, launches)
@@ -188,7 +203,7 @@ def _functions(source: Source) -> Iterator[Function]:
             found = _function(source, node, template)
             if found is not None:
                 yield found
-        elif node.type in _HOLDERS or node.type == "ERROR":
+        elif node.type in HOLDERS or node.type == "ERROR":
             outer = template if template is not None else node if node.type == "template_declaration" else None
             stack.extend((child, outer) for child in reversed(node.named_children))
 

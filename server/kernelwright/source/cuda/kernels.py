@@ -9,7 +9,8 @@ from kernelwright.source.cuda.accesses import accesses, flat_index
 from kernelwright.source.cuda.definitions import File, Function, Launch
 from kernelwright.source.cuda.expressions import Names
 from kernelwright.source.cuda.text import of_type, walk
-from kernelwright.values import Access, Estimate, Facts, Kernel, Language, Loop
+from kernelwright.source.cuda.work import estimate
+from kernelwright.values import Access, Facts, Kernel, Language, Loop
 from kernelwright.values import Launch as Launched
 
 _STATEMENTS = (
@@ -89,10 +90,8 @@ def _launch(file: File, launch: Launch) -> Launched:
 
 
 def facts(file: File, function: Function, entry: Function) -> Facts:
-    """What can be said of a kernel without running it. The work is what its entry's tensors hold, each moved once."""
+    """What can be said of a kernel without running it. The work is that of one call of its entry."""
     names, content = Names(file, function), file.source.content
-    pointers = [one.name for one in entry.parameters if one.is_pointer]
-    moved = " + ".join(f"{name}.itemsize*{name}.numel()" for name in pointers)
     return Facts(
         accesses=tuple(_accesses(names)),
         loops=tuple(_loops(names)),
@@ -101,7 +100,7 @@ def facts(file: File, function: Function, entry: Function) -> Facts:
         parameters=tuple(one.name for one in function.parameters),
         statements=sum(one.type in _STATEMENTS for one in walk(function.body)),
         operations=sum(_is_arithmetic(file, one) for one in of_type(function.body, "binary_expression")),
-        estimate=Estimate(bytes=moved or None, parameters=tuple(one.name for one in entry.parameters)),
+        estimate=estimate(file, entry),
     )
 
 

@@ -2,7 +2,6 @@
 
 import functools
 import re
-import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -18,7 +17,7 @@ _GAPS = re.compile(
 )
 """What the grammar does not know; all of it may be missing without changing what the code means."""
 
-_latest = threading.local()
+_latest: list[tuple[bytes, Tree]] = []  # the text that was parsed last, in whatever thread, with its tree
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,11 +59,17 @@ def parse(text: str) -> Source:
 def _parsed(text: str) -> Source:
     given = encoded(text)
     seen = _GAPS.sub(lambda match: b" " * len(match.group()), given)
-    before = getattr(_latest, "pair", None)
+    before = next(iter(_latest), None)
     old = _edited(before[0], before[1], seen) if before is not None else None
     tree = _parser().parse(seen, old) if old is not None else _parser().parse(seen)
-    _latest.pair = (seen, tree)
+    _latest[:] = [(seen, tree)]
     return Source(text, given, tree)
+
+
+def parse_apart(text: str) -> Source:
+    """A text that is not the one being typed: it costs the next `parse` of that one nothing."""
+    given = encoded(text)
+    return Source(text, given, _parser().parse(_GAPS.sub(lambda match: b" " * len(match.group()), given)))
 
 
 def walk(node: Node, into: Callable[[Node], bool] = lambda _: True) -> Iterator[Node]:

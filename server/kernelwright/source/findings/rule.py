@@ -67,7 +67,8 @@ class Problem:
 
 @dataclass(frozen=True)
 class Rule:
-    """One kind of finding. `check` sees one unit (a Triton kernel with its launches, or one PyTorch function or class).
+    """One kind of finding. `check` sees one unit (a Triton or CUDA kernel with its launches, or one PyTorch function or
+    class) and yields each `Problem`, or `CudaProblem`.
 
     The message and `doc` are for a person who writes kernels; both examples are whole snippets, and a test holds the
     rule to them.
@@ -80,4 +81,4 @@ class Rule:
     doc: str
     example_wrong: str
     example_right: str
-    check: Callable[[Any], Iterable[Problem]]
+    check: Callable[[Any], Iterable[Any]]

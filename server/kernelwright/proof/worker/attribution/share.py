@@ -18,7 +18,7 @@ from kernelwright.values import Check, KernelShare, ProfiledOn
 CHECK = "library-call"
 _NOT_CHECKED = "whether its kernel does the work is not checked"
 _NOT_LAUNCHED = (
-    "None of the text's Triton kernels is launched without a GPU, on the sizes that the interpreter is given, so none was run: "
+    "None of the text's kernels is launched without a GPU, on the sizes that are small enough there, so none was run: "
     "verify it on a GPU."
 )
 

@@ -27,8 +27,9 @@ def run_race(job: Race, report: Callable[[str], None]) -> RaceResult:
     trial = Trial(
         job.path, job.baseline, job.baseline, job.baseline, job.workload, limits=job.limits, language=job.language
     )
-    if interpreting() and language_of(job.language).is_interpreted_without_gpu(job.baseline, *job.variants):
-        reason = "Variants cannot be raced in Triton's interpreter: no GPU here."
+    language = language_of(job.language)
+    if interpreting() and language.is_interpreted_without_gpu(job.baseline, *job.variants):
+        reason = f"Variants cannot be raced in {language.emulator}: no GPU here."
         return RaceResult(tuple(Failure(FailureKind.WORKLOAD_FAILED, reason) for _ in job.variants))
     with opened(trial) as bench:
         return RaceResult(tuple(_raced(job, bench, report)))

@@ -3,6 +3,7 @@
 Libraries are kept by what they were made of, in a folder of the user's that confined processes read and do not write.
 """
 
+import contextlib
 import functools
 import hashlib
 import os
@@ -105,7 +106,7 @@ def _for_gpu(text: str) -> Built:
     flags = (
         *("-std=c++17", "-O3", "-lineinfo", f"-arch={_architecture()}", "-shared", "-w"),
         *("-Xcompiler", "-fPIC,-fno-gnu-unique", "-include", str(HERE / "gpu.h")),
-        *("-Xlinker", "--wrap=cudaLaunchKernel", "-Xlinker", "-Bsymbolic"),
+        *("-Xlinker", "--wrap=cudaLaunchKernel,--wrap=__cudaLaunchKernel,-Bsymbolic"),
     )
     name = _key(text, compiler.version, *flags, _emulator_digest())
     found = _found(name)
@@ -178,11 +179,16 @@ def _key(*parts: str) -> str:
 
 
 def _places() -> list[Path]:
-    return [folder(), Path(tempfile.gettempdir()) / "kernelwright-cuda"]
+    return [folder(), Path(tempfile.gettempdir()) / f"kernelwright-cuda-{os.getuid()}"]
 
 
 def _found(name: str, suffix: str = ".so") -> Path | None:
-    return next((place / f"{name}{suffix}" for place in _places() if (place / f"{name}{suffix}").is_file()), None)
+    """The file that was kept, by this user: nobody else may choose what is loaded."""
+    for file in (place / f"{name}{suffix}" for place in _places()):
+        with contextlib.suppress(OSError):
+            if file.stat().st_uid == os.getuid():
+                return file
+    return None
 
 
 def _kept(made: Path, name: str, suffix: str = ".so") -> Path:

@@ -8,7 +8,6 @@ from kernelwright.proof.worker.ran import Ran, line_of, number_of
 from kernelwright.proof.worker.reached import Missing
 from kernelwright.source.cpp.statements import Statement
 from kernelwright.source.cpp.tokens import Kind, tokens_of
-from kernelwright.source.cpp import Function
 from kernelwright.values import Coverage
 
 _ENDS = frozenset(("throw", "exit", "abort", "__trap"))
@@ -28,6 +27,7 @@ class Text:
     """The functions that the entry of a text, or the kernel that was named, uses."""
 
     def __init__(self, text: str, entry: str, kernel: str) -> None:
+        self.text = text
         self.numbers = {
             (one.start, one.end): number for one, number in zip(numbered(text), numbers_of(numbered(text)), strict=True)
         }
@@ -57,7 +57,7 @@ def reached(text: Text, baseline: Text, kernel: str, ran: Ran, *, inside: bool) 
     looked_at = [(one, body) for one, body in text.functions if inside]
     every = [inner for _, body in looked_at for one in body for inner in one.walk()]
     loops = [inner for f, body in looked_at if f.on_device for one in body for inner in one.walk() if inner.is_loop]
-    launched = {one.name for one in text.kernels if _was_launched(one, text, ran)}
+    launched = {one.name for one in text.kernels if one.name in ran.launched}
     coverage = Coverage(
         launched=tuple(one.name for one in text.kernels if one.name in launched),
         unlaunched=tuple(one.name for one in text.kernels if one.name not in launched),
@@ -75,7 +75,7 @@ def reached(text: Text, baseline: Text, kernel: str, ran: Ran, *, inside: bool) 
             unseen |= one.on_device
         elif changed:
             said += [
-                f"line {statement.line + 1} (`{_told(statement)}`), which is not in the baseline, ran"
+                f"line {statement.line + 1} (`{_told(text, statement)}`), which is not in the baseline, ran"
                 for statement in _unreached(text, body, lines)
                 if _key(statement) not in baseline.statements and not _ends(statement)
             ]
@@ -83,10 +83,6 @@ def reached(text: Text, baseline: Text, kernel: str, ran: Ran, *, inside: bool) 
                 inner = [each for first in body for each in first.walk() if each.is_loop and each.varies]
                 varying += [each.line for each in inner if turns.get(text.number(each), 0) < 2]
     return coverage, Missing(tuple(dict.fromkeys(said)), tuple(varying), unseen)
-
-
-def _was_launched(kernel: Function, text: Text, ran: Ran) -> bool:
-    return kernel.name in ran.launched
 
 
 def _unreached(text: Text, block: Sequence[Statement], lines: set[int]) -> Iterator[Statement]:
@@ -113,6 +109,6 @@ def _key(one: Statement) -> tuple[object, ...]:
     return _words((one,))
 
 
-def _told(one: Statement) -> str:
-    said = " ".join(one.words)
+def _told(text: Text, one: Statement) -> str:
+    said = text.text[one.start : one.end].splitlines()[0].rstrip()
     return said if len(said) <= 60 else f"{said[:57]}..."

@@ -5,9 +5,9 @@ import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from kernelwright.source.cpp import Function, functions_of
 from kernelwright.source.cpp.statements import Statement, statements_of
 from kernelwright.source.cpp.tokens import Kind, Token, closing, closing_angle, tokens_of
-from kernelwright.source.cpp import Function, functions_of
 
 _SPECIFIERS = frozenset(("static", "extern", "__shared__", "inline"))
 

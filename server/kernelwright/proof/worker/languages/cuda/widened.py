@@ -11,69 +11,16 @@ _SINGLE = {
 }
 _NARROW = dict.fromkeys(("half", "__half", "nv_bfloat16", "__nv_bfloat16"), "double")
 _CONVERTED = dict.fromkeys(
-    [
-        "__half2float",
-        "__float2half",
-        "__float2half_rn",
-        "__bfloat162float",
-        "__float2bfloat16",
-        "__float2bfloat16_rn",
-        "__double2half",
-    ],
+    (
+        *("__half2float", "__float2half", "__float2half_rn", "__double2half"),
+        *("__bfloat162float", "__float2bfloat16", "__float2bfloat16_rn", "__double2bfloat16"),
+    ),
     "double",
 )
-_FUNCTIONS = frozenset(
-    [
-        "exp",
-        "exp2",
-        "exp10",
-        "expm1",
-        "log",
-        "log2",
-        "log10",
-        "log1p",
-        "sqrt",
-        "rsqrt",
-        "cbrt",
-        "rcbrt",
-        "sin",
-        "cos",
-        "tan",
-        "asin",
-        "acos",
-        "atan",
-        "atan2",
-        "sinh",
-        "cosh",
-        "tanh",
-        "asinh",
-        "acosh",
-        "atanh",
-        "pow",
-        "fabs",
-        "floor",
-        "ceil",
-        "trunc",
-        "round",
-        "rint",
-        "nearbyint",
-        "fmod",
-        "fmax",
-        "fmin",
-        "fma",
-        "erf",
-        "erfc",
-        "tgamma",
-        "lgamma",
-        "hypot",
-        "copysign",
-        "sinpi",
-        "cospi",
-        "normcdf",
-        "fdim",
-        "ldexp",
-        "remainder",
-    ]
+_FUNCTIONS = re.compile(  # of C, which end in f for a float
+    r"(?:exp|exp2|exp10|expm1|log|log2|log10|log1p|sqrt|rsqrt|cbrt|rcbrt|pow|fabs|floor|ceil|trunc|round|rint|nearbyint|fmod"
+    r"|fmax|fmin|fma|fdim|erf|erfc|tgamma|lgamma|hypot|copysign|ldexp|remainder|normcdf|a?(?:sin|cos|tan)h?|atan2"
+    r"|(?:sin|cos)pi)f"
 )
 _FAST = {f"__{name}f": name for name in ("exp", "exp10", "log", "log2", "log10", "sin", "cos", "tan", "tanh", "pow")}
 _ROUNDED = {
@@ -121,7 +68,7 @@ def _exchanged(token: Token, words: dict[str, str]) -> str | None:
     if token.kind is Kind.WORD:
         if token.text in words:
             return words[token.text]
-        return token.text[:-1] if token.text[-1:] == "f" and token.text[:-1] in _FUNCTIONS else None
+        return token.text[:-1] if _FUNCTIONS.fullmatch(token.text) else None
     if token.kind is Kind.NUMBER and not token.text.startswith(("0x", "0X")):
         literal = _LITERAL.match(token.text)
         if literal is not None:

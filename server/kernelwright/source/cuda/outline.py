@@ -1,0 +1,137 @@
+"""The definitions of a CUDA text as pieces that know what they need of each other, so that a key costs one of them."""
+
+import functools
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from tree_sitter import Node
+
+from kernelwright.source.cuda.definitions import HOLDERS, read_apart
+from kernelwright.source.cuda.text import Source, parse
+
+_WORD = re.compile(r"[A-Za-z_]\w*")
+_DECLARED = re.compile(r"([A-Za-z_]\w*)\s*(?:\[[^\]]*\]\s*)*[=;,{(]")
+_DEFINED = re.compile(r"[ \t]*#[ \t]*define[ \t]+(\w+)")
+_PIECES = frozenset(
+    (
+        *("function_definition", "preproc_def", "preproc_function_def", "declaration", "type_definition"),
+        *("alias_declaration", "struct_specifier", "class_specifier", "enum_specifier"),
+    )
+)
+_MOST_NEEDED = 64  # pieces that one function is read with
+
+
+@dataclass(frozen=True)
+class Piece:
+    """One definition at top level. `names` are those that it defines, `words` all that stand in it."""
+
+    text: str
+    names: frozenset[str]
+    words: frozenset[str]
+    name: str = ""
+    is_kernel: bool = False
+    is_device: bool = False
+    launched: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A piece at its place: `start` counts bytes, lines count from 0."""
+
+    piece: Piece
+    start: int
+    line: int
+    end_line: int
+
+
+@dataclass(frozen=True, eq=False)
+class Outline:
+    """The pieces of a text in order."""
+
+    source: Source
+    placed: tuple[Placed, ...]
+
+    @functools.cached_property
+    def _by_name(self) -> dict[str, list[int]]:
+        found: dict[str, list[int]] = {}
+        for index, one in enumerate(self.placed):
+            for name in one.piece.names:
+                found.setdefault(name, []).append(index)
+        return found
+
+    @functools.cached_property
+    def _launchers(self) -> dict[str, list[int]]:
+        found: dict[str, list[int]] = {}
+        for index, one in enumerate(self.placed):
+            for name in one.piece.launched:
+                found.setdefault(name, []).append(index)
+        return found
+
+    def launchers(self, kernel: str) -> tuple[int, ...]:
+        """The functions that launch a kernel."""
+        return tuple(self._launchers.get(kernel, ()))
+
+    def needed(self, pieces: Iterable[int]) -> tuple[int, ...]:
+        """Whatever these pieces mention, and what that mentions, apart from kernels."""
+        found = dict.fromkeys(pieces)
+        given = len(found)
+        waiting = list(found)
+        while waiting and len(found) < _MOST_NEEDED:
+            for name in self.placed[waiting.pop()].piece.words & self._by_name.keys():
+                for index in self._by_name[name]:
+                    if index not in found and not self.placed[index].piece.is_kernel:
+                        found[index] = None
+                        waiting.append(index)
+        return tuple(sorted(list(found)[given:]))
+
+    def touching(self, lines: range) -> frozenset[int]:
+        """The pieces that stand on some of these lines."""
+        return frozenset(
+            index for index, one in enumerate(self.placed) if one.line < lines.stop and lines.start <= one.end_line
+        )
+
+
+def outline(text: str) -> Outline:
+    """The pieces of a text. Never raises for one that is being typed."""
+    return _outline(text)
+
+
+@functools.lru_cache(maxsize=4)
+def _outline(text: str) -> Outline:
+    source = parse(text)
+    placed = []
+    for node in _pieces(source.tree.root_node):
+        content = source.source[node.start_byte : node.end_byte]
+        placed.append(Placed(_piece(content, node.type), node.start_byte, node.start_point.row, node.end_point.row))
+    return Outline(source, tuple(placed))
+
+
+def _pieces(root: Node) -> Iterator[Node]:
+    stack = [root]
+    while stack:
+        node = stack.pop()
+        if node.type in _PIECES or (node.type == "template_declaration" and not _holds_more(node)):
+            yield node
+        elif node.type in HOLDERS or node.type == "ERROR":
+            stack.extend(reversed(node.named_children))
+
+
+def _holds_more(template: Node) -> bool:
+    return any(one.type in HOLDERS for one in template.named_children)
+
+
+@functools.lru_cache(maxsize=4096)
+def _piece(content: bytes, kind: str) -> Piece:
+    text = content.decode("utf-8", "replace")
+    words = frozenset(_WORD.findall(text))
+    if kind in ("function_definition", "template_declaration"):
+        file = read_apart(text)
+        if file.functions:
+            one = file.functions[0]
+            launched = tuple(dict.fromkeys(launch.kernel for launch in file.launches))
+            return Piece(
+                text, frozenset((one.name,)), words, one.name, one.is_kernel, one.is_kernel or one.is_device, launched
+            )
+    names = _DEFINED.findall(text) if kind.startswith("preproc") else _DECLARED.findall(text)
+    return Piece(text, frozenset(names), words)

@@ -1,0 +1,370 @@
+"""A CUDA kernel or device function as the rules see it: its accesses as index polynomials, its launches as numbers."""
+
+import functools
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from tree_sitter import Node
+
+from kernelwright.source.cuda.accesses import kind_of
+from kernelwright.source.cuda.definitions import File, Function, Launch
+from kernelwright.source.cuda.flow import VARYING, Flow, Guard, Variable, parts
+from kernelwright.source.cuda.numbers import SIZES, Dims, Number, Numbers
+from kernelwright.source.cuda.polynomials import Polynomial, number
+from kernelwright.source.cuda.text import field, of_type
+from kernelwright.source.findings.sizes import Size
+
+WARP = 32
+SECTOR = 32  # bytes that move together
+
+_AXES = "xyz"
+_ONE = ("==", "!")
+_ROUNDED = re.compile(r"\+[^/]*\)/|-1\)/.*\+1|%.*!=0|ceil|cdiv|div_?up|divide_?up|round_?up|blocks_?for", re.I)
+
+
+@dataclass(frozen=True)
+class CudaChange:
+    """Replace the source of `node` by `new_text`, or put that in front of it."""
+
+    node: Node
+    new_text: str
+    before: bool = False
+
+
+@dataclass(frozen=True)
+class CudaProblem:
+    """What a rule says of a node. "{line}" in the message stands for the line in the file of `line_of`."""
+
+    node: Node
+    message: str
+    fix: str = ""
+    changes: tuple[CudaChange, ...] = ()
+    line_of: Node | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Element:
+    """One access to memory: `base` is the pointer parameter or shared array that it leads to, however it is written.
+
+    `index` counts elements from there, `size` is that of one in bytes; `kind` is as in `cuda.accesses`.
+    """
+
+    node: Node
+    base: str
+    space: str
+    kind: str
+    index: Polynomial
+    size: int | None
+
+    @property
+    def writes(self) -> bool:
+        return self.kind != "load"
+
+    @property
+    def is_known(self) -> bool:
+        """Whether nothing in the index differs between threads but by `threadIdx` itself."""
+        return not any(name.startswith(VARYING) for name in self.index.names)
+
+
+@dataclass(frozen=True, eq=False)
+class Shared:
+    """An array in shared memory with its sizes as polynomials, None for one that the launch sizes; or a single value."""
+
+    variable: Variable
+    kind: str
+    sizes: tuple[Polynomial | None, ...]
+    size_nodes: tuple[Node, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class LaunchSite:
+    """A launch with what a workload says of it. `values` are the kernel's scalars, `extents` the elements of its pointers."""
+
+    launch: Launch
+    flow: Flow
+    numbers: Numbers
+    kernel: Function
+    sizes: Mapping[str, Size]
+
+    @functools.cached_property
+    def grid(self) -> Dims:
+        return self.numbers.dims(self.launch.grid)
+
+    @functools.cached_property
+    def block(self) -> Dims:
+        return self.numbers.dims(self.launch.block)
+
+    @property
+    def threads(self) -> int | None:
+        """The threads of a block."""
+        return _product(self.block)
+
+    @property
+    def blocks(self) -> int | None:
+        return _product(self.grid)
+
+    @functools.cached_property
+    def values(self) -> dict[str, Number]:
+        """Numbers by the names of the kernel's parameters, of its template parameters and of blockDim and gridDim."""
+        pairs = zip(self.kernel.parameters, self.launch.arguments, strict=False)
+        given = {one.name: self.numbers.of(argument) for one, argument in pairs if not one.is_pointer}
+        templates = zip(self.kernel.templates, self._template_arguments, strict=False)
+        given |= {name: self.numbers.of(argument) for name, argument in templates}
+        for name, dims in (("blockDim", self.block), ("gridDim", self.grid)):
+            given |= {f"{name}.{axis}": size for axis, size in zip(_AXES, dims, strict=True)}
+        return {name: value for name, value in given.items() if value is not None}
+
+    @functools.cached_property
+    def types(self) -> dict[str, str]:
+        templates = zip(self.kernel.templates, self._template_arguments, strict=False)
+        return {name: self.flow.content(argument) for name, argument in templates}
+
+    @functools.cached_property
+    def extents(self) -> dict[str, int]:
+        """How many elements lie behind the kernel's pointers, where a workload's tensor is passed as it is."""
+        found = {}
+        for parameter, argument in zip(self.kernel.parameters, self.launch.arguments, strict=False):
+            variable = self.flow.variable(argument) if argument.type == "identifier" else None
+            if variable is None or not variable.is_parameter or self.flow.writes(variable):
+                continue
+            outer, shape = self.launch.function.parameter(variable.name), self.sizes.get(variable.name)
+            if outer is not None and isinstance(shape, tuple) and self._type(parameter.base) == outer.base:
+                found[parameter.name] = _times(shape)
+        return found
+
+    def rounds_up(self, axis: int) -> bool:
+        """Whether the grid is rounded up in a dimension, so that its last block may have more threads than there is work."""
+        node = self._component(self.launch.grid, axis)
+        return node is not None and _ROUNDED.search(re.sub(r"\s+", "", self.flow.content(node))) is not None
+
+    def _component(self, node: Node | None, axis: int, depth: int = 0) -> Node | None:
+        """The expression of one dimension of a grid or block."""
+        if node is None or depth > 4:
+            return None
+        node = self.flow.unwrapped(node)
+        if node.type == "identifier":
+            variable = self.flow.variable(node)
+            value = self.flow.value(variable) if variable is not None else None
+            return self._component(value, axis, depth + 1) if value is not None else (node if axis == 0 else None)
+        if node.type == "call_expression" and self.flow.content(node).startswith("dim3"):
+            node = field(node, "arguments") or node
+        if node.type in ("argument_list", "initializer_list"):
+            inner = node.named_children
+            return self._component(inner[axis], 0, depth + 1) if axis < len(inner) else None
+        return node if axis == 0 else None
+
+    def _type(self, kind: str) -> str:
+        return self.types.get(kind, kind)
+
+    @property
+    def _template_arguments(self) -> tuple[Node, ...]:
+        callee = field(self.launch.node, "function")
+        listed = field(callee, "arguments") if callee is not None and callee.type == "template_function" else None
+        return tuple(one for one in listed.named_children if one.type != "comment") if listed is not None else ()
+
+
+@dataclass(frozen=True, eq=False)
+class CudaUnit:
+    """A kernel with its launches, or a device function; the file holds them and what they need of the text, no more.
+
+    `is_checked` says whether the text anywhere asks for errors of launches, `is_first` whether no kernel that is
+    launched stands before this one, `raises_shared` whether the text raises the limit of dynamic shared memory.
+    """
+
+    file: File
+    function: Function
+    launches: tuple[LaunchSite, ...]
+    is_checked: bool = True
+    is_first: bool = False
+    raises_shared: bool = False
+
+    @functools.cached_property
+    def flow(self) -> Flow:
+        return Flow(self.file, self.function)
+
+    def content(self, node: Node) -> str:
+        return self.file.source.content(node)
+
+    @functools.cached_property
+    def block(self) -> Dims:
+        """The size of the block, where all launches agree on it."""
+        first, second, third = (self._agreed([site.block[axis] for site in self.launches]) for axis in range(3))
+        return first, second, third
+
+    @functools.cached_property
+    def known(self) -> dict[str, int]:
+        """What stands for the same number in all launches: template parameters, blockDim, scalars of the workload."""
+        if not self.launches:
+            return {}
+        names = set.intersection(*(set(site.values) for site in self.launches))
+        agreed = {name: self._agreed([site.values[name] for site in self.launches]) for name in names}
+        return {name: value for name, value in agreed.items() if value is not None}
+
+    @functools.cached_property
+    def shared(self) -> dict[str, Shared]:
+        """What stands in shared memory by name."""
+        found = {}
+        for variables in self.flow.variables.values():
+            for one in variables:
+                if one.is_shared:
+                    found[one.name] = self._shared(one)
+        return found
+
+    @functools.cached_property
+    def elements(self) -> tuple[Element, ...]:
+        """The accesses to global and shared memory, in order of the text."""
+        return tuple(self._elements())
+
+    def index(self, element: Element) -> Polynomial:
+        """The index with what is known of all launches put in."""
+        return element.index.at(self.known)
+
+    def guards(self, node: Node) -> tuple[Guard, ...]:
+        return self.flow.guards(node)
+
+    def is_one_thread(self, node: Node) -> bool:
+        """Whether a place is under a condition that picks threads one by one, as `threadIdx.x == 0` does."""
+        for guard in self.guards(node):
+            text = self.content(guard.condition)
+            picks = any(sign in text.replace("!=", "") for sign in _ONE) or ("< 1" in text and "< 1." not in text)
+            leaves = guard.holds is False and ("!=" in text or "> 0" in text or ">= 1" in text)
+            if (picks or leaves or guard.holds is None) and self.flow.may_vary(guard.condition):
+                return True
+            if (
+                not guard.is_loop
+                and guard.holds
+                and guard.condition.type == "identifier"
+                and self.flow.may_vary(guard.condition)
+            ):
+                return True  # a flag: what it holds is not followed
+            if guard.holds is False and self.flow.unwrapped(guard.condition).type in ("identifier", "field_expression"):
+                return True  # if (threadIdx.x) return;
+        return False
+
+    def lane_axis(self) -> str:
+        """The index that neighbouring threads differ in."""
+        for axis, size in zip(_AXES, self.block, strict=True):
+            if size != 1:
+                return f"threadIdx.{axis}"
+        return "threadIdx.x"
+
+    @functools.cached_property
+    def types(self) -> dict[str, str]:
+        sites = [site.types for site in self.launches]
+        return (
+            {name: kind for name, kind in sites[0].items() if all(one.get(name) == kind for one in sites)}
+            if sites
+            else {}
+        )
+
+    def size_of(self, kind: str) -> int | None:
+        """The bytes of a type as written."""
+        kind = self.types.get(kind, kind)
+        return SIZES.get(kind, SIZES.get(self._aliases.get(kind, "")))
+
+    @functools.cached_property
+    def _aliases(self) -> dict[str, str]:
+        found = {}
+        for node in of_type(self.file.source.tree.root_node, "type_definition", "alias_declaration"):
+            kind = field(node, "type")
+            name = field(node, "declarator" if node.type == "type_definition" else "name")
+            if kind is not None and name is not None:
+                found[self.content(name)] = self.content(kind)
+        return found
+
+    def _agreed(self, values: list[Number | None]) -> int | None:
+        first = values[0] if values else None
+        return first if isinstance(first, int) and all(one == first for one in values) else None
+
+    def _shared(self, variable: Variable) -> Shared:
+        sizes: list[Node | None] = []
+        node = variable.node.parent
+        while node is not None and node.type == "array_declarator":
+            sizes.append(field(node, "size"))
+            node = node.parent
+        kind = field(variable.declaration, "type")
+        polynomials = tuple(self.flow.polynomial(one) if one is not None else None for one in sizes)
+        written = self.content(kind) if kind is not None else ""
+        return Shared(variable, written, polynomials, tuple(one for one in sizes if one is not None))
+
+    def _elements(self) -> Iterator[Element]:
+        for node in self.flow.of_type("subscript_expression", "pointer_expression", "identifier"):
+            if node.type == "identifier":
+                yield from self._value(node)
+            elif node.type == "pointer_expression":
+                argument = field(node, "argument")
+                if self.content(node).startswith("*") and argument is not None:
+                    yield from self._element(node, argument, ())
+            elif not _is_part(node):
+                base, indices = parts(node)
+                if base is not None and indices and not (_is_address(node) and kind_of(self.file, node) == "load"):
+                    yield from self._element(node, base, indices)
+
+    def _value(self, node: Node) -> Iterator[Element]:
+        """The use of a single value in shared memory."""
+        one = self.shared.get(self.content(node))
+        if one is None or one.variable.is_array or node == one.variable.node:
+            return
+        kind = kind_of(self.file, node)
+        if self.flow.variable(node) is one.variable and not (_is_address(node) and kind == "load"):
+            yield Element(node, one.variable.name, "shared", kind, number(0), self.size_of(one.kind))
+
+    def _element(self, node: Node, base: Node, indices: tuple[Node, ...]) -> Iterator[Element]:
+        index = self.flow.polynomial(base)
+        named = [name for (*rest, name), times in _named(index) if not rest and times == 1]
+        for name in named:
+            if name in self.shared and base.type == "identifier":
+                flat = self._flat(self.shared[name], indices)
+                if flat is not None:
+                    yield Element(
+                        node, name, "shared", kind_of(self.file, node), flat, self.size_of(self.shared[name].kind)
+                    )
+                return
+            parameter = self.function.parameter(name)
+            if parameter is not None and parameter.is_pointer and len(indices) < 2:
+                rest = Polynomial(tuple(term for term in index.terms if term[0] != (name,)))
+                for one in indices:
+                    rest = rest + self.flow.polynomial(one)
+                yield Element(node, name, "global", kind_of(self.file, node), rest, self.size_of(parameter.base))
+                return
+
+    def _flat(self, array: Shared, indices: tuple[Node, ...]) -> Polynomial | None:
+        if not indices or len(indices) != len(array.sizes):
+            return None
+        found = self.flow.polynomial(indices[0])
+        for index, size in zip(indices[1:], array.sizes[1:], strict=True):
+            if size is None:
+                return None
+            found = found * size + self.flow.polynomial(index)
+        return found
+
+
+def _named(polynomial: Polynomial) -> Iterator[tuple[tuple[str, ...], int]]:
+    return ((term, times) for term, times in polynomial.terms if term)
+
+
+def _is_part(node: Node) -> bool:
+    """Whether it is the `a[i]` of `a[i][j]`."""
+    return (
+        node.parent is not None
+        and node.parent.type == "subscript_expression"
+        and field(node.parent, "argument") == node
+    )
+
+
+def _is_address(node: Node) -> bool:
+    """Whether it is the `a[i]` of `&a[i]`."""
+    parent = node.parent
+    return parent is not None and parent.type == "pointer_expression" and parent.children[0].type == "&"
+
+
+def _product(dims: Dims) -> int | None:
+    return _times(tuple(one for one in dims if one is not None)) if None not in dims else None
+
+
+def _times(sizes: tuple[int, ...]) -> int:
+    result = 1
+    for one in sizes:
+        result *= one
+    return result

@@ -1,0 +1,98 @@
+"""What reaches what without a barrier in between: the accesses to shared memory in the order in which they run."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tree_sitter import Node
+
+from kernelwright.source.cuda.definitions import File, Function
+from kernelwright.source.cuda.text import field, of_type
+from kernelwright.source.findings.cuda import CudaUnit, Element
+
+_WAITS = re.compile(r"sync|barrier|wait|arrive|fence|commit", re.I)
+_LOOPS = ("for_statement", "while_statement", "do_statement")
+_MOST = 4000  # steps of one function
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """An access, or a barrier where `element` is None. `turn` counts the turns of the loops around it."""
+
+    element: Element | None
+    turn: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Meeting:
+    """Two accesses without a barrier in between, in the order in which they run; `again`: by the next turn of a loop."""
+
+    first: Element
+    second: Element
+    again: bool
+
+
+def meetings(unit: CudaUnit) -> Iterator[Meeting]:
+    """Every write to shared memory with what comes after it up to the next barrier, and every read with the writes after it."""
+    places = {one.node.id: one for one in unit.elements if one.space == "shared"}
+    open_: list[Step] = []
+    for count, step in enumerate(_steps(unit, unit.function.body, places, ())):
+        if count > _MOST:
+            return
+        if step.element is None:
+            open_ = []
+            continue
+        for before in open_:
+            first = before.element
+            if first is not None and first.base == step.element.base and (first.writes or step.element.writes):
+                yield Meeting(first, step.element, before.turn != step.turn[: len(before.turn)])
+        open_.append(step)
+
+
+def _steps(unit: CudaUnit, node: Node, places: dict[int, Element], turn: tuple[int, ...]) -> Iterator[Step]:
+    if node.type in _LOOPS:
+        parts = [
+            one for one in (field(node, "condition"), field(node, "body"), field(node, "update")) if one is not None
+        ]
+        first = field(node, "initializer")
+        if first is not None:
+            yield from _steps(unit, first, places, turn)
+        for number in (0, 1):
+            for part in parts:
+                yield from _steps(unit, part, places, (*turn, number))
+        return
+    if node.type == "assignment_expression":
+        left, right = field(node, "left"), field(node, "right")
+        for side in (right, left):
+            if side is not None:
+                yield from _steps(unit, side, places, turn)
+        return
+    for child in node.named_children:
+        yield from _steps(unit, child, places, turn)
+    if node.id in places:
+        yield Step(places[node.id], turn)
+    elif node.type == "gnu_asm_expression" or (node.type == "call_expression" and _is_barrier(unit, node)):
+        yield Step(None)
+
+
+def _is_barrier(unit: CudaUnit, call: Node) -> bool:
+    callee = field(call, "function")
+    if callee is None:
+        return False
+    if _WAITS.search(unit.content(callee)):
+        return not unit.content(callee).startswith("__shfl")
+    helper = unit.file.function(unit.content(field(callee, "name") or callee))
+    return helper is not None and helper is not unit.function and holds_barrier(unit.file, helper)
+
+
+def holds_barrier(file: File, function: Function, depth: int = 0) -> bool:
+    """Whether a function waits for other threads, or calls one that does."""
+    for call in of_type(function.body, "call_expression"):
+        callee = field(call, "function")
+        name = file.source.content(callee) if callee is not None else ""
+        if _WAITS.search(name) and not name.startswith("__shfl"):
+            return True
+        inner = file.function(name)
+        if inner is not None and depth < 4 and holds_barrier(file, inner, depth + 1):
+            return True
+    return False

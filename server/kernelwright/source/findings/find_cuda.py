@@ -1,0 +1,153 @@
+"""All findings of a CUDA text. What one kernel gives is remembered by its text and those that it needs, as for Python."""
+
+import bisect
+import functools
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from kernelwright.source.cuda.definitions import File, Function, Launch, read_apart
+from kernelwright.source.cuda.flow import Flow
+from kernelwright.source.cuda.numbers import Numbers
+from kernelwright.source.cuda.outline import Outline, outline
+from kernelwright.source.cuda.text import Source
+from kernelwright.source.findings.cuda import CudaProblem, CudaUnit, LaunchSite
+from kernelwright.source.findings.rule import Finding, Fix, Rule
+from kernelwright.source.findings.rules import for_language
+from kernelwright.source.findings.sizes import Shapes, Size, Sizes, shapes_of
+from kernelwright.values import Edits, Kernel, Language, TextEdit, digest, line_starts
+
+_CHECKED = re.compile(
+    r"\bcuda(?:GetLastError|PeekAtLastError)\b|\b\w*(?:check|CHECK|Check|assert_cuda|ERR|Err|safe)\w*\s*\("
+)
+
+
+@dataclass(frozen=True)
+class _Local:
+    """A finding with its offsets from the beginning of one piece, so that it holds wherever the piece moves to."""
+
+    rule: Rule
+    piece: int
+    message: str
+    start: int
+    end: int
+    fix: str
+    edits: tuple[tuple[int, int, int, str], ...]  # piece, start, end, new text
+    line_of: tuple[int, int] | None = None  # piece, offset
+
+
+def find_cuda_findings(
+    text: str, kernels: tuple[Kernel, ...] = (), calls: Sizes | None = None, lines: range | None = None
+) -> tuple[Finding, ...]:
+    """The findings of a CUDA text, in order; as `find_findings` for Python.
+
+    `calls` are the evaluated performance calls by the name of the function called. With `lines` only the definitions
+    that touch them are looked at, and the kernels that these launch: all findings on the lines, and some more. `kernels`
+    name those that findings belong to. Never raises on half-typed code.
+    """
+    found = outline(text)
+    near = frozenset(range(len(found.placed))) if lines is None else found.touching(lines)
+    is_checked = _CHECKED.search(text) is not None
+    raises_shared = "cudaFuncSetAttribute" in text
+    first = next((name for one in found.placed for name in one.piece.launched), None)
+    named = {one.name for one in kernels}
+    findings: list[Finding] = []
+    for index, one in enumerate(found.placed):
+        if not one.piece.is_device:
+            continue
+        name, launchers = one.piece.name, found.launchers(one.piece.name) if one.piece.is_kernel else ()
+        if near.isdisjoint((index, *launchers)):
+            continue
+        pieces = (index, *(i for i in launchers if i != index), *found.needed((index, *launchers)))
+        shapes = shapes_of(calls or {}, frozenset(found.placed[i].piece.name for i in launchers))
+        texts = tuple(found.placed[i].piece.text for i in pieces)
+        local = _checked(texts, name, shapes, is_checked, name == first, raises_shared)
+        findings += _placed(text, found, pieces, local, name if one.piece.is_kernel and name in named else None)
+    unique = {(one.code, one.start, one.end): one for one in reversed(findings)}
+    return tuple(sorted(unique.values(), key=lambda one: (one.start, one.end, one.code)))
+
+
+@functools.lru_cache(maxsize=1024)
+def _checked(
+    texts: tuple[str, ...], name: str, shapes: Shapes, is_checked: bool, is_first: bool, raises_shared: bool
+) -> tuple[_Local, ...]:
+    """The findings of one function, read again from its pieces, so that nothing of the rest of the text counts."""
+    file = read_apart("\n".join(texts))
+    function = next((one for one in file.functions if one.name == name and (one.is_kernel or one.is_device)), None)
+    if function is None:
+        return ()
+    sizes = dict(shapes)
+    launches = tuple(
+        _site(file, function, one, dict(sizes.get(one.function.name, ()))) for one in file.launches_of(name)
+    )
+    unit = CudaUnit(file, function, launches, is_checked, is_first, raises_shared)
+    starts = [0]
+    for text in texts:
+        starts.append(starts[-1] + len(text) + 1)
+    problems = ((rule, problem) for rule in for_language(Language.CUDA) for problem in _problems(rule, unit))
+    return tuple(_local(file.source, starts, rule, problem) for rule, problem in problems)
+
+
+def _site(file: File, kernel: Function, launch: Launch, arguments: Mapping[int | str, Size]) -> LaunchSite:
+    names = [one.name for one in launch.function.parameters]
+    sizes = {
+        (names[key] if isinstance(key, int) else key): size
+        for key, size in arguments.items()
+        if isinstance(key, str) or key < len(names)
+    }
+    flow = Flow(file, launch.function)
+    numbers = Numbers(flow, {name: size for name, size in sizes.items() if isinstance(size, int)})
+    return LaunchSite(launch, flow, numbers, kernel, sizes)
+
+
+def _problems(rule: Rule, unit: CudaUnit) -> Iterable[CudaProblem]:
+    """A rule that runs out of stack on absurdly nested code has nothing to say."""
+    try:
+        return tuple(rule.check(unit))
+    except RecursionError:
+        return ()
+
+
+def _local(source: Source, starts: Sequence[int], rule: Rule, problem: CudaProblem) -> _Local:
+    def placed(offset: int) -> tuple[int, int]:
+        piece = bisect.bisect_right(starts, offset) - 1
+        return piece, offset - starts[piece]
+
+    piece, start = placed(source.span(problem.node)[0])
+    end = source.span(problem.node)[1] - starts[piece]
+    edits = []
+    for change in problem.changes:
+        first, last = source.span(change.node)
+        where, begin = placed(first)
+        edits.append((where, begin, begin if change.before else last - starts[where], change.new_text))
+    line_of = placed(source.span(problem.line_of)[0]) if problem.line_of is not None else None
+    return _Local(rule, piece, problem.message, start, end, problem.fix if edits else "", tuple(edits), line_of)
+
+
+def _placed(
+    text: str, found: Outline, pieces: Sequence[int], local: tuple[_Local, ...], kernel: str | None
+) -> Iterable[Finding]:
+    def at(piece: int, offset: int) -> int:
+        return min(found.source.offset(found.placed[pieces[piece]].start) + offset, len(text))
+
+    starts = line_starts(text) if local else ()
+    for one in local:
+        start, end = at(one.piece, one.start), at(one.piece, one.end)
+        first, last = bisect.bisect_right(starts, start) - 1, bisect.bisect_right(starts, end) - 1
+        edits = tuple(TextEdit(at(i, a), at(i, b), new) for i, a, b, new in one.edits)
+        told = one.message
+        if one.line_of is not None:
+            told = told.replace("{line}", str(bisect.bisect_right(starts, at(*one.line_of))))
+        yield Finding(
+            one.rule.code,
+            one.rule.severity,
+            told,
+            start,
+            end,
+            first,
+            start - starts[first],
+            last,
+            end - starts[last],
+            Fix(one.fix, Edits(digest(text), edits, one.fix)) if edits else None,
+            kernel,
+        )

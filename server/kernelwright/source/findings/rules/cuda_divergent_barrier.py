@@ -1,0 +1,99 @@
+"""A barrier that only some threads of a block come to."""
+
+import re
+from collections.abc import Iterator
+
+from tree_sitter import Node
+
+from kernelwright.source.cuda.flow import Guard
+from kernelwright.source.cuda.text import field, of_type
+from kernelwright.source.findings.cuda import CudaProblem, CudaUnit
+from kernelwright.source.findings.rule import Rule, Severity
+from kernelwright.values import Language
+
+_BARRIER = re.compile(r"__syncthreads(?:_and|_or|_count)?$")
+
+
+def check(unit: CudaUnit) -> Iterator[CudaProblem]:
+    for call in unit.flow.of_type("call_expression"):
+        callee = field(call, "function")
+        if callee is None or not _BARRIER.match(unit.content(callee)):
+            continue
+        guard = next((one for one in unit.guards(call) if _divides(unit, one)), None)
+        if guard is not None:
+            yield CudaProblem(call, _message(guard), line_of=guard.statement)
+
+
+def _message(guard: Guard) -> str:
+    if guard.jump == "return_statement":
+        return (
+            "Threads that return in line {line} never come to this barrier, nor do their share of what it waits for: "
+            "let them stay, and skip the work under a condition."
+        )
+    if guard.jump or guard.is_loop:
+        return (
+            "The loop in line {line} does not turn equally often for all threads of the block, so some never come to this "
+            "barrier: let all turn as often, and put the condition around the work."
+        )
+    return (
+        "Only some threads of a block come to this barrier, by the condition in line {line}, and the others may wait for ever: "
+        "move it behind the branch."
+    )
+
+
+def _divides(unit: CudaUnit, guard: Guard) -> bool:
+    """Whether threads of one block certainly can take different ways here."""
+    if not unit.flow.varies(guard.condition):
+        return False
+    return not guard.is_loop or not _turns_equally(unit, guard)
+
+
+def _turns_equally(unit: CudaUnit, guard: Guard) -> bool:
+    """Whether a loop `for (i = threadIdx.x; i < 1024; i += 256)` has the same number of turns for every thread of 256."""
+    condition, step = guard.condition, _step(guard.statement)
+    right, sign = field(condition, "right"), field(condition, "operator")
+    if step is None or right is None or sign is None or unit.content(sign) != "<":
+        return False
+    bound, by = unit.flow.polynomial(right).at(unit.known).number, unit.flow.polynomial(step).at(unit.known).number
+    if bound is None or by is None or by <= 0:
+        return unit.content(right) == unit.content(step)
+    return bound % by == 0
+
+
+def _step(loop: Node) -> Node | None:
+    update = field(loop, "update")
+    assignment = next(of_type(update, "assignment_expression"), None) if update is not None else None
+    return field(assignment, "right")
+
+
+RULE = Rule(
+    code="cuda.divergent-barrier",
+    language=Language.CUDA,
+    severity=Severity.WARNING,
+    title="Barrier that not all threads come to",
+    doc="""`__syncthreads()` waits for all threads of the block. In a branch or loop whose condition depends on `threadIdx`,
+some threads never come to it: the kernel hangs, or threads meet at different barriers and read what is not there yet.
+Threads that have returned before are not waited for, but do not load their part of a shared tile either. Put the
+condition around the work and leave the barrier to all threads.""",
+    example_wrong="""
+__global__ void neighbours(const float* x, float* y, int n) {
+    __shared__ float tile[256];
+    int i = blockIdx.x * 256 + threadIdx.x;
+    if (i < n) {
+        tile[threadIdx.x] = x[i];
+        __syncthreads();
+        y[i] = tile[threadIdx.x] + tile[(threadIdx.x + 1) % 256];
+    }
+}
+""",
+    example_right="""
+__global__ void neighbours(const float* x, float* y, int n) {
+    __shared__ float tile[256];
+    int i = blockIdx.x * 256 + threadIdx.x;
+    tile[threadIdx.x] = i < n ? x[i] : 0.0f;
+    __syncthreads();
+    if (i < n) y[i] = tile[threadIdx.x] + tile[(threadIdx.x + 1) % 256];
+}
+""",
+    check=check,
+)

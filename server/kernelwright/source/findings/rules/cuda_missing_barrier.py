@@ -1,0 +1,154 @@
+"""Shared memory that one thread writes and another one uses, with no barrier in between."""
+
+from collections.abc import Iterator
+from math import gcd
+
+from kernelwright.source.cuda.flow import VARYING
+from kernelwright.source.cuda.polynomials import Polynomial
+from kernelwright.source.findings.cuda import WARP, CudaProblem, CudaUnit, Element
+from kernelwright.source.findings.cuda_barriers import Meeting, meetings
+from kernelwright.source.findings.rule import Rule, Severity
+from kernelwright.values import Language
+
+_AXES = ("threadIdx.x", "threadIdx.y", "threadIdx.z")
+
+
+def check(unit: CudaUnit) -> Iterator[CudaProblem]:
+    threads = [site.threads for site in unit.launches]
+    if threads and all(one is not None and one <= WARP for one in threads):
+        return  # one warp: __syncwarp, or nothing, may be enough
+    said = set()
+    for meeting in meetings(unit):
+        first, second = meeting.first, meeting.second
+        if (
+            second.node.id in said
+            or first.base in said
+            or "volatile" in unit.content(unit.shared[first.base].variable.declaration)
+        ):
+            continue
+        if not (_reads_back(meeting) or _overwrites(meeting)) or not _can_be_another(unit, first, second):
+            continue
+        said |= {second.node.id, first.base}
+        yield CudaProblem(second.node, _message(unit, meeting), line_of=first.node)
+
+
+def _reads_back(meeting: Meeting) -> bool:
+    first, second = meeting.first, meeting.second
+    return first.writes and second.kind != "store" and {first.kind, second.kind} != {"atomic"}
+
+
+def _overwrites(meeting: Meeting) -> bool:
+    """Whether the next turn of a loop writes what is still read by this one."""
+    first, second = meeting.first, meeting.second
+    later = first.node.start_byte > second.node.start_byte
+    return meeting.again and later and first.kind == "load" and second.kind in ("store", "update")
+
+
+def _message(unit: CudaUnit, meeting: Meeting) -> str:
+    if not meeting.first.writes:
+        return (
+            f"The next turn of the loop writes {meeting.second.base} here while others may still read it in line {{line}}: "
+            "end the loop with __syncthreads()."
+        )
+    again = (
+        " by the turn before"
+        if meeting.again and meeting.first.node.start_byte >= meeting.second.node.start_byte
+        else ""
+    )
+    return (
+        f"This reads an element of {meeting.second.base} that another thread writes in line {{line}}{again}, with no barrier "
+        "in between: put __syncthreads() before it, where all threads come by."
+    )
+
+
+def _can_be_another(unit: CudaUnit, first: Element, second: Element) -> bool:
+    """Whether the second access can meet an element that another thread's first access was to."""
+    one, other = unit.index(first), unit.index(second)
+    if _are_alternatives(unit, first, second):
+        return False
+    apart = other - one
+    if not apart.terms:
+        return _is_shared_element(unit, one, first, second)
+    if any(name.startswith(VARYING) and _same_part(one, other, name) for name in one.names):
+        return False  # a part of the array for each warp, or another one that is not followed
+    steps = [(_number(one, axis), _number(other, axis)) for axis in _AXES]
+    counters = apart.names - set(_AXES)
+    if any(not name.startswith(VARYING) and not _is_counter(unit, name) for name in counters):
+        return False  # another buffer, as in double buffering
+    if any(a is None or a != b for a, b in steps):
+        return True
+    strides = [abs(a) for a, _ in steps if a]
+    if counters:
+        return min(strides, default=0) == 1 or any(name.startswith(VARYING) for name in counters)
+    distance = abs(apart.number or 0)
+    if not strides or distance % gcd(*strides):
+        return False
+    threads = [site.threads for site in unit.launches]
+    return not (len(strides) == 1 and threads and all(t is not None and distance >= t * strides[0] for t in threads))
+
+
+def _is_shared_element(unit: CudaUnit, index: Polynomial, first: Element, second: Element) -> bool:
+    """Whether the same index is one element for all threads, which one of them writes."""
+    if index.names & set(_AXES) or any(name.startswith(VARYING) for name in index.names):
+        return False
+    return unit.is_one_thread(first.node) and not unit.is_one_thread(second.node) and first.kind != "load"
+
+
+def _are_alternatives(unit: CudaUnit, first: Element, second: Element) -> bool:
+    """Whether the same thread makes both, as under one `threadIdx.x == 0`, or all threads of a block only one of them."""
+    here = {(guard.statement.id, guard.condition.id): guard for guard in unit.guards(first.node)}
+    for guard in unit.guards(second.node):
+        same = here.get((guard.statement.id, guard.condition.id))
+        if same is None:
+            continue
+        if same.holds != guard.holds and not unit.flow.may_vary(guard.condition):
+            return True
+        if same.holds == guard.holds and guard.holds and not guard.is_loop and "==" in unit.content(guard.condition):
+            return unit.flow.may_vary(guard.condition)
+    return False
+
+
+def _same_part(one: Polynomial, other: Polynomial, name: str) -> bool:
+    a, b = one.coefficient(name), other.coefficient(name)
+    return a is not None and a == b
+
+
+def _number(index: Polynomial, axis: str) -> int | None:
+    step = index.coefficient(axis)
+    return step.number if step is not None else None
+
+
+def _is_counter(unit: CudaUnit, name: str) -> bool:
+    """Whether a name is the variable of a `for` loop."""
+    variables = unit.flow.variables.get(name.rstrip("'"), ())
+    return any(one.scope.type == "for_statement" for one in variables)
+
+
+RULE = Rule(
+    code="cuda.missing-barrier",
+    language=Language.CUDA,
+    severity=Severity.WARNING,
+    title="Shared memory used without a barrier",
+    doc="""The warps of a block run at their own pace. What one thread writes to shared memory another one may read only after
+`__syncthreads()`, and a loop that fills the array anew needs a second barrier at its end, so that no thread overwrites what
+others still read. Not said of elements that only the thread itself uses, of blocks of one warp, of `volatile` arrays, nor of
+two buffers that take turns.""",
+    example_wrong="""
+__global__ void reverse(const float* x, float* y) {
+    __shared__ float tile[256];
+    int t = threadIdx.x;
+    tile[t] = x[blockIdx.x * 256 + t];
+    y[blockIdx.x * 256 + t] = tile[255 - t];
+}
+""",
+    example_right="""
+__global__ void reverse(const float* x, float* y) {
+    __shared__ float tile[256];
+    int t = threadIdx.x;
+    tile[t] = x[blockIdx.x * 256 + t];
+    __syncthreads();
+    y[blockIdx.x * 256 + t] = tile[255 - t];
+}
+""",
+    check=check,
+)

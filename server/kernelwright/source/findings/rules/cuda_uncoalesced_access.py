@@ -1,0 +1,90 @@
+"""Threads of a warp whose elements lie far apart in global memory."""
+
+import re
+from collections.abc import Iterator
+
+from kernelwright.source.findings.cuda import SECTOR, WARP, CudaProblem, CudaUnit, Element
+from kernelwright.source.findings.cuda_words import written
+from kernelwright.source.findings.rule import Rule, Severity
+from kernelwright.values import Language
+
+_MAY_BE_ONE = re.compile(r"stride|inc|step|ld", re.I)
+
+
+def check(unit: CudaUnit) -> Iterator[CudaProblem]:
+    axis, said = unit.lane_axis(), set()
+    for element in unit.elements:
+        if element.space != "global" or element.kind == "atomic" or not element.is_known:
+            continue
+        stride = unit.index(element).coefficient(axis)
+        if stride is None or not stride.terms or (element.base, stride, element.writes) in said:
+            continue
+        if stride.number is None:
+            if any(_MAY_BE_ONE.search(name) for name in stride.names):
+                continue
+        elif not _is_far(unit, element, abs(stride.number)):
+            continue
+        if unit.is_one_thread(element.node) or all(size == 1 for size in unit.block):
+            continue
+        said.add((element.base, stride, element.writes))
+        apart = abs(stride.number) if stride.number is not None else None
+        yield CudaProblem(
+            element.node,
+            f"Neighbouring threads {'write' if element.writes else 'read'} {element.base} {written(stride)} elements apart, "
+            f"so a warp moves {_sectors(element, apart)}: let {axis} step through neighbouring elements.",
+        )
+
+
+def _is_far(unit: CudaUnit, element: Element, stride: int) -> bool:
+    """Whether most of what moves is not used, by this access or those to the elements in between."""
+    if stride < 2 or element.size is None:
+        return False
+    if stride * element.size >= SECTOR:
+        return not _in_between(unit, element, stride)
+    walks = element.index.names - unit.known.keys() - {name for name in element.index.names if "." in name}
+    return not walks and not _in_between(unit, element, stride)
+
+
+def _in_between(unit: CudaUnit, element: Element, stride: int) -> bool:
+    """Whether at least half of the elements up to the next thread's are accessed too, as in an array of structures."""
+    others = [(one.index - element.index).number for one in unit.elements if one.base == element.base]
+    return 2 * len({other % stride for other in others if other is not None}) >= stride
+
+
+def _sectors(element: Element, stride: int | None) -> str:
+    if element.size is None:
+        return f"a sector of {SECTOR} bytes for each thread"
+    sectors = WARP if stride is None else min(WARP, -(-WARP * stride * element.size // SECTOR))
+    return f"{sectors} sectors of {SECTOR} bytes where {-(-WARP * element.size // SECTOR)} would do"
+
+
+RULE = Rule(
+    code="cuda.uncoalesced-access",
+    language=Language.CUDA,
+    severity=Severity.WARNING,
+    title="Neighbouring threads far apart in memory",
+    doc="""Global memory moves in sectors of 32 bytes. Where `threadIdx.x` is multiplied by a stride, each thread of a warp
+needs a sector of its own and uses 4 bytes of it. Let the dimension that is contiguous in memory follow `threadIdx.x`:
+one warp for each row in place of one thread, loops that step by `blockDim.x`, or a tile that goes through shared memory.
+Not said where the thread's neighbours in memory are used too (a structure, a pixel), nor where the stride is a parameter
+that may be 1.""",
+    example_wrong="""
+__global__ void row_sums(const float* x, float* sums, int rows, int cols) {
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= rows) return;
+    float sum = 0.0f;
+    for (int i = 0; i < cols; ++i) sum += x[row * cols + i];
+    sums[row] = sum;
+}
+""",
+    example_right="""
+__global__ void column_sums(const float* x, float* sums, int rows, int cols) {
+    int col = blockIdx.x * blockDim.x + threadIdx.x;
+    if (col >= cols) return;
+    float sum = 0.0f;
+    for (int i = 0; i < rows; ++i) sum += x[i * cols + col];
+    sums[col] = sum;
+}
+""",
+    check=check,
+)
