@@ -28,7 +28,9 @@ _UNIFORM = re.compile(r"__syncthreads_(?:or|and|count)$")
 _MATH = re.compile(
     r"(?:std::)?(?:u?min|u?max|abs|f?m(?:in|ax)f?|(?:__)?[a-z]+f|ceil|floor|exp|log|sqrt|sizeof|int|float|fma)$"
 )
+_SWAP = re.compile(rb"\b(?:std::)?swap\s*\(")
 _JUMPS = ("return_statement", "continue_statement", "break_statement", "goto_statement")
+_GIVING = ("init_declarator", "assignment_expression", "update_expression", "pointer_expression", "call_expression")
 _DEEPEST = 24  # variables followed on the way to one value
 
 
@@ -79,6 +81,7 @@ class Flow:
         self.file = file
         self.function = function
         self._known: dict[tuple[int, bool], bool] = {}
+        self._returned: dict[str, tuple[tuple[str, ...], Polynomial] | None] = {}
 
     def content(self, node: Node) -> str:
         return self.file.source.content(node)
@@ -94,10 +97,9 @@ class Flow:
                 parameter.name, node, self.function.body, parameter.node, True, False, parameter.pointers > 0
             )
             found.setdefault(one.name, []).append(one)
-        for declaration in self._nodes:
-            if declaration.type == "declaration":
-                for one in self._declared(declaration):
-                    found.setdefault(one.name, []).append(one)
+        for declaration in self.of_type("declaration"):
+            for one in self._declared(declaration):
+                found.setdefault(one.name, []).append(one)
         return found
 
     def variable(self, node: Node) -> Variable | None:
@@ -153,6 +155,8 @@ class Flow:
                 base, indices = parts(place) if place is not None else (None, ())
                 if base is not None and len(indices) == 1:
                     return self.polynomial(base, depth) + self.polynomial(indices[0], depth)
+            case "call_expression":
+                return self._called(inner, depth) or self._opaque(inner)
         return self._opaque(inner)
 
     def unwrapped(self, node: Node) -> Node:
@@ -178,11 +182,16 @@ class Flow:
         return tuple(self._guards(node))
 
     @functools.cached_property
-    def _nodes(self) -> tuple[Node, ...]:
-        return tuple(walk(self.function.body))
+    def _by_type(self) -> dict[str, list[tuple[int, Node]]]:
+        found: dict[str, list[tuple[int, Node]]] = {}
+        for number, node in enumerate(walk(self.function.body)):
+            found.setdefault(node.type, []).append((number, node))
+        return found
 
     def of_type(self, *types: str) -> Iterator[Node]:
-        return (one for one in self._nodes if one.type in types)
+        """The nodes of the function of these types, in order of the text."""
+        found = [one for kind in types for one in self._by_type.get(kind, ())]
+        return (node for _, node in (sorted(found, key=lambda one: one[0]) if len(types) > 1 else found))
 
     def _declared(self, declaration: Node) -> Iterator[Variable]:
         scope: Node = self.function.body
@@ -206,7 +215,7 @@ class Flow:
     @functools.cached_property
     def _writes(self) -> dict[int, list[Write]]:
         found: dict[int, list[Write]] = {}
-        for node in self._nodes:
+        for node in self.of_type(*_GIVING):
             for target, operator, value in self._given(node):
                 variable = self.variable(target)
                 if variable is not None:
@@ -214,6 +223,8 @@ class Flow:
         return found
 
     def _given(self, node: Node) -> Iterator[tuple[Node, str, Node | None]]:
+        if node.type == "call_expression" and node.start_byte not in self._swaps:
+            return
         operator = field(node, "operator")
         sign = self.content(operator) if operator is not None else "="
         match node.type:
@@ -232,7 +243,7 @@ class Flow:
                 target, value = field(node, "argument"), None
             case "pointer_expression" if sign == "&":
                 target, value = field(node, "argument"), None
-            case "call_expression" if self.content(node).startswith(("swap(", "std::swap(")):
+            case "call_expression":
                 arguments = field(node, "arguments")
                 yield from ((one, "&", None) for one in (arguments.named_children if arguments else ()))
                 return
@@ -240,6 +251,12 @@ class Flow:
                 return
         if target is not None and target.type == "identifier":
             yield target, sign, value
+
+    @functools.cached_property
+    def _swaps(self) -> frozenset[int]:
+        """Where calls of `swap` begin."""
+        start, end = self.function.body.start_byte, self.function.body.end_byte
+        return frozenset(match.start() for match in _SWAP.finditer(self.file.source.source, start, end))
 
     def _named(self, node: Node, depth: int) -> Polynomial:
         name = self.content(node)
@@ -293,6 +310,40 @@ class Flow:
             case "%" if one.number is not None and other.number:
                 return polynomials.number(one.number % other.number)
         return self._opaque(node)
+
+    def _called(self, node: Node, depth: int) -> Polynomial | None:
+        """What a macro or a function that is one `return` makes of its arguments: `IDX(i, j)`."""
+        callee, arguments = field(node, "function"), field(node, "arguments")
+        if callee is None or arguments is None or callee.type != "identifier" or depth > _DEEPEST:
+            return None
+        name = self.content(callee)
+        if name not in self._returned:
+            self._returned[name] = None  # while it is read: one that calls itself
+            self._returned[name] = self._returns(name)
+        returned = self._returned[name]
+        given = [one for one in arguments.named_children if one.type != "comment"]
+        if returned is None or len(returned[0]) != len(given):
+            return None
+        passed = dict(zip(returned[0], (self.polynomial(one, depth + 1) for one in given), strict=True))
+        if any(one.startswith(VARYING) or not (one in passed or self._is_plain(one)) for one in returned[1].names):
+            return None
+        return returned[1].replaced(passed)
+
+    def _returns(self, name: str) -> tuple[tuple[str, ...], Polynomial] | None:
+        """The parameters of a macro or function, and what it returns in terms of these."""
+        file = self.file if self.file.function(name) is not None else self.file.macros
+        function = file.function(name)
+        returned = function.body.named_children[0] if function is not None and function.body.named_children else None
+        if function is None or returned is None or returned.type != "return_statement" or not returned.named_children:
+            return None
+        return tuple(one.name for one in function.parameters), Flow(file, function).polynomial(
+            returned.named_children[0]
+        )
+
+    def _is_plain(self, name: str) -> bool:
+        """Whether a name is a parameter that keeps its value, wherever it stands."""
+        variables = self.variables.get(name, ())
+        return len(variables) == 1 and variables[0].is_parameter and not self.writes(variables[0])
 
     def _opaque(self, node: Node) -> Polynomial:
         text = _plain(self.content(node))

@@ -13,7 +13,7 @@ from kernelwright.source.cuda.text import field
 from kernelwright.source.findings.cuda import CudaUnit, Element, LaunchSite
 
 _AXES = "xyz"
-_TRIED = 24  # threads out of bounds whose conditions are looked at
+_TRIED = 8  # threads out of bounds whose conditions are looked at
 
 Place = tuple[int, int, int]
 
