@@ -13,7 +13,7 @@ from kernelwright.source.cuda.text import field
 from kernelwright.source.findings.cuda import CudaUnit, Element, LaunchSite
 
 _AXES = "xyz"
-_TRIED = 8  # threads out of bounds whose conditions are looked at
+_TRIED = 8  # threads out of bounds, and rows of them, whose conditions are looked at
 
 Place = tuple[int, int, int]
 
@@ -107,7 +107,8 @@ class Reach:
         placed = ((constant + sum(s * t for s, t in zip(by, one, strict=True)), one) for one in threads)
         outside = [(index, one) for index, one in placed if index >= extent or index < 0]
         outside.sort(key=lambda found: abs(found[0]))
-        for index, thread in outside[:_TRIED]:
+        of_rows = {thread[1:]: (index, thread) for index, thread in reversed(outside)}  # the nearest one of each row
+        for index, thread in sorted({*outside[:_TRIED], *list(of_rows.values())[-_TRIED:]}):
             if self._comes_by({**values, **_built_in("threadIdx", thread)}):
                 yield Witness(block, thread, index)
 
