@@ -119,7 +119,13 @@ class Flow:
     def value(self, variable: Variable) -> Node | None:
         """The only value that a variable is ever given."""
         writes = self.writes(variable)
-        return writes[0].value if len(writes) == 1 and writes[0].operator == "=" and not variable.is_parameter else None
+        if len(writes) != 1 or writes[0].operator != "=" or variable.is_parameter or variable.is_shared:
+            return None
+        return writes[0].value if self._is_always_made(writes[0], variable) else None
+
+    def _is_always_made(self, write: Write, variable: Variable) -> bool:
+        """Whether no branch or loop decides if a variable is given this value."""
+        return all(one.jump == "return_statement" for one in self._guards(write.node, variable.scope))
 
     def varies(self, node: Node) -> bool:
         """Whether a value certainly depends on `threadIdx`."""
@@ -276,19 +282,23 @@ class Flow:
         first, steps = (None, writes) if variable.is_parameter else (writes[0] if writes else None, writes[1:])
         start = polynomials.name(name) if variable.is_parameter else None
         if first is not None and first.value is not None and first.operator == "=":
-            if not steps and not any(_decides(one, variable) for one in self._guards(first.node, variable.scope)):
+            if not steps and self._is_always_made(first, variable):
                 return self.polynomial(first.value, depth + 1)
-            if first.node.type == "init_declarator" and all(self._is_shared_step(one) for one in steps):
+            if first.node.type == "init_declarator" and all(self._is_shared_step(one, variable) for one in steps):
                 start = self.polynomial(first.value, depth + 1)
-        if start is not None and all(self._is_shared_step(one) for one in steps):
+        if start is not None and all(self._is_shared_step(one, variable) for one in steps):
             return start + polynomials.name(name if start.number == 0 else f"{name}'")
         return self._opaque(node)
 
-    def _is_shared_step(self, write: Write) -> bool:
+    def _is_shared_step(self, write: Write, variable: Variable) -> bool:
         """Whether it is `i += stride`, with the same step in all threads and in no branch that only some of them take."""
         if write.operator not in ("+=", "-=", "++", "--") or (write.value is not None and self.may_vary(write.value)):
             return False
-        branches = (one for one in self._guards(write.node) if not one.is_loop and one.jump != "return_statement")
+        branches = (
+            one
+            for one in self._guards(write.node, variable.scope)
+            if not one.is_loop and one.jump != "return_statement"
+        )
         return not any(self.may_vary(one.condition) for one in branches)
 
     def _binary(self, node: Node, depth: int) -> Polynomial:

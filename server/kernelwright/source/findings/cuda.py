@@ -19,7 +19,8 @@ WARP = 32
 SECTOR = 32  # bytes that move together
 
 _AXES = "xyz"
-_ONE = ("==", "!")
+_PICKED = re.compile(r"==|!(?!=)|<\s*1(?![\w.])|<=\s*0(?![\w.])")
+_OTHERS = re.compile(r"!=|>\s*0(?![\w.])|>=\s*1(?![\w.])")
 _ROUNDED = re.compile(r"\+[^/]*\)/|-1\)/.*\+1|%.*!=0|ceil|cdiv|div_?up|divide_?up|round_?up|blocks_?for", re.I)
 
 
@@ -228,8 +229,8 @@ class CudaUnit:
         """Whether a place is under a condition that picks threads one by one, as `threadIdx.x == 0` does."""
         for guard in self.guards(node):
             text = self.content(guard.condition)
-            picks = any(sign in text.replace("!=", "") for sign in _ONE) or ("< 1" in text and "< 1." not in text)
-            leaves = guard.holds is False and ("!=" in text or "> 0" in text or ">= 1" in text)
+            picks = _PICKED.search(text) is not None
+            leaves = guard.holds is False and _OTHERS.search(text) is not None
             if (picks or leaves or guard.holds is None) and self.flow.may_vary(guard.condition):
                 return True
             if (
