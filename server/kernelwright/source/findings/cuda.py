@@ -9,10 +9,11 @@ from tree_sitter import Node
 
 from kernelwright.source.cuda.accesses import kind_of
 from kernelwright.source.cuda.definitions import File, Function, Launch
-from kernelwright.source.cuda.flow import VARYING, Flow, Guard, Variable, parts
+from kernelwright.source.cuda.flow import VARYING, Flow
 from kernelwright.source.cuda.numbers import SIZES, Dims, Number, Numbers
 from kernelwright.source.cuda.polynomials import Polynomial, number
 from kernelwright.source.cuda.text import field
+from kernelwright.source.cuda.variables import Guard, Variable, parts
 from kernelwright.source.findings.sizes import Size
 
 WARP = 32

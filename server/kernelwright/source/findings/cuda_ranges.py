@@ -6,10 +6,11 @@ from dataclasses import dataclass
 
 from tree_sitter import Node
 
-from kernelwright.source.cuda.flow import VARYING, Variable
+from kernelwright.source.cuda.flow import VARYING
 from kernelwright.source.cuda.numbers import Number, Numbers
 from kernelwright.source.cuda.polynomials import Polynomial
 from kernelwright.source.cuda.text import field
+from kernelwright.source.cuda.variables import Variable
 from kernelwright.source.findings.cuda import CudaUnit, Element, LaunchSite
 
 _AXES = "xyz"

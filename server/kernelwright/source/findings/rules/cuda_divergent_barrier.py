@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 from tree_sitter import Node
 
-from kernelwright.source.cuda.flow import Guard
 from kernelwright.source.cuda.text import field, of_type
+from kernelwright.source.cuda.variables import Guard
 from kernelwright.source.findings.cuda import CudaProblem, CudaUnit
 from kernelwright.source.findings.rule import Rule, Severity
 from kernelwright.values import Language
