@@ -3,9 +3,9 @@
 import time
 
 import pytest
-from kernelwright.source.cuda.statements import statements_of
 
-from kernelwright.source.cuda import Kind, functions_of, tokens_of
+from kernelwright.source.cpp import Kind, functions_of, tokens_of
+from kernelwright.source.cpp.statements import statements_of
 
 
 @pytest.mark.parametrize(
