@@ -17,15 +17,11 @@ _GAPS = re.compile(
 )
 """What the grammar does not know; all of it may be missing without changing what the code means.
 
-<<<<<<< HEAD
-_latest: list[tuple[bytes, Tree]] = []  # the text that was parsed last, in whatever thread, with its tree
-=======
 Each part begins with one of two characters, or going through a long text would take ten times as long.
 """
 
 _BRACKET = b"]"[0]
-_latest = threading.local()
->>>>>>> cuda-findings
+_latest: list[tuple[bytes, Tree]] = []  # the text that was parsed last, in whatever thread, with its tree
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,13 +62,8 @@ def parse(text: str) -> Source:
 @functools.lru_cache(maxsize=8)
 def _parsed(text: str) -> Source:
     given = encoded(text)
-<<<<<<< HEAD
-    seen = _GAPS.sub(lambda match: b" " * len(match.group()), given)
-    before = next(iter(_latest), None)
-=======
     seen = _without_gaps(given)
-    before = getattr(_latest, "pair", None)
->>>>>>> cuda-findings
+    before = next(iter(_latest), None)
     old = _edited(before[0], before[1], seen) if before is not None else None
     tree = _parser().parse(seen, old) if old is not None else _parser().parse(seen)
     _latest[:] = [(seen, tree)]
