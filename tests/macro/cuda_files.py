@@ -17,9 +17,9 @@ def observe(text: str, kernel: str | None = None, *, device: Device = H200, redu
     return Observation("kernel.cu", text, found, given, device, support=CUDA, reduced=reduced)
 
 
-def rewritten(strategy: Strategy, text: str, kernel: str | None = None) -> tuple[str, ...]:
+def rewritten(strategy: Strategy, text: str, kernel: str | None = None, *, device: Device = H200) -> tuple[str, ...]:
     """The text of every variant, best guess first."""
-    observation = observe(text, kernel)
+    observation = observe(text, kernel, device=device)
     actions = strategy.find(observation)
     assert not isinstance(actions, Refusal), actions.reason
     edits = carried_out(strategy, observation, actions[0])

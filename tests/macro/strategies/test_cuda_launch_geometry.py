@@ -49,6 +49,11 @@ def test_the_number_is_changed_where_it_is_written(before, after) -> None:
             BODY.replace("blockDim.x", "BLOCK"),
         ),
         (
+            "#define BLOCK 64\n",
+            "dim3 block(BLOCK), grid((n + BLOCK - 1) / BLOCK);\n    k<<<grid, block>>>(x, y, n);",
+            BODY,
+        ),
+        (
             "const int BLOCK = 64;\ninline int up(int a, int b) { return (a + b - 1) / b; }\n",
             "k<<<up(n, BLOCK), BLOCK>>>(x, y, n);",
             BODY,
@@ -62,6 +67,12 @@ def test_a_constant_of_the_file(top, launch, body) -> None:
 def test_bounds_follow() -> None:
     before, after = "__launch_bounds__(64, 16) ", "__launch_bounds__(256, 4) "
     assert rewritten(STRATEGY, text(bounds=before))[0] == text("k<<<(n + 255) / 256, 256>>>(x, y, n);", bounds=after)
+
+
+def test_a_copy_in_the_kernel_follows() -> None:
+    body = BODY.replace("blockDim.x", "64")
+    after = text("k<<<(n + 255) / 256, 256>>>(x, y, n);", BODY.replace("blockDim.x", "256"))
+    assert rewritten(STRATEGY, text(body=body))[0] == after
 
 
 def test_every_width_is_a_variant() -> None:
@@ -86,6 +97,12 @@ def test_threads_that_stride_over_a_row() -> None:
     body = "for (int c = threadIdx.x; c < n; c += blockDim.x) y[blockIdx.x * n + c] = x[blockIdx.x * n + c];"
     before, after = "k<<<n, 64>>>(x, y, n);", "k<<<n, 256>>>(x, y, n);"
     assert rewritten(STRATEGY, text(before, body))[0] == text(after, body)
+
+
+def test_a_step_follows() -> None:
+    body = "for (int c = threadIdx.x; c < n; c += 64) y[blockIdx.x * n + c] = x[blockIdx.x * n + c];"
+    before, after = "k<<<n, 64>>>(x, y, n);", "k<<<n, 256>>>(x, y, n);"
+    assert rewritten(STRATEGY, text(before, body))[0] == text(after, body.replace("64", "256"))
 
 
 def test_launches_that_share_the_number_change_together() -> None:
@@ -125,6 +142,11 @@ def test_launches_that_share_the_number_change_together() -> None:
         (
             LAUNCH,
             "float s = 0;\n    for (int c = threadIdx.x; c < n; c += blockDim.x) { s += x[c]; y[c] = s; }",
+            "s is carried from turn to turn",
+        ),
+        (
+            LAUNCH,
+            "float s[1] = {0};\n    for (int c = threadIdx.x; c < n; c += blockDim.x) { s[0] += x[c]; y[c] = s[0]; }",
             "s is carried from turn to turn",
         ),
     ],

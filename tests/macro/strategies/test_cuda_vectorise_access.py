@@ -86,12 +86,16 @@ def test_a_loop_over_the_grid_keeps_its_grid() -> None:
     assert "<<<264, 256>>>" in after
 
 
-def test_a_grid_that_others_use_is_written_at_the_launch() -> None:
-    launch = "int blocks = (n + 255) / 256;\n    run<<<blocks, 256>>>(x, y, z, n);\n    other(blocks);"
-    assert (
-        "run<<<((n + 3) / 4 + 255) / 256, 256>>>"
-        in rewritten(STRATEGY, text(guarded("y[i] = x[i];"), launch=launch))[0]
-    )
+@pytest.mark.parametrize(
+    "launch",
+    [
+        "int blocks = (n + 255) / 256;\n    run<<<blocks, 256>>>(x, y, z, n);\n    other(blocks);",
+        "dim3 grid((n + 255) / 256);\n    run<<<grid, 256>>>(x, y, z, n);\n    other(grid);",
+    ],
+)
+def test_a_grid_that_others_use_is_written_at_the_launch(launch) -> None:
+    after = rewritten(STRATEGY, text(guarded("y[i] = x[i];"), launch=launch))[0]
+    assert "run<<<((n + 3) / 4 + 255) / 256, 256>>>" in after
 
 
 @pytest.mark.parametrize(
@@ -100,7 +104,7 @@ def test_a_grid_that_others_use_is_written_at_the_launch() -> None:
         (guarded("if (x[i] > 0) y[i] = x[i];"), "y[i] is not stored for every element"),
         (guarded("y[i + 1] = x[i];"), "y is accessed at another index than i"),
         (guarded("y[2 * i] = x[i];"), "y is accessed at another index than i"),
-        (guarded("atomicAdd(&y[i], x[i]);"), "y is accessed at another index than i"),
+        (guarded("atomicAdd(&y[i], x[i]);"), "What is done with y cannot be followed"),
         (guarded("f(y, i);"), "cannot be followed"),
         (guarded("y[i] = x[i]; z[i] = x[i];"), "x is read after y is stored"),
         (guarded("y[i] = 1; z[i] = 2; y[i] = 3;"), "stored in turns"),

@@ -13,6 +13,8 @@ from kernelwright.source.cuda.text import field, of_type, walk
 
 AXES = ("x", "y", "z")
 _DIMS = ("dim3", "uint3")
+_DECLARES = ("init_declarator", "function_declarator")  # `dim3 block(THREADS)` reads as a function
+_NAMED = ("identifier", "type_identifier")
 _ROUNDED = (
     re.compile(r"(?P<n>\w+)\+(?P<d>\w+)-1/(?P=d)"),
     re.compile(r"(?P<n>\w+)-1/(?P<d>\w+)\+1"),
@@ -110,22 +112,21 @@ def _components(file: File, names: Names, node: Node, definitions: dict[str, Nod
     """The expressions of a `dim3`, through the name of a local, or the one expression of a number."""
     inner = node
     if node.type == "identifier":
-        name, declared = file.source.content(node), list[Node]()
-        for one in of_type(names.function.body, "init_declarator"):
-            target = field(one, "declarator")
-            if target is not None and file.source.content(target) == name and one.parent is not None:
-                declared.append(one)
-        value = field(declared[0], "value") if len(declared) == 1 and names.assigned.get(name) == 1 else None
-        kind = field(declared[0].parent, "type") if value is not None else None
-        if value is not None and kind is not None and file.source.content(kind) in (*_DIMS, "auto"):
-            definitions[name] = inner = value
+        name = file.source.content(node)
+        declared = [
+            one for one in of_type(names.function.body, *_DECLARES) if _names(file, field(one, "declarator"), name)
+        ]
+        declaration = declared[0].parent if len(declared) == 1 and names.assigned.get(name, 0) <= 1 else None
+        kind = field(declaration, "type")
+        if kind is not None and file.source.content(kind) in (*_DIMS, "auto"):
+            definitions[name] = inner = field(declared[0], "value") or field(declared[0], "parameters") or node
     listed = _listed(file, inner)
     return tuple(one for one in listed.named_children if one.type != "comment")[:3] if listed is not None else (inner,)
 
 
 def _listed(file: File, node: Node) -> Node | None:
     """The arguments of `dim3(…)`, of `dim3 block(…)` and of `dim3 block{…}`."""
-    if node.type in ("argument_list", "initializer_list"):
+    if node.type in ("argument_list", "initializer_list", "parameter_list"):
         return node
     callee = field(node, "function") if node.type == "call_expression" else None
     return field(node, "arguments") if callee is not None and file.source.content(callee) in _DIMS else None
@@ -135,15 +136,15 @@ def _followed(names: Names, node: Node, definitions: dict[str, Node]) -> Node:
     """The expression behind parentheses, casts and names of locals that are assigned once."""
     while True:
         node = bare(node)
-        name = names.file.source.content(node) if node.type == "identifier" else ""
+        name = names.file.source.content(node) if node.type in _NAMED else ""
         if name not in names.values or name in definitions:
             return definitions.get(name, node)
         definitions[name] = node = names.values[name]
 
 
 def bare(node: Node) -> Node:
-    """Without parentheses and casts."""
-    while node.type in ("parenthesized_expression", "cast_expression"):
+    """Without parentheses and casts; of a size that reads as a parameter, its name."""
+    while node.type in ("parenthesized_expression", "cast_expression", "parameter_declaration"):
         inner = field(node, "value") if node.type == "cast_expression" else next(iter(node.named_children), None)
         if inner is None:
             return node
@@ -157,7 +158,7 @@ def _written(file: File, names: Names, node: Node, definitions: dict[str, Node])
     if found.type == "number_literal":
         return found
     name = file.source.content(found)
-    value = constant(file, name) if found.type == "identifier" else None
+    value = constant(file, name) if found.type in _NAMED else None
     if value is None:
         return None
     definitions[name] = value

@@ -72,7 +72,7 @@ def tied(names: Names, found: Elementwise) -> Refusal | None:
                 return Refusal("A thread may leave the kernel before its element is done.", node.start_point.row)
             if node.type == "field_expression" and content(node).split(".")[0] in BUILT_IN:
                 return Refusal(f"The kernel uses {content(node)} besides its index.", node.start_point.row)
-            kept = _kept(names, node)
+            kept = kept_name(names, node)
             if kept and kept not in inner:
                 return Refusal(f"{kept} is changed under the guard, but declared ahead of it.", node.start_point.row)
     made = set[str]()
@@ -125,7 +125,7 @@ def declared_in(names: Names, statements: tuple[Node, ...]) -> frozenset[str]:
     return frozenset(found_names)
 
 
-def _kept(names: Names, node: Node) -> str:
+def kept_name(names: Names, node: Node) -> str:
     """The name of the local or parameter that a node changes, "" for none."""
     target = None
     if node.type == "assignment_expression":

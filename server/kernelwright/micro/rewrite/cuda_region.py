@@ -71,9 +71,7 @@ def regrid(patch: Patch, file: File, found: Geometry, division: Node, changes: l
         for start, end, text in changes:
             patch.between(start, end, text)
         return None
-    if launch.grid.type != "identifier" or any("dim3" in content(found.definitions[one]) for one in on_the_way):
-        return Refusal("Other launches use the same grid.", launch.node.start_point.row)
-    if any(found.definitions[one].type in ("argument_list", "initializer_list") for one in on_the_way):
+    if launch.grid.type != "identifier" or found.grid[1] is not None:
         return Refusal("Other launches use the same grid.", launch.node.start_point.row)
     patch.replace(launch.grid, changed(file.source, (division.start_byte, division.end_byte), changes))
     return None

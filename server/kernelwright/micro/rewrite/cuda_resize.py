@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from tree_sitter import Node
 
 from kernelwright.micro.rewrite.cuda_grid import AXES, Geometry, bare, geometry
-from kernelwright.micro.rewrite.cuda_independent import works_together
+from kernelwright.micro.rewrite.cuda_independent import declared_in, kept_name, works_together
 from kernelwright.micro.rewrite.cuda_patch import Patch
 from kernelwright.micro.rewrite.cuda_sight import CudaSight
 from kernelwright.micro.rewrite.cuda_threads import covered, guarded, is_index, is_stride, limit_of, step_of, strides
-from kernelwright.source.cuda import File, Function, Launch, read
+from kernelwright.source.cuda import File, Function, Launch
+from kernelwright.source.cuda.definitions import read_apart
 from kernelwright.source.cuda.expressions import BUILT_IN, Loop, Names
 from kernelwright.source.cuda.polynomials import name
 from kernelwright.source.cuda.text import field, is_inside, of_type, walk
@@ -88,12 +89,12 @@ def resized(sight: CudaSight, found: Resizable, block: Block) -> Patch | None:
                     return None
         kernel = sight.file.kernel(one.launch.kernel)
         assert kernel is not None
-        for node, value in _bounds(sight, kernel, block):
+        for node, value in (*_bounds(sight, kernel, block), *_repeated(sight, one, kernel, block)):
             changes[_digits(sight, node)] = value
     patch = sight.patch()
     for (start, end), text in changes.items():
         patch.between(start, end, text)
-    return patch if _still_right(sight.file, read(patch.text), found, block) else None
+    return patch if _still_right(sight.file, read_apart(patch.text), found, block) else None
 
 
 def _together(file: File, found: Geometry) -> Iterator[Geometry]:
@@ -210,7 +211,6 @@ def _strides(names: Names, loop: Loop, axis: str, block: Block) -> bool:
 
 def _closed(names: Names, loops: list[Loop], moving: tuple[str, ...]) -> tuple[str, ...] | Refusal:
     """The axes, where all that such a kernel does is done in its loops, turn by turn."""
-    content = names.file.source.content
     if not loops:
         return Refusal("The kernel does not use the index of its thread.", names.function.name_node.start_point.row)
     for node in walk(names.function.body):
@@ -222,23 +222,14 @@ def _closed(names: Names, loops: list[Loop], moving: tuple[str, ...]) -> tuple[s
             target = field(node, "argument")
         elif node.type == "call_expression" and inside is None:
             return Refusal("The kernel calls something outside its loop.", node.start_point.row)
-        if target is None or any(one.update is not None and is_inside(node, one.update) for one in loops):
+        if any(one.update is not None and is_inside(node, one.update) for one in loops):
             continue
-        if inside is None and target.type in _BUSY:
+        if inside is None and target is not None and target.type in _BUSY:
             return Refusal("The kernel writes outside its loop.", node.start_point.row)
-        if inside is not None and target.type == "identifier" and not _is_local(names, inside, content(target)):
-            return Refusal(f"{content(target)} is carried from turn to turn of the loop.", node.start_point.row)
+        kept = kept_name(names, node) if inside is not None else ""
+        if inside is not None and kept and kept not in declared_in(names, (inside.body,)):
+            return Refusal(f"{kept} is carried from turn to turn of the loop.", node.start_point.row)
     return tuple(axis for axis in moving if _uses(names, axis))
-
-
-def _is_local(names: Names, loop: Loop, local: str) -> bool:
-    content = names.file.source.content
-    return any(
-        content(one) == local
-        for node in of_type(loop.body, "declaration")
-        for one in of_type(node, "identifier")
-        if one.parent is not None and one.parent.type in ("init_declarator", "declaration", "array_declarator")
-    )
 
 
 def _uses(names: Names, axis: str) -> bool:
@@ -301,6 +292,21 @@ def _copies(sight: CudaSight, found: Geometry, place: int, size: int) -> Iterato
         value = sight.file.number(sight.content(node))
         if value in (before, before - 1) and value is not None and before > 1:
             yield node, str(size - (before - value))
+
+
+def _repeated(sight: CudaSight, found: Geometry, kernel: Function, block: Block) -> Iterator[tuple[Node, str]]:
+    """The literals of a kernel that repeat the block's in an index, `blockIdx.x * 256 + threadIdx.x`, or a step."""
+    names = Names(sight.file, kernel)
+    for axis, before, size in zip(AXES, found.block, block, strict=True):
+        for node in of_type(kernel.body, "binary_expression"):
+            if size != before and is_index(names, node, axis, found.block):
+                for literal in of_type(node, "number_literal"):
+                    if sight.file.number(sight.content(literal)) == before:
+                        yield literal, str(size)
+        for loop in _strided(names, axis, found.block):
+            step = step_of(names, loop)
+            if step is not None and step.type == "number_literal" and size != before:
+                yield step, str(size)
 
 
 def _digits(sight: CudaSight, node: Node) -> tuple[int, int]:

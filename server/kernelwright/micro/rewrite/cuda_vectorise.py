@@ -107,7 +107,7 @@ def _not_whole(sight: CudaSight, found: Elementwise, parameter: Parameter, each:
     name = parameter.name
     for one in each:
         line = one.node.start_point.row
-        if one.kind == UNKNOWN:
+        if one.kind == UNKNOWN or one.node.type != "subscript_expression":
             return Refusal(f"What is done with {name} cannot be followed.", line)
         if not _is_element(sight, found, one):
             return Refusal(f"{name} is accessed at another index than {found.index}.", line)

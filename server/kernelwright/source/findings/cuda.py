@@ -9,17 +9,19 @@ from tree_sitter import Node
 
 from kernelwright.source.cuda.accesses import kind_of
 from kernelwright.source.cuda.definitions import File, Function, Launch
-from kernelwright.source.cuda.flow import VARYING, Flow, Guard, Variable, parts
+from kernelwright.source.cuda.flow import VARYING, Flow
 from kernelwright.source.cuda.numbers import SIZES, Dims, Number, Numbers
 from kernelwright.source.cuda.polynomials import Polynomial, number
-from kernelwright.source.cuda.text import field, of_type
+from kernelwright.source.cuda.text import field
+from kernelwright.source.cuda.variables import Guard, Variable, parts
 from kernelwright.source.findings.sizes import Size
 
 WARP = 32
 SECTOR = 32  # bytes that move together
 
 _AXES = "xyz"
-_ONE = ("==", "!")
+_PICKED = re.compile(r"==|!(?!=)|<\s*1(?![\w.])|<=\s*0(?![\w.])")
+_OTHERS = re.compile(r"!=|>\s*0(?![\w.])|>=\s*1(?![\w.])")
 _ROUNDED = re.compile(r"\+[^/]*\)/|-1\)/.*\+1|%.*!=0|ceil|cdiv|div_?up|divide_?up|round_?up|blocks_?for", re.I)
 
 
@@ -129,7 +131,7 @@ class LaunchSite:
             if variable is None or not variable.is_parameter or self.flow.writes(variable):
                 continue
             outer, shape = self.launch.function.parameter(variable.name), self.sizes.get(variable.name)
-            if outer is not None and isinstance(shape, tuple) and self._type(parameter.base) == outer.base:
+            if outer is not None and isinstance(shape, tuple) and self._type(parameter.base) == self._type(outer.base):
                 found[parameter.name] = _times(shape)
         return found
 
@@ -155,7 +157,8 @@ class LaunchSite:
         return node if axis == 0 else None
 
     def _type(self, kind: str) -> str:
-        return self.types.get(kind, kind)
+        kind = self.types.get(kind, kind)
+        return self.flow.file.aliases.get(kind, kind)
 
     @property
     def _template_arguments(self) -> tuple[Node, ...]:
@@ -227,8 +230,8 @@ class CudaUnit:
         """Whether a place is under a condition that picks threads one by one, as `threadIdx.x == 0` does."""
         for guard in self.guards(node):
             text = self.content(guard.condition)
-            picks = any(sign in text.replace("!=", "") for sign in _ONE) or ("< 1" in text and "< 1." not in text)
-            leaves = guard.holds is False and ("!=" in text or "> 0" in text or ">= 1" in text)
+            picks = _PICKED.search(text) is not None
+            leaves = guard.holds is False and _OTHERS.search(text) is not None
             if (picks or leaves or guard.holds is None) and self.flow.may_vary(guard.condition):
                 return True
             if (
@@ -261,17 +264,7 @@ class CudaUnit:
     def size_of(self, kind: str) -> int | None:
         """The bytes of a type as written."""
         kind = self.types.get(kind, kind)
-        return SIZES.get(kind, SIZES.get(self._aliases.get(kind, "")))
-
-    @functools.cached_property
-    def _aliases(self) -> dict[str, str]:
-        found = {}
-        for node in of_type(self.file.source.tree.root_node, "type_definition", "alias_declaration"):
-            kind = field(node, "type")
-            name = field(node, "declarator" if node.type == "type_definition" else "name")
-            if kind is not None and name is not None:
-                found[self.content(name)] = self.content(kind)
-        return found
+        return SIZES.get(self.file.aliases.get(kind, kind))
 
     def _agreed(self, values: list[Number | None]) -> int | None:
         first = values[0] if values else None
