@@ -186,6 +186,9 @@ def _parts(sight: CudaSight, found: InnerLoop, rows: Side, columns: Side, total:
         if stray is not None:
             reason = f"`{sight.content(stray)}` means another thread's place where a thread has many elements."
             return Refusal(reason, stray.start_point.row)
+    loose = next((one.node for one in found.bounds if unsettled(sight.names, one.node)), None)
+    if loose is not None:
+        return Refusal(f"`{sight.content(loose)}` is about a variable with more than one value.", loose.start_point.row)
     if len(found.bounds) != 2:
         return Refusal("The guard asks for more than rows and columns.", found.guards[0].node.start_point.row)
     for one in found.after:

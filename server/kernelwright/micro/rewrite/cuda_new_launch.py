@@ -1,5 +1,6 @@
 """A launch with another block and grid, which still cover as many rows and columns as before."""
 
+import re
 from collections.abc import Mapping
 
 from tree_sitter import Node
@@ -79,7 +80,9 @@ def _at_launch(sight: CudaSight, extent: Node) -> str | None:
 def _covers(sight: CudaSight, size: Node, count: str) -> bool:
     """Whether a size of the grid is a count divided into blocks and rounded up, as far as its text says."""
     code = plain(sight.file.source, _meant(sight, size))
-    return count.replace(" ", "") in code and ("/" in code or "(" in code)
+    written = re.escape(re.sub(r"\s+", "", count))
+    whole = rf"(?<![\w.]){written}(?!\w)"
+    return re.search(whole, code) is not None and ("/" in code or "(" in code)
 
 
 def _meant(sight: CudaSight, node: Node) -> Node:

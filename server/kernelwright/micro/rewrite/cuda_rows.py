@@ -70,7 +70,7 @@ def rows(sight: CudaSight) -> Rows | Refusal:
     if isinstance(parts, Refusal):
         return parts
     extents = [limit for one in parts.bounds if (limit := limit_of(sight, one.node, one.negated, row)) is not None]
-    if len(extents) != 1 or len(parts.bounds) != 1:
+    if len(extents) != 1 or len(parts.bounds) != 1 or unsettled(sight.names, parts.bounds[0].node):
         return Refusal(
             f"No guard says alone how many rows there are, as `{row} < rows` would.", first.node.start_point.row
         )
