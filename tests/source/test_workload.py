@@ -55,6 +55,38 @@ def test_literals_of_cuda() -> None:
     check("f(1<<4, 2.0f, 16u, nullptr, true, '2.0f')", Call("f", (16, 2.0, 16, None, True, "2.0f"), {}))
 
 
+@pytest.mark.parametrize(
+    ("launch", "grid", "block", "shared"),
+    [
+        ("(n+255)/256, 256", (4,), (256,), 0),
+        ("dim3((n + 31) / 32, 2), dim3(16, 16)", (32, 2), (16, 16), 0),
+        ("(1, 2, 3), (n, 1), 4*n", (1, 2, 3), (1000, 1), 4000),
+        ("1<<10, 1 << 5, 0, 0", (1024,), (32,), 0),
+    ],
+)
+def test_a_launch_of_cuda(launch: str, grid: tuple[int, ...], block: tuple[int, ...], shared: int) -> None:
+    given = {"n": 1000, "a": 2.0, "y": TensorSpec("randn", (1000,), role="inout")}
+    check(
+        f"k<<<{launch}>>>(n=1000, a=2.0f, y=inout(randn(n)))",
+        Call("k", (), given, grid=grid, block=block, shared=shared),
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "column"),
+    [
+        ("k<<<4>>>(randn(4))", "A launch has a grid and a block, as in kernel<<<128, 256>>>(…).", 4),
+        ("k<<<1, 2.5>>>(randn(4))", "A block is one to three whole numbers: 128, dim3(16, 16) or (16, 16).", 7),
+        ("k<<<dim3(1, 2, 3, 4), 1>>>(randn(4))", "A grid is one to three whole numbers", 4),
+        ("k<<<m, 1>>>(randn(4))", "m is not defined", 4),
+        ("k<<<1, 1, 0.5>>>(randn(4))", "The shared memory of a launch is a whole number of bytes.", 10),
+        ("k<<<1, 1>>>(randn(q))", "q is not defined", 18),
+    ],
+)
+def test_a_launch_that_cannot_be_made(text: str, words: str, column: int) -> None:
+    refused(text, words, column)
+
+
 def test_a_module_is_constructed_then_called() -> None:
     check(
         "RMSNorm(dim=64, eps=1e-6)(randn(8, dim))",

@@ -48,8 +48,14 @@ def test_a_square_block_stays_as_it_is() -> None:
             "dim3 block(8, 32);\n    dim3 grid((rows + block.y - 1) / block.y, (columns + block.x - 1) / block.x);\n"
             "    scale<<<grid, block>>>(x, y, rows, columns);",
         ),
+        (
+            "const int H = 32, W = 8;\n    dim3 block(H, W);\n"
+            "    scale<<<dim3(rows / H, columns / W), block>>>(x, y, rows, columns);",
+            "const int H = 32, W = 8;\n    dim3 block(W, H);\n"
+            "    scale<<<dim3(rows / H, columns / W), block>>>(x, y, rows, columns);",
+        ),
     ],
-    ids=["written at the launch", "read by name"],
+    ids=["written at the launch", "read by name", "of two constants"],
 )
 def test_the_sizes_of_a_block_change_places(before: str, after: str) -> None:
     assert rewritten(STRATEGY, kernel(launch=before)) == (swapped(kernel(launch=after)),)

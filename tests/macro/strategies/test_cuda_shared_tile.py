@@ -93,6 +93,8 @@ def test_early_returns_move_behind_the_barriers() -> None:
         (product("int i = row * K + k; sum += A[i] * B[k * N + col];"), "a variable of the loop's body"),
         (product("C[k] = 0; sum += A[row * K + k] * B[k * N + col];"), "more than a local variable"),
         (product().replace("++k", "k += 2"), "steps of 1"),
+        (product("sum += A[row * K + k] * B[k * N + col] * s;").replace("float sum", "float s = f(A, row); float sum"),
+         "behind the guard"),
         (product().replace("k < K", "k < row"), "not the same for all threads"),
         (product().replace("float sum = 0.0f;", "float sum = 0.0f; row += 1;"), "ahead of the work"),
         (product().replace("float sum = 0.0f;", "__shared__ float s[4]; float sum = 0.0f;"), "shared memory already"),

@@ -47,6 +47,7 @@ WRONG["cuda.uncoalesced-access"] = [
         "int t = threadIdx.x; const float* p = &x[blockIdx.x * n + t * 64]; float s = 0.0f; for (int j = 0; "
         "j < 64; j++) s += p[j]; y[blockIdx.x * 256 + t] = s;",
     ),
+    kernel(MATRIX, "if (threadIdx.x < 16) y[threadIdx.x] = x[threadIdx.x * cols];"),
     launched(
         MATRIX,
         "int row = blockIdx.x * blockDim.y + threadIdx.y; if (row < rows) y[row] = x[row * cols];",
@@ -384,6 +385,7 @@ WRONG["cuda.block-size"] = [
 RIGHT["cuda.block-size"] = [
     launched(XY, TWICE, "kernel<<<(n + 127) / 128, 128>>>(x, y, n);"),
     launched(XY, TWICE, "kernel<<<n, dim3(8, 4)>>>(x, y, n);"),
+    launched(XY, TWICE, "int block; if (n < 99) block = 33; kernel<<<n, block>>>(x, y, n);"),
     launched(XY, TWICE, "kernel<<<(n + block - 1) / block, block>>>(x, y, n);", outer=f"{XY}, int block"),
     launched("float* y", "y[0] = 1.0f;", "kernel<<<1, 1>>>(y);"),
 ]
@@ -439,6 +441,12 @@ RIGHT["cuda.out-of-bounds"] = [
     launched(XY, f"{INDEX} y[i] = 2.0f * x[i];", f"if (n % 256 != 0) return cudaErrorInvalidValue; {LAUNCH}"),
     launched(XY, f"{INDEX} if (i > 0 && i < n - 1) y[i] = x[i - 1] + x[i + 1];", LAUNCH, workload=SIZED),
     launched(XY, f"{INDEX} y[min(i, n - 1)] = x[min(i, n - 1)];", LAUNCH, workload=SIZED),
+    launched(
+        XY,
+        f"{INDEX} float s = 0.0f; for (int k = 0; k < 8; ++k) if (i + k < n) s += x[i + k]; if (i < n) y[i] = s;",
+        LAUNCH,
+        workload=SIZED,
+    ),
     launched(XY, f"{INDEX} float v = i + 1 < n ? x[i + 1] : 0.0f; if (i < n) y[i] = v;", LAUNCH, workload=SIZED),
     launched(
         MATRIX,

@@ -6,8 +6,8 @@ from kernelwright.languages.support import Piece, SyntaxProblem
 from kernelwright.source.cuda import read
 from kernelwright.source.cuda.kernels import find_kernels
 from kernelwright.source.cuda.suggest import lines_from_signature
-from kernelwright.source.cuda.syntax import first_error
-from kernelwright.source.findings import Finding
+from kernelwright.source.cuda.syntax import syntax_problem
+from kernelwright.source.findings import Finding, find_cuda_findings
 from kernelwright.source.workload import WorkloadProblem
 from kernelwright.source.workload.lines import by_entry
 from kernelwright.values import Case, Kernel, Refusal, Workload
@@ -23,14 +23,14 @@ class Cuda:
     no_kernel = "has no kernel: no __global__ function with a body."
 
     def syntax_problem(self, text: str) -> SyntaxProblem | None:
-        found = first_error(text)
-        return SyntaxProblem(*found) if found is not None else None
+        found = syntax_problem(text)
+        return SyntaxProblem(found.line, found.message) if found is not None else None
 
     def kernels(self, text: str, lines: range | None = None) -> tuple[Kernel, ...]:
         return find_kernels(read(text), by_entry(self.workload_lines(text)))
 
     def findings(self, text: str, kernels: tuple[Kernel, ...], lines: range | None = None) -> tuple[Finding, ...]:
-        return ()
+        return find_cuda_findings(text, kernels, workloads.performance_calls(text), lines)
 
     def workload(self, text: str, entry: str | None) -> Workload | Refusal:
         return workloads.workload_of(text, entry)

@@ -1,5 +1,6 @@
 """The workload lines of a CUDA text: which call an entry, and what is wrong with them."""
 
+import contextlib
 import re
 
 from kernelwright.source.cuda import File, Function, read
@@ -17,6 +18,15 @@ _TOKENS = re.compile(
 def lines_in(text: str) -> tuple[Case, ...]:
     """Every workload line of a text, in order."""
     return lines_of(text, _TOKENS, "//")
+
+
+def performance_calls(text: str) -> dict[str, Call]:
+    """The first call of each entry that can be evaluated, by its name."""
+    found: dict[str, Call] = {}
+    for entry, cases in by_entry(lines_in(text)).items():
+        with contextlib.suppress(WorkloadError):
+            found[entry] = evaluate(cases[0].text)
+    return found
 
 
 def workload_of(text: str, entry: str | None) -> Workload | Refusal:

@@ -24,27 +24,27 @@ _BEFORE = """\
 
 #define TILE 32
 
-__global__ void transpose_kernel(const float* source, float* out, int rows, int columns) {
+__global__ void transpose_kernel(const float* input, float* output, int rows, int columns) {
     __shared__ float tile[TILE][TILE];
     int x = blockIdx.x * TILE + threadIdx.x;
     int y = blockIdx.y * TILE + threadIdx.y;
     if (x < columns && y < rows) {
-        tile[threadIdx.y][threadIdx.x] = source[y * columns + x];
+        tile[threadIdx.y][threadIdx.x] = input[y * columns + x];
     }
     __syncthreads();
     x = blockIdx.y * TILE + threadIdx.x;
     y = blockIdx.x * TILE + threadIdx.y;
     if (x < rows && y < columns) {
-        out[y * rows + x] = tile[threadIdx.x][threadIdx.y];
+        output[y * rows + x] = tile[threadIdx.x][threadIdx.y];
     }
 }
 
-// workload: solve(source=randn(rows*columns), out=out(rows*columns), rows=8192, columns=8192)
-// workload: solve(source=randn(rows*columns), out=out(rows*columns), rows=33, columns=65)
-extern "C" void solve(const float* source, float* out, int rows, int columns) {
+// workload: solve(input=randn(rows*columns), output=out(rows*columns), rows=8192, columns=8192)
+// workload: solve(input=randn(rows*columns), output=out(rows*columns), rows=33, columns=65)
+extern "C" void solve(const float* input, float* output, int rows, int columns) {
     dim3 block(TILE, TILE);
     dim3 grid((columns + TILE - 1) / TILE, (rows + TILE - 1) / TILE);
-    transpose_kernel<<<grid, block>>>(source, out, rows, columns);
+    transpose_kernel<<<grid, block>>>(input, output, rows, columns);
 }
 """
 

@@ -15,7 +15,7 @@ def rewrite(sight: CudaSight) -> Rewritten | Refusal:
         arrays = ", ".join(dict.fromkeys(fold.array for one in found for fold in one.folds))
         steps = found[0].block.bit_length() - 1
         reason = f"The tree takes {steps} turns through shared memory, each with a barrier; shuffles need one barrier."
-        return Rewritten(f"reduction of {arrays}", (patch.edits("warp shuffles"),), 0.15, reason)
+        return Rewritten(f"reduction of {arrays}", (patch.edits("warp shuffles"),), 0.05, reason)
     atomic = added_once(sight)
     if isinstance(atomic, Refusal):
         return tree if tree.line is not None else atomic

@@ -16,6 +16,7 @@ _OTHER = {"x": "y", "y": "x"}
 _THREADS = ("threadIdx", "blockDim")
 _BLOCKS = ("blockIdx", "gridDim")
 _WARPS = re.compile(r"__\w+_sync|__syncwarp|__activemask|\bwarpSize\b|\bcooperative_groups\b|\bcg::|\basm\b|\bwmma\b")
+_DECLARATORS = ("init_declarator", "function_declarator")  # `dim3 block(BX, BY)` parses as the latter
 _TURNS = 16  # how often a loop's body is taken to run
 _SECTORS = {0: 1, 1: 4}  # 32-byte sectors that a warp's 4-byte elements lie in, by their distance
 _SCATTERED = 32
@@ -104,7 +105,7 @@ def _with_swapped_block(sight: CudaSight, launch: Launch, patch: Patch) -> Patch
     name = sight.content(launch.block)
     for node in of_type(launch.function.body, "identifier"):
         parent = node.parent
-        if sight.content(node) != name or node == launch.block or parent is None or parent.type == "init_declarator":
+        if sight.content(node) != name or node == launch.block or parent is None or parent.type in _DECLARATORS:
             continue
         member = field(parent, "field") if parent.type == "field_expression" else None
         if member is None:

@@ -106,8 +106,14 @@ def kind_of(sight: CudaSight, node: Node) -> str:
 
 
 def reads_memory(sight: CudaSight, node: Node) -> bool:
-    derefs = (one for one in of_type(node, "pointer_expression") if sight.content(one).startswith("*"))
-    return next(of_type(node, "subscript_expression"), next(derefs, None)) is not None
+    """Whether an expression reads an element, or hands a pointer to a function that may."""
+    if next(of_type(node, "subscript_expression"), None) is not None:
+        return True
+    if any(sight.content(one).startswith("*") for one in of_type(node, "pointer_expression")):
+        return True
+    pointers = {one.name for one in sight.kernel.parameters if one.is_pointer}
+    calls = (field(one, "arguments") for one in of_type(node, "call_expression"))
+    return any(sight.names.behind(given) & pointers for given in calls if given is not None)
 
 
 def statements_of(body: Node) -> tuple[Node, ...]:

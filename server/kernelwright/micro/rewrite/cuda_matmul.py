@@ -82,6 +82,8 @@ def _element(sight: CudaSight, access: Access) -> str:
 def _side(sight: CudaSight, found: InnerLoop, access: Access) -> Side | Refusal:
     """An operand whose index is made of `k`, one local that counts rows or columns, and what is the same for all."""
     code, line = sight.content(access.node), access.node.start_point.row
+    if access.start is not None:
+        return Refusal(f"`{code}` reads through a local pointer.", line)
     counting = {
         sight.content(one)
         for one in of_type(access.indices[0], "identifier")
@@ -97,7 +99,9 @@ def _side(sight: CudaSight, found: InnerLoop, access: Access) -> Side | Refusal:
     if loose is not None or axis is None:
         reason = f"`{loose or name}` does not count the threads of the grid along one axis."
         return Refusal(reason, line)
-    extents = [limit for bound in found.bounds if (limit := _limit(sight, bound.node, bound.negated, name)) is not None]
+    extents = [
+        limit for bound in found.bounds if (limit := limit_of(sight, bound.node, bound.negated, name)) is not None
+    ]
     if len(extents) != 1:
         return Refusal(f"No guard says how far `{name}` goes.", line)
     return _measured(sight, found, access, name, axis, extents[0])
@@ -135,7 +139,7 @@ def counts(sight: CudaSight, name: str, axis: str) -> bool:
     return index == whole
 
 
-def _limit(sight: CudaSight, node: Node, negated: bool, name: str) -> Node | None:
+def limit_of(sight: CudaSight, node: Node, negated: bool, name: str) -> Node | None:
     """`E` of `name < E`, of `E > name`, and of the opposite of `name >= E`."""
     left, right, sign = (field(node, part) for part in ("left", "right", "operator"))
     if left is None or right is None or sign is None:
@@ -182,12 +186,19 @@ def _parts(sight: CudaSight, found: InnerLoop, rows: Side, columns: Side, total:
         if stray is not None:
             reason = f"`{sight.content(stray)}` means another thread's place where a thread has many elements."
             return Refusal(reason, stray.start_point.row)
+    loose = next((one.node for one in found.bounds if unsettled(sight.names, one.node)), None)
+    if loose is not None:
+        return Refusal(f"`{sight.content(loose)}` is about a variable with more than one value.", loose.start_point.row)
     if len(found.bounds) != 2:
         return Refusal("The guard asks for more than rows and columns.", found.guards[0].node.start_point.row)
     for one in found.after:
         if one.type in ("for_statement", "while_statement", "return_statement"):
             return Refusal("More than a store follows the loop.", one.start_point.row)
-    mentioned = [one for one in moved if mentions(sight.file.source, found.loop.body, declared(sight, one) - {total})]
+    mentioned = [
+        one
+        for one in (*moved, *between)
+        if mentions(sight.file.source, found.loop.body, declared(sight, one) - {total})
+    ]
     if mentioned:
         return Refusal("The loop reads through a local of the thread.", mentioned[0].start_point.row)
     return Matmul(found, rows, columns, total, tuple(kept), epilogue)

@@ -1,5 +1,6 @@
 """A launch with another block and grid, which still cover as many rows and columns as before."""
 
+import re
 from collections.abc import Mapping
 
 from tree_sitter import Node
@@ -38,6 +39,28 @@ def relaunched(sight: CudaSight, patch: Patch, cells: Mapping[str, tuple[Node, i
     return None
 
 
+def regridded(sight: CudaSight, patch: Patch, extent: Node, each: int) -> Refusal | None:
+    """Write the grid of a launch with one dimension anew, for blocks that take `each` of so many rows."""
+    launch = sight.launch
+    if isinstance(launch, Refusal):
+        return launch
+    line, grid = launch.node.start_point.row, launch.grid
+    count = _at_launch(sight, extent)
+    sizes = sight.sizes(grid) if grid is not None else ()
+    if grid is None or count is None or len(sizes) != 1 or not _covers(sight, sizes[0], count):
+        return Refusal(f"The grid does not say that it goes as far as the guard, `{sight.content(extent)}`.", line)
+    whole = count if count.isidentifier() else f"({count})"
+    written = count if each == 1 else f"({whole} + {each - 1}) / {each}"
+    values = sight.names_at_launch.values
+    name = sight.content(sizes[0])
+    uses = list(named(sight.file.source, launch.function.body, frozenset({name})))
+    if name in values and len(uses) == 2:
+        patch.replace(values[name], written)
+    else:
+        patch.replace(sizes[0], written)
+    return None
+
+
 def _at_launch(sight: CudaSight, extent: Node) -> str | None:
     """An expression of the kernel's parameters in what the launch passes for them."""
     meanings = {}
@@ -57,7 +80,9 @@ def _at_launch(sight: CudaSight, extent: Node) -> str | None:
 def _covers(sight: CudaSight, size: Node, count: str) -> bool:
     """Whether a size of the grid is a count divided into blocks and rounded up, as far as its text says."""
     code = plain(sight.file.source, _meant(sight, size))
-    return count.replace(" ", "") in code and ("/" in code or "(" in code)
+    written = re.escape(re.sub(r"\s+", "", count))
+    whole = rf"(?<![\w.]){written}(?!\w)"
+    return re.search(whole, code) is not None and ("/" in code or "(" in code)
 
 
 def _meant(sight: CudaSight, node: Node) -> Node:

@@ -145,6 +145,18 @@ class File:
         return read_apart("\n".join(lines) + "\n")
 
     @functools.cached_property
+    def aliases(self) -> dict[str, str]:
+        """The types that have another name here: `typedef unsigned char byte;`, `using real = float;`."""
+        found = {}
+        for node in self.source.tree.root_node.named_children:
+            if node.type not in ("type_definition", "alias_declaration"):
+                continue
+            kind, name = field(node, "type"), field(node, "declarator") or field(node, "name")
+            if kind is not None and name is not None:
+                found[self.source.content(name)] = self.source.content(kind)
+        return found
+
+    @functools.cached_property
     def constants(self) -> dict[str, str]:
         """Macros, and `const` or `constexpr` numbers at top level, with what they stand for as written."""
         found = dict(self.defines)

@@ -22,9 +22,9 @@ _PIECES = frozenset(
 _MOST_NEEDED = 64  # pieces that one function is read with
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Piece:
-    """One definition at top level. `names` are those that it defines, `words` all that stand in it."""
+    """One definition at top level, one object for the same text. `names` are defined by it, `words` all that stand in it."""
 
     text: str
     names: frozenset[str]
@@ -61,6 +61,10 @@ class Outline:
         return found
 
     @functools.cached_property
+    def _names(self) -> frozenset[str]:
+        return _one_object(frozenset(self._by_name))
+
+    @functools.cached_property
     def _launchers(self) -> dict[str, list[int]]:
         found: dict[str, list[int]] = {}
         for index, one in enumerate(self.placed):
@@ -78,7 +82,7 @@ class Outline:
         given = len(found)
         waiting = list(found)
         while waiting and len(found) < _MOST_NEEDED:
-            for name in self.placed[waiting.pop()].piece.words & self._by_name.keys():
+            for name in _mentioned(self.placed[waiting.pop()].piece, self._names):
                 for index in self._by_name[name]:
                     if index not in found and not self.placed[index].piece.is_kernel:
                         found[index] = None
@@ -90,6 +94,17 @@ class Outline:
         return frozenset(
             index for index, one in enumerate(self.placed) if one.line < lines.stop and lines.start <= one.end_line
         )
+
+
+@functools.lru_cache(maxsize=16)
+def _one_object(names: frozenset[str]) -> frozenset[str]:
+    """The same object for equal names, so that what is remembered of them is found by identity."""
+    return names
+
+
+@functools.lru_cache(maxsize=8192)
+def _mentioned(piece: Piece, names: frozenset[str]) -> tuple[str, ...]:
+    return tuple(sorted(piece.words & names))
 
 
 def outline(text: str) -> Outline:

@@ -52,6 +52,16 @@ class Polynomial:
             ]
         )
 
+    def replaced(self, names: "Mapping[str, Polynomial]") -> "Polynomial":
+        """With polynomials in the place of names."""
+        found = Polynomial(())
+        for term, value in self.terms:
+            product = number(value)
+            for one in term:
+                product = product * names.get(one, name(one))
+            found = found + product
+        return found
+
 
 def number(value: int) -> Polynomial:
     return Polynomial((((), value),) if value else ())

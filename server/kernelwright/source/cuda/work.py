@@ -5,11 +5,11 @@ from collections.abc import Iterator
 from tree_sitter import Node
 
 from kernelwright.source.cuda import polynomials
-from kernelwright.source.cuda.accesses import accesses
+from kernelwright.source.cuda.accesses import accesses, flat_index
 from kernelwright.source.cuda.definitions import File, Function
 from kernelwright.source.cuda.expressions import BUILT_IN, Loop, Names
 from kernelwright.source.cuda.polynomials import Polynomial
-from kernelwright.source.cuda.text import field, is_inside, of_type
+from kernelwright.source.cuda.text import field, of_type
 from kernelwright.values import Estimate
 
 _ARITHMETIC = frozenset("+-*/")
@@ -43,14 +43,17 @@ def estimate(file: File, entry: Function) -> Estimate:
 
 
 def _moved(file: File, kernel: Function, inner: dict[str, str], known: frozenset[str]) -> list[str]:
-    """The bytes of each tensor; twice for one that is read and written."""
+    """The bytes of each tensor; twice for one that is read and written. Of one that is gathered from, nobody knows how many."""
+    names = Names(file, kernel)
     kinds: dict[str, set[str]] = {}
-    for access in accesses(Names(file, kernel)):
-        kinds.setdefault(access.base, set()).add(access.kind)
+    for access in accesses(names):
+        index = flat_index(names, access)
+        gathered = index is None or any("[" in name or "(" in name for name in index.names)
+        kinds.setdefault(access.base, set()).add("gathered" if gathered else access.kind)
     found = []
     for one in kernel.parameters:
         name, seen = inner.get(one.name, ""), kinds.get(one.name, set())
-        if one.is_pointer and name in known:
+        if one.is_pointer and name in known and seen and "gathered" not in seen:
             both = bool(seen & {"update", "atomic"}) or {"load", "store"} <= seen
             found.append(f"{'2*' if both else ''}{name}.itemsize*{name}.numel()")
     return found
@@ -62,15 +65,12 @@ def _operations(file: File, kernel: Function, inner: dict[str, str], known: froz
     threads = _threads(names)
     total = polynomials.number(0)
     for node, loops in _arithmetic(names):
-        turns = [_turns(names, loop) for loop in loops]
-        if any(one is None for one in turns):
-            return None
-        shared = any(one[1] for one in turns if one is not None)
-        each = polynomials.number(1) if shared else threads
+        each = threads if len(loops) == _depth(names, node) else None
+        for loop in loops:
+            turns = _turns(names, loop)
+            each = each * turns if each is not None and turns is not None else None
         if each is None:
             return None
-        for one in turns:
-            each = each * one[0] if one is not None else each
         total = total + each
     written = [_term(term, number, inner) for term, number in total.terms]
     if any(one is None for one in written) or not total.names <= {name for name in inner if inner[name] in known}:
@@ -82,16 +82,24 @@ def _term(term: tuple[str, ...], number: int, inner: dict[str, str]) -> str | No
     return "*".join([str(number), *(inner[name] for name in term)]) if all(name in inner for name in term) else None
 
 
+def _depth(names: Names, node: Node) -> int:
+    """How many loops of any kind a node stands in."""
+    found, parent = 0, node.parent
+    while parent is not None and parent.id != names.function.body.id:
+        found += parent.type in ("for_statement", "while_statement", "do_statement")
+        parent = parent.parent
+    return found
+
+
 def _arithmetic(names: Names) -> Iterator[tuple[Node, tuple[Loop, ...]]]:
-    """The operations on values, not those that make indices or count loops, with the loops around them."""
+    """The operations on values, with the counted loops around them: those that make indices or count loops are left out."""
     content = names.file.source.content
     whole = {name for name, value in names.values.items() if _is_whole(names, value)}
     for node in of_type(names.function.body, "binary_expression", "assignment_expression"):
         operator = field(node, "operator")
         wanted = _UPDATES if node.type == "assignment_expression" else _ARITHMETIC
-        if operator is None or content(operator) not in wanted or _is_index(names, node, whole):
-            continue
-        yield node, names.loops_around(node)
+        if operator is not None and content(operator) in wanted and not _is_index(names, node, whole):
+            yield node, names.loops_around(node)
 
 
 def _is_index(names: Names, node: Node, whole: set[str]) -> bool:
@@ -101,13 +109,17 @@ def _is_index(names: Names, node: Node, whole: set[str]) -> bool:
         outer = parent.parent
         if outer is not None and outer.type in ("subscript_argument_list", "condition_clause"):
             return True
-        if outer is not None and outer.type == "for_statement" and parent.id != getattr(field(outer, "body"), "id", 0):
+        if outer is not None and outer.type == "for_statement" and parent.id != _id_of(field(outer, "body")):
             return True
         if parent.type == "init_declarator":
             name = field(parent, "declarator")
             return name is not None and (names.file.source.content(name) in whole or name.type == "pointer_declarator")
         parent = outer
     return False
+
+
+def _id_of(node: Node | None) -> int | None:
+    return node.id if node is not None else None
 
 
 def _is_whole(names: Names, value: Node) -> bool:
@@ -145,14 +157,12 @@ def _threads(names: Names) -> Polynomial | None:
     return product
 
 
-def _turns(names: Names, loop: Loop) -> tuple[Polynomial, bool] | None:
-    """How often a loop that counts up turns; and whether that is over all threads, which step through it together."""
+def _turns(names: Names, loop: Loop) -> Polynomial | None:
+    """How often a loop turns that counts up by one from a number."""
     content = names.file.source.content
     right, operator = field(loop.condition, "right"), field(loop.condition, "operator")
     start, update = names.polynomial(loop.start), content(loop.update) if loop.update is not None else ""
-    if right is None or operator is None or content(operator) not in _UP or is_inside(right, loop.body):
+    if right is None or operator is None or content(operator) not in _UP or start.number is None:
         return None
-    stop, written = names.polynomial(right), update.replace(" ", "")
-    if written in (f"{loop.variable}++", f"++{loop.variable}") and start.number is not None:
-        return stop - start, False
-    return None
+    counts = update.replace(" ", "") in (f"{loop.variable}++", f"++{loop.variable}")
+    return names.polynomial(right) - start + polynomials.number(content(operator) == "<=") if counts else None

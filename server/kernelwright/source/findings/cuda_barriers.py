@@ -13,23 +13,28 @@ from kernelwright.source.findings.cuda import CudaUnit, Element
 _WAITS = re.compile(r"sync|barrier|wait|arrive|fence|commit", re.I)
 _LOOPS = ("for_statement", "while_statement", "do_statement")
 _MOST = 4000  # steps of one function
+_MOST_OPEN = 100  # accesses since the last barrier that are looked at
 
 
 @dataclass(frozen=True, eq=False)
 class Step:
-    """An access, or a barrier where `element` is None. `turn` counts the turns of the loops around it."""
+    """An access, or a barrier where `element` is None. `turns` are the loops around it, each with the number of the turn."""
 
     element: Element | None
-    turn: tuple[int, ...] = ()
+    turns: tuple[tuple[Node, int], ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
 class Meeting:
-    """Two accesses without a barrier in between, in the order in which they run; `again`: by the next turn of a loop."""
+    """Two accesses without a barrier in between, in the order in which they run; `loop` has come to its next turn."""
 
     first: Element
     second: Element
-    again: bool
+    loop: Node | None
+
+    @property
+    def again(self) -> bool:
+        return self.loop is not None
 
 
 def meetings(unit: CudaUnit) -> Iterator[Meeting]:
@@ -45,32 +50,44 @@ def meetings(unit: CudaUnit) -> Iterator[Meeting]:
         for before in open_:
             first = before.element
             if first is not None and first.base == step.element.base and (first.writes or step.element.writes):
-                yield Meeting(first, step.element, before.turn != step.turn[: len(before.turn)])
-        open_.append(step)
+                yield Meeting(first, step.element, _turned(before, step))
+        open_ = [*open_[-_MOST_OPEN:], step]
 
 
-def _steps(unit: CudaUnit, node: Node, places: dict[int, Element], turn: tuple[int, ...]) -> Iterator[Step]:
+def _turned(before: Step, after: Step) -> Node | None:
+    """The outermost loop around both that has come to another turn in between."""
+    for (loop, turn), (other, later) in zip(before.turns, after.turns, strict=False):
+        if loop != other:
+            return None
+        if turn != later:
+            return loop
+    return None
+
+
+def _steps(
+    unit: CudaUnit, node: Node, places: dict[int, Element], turns: tuple[tuple[Node, int], ...]
+) -> Iterator[Step]:
     if node.type in _LOOPS:
         parts = [
             one for one in (field(node, "condition"), field(node, "body"), field(node, "update")) if one is not None
         ]
         first = field(node, "initializer")
         if first is not None:
-            yield from _steps(unit, first, places, turn)
+            yield from _steps(unit, first, places, turns)
         for number in (0, 1):
             for part in parts:
-                yield from _steps(unit, part, places, (*turn, number))
+                yield from _steps(unit, part, places, (*turns, (node, number)))
         return
     if node.type == "assignment_expression":
         left, right = field(node, "left"), field(node, "right")
         for side in (right, left):
             if side is not None:
-                yield from _steps(unit, side, places, turn)
+                yield from _steps(unit, side, places, turns)
         return
     for child in node.named_children:
-        yield from _steps(unit, child, places, turn)
+        yield from _steps(unit, child, places, turns)
     if node.id in places:
-        yield Step(places[node.id], turn)
+        yield Step(places[node.id], turns)
     elif node.type == "gnu_asm_expression" or (node.type == "call_expression" and _is_barrier(unit, node)):
         yield Step(None)
 

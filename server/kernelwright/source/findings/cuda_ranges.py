@@ -6,21 +6,25 @@ from dataclasses import dataclass
 
 from tree_sitter import Node
 
-from kernelwright.source.cuda.flow import VARYING, Variable
+from kernelwright.source.cuda.flow import VARYING
 from kernelwright.source.cuda.numbers import Number, Numbers
 from kernelwright.source.cuda.polynomials import Polynomial
 from kernelwright.source.cuda.text import field
-from kernelwright.source.findings.cuda import CudaUnit, Element, LaunchSite
+from kernelwright.source.cuda.variables import Variable
+from kernelwright.source.findings.cuda import CudaUnit, Element
+from kernelwright.source.findings.cuda_launches import LaunchSite
 
 _AXES = "xyz"
-_TRIED = 24  # threads out of bounds whose conditions are looked at
+_TRIED = 8  # threads out of bounds, and rows of them, whose conditions are looked at
 
 Place = tuple[int, int, int]
 
 
 @dataclass(frozen=True)
 class Counter:
-    """A variable that advances in a loop: from `first` by whole steps to `last`; None where it begins in each thread anew."""
+    """The variable of a loop: its `first` value and the `last` one that is looked at, which is the first one too where the
+    loop's end is not known; None where each thread begins elsewhere.
+    """
 
     variable: Variable
     first: int | None
@@ -59,22 +63,36 @@ class Reach:
             else:
                 steps[term[0]] = number
         built_in = {f"{name}.{axis}" for name in ("threadIdx", "blockIdx") for axis in _AXES}
-        if not set(steps) - built_in <= self.counters.keys() or None in (*self._site.grid, *self._site.block):
+        if not {name.rstrip("'") for name in set(steps) - built_in} <= self.counters.keys() or None in (
+            *self._site.grid,
+            *self._site.block,
+        ):
+            return None
+        if any(counter.first is None and name in steps for name, counter in self.counters.items()):
             return None
         return constant, steps
 
     @functools.cached_property
     def counters(self) -> dict[str, Counter]:
-        """The variables of the loops around the access, by their names in the polynomial."""
-        found = {}
+        """The variables of the loops around the access by name."""
+        found: dict[str, Counter] = {}
         for guard in self._unit.guards(self._element.node):
             if guard.statement.type == "for_statement":
                 counter = self._counter(guard.statement)
                 if counter is not None:
-                    name = counter.variable.name
-                    found[name if counter.first == 0 or counter.first is None else f"{name}'"] = counter
-                    found.setdefault(f"{name}'", counter)
+                    found.setdefault(counter.variable.name, counter)
         return found
+
+    def _step(self, counter: Counter) -> int:
+        """What a turn of a loop adds to the index."""
+        steps = self.steps[1] if self.steps is not None else {}
+        return steps.get(counter.variable.name, 0) + steps.get(f"{counter.variable.name}'", 0)
+
+    def _added(self, counter: Counter, value: int) -> int:
+        """What a variable adds to the index with a value: `k'` counts from its first one."""
+        steps = self.steps[1] if self.steps is not None else {}
+        name = counter.variable.name
+        return steps.get(name, 0) * value + steps.get(f"{name}'", 0) * (value - (counter.first or 0))
 
     def highest(self) -> int | None:
         return self._extreme(1)
@@ -93,11 +111,11 @@ class Reach:
         constant, steps = self.steps or (0, {})
         block = self._corner(steps, "blockIdx", self._site.grid, sign)
         values: dict[str, Number] = {**self._site.values, **_built_in("blockIdx", block)}
-        for name, counter in self.counters.items():
+        for counter in self.counters.values():
             if counter.first is not None:
-                at = counter.last if steps.get(name, 0) * sign > 0 else counter.first
+                at = counter.last if self._step(counter) * sign > 0 else counter.first
                 values[f"{counter.variable.name}@{counter.variable.node.start_byte}"] = at
-                constant += steps.get(name, 0) * (at - counter.first)
+                constant += self._added(counter, at)
         constant += sum(steps.get(f"blockIdx.{axis}", 0) * at for axis, at in zip(_AXES, block, strict=True))
         by = [steps.get(f"threadIdx.{axis}", 0) for axis in _AXES]
         width, height, depth = (size or 1 for size in self._site.block)
@@ -107,7 +125,8 @@ class Reach:
         placed = ((constant + sum(s * t for s, t in zip(by, one, strict=True)), one) for one in threads)
         outside = [(index, one) for index, one in placed if index >= extent or index < 0]
         outside.sort(key=lambda found: abs(found[0]))
-        for index, thread in outside[:_TRIED]:
+        of_rows = {thread[1:]: (index, thread) for index, thread in reversed(outside)}  # the nearest one of each row
+        for index, thread in sorted({*outside[:_TRIED], *list(of_rows.values())[-_TRIED:]}):
             if self._comes_by({**values, **_built_in("threadIdx", thread)}):
                 yield Witness(block, thread, index)
 
@@ -141,10 +160,10 @@ class Reach:
             for axis, size in zip(_AXES, dims, strict=True):
                 step = steps.get(f"{name}.{axis}", 0)
                 found += step * ((size or 1) - 1) if step * sign > 0 else 0
-        for name, counter in self.counters.items():
-            step = steps.get(name, 0)
-            if step * sign > 0 and counter.first is not None:
-                found += step * (counter.last - counter.first)
+        for counter in self.counters.values():
+            step = self._step(counter)
+            if counter.first is not None:
+                found += self._added(counter, counter.last if step * sign > 0 else counter.first)
         return found
 
     def _counter(self, loop: Node) -> Counter | None:
@@ -164,14 +183,16 @@ class Reach:
             and flow.content(left) == variable.name
             and flow.content(update).strip(variable.name + " ") == "++"
         )
-        if not isinstance(first, int) or not isinstance(last, int) or not is_plain or sign is None:
+        if not isinstance(first, int):
             return Counter(variable, None, 0)
+        if not isinstance(last, int) or not is_plain or sign is None:
+            return Counter(variable, first, first)
         match flow.content(sign):
             case "<":
                 return Counter(variable, first, max(last - 1, first))
             case "<=":
                 return Counter(variable, first, max(last, first))
-        return Counter(variable, None, 0)
+        return Counter(variable, first, first)
 
 
 def _built_in(name: str, place: Place) -> dict[str, int]:

@@ -6,12 +6,13 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from kernelwright.source.cuda.definitions import File, Function, Launch, read_apart
+from kernelwright.source.cuda.definitions import Function, Launch, read_apart
 from kernelwright.source.cuda.flow import Flow
 from kernelwright.source.cuda.numbers import Numbers
 from kernelwright.source.cuda.outline import Outline, outline
 from kernelwright.source.cuda.text import Source
-from kernelwright.source.findings.cuda import CudaProblem, CudaUnit, LaunchSite
+from kernelwright.source.findings.cuda import CudaProblem, CudaUnit
+from kernelwright.source.findings.cuda_launches import LaunchSite
 from kernelwright.source.findings.rule import Finding, Fix, Rule
 from kernelwright.source.findings.rules import for_language
 from kernelwright.source.findings.sizes import Shapes, Size, Sizes, shapes_of
@@ -77,8 +78,10 @@ def _checked(
     if function is None:
         return ()
     sizes = dict(shapes)
+    flows = {one.function.name: Flow(file, one.function) for one in file.launches_of(name)}
     launches = tuple(
-        _site(file, function, one, dict(sizes.get(one.function.name, ()))) for one in file.launches_of(name)
+        _site(flows[one.function.name], function, one, dict(sizes.get(one.function.name, ())))
+        for one in file.launches_of(name)
     )
     unit = CudaUnit(file, function, launches, is_checked, is_first, raises_shared)
     starts = [0]
@@ -88,14 +91,13 @@ def _checked(
     return tuple(_local(file.source, starts, rule, problem) for rule, problem in problems)
 
 
-def _site(file: File, kernel: Function, launch: Launch, arguments: Mapping[int | str, Size]) -> LaunchSite:
+def _site(flow: Flow, kernel: Function, launch: Launch, arguments: Mapping[int | str, Size]) -> LaunchSite:
     names = [one.name for one in launch.function.parameters]
     sizes = {
         (names[key] if isinstance(key, int) else key): size
         for key, size in arguments.items()
         if isinstance(key, str) or key < len(names)
     }
-    flow = Flow(file, launch.function)
     numbers = Numbers(flow, {name: size for name, size in sizes.items() if isinstance(size, int)})
     return LaunchSite(launch, flow, numbers, kernel, sizes)
 

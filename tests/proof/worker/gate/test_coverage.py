@@ -14,7 +14,7 @@ from kernelwright import wire
 from kernelwright.proof.jobs import Trial, TrialResult
 from kernelwright.proof.worker import ran
 from kernelwright.proof.worker.failed import JobFailed
-from kernelwright.proof.worker.gate.coverage import Text, coverage, missing
+from kernelwright.proof.worker.languages.python.coverage import Text, coverage, missing
 from kernelwright.proof.worker.languages.python.modules import load_module
 from kernelwright.values import Verdict, VerdictStatus
 from proof.worker.trials import QUICK, trial, workload

@@ -26,7 +26,7 @@ from kernelwright.proof.worker.profiling.work import Work
 from kernelwright.proof.worker.raised import scratch_folder
 from kernelwright.proof.worker.ran import NOTHING
 from kernelwright.proof.worker.reference.pair import state_of
-from kernelwright.proof.worker.rejected import Rejected
+from kernelwright.proof.worker.rejected import Rejected, Undecidable
 from kernelwright.proof.worker.sandbox import caches
 from kernelwright.proof.worker.targets import Targets
 from kernelwright.proof.worker.tensors import same_bits
@@ -99,6 +99,15 @@ class Contender(Host):
             self.tell(request, case="import")
         except BaseException:
             self.close()
+            raise
+
+    def hear(self, *expected: type[T]) -> T:
+        """What needs a GPU that is not here is nobody's fault. Raises like Host.hear."""
+        try:
+            return super().hear(*expected)
+        except JobFailed as failed:
+            if failed.failure.kind is FailureKind.NO_GPU:
+                raise Undecidable(failed.failure.message) from failed
             raise
 
     def start_again(self) -> None:

@@ -92,8 +92,6 @@ class Host:
         match reply:
             case Refused(check=check):
                 raise Rejected(check.name, self._case, check.detail)
-            case Failed(failure=failure) if failure.kind is FailureKind.NO_GPU:
-                raise Undecidable(failure.message)
             case Failed(failure=failure):
                 raise JobFailed(failure)
             case _ if isinstance(reply, expected):

@@ -12,12 +12,14 @@ from kernelwright.values import Language
 
 
 def check(unit: CudaUnit) -> Iterator[CudaProblem]:
+    if not unit.function.is_kernel:
+        return  # who passes the address decides
     for call in unit.flow.of_type("call_expression"):
         callee, arguments = field(call, "function"), field(call, "arguments")
         if callee is None or arguments is None or not arguments.named_children:
             continue
         name = unit.content(callee)
-        if not name.startswith("atomic") or name in ("atomicCAS", "atomicExch") or _is_used(call):
+        if not name.startswith("atomic") or name.startswith(("atomicCAS", "atomicExch")) or _is_used(call):
             continue
         if _differs(unit, arguments.named_children[0]) or unit.is_one_thread(call):
             continue

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 from tree_sitter import Node
 
-from kernelwright.source.cuda.flow import Guard
 from kernelwright.source.cuda.text import field, of_type
+from kernelwright.source.cuda.variables import Guard
 from kernelwright.source.findings.cuda import CudaProblem, CudaUnit
 from kernelwright.source.findings.rule import Rule, Severity
 from kernelwright.values import Language
@@ -16,8 +16,7 @@ _BARRIER = re.compile(r"__syncthreads(?:_and|_or|_count)?$")
 
 def check(unit: CudaUnit) -> Iterator[CudaProblem]:
     for call in unit.flow.of_type("call_expression"):
-        callee = field(call, "function")
-        if callee is None or not _BARRIER.match(unit.content(callee)):
+        if not _is_barrier(unit, call):
             continue
         guard = next((one for one in unit.guards(call) if _divides(unit, one)), None)
         if guard is not None:
@@ -30,7 +29,12 @@ def _message(guard: Guard) -> str:
             "Threads that return in line {line} never come to this barrier, nor do their share of what it waits for: "
             "let them stay, and skip the work under a condition."
         )
-    if guard.jump or guard.is_loop:
+    if guard.jump:
+        return (
+            "Threads that leave the loop in line {line} never come to this barrier: let them stay, and skip the work under "
+            "a condition."
+        )
+    if guard.is_loop:
         return (
             "The loop in line {line} does not turn equally often for all threads of the block, so some never come to this "
             "barrier: let all turn as often, and put the condition around the work."
@@ -42,10 +46,40 @@ def _message(guard: Guard) -> str:
 
 
 def _divides(unit: CudaUnit, guard: Guard) -> bool:
-    """Whether threads of one block certainly can take different ways here."""
+    """Whether threads of one block certainly can take different ways here, and that matters."""
     if not unit.flow.varies(guard.condition):
         return False
-    return not guard.is_loop or not _turns_equally(unit, guard)
+    if guard.jump == "return_statement":
+        return _is_tail(unit, guard) and _would_store(unit, guard)
+    return not _turns_equally(unit, guard) if guard.is_loop else not _has_counterpart(unit, guard)
+
+
+def _is_tail(unit: CudaUnit, guard: Guard) -> bool:
+    """Whether the threads of the last block leave that have no work, as by `if (i >= n) return;`."""
+    sides = (field(guard.condition, "left"), field(guard.condition, "right"))
+    names = {name.split(".")[0] for side in sides if side is not None for name in unit.flow.polynomial(side).names}
+    return {"threadIdx", "blockIdx"} <= names
+
+
+def _would_store(unit: CudaUnit, guard: Guard) -> bool:
+    """Whether each thread that stays fills its part of shared memory."""
+    return any(
+        one.space == "shared" and one.writes and one.index.names and not unit.is_one_thread(one.node)
+        for one in unit.elements
+        if one.node.start_byte > guard.statement.end_byte
+    )
+
+
+def _has_counterpart(unit: CudaUnit, guard: Guard) -> bool:
+    """Whether the threads that go the other way come to as many barriers there."""
+    ways = (field(guard.statement, "consequence"), field(guard.statement, "alternative"))
+    counts = [sum(_is_barrier(unit, one) for one in of_type(way, "call_expression")) for way in ways if way is not None]
+    return len(counts) == 2 and counts[0] == counts[1]
+
+
+def _is_barrier(unit: CudaUnit, call: Node) -> bool:
+    callee = field(call, "function")
+    return callee is not None and _BARRIER.match(unit.content(callee)) is not None
 
 
 def _turns_equally(unit: CudaUnit, guard: Guard) -> bool:
@@ -73,7 +107,8 @@ RULE = Rule(
     title="Barrier that not all threads come to",
     doc="""`__syncthreads()` waits for all threads of the block. In a branch or loop whose condition depends on `threadIdx`,
 some threads never come to it: the kernel hangs, or threads meet at different barriers and read what is not there yet.
-Threads that have returned before are not waited for, but do not load their part of a shared tile either. Put the
+Threads that have returned before are not waited for, but those of the last block do not load their part of a shared
+tile either. Put the
 condition around the work and leave the barrier to all threads.""",
     example_wrong="""
 __global__ void neighbours(const float* x, float* y, int n) {

@@ -12,7 +12,7 @@ from kernelwright.source.findings.rule import Rule, Severity
 from kernelwright.values import Language
 
 _LITERAL = re.compile(r"(?:\d+\.\d*|\.\d+)(?:[eE][+-]?\d+)?$|\d+[eE][+-]?\d+$")
-_CONSTANT = re.compile(r"M_[A-Z0-9_]+$")
+_CONSTANT = re.compile(r"M_(?:PI(?:_[24])?|[12]_PI|2_SQRTPI|SQRT2|SQRT1_2|E|LOG2E|LOG10E|LN2|LN10)$")
 _DOUBLE = re.compile(r"\bdouble[234]?\b|\bf64\b")
 _ARITHMETIC = frozenset("+-*/")
 _COMPARED = frozenset(("<", ">", "<=", ">=", "==", "!="))

@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from math import gcd
 
 from kernelwright.source.cuda.flow import VARYING
-from kernelwright.source.cuda.polynomials import Polynomial
+from kernelwright.source.cuda.polynomials import Polynomial, number
+from kernelwright.source.cuda.text import field, is_inside
 from kernelwright.source.findings.cuda import WARP, CudaProblem, CudaUnit, Element
 from kernelwright.source.findings.cuda_barriers import Meeting, meetings
 from kernelwright.source.findings.rule import Rule, Severity
@@ -26,7 +27,7 @@ def check(unit: CudaUnit) -> Iterator[CudaProblem]:
             or "volatile" in unit.content(unit.shared[first.base].variable.declaration)
         ):
             continue
-        if not (_reads_back(meeting) or _overwrites(meeting)) or not _can_be_another(unit, first, second):
+        if not (_reads_back(meeting) or _overwrites(unit, meeting)) or not _can_be_another(unit, meeting):
             continue
         said |= {second.node.id, first.base}
         yield CudaProblem(second.node, _message(unit, meeting), line_of=first.node)
@@ -37,14 +38,32 @@ def _reads_back(meeting: Meeting) -> bool:
     return first.writes and second.kind != "store" and {first.kind, second.kind} != {"atomic"}
 
 
-def _overwrites(meeting: Meeting) -> bool:
-    """Whether the next turn of a loop writes what is still read by this one."""
+def _overwrites(unit: CudaUnit, meeting: Meeting) -> bool:
+    """Whether a write comes after a read: in the next turn of a loop, or where all threads read one element.
+
+    Elsewhere a condition that is not followed may keep the threads that read apart from those that write.
+    """
     first, second = meeting.first, meeting.second
-    later = first.node.start_byte > second.node.start_byte
-    return meeting.again and later and first.kind == "load" and second.kind in ("store", "update")
+    if first.kind != "load" or second.kind not in ("store", "update"):
+        return False
+    if meeting.again:
+        return first.node.start_byte > second.node.start_byte
+    by_all = first.index.number is not None and not unit.is_one_thread(first.node)
+    return by_all and bool(second.index.names & set(_AXES)) and not _shares_branch(unit, first, second)
+
+
+def _shares_branch(unit: CudaUnit, first: Element, second: Element) -> bool:
+    """Whether both stand in one branch that only some threads take."""
+    here = {guard.statement.id for guard in unit.guards(first.node)}
+    return any(guard.statement.id in here and unit.flow.may_vary(guard.condition) for guard in unit.guards(second.node))
 
 
 def _message(unit: CudaUnit, meeting: Meeting) -> str:
+    if not meeting.first.writes and not meeting.again:
+        return (
+            f"This writes {meeting.second.base} while other threads may still read it in line {{line}}: "
+            "put __syncthreads() in between."
+        )
     if not meeting.first.writes:
         return (
             f"The next turn of the loop writes {meeting.second.base} here while others may still read it in line {{line}}: "
@@ -61,14 +80,21 @@ def _message(unit: CudaUnit, meeting: Meeting) -> str:
     )
 
 
-def _can_be_another(unit: CudaUnit, first: Element, second: Element) -> bool:
+def _can_be_another(unit: CudaUnit, meeting: Meeting) -> bool:
     """Whether the second access can meet an element that another thread's first access was to."""
+    first, second = meeting.first, meeting.second
     one, other = unit.index(first), unit.index(second)
     if _are_alternatives(unit, first, second):
         return False
     apart = other - one
     if not apart.terms:
         return _is_shared_element(unit, one, first, second)
+    if unit.is_one_thread(second.node) and _of_thread_0(one) == other:
+        return False  # thread 0 reads what it has written
+    if unit.is_one_thread(first.node) and _of_thread_0(other) == one:
+        return False
+    if _is_kept_apart(unit, meeting, apart):
+        return False
     if any(name.startswith(VARYING) and _same_part(one, other, name) for name in one.names):
         return False  # a part of the array for each warp, or another one that is not followed
     steps = [(_number(one, axis), _number(other, axis)) for axis in _AXES]
@@ -91,6 +117,8 @@ def _is_shared_element(unit: CudaUnit, index: Polynomial, first: Element, second
     """Whether the same index is one element for all threads, which one of them writes."""
     if index.names & set(_AXES) or any(name.startswith(VARYING) for name in index.names):
         return False
+    if first.kind == "atomic":
+        return second.kind != "atomic"
     return unit.is_one_thread(first.node) and not unit.is_one_thread(second.node) and first.kind != "load"
 
 
@@ -105,6 +133,28 @@ def _are_alternatives(unit: CudaUnit, first: Element, second: Element) -> bool:
             return True
         if same.holds == guard.holds and guard.holds and not guard.is_loop and "==" in unit.content(guard.condition):
             return unit.flow.may_vary(guard.condition)
+    return False
+
+
+def _of_thread_0(index: Polynomial) -> Polynomial:
+    """The first element that thread 0 comes to."""
+    return index.at(dict.fromkeys((*_AXES, *(name for name in index.names if name.endswith("'"))), 0))
+
+
+def _is_kept_apart(unit: CudaUnit, meeting: Meeting, apart: Polynomial) -> bool:
+    """Whether all writes are below a bound, and all reads as far above: `if (i < k) s[i] += s[i + k];`."""
+    for name in apart.names if meeting.loop is not None else ():
+        for variable in unit.flow.variables.get(name.rstrip("'"), ()):
+            if meeting.loop and any(is_inside(one.node, meeting.loop) for one in unit.flow.writes(variable)):
+                return False  # the next turn has another bound
+    write, distance = (meeting.first, apart) if meeting.first.writes else (meeting.second, number(0) - apart)
+    for guard in unit.guards(write.node):
+        left, sign, right = (field(guard.condition, name) for name in ("left", "operator", "right"))
+        if left is None or right is None or sign is None or unit.content(sign) != "<" or not guard.holds:
+            continue
+        below = unit.flow.polynomial(left).at(unit.known) == unit.index(write)
+        if below and unit.flow.polynomial(right).at(unit.known) == distance:
+            return True
     return False
 
 

@@ -3,12 +3,13 @@
 import re
 from collections.abc import Iterator
 
-from kernelwright.source.findings.cuda import CudaProblem, CudaUnit, Element, LaunchSite
+from kernelwright.source.findings.cuda import CudaProblem, CudaUnit, Element
+from kernelwright.source.findings.cuda_launches import LaunchSite
 from kernelwright.source.findings.cuda_ranges import Reach, place
 from kernelwright.source.findings.rule import Rule, Severity
 from kernelwright.values import Language
 
-_DIVISIBLE = re.compile(r"%[^;{}]*[=!]=\s*0")
+_DIVISIBLE = re.compile(r"(?:\bif|assert|\w*CHECK\w*)\s*\([^;{}]*%[^;{}]*[=!]=\s*0")
 
 
 def check(unit: CudaUnit) -> Iterator[CudaProblem]:

@@ -11,6 +11,7 @@ from kernelwright.source.findings.cuda import CudaChange, CudaProblem, CudaUnit
 from kernelwright.source.findings.rule import Rule, Severity
 from kernelwright.values import Language
 
+_BYTES = ("char", "signed char", "unsigned char", "int8_t", "uint8_t", "void")  # a store of bytes may change anything
 _LOOPS = ("for_statement", "while_statement", "do_statement")
 
 
@@ -45,9 +46,10 @@ def _held_up(unit: CudaUnit) -> tuple[str, str] | None:
         if element.writes:
             written.add(element.base)
     for read, written in loops.values():
-        only = [one.name for one in unit.function.parameters if one.name in read - written]
-        if only and written:
-            return only[0], sorted(written)[0]
+        for one in unit.function.parameters:
+            for other in unit.function.parameters if one.name in read - written else ():
+                if other.name in written and (other.base == one.base or other.base in _BYTES):
+                    return one.name, other.name
     return None
 
 

@@ -8,10 +8,12 @@ from kernelwright.source.findings.cuda_words import written
 from kernelwright.source.findings.rule import Rule, Severity
 from kernelwright.values import Language
 
-_MAY_BE_ONE = re.compile(r"stride|inc|step|ld", re.I)
+_MAY_BE_ONE = re.compile(r"stride|inc|step|ld|::", re.I)  # or the length of a vector, as Pack::size
 
 
 def check(unit: CudaUnit) -> Iterator[CudaProblem]:
+    if not unit.function.is_kernel:
+        return  # a pointer may be one into shared memory
     axis, said = unit.lane_axis(), set()
     for element in unit.elements:
         if element.space != "global" or element.kind == "atomic" or not element.is_known:

@@ -3,6 +3,8 @@
 import _ctypes
 import contextlib
 import ctypes
+import functools
+import os
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -66,8 +68,6 @@ def unload(module: ModuleType) -> None:
 
 def on_gpu() -> bool:
     """Whether texts are compiled for the GPU that is here."""
-    import os
-
     return torch.cuda.is_available() and os.environ.get("TRITON_INTERPRET") != "1"
 
 
@@ -199,10 +199,9 @@ class HostFunction(_Entry):
 class Kernel(_Entry):
     """A kernel, which `kernel[grid, block, shared](…)` launches."""
 
-    def run(self, *args: Any, grid: Sequence[int], block: Sequence[int], shared: int = 0, **kwargs: Any) -> None:
+    def run(self, grid: Sequence[int], block: Sequence[int], shared: int, *args: Any, **kwargs: Any) -> None:
         """Launch it."""
-        place = [*(*grid, 1, 1)[:3], *(*block, 1, 1)[:3]]
-        self._called(args, kwargs, place, shared)
+        self._called(args, kwargs, [*(*grid, 1, 1)[:3], *(*block, 1, 1)[:3]], shared)
 
     def __getitem__(self, where: Any) -> Any:
         grid, block, shared = where if isinstance(where, tuple) and len(where) == 3 else (where, None, 0)
@@ -210,7 +209,7 @@ class Kernel(_Entry):
             raise TypeError(
                 f"{self.__name__} is launched on a grid of blocks: write {self.__name__}<<<grid, block>>>(…)"
             )
-        return lambda *args, **kwargs: self._called(args, kwargs, [*(*grid, 1, 1)[:3], *(*block, 1, 1)[:3]], shared)
+        return functools.partial(self.run, grid, block, shared)
 
     def __call__(self, *args: Any, **kwargs: Any) -> None:
         raise TypeError(f"{self.__name__} is a kernel: write how it is launched, {self.__name__}<<<grid, block>>>(…)")

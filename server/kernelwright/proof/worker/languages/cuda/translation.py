@@ -1,6 +1,5 @@
 """A CUDA text as C++ for the emulator: launches and shared memory become calls, statements get probes, and lines stay."""
 
-import bisect
 import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -23,7 +22,7 @@ class Edit:
 
 @dataclass(frozen=True)
 class Translated:
-    """`edits` in the order of the text they were made in; `probes` the lines (from 0) of the numbered probes."""
+    """A text with the `edits` that made it, in the order of their places in the original."""
 
     text: str
     edits: tuple[Edit, ...]
@@ -131,7 +130,7 @@ def _launches(text: str) -> Iterator[Edit]:
         config = text[token.end : tokens[close].start]
         short = tokens[first if tokens[index - 1].text == ">" else index - 1].text
         empty = closing(tokens, close + 3) == close + 4
-        call = f'kw::Launch("{short}", {token.line + 1}, {config}).run([&](auto&&... kw_a) {{ {name}(kw_a...); }}'
+        call = f'kw::Launch("{short}", {token.line + 1}, {config}).run([=](auto&&... kw_a) {{ {name}(kw_a...); }}'
         yield Edit(tokens[first].start, tokens[close + 3].end, call + ("" if empty else ", "))
 
 
@@ -240,8 +239,3 @@ def _declared(
 def _line_start(text: str, line: int) -> int:
     starts = [0, *(i + 1 for i, sign in enumerate(text) if sign == "\n")]
     return starts[min(line, len(starts) - 1)]
-
-
-def line_at(text: str, offset: int) -> int:
-    """The line, from 0, that a code point lies on."""
-    return bisect.bisect_left([i for i, sign in enumerate(text) if sign == "\n"], offset)

@@ -47,6 +47,8 @@ void atomic_access(const volatile void* place, size_t bytes);
 void* allocate(size_t bytes, const char* name);
 bool release(void* place);
 int last_error(bool clear);
+const char* last_words();
+[[noreturn]] void leave(int code);  // what exit() does: it ends the call, not the process
 size_t known_bytes(const void* place);  // up to the end of the allocation or tensor that it lies in; 0 for none
 void set_dynamic_limit(int bytes);
 unsigned long long clock();
@@ -84,3 +86,10 @@ struct Launch {
 };
 
 }  // namespace kw
+
+[[noreturn]] inline void kw_exit(int code) { kw::leave(code); }
+[[noreturn]] inline void kw_abort() { kw::leave(134); }
+namespace std {
+using ::kw_abort;
+using ::kw_exit;
+}  // namespace std

@@ -22,3 +22,5 @@
 #define __CUDACC__ 1
 #define __CUDA_ARCH__ 900
 #define CUDART_VERSION 12080
+#define exit kw_exit
+#define abort kw_abort

@@ -1,5 +1,6 @@
 // What the file's entries take, told by the compiler, and how they are called with an array of addresses of arguments.
 #pragma once
+#include <csetjmp>
 #include <cstdint>
 #include <string>
 #include <type_traits>
@@ -8,6 +9,9 @@
 
 namespace kw {
 
+#ifndef __NVCC__
+extern std::jmp_buf way_back;
+#endif
 struct Place { dim3 grid, block; size_t shared; cudaStream_t stream; };
 using Caller = void (*)(const void* function, void** given, void* result, const Place& place, const char* name);
 struct Known { int number; const char* name; bool kernel; const void* function; Caller call; std::string types; };
@@ -119,6 +123,9 @@ KW_EXPORT inline int kw_call(int at, void** given, void* result, const unsigned*
   if (!one.call) return 0;
   kw::Place where{dim3(place[0], place[1], place[2]), dim3(place[3], place[4], place[5]), shared,
                   static_cast<cudaStream_t>(stream)};
+#ifndef __NVCC__
+  if (setjmp(kw::way_back)) return 1;
+#endif
   one.call(one.function, given, result, where, one.name);
   return 1;
 }

@@ -38,7 +38,7 @@ enum { cudaHostAllocDefault = 0, cudaMemAttachGlobal = 1, cudaHostAllocMapped = 
 
 inline cudaError_t cudaGetLastError() { return cudaError_t(kw::last_error(true)); }
 inline cudaError_t cudaPeekAtLastError() { return cudaError_t(kw::last_error(false)); }
-inline const char* cudaGetErrorString(cudaError_t e) { return e == cudaSuccess ? "no error" : "the kernel failed"; }
+inline const char* cudaGetErrorString(cudaError_t e) { return e == cudaSuccess ? "no error" : kw::last_words(); }
 inline const char* cudaGetErrorName(cudaError_t e) { return e == cudaSuccess ? "cudaSuccess" : "cudaErrorLaunchFailure"; }
 inline cudaError_t cudaDeviceSynchronize() { return cudaPeekAtLastError(); }
 inline cudaError_t cudaStreamSynchronize(cudaStream_t) { return cudaPeekAtLastError(); }

@@ -52,7 +52,7 @@ struct Range {
 };
 
 std::vector<Range> ranges;  // in the order of their addresses
-Range* recent = nullptr;
+Range* recent[16] = {};  // by page, those that were found last
 char *shared_room = nullptr, *shared_next = nullptr;
 size_t static_bytes = 0;
 struct Slot { const void* slot; char* place; };
@@ -88,18 +88,21 @@ char* map(size_t bytes) {
   return made == MAP_FAILED ? nullptr : static_cast<char*>(made);
 }
 
+void forget_found() { std::fill(std::begin(recent), std::end(recent), nullptr); }
+
 void add(Range&& range) {
-  recent = nullptr;
+  forget_found();
   auto at = std::upper_bound(ranges.begin(), ranges.end(), range.start, [](char* a, const Range& b) { return a < b.start; });
   ranges.insert(at, std::move(range));
 }
 
 Range* find(const char* place) {
-  if (recent && place >= recent->start && place < recent->end) return recent;
+  Range*& found = recent[reinterpret_cast<uintptr_t>(place) >> 12 & 15];
+  if (found && place >= found->start && place < found->end) return found;
   auto at = std::upper_bound(ranges.begin(), ranges.end(), place, [](const char* a, const Range& b) { return a < b.start; });
   while (at != ranges.begin()) {
     --at;
-    if (place < at->end) return recent = &*at;
+    if (place < at->end) return found = &*at;
     if (at->end > at->start) break;
   }
   return nullptr;
@@ -113,7 +116,7 @@ bool in_module(const char* place) {
 
 std::string me() { return thread_name(running.fiber->now.linear, running.block); }
 
-void out_of_bounds(const char* place, size_t bytes, How how, const void* pc) {
+void out_of_bounds(const char* place, How how, const void* pc) {
   const char* does = how == How::READ ? "reads" : "writes";
   const Range* nearest = nullptr;
   size_t best = FAR;
@@ -133,7 +136,6 @@ void out_of_bounds(const char* place, size_t bytes, How how, const void* pc) {
   if (place < nearest->start && (nearest->start - place) % long(nearest->element)) index--;
   fail_at("thread %s %s %s%s[%ld] of %zu elements at %s", me().c_str(), does, place_of(*nearest), nearest->name.c_str(), index,
           size_t(nearest->end - nearest->start) / nearest->element, at.c_str());
-  (void)bytes;
 }
 
 // Whether the running thread cannot know that it comes after this access.
@@ -158,14 +160,14 @@ std::string race(const Range& range, const char* place, const Access& before, co
 }
 
 void look(char* place, size_t bytes, How how, bool atomic, const void* pc, bool aligned) {
-  settle_write();
+  if (is_pending) settle_write();
   if (place >= running.stack_low && place < running.stack_high) return;
   Range* range = find(place);
   if (!range || range->kind == Range::FREED) {
     if (!range && in_module(place)) return;
-    return out_of_bounds(place, bytes, how, pc);
+    return out_of_bounds(place, how, pc);
   }
-  if (place + bytes > range->end) return out_of_bounds(range->end, bytes, how, pc);
+  if (place + bytes > range->end) return out_of_bounds(range->end, how, pc);
   if (range->kind == Range::ARGUMENTS) return;
   if (aligned && bytes > 1 && reinterpret_cast<uintptr_t>(place) % bytes)
     return fail_at("thread %s %s %zu bytes of %s%s at an address that is no multiple of %zu, at %s", me().c_str(),
@@ -282,7 +284,7 @@ void begin_launch(void* data, size_t bytes) {
 
 void end_launch() {
   is_pending = false;
-  recent = nullptr;
+  forget_found();
   ranges.erase(std::remove_if(ranges.begin(), ranges.end(),
                               [](const Range& one) { return one.kind == Range::ARGUMENTS || one.kind == Range::SHARED; }),
                ranges.end());
@@ -299,7 +301,7 @@ void begin_block() {
   slots.clear();
   shared_next = shared_room + 4096;
   for (Range& one : ranges)
-    if (one.kind == Range::SHARED && one.name[0]) std::memset(one.start, 0xff, size_t(one.end - one.start));
+    if (one.kind == Range::SHARED) std::memset(one.start, 0xff, size_t(one.end - one.start));
 }
 
 namespace {
@@ -313,7 +315,7 @@ char* shared_range(const char* name, size_t bytes, size_t element) {
       one.name = name, one.element = element;
       return place;
     }
-  recent = nullptr;
+  forget_found();
   ranges.erase(std::remove_if(ranges.begin(), ranges.end(),
                               [&](const Range& one) {
                                 return one.kind == Range::SHARED && one.start < place + bytes && one.end > place;
@@ -368,6 +370,7 @@ void* allocate(size_t bytes, const char* name) {
   for (size_t i = ranges.size(); i-- > 0;)
     if (ranges[i].kind == Range::FREED && ranges[i].start < place + bytes + GAP && ranges[i].end > room)
       ranges.erase(ranges.begin() + long(i));
+  forget_found();
   add({place, place + bytes, 1, name, Range::ALLOCATION, nullptr});
   return place;
 }
@@ -416,7 +419,7 @@ void kw_end_tensor(void* place, void* like) {
     size_t bytes = size_t(one.end - one.start), lead = reinterpret_cast<uintptr_t>(place) % 4096;
     std::memcpy(like, place, bytes);
     munmap(one.start - lead - kw::GAP, kw::mapped(bytes + lead) + 2 * kw::GAP);
-    kw::recent = nullptr;
+    kw::forget_found();
     kw::ranges.erase(kw::ranges.begin() + long(i));
     return;
   }

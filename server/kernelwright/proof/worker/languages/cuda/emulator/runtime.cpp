@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <csetjmp>
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
@@ -15,6 +16,7 @@ int order = 0;
 Running running;
 std::string failure;
 bool on_device = false;
+std::jmp_buf way_back;
 
 namespace {
 
@@ -385,6 +387,14 @@ unsigned warp_active() { return unsigned(wait_in_warp(Op::ACTIVE, 0, 0, 0)); }
 
 void set_dynamic_limit(int bytes) { dynamic_limit = std::max(dynamic_limit, bytes); }
 unsigned long long clock() { return ticks += 100; }
+
+const char* last_words() { return failure.c_str(); }
+
+void leave(int code) {
+  if (on_device) fail("ends the process");
+  if (failure.empty()) fail_at("the code ends its process with exit(%d)", code);
+  std::longjmp(way_back, 1);
+}
 
 int last_error(bool) { return failure.empty() ? 0 : 700; }
 

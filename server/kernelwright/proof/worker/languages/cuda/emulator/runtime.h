@@ -1,5 +1,6 @@
 // What the two halves of the runtime share: the running fiber, and what memory is known.
 #pragma once
+#include <csetjmp>
 #include <string>
 #include <vector>
 

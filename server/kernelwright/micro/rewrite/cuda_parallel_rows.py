@@ -1,0 +1,122 @@
+"""A row of a warp, or of a block, in the place of a row of a thread."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from kernelwright.micro.rewrite.cuda_code import fresh
+from kernelwright.micro.rewrite.cuda_guarded import type_of
+from kernelwright.micro.rewrite.cuda_new_launch import regridded
+from kernelwright.micro.rewrite.cuda_patch import Patch, indent_of
+from kernelwright.micro.rewrite.cuda_rows import Fold, RowLoop, Rows, rows
+from kernelwright.micro.rewrite.cuda_sight import CudaSight
+from kernelwright.values import Refusal
+
+_WARP = 32
+_LONG = 1024  # elements of a row from which on a block is worth trying first
+
+
+@dataclass(frozen=True)
+class Team:
+    """The threads that share a row: a warp, or the block of that many."""
+
+    block: int
+    is_block: bool
+
+    def __str__(self) -> str:
+        return "a block a row" if self.is_block else "a warp a row"
+
+
+def shared_rows(sight: CudaSight) -> tuple[Rows, tuple[tuple[Team, Patch], ...]] | Refusal:
+    """The kernel with its rows shared out, by warps and by blocks, the one first that the rows' length speaks for."""
+    found = rows(sight)
+    if isinstance(found, Refusal):
+        return found
+    assert sight.block is not None
+    size = sight.block[0]
+    if size % _WARP:
+        return Refusal(f"The blocks have {size} threads, which are no whole warps.", found.extent.start_point.row)
+    teams = [Team(size, False)] + [Team(size, True)] * (size > _WARP)
+    if _is_long(sight, found):
+        teams.reverse()
+    variants = []
+    for team in teams:
+        patch = _written(sight, found, team)
+        if isinstance(patch, Refusal):
+            return patch
+        variants.append((team, patch))
+    return found, tuple(variants)
+
+
+def _is_long(sight: CudaSight, found: Rows) -> bool:
+    """Whether the rows are so long, and so few, that blocks are the better guess."""
+    counts = []
+    for node in (found.extent, found.loops[0].loop.condition):
+        node = node.child_by_field_name("right") if node is not None and node.type == "binary_expression" else node
+        index = sight.names.polynomial(node) if node is not None else None
+        values = {name: value for name in index.names if isinstance(value := sight.value(name), int)} if index else {}
+        counts.append(index.at(values).number if index is not None else None)
+    many, length = counts
+    return length is not None and length >= _LONG and (many is None or many < 32 * 132)
+
+
+def _written(sight: CudaSight, found: Rows, team: Team) -> Patch | Refusal:
+    patch, source = sight.patch(), sight.file.source
+    value = sight.names.values[found.row]
+    declaration = value
+    while declaration.type != "declaration" and declaration.parent is not None:
+        declaration = declaration.parent
+    margin = indent_of(source, declaration)
+    lane = fresh(sight.file, "lane", "lane_id")
+    if team.is_block:
+        patch.replace(value, "blockIdx.x")
+        first, step, each = "threadIdx.x", "blockDim.x", 1
+    else:
+        patch.replace(value, "blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32")
+        first, step, each = lane, "32", team.block // _WARP
+    wait = "__syncthreads();" if team.is_block else "__syncwarp();"
+    folding = any(loop.folds for loop in found.loops)
+    if not team.is_block:
+        patch.after(declaration, f"\n{margin}int {lane} = threadIdx.x % 32;")
+    kinds = dict.fromkeys(type_of(sight, fold.name) for loop in found.loops for fold in loop.folds)
+    partial = {
+        kind: fresh(sight.file, "partial" if len(kinds) == 1 else f"partial_{kind}", "warp_values") for kind in kinds
+    }
+    if team.is_block and folding:
+        lines = [f"__shared__ {kind} {name}[{team.block // _WARP}];" for kind, name in partial.items()]
+        patch.before(declaration, "".join(f"{one}\n{margin}" for one in lines))
+    for one in found.loops:
+        _share(sight, patch, one, first, step)
+        lines = list(_folded(sight, one.folds, team, partial))
+        if one.stores and one.loop.node != found.statements[-1] and lines[-1:] != [wait]:
+            lines.append(wait)
+        inner = indent_of(source, one.loop.node)
+        patch.after(one.loop.node, "".join(f"\n{inner}{line}" for line in lines))
+    for statement in found.single:
+        patch.before(statement, f"if ({'threadIdx.x' if team.is_block else lane} == 0) ")
+        if statement != found.statements[-1]:
+            patch.after(statement, f"\n{indent_of(source, statement)}{wait}")
+    return regridded(sight, patch, found.extent, each) or patch
+
+
+def _share(sight: CudaSight, patch: Patch, one: RowLoop, first: str, step: str) -> None:
+    """Every thread of the team takes every so-manyth turn."""
+    loop = one.loop
+    assert loop.update is not None
+    start = sight.content(loop.start)
+    patch.replace(loop.start, first if sight.names.number(loop.start) == 0 else f"{start} + {first}")
+    patch.replace(loop.update, f"{loop.variable} += {step}")
+
+
+def _folded(sight: CudaSight, folds: tuple[Fold, ...], team: Team, partial: dict[str, str]) -> Iterator[str]:
+    """What the threads of a team have come to, in each of them."""
+    head = "for (int offset = 16; offset > 0; offset >>= 1)"
+    for fold in folds:
+        yield f"{head} {fold.code(f'__shfl_xor_sync(0xffffffff, {fold.name}, offset)')}"
+        if team.is_block:
+            array = partial[type_of(sight, fold.name)]
+            yield f"if (threadIdx.x % 32 == 0) {array}[threadIdx.x / 32] = {fold.name};"
+            yield "__syncthreads();"
+            yield f"{fold.name} = {array}[0];"
+            w = fresh(sight.file, "w", "warp")
+            yield f"for (int {w} = 1; {w} < {team.block // _WARP}; ++{w}) {fold.code(f'{array}[{w}]')}"
+            yield "__syncthreads();"

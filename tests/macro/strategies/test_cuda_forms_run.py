@@ -1,0 +1,138 @@
+"""Kernels in other forms than the examples', before and after strategies that rebuild them, in the emulator at odd sizes."""
+
+import itertools
+from collections.abc import Iterator
+
+import pytest
+import torch
+
+from kernelwright.macro.strategies import registry
+from kernelwright.proof.worker.languages.cuda import LANGUAGE
+from macro.cuda_files import rewritten
+
+PRODUCT = """\
+#include <cuda_runtime.h>
+
+__global__ void product(const float* a, const float* b, float* c, int m, int n, int k_size) {{
+    const int row = blockIdx.{y} * 16 + threadIdx.{y};
+    const int col = blockIdx.{x} * 16 + threadIdx.{x};
+    if (row >= m || col >= n) return;
+    float sum = 0.0f;
+    for (int k = 0; k < k_size; ++k) {loop}
+    {store}
+}}
+
+extern "C" void solve(const float* a, const float* b, float* c, int m, int n, int k_size) {{
+    dim3 block(16, 16), grid(({wide} + 15) / 16, ({high} + 15) / 16);
+    product<<<grid, block>>>(a, b, c, m, n, k_size);
+}}
+"""
+FORM = {"x": "x", "y": "y", "wide": "n", "high": "m", "store": "c[row * n + col] = sum;"}
+TURNED = {"x": "y", "y": "x", "wide": "m", "high": "n", "store": "c[row * n + col] = 0.5f * sum + c[row * n + col];"}
+TRANSPOSED = PRODUCT.format(**TURNED, loop="sum += a[k * m + row] * b[col * k_size + k];")
+SCATTERED = PRODUCT.format(**TURNED, loop="sum += a[row * k_size + k] * b[k * n + col];")
+DISTANCES = PRODUCT.format(**FORM, loop="{ float d = a[row * k_size + k] - b[k * n + col]; sum += d * d; }")
+
+ROWS = """\
+#include <cuda_runtime.h>
+#include <math.h>
+
+__global__ void work(const float* a, const float* b, float* c, int m, int n) {{
+    {body}
+}}
+
+extern "C" void solve(const float* a, const float* b, float* c, int m, int n, int k_size) {{
+    work<<<{grid}, 128>>>(a, b, c, m, n);
+}}
+"""
+SOFTMAX = ROWS.format(
+    grid="(m + 127) / 128",
+    body="""\
+int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= m) return;
+    float* out = c + i * n;
+    float top = a[i * n];
+    for (int j = 1; j < n; ++j) top = fmaxf(top, a[i * n + j]);
+    float sum = 0.0f;
+    for (int j = 0; j < n; ++j) {
+        out[j] = expf(a[i * n + j] - top);
+        sum += out[j];
+    }
+    for (int j = 0; j < n; ++j) out[j] /= sum;""",
+)
+MOMENTS = ROWS.format(
+    grid="m",
+    body="""\
+__shared__ float s[128], q[128];
+    const int t = threadIdx.x;
+    s[t] = 0.0f;
+    q[t] = 0.0f;
+    for (int j = t; j < n; j += 128) {
+        s[t] += a[blockIdx.x * n + j];
+        q[t] += a[blockIdx.x * n + j] * a[blockIdx.x * n + j];
+    }
+    __syncthreads();
+    for (unsigned int step = 1; step < blockDim.x; step *= 2) {
+        if (t % (2 * step) == 0) {
+            s[t] += s[t + step];
+            q[t] += q[t + step];
+        }
+        __syncthreads();
+    }
+    for (int j = t; j < n; j += 128) c[blockIdx.x * n + j] = s[0] / n + q[0] * b[j];""",
+)
+DOT = ROWS.format(
+    grid="(m * n + 127) / 128",
+    body="""\
+int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= m * n) return;
+    float v = a[i] * c[i];
+    atomicAdd(&c[m * n], v);""",
+)
+COPY = """\
+#include <cuda_runtime.h>
+
+__global__ void turn(const float* a, float* c, int m, int n) {{
+    const int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
+    if (x < n && y < m) {copy}
+}}
+
+extern "C" void solve(const float* a, const float* b, float* c, int m, int n, int k_size) {{
+    turn<<<dim3((n + 15) / 16, (m + 15) / 16), dim3(16, 16)>>>(a, c, m, n);
+}}
+"""
+CASES = {
+    "tiles of transposed operands": ("cuda.shared-tile", TRANSPOSED, 0),
+    "tiles of distances": ("cuda.shared-tile", DISTANCES, 0),
+    "registers of transposed operands": ("cuda.register-block", TRANSPOSED, 0),
+    "axes of a product": ("cuda.coalesce-mapping", SCATTERED, 0),
+    "a warp a row": ("cuda.parallel-rows", SOFTMAX, 0),
+    "a block a row": ("cuda.parallel-rows", SOFTMAX, 1),
+    "a tree of two arrays": ("cuda.warp-reduce", MOMENTS, 0),
+    "an atomic of each thread": ("cuda.warp-reduce", DOT, 0),
+    "a transpose that reads rows": ("cuda.shared-tile", COPY.format(copy="c[x * m + y] = 2.0f * a[y * n + x];"), 0),
+    "a transpose that writes rows": ("cuda.shared-tile", COPY.format(copy="c[y * n + x] = a[x * m + y];"), 0),
+}
+SIZES = ((1, 1, 1), (31, 33, 17), (33, 64, 20), (5, 131, 0))
+
+
+def tensors(m: int, n: int, k: int, shift: int) -> Iterator[torch.Tensor]:
+    """Three operands with room for every form, `shift` elements behind an aligned address."""
+    generator = torch.Generator().manual_seed(m + n + k)
+    size = max(m * n, m * k, n * k) + 1
+    return (torch.randn(size + shift, generator=generator)[shift:] for _ in range(3))
+
+
+@pytest.mark.parametrize(("name", "text", "variant"), CASES.values(), ids=CASES)
+def test_the_rewrite_computes_the_same(name: str, text: str, variant: int) -> None:
+    texts = (text, rewritten(registry()[name], text)[variant])
+    modules = [LANGUAGE.load("/nowhere/kernel.cu", one, "test") for one in texts]
+    for sizes, shift in itertools.product(SIZES, (0, 1)):
+        results = []
+        for module in modules:
+            a, b, c = tensors(*sizes, shift)
+            module.solve(a, b, c, *sizes)
+            results.append(c)
+        assert torch.allclose(*results, rtol=1e-4, atol=1e-3), (sizes, shift)
+    for module in modules:
+        LANGUAGE.unload(module)

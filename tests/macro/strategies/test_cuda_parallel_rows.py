@@ -1,0 +1,102 @@
+"""cuda.parallel-rows: rows that a warp or a block shares, and work that stays with one thread."""
+
+import pytest
+
+from kernelwright.macro.strategies.cuda_parallel_rows import STRATEGY
+from macro.cuda_files import refusal, rewritten
+
+KERNEL = """\
+__global__ void work(const float* x, const float* w, float* y, int m, int n) {{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < m) {{
+        {body}
+    }}
+}}
+
+// workload: solve(x=randn(m*n), w=randn(n), y=out(m*n), m={m}, n={n})
+extern "C" void solve(const float* x, const float* w, float* y, int m, int n) {{
+    work<<<{grid}, 128>>>(x, w, y, m, n);
+}}
+"""
+SUM = "float s = 0.0f;\n        for (int j = 0; j < n; ++j) s += x[i * n + j] * w[j];\n        y[i] = s;"
+
+
+def kernel(body: str = SUM, grid: str = "(m + 127) / 128", m: int = 4096, n: int = 256) -> str:
+    return KERNEL.format(body=body, grid=grid, m=m, n=n)
+
+
+def new_lines(text: str) -> list[str]:
+    return [line.strip() for line in rewritten(STRATEGY, text)[0].splitlines() if line not in text.splitlines()]
+
+
+def test_a_warp_has_a_row() -> None:
+    assert new_lines(kernel()) == [
+        "int i = blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32;",
+        "int lane = threadIdx.x % 32;",
+        "for (int j = lane; j < n; j += 32) s += x[i * n + j] * w[j];",
+        "for (int offset = 16; offset > 0; offset >>= 1) s += __shfl_xor_sync(0xffffffff, s, offset);",
+        "if (lane == 0) y[i] = s;",
+        "work<<<(m + 3) / 4, 128>>>(x, w, y, m, n);",
+    ]
+
+
+def test_a_block_has_a_long_row() -> None:
+    assert new_lines(kernel(m=64, n=100000)) == [
+        "__shared__ float partial[4];",
+        "int i = blockIdx.x;",
+        "for (int j = threadIdx.x; j < n; j += blockDim.x) s += x[i * n + j] * w[j];",
+        "for (int offset = 16; offset > 0; offset >>= 1) s += __shfl_xor_sync(0xffffffff, s, offset);",
+        "if (threadIdx.x % 32 == 0) partial[threadIdx.x / 32] = s;",
+        "__syncthreads();",
+        "s = partial[0];",
+        "for (int warp = 1; warp < 4; ++warp) s += partial[warp];",
+        "__syncthreads();",
+        "if (threadIdx.x == 0) y[i] = s;",
+        "work<<<m, 128>>>(x, w, y, m, n);",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("body", "lines"),
+    [
+        ("const float* r = x + i * n;\n        float t = r[0];\n        for (int j = 1; j < n; j++) t = fmaxf(r[j], t);\n"
+         "        y[i] = t;",
+         ["for (int j = 1 + lane; j < n; j += 32) t = fmaxf(r[j], t);"]),
+        ("float s = 0;\n        for (int j = 0; j < n; ++j) { y[i * n + j] = x[i * n + j]; s = s + x[i * n + j]; }\n"
+         "        for (int j = 0; j < n; ++j) y[i * n + j] /= s;",
+         ["__syncwarp();", "for (int j = lane; j < n; j += 32) y[i * n + j] /= s;"]),
+        ("float s = 0;\n        for (int j = 0; j < n; ++j) if (x[i * n + j] > 0) s += x[i * n + j];\n        y[i] = s;\n"
+         "        s = 0.0f;\n        for (int j = 0; j < n; ++j) s -= x[i * n + j];\n        y[i + m] = s;",
+         ["if (lane == 0) y[i] = s;", "if (lane == 0) y[i + m] = s;", "__syncwarp();"]),
+    ],
+    ids=["a pointer to the row", "stores that are read again", "conditions and a second sum"],
+)  # fmt: skip
+def test_other_rows(body: str, lines: list[str]) -> None:
+    found = new_lines(kernel(body))
+    assert [line for line in lines if line not in found] == []
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        (SUM.replace("s = 0.0f", "s = w[0]"), "does not begin at 0"),
+        (SUM.replace("i * n + j", "j * m + i"), "neighbouring elements already"),
+        (SUM.replace("++j", "j += 2"), "steps of 1"),
+        (SUM.replace("s +=", "if (s > 9) break; s +="), "may end early"),
+        (SUM.replace("s +=", "s = 0.5f * s +"), "follow each other in `s`"),
+        (SUM.replace("y[i] = s", "y[threadIdx.x] = s"), "used for more than the row"),
+        ("for (int j = 1; j < n; ++j) y[i * n + j] = y[i * n + j - 1] + x[i * n + j];", "what another turn stores"),
+        ("for (int j = 0; j < n; ++j) y[i * n + j] = x[i * n + n - 1 - j] + x[i * n + j];", "what another turn stores"),
+        ("for (int j = 0; j < n; ++j) y[i * n] = x[i * n + j];", "one element in two turns"),
+        ("int at = 0;\n        for (int j = 0; j < n; ++j) if (x[i * n + j] > x[i * n + at]) at = j;\n        y[i] = at;",
+         "follow each other in `at`"),
+        ("float a[4];\n        " + SUM, "array of its own"),
+        ("if (n > 3) y[i] = 1;\n        " + SUM, "Something other than"),
+    ],
+)  # fmt: skip
+def test_what_follows_from_turn_to_turn_is_refused(body: str, reason: str) -> None:
+    assert reason in refusal(STRATEGY, kernel(body))
+
+
+def test_a_grid_of_another_size_is_refused() -> None:
+    assert "does not say that it goes as far" in refusal(STRATEGY, kernel(grid="64"))

@@ -1,0 +1,133 @@
+"""What a language owes the worker, asked of CUDA C++, whose entries write into what they are given."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+import kernelwright
+from kernelwright.proof.worker.failed import JobFailed
+from kernelwright.proof.worker.languages import language_of
+from kernelwright.proof.worker.languages.cuda import building
+from kernelwright.proof.worker.languages.cuda.unsupported import unsupported
+from kernelwright.values import FailureKind
+
+CUDA = language_of("cuda-cpp")
+TEXT = """\
+// a kernel
+__global__ void twice(const float* x, float* y, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[i] = 2.0f * x[i];
+}
+namespace inner {
+static void scale(const float* x, float* y, int n) { twice<<<(n + 31) / 32, 32>>>(x, y, n); }
+}
+extern "C" int number(int a, double b = 2) { return a * int(b); }
+"""
+
+
+def test_a_text_is_loaded_with_its_entries() -> None:
+    module = CUDA.load("/nowhere/text.cu", TEXT, "subject")
+    y = torch.empty(8)
+    module.scale(torch.ones(8), y, n=8)
+    assert y.tolist() == [2.0] * 8
+    assert module.number(21) == 42
+    assert module.__file__
+    CUDA.unload(module)
+
+
+def test_names_of_kernels() -> None:
+    assert list(CUDA.kernels(TEXT)) == ["twice"]
+    assert CUDA.kernels(TEXT)["twice"] in TEXT
+    assert CUDA.known("/nowhere/text.cu", TEXT).cuda == {"twice"}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "words"),
+    [
+        ("2.0f * x[i];", "2.0f * x[i]", 3, "line 4, column 32: expected ';' before '}' token"),
+        ("int i =", "int j =", 3, "line 4, column 7: 'i' was not declared"),
+        ("(x, y, n);", "(x, z, n);", 6, "line 7, column 86: 'z' was not declared"),
+        ("if (i < n) y", "if (i < n) w", 3, "line 4, column 14: 'w' was not declared"),
+    ],
+)
+def test_what_does_not_compile_is_told_at_its_place(old: str, new: str, line: int, words: str) -> None:
+    with pytest.raises(JobFailed) as failed:
+        CUDA.load("/nowhere/text.cu", TEXT.replace(old, new), "subject")
+    failure = failed.value.failure
+    assert (failure.kind, failure.line) == (FailureKind.IMPORT_FAILED, line)
+    assert failure.message.startswith(f"The file does not compile at {words}")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("#include <mma.h>\n", "wmma"),
+        ("using namespace nvcuda::wmma;", "wmma"),
+        ("#include <cublas_v2.h>", "cublas"),
+        ("#include <thrust/sort.h>", "thrust"),
+        ('__global__ void k() { asm volatile("bar.sync 0;"); }', "inline PTX"),
+        ('#define BAR asm("bar.sync 0;")\n', "inline PTX"),
+        ("__global__ void k() { k<<<1, 1>>>(); }", "a launch within a kernel"),
+        ("void k(cudaTextureObject_t t) {}", "a texture"),
+        ('// asm\nint cub = 1, mma; const char* s = "thrust::";', None),
+        ("#include <cuda_runtime.h>\n#include <cooperative_groups.h>", None),
+    ],
+)
+def test_what_only_a_gpu_runs(text: str, expected: str | None) -> None:
+    found = unsupported(text)
+    assert (found[0] if found else None) == expected
+
+
+def test_a_text_for_a_gpu_alone() -> None:
+    with pytest.raises(JobFailed) as failed:
+        CUDA.load("/nowhere/text.cu", TEXT + "#include <cub/cub.cuh>\n", "subject")
+    assert failed.value.failure.kind is FailureKind.NO_GPU
+    assert "The file uses cub at line 10, which is not supported without a GPU" in failed.value.failure.message
+
+
+def test_without_a_compiler(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    building.cpp.cache_clear()
+    with pytest.raises(JobFailed) as failed:
+        CUDA.load("/nowhere/text.cu", TEXT + "// new\n", "subject")
+    building.cpp.cache_clear()
+    assert failed.value.failure.kind is FailureKind.MISSING_PACKAGE
+    assert "install g++" in failed.value.failure.message
+
+
+def test_half_typed_texts_are_answered() -> None:
+    for end in range(0, len(TEXT), 3):
+        text = TEXT[:end]
+        assert {*CUDA.kernels(text)} <= {"twice"}
+        CUDA.widened(text)
+        CUDA.is_interpreted_without_gpu(text)
+
+
+def test_libraries_are_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    first = building.build(TEXT, gpu=False)
+    assert first.library.is_relative_to(tmp_path)
+    made = first.library.stat().st_mtime_ns
+    assert building.build(TEXT, gpu=False).library.stat().st_mtime_ns == made
+    assert building.build(TEXT + " ", gpu=False).library != first.library
+
+
+def test_triton_is_not_needed() -> None:
+    program = f"""
+import sys
+sys.modules["triton"] = None
+from kernelwright.proof.worker.languages import language_of
+module = language_of("cuda-cpp").load("/nowhere/text.cu", {TEXT!r}, "subject")
+assert module.number(2) == 4
+from kernelwright.proof.worker.profiling.counting import counted_launches
+import torch
+with counted_launches(lambda file: True) as seen:
+    module.scale(torch.ones(8), torch.empty(8), 8)
+assert [name for name, _ in seen.runs] == ["twice"], seen
+"""
+    environment = {**os.environ, "PYTHONPATH": str(Path(kernelwright.__file__).parents[1])}
+    subprocess.run([sys.executable, "-c", program], check=True, env=environment)

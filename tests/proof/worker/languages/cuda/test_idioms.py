@@ -1,0 +1,136 @@
+"""What kernels and launchers are written with: templates, locks, lanes that came to one place, symbols, checks of errors."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+import torch
+
+from kernelwright.proof.worker.interpreter import rounds
+from kernelwright.proof.worker.languages.cuda import LANGUAGE
+from kernelwright.proof.worker.languages.cuda.modules import KernelFault
+
+TEXT = Path(__file__).with_name("idioms.cu").read_text(encoding="utf-8")
+X = torch.randn(500, generator=torch.Generator().manual_seed(1))
+
+
+@pytest.fixture(scope="module")
+def module() -> Iterator[ModuleType]:
+    loaded = LANGUAGE.load("/nowhere/idioms.cu", TEXT, "test")
+    yield loaded
+    LANGUAGE.unload(loaded)
+
+
+@pytest.fixture(autouse=True, params=[0, 1, 4])
+def order(request: pytest.FixtureRequest) -> Iterator[None]:
+    before = rounds.number, rounds.backwards
+    rounds.number, rounds.backwards = request.param, request.param > 0
+    yield
+    rounds.number, rounds.backwards = before
+
+
+def test_a_template_by_name_and_by_variable(module: ModuleType) -> None:
+    assert module.total(X, 500) == pytest.approx(X.sum().item(), abs=1e-3)
+
+
+def test_structs_in_shared_memory(module: ModuleType) -> None:
+    found = torch.zeros(1, dtype=torch.int32)
+    module.argmax[(1,), (64,), 0](X, found, 500)
+    assert found.item() == X.argmax().item()
+
+
+def test_a_switch_and_bfloat16(module: ModuleType) -> None:
+    x, y = torch.randn(9).bfloat16(), torch.empty(9).bfloat16()
+    module.bf[(1,), (32,), 0](x, y, 9)
+    assert torch.equal(y, torch.where(torch.arange(9) % 2 == 0, x * 2, x))
+
+
+def test_lanes_that_came_to_one_place(module: ModuleType) -> None:
+    x = torch.randint(-5, 5, (100,), dtype=torch.int32)
+    y, count = torch.zeros(100, dtype=torch.int32), torch.zeros(1, dtype=torch.int32)
+    module.compact[(2,), (64,), 0](x, y, count, 100)
+    assert torch.equal(y[: count.item()].sort().values, x[x > 0].sort().values)
+
+
+def test_a_lock(module: ModuleType) -> None:
+    out = torch.zeros(1)
+    module.lock_sum[(1,), (64,), 0](out, torch.zeros(1, dtype=torch.int32))
+    assert out.item() == 8
+
+
+def test_a_scan_in_two_buffers(module: ModuleType) -> None:
+    y = torch.empty(50)
+    module.scan[(1,), (64,), 0](X[:50].contiguous(), y, 50)
+    torch.testing.assert_close(y, X[:50].cumsum(0), rtol=1e-4, atol=1e-4)
+
+
+def test_a_table_on_the_device(module: ModuleType) -> None:
+    y = torch.empty(3)
+    module.lookup[(1,), (3,), 0](torch.tensor([3, 1, 0], dtype=torch.int32), y)
+    assert y.tolist() == [4, 2, 1]
+
+
+def test_volatile_shared_memory(module: ModuleType) -> None:
+    out = torch.empty(1)
+    module.volatile_warp[(1,), (64,), 0](X[:64].contiguous(), out)
+    assert out.item() == pytest.approx(X[:64].sum().item(), abs=1e-4)
+
+
+def test_a_launcher_that_exits_ends_its_call(module: ModuleType) -> None:
+    with pytest.raises(KernelFault, match=r"the code ends its process with exit\(3\)"):
+        module.leaves(torch.zeros(4))
+    with pytest.raises(
+        KernelFault, match=r"thread \(0, 0, 0\) of block \(0, 0, 0\) writes C\[100\] of 4 elements at line"
+    ):
+        module.checked(torch.zeros(4))
+
+
+def test_statements_of_every_kind_keep_their_meaning(module: ModuleType) -> None:
+    given = torch.zeros(4)
+    module.plain(given, 3)
+    assert given.tolist() == [9, 1, 2, 0]
+
+
+def test_functors_lambdas_and_null(module: ModuleType) -> None:
+    given = torch.tensor([9.0, 1.0, 2.0, 0.0])
+    module.functor(given)
+    assert given.tolist() == [32, 16, 18, 14]
+    module.passes_null(given)
+    assert given[0].item() == 9
+    assert module.bumped() % 6 == 0
+
+
+def test_sizes_of_a_launch(module: ModuleType) -> None:
+    given = torch.zeros(2, dtype=torch.int32)
+    module.grid_x[(1, 2, 3), (1, 2, 3), 0](given)
+    assert given.tolist() == [594, 594]
+
+
+def test_roundings_to_sixteen_bits(module: ModuleType) -> None:
+    ties = torch.cat(
+        (torch.arange(2048, 6144) / 2 + 0.25, torch.arange(0, 20000) * 2.0**-26, 1 + torch.arange(512) * 2.0**-9)
+    )
+    ends = torch.tensor([65504.0, 65519.9, 65520.0, 1e9, float("inf"), 0.0, -0.0, 6e-8, 2.98e-8, -65520.0, 3.3e38])
+    x = torch.cat(
+        (torch.randn(5000).double() * torch.exp(torch.randn(5000).double() * 8), ties.double(), ends.double())
+    )
+    half, brain, n = torch.empty(len(x)).half(), torch.empty(len(x)).bfloat16(), len(x)
+    module.rounded[((n + 255) // 256,), (256,), 0](x, half, brain, n)
+    with np.errstate(over="ignore"):
+        assert (half.numpy().view(np.int16) == x.numpy().astype(np.float16).view(np.int16)).all()
+    assert torch.equal(brain.view(torch.int16), x.float().bfloat16().view(torch.int16))
+
+
+def test_arithmetic_of_sixteen_bits(module: ModuleType) -> None:
+    every = torch.arange(65536, dtype=torch.int32).to(torch.int16).view(torch.float16)
+    every = every[every.isfinite()]
+    a, b = every[torch.randperm(len(every))].contiguous(), every[torch.randperm(len(every))].contiguous()
+    total, ratio, fused = (torch.empty_like(a) for _ in range(3))
+    module.halves[((len(a) + 255) // 256,), (256,), 0](a, b, total, ratio, fused, len(a))
+    torch.testing.assert_close(total, a + b, rtol=0, atol=0, equal_nan=True)
+    torch.testing.assert_close(ratio, a / b, rtol=0, atol=0, equal_nan=True)
+    with np.errstate(over="ignore"):
+        expected = (a.double() * b.double() + a.double()).numpy().astype(np.float16)
+    assert (fused.numpy() == expected).all()
