@@ -30,7 +30,7 @@ _REFUSED = (
     (r"getenv|setenv|putenv|signal|ptrace|exit|_exit|abort", "reaches beyond the kernel"),
 )
 _WORDS = re.compile(r"[A-Za-z_]\w*")
-_INCLUDE = re.compile(r"[<\"]([^>\"]*)[>\"]")
+_INCLUDE = re.compile(r"[<\"]([^<>\"]*)[>\"]")
 _ADDABLE = (
     *("preproc_include", "preproc_def", "preproc_function_def", "using_declaration", "alias_declaration", "comment"),
     *("function_definition", "template_declaration", "declaration", "struct_specifier", "type_definition"),

@@ -16,7 +16,7 @@ from kernelwright.values import Refusal
 
 _JUMPS = ("return_statement", "break_statement", "continue_statement", "goto_statement")
 _CHOICES = ("if_statement", "conditional_expression", "switch_statement", "while_statement", "do_statement")
-_EXACT = re.compile(r"__syncthreads|__\w+_sync|__syncwarp|\basm\b|atomic\w+|printf|\bgoto\b")
+_EXACT = re.compile(r"__syncthreads|__\w{1,24}_sync|__syncwarp|\basm\b|atomic\w+|printf|\bgoto\b")
 _FUSED = ("fmaf", "fma", "__fmaf_rn", "__fma_rn", "__hfma")
 _CONVERSIONS = re.compile(r"__half2float|__bfloat162float|float|double|static_cast<\w+>|__ldg")
 

@@ -11,8 +11,8 @@ from kernelwright.source.cuda.definitions import HOLDERS, read_apart
 from kernelwright.source.cuda.text import Source, parse
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
-_DECLARED = re.compile(r"([A-Za-z_]\w*)\s*(?:\[[^\]]*\]\s*)*[=;,{(]")
-_DEFINED = re.compile(r"[ \t]*#[ \t]*define[ \t]+(\w+)")
+_DECLARED = re.compile(r"(?<!\w)([A-Za-z_]\w{0,255})\s{0,99}(?:\[[^\[\]]{0,200}\]\s{0,99}){0,4}[=;,{(]")
+_DEFINED = re.compile(r"#[ \t]{0,99}define[ \t]{1,99}(\w{1,255})")
 _PIECES = frozenset(
     (
         *("function_definition", "preproc_def", "preproc_function_def", "declaration", "type_definition"),

@@ -9,7 +9,7 @@ from kernelwright.source.findings.cuda_ranges import Reach, place
 from kernelwright.source.findings.rule import Rule, Severity
 from kernelwright.values import Language
 
-_DIVISIBLE = re.compile(r"(?:\bif|assert|\w*CHECK\w*)\s*\([^;{}]*%[^;{}]*[=!]=\s*0")
+_DIVISIBLE = re.compile(r"(?:\bif|assert|CHECK\w{0,40})\s{0,9}\([^;{}%]{0,400}%[^;{}=!]{0,200}[=!]=\s{0,9}0")
 
 
 def check(unit: CudaUnit) -> Iterator[CudaProblem]:

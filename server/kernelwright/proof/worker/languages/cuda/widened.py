@@ -40,7 +40,7 @@ _ROUNDED = {
     "FLT_EPSILON": "DBL_EPSILON",
 }
 _BITS = re.compile(r"__float_as_u?int|__u?int_as_float|__fdividef|__saturatef|\b(?:half|__half|__nv_bfloat16)2\b")
-_LITERAL = re.compile(r"((?:\d[\d']*\.?[\d']*|\.[\d']+)(?:[eE][+-]?\d+)?)[fF]$")
+_LITERAL = re.compile(r"((?:\d[\d']*(?:\.[\d']*)?|\.[\d']+)(?:[eE][+-]?\d+)?)[fF]$")
 
 
 def widened(text: str, *, narrow: bool = False) -> str | None:
