@@ -428,3 +428,12 @@ def test_a_line_does_not_call_get_init_inputs() -> None:
 def test_a_line_in_a_file_that_defines_nothing() -> None:
     (problem,) = problems("import torch\n# workload: f(1)\n")
     assert problem.message == "The file has no function or class named f."
+
+
+@pytest.mark.parametrize("name", ["in", "lambda", "is", "from"])
+def test_a_parameter_may_be_called_what_python_keeps_for_itself(name: str) -> None:
+    call = evaluate(f"f({name}=randn(8), n=8)")
+    assert list(call.kwargs) == [name, "n"]
+    with pytest.raises(WorkloadError) as wrong:
+        evaluate(f"f({name}=randn(8), n=m)")
+    assert wrong.value.column == len(f"f({name}=randn(8), n=")

@@ -14,11 +14,8 @@ from kernelwright.source.cuda import File, Function
 from kernelwright.source.cuda.text import field, of_type, walk
 
 FUNCTION, ANGLE, DIVISION, ROOT = "function", "angle", "division", "root"
-_INTRINSICS = {
-    **{name: f"__{name}f" for name in ("exp", "exp10", "log", "log2", "log10")},
-    **{name: f"__{name}f" for name in ("sin", "cos", "tan", "sincos")},
-}
-_ANGLES = ("sin", "cos", "tan", "sincos")
+_INTRINSICS = ("expf", "exp10f", "logf", "log2f", "log10f")
+_ANGLES = ("sinf", "cosf", "tanf", "sincosf")
 _ROOTS = ("sqrtf", "sqrt")
 _BUSY = ("call_expression", "update_expression", "assignment_expression")
 
@@ -49,7 +46,7 @@ def fast(sight: CudaSight, chosen: tuple[Slow, ...]) -> Patch:
     for one in chosen:
         if one.kind in (FUNCTION, ANGLE):
             callee = _some(field(one.node, "function"))
-            patch.replace(callee, _INTRINSICS[_stem(sight.content(callee))])
+            patch.replace(callee, f"__{_single(sight.content(callee))}")
         elif one.node.type == "assignment_expression":
             _assigned(sight, one.node, patch)
         elif one.kind == ROOT:
@@ -66,10 +63,11 @@ def _slow(file: File, function: Function) -> Iterator[Slow]:
             callee, listed = field(node, "function"), field(node, "arguments")
             name = content(callee) if callee is not None else ""
             given = [one for one in listed.named_children if one.type != "comment"] if listed is not None else []
-            if _stem(name) not in _INTRINSICS or not given or file.function(name) is not None:
+            single = _single(name)
+            if not single or not given or file.function(name) is not None:
                 continue
             if name.endswith("f") or kinds.of(given[0]) == FLOAT:
-                yield Slow(ANGLE if _stem(name) in _ANGLES else FUNCTION, node)
+                yield Slow(ANGLE if single in _ANGLES else FUNCTION, node)
         elif node.type in ("binary_expression", "assignment_expression"):
             operator, left, right = field(node, "operator"), field(node, "left"), field(node, "right")
             if operator is None or left is None or right is None or content(operator) not in ("/", "/="):
@@ -82,10 +80,10 @@ def _slow(file: File, function: Function) -> Iterator[Slow]:
             yield Slow(ROOT if _is_root(file, right) else DIVISION, node)
 
 
-def _stem(name: str) -> str:
-    """The function of C that a name of its single precision stands for: `expf` and `std::exp` are `exp`."""
+def _single(name: str) -> str:
+    """The single precision of a function that has an intrinsic: `expf` for `expf`, `exp` and `std::exp`; "" for others."""
     plain = name.removeprefix("std::")
-    return plain.removesuffix("f") if plain.removesuffix("f") in _INTRINSICS else plain
+    return next((one for one in (plain, f"{plain}f") if one in (*_INTRINSICS, *_ANGLES)), "")
 
 
 def _is_exact(divisor: str) -> bool:

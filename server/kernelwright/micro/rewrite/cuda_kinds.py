@@ -15,13 +15,13 @@ _INTS = ("int", "unsigned", "unsigned int", "long", "long long", "size_t", "shor
          "unsigned long", "unsigned long long")  # fmt: skip
 _VECTORS = ("float2", "float3", "float4")
 _TO_FLOAT = ("__half2float", "__bfloat162float", "__int2float_rn", "__int_as_float", "__uint_as_float", "rsqrt")
-_SINGLE = frozenset(
-    f"{name}f" for name in ("exp", "exp2", "exp10", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "tanh",
-                            "sinh", "cosh", "asin", "acos", "atan", "atan2", "sqrt", "rsqrt", "cbrt", "pow", "fabs", "fmax",
-                            "fmin", "fma", "fmod", "floor", "ceil", "round", "rint", "trunc", "erf", "erfc", "hypot",
-                            "__exp", "__log", "__sin", "__cos", "__pow", "__fdivide", "copysign", "lgamma", "tgamma")
-)  # fmt: skip
-_OVERLOADED = frozenset(name.removesuffix("f") for name in _SINGLE if not name.startswith("__")) | {"abs", "max", "min"}
+_SINGLE = frozenset((
+    "expf", "exp2f", "exp10f", "expm1f", "logf", "log2f", "log10f", "log1pf", "sinf", "cosf", "tanf", "tanhf",
+    "sinhf", "coshf", "asinf", "acosf", "atanf", "atan2f", "sqrtf", "rsqrtf", "cbrtf", "powf", "fabsf", "fmaxf",
+    "fminf", "fmaf", "fmodf", "floorf", "ceilf", "roundf", "rintf", "truncf", "erff", "erfcf", "hypotf", "__expf",
+    "__logf", "__sinf", "__cosf", "__powf", "fdividef", "__fdividef", "copysignf", "lgammaf", "tgammaf",
+))  # fmt: skip
+_OVERLOADED = frozenset(name.removesuffix("f") for name in _SINGLE if not name.startswith("__")) | {"max", "min"}
 _CASTS = ("static_cast", "float", "double", "int")
 _ARITHMETIC = ("+", "-", "*", "/")
 

@@ -11,7 +11,7 @@ from kernelwright.source.cuda import File, Function, Launch, read
 from kernelwright.source.cuda.accesses import Access, accesses
 from kernelwright.source.cuda.expressions import Names
 from kernelwright.source.cuda.extents import dimensions
-from kernelwright.source.cuda.text import of_type
+from kernelwright.source.cuda.syntax import Fault, syntax_problem
 from kernelwright.source.workload.evaluate import WorkloadError, evaluate
 from kernelwright.values import Device, Kernel, Refusal, TensorSpec, Workload
 
@@ -101,9 +101,9 @@ def cuda_sight(text: str, kernel: Kernel, workload: Workload | None, device: Dev
     function = file.kernel(kernel.name)
     if function is None:
         return Refusal(f"The kernel {kernel.name} cannot be read.", kernel.start_line)
-    broken = next(of_type(function.outer, "ERROR"), None)
-    if broken is not None:
-        return Refusal("The kernel does not parse.", broken.start_point.row)
+    if function.outer.has_error:
+        fault = syntax_problem(text) or Fault(kernel.start_line, "the grammar cannot read it")
+        return Refusal(f"The kernel does not parse at line {fault.line + 1}: {fault.message}.", fault.line)
     return CudaSight(file, function, file.launches_of(kernel.name), _given(file, workload), device)
 
 

@@ -89,7 +89,7 @@ def opened(trial: Trial) -> Iterator[Bench]:
         hardened.install()
     launched = launches_interpreted()
     for text in dict.fromkeys((trial.baseline, trial.previous, trial.candidate)):
-        language.prepare(text)
+        language.prepare(trial.home, text)
     language.forget_neighbours(trial.home)
     seed_everything(flags.IMPORT_SEED)
     defaults, seeds = flags.read(), flags.seeds()

@@ -71,7 +71,7 @@ class _Trier:
         self._scratch = tempfile.mkdtemp(prefix="kernelwright-host-")
         self._host: Host | None = None
         self._left = job.budget
-        self._language.prepare(job.text)
+        self._language.prepare(job.path, job.text)
 
     def close(self) -> None:
         self._end()

@@ -13,6 +13,7 @@ from kernelwright.source.findings.cuda import CudaUnit, Element
 _WAITS = re.compile(r"sync|barrier|wait|arrive|fence|commit", re.I)
 _LOOPS = ("for_statement", "while_statement", "do_statement")
 _MOST = 4000  # steps of one function
+_MOST_OPEN = 100  # accesses since the last barrier that are looked at
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +51,7 @@ def meetings(unit: CudaUnit) -> Iterator[Meeting]:
             first = before.element
             if first is not None and first.base == step.element.base and (first.writes or step.element.writes):
                 yield Meeting(first, step.element, _turned(before, step))
-        open_.append(step)
+        open_ = [*open_[-_MOST_OPEN:], step]
 
 
 def _turned(before: Step, after: Step) -> Node | None:

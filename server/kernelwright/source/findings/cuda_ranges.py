@@ -11,7 +11,8 @@ from kernelwright.source.cuda.numbers import Number, Numbers
 from kernelwright.source.cuda.polynomials import Polynomial
 from kernelwright.source.cuda.text import field
 from kernelwright.source.cuda.variables import Variable
-from kernelwright.source.findings.cuda import CudaUnit, Element, LaunchSite
+from kernelwright.source.findings.cuda import CudaUnit, Element
+from kernelwright.source.findings.cuda_launches import LaunchSite
 
 _AXES = "xyz"
 _TRIED = 8  # threads out of bounds, and rows of them, whose conditions are looked at

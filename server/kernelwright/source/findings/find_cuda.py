@@ -11,7 +11,8 @@ from kernelwright.source.cuda.flow import Flow
 from kernelwright.source.cuda.numbers import Numbers
 from kernelwright.source.cuda.outline import Outline, outline
 from kernelwright.source.cuda.text import Source
-from kernelwright.source.findings.cuda import CudaProblem, CudaUnit, LaunchSite
+from kernelwright.source.findings.cuda import CudaProblem, CudaUnit
+from kernelwright.source.findings.cuda_launches import LaunchSite
 from kernelwright.source.findings.rule import Finding, Fix, Rule
 from kernelwright.source.findings.rules import for_language
 from kernelwright.source.findings.sizes import Shapes, Size, Sizes, shapes_of

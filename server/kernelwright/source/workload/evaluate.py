@@ -8,6 +8,7 @@ import re
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from keyword import kwlist
 from typing import Any
 
 from kernelwright.source.workload.generators import DTYPES, GENERATORS, Budget, GeneratorError, generate
@@ -18,6 +19,8 @@ _MAX_DEPTH = 40
 _MAX_INTEGER = 2**63 - 1
 _MAX_EXPONENT = 1024
 _MAX_GRID = 3  # dimensions
+_KEYWORD = re.compile(rf"\b(?:{'|'.join(word for word in kwlist if word.islower())})(?=\s*=(?!=))")
+_WIDE_A = 0xFF41  # the fullwidth letter that NFKC makes an "a" of
 _LAUNCH = re.compile(r"^(\s*\w+\s*)<<<(.*?)>>>(?=\s*\()", re.DOTALL)
 
 _CONSTANTS = {"true": True, "false": False, "nullptr": None, "NULL": None, "inf": math.inf, "nan": math.nan}
@@ -112,11 +115,13 @@ def _parse(text: str) -> ast.Call:
 def _python_literals(text: str) -> str:
     """`2.0f` and `16u` with the suffix blanked, and a launch in brackets, so that columns stay.
 
-    String literals are left alone.
+    A parameter may be called what Python keeps for itself, as in `f(in=randn(8))`: its first letter becomes a wide one, which
+    Python takes for the same name. String literals are left alone.
     """
     text = _LAUNCH.sub(lambda m: f"{m[1]}[  {m[2]}  ]", text)
 
     def blank(part: str) -> str:
+        part = _KEYWORD.sub(lambda m: chr(ord(m.group()[0]) - ord("a") + _WIDE_A) + m.group()[1:], part)
         return _C_SUFFIX.sub(lambda m: m.group(1).ljust(len(m.group())), part)
 
     strings = _STRING.findall(text)

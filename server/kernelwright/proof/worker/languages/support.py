@@ -33,7 +33,7 @@ class WorkerLanguage(Protocol):
     def needs_interpreter(self) -> bool:
         """Whether that is Triton's, and the CPU stands in for the GPU that a text asks for meanwhile."""
 
-    def prepare(self, text: str) -> None:
+    def prepare(self, path: str, text: str) -> None:
         """Compiles ahead what `load` of the text will need, where a process that runs texts cannot change it.
 
         Called in the judge; what is wrong with the text is left for `load` to say.

@@ -4,7 +4,8 @@ from collections.abc import Iterator
 
 from tree_sitter import Node
 
-from kernelwright.source.findings.cuda import CudaProblem, CudaUnit, LaunchSite
+from kernelwright.source.findings.cuda import CudaProblem, CudaUnit
+from kernelwright.source.findings.cuda_launches import LaunchSite
 from kernelwright.source.findings.rule import Rule, Severity
 from kernelwright.values import Language
 

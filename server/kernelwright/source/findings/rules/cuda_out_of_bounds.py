@@ -3,7 +3,8 @@
 import re
 from collections.abc import Iterator
 
-from kernelwright.source.findings.cuda import CudaProblem, CudaUnit, Element, LaunchSite
+from kernelwright.source.findings.cuda import CudaProblem, CudaUnit, Element
+from kernelwright.source.findings.cuda_launches import LaunchSite
 from kernelwright.source.findings.cuda_ranges import Reach, place
 from kernelwright.source.findings.rule import Rule, Severity
 from kernelwright.values import Language

@@ -6,7 +6,8 @@ from tree_sitter import Node
 
 from kernelwright.source.cuda.flow import VARYING
 from kernelwright.source.cuda.text import field, walk
-from kernelwright.source.findings.cuda import CudaChange, CudaProblem, CudaUnit, Element, LaunchSite
+from kernelwright.source.findings.cuda import CudaChange, CudaProblem, CudaUnit, Element
+from kernelwright.source.findings.cuda_launches import LaunchSite
 from kernelwright.source.findings.rule import Rule, Severity
 from kernelwright.values import Language
 

@@ -16,6 +16,7 @@ from kernelwright.proof.worker.languages.cuda.unsupported import unsupported
 from kernelwright.values import FailureKind
 
 CUDA = language_of("cuda-cpp")
+PATH = "/nowhere/text.cu"
 TEXT = """\
 // a kernel
 __global__ void twice(const float* x, float* y, int n) {
@@ -109,11 +110,32 @@ def test_half_typed_texts_are_answered() -> None:
 
 def test_libraries_are_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    first = building.build(TEXT, gpu=False)
+    first = building.build(PATH, TEXT, gpu=False)
     assert first.library.is_relative_to(tmp_path)
     made = first.library.stat().st_mtime_ns
-    assert building.build(TEXT, gpu=False).library.stat().st_mtime_ns == made
-    assert building.build(TEXT + " ", gpu=False).library != first.library
+    assert building.build(PATH, TEXT, gpu=False).library.stat().st_mtime_ns == made
+    assert building.build(PATH, TEXT + " ", gpu=False).library != first.library
+
+
+def test_headers_beside_a_file_are_found_and_looked_at_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    text = '#include "parts/factor.cuh"\nint number(int x) { return FACTOR * x; }\n'
+    (tmp_path / "parts").mkdir()
+    (tmp_path / "parts" / "factor.cuh").write_text('#include "value.h"\n#define FACTOR VALUE\n')
+    value = tmp_path / "parts" / "value.h"
+    for factor in (2, 3):
+        value.write_text(f"#define VALUE {factor}\n")
+        module = CUDA.load(str(tmp_path / "text.cu"), text, "subject")
+        assert module.number(2) == 2 * factor
+        CUDA.unload(module)
+
+
+def test_libraries_of_another_user_are_not_taken(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    first = building.build(PATH, TEXT, gpu=False)
+    assert building._found(first.library.stem) == first.library
+    monkeypatch.setattr(os, "getuid", lambda: 12345)
+    assert building._found(first.library.stem) is None
 
 
 def test_triton_is_not_needed() -> None:

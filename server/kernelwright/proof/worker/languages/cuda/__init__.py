@@ -21,9 +21,9 @@ class Cuda:
     emulator = "an emulator of CUDA"
     needs_interpreter = False
 
-    def prepare(self, text: str) -> None:
+    def prepare(self, path: str, text: str) -> None:
         with contextlib.suppress(JobFailed):
-            building.build(text, gpu=modules.on_gpu())
+            building.build(path, text, gpu=modules.on_gpu())
 
     def load(self, path: str, text: str, name: str) -> ModuleType:
         return modules.load(path, text, name)

@@ -23,6 +23,8 @@ from kernelwright.values import Failure, FailureKind
 SOURCE = "kernelwright_text.cu"
 HERE = Path(__file__).parent / "emulator"
 _RUNTIME = ("runtime.cpp", "memory.cpp")
+_INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"', re.MULTILINE)
+_MOST_HEADERS = 256
 _PATIENCE = 180  # seconds for one compiler
 _MOST_KEPT = 500  # files, most of which take 0.2 MB
 _COMMON = ("-std=c++17", "-fPIC", "-fno-gnu-unique", "-w")
@@ -67,8 +69,11 @@ def folder() -> Path:
     return Path(cache) / "kernelwright" / "cuda"
 
 
-def build(text: str, *, gpu: bool) -> Built:
-    """The library of a text, made unless it is there. Raises JobFailed: it does not compile, or nothing here compiles it."""
+def build(path: str, text: str, *, gpu: bool) -> Built:
+    """The library of the text of a file, made unless it is there; headers beside the file are found.
+
+    Raises JobFailed: it does not compile, or nothing here compiles it.
+    """
     refused = None if gpu else unsupported(text)
     if refused is not None:
         what, line = refused
@@ -76,31 +81,32 @@ def build(text: str, *, gpu: bool) -> Built:
             f"The file uses {what} at line {line + 1}, which is not supported without a GPU: run it where there is one."
         )
         raise JobFailed(Failure(FailureKind.NO_GPU, message, line=line))
-    return _for_gpu(text) if gpu else _emulated(text)
+    beside = Path(path).resolve().parent
+    return _for_gpu(beside, text) if gpu else _emulated(beside, text)
 
 
-def _emulated(text: str) -> Built:
+def _emulated(beside: Path, text: str) -> Built:
     compiler = cpp()
     if compiler is None:
         raise JobFailed(Failure(FailureKind.MISSING_PACKAGE, NO_COMPILER))
     own = _OF_CLANG if compiler.is_clang else _OF_GCC
     flags = (*_COMMON, *_FLAGS, *own, f"-I{HERE / 'include'}")
     made = translation.translated(text)
-    name = _key(made.text, compiler.version, *flags, _emulator_digest())
+    name = _key(made.text, *_headers(beside, text), compiler.version, *flags, _emulator_digest())
     found = _found(name)
     if found is not None:
         return Built(found, True)
     with tempfile.TemporaryDirectory(prefix="kernelwright-cuda-") as scratch:
         source, thing, library = (Path(scratch, name) for name in (SOURCE, "text.o", "text.so"))
         source.write_text(made.text, encoding="utf-8", errors="surrogatepass")
-        header = ("-include", str(_header(compiler, flags)))
+        header = ("-include", str(_header(compiler, flags)), f"-I{beside}")
         _compiled((compiler.program, *flags, *header, "-x", "c++", "-c", str(source), "-o", str(thing)), text, made)
         objects = [str(_runtime(compiler, one)) for one in _RUNTIME]
         _compiled((compiler.program, str(thing), *objects, *_LINKED, "-o", str(library)), text, made)
         return Built(_kept(library, name), True)
 
 
-def _for_gpu(text: str) -> Built:
+def _for_gpu(beside: Path, text: str) -> Built:
     compiler = nvcc()
     if compiler is None:
         raise JobFailed(Failure(FailureKind.MISSING_PACKAGE, NO_NVCC))
@@ -110,14 +116,14 @@ def _for_gpu(text: str) -> Built:
         *("-Xcompiler", "-fPIC,-fno-gnu-unique", "-include", str(HERE / "gpu.h")),
         *("-Xlinker", "--wrap=cudaLaunchKernel,--wrap=__cudaLaunchKernel,-Bsymbolic"),
     )
-    name = _key(made.text, compiler.version, *flags, _emulator_digest())
+    name = _key(made.text, *_headers(beside, text), compiler.version, *flags, _emulator_digest())
     found = _found(name)
     if found is not None:
         return Built(found, False)
     with tempfile.TemporaryDirectory(prefix="kernelwright-cuda-") as scratch:
         source, library = Path(scratch, SOURCE), Path(scratch, "text.so")
         source.write_text(made.text, encoding="utf-8", errors="surrogatepass")
-        _compiled((compiler.program, *flags, str(source), "-o", str(library)), text, made)
+        _compiled((compiler.program, *flags, f"-I{beside}", str(source), "-o", str(library)), text, made)
         return Built(_kept(library, name), False)
 
 
@@ -191,6 +197,21 @@ def _run(command: Sequence[str]) -> str | None:
         message = f"Compiling the file took more than {_PATIENCE} s."
         raise JobFailed(Failure(FailureKind.IMPORT_FAILED, message)) from None
     return None if ended.returncode == 0 else ended.stderr + ended.stdout
+
+
+def _headers(beside: Path, text: str) -> list[str]:
+    """The texts of the headers beside a file that it includes, and of those that these include."""
+    found: dict[Path, str] = {}
+    waiting = [(beside, text)]
+    while waiting and len(found) < _MOST_HEADERS:
+        folder, including = waiting.pop()
+        for name in _INCLUDE.findall(including):
+            for place in dict.fromkeys((folder / name, beside / name)):
+                with contextlib.suppress(OSError, ValueError):
+                    if place not in found and place.is_file():
+                        found[place] = place.read_text(encoding="utf-8", errors="replace")
+                        waiting.append((place.parent, found[place]))
+    return [found[place] for place in sorted(found)]
 
 
 def _key(*parts: str) -> str:

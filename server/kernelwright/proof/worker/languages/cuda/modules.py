@@ -41,7 +41,7 @@ class CudaModule(ModuleType):
 
 def load(path: str, text: str, name: str) -> ModuleType:
     """The module of a text. Raises JobFailed: see `building.build`."""
-    built = building.build(text, gpu=on_gpu())
+    built = building.build(path, text, gpu=on_gpu())
     module = CudaModule(f"{name} of {path}")
     module.__file__ = path
     library = _Library(built, text)
