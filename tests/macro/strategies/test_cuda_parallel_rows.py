@@ -90,6 +90,8 @@ def test_other_rows(body: str, lines: list[str]) -> None:
         ("for (int j = 0; j < n; ++j) y[i * n] = x[i * n + j];", "one element in two turns"),
         ("int at = 0;\n        for (int j = 0; j < n; ++j) if (x[i * n + j] > x[i * n + at]) at = j;\n        y[i] = at;",
          "follow each other in `at`"),
+        (SUM.replace("y[i] = s", "*(y + i) += s"), "may read and write memory"),
+        (SUM.replace("y[i] = s", "put(y, i, s)"), "may read and write memory"),
         ("float a[4];\n        " + SUM, "array of its own"),
         ("if (n > 3) y[i] = 1;\n        " + SUM, "Something other than"),
     ],

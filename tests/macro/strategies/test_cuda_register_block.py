@@ -107,6 +107,19 @@ def test_forms_of_products(changed: dict[str, object], lines: list[str]) -> None
     assert [line for line in lines if line not in text] == []
 
 
+def test_what_changes_belongs_to_one_element() -> None:
+    text = (
+        product()
+        .replace("    if (row", "    float best = 0.0f, sum = 0.0f;\n    if (row")
+        .replace("        float sum = 0.0f;\n", "")
+    )
+    text = text.replace("C[row * N + col] = sum;", "best = fmaxf(best, sum);\n        C[row * N + col] = best;")
+    lines = (
+        "float best = 0.0f, sum = 0.0f;\n                sum += acc[i][j];\n                best = fmaxf(best, sum);"
+    )
+    assert lines in first(text)
+
+
 def test_a_tiled_product_is_tiled_anew() -> None:
     naive, tiled = cuda_shared_tile.STRATEGY.example.before, cuda_shared_tile.STRATEGY.example.after
     assert "const int row0 = blockIdx.y * BM;" in first(tiled)

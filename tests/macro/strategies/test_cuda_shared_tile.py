@@ -70,6 +70,12 @@ def test_other_loops_and_layouts(loop: str, lines: list[str]) -> None:
     assert set(lines) <= set(tiled(product(loop)))
 
 
+def test_a_bound_of_another_row_keeps_the_loads_in_place() -> None:
+    text = product("sum += A[k * M + row] * B[k * N + col];", guard="other < M && col < N")
+    text = text.replace("    int col =", "    int other = 2 * threadIdx.y;\n    int col =")
+    assert "As[ty][tx] = other < M && k0 + tx < K ? A[(k0 + tx) * M + row] : 0.0f;" in tiled(text)
+
+
 def test_early_returns_move_behind_the_barriers() -> None:
     body = "    if (row >= M || col >= N) return;\n    float sum = 0.0f;\n    for (int k = 0; k < K; ++k) {\n"
     body += f"        {LOOP}\n    }}\n    C[row * N + col] = sum;"
@@ -89,12 +95,14 @@ def test_early_returns_move_behind_the_barriers() -> None:
         (product(type="float4"), "not a plain number"),
         (product(guard="row * N + col < M * N"), "both thread axes at once"),
         (product("if (k > 2) sum += A[row * K + k] * B[k * N + col];"), "branches"),
-        (product("sum += A[row * K + k] * B[col];"), "do not read the same elements along both"),
+        (product("sum += A[row * K + k] * B[k];"), "do not read the same elements along both"),
         (product("int i = row * K + k; sum += A[i] * B[k * N + col];"), "a variable of the loop's body"),
         (product("C[k] = 0; sum += A[row * K + k] * B[k * N + col];"), "more than a local variable"),
         (product().replace("++k", "k += 2"), "steps of 1"),
         (product("sum += A[row * K + k] * B[k * N + col] * s;").replace("float sum", "float s = f(A, row); float sum"),
          "behind the guard"),
+        (product("sum += A[row * K + k] * B[k * N + col] * C[row];"), "beyond the edge"),
+        (product("sum += A[row * K + k] * B[k * N + col] * *(C + row);"), "may be any element"),
         (product().replace("k < K", "k < row"), "not the same for all threads"),
         (product().replace("float sum = 0.0f;", "float sum = 0.0f; row += 1;"), "ahead of the work"),
         (product().replace("float sum = 0.0f;", "__shared__ float s[4]; float sum = 0.0f;"), "shared memory already"),

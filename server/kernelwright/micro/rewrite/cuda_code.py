@@ -46,7 +46,8 @@ def written(polynomial: Polynomial) -> str:
     """A sum of products as code."""
     found = ""
     for term, number in sorted(polynomial.terms, key=lambda one: one[1] < 0):
-        factors = [*((str(abs(number)),) if abs(number) != 1 or not term else ()), *term]
+        names = [one if _ATOM.fullmatch(one) else f"({one})" for one in term]
+        factors = [*((str(abs(number)),) if abs(number) != 1 or not term else ()), *names]
         sign = (" - " if number < 0 else " + ") if found else ("-" if number < 0 else "")
         found += sign + " * ".join(factors)
     return found or "0"

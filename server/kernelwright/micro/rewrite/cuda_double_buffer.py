@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from tree_sitter import Node
 
 from kernelwright.micro.rewrite.cuda_code import fresh, hiding_macro, named, plain, substituted
-from kernelwright.micro.rewrite.cuda_guarded import declared, statements_of, type_of
+from kernelwright.micro.rewrite.cuda_guarded import declared, hidden_access, statements_of, type_of
 from kernelwright.micro.rewrite.cuda_patch import Patch, indent_of
 from kernelwright.micro.rewrite.cuda_sight import CudaSight
 from kernelwright.source.cuda.accesses import Access
@@ -124,6 +124,9 @@ def _other_use(sight: CudaSight, found: Tiles) -> Refusal | None:
             f"`{sight.content(other.node)}` is stored in the loop, and the next tile may read it.",
             other.node.start_point.row,
         )
+    hidden = hidden_access(sight, body)
+    if hidden is not None:
+        return Refusal(f"`{sight.content(hidden)}` may read and write memory.", hidden.start_point.row)
     calls = (one for one in of_type(body, "call_expression") if sight.content(one).startswith("atomic"))
     early = next(
         (one for one in walk(body) if one.type in ("break_statement", "continue_statement", "return_statement")),

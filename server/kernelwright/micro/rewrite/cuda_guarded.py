@@ -8,7 +8,7 @@ from tree_sitter import Node
 from kernelwright.micro.rewrite.cuda_code import substituted
 from kernelwright.micro.rewrite.cuda_sight import CudaSight
 from kernelwright.source.cuda import Source
-from kernelwright.source.cuda.text import field, is_inside, of_type
+from kernelwright.source.cuda.text import field, is_inside, of_type, walk
 from kernelwright.values import Refusal
 
 X, Y = "threadIdx.x", "threadIdx.y"
@@ -114,6 +114,21 @@ def reads_memory(sight: CudaSight, node: Node) -> bool:
     pointers = {one.name for one in sight.kernel.parameters if one.is_pointer}
     calls = (field(one, "arguments") for one in of_type(node, "call_expression"))
     return any(sight.names.behind(given) & pointers for given in calls if given is not None)
+
+
+def hidden_access(sight: CudaSight, statement: Node) -> Node | None:
+    """A call or a dereference by which a statement may touch memory that its subscripts do not show."""
+    for node in walk(statement):
+        if node.type == "pointer_expression" and sight.content(node).startswith("*"):
+            return node
+        if node.type == "call_expression" and node.parent is not None:
+            callee = field(node, "function")
+            called = sight.file.function(sight.content(callee)) if callee is not None else None
+            takes_pointers = called is not None and any(one.is_pointer for one in called.parameters)
+            is_barrier = callee is not None and sight.content(callee) == "__syncthreads"
+            if takes_pointers or (node.parent.type == "expression_statement" and not is_barrier):
+                return node
+    return None
 
 
 def statements_of(body: Node) -> tuple[Node, ...]:

@@ -117,6 +117,8 @@ def _simple(sight: CudaSight, found: InnerLoop) -> Refusal | None:
                 return Refusal("The loop writes to more than a local variable.", node.start_point.row)
             if sight.content(target) == found.loop.variable:
                 return Refusal("The loop's body changes the loop's variable.", node.start_point.row)
+        if node.type == "pointer_expression" and sight.content(node).startswith("*"):
+            return Refusal(f"`{sight.content(node)}` may be any element.", node.start_point.row)
         if node.type == "call_expression" and (callee := field(node, "function")) is not None:
             called = sight.file.function(sight.content(callee))
             if called is not None and any(one.is_pointer for one in called.parameters):

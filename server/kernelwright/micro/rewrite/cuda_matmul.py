@@ -168,8 +168,8 @@ def _parts(sight: CudaSight, found: InnerLoop, rows: Side, columns: Side, total:
     dropped, kept, moved = set(counted), [], []
     for one in found.head:
         names = declared(sight, one)
-        if names == {total}:
-            moved.append(one)
+        if total in names or (one.type != "comment" and not names <= sight.names.values.keys()):
+            moved.append(one)  # what changes belongs to one element
         elif one.type == "comment" or not sight.names.behind(one) & POSITIONS:
             kept.append(one)
         elif mentions(sight.file.source, one, counted - names) and not names & counted:

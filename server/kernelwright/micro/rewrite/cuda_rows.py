@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from tree_sitter import Node
 
 from kernelwright.micro.rewrite.cuda_code import named, plain, unsettled
-from kernelwright.micro.rewrite.cuda_guarded import declared, guarded, statements_of
+from kernelwright.micro.rewrite.cuda_guarded import declared, guarded, hidden_access, statements_of
 from kernelwright.micro.rewrite.cuda_inner_loop import not_movable
 from kernelwright.micro.rewrite.cuda_matmul import POSITIONS, counts, limit_of
 from kernelwright.micro.rewrite.cuda_sight import CudaSight
@@ -128,6 +128,9 @@ def _looked_at(sight: CudaSight, row: str, extent: Node, statements: tuple[Node,
     single: list[Node] = []
     for statement in statements:
         line = statement.start_point.row
+        hidden = hidden_access(sight, statement)
+        if hidden is not None:
+            return Refusal(f"`{sight.content(hidden)}` may read and write memory.", hidden.start_point.row)
         if statement.type == "for_statement":
             loop = next((one for one in sight.names.loops if one.node == statement), None)
             found = _loop(sight, row, loop, loops) if loop is not None else None
@@ -189,8 +192,6 @@ def _loop(sight: CudaSight, row: str, loop: Loop, before: list[RowLoop]) -> RowL
     for node in walk(loop.body):
         if node.type in ("break_statement", "return_statement", "goto_statement", "while_statement", "do_statement"):
             return Refusal("A loop along the row may end early.", node.start_point.row)
-        if node.type == "call_expression" and _may_write(sight, node):
-            return Refusal(f"`{sight.content(node)}` may read and write memory.", node.start_point.row)
         target = _target(node)
         if target is None or target.type != "identifier" or sight.content(target) in own:
             continue
@@ -212,12 +213,6 @@ def _target(node: Node) -> Node | None:
     if node.type == "assignment_expression":
         return field(node, "left")
     return field(node, "argument") if node.type == "update_expression" else None
-
-
-def _may_write(sight: CudaSight, call: Node) -> bool:
-    callee = field(call, "function")
-    called = sight.file.function(sight.content(callee)) if callee is not None else None
-    return called is not None and any(one.is_pointer for one in called.parameters)
 
 
 def _fold(sight: CudaSight, loop: Loop, node: Node, target: Node) -> Fold | Refusal:
@@ -293,9 +288,6 @@ def _begun(sight: CudaSight, loop: Loop, name: str) -> str | None:
 def _stored(sight: CudaSight, row: str, loop: Loop) -> bool | Refusal:
     """Whether a loop stores elements, each turn its own, and reads none that another turn stores."""
     uses = [one for one in sight.accesses if is_inside(one.node, loop.body)]
-    derefs = [one for one in of_type(loop.body, "pointer_expression") if sight.content(one).startswith("*")]
-    if derefs:
-        return Refusal(f"`{sight.content(derefs[0])}` may be any element.", derefs[0].start_point.row)
     stores = [one for one in uses if one.writes and one.space != "local"]
     for store in stores:
         line, place = store.node.start_point.row, _place(sight, row, store)

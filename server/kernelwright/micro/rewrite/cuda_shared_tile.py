@@ -72,8 +72,10 @@ def _tiles(sight: CudaSight, found: InnerLoop) -> tuple[Tile, ...] | Refusal:
         line, code = access.node.start_point.row, sight.content(access.node)
         kind = kind_of(sight, access.node)
         behind = sight.names.behind(access.node)
-        if found.loop.variable not in behind or kind == "":
+        if kind == "":
             continue
+        if found.loop.variable not in behind:
+            return Refusal(f"`{code}` is read in the loop, where threads beyond the edge come to it, too.", line)
         if kind == "xy":
             return Refusal(f"`{code}` is another element for every thread, so no tile of it is shared.", line)
         moving = frozenset(n for one in of_type(found.loop.body, "declaration") for n in declared(sight, one))
@@ -135,7 +137,13 @@ def _is_turned(sight: CudaSight, found: InnerLoop, access: Access, axis: str) ->
     beside = along if axis == "y" else across  # what moves with threadIdx.x while it loads
     other = across if axis == "y" else along
     is_far = beside is None or beside.number != 1
-    return is_far and other is not None and other.number == 1 and turned_names(sight, access.node, axis) is not None
+    names = turned_names(sight, access.node, axis)
+    if not is_far or other is None or other.number != 1 or names is None:
+        return False
+    parts = (
+        part for one in found.bounds for part in of_type(one.node, "identifier") if kind_of(sight, one.node) == axis
+    )
+    return all(sight.content(part) in names for part in parts if kind_of(sight, part))
 
 
 def _written(
