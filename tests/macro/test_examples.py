@@ -15,21 +15,25 @@ from kernelwright.values import Graph, Language, Refusal, Workload, apply
 from macro.triton_files import H200
 
 
-def observed(strategy: Strategy) -> Observation:
-    """The first kernel of the example, with its workload and, where it is needed, its op graph."""
-    text, path = strategy.example.before, Path("example.cu" if Language.CUDA in strategy.languages else "example.py")
-    support = of_file(path)
+def observed(text: str, *, needs_graph: bool = False, file: str = "example.py", reduced: bool = False) -> Observation:
+    """The first kernel of `text`, with its workload and, where it is needed, its op graph."""
+    support = of_file(Path(file))
     kernel = support.kernels(text)[0]
     workload = support.workload(text, kernel.entry)
     assert isinstance(workload, Workload), workload
-    found = Observation(
-        path.name, text, kernel, workload, H200, support=support, reduced=Language.CUDA in strategy.languages
-    )
-    if not strategy.needs_graph:
+    found = Observation(file, text, kernel, workload, H200, support=support, reduced=reduced)
+    if not needs_graph:
         return found
     graph = capture(Capture(Subject("/nowhere/example.py", text, workload)), lambda stage: None)
     assert isinstance(graph, Graph), graph
     return dataclasses.replace(found, graph=graph)
+
+
+def of_example(strategy: Strategy) -> Observation:
+    """The example as the strategy sees it, reduced accuracy allowed where there may be a strategy for it."""
+    is_cuda = Language.CUDA in strategy.languages
+    file = "example.cu" if is_cuda else "example.py"
+    return observed(strategy.example.before, needs_graph=strategy.needs_graph, file=file, reduced=is_cuda)
 
 
 MECHANICAL = {id: strategy for id, strategy in registry().items() if strategy.intent is not ask}
@@ -37,7 +41,7 @@ MECHANICAL = {id: strategy for id, strategy in registry().items() if strategy.in
 
 @pytest.mark.parametrize("strategy", MECHANICAL.values(), ids=MECHANICAL)
 def test_the_first_variant_is_the_example(strategy) -> None:
-    observation = observed(strategy)
+    observation = of_example(strategy)
     actions = strategy.find(observation)
     assert not isinstance(actions, Refusal), actions.reason
     edits = carried_out(strategy, observation, actions[0])

@@ -8,13 +8,14 @@ import pytest
 
 from kernelwright.coders.carrying_out import needs_a_model
 from kernelwright.macro.policy import menu, offered, summed_up
-from kernelwright.macro.rewrites import TORCH_REWRITE, TRITON_REWRITE
+from kernelwright.macro.rewrites import CUDA_REWRITE, TORCH_REWRITE, TRITON_REWRITE
 from kernelwright.macro.strategies import named, registry
 from kernelwright.macro.strategy import Observation, Strategy, ask
 from kernelwright.proof.client import Workers
 from kernelwright.proof.jobs import Limits, Trial, TrialResult
 from kernelwright.values import CPU, Device, Refusal, Workload
-from macro.test_examples import observed
+from macro import cuda_files
+from macro.test_examples import observed, of_example
 from macro.triton_files import H200, HEAD, observe
 
 ASKED = {id: strategy for id, strategy in registry().items() if strategy.intent is ask}
@@ -44,10 +45,6 @@ def bench() -> Iterator[Bench]:
     bench.close()
 
 
-def of_example(strategy: Strategy) -> Observation:
-    return observed(strategy.example.before, needs_graph=strategy.needs_graph)
-
-
 @pytest.mark.parametrize("strategy", ASKED.values(), ids=ASKED)
 def test_its_example_is_offered_with_a_gain_and_a_reason(strategy: Strategy) -> None:
     observation = of_example(strategy)
@@ -65,13 +62,14 @@ def test_its_example_is_offered_with_a_gain_and_a_reason(strategy: Strategy) -> 
 @pytest.mark.parametrize("strategy", ASKED.values(), ids=ASKED)
 def test_the_gate_passes_its_example(strategy: Strategy, bench: Bench) -> None:
     """On the lines after the first, which is as large as one would measure."""
-    before, workload = strategy.example.before, of_example(strategy).workload
+    observation = of_example(strategy)
+    before, workload = strategy.example.before, observation.workload
     assert isinstance(workload, Workload)
     assert len(workload.cases) > 1, "one line to measure, and one of odd sizes to verify here"
     small = dataclasses.replace(workload, cases=workload.cases[1:])
     result = bench.tried(
         Trial(
-            "/nowhere/example.py",
+            f"/nowhere/{observation.path}",
             before,
             before,
             strategy.example.after,
@@ -79,6 +77,7 @@ def test_the_gate_passes_its_example(strategy: Strategy, bench: Bench) -> None:
             measure=False,
             limits=Limits(threads=1),
             promises_kernel=strategy.promises_kernel,
+            language=observation.support.id,
         )
     )
     failed = [f"{check.name}: {check.detail}" for check in result.verdict.failed_checks]
@@ -190,6 +189,45 @@ def refused(strategy: Strategy, observation: Observation, words: str) -> None:
     assert answer.reason.endswith(".")
 
 
+def cuda(body: str, *, grid: str = "n_rows", after: str = "", line: str = "n_rows=8, n_cols=100000") -> str:
+    """A CUDA kernel of one row a block, and its launcher."""
+    return (
+        f"__global__ void row_kernel(const float* x, float* out, int n_cols) {{\n"
+        f"  const float* row = x + (size_t)blockIdx.x * n_cols;\n{body}\n}}\n{after}"
+        f"// workload: run(x=randn(n_rows, n_cols), out=out(n_rows, n_cols), {line})\n"
+        f"void run(const float* x, float* out, int n_rows, int n_cols) {{\n"
+        f"  row_kernel<<<{grid}, 128>>>(x, out, n_cols);\n"
+        f"{'  next_kernel<<<1, 128>>>(x, out);' if after else ''}\n}}\n"
+    )
+
+
+COPY = "  for (int i = threadIdx.x; i < n_cols; i += 128) out[i] = row[i];"
+SUM = "  float sum = 0; for (int i = threadIdx.x; i < n_cols; i += 128) sum += row[i];\n  out[blockIdx.x] = sum;"
+ADDED = "  float sum = 0; for (int i = 0; i < n_cols; i++) sum += row[i];\n  atomicAdd(&out[0], sum);"
+NEXT = "__global__ void next_kernel(const float* x, float* y) { y[0] = x[0]; }\n"
+CUDA_REFUSALS = [
+    ("split-reduction", cuda(COPY), "No loop of the kernel reduces what it loads."),
+    ("split-reduction", cuda(ADDED), "by atomics already"),
+    ("split-reduction", cuda(SUM, line="n_rows=8, n_cols=100"), "has 100 elements, too few"),
+    ("split-reduction", cuda(SUM, line="n_rows=512, n_cols=100000"), "512 blocks, enough to keep 132"),
+    ("split-reduction", cuda(SUM, grid="rows()"), "the launch does not tell"),
+    ("online-algorithm", cuda(SUM), "no two loops that both reduce"),
+    (
+        "online-algorithm",
+        cuda(SUM.replace("out[", "if (n_cols) out[") + SUM.replace("sum", "two")),
+        "No reducing loop waits",
+    ),
+    ("software-pipelining", cuda(SUM), "No loop of the kernel fills shared memory"),
+    ("fuse-kernels", cuda(SUM), "launches only this kernel"),
+    ("fuse-kernels", cuda(SUM, after=NEXT), "reads what it writes"),
+]
+
+
+@pytest.mark.parametrize(("name", "text", "words"), CUDA_REFUSALS)
+def test_a_cuda_kernel_is_refused_in_words(name: str, text: str, words: str) -> None:
+    refused(registry()[f"cuda.rewrite.{name}"], cuda_files.observe(text), words)
+
+
 def module(body: str, call: str = "f(randn(1024, 1024))") -> str:
     lines = "".join(f"    {line}\n" for line in body.strip().splitlines())
     return f"import torch\n\n\n# workload: {call}\ndef f(x):\n{lines}"
@@ -250,7 +288,7 @@ def test_what_a_row_kernel_is_offered() -> None:
     ]
 
 
-@pytest.mark.parametrize("group", [TRITON_REWRITE, TORCH_REWRITE], ids=lambda group: group.id)
+@pytest.mark.parametrize("group", [CUDA_REWRITE, TRITON_REWRITE, TORCH_REWRITE], ids=lambda group: group.id)
 def test_without_a_model_a_menu_tells_them_as_one(group) -> None:
     strategies = named(group.id)
     assert set(strategies) == {one for one in ASKED.values() if one.group is group}
