@@ -11,6 +11,7 @@ BENCHMARKS: Mapping[str, Callable[[Any], Sum]] = {
     "accuracy": gate.accuracy,
     "census": speed.census,
     "cpu_pinning": speed.cpu_pinning,
+    "cuda_examples": speed.cuda_examples,
     "examples": speed.examples,
     "extension": editor.extension,
     "faults": gate.faults,

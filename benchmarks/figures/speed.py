@@ -39,6 +39,40 @@ def examples(raw: Raw) -> Sum:
     )
 
 
+def cuda_examples(raw: Raw) -> Sum:
+    """Of `benchmarks/cuda_examples.py`: a row for each example; one without a kept step counts as 1."""
+    rows = [_cuda_example(name, one, raw["device"]["bandwidth"]) for name, one in raw["examples"].items()]
+    speedups = [row[3] for row in rows]
+    return Sum(
+        conditions(raw, device=raw["device"]["name"], versions=raw["versions"], settings=only(raw, "steps")),
+        {
+            "examples": len(rows),
+            "kept": sum(bool(row[1]) for row in rows),
+            "speedup": geomean(speedups),
+            "seconds": statistics.median(one["seconds"] for one in raw["examples"].values()),
+        },
+        {
+            "examples": Table(
+                ("example", "strategies", "why", "speedup", "plain_ms", "result_ms", "share_of_roof", "library_ms"),
+                rows,
+            )
+        },
+    )
+
+
+def _cuda_example(name: str, one: Raw, bandwidth: float) -> tuple[Any, ...]:
+    """The strategies, why nothing is told, speedup, both medians, the share of what memory moves in that time, the library."""
+    done = [step["action"]["strategy"] for step in one["steps"] if step["outcome"] == "kept"]
+    result = (one.get("final") or {}).get("result") or {}
+    measured = result.get("measurement") if (result.get("verdict") or {}).get("status") == "passed" else None
+    if measured is None:
+        why = one["error"] or ("not verified against the plain form" if done else "no step was kept")
+        return name, [], why, 1.0, None, None, None, one.get("library_ms")
+    before, after = (measured[which]["median_ms"] for which in ("baseline", "candidate"))
+    share = one["bytes"] / bandwidth / after * 1e3 if bandwidth else None
+    return name, done, "", before / after, before, after, share, one.get("library_ms")
+
+
 def _example(one: Raw) -> tuple[object, ...]:
     """The strategies that were kept, why nothing was measured, the speedup with its interval, and both medians."""
     if "error" in one:
