@@ -87,8 +87,9 @@ def row(name: str, one: dict[str, Any], bandwidth: float) -> str:
     kept = [step["action"]["strategy"].removeprefix("cuda.") for step in one["steps"] if step["outcome"] == "kept"]
     measurement = ((one.get("final") or {}).get("result") or {}).get("measurement")
     if measurement is None:
-        return f"{name:<20} {'-':>7} {'':>22} {'':>6} {'':>9} {one['seconds']:5.0f} s  {', '.join(kept) or one['error'] or
-    '-'}" before, after = (measurement[which]["median_ms"] for which in ("baseline", "candidate"))
+        said = ", ".join(kept) or one["error"] or "-"
+        return f"{name:<20} {'-':>7} {'':>22} {'':>6} {'':>9} {one['seconds']:5.0f} s  {said}"
+    before, after = (measurement[which]["median_ms"] for which in ("baseline", "candidate"))
     share = f"{one['bytes'] / bandwidth / after * 1e5:.0f} %" if bandwidth and name not in COMPUTE else ""
     library = f"{one['library_ms']:.4g} ms" if one.get("library_ms") else ""
     times = f"{before:.4g} -> {after:.4g} ms"
