@@ -15,7 +15,9 @@ from kernelwright.values import Refusal
 _OTHER = {"x": "y", "y": "x"}
 _THREADS = ("threadIdx", "blockDim")
 _BLOCKS = ("blockIdx", "gridDim")
-_WARPS = re.compile(r"__\w{1,24}_sync|__syncwarp|__activemask|\bwarpSize\b|\bcooperative_groups\b|\bcg::|\basm\b|\bwmma\b")
+_WARPS = re.compile(
+    r"__\w{1,24}_sync|__syncwarp|__activemask|\bwarpSize\b|\bcooperative_groups\b|\bcg::|\basm\b|\bwmma\b"
+)
 _DECLARATORS = ("init_declarator", "function_declarator")  # `dim3 block(BX, BY)` parses as the latter
 _TURNS = 16  # how often a loop's body is taken to run
 _SECTORS = {0: 1, 1: 4}  # 32-byte sectors that a warp's 4-byte elements lie in, by their distance

@@ -11,7 +11,7 @@ from kernelwright.proof.worker import flags
 from kernelwright.proof.worker.inputs import Inputs, clone_tensor, map_leaves, seed_everything, tensors_in
 from kernelwright.proof.worker.interpreter.rounds import next_round
 from kernelwright.proof.worker.poison import PoisonedAllocation
-from kernelwright.proof.worker.tensors import as_tensor, same_bits
+from kernelwright.proof.worker.tensors import as_tensor, may_be_written, same_bits
 
 _OF_EVERY_MODULE = frozenset(vars(torch.nn.Module()))
 _SMALL_LIST = 64
@@ -75,7 +75,7 @@ def observe(
         changed_inputs = {
             index: after
             for index, (after, original) in enumerate(zip(given.tensors(), inputs.tensors(), strict=True))
-            if not same_bits(after, original)
+            if may_be_written(after, original)
         }
         changed_state = {
             name: clone_tensor(tensor)

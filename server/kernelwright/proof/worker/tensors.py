@@ -31,5 +31,12 @@ def same_bits(a: torch.Tensor, b: torch.Tensor) -> bool:
     return True
 
 
+def may_be_written(after: torch.Tensor, before: torch.Tensor) -> bool:
+    """Whether a call has written to a tensor: where all of it was NaN, as memory for results is, NaN may be the result."""
+    if not same_bits(after, before):
+        return True
+    return before.is_floating_point() and before.numel() > 0 and bool(torch.isnan(before).all())
+
+
 def as_tensor(number: float) -> torch.Tensor:
     return torch.tensor([number], dtype=torch.float32)

@@ -187,7 +187,13 @@ def test_a_small_size_is_one_more(line: str, expected: list[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    "line", ["f(randn(64, 64))", "f(randint(0, 2, 64), 3)", "f(randn(64, 32), randn(32, 16, 3, 3))"]
+    "line",
+    [
+        "f(randn(64, 64))",
+        "f(randint(0, 2, 64), 3)",
+        "f(randn(64, 32), randn(32, 16, 3, 3))",
+        "f(x=randn(64, 64), filter=randn(2 * R + 1, 2 * R + 1), R=3)",
+    ],
 )
 def test_neither_a_window_nor_a_number_is_one_more(line: str) -> None:
     assert not list(with_more_of_few(line))

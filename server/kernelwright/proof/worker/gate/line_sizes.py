@@ -17,7 +17,9 @@ _SHIFT = re.compile(r"(?<![\w.])(\d+)\s*<<\s*(\d{1,2})(?![\w.])")
 _SMALLEST_SIZE = 16  # smaller literals are dims, kernel sizes and flags rather than sizes
 _MOST_SMALL = 6
 _INDICES = frozenset({"randint", "tensor"})
-_SHAPE = re.compile(r"\b(?:randn|rand|zeros|ones)\(\s*(\d+(?:\s*,\s*\d+)*)")
+_SHAPE = re.compile(  # whole sizes, not the 2 of `randn(2 * R + 1)`
+    r"\b(?:randn|rand|zeros|ones)\(\s*(\d+(?=\s*[,)])(?:\s*,\s*\d+(?=\s*[,)]))*)"
+)
 _FEW = 4  # rows, where their number is not what is looked at
 MOST_DERIVED = 8
 _OFFSETS_OF_32_BITS = 1 << 31

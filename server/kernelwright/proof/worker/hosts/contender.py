@@ -29,7 +29,7 @@ from kernelwright.proof.worker.reference.pair import state_of
 from kernelwright.proof.worker.rejected import Rejected, Undecidable
 from kernelwright.proof.worker.sandbox import caches
 from kernelwright.proof.worker.targets import Targets
-from kernelwright.proof.worker.tensors import same_bits
+from kernelwright.proof.worker.tensors import may_be_written
 from kernelwright.values import Failure, FailureKind
 from kernelwright.values.confinement import Confinement
 
@@ -307,7 +307,7 @@ class Contender(Host):
                 )
                 raise Rejected("inputs-unchanged", "all cases", detail)
         changed = {
-            i: t for i, (t, original) in enumerate(zip(after, originals, strict=True)) if not same_bits(t, original)
+            i: t for i, (t, original) in enumerate(zip(after, originals, strict=True)) if may_be_written(t, original)
         }
         state = dict(zip(observed.state, self.read(tuple(observed.state.values())), strict=True))
         return Observation(output, changed, state, frozenset(observed.aliases), random=observed.random)
