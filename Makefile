@@ -13,6 +13,9 @@ demo: $(READY)
 test: lint test-client
 	$(MAKE) --no-print-directory --jobs 2 --output-sync test-python test-ui
 
+# Hundreds of processes are started, so bytecode is kept even where the environment says otherwise.
+test-python test-ui: export PYTHONDONTWRITEBYTECODE =
+
 # Nice to the editor of test-ui beside it, which waits most of its time and loses keys where it is not served.
 test-python: $(READY)
 	nice $(BIN)/python -m pytest -q -n 2 --dist loadfile

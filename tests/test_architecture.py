@@ -1,9 +1,11 @@
 """The written invariants about who may import what."""
 
 import ast
+import functools
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -27,15 +29,28 @@ WORKER_MAY_IMPORT = (
 )
 
 
-def imports(file: Path) -> set[str]:
+@functools.cache
+def nodes(file: Path) -> tuple[ast.AST, ...]:
+    """Those of the file's tree, the whole first."""
+    return tuple(ast.walk(ast.parse(file.read_text(encoding="utf-8"))))
+
+
+@functools.cache
+def imports(file: Path) -> frozenset[str]:
     """Every dotted name that the file imports, anywhere in it."""
     found: set[str] = set()
-    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+    for node in nodes(file):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
             found.add(node.module)
-    return found
+    return frozenset(found)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _trees_end() -> Iterator[None]:
+    yield
+    nodes.cache_clear()  # a million objects, which the tests of other files would carry along
 
 
 def within(file: Path, *folders: str) -> bool:
@@ -116,17 +131,20 @@ def rooms() -> dict[str, set[str]]:
     names = {
         ".".join(file.relative_to(ROOT.parent).with_suffix("").parts).removesuffix(".__init__"): file for file in FILES
     }
+    inside = names.keys() - set(OPENED)
     graph: dict[str, set[str]] = {}
     for name, file in names.items():
         if name in OPENED or name.endswith("__main__"):
             continue
-        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        for node in nodes(file):
             if isinstance(node, ast.ImportFrom) and node.module:
                 wanted = {f"{node.module}.{alias.name}" for alias in node.names}
                 wanted = {each if each in names else node.module for each in wanted}
+            elif isinstance(node, ast.Import):
+                wanted = {alias.name for alias in node.names}
             else:
-                wanted = {alias.name for alias in node.names} if isinstance(node, ast.Import) else set()
-            graph.setdefault(room_of(name), set()).update(room_of(each) for each in wanted & names.keys() - set(OPENED))
+                continue
+            graph.setdefault(room_of(name), set()).update(room_of(each) for each in wanted & inside)
     return {room: others - {room} for room, others in graph.items()}
 
 
@@ -173,9 +191,7 @@ def test_serve_still_reads_its_options(arguments: list[str], status: int) -> Non
 
 
 def test_every_module_says_what_it_is_for() -> None:
-    silent = {
-        str(f.relative_to(ROOT)) for f in FILES if not ast.get_docstring(ast.parse(f.read_text(encoding="utf-8")))
-    }
+    silent = {str(file.relative_to(ROOT)) for file in FILES if not ast.get_docstring(nodes(file)[0])}
     assert silent == set()
 
 
@@ -198,7 +214,7 @@ MAY_LIST_OPERATORS = {
 def lists_operators(file: Path) -> bool:
     """Whether three operators of torch or more stand in one literal collection, or in one string of words."""
     known = {name for name, row in ROWS.items() if row.kind is not Kind.CREATION}
-    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+    for node in nodes(file):
         match node:
             case ast.Tuple(elts=items) | ast.List(elts=items) | ast.Set(elts=items) | ast.Dict(keys=items):
                 words = [item.value for item in items if isinstance(item, ast.Constant)]

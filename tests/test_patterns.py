@@ -5,6 +5,7 @@ import pkgutil
 import re
 import time
 from collections.abc import Callable, Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -34,24 +35,42 @@ BEGINNINGS = (
     "torch.empty(",
 )
 SHORT, LONG = 1500, 6000
+SCRIPT = "kernelwright.models.litellm_process"  # a process of its own, since litellm takes seconds to import
 SEARCHES = re.compile(r"(\w+)\.(?:search|finditer|findall|sub|split)\(")
 
 
 def compiled() -> Iterator[tuple[str, re.Pattern, bool]]:
-    """Each pattern with its name, and whether its module searches with it, or it only matches at a beginning."""
-    modules = [
-        importlib.import_module(found.name)
-        for found in pkgutil.walk_packages(kernelwright.__path__, "kernelwright.")
-        if not found.name.endswith(("__main__", ".bootstrap"))
-    ]
+    """Each pattern with its name, and whether a module searches with it, or it only matches at a beginning."""
+    modules = [found.name for found in pkgutil.walk_packages(kernelwright.__path__, "kernelwright.")]
+    texts = {name: Path(find_spec(name).origin).read_text(encoding="utf-8") for name in modules}
     seen: set[re.Pattern] = set()
-    for module in modules:
-        searched = set(SEARCHES.findall(Path(module.__file__).read_text(encoding="utf-8")))
-        for name, value in vars(module).items():
+    for module, text in texts.items():
+        if "re.compile(" not in text:
+            continue
+        searched = searched_with(module, texts)
+        kept = kept_by_text(text) if module == SCRIPT else vars(importlib.import_module(module))
+        for name, value in kept.items():
             for pattern in patterns_in(value):
                 if pattern not in seen:
                     seen.add(pattern)
-                    yield f"{module.__name__}.{name}", pattern, name in searched
+                    yield f"{module}.{name}", pattern, name in searched
+
+
+def searched_with(module: str, texts: dict[str, str]) -> set[str]:
+    """What the module, or one that imports it from there, searches with."""
+    searched = set(SEARCHES.findall(texts[module]))
+    for text in texts.values():
+        _, found, following = text.partition(f"\nfrom {module} import ")
+        names = following.partition(")" if following.startswith("(") else "\n")[0]
+        searched |= set(re.findall(r"\w+", names)) & set(SEARCHES.findall(text) if found else ())
+    return searched
+
+
+def kept_by_text(text: str) -> dict[str, re.Pattern]:
+    """The patterns of a module that is not imported, each a line of its own."""
+    lines = re.findall(r"^(\w+) = (re\.compile\(.*)", text, re.MULTILINE)
+    assert len(lines) == text.count("re.compile(")
+    return {name: eval(compiling, {"re": re}) for name, compiling in lines}
 
 
 def patterns_in(value: object) -> Iterator[re.Pattern]:

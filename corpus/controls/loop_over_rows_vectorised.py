@@ -1,5 +1,5 @@
 """A loop over the rows in Python as a few operations on all: so much faster that a sample holds many more calls."""
-# workload: f(randn(400, 5), randn(400, 5), randn(400, 5), randn(400, 5))
+# workload: f(randn(100, 5), randn(100, 5), randn(100, 5), randn(100, 5))
 # expected: passed
 
 # %% baseline

@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
+from cli.kept import lent
+from kernelwright import engine
 from kernelwright.cli import console
 from kernelwright.cli.app import app
 from kernelwright.settings import Settings
@@ -52,9 +54,12 @@ def copy(x):
 """
 
 
-def kernelwright(*arguments: object) -> Result:
+def kernelwright(*arguments: object, own_workers: bool = False) -> Result:
+    """What a command says. Its workers are those of the commands before it, unless it is to start its own."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(console, "Settings", functools.partial(Settings, timing_budget=0.2))
+        if not own_workers:
+            patch.setattr(engine, "Workers", lent)
         return CliRunner().invoke(app, [str(argument) for argument in arguments])
 
 

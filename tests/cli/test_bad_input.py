@@ -177,7 +177,7 @@ def test_what_the_machine_lacks_is_no_fault_of_the_kernel(
 ) -> None:
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
     path = file(tmp_path, text)
-    ended = kernelwright("optimize", path, "--write")
+    ended = kernelwright("optimize", path, "--write", own_workers=True)
     assert ended.exit_code == 3, ended.output
     assert sentence in " ".join(ended.output.split())
     assert "rejected" not in ended.output

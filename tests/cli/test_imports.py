@@ -34,7 +34,8 @@ def verified(tmp_path: Path, candidate: str, planted: Mapping[str, str], baselin
             (folder / name).write_text(text)
     theirs.mkdir(exist_ok=True)
     (theirs / "kernel.py").write_text(candidate)
-    ended = kernelwright("verify", theirs / "kernel.py", "--against", mine / "base.py", "--json", tmp_path / "out.json")
+    files = theirs / "kernel.py", "--against", mine / "base.py", "--json", tmp_path / "out.json"
+    ended = kernelwright("verify", *files, own_workers=True)  # from here, and with this environment
     return ended.exit_code, ended.output
 
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
@@ -71,29 +71,29 @@ async def closing(workers: Workers) -> AsyncIterator[None]:
     await workers.close()
 
 
+@pytest.fixture(scope="module")
+def served() -> Iterator[OpenAIServer]:
+    """The server of this file, which each test tells what it will answer."""
+    with OpenAIServer([]) as server:
+        yield server
+
+
+@pytest_asyncio.fixture(scope="module")
+async def provider(served: OpenAIServer) -> AsyncIterator[Hosted]:
+    """One for the whole file: litellm takes seconds to import."""
+    hosted = Hosted("openai/served-model", base_url=served.url, key=lambda: "a key")
+    yield hosted
+    await hosted.close()
+
+
 def engine(workers: Workers, folder: Path, provider: Provider, **settings) -> Engine:
     chosen = Settings(timing_budget=0.2, **{"model_order": "before", "model_timeout": 20.0, **settings})
     return Engine(folder, chosen, workers=workers, journal=open_in_memory(folder), provider=provider)
 
 
-def hosted(server: OpenAIServer) -> Hosted:
-    return Hosted("openai/served-model", base_url=server.url, key=lambda: "a key")
-
-
 async def step_of(made: Engine, cancel: asyncio.Event | None = None, report=silent, **asked) -> Step | Nothing:
     request = Request(str(made.journal.workspace / "score.py"), TEXT, "Score", **{"strategy": STRATEGY, **asked})
     return await made.optimize(request, report, cancel)
-
-
-async def played(
-    workers: Workers, folder: Path, answers: list[Answer], **settings
-) -> tuple[Step | Nothing, OpenAIServer]:
-    with OpenAIServer(answers) as server:
-        provider = hosted(server)
-        try:
-            return await step_of(engine(workers, folder, provider, **settings)), server
-        finally:
-            await provider.close()
 
 
 @pytest.mark.parametrize(
@@ -116,30 +116,39 @@ async def played(
     ids=["right", "no-edit", "wrong", "slower"],
 )
 async def test_an_answer_is_kept_at_once_or_after_evidence(
-    workers: Workers, tmp_path: Path, before: list[str], reasons: list[str]
+    workers: Workers,
+    served: OpenAIServer,
+    provider: Hosted,
+    tmp_path: Path,
+    before: list[str],
+    reasons: list[str],
 ) -> None:
     answers = [Says(text, tokens=(100, 10)) for text in (*before, RIGHT)]
-    step, server = await played(workers, tmp_path, answers, model_rounds=6)
+    served.will(answers)
+    step = await step_of(engine(workers, tmp_path, provider, model_rounds=6))
     assert isinstance(step, Step), step
     assert step.outcome is Outcome.KEPT, step.reason
     assert step.edits is not None
     assert "(x @ weight + bias)[:, None]" in apply(step.edits, TEXT)
     rounds = len(answers)
     assert (step.author, step.usage.calls, step.usage.tokens) == ("openai/served-model", rounds, 110 * rounds)
-    assert [len(one.texts) for one in server.asked] == [2 + 2 * i for i in range(rounds)]
+    assert [len(one.texts) for one in served.asked] == [2 + 2 * i for i in range(rounds)]
     assert len(step.earlier) == len(before)
-    for answer, reason, ended, asked in zip(before, reasons, step.earlier, server.asked[1:], strict=True):
+    for answer, reason, ended, asked in zip(before, reasons, step.earlier, served.asked[1:], strict=True):
         assert reason in ended
         assert asked.texts[-2].strip() == answer.strip(), "the model sees its own answer"
         assert reason.split(" (")[0] in asked.texts[-1], "and what came of it"
     assert f"Written by openai/served-model. Took {rounds} answer" in words.of_step(step)
 
 
-async def test_where_the_model_has_nothing_the_rule_takes_the_step(workers: Workers, tmp_path: Path) -> None:
-    step, server = await played(workers, tmp_path, [Says("No.")] * 3)
+async def test_where_the_model_has_nothing_the_rule_takes_the_step(
+    workers: Workers, served: OpenAIServer, provider: Hosted, tmp_path: Path
+) -> None:
+    served.will([Says("No.")] * 3)
+    step = await step_of(engine(workers, tmp_path, provider))
     assert isinstance(step, Step)
     assert (step.outcome, step.author) == (Outcome.KEPT, DETERMINISTIC)
-    assert len(server.asked) == 3
+    assert len(served.asked) == 3
 
 
 @pytest.mark.parametrize(
@@ -154,15 +163,13 @@ async def test_where_the_model_has_nothing_the_rule_takes_the_step(workers: Work
     ],
     ids=["key", "too-long", "cut", "silent", "empty", "broken"],
 )
-async def test_why_there_is_no_answer_is_told(workers: Workers, tmp_path: Path, answer: Answer, said: str) -> None:
+async def test_why_there_is_no_answer_is_told(
+    workers: Workers, served: OpenAIServer, provider: Hosted, tmp_path: Path, answer: Answer, said: str
+) -> None:
     told: list[str] = []
-    with OpenAIServer(lambda asked: answer) as server:
-        provider = hosted(server)
-        made = engine(workers, tmp_path, provider, model_timeout=2.0)
-        try:
-            nothing = await step_of(made, report=told.append, coders=(made.coder(provider),))
-        finally:
-            await provider.close()
+    served.will(lambda asked: answer)
+    made = engine(workers, tmp_path, provider, model_timeout=2.0)
+    nothing = await step_of(made, report=told.append, coders=(made.coder(provider),))
     assert isinstance(nothing, Refusal), nothing
     assert said in nothing.reason
     assert nothing.reason in told
@@ -170,15 +177,13 @@ async def test_why_there_is_no_answer_is_told(workers: Workers, tmp_path: Path, 
     assert made.history(str(tmp_path / "score.py")) == ()
 
 
-async def test_both_results_stay_in_the_journal(workers: Workers, tmp_path: Path) -> None:
-    with OpenAIServer([Says(RIGHT), Says("Nothing more."), Says("Nothing.")]) as server:
-        provider = hosted(server)
-        made = engine(workers, tmp_path, provider, model_order="both")
-        try:
-            step = await step_of(made)
-            history = made.history(str(tmp_path / "score.py"))
-        finally:
-            await provider.close()
+async def test_both_results_stay_in_the_journal(
+    workers: Workers, served: OpenAIServer, provider: Hosted, tmp_path: Path
+) -> None:
+    served.will([Says(RIGHT), Says("Nothing more."), Says("Nothing.")])
+    made = engine(workers, tmp_path, provider, model_order="both")
+    step = await step_of(made)
+    history = made.history(str(tmp_path / "score.py"))
     assert isinstance(step, Step)
     assert {one.author for one in history} == {DETERMINISTIC, "openai/served-model"}
     kept, other = sorted(history, key=lambda one: one.outcome is not Outcome.KEPT)
@@ -188,38 +193,34 @@ async def test_both_results_stay_in_the_journal(workers: Workers, tmp_path: Path
     assert made.journal.text(other.after_hash) != made.journal.text(kept.after_hash) != TEXT
 
 
-async def test_a_budget_ends_the_rounds(workers: Workers, tmp_path: Path) -> None:
+async def test_a_budget_ends_the_rounds(
+    workers: Workers, served: OpenAIServer, provider: Hosted, tmp_path: Path
+) -> None:
     told: list[str] = []
-    with OpenAIServer(lambda asked: Says(WRONG, tokens=(9_000, 2_000))) as server:
-        provider = hosted(server)
-        made = engine(workers, tmp_path, provider, model_tokens_per_step=12_000)
-        try:
-            step = await step_of(made, report=told.append)
-            spent = made.journal.spent_today()
-        finally:
-            await provider.close()
+    served.will(lambda asked: Says(WRONG, tokens=(9_000, 2_000)))
+    made = engine(workers, tmp_path, provider, model_tokens_per_step=12_000)
+    step = await step_of(made, report=told.append)
+    spent = made.journal.spent_today()
     assert isinstance(step, Step)
-    assert len(server.asked) == 1
+    assert len(served.asked) == 1
     assert spent.tokens == 11_000
     assert any("The budget is used up: 11000 of 12000 tokens" in one for one in (*told, *step.earlier)), told
 
 
-async def test_a_cancel_in_mid_stream_stops_the_spending_and_leaves_nothing(workers: Workers, tmp_path: Path) -> None:
-    with OpenAIServer([Writes(pause=0.02)]) as server:
-        provider = hosted(server)
-        made = engine(workers, tmp_path, provider)
-        cancel = asyncio.Event()
-        try:
-            running = asyncio.create_task(step_of(made, cancel))
-            while not (server.asked and server.asked[0].written > 3):
-                await asyncio.sleep(0.05)
-            cancel.set()
-            began = time.monotonic()
-            step = await running
-            took = time.monotonic() - began
-            assert await asyncio.to_thread(server.asked[0].left.wait, 2.0), "the connection is closed"
-        finally:
-            await provider.close()
+async def test_a_cancel_in_mid_stream_stops_the_spending_and_leaves_nothing(
+    workers: Workers, served: OpenAIServer, provider: Hosted, tmp_path: Path
+) -> None:
+    served.will([Writes(pause=0.02)])
+    made = engine(workers, tmp_path, provider)
+    cancel = asyncio.Event()
+    running = asyncio.create_task(step_of(made, cancel))
+    while not (served.asked and served.asked[0].written > 3):
+        await asyncio.sleep(0.05)
+    cancel.set()
+    began = time.monotonic()
+    step = await running
+    took = time.monotonic() - began
+    assert await asyncio.to_thread(served.asked[0].left.wait, 2.0), "the connection is closed"
     assert took < 1.5
     assert isinstance(step, Step)
     assert step.failure is not None
@@ -228,17 +229,15 @@ async def test_a_cancel_in_mid_stream_stops_the_spending_and_leaves_nothing(work
     assert made.journal.spent_today().tokens_out > 0
 
 
-async def test_the_model_ranks_legal_actions_or_stops(workers: Workers, tmp_path: Path) -> None:
+async def test_the_model_ranks_legal_actions_or_stops(
+    workers: Workers, served: OpenAIServer, provider: Hosted, tmp_path: Path
+) -> None:
     async def chosen(text: str) -> tuple[str, str]:
-        with OpenAIServer([Says(text)]) as server:
-            provider = hosted(server)
-            made = engine(workers, tmp_path, provider, model_ranks=True)
-            try:
-                found = await made.prompt(Request(str(tmp_path / "score.py"), TEXT, "Score"))
-            finally:
-                await provider.close()
+        served.will([Says(text)])
+        made = engine(workers, tmp_path, provider, model_ranks=True)
+        found = await made.prompt(Request(str(tmp_path / "score.py"), TEXT, "Score"))
         task = found.reason if isinstance(found, Refusal) else found[1].text.split("\n")[0]
-        return task, server.asked[0].texts[1]
+        return task, served.asked[0].texts[1]
 
     usual, asked = await chosen("I would fuse everything.")
     titles = [line.split(". ", 1)[1] for line in asked.splitlines() if line.startswith(("1. ", "2. "))]

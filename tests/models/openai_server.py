@@ -97,12 +97,17 @@ class OpenAIServer:
     """Use as a context manager. `answers`: one for each request in the order of their arrival, or a function that finds it."""
 
     def __init__(self, answers: Iterable[Answer] | Callable[[Asked], Answer]) -> None:
-        self.asked: list[Asked] = []
         self._answers: Iterator[Answer] | Callable[[Asked], Answer]
-        self._answers = answers if callable(answers) else iter(answers)
         self._lock = threading.Lock()
+        self.will(answers)
         self._closing = threading.Event()
         self._http = _Server(("127.0.0.1", 0), type("Handler", (_Handler,), {"scripted": self}))
+
+    def will(self, answers: Iterable[Answer] | Callable[[Asked], Answer]) -> None:
+        """Answer so from now on, as if nothing had been asked before."""
+        with self._lock:
+            self.asked: list[Asked] = []
+            self._answers = answers if callable(answers) else iter(answers)
 
     @property
     def url(self) -> str:

@@ -57,9 +57,9 @@ def unload(module: ModuleType) -> None:
 
 def forget_neighbours(path: str) -> None:
     """Drop imported modules that lie in the folder of `path`, so that the next load sees what is on disk now."""
-    importlib.invalidate_caches()
     for name in neighbours(path):
         sys.modules.pop(name, None)
+    importlib.invalidate_caches()  # only now: bare folders that are imported would all be looked for again
 
 
 def neighbours(path: str) -> dict[str, Path]:
