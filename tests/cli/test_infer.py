@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from cli.terminal import COPY, SMALL, file, kernelwright
+from test_inferring import TEXT as MODES
 
 WITHOUT = COPY.split("# workload")[0]
 LINE = "copy(randn(4096, 1024))"
@@ -78,3 +79,23 @@ def test_a_kernel_that_nothing_launches_is_launched(tmp_path: Path) -> None:
     assert "0 of 0 kernels without a workload" in kernelwright("infer", path).stdout
     ended = kernelwright("verify", path, "--against", path, "--effort", "quick")
     assert ended.exit_code == 0, ended.output
+
+
+def test_a_model_is_asked_where_no_guess_runs(tmp_path: Path) -> None:
+    path, log, said = file(tmp_path, MODES, "modes.py"), tmp_path / "log.jsonl", tmp_path / "said.jsonl"
+    line = '# workload: scaled(randn(64, 32), "a42")'
+    log.write_text(json.dumps({"reply": f"The mode is a42.\n\n{line}\n"}) + "\n")
+    without = kernelwright("infer", path)
+    assert without.exit_code == 0, without.output
+    assert "0 of 1 kernels without a workload have a line that ran." in without.stdout
+    ended = kernelwright("infer", path, "--write", "--model", f"replay:{log}", "--model-log", said)
+    assert ended.exit_code == 0, ended.output
+    assert "1 of 1 kernels without a workload have a line that ran." in ended.stdout
+    assert f"{line}\ndef scaled(x, mode):" in path.read_text()
+    assert line in json.loads(said.read_text())["reply"]
+
+
+def test_a_model_that_cannot_be_meant_is_one_sentence(tmp_path: Path) -> None:
+    ended = kernelwright("infer", file(tmp_path, WITHOUT), "--model", "nobody:x")
+    assert ended.exit_code == 2, ended.output
+    assert "begins with no word that is known" in " ".join(ended.stderr.split())

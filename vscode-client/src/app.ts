@@ -1,5 +1,6 @@
 /** The extension's parts, made once and handed to what needs them. */
 import type * as vscode from "vscode";
+import type { Definition } from "./agents/definition";
 import type { Jobs } from "./client/jobs";
 import type { Supervisor } from "./client/supervisor";
 import type { ServerFinder } from "./environment/server";
@@ -25,4 +26,5 @@ export type Commands = Readonly<Record<string, (argument?: unknown) => unknown>>
 export interface Loaded {
   readonly app: App;
   readonly commands: Commands;
+  readonly serversForAgents: () => Promise<readonly Definition[]>;
 }

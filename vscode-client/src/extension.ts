@@ -3,6 +3,7 @@
  * regular expression over its text; `full`, a bundle of its own, is loaded with the first file that has something for it.
  */
 import * as vscode from "vscode";
+import { offerToAgents, type AgentsApi } from "./agents/provider";
 import type { Loaded } from "./app";
 import { isRelevant } from "./relevance";
 import { lazyTree } from "./views/kernels/lazy";
@@ -10,7 +11,9 @@ import { lazyTree } from "./views/kernels/lazy";
 let loaded: Promise<Loaded> | undefined;
 
 export function activate(context: vscode.ExtensionContext): void {
-  const load = (): Promise<Loaded> => (loaded ??= import("./full").then((full) => full.start(context)));
+  const found = new vscode.EventEmitter<void>(); // a server that agents may start, perhaps another one than before
+  const load = (): Promise<Loaded> =>
+    (loaded ??= import("./full").then((full) => full.start(context, () => found.fire())));
   let wanted = false; // a command loads the extension too, and some of them, like the log's, start no server
   const consider = (document: vscode.TextDocument, text = document.getText()): void => {
     if (wanted || document.uri.scheme !== "file" || !isRelevant(document.languageId, text)) return;
@@ -19,7 +22,10 @@ export function activate(context: vscode.ExtensionContext): void {
   };
   const contributed = (context.extension.packageJSON as { contributes: { commands: { command: string }[] } })
     .contributes;
+  const forAgents = offerToAgents(vscode as AgentsApi, found.event, async () => (await load()).serversForAgents());
   context.subscriptions.push(
+    found,
+    ...(forAgents ? [forAgents] : []),
     vscode.workspace.onDidOpenTextDocument((document) => consider(document)),
     vscode.workspace.onDidChangeTextDocument(({ document, contentChanges }) => {
       for (const { range } of contentChanges) consider(document, document.lineAt(range.start.line).text);

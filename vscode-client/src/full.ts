@@ -1,5 +1,6 @@
 /** The whole extension, loaded with the first file or command that needs it. */
 import * as vscode from "vscode";
+import { serversForAgents } from "./agents/find";
 import type { App, Loaded } from "./app";
 import { Jobs } from "./client/jobs";
 import { LensCommands } from "./client/lenses";
@@ -15,7 +16,8 @@ import { Reports } from "./views/report/panel";
 import { statusItems } from "./views/status";
 import { VerdictTests } from "./views/tests/controller";
 
-export function start(context: vscode.ExtensionContext): Loaded {
+/** `onServer`: called with every server that runs. */
+export function start(context: vscode.ExtensionContext, onServer: () => void): Loaded {
   const log = logChannel();
   const trace = new TraceChannel();
   const lenses = new LensCommands(vscode.commands.registerCommand, vscode.commands.executeCommand);
@@ -38,7 +40,8 @@ export function start(context: vscode.ExtensionContext): Loaded {
     ...statusItems(app),
   );
   watch(app);
-  return { app, commands: commandsOf(app) };
+  context.subscriptions.push(supervisor.onDidChange(({ is }) => is === "running" && onServer()));
+  return { app, commands: commandsOf(app), serversForAgents: () => serversForAgents(app) };
 }
 
 /** A running server is replaced when what decided on it has changed. */

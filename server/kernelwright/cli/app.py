@@ -51,6 +51,8 @@ Model = Annotated[
         envvar="KERNELWRIGHT_MODEL",
     ),
 ]
+ModelLog = Annotated[str, typer.Option(metavar="FILE", help="Add questions and answers to this file, for replay.")]
+ModelUrl = Annotated[str, typer.Option(metavar="URL", help="Address of the model's server, for one of your own.")]
 
 
 @app.command()
@@ -72,12 +74,8 @@ def optimize(
         typer.Option(help="When the model is asked for what a rule can do, too; with both the faster step is kept."),
     ] = "after",
     model_rounds: Annotated[int, typer.Option(min=1, help="Most answers of the model in one step.")] = 3,
-    model_log: Annotated[
-        str, typer.Option(metavar="FILE", help="Add questions and answers to this file, for replay.")
-    ] = "",
-    model_url: Annotated[
-        str, typer.Option(metavar="URL", help="Address of the model's server, for one of your own.")
-    ] = "",
+    model_log: ModelLog = "",
+    model_url: ModelUrl = "",
 ) -> None:
     """Take the next step, or several, on one kernel."""
     with told_in_words(json_out):
@@ -190,12 +188,16 @@ def infer(
     write: Annotated[bool, typer.Option("--write", help="Write the lines above what they call.")] = False,
     json_out: JsonOut = None,
     interpreter: Interpreter = None,
+    model: Model = "",
+    model_log: ModelLog = "",
+    model_url: ModelUrl = "",
 ) -> None:
-    """Guess how kernels are called, and keep the workload lines that run."""
+    """Guess how kernels are called, and keep the workload lines that run; a model is asked where no guess does."""
     with told_in_words(json_out):
         from kernelwright.cli.infer import infer_places
 
-        sys.exit(infer_places(places, write, json_out, interpreter))
+        how = {"model": model, "model_log": model_log, "model_base_url": model_url}
+        sys.exit(infer_places(places, write, json_out, interpreter, how))
 
 
 @app.command()

@@ -1,4 +1,4 @@
-"""`kernelwright infer PLACE…`: workload lines that are guessed from what launches the kernels, and tried."""
+"""`kernelwright infer PLACE…`: workload lines that are guessed from what launches the kernels, or by a model, and tried."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -14,10 +14,13 @@ from kernelwright.journal import open_in_memory
 from kernelwright.languages import of_file
 from kernelwright.mistakes import BadInput
 from kernelwright.recording import Entry, Recorded
+from kernelwright.settings import Settings
 from kernelwright.values import Failure, FailureKind
 
 
-def infer_places(places: Sequence[Path], write: bool, json_out: Path | None, interpreter: str | None) -> int:
+def infer_places(
+    places: Sequence[Path], write: bool, json_out: Path | None, interpreter: str | None, how: Mapping[str, object]
+) -> int:
     """Print lines that ran for each entry that has no workload, or write them above what they call. Raises BadInput."""
     files.check_result(json_out)
     texts, entries = lines.entries_in(places)
@@ -26,7 +29,7 @@ def infer_places(places: Sequence[Path], write: bool, json_out: Path | None, int
         raise BadInput(
             f"There is no kernel in {', '.join(map(str, places)) or 'this folder'}; name files that have some."
         )
-    found = asyncio.run(_infer(texts, lacking, interpreter))
+    found = asyncio.run(_infer(texts, lacking, console.settings_for(interpreter, **how)))
     kernels = sum(len(one.entry.kernels) for one in found if one.lines)
     have = sum(len(entry.kernels) for entry in entries if entry not in lacking)
     OUT.print(
@@ -39,12 +42,13 @@ def infer_places(places: Sequence[Path], write: bool, json_out: Path | None, int
     return DONE
 
 
-async def _infer(texts: Mapping[Path, str], entries: Sequence[Entry], interpreter: str | None) -> list[Recorded]:
+async def _infer(texts: Mapping[Path, str], entries: Sequence[Entry], settings: Settings) -> list[Recorded]:
     found: list[Recorded] = []
     if not entries:
         return found
     workspace = console.workspace_of(Path(entries[0].file))
-    engine = Engine(workspace, console.settings_for(interpreter), journal=open_in_memory(workspace))
+    provider = console.provider_for(settings)
+    engine = Engine(workspace, settings, journal=open_in_memory(workspace), provider=provider)
     try:
         for entry in entries:
             file = Path(entry.file)
@@ -59,4 +63,6 @@ async def _infer(texts: Mapping[Path, str], entries: Sequence[Entry], interprete
             lines.show(found[-1], tried, "A line does not run")
     finally:
         await engine.close()
+        if provider is not None:
+            await provider.close()
     return found

@@ -7,6 +7,7 @@ import { setKey } from "../client/languageModels";
 import { showLog } from "../logging/channels";
 import { profilePage } from "../views/profilePage";
 import { ask } from "./ask";
+import { chooseModel } from "./chooseModel";
 import { doctor } from "./doctor";
 import { record } from "./record";
 import { stepCommands } from "./steps";
@@ -25,6 +26,7 @@ export function commandsOf(app: App): Commands {
     "kernelwright.profile": (argument) => profile(app, argument),
     "kernelwright.history": () => vscode.commands.executeCommand("kernelwright.kernels.focus"),
     "kernelwright.doctor": () => doctor(app),
+    "kernelwright.chooseModel": () => chooseModel(),
     "kernelwright.setModelKey": () => setKey(app.context.secrets),
     "kernelwright.stop": () => stop(app),
     "kernelwright.restartServer": () => app.supervisor.restart(),

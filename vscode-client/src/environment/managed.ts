@@ -44,7 +44,7 @@ export async function makeManaged(
     return { reason: `${base} could not make a virtual environment.${mend}\n${made.stdout}${made.stderr}` };
   }
   const python = pythonIn(folder, process.platform);
-  const pip = ["-m", "pip", "install", "--disable-pip-version-check", "--no-input", wheel];
+  const pip = ["-m", "pip", "install", "--disable-pip-version-check", "--no-input", `${wheel}[mcp]`];
   const installed = await run(python, pip, options);
   if (installed.code !== 0) {
     const reason = "The server's packages could not be installed; is the package index reachable from here?";

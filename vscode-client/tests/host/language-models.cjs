@@ -88,6 +88,24 @@ const TESTS = {
     const step = await run("kernelwright.apply", about);
     assert.deepEqual([step.author, step.outcome], ["deterministic", "kept"], step.reason);
   },
+
+  "the first of VS Code's models is chosen from the list": async () => {
+    const [{ id }] = await vscode.lm.selectChatModels();
+    const model = () => vscode.workspace.getConfiguration("kernelwright").inspect("model").globalValue;
+    let value;
+    const chosen = run("kernelwright.chooseModel").then((answer) => (value = answer));
+    await until(async () => {
+      await run("workbench.action.acceptSelectedQuickOpenItem");
+      return value !== undefined;
+    }, "the choice");
+    await chosen;
+    assert.equal(value, `editor:${id}`);
+    assert.equal(model(), value);
+    const { about } = await opened("chosen.py");
+    await script([RIGHT]);
+    const step = await run("kernelwright.apply", about);
+    assert.deepEqual([step.author, step.outcome], [value, "kept"], step.reason);
+  },
 };
 
 exports.run = () => all(TESTS);

@@ -11,7 +11,7 @@ const host = path.join(client, "tests/host");
 test("what the extension gives VS Code, asked in the extension host", () => passes("suite.cjs", 12));
 
 test("steps that a language model of VS Code's has written", () =>
-  passes("language-models.cjs", 3, {
+  passes("language-models.cjs", 4, {
     development: [client, path.join(host, "models")],
     settings: { "kernelwright.model": "editor", "kernelwright.modelOrder": "before" },
   }));

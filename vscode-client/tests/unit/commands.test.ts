@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
+import { modelChoices } from "../../src/commands/modelChoices";
 import { offered } from "../../src/commands/offers";
 import { given, KERNEL_COMMANDS, titled } from "../../src/commands/table";
 import { doctorPage } from "../../src/views/doctorPage";
@@ -78,4 +79,27 @@ test("a profile without times has no columns for them", () => {
   });
   assert.doesNotMatch(bare, /Time \(ms\)|Share \|/);
   assert.match(bare, /no GPU/);
+});
+
+test("the models are VS Code's own and the other ways, and the one in use has a mark", () => {
+  const known = [
+    { id: "gpt", name: "GPT", vendor: "copilot" },
+    { id: "plain", name: "", vendor: "someone" },
+  ];
+  const check = (current: string, models: typeof known, expected: string[]): void =>
+    assert.deepEqual(
+      modelChoices(models, current).map(({ label, value }) => `${label}=${value}`),
+      expected,
+    );
+  const others = [
+    "None=",
+    "A hosted model or a local server…=litellm:",
+    "Answers written by hand…=dir:",
+    "Recorded answers…=replay:",
+  ];
+  const own = ["GPT=editor:gpt", "plain=editor:plain", "VS Code's first model=editor"];
+  check("editor:plain", known, ["GPT=editor:gpt", "$(check) plain=editor:plain", own[2] ?? "", ...others]);
+  check("", [], ["$(check) None=", ...others.slice(1)]);
+  check("litellm:x/y", [], ["None=", "$(check) A hosted model or a local server…=litellm:", ...others.slice(2)]);
+  check("unknown", known, [...own, ...others]);
 });

@@ -24,6 +24,11 @@ test("every command has a category and a title of its own", () => {
   for (const { command, category } of commands) assert.equal(category, "Kernelwright", command);
 });
 
+test("the server for agents is contributed by the id that the code registers", () => {
+  const [{ id }] = manifest.contributes.mcpServerDefinitionProviders;
+  assert.ok(read.text("src/agents/provider.ts").includes(`PROVIDER = "${id}"`));
+});
+
 test("menus, walkthroughs and the views' welcome name commands that exist", () => {
   const inMenus = Object.values(menus).flatMap((entries) => entries.map(({ command }) => command));
   const texts = [...walkthroughs.flatMap(({ steps }) => steps.map((step) => step.description))];

@@ -1,0 +1,64 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import { definition } from "../../src/agents/definition";
+import { offerToAgents, PROVIDER, type AgentsApi } from "../../src/agents/provider";
+import { executableLaunch, pythonLaunch } from "../../src/environment/candidates";
+
+const PYTHON = "/env/bin/python";
+const SERVER = definition(pythonLaunch("interpreter", PYTHON, "0.1.0"), "/project", PYTHON);
+
+test("agents start the server's own Python, in the folder that is open", () => {
+  assert.deepEqual(SERVER, {
+    label: "Kernelwright",
+    command: PYTHON,
+    args: ["-P", "-m", "kernelwright", "mcp", "--workspace", "/project"],
+  });
+});
+
+test("kernels run in the interpreter that is selected, where that is another one", () => {
+  const { args } = definition(pythonLaunch("managed", "/managed/bin/python", "0.1.0"), "/project", PYTHON);
+  assert.deepEqual(args.slice(-2), ["--interpreter", PYTHON]);
+});
+
+test("an executable is started by its own command", () => {
+  const { command, args } = definition(executableLaunch("/opt/kernelwright"), "/project", "");
+  assert.deepEqual([command, ...args], ["/opt/kernelwright", "mcp", "--workspace", "/project"]);
+});
+
+class Stdio {
+  constructor(
+    readonly label: string,
+    readonly command: string,
+    readonly args: string[],
+  ) {}
+}
+
+test("where VS Code takes servers from extensions it gets what was found", async () => {
+  const offered: { id: string; servers: () => Promise<object[]> }[] = [];
+  const lm = {
+    registerMcpServerDefinitionProvider: (
+      id: string,
+      { provideMcpServerDefinitions: servers }: { provideMcpServerDefinitions: () => Promise<object[]> },
+    ) => {
+      offered.push({ id, servers });
+      return { dispose: () => undefined };
+    },
+  };
+  const find = (): Promise<[typeof SERVER]> => Promise.resolve([SERVER]);
+  assert.ok(offerToAgents({ version: "1.101.0", lm, McpStdioServerDefinition: Stdio }, undefined, find));
+  const [{ id, servers }] = offered as [(typeof offered)[0]];
+  assert.deepEqual(await servers(), [new Stdio(SERVER.label, SERVER.command, [...SERVER.args])]);
+  assert.equal(id, PROVIDER);
+});
+
+test("an older VS Code, or one without such servers, is asked for nothing", () => {
+  const find = (): never => assert.fail("nobody asks for servers");
+  const lm = { registerMcpServerDefinitionProvider: (): never => assert.fail("a proposed API is not for us") };
+  const tools = { registerTool: () => undefined } as object;
+  const others: AgentsApi[] = [
+    { version: "1.91.0" },
+    { version: "1.100.3", lm, McpStdioServerDefinition: Stdio },
+    { version: "1.105.0", lm: tools, McpStdioServerDefinition: Stdio },
+  ];
+  for (const api of others) assert.equal(offerToAgents(api, undefined, find), undefined);
+});
