@@ -9,6 +9,7 @@ READY := $(VENV)/.ready
 demo: $(READY)
 	$(BIN)/kernelwright optimize examples/linear_reduction.py
 	$(BIN)/kernelwright optimize examples/triton_softmax.py --strategy triton.online-reduction
+	$(BIN)/kernelwright optimize examples/cuda/matmul_naive.cu --strategy cuda.shared-tile
 
 test: lint test-client
 	$(MAKE) --no-print-directory --jobs 2 --output-sync test-python test-ui

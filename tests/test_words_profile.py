@@ -36,7 +36,7 @@ from proof.profiles import GEMM, INDUCTOR, SOFTMAX, on_cpu, on_gpu, uncounted
         (
             uncounted(SOFTMAX, "aten::addmm"),
             "Hand-written kernels: 1 of 2 launches and operator calls in one call; share of the time "
-            "not measured: Triton's interpreter on A CPU",
+            "not measured: no GPU runs it on A CPU",
         ),
     ],
 )

@@ -26,8 +26,8 @@ MANY = ("aten::addmm", "aten::_softmax", "aten::mul")
             "hand-written kernel share 0 % of CPU time, rest library (aten::addmm)",
         ),
         (
-            KernelShare(INTERPRETER, None, None, ("k",), MANY[:1], unknown="not measured: Triton's interpreter"),
-            "kernels: hand-written (k) and library (aten::addmm), share of the time not measured: Triton's interpreter",
+            KernelShare(INTERPRETER, None, None, ("k",), MANY[:1], unknown="not measured: no GPU runs it"),
+            "kernels: hand-written (k) and library (aten::addmm), share of the time not measured: no GPU runs it",
         ),
         (
             KernelShare(GPU, 0.2, 0.0, ("k",), MANY[:1], "process python3"),

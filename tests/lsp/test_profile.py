@@ -33,7 +33,7 @@ async def test_a_triton_kernel_is_counted_without_a_gpu_and_quietly_when_asked(c
     assert (kernel["name"], kernel["origin"], kernel["launches"]) == ("softmax_kernel", "hand-written", 1.0)
     assert kernel["time_us"] is None
     assert answer["hand_written_share"] is None
-    assert "not measured: Triton's interpreter" in answer["sentence"]
+    assert "not measured: no GPU runs it" in answer["sentence"]
     assert code.messages() == []
 
 

@@ -28,7 +28,7 @@ def uncounted(*names: str) -> ProfileResult:
 
 def work(on: ProfiledOn, *parts: tuple[str, float], launches: int = 1) -> Work:
     """A call in which each of these kernels was launched, with its microseconds."""
-    untimed = "not measured: Triton's interpreter" if on is ProfiledOn.INTERPRETER else ""
+    untimed = "not measured: no GPU runs it" if on is ProfiledOn.INTERPRETER else ""
     made = tuple(
         Part(name, origin_of(name, Known(), {SOFTMAX: Origin.HAND_WRITTEN}), launches, time) for name, time in parts
     )

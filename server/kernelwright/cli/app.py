@@ -23,7 +23,9 @@ app = typer.Typer(
 bench = typer.Typer(help="Run a benchmark the way a user would.", no_args_is_help=True)
 app.add_typer(bench, name="bench")
 
-File = Annotated[Path, typer.Argument(metavar="FILE", help="A Python file with Triton or PyTorch kernels.")]
+File = Annotated[
+    Path, typer.Argument(metavar="FILE", help="A CUDA C++ file, or a Python file with Triton or PyTorch kernels.")
+]
 KernelName = Annotated[str | None, typer.Option("--kernel", metavar="NAME", help="Which kernel of the file.")]
 JsonOut = Annotated[
     Path | None,

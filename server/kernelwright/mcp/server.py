@@ -21,8 +21,8 @@ from kernelwright.settings import Settings
 from kernelwright.values.plain import plain
 
 INSTRUCTIONS = """\
-Kernelwright optimises GPU kernels in Triton and PyTorch files of this workspace: one change at a time, verified against the
-baseline, then measured. You write the changes; these tools judge them.
+Kernelwright optimises GPU kernels in CUDA C++, Triton and PyTorch files of this workspace: one change at a time, verified
+against the baseline, then measured. You write the changes; these tools judge them.
 
 1. list_kernels, and a workload for what has none: record_workloads from a test, or infer_workloads.
 2. list_findings, roofline and list_strategies say what is worth doing; action_prompt says how, for one strategy.

@@ -76,15 +76,15 @@ CHECKS = (
     CheckKind(
         _MEMORY,
         "out-of-bounds",
-        "no access beyond a tensor: every one in Triton's interpreter; on a GPU in the poisoned calls, against unmapped pages",
+        "no access beyond a tensor: every one without a GPU; on a GPU in the poisoned calls, against unmapped pages",
         cost="on a GPU, the poisoned calls run between unmapped pages",
-        missing="looked for in Triton's interpreter, and on a GPU where the baseline keeps within its tensors",
+        missing="looked for without a GPU, and on a GPU where the baseline keeps within its tensors",
     ),
     CheckKind(
         _MEMORY,
         "race",
-        "Triton's interpreter only: no two programs touch an element, one writing, without an atomic that orders them",
-        missing="looked for in Triton's interpreter only",
+        "without a GPU only: no two programs, or threads of CUDA, touch an element, one writing, with nothing that orders them",
+        missing="looked for without a GPU only",
     ),
     CheckKind(_MEMORY, "inputs-unchanged", _LEAST_STATE),
     CheckKind(
@@ -136,7 +136,7 @@ CHECKS = (
         _COVERED,
         "loop-turns",
         "every loop of a changed kernel, but for those of a fixed length, turned twice or more in some case",
-        missing="seen in Triton's interpreter only, or no case was found in which a loop turns twice",
+        missing="seen without a GPU only, or no case was found in which a loop turns twice",
     ),
     CheckKind(
         "Attribution",

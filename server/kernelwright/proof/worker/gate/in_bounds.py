@@ -14,8 +14,8 @@ from kernelwright.values import Check
 
 _LEFT_OUT = "accesses out of bounds are not looked for"
 _INTERPRETED = (
-    (NAME, "the interpreter saw no access beyond a tensor"),
-    (RACE, "the interpreter saw no two programs touch an element, one writing, without an atomic that orders them"),
+    (NAME, "no access beyond a tensor was seen"),
+    (RACE, "no two programs or threads were seen to touch an element, one writing, with nothing that orders them"),
 )
 
 

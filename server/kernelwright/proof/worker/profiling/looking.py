@@ -23,7 +23,7 @@ from kernelwright.proof.worker.profiling.work import Part, Work, parts_of_trace
 from kernelwright.values import ProfiledOn
 
 BLIND = "torch.profiler sees no kernels on this GPU"
-_INTERPRETED = "not measured: Triton's interpreter"
+_INTERPRETED = "not measured: no GPU runs it"
 
 Call = Callable[[], Any]
 
