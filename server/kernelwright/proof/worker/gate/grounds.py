@@ -152,10 +152,10 @@ def tells_nothing(variation: Variation, oracle: Oracle) -> bool:
     infinities were planted, the fp64 run must have those of the output at the same places.
     """
     reference, baseline = oracle.reference, oracle.baseline
-    floats = [t for t in baseline.results() if t.is_floating_point()]
-    if variation.data == OVERFLOWING and len(floats) < len(baseline.results()):
-        return True  # which of two infinities is larger
     answers = (*baseline.results(), *baseline.changed_inputs.values())
+    floats = [t for t in answers if t.is_floating_point()]
+    if variation.data == OVERFLOWING and len(floats) < len(answers):
+        return True  # which of two infinities is larger
     shows = any(t.is_floating_point() or t.is_complex() for t in answers)  # whole numbers have no NaN
     if variation.data in NON_FINITE and not shows:
         return True
@@ -168,7 +168,9 @@ def tells_nothing(variation: Variation, oracle: Oracle) -> bool:
     if reference is None:
         return variation.data not in ("", SLOPES, WHOLE_NUMBERS, MASKED_ROWS, LARGE_WHOLE_NUMBERS, *VIEWS)
     owns = [own for own in oracle.own_errors if own is not None]
-    if len(owns) < len(oracle.own_errors) or all(not bool(t.any()) for t in reference.results()):
+    if len(owns) < len(oracle.own_errors) or all(
+        not bool(t.any()) for t in (*reference.results(), *reference.changed_inputs.values())
+    ):
         return True
     return bool(variation.data) and max(owns, default=0.0) > _ILL_CONDITIONED
 

@@ -110,7 +110,7 @@ def test_what_is_right_passes(text: str, old: str, new: str, line: str) -> None:
             "  s[threadIdx.x] = v;",
             "  if (threadIdx.x < 100) s[threadIdx.x] = v;",
             TOTAL,
-            "inputs-unchanged",
+            "nan-parity",
             "reads shared s[100] at line 8 before any thread of the block has written it",
         ),
         (SAXPY, "y[i];", "y[i]", LAUNCH, "runs", "The file does not compile at line 3, column 36: expected ';'"),
