@@ -199,7 +199,6 @@ def test_every_module_says_what_it_is_for() -> None:
 MAY_LIST_OPERATORS = {
     "ops/*.py": "the table",
     "micro/rewrite/algebra*.py": "rules that rewrite just these",
-    "micro/rewrite/cuda_*.py": "functions of C",
     "micro/rewrite/naming.py": "runs of operators that have a name together",
     "proof/worker/gate/named_numbers.py": "comparisons of a text with a number",
     "proof/worker/interpreter/libdevice.py": "functions of libdevice",
