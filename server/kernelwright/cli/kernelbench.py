@@ -59,7 +59,7 @@ def run_level(
             **result,
         }
         result["seconds"] = round(time.monotonic() - started, 1)
-        _append(out, json.dumps(wire.encode(result)))
+        append(out, json.dumps(wire.encode(result)))
         OUT.print(f"{level}-{number:<3} {file.stem[:48]:<48} {escape(one_line(result))}")
     show_table([r for r in read_results(out) if r["level"] == level])
     return DONE
@@ -85,7 +85,7 @@ def task_files(folder: Path, level: int, tasks: str) -> list[tuple[int, Path]]:
     return chosen
 
 
-def _append(out: Path, line: str) -> None:
+def append(out: Path, line: str) -> None:
     """Add a line, also after one that a kill has cut off. Raises BadInput."""
     try:
         with out.open("ab+") as results:
@@ -129,7 +129,7 @@ async def run_task(file: Path, settings: Settings, compile_baseline: bool) -> di
             if not applicable:
                 return {**result, "steps": [], "ending": "No strategy applies."}
             steps, ending = await _autopilot(engine, request, report)
-            result |= {"steps": [_summary(step) for step in steps], "ending": ending}
+            result |= {"steps": [summary_of(step) for step in steps], "ending": ending}
             kept = [step for step in steps if step.outcome is Outcome.KEPT]
             final = text_after(steps, text)
             if kept:
@@ -186,7 +186,7 @@ async def _verify_again(
     return {"passed": answer.verdict.passed, "words": words.of_verdict(answer.verdict)}
 
 
-def _summary(step: Step) -> dict[str, object]:
+def summary_of(step: Step) -> dict[str, object]:
     """A step without the checks' texts, which would make the results file megabytes long."""
     verdict = step.verdict
     return {

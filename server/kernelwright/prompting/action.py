@@ -17,7 +17,7 @@ from kernelwright.values import Action, Conversation, Device, Language, Message,
 
 _MOST_STEPS = 6
 _MOST_REST = 12_000  # characters of what may not be changed
-_LANGUAGES = {Language.TRITON: "Triton", Language.TORCH: "PyTorch", Language.CUDA: "CUDA C++"}
+LANGUAGES = {Language.TRITON: "Triton", Language.TORCH: "PyTorch", Language.CUDA: "CUDA C++"}
 
 
 def action_prompt(
@@ -29,7 +29,7 @@ def action_prompt(
     allowed = ", ".join(support.allowed_modules)
     system = render(
         "system",
-        language=_LANGUAGES[kernel.language],
+        language=LANGUAGES[kernel.language],
         modules=allowed,
         search=SEARCH,
         divider=DIVIDER,
@@ -42,7 +42,7 @@ def action_prompt(
         kernel=kernel,
         region=region,
         example_before=fenced(strategy.example.before, support.id),
-        example_answer=fenced(_answer(strategy.example)),
+        example_answer=fenced(answer_of(strategy.example)),
         device=device_words(observation.device),
         roofline=roofline_words(observation),
         workload=calls_of(observation.workload),
@@ -53,7 +53,7 @@ def action_prompt(
         findings=_findings(observation),
         steps=steps_before(observation),
         editable=[fenced(piece.code, support.id) for piece in pieces if piece.editable],
-        rest=fenced(_rest(pieces), support.id),
+        rest=fenced(rest_of(pieces), support.id),
     )
     return Message(Role.SYSTEM, system), Message(Role.USER, user)
 
@@ -64,7 +64,7 @@ def repaired(answer: str, evidence: Evidence) -> Conversation:
     return Message(Role.ASSISTANT, answer), Message(Role.USER, said)
 
 
-def _answer(example: Example) -> str:
+def answer_of(example: Example) -> str:
     """The example's change in the form in which answers are read: one block for each run of changed lines."""
     before = example.before.splitlines()
     starts = line_starts(example.before)
@@ -149,7 +149,7 @@ def _findings(observation: Observation) -> str:
     return fenced("\n".join(told)) if told else ""
 
 
-def _rest(pieces: tuple[Piece, ...]) -> str:
+def rest_of(pieces: tuple[Piece, ...]) -> str:
     """What may not be changed, in order; of what is too much, the first line of each definition."""
     fixed = [piece for piece in pieces if not piece.editable]
     whole = "".join(piece.code if piece.code.endswith("\n") else f"{piece.code}\n" for piece in fixed)
