@@ -184,6 +184,19 @@ def test_the_words_on_the_scenario_are_those_of_the_summaries() -> None:
         assert words.format(*(shown(ratio, 2) for ratio in (own, *beside))) in results
 
 
+def test_the_figures_of_both_ways_to_use_a_model_are_those_of_the_summary() -> None:
+    results, kept = page("docs/results.md"), SUMMARIES["llm-cpu"]
+    arms = {row["arm"]: row for row in rows_of(kept, "arms")}
+    for arm, words in (("stepwise", "one strategy at a time"), ("one-shot", "one-shot rewriting")):
+        row = arms[arm]
+        passed, verified = row["passed_the_gate"] * row["calls"], row["tasks_with_a_kept_step"] * row["tasks"]
+        assert f"| {words} | {row['calls']} | {passed:.0f} | {verified:.0f} of {row['tasks']} |" in results
+    refused = kept["figures"]["refused"]
+    assert f"{refused['values']} of the {sum(refused.values())} that were not accepted failed `values`" in results
+    over = {row["task"]: row["speedup"] for row in rows_of(kept, "tasks") if row["arm"] == "one-shot"}
+    assert f"were {shown(over['1-88'], 2)}x (1-88) and {shown(over['2-74'], 2)}x (2-74)" in results
+
+
 def test_the_figures_of_typing_are_those_of_the_summaries() -> None:
     results, kept = page("docs/results.md"), SUMMARIES["latency"]
     p95 = {row["asked"]: shown(row["p95_ms"], 1) for row in rows_of(kept, "questions")}
@@ -377,6 +390,26 @@ def test_tasks_of_kernelbench_are_summed_up(tmp_path: Path) -> None:
     assert found["figures"]["compile_not_accurate"]["relative_error"] == {"1-3": 0.0016}
     assert found["figures"]["degenerate_over_eager"] == {"1-4": 2.0}
     assert "| 1-1 | Task | 2.00 |" in report(found)
+
+
+def test_answers_of_models_are_summed_up(tmp_path: Path) -> None:
+    def line(arm: str, outcome: str, verdict: str | None, failed: list[str], ratio: float | None) -> str:
+        step = {"strategy": "torch.some", "outcome": outcome, "verdict": verdict, "failed_checks": failed}
+        usage = {"calls": 1, "tokens_in": 10, "tokens_out": 5, "dollars": 0.0}
+        about = {"level": 1, "task": 2, "arm": arm, "device": {"name": "a CPU"}, "settings": {"calls": 1}}
+        known = {**about, "date": "2026-01-01", "versions": {"torch": "2"}, "provider": "dir:replies", "ending": ""}
+        return json.dumps(
+            {**known, "steps": [step], "speedup": ratio and {"ratio": ratio}, "usage": usage, "seconds": 1.0}
+        )
+
+    file = tmp_path / "llm.jsonl"
+    failed = line("one-shot", "rejected", "failed", ["Check values failed on seed 3: max |err| 0.3"], None)
+    file.write_text("\n".join([line("stepwise", "kept", "passed", [], 2.0), failed, '{"level": 1']))
+    found = summed("llm", file, {})
+    assert found["settings"] == {"provider": "dir:replies", "calls": 1}
+    assert found["figures"] == {"refused": {"values": 1}}
+    assert [(row["arm"], row["geomean"]) for row in rows_of(found, "arms")] == [("stepwise", 2.0), ("one-shot", 1.0)]
+    assert rows_of(found, "tasks")[0]["kept"] == ["torch.some"]
 
 
 def test_seconds_of_verdicts_are_summed_up(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from benchmarks.figures import editor, gate, speed
+from benchmarks.figures import editor, gate, models, speed
 from benchmarks.summary import Sum
 
 BENCHMARKS: Mapping[str, Callable[[Any], Sum]] = {
@@ -18,6 +18,7 @@ BENCHMARKS: Mapping[str, Callable[[Any], Sum]] = {
     "incremental": editor.incremental,
     "kernelbench": speed.kernelbench,
     "latency": editor.latency,
+    "llm": models.llm,
     "lsp_scenario": editor.scenario,
     "mutants": gate.mutants,
     "planted": gate.planted_work,

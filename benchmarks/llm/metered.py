@@ -10,7 +10,7 @@ from kernelwright.values import NOTHING_SPENT, Conversation, NoReply, Refusal, R
 
 
 class Metered:
-    """Asks `provider` at most `calls` times, and adds its replies to the file `log`, which `replay:` answers from.
+    """Asks `provider` at most `calls` times, and writes its replies to the file `log`, which `replay:` answers from.
 
     What was not answered, and cost nothing, is no call: `unanswered` then says why.
     """
@@ -23,6 +23,9 @@ class Metered:
         self.unanswered = ""
         self._provider = provider
         self._log = log
+        if log is not None:
+            log.parent.mkdir(parents=True, exist_ok=True)
+            log.write_text("")  # also where nothing will be asked: then a replay asks nothing either
 
     def unavailable(self) -> Refusal | None:
         return self._provider.unavailable()
@@ -40,7 +43,6 @@ class Metered:
         self.usage += answer.usage
         if self._log is not None and isinstance(answer, Reply):
             line = {"reply": answer.text, "model": answer.model, "usage": wire.encode(answer.usage)}
-            self._log.parent.mkdir(parents=True, exist_ok=True)
             with self._log.open("a", encoding="utf-8") as log:
                 log.write(json.dumps(line) + "\n")
         return answer

@@ -29,7 +29,7 @@ def rows(lines: Sequence[Line]) -> list[tuple[object, ...]]:
 
 
 def speedup(line: Line) -> float | None:
-    """The last kept step's time over the baseline's; 1.0 where nothing was kept, None where that was not timed."""
+    """The baseline's time over that of the last kept step; 1.0 where nothing was kept, None where that was not timed."""
     if not kept(dict(line)):
         return 1.0
     found = line["speedup"]

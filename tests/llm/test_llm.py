@@ -65,13 +65,14 @@ def test_both_arms_have_the_same_calls_and_the_same_judge(bench: Path, capsys: p
         assert [step["outcome"] for step in line["steps"]] == ["rejected", "rejected", "kept"]
         assert [step["verdict"] for step in line["steps"]] == [None, "failed", "passed"]
         assert line["steps"][0]["failure"].startswith("The answer has ")
-        assert line["speedup"]["ratio"] > 1.02
+        busy = "other work" in line["unmeasured"]  # then nothing is timed
+        assert busy or line["speedup"]["ratio"] > 1.02
         logged = [json.loads(one)["reply"] for one in (bench / "log" / f"1-1-{arm}.jsonl").read_text().splitlines()]
         assert logged == [MALFORMED, WRONG[arm], RIGHT[arm]]
     assert {step["strategy"] for step in found["stepwise"]["steps"]} == {"torch.reassociate.reduce-features"}
     printed = capsys.readouterr().out
-    assert "| stepwise | 1 | 3 | 0.333 | 1 | 1 | 1 |" in printed
-    assert "| one-shot | 1 | 3 | 0.333 | 1 | 1 | 1 |" in printed
+    assert "| stepwise | 1 | 3 | 0.333 | 1 |" in printed
+    assert "| one-shot | 1 | 3 | 0.333 | 1 |" in printed
     assert (WITHOUT_GPU in printed) is (found["stepwise"]["device"]["kind"] == "cpu")
 
 

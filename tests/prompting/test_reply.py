@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kernelwright.macro.strategies import registry
-from kernelwright.prompting.action import _answer
+from kernelwright.prompting.action import answer_of
 from kernelwright.prompting.reply import DIVIDER, REPLACE, SEARCH, Block, applied, blocks_in
 from kernelwright.values import Refusal
 
@@ -107,7 +107,7 @@ def test_no_answer_raises(answer: str) -> None:
 
 @pytest.mark.parametrize("strategy", registry().values(), ids=registry())
 def test_every_example_is_told_as_an_answer_that_makes_it(strategy) -> None:
-    blocks = blocks_in(_answer(strategy.example))
+    blocks = blocks_in(answer_of(strategy.example))
     assert not isinstance(blocks, Refusal), blocks.reason
     assert applied(blocks, strategy.example.before, 0) == strategy.example.after
 
