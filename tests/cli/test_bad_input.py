@@ -42,13 +42,13 @@ CASES: list[tuple[str, str | bytes, tuple[str, ...], str]] = [
         "unknown strategy",
         SMALL,
         ("--strategy", "torch.magic"),
-        "There is no strategy 'torch.magic'; choose one of torch.",
+        "There is no strategy 'torch.magic'; choose one of cuda.",
     ),
     (
         "unknown strategy to leave out",
         SMALL,
         ("--without", "torch.reassociate, torch.magic"),
-        "There is no strategy 'torch.magic'; choose one of torch.",
+        "There is no strategy 'torch.magic'; choose one of cuda.",
     ),
     (
         "strategy of another language",
@@ -108,9 +108,9 @@ def test_a_path_that_is_no_file(tmp_path: Path) -> None:
 
 
 def test_a_file_in_a_language_that_is_not_read(tmp_path: Path) -> None:
-    ended = kernelwright("optimize", file(tmp_path, "__global__ void f() {}\n", "saxpy.cu"))
+    ended = kernelwright("optimize", file(tmp_path, "__global__ void f() {}\n", "saxpy.hip"))
     assert ended.exit_code == 2
-    assert "is of a kind that Kernelwright does not read (.cu); choose a file in Python (.py)." in ended.stderr
+    assert "is of a kind that Kernelwright does not read (.hip); choose a file in Python (.py) or CUDA" in ended.stderr
 
 
 def test_what_is_judged_against_must_be_there(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from kernelwright.proof.worker.interpreter import rounds
 from kernelwright.proof.worker.languages.cuda import LANGUAGE
 from kernelwright.proof.worker.languages.cuda.modules import KernelFault
 
@@ -23,6 +24,13 @@ def module():
     loaded = LANGUAGE.load("/nowhere/faulty.cu", TEXT, "test")
     yield loaded
     LANGUAGE.unload(loaded)
+
+
+@pytest.fixture(autouse=True)
+def first_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Threads and blocks in the order of a process's first call, whatever tests ran before: it says who is told of a race."""
+    monkeypatch.setattr(rounds, "number", 0)
+    monkeypatch.setattr(rounds, "backwards", False)
 
 
 def launched(module, name: str, grid: int, block: int, shared: int = 0, *given: object) -> str:
