@@ -22,13 +22,13 @@ class Edit:
 
 @dataclass(frozen=True)
 class Translated:
-    """A text with the `edits` that made it, in the order of their places in the original."""
+    """A text with the `edits` that made it, in the order of their places in the user's text."""
 
     text: str
     edits: tuple[Edit, ...]
 
     def column(self, original: str, line: int, column: int) -> int:
-        """The column of the original for one of the translated text, both from 0."""
+        """The column of the user's text for one of the translated text, both from 0."""
         start = _line_start(original, line)
         shift = 0
         for edit in self.edits:
