@@ -10,12 +10,13 @@ BODY = "__global__ void k(float* x) {\n  x[0] = 1.0f;\n}\n"
 
 
 def codes(text: str) -> list[str]:
-    """The code of each unit without the blanks around it; each must stand where it does in the Python text."""
+    """The code of each unit without the blanks around it; it must stand on its lines and columns of the Python text."""
     for unit in cuda_units(text):
-        assert len(unit.text) == len(text)
-        assert [len(line) for line in unit.text.split("\n")] == [len(line) for line in text.split("\n")]
         for span in unit.spans:
-            assert unit.text[span.start : span.end] == text[span.start : span.end] or not span.raw
+            start, end = span.start - unit.shift, span.end - unit.shift
+            assert unit.text[start:end] == text[span.start : span.end] or not span.raw
+            assert unit.text.count("\n", 0, start) == text.count("\n", 0, span.start)
+            assert unit.text.rfind("\n", 0, start) + unit.shift == text.rfind("\n", 0, span.start)
     return [" ".join(unit.text.split()) for unit in cuda_units(text)]
 
 

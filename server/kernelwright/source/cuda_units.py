@@ -1,5 +1,6 @@
-"""CUDA C++ in the strings of a Python text as texts of their own, in which everything keeps its place."""
+"""CUDA C++ in the strings of a Python text as texts of their own, in which everything keeps its line and column."""
 
+import bisect
 import dataclasses
 import functools
 import itertools
@@ -33,19 +34,44 @@ class CudaUnit:
     spans: tuple[Span, ...]
     lines: range
 
-    @functools.cached_property
+    @property
     def text(self) -> str:
-        """The code, and the workload lines of the Python text as comments of C++, with blanks in the place of all else."""
+        """The code on its lines and columns, the workload lines of the Python text as comments of C++, and nothing else.
+
+        So what changes elsewhere in the Python text does not change it.
+        """
+        return self._text[0]
+
+    @property
+    def shift(self) -> int:
+        """How much further back code stands in the Python text than in `text`, in code points."""
+        return self._text[1]
+
+    @functools.cached_property
+    def _text(self) -> tuple[str, int]:
         starts = (*line_starts(self.host), len(self.host))
+        first, last = self.spans[0].start, self.spans[-1].end
+        begin = bisect.bisect_right(starts, first) - 1
+        end = bisect.bisect_right(starts, last, hi=len(starts) - 1) - 1
         kept = [(one.start, one.end, self._code(one)) for one in self.spans]
+        ahead, behind, before, after = "", "", 0, end
         for case in workload_lines(self.host):
-            start, end = starts[case.line], starts[case.line + 1]
-            kept.append((start, end, _comment(self.host[start:end])))
-        parts, at = list[str](), 0
-        for start, end, code in sorted(kept):
-            parts += (_blank(self.host[at:start]), code)
-            at = end
-        return "".join((*parts, _blank(self.host[at:])))
+            place, stop = starts[case.line], starts[case.line + 1]
+            comment = _comment(self.host[place:stop].rstrip("\r\n"))
+            if case.line < begin:
+                ahead += "\n" * (case.line - before) + comment
+                before = case.line
+            elif case.line > end:
+                behind += "\n" * (case.line - after) + comment
+                after = case.line
+            else:
+                kept.append((place, place + len(comment), comment))
+        ahead += "\n" * (begin - before)
+        parts, at = [ahead], starts[begin]
+        for place, stop, code in sorted(kept):
+            parts += (_blank(self.host[at:place]), code)
+            at = stop
+        return "".join((*parts, behind)), starts[begin] - len(ahead)
 
     def _code(self, span: Span) -> str:
         written = self.host[span.start : span.end]
@@ -54,18 +80,18 @@ class CudaUnit:
         return code
 
     def edits(self, edits: Edits) -> Edits | Refusal:
-        """Edits of the code as edits of the Python text."""
+        """Edits of `text` as edits of the Python text."""
         moved = []
         for one in edits.edits:
-            edit = _inside(_trimmed(one, self.text), self.spans)
+            edit = _inside(_moved(_trimmed(one, self.text), self.shift), self.spans)
             if edit is None:
                 return _OUTSIDE
             moved.append(edit)
         made = dataclasses.replace(edits, text_hash=digest(self.host), edits=tuple(moved))
         expected = apply(dataclasses.replace(edits, text_hash=digest(self.text)), self.text)
-        if expected.split() not in [one.text.split() for one in cuda_units(apply(made, self.host))]:
-            return _NOT_IN_A_STRING
-        return made
+        same = (one for one in cuda_units(apply(made, self.host)) if one.spans[0].start == self.spans[0].start)
+        held = next(same, None)
+        return made if held is not None and held.text.split() == expected.split() else _NOT_IN_A_STRING
 
 
 _OUTSIDE = Refusal("The change reaches beyond the string that holds the code.")
@@ -89,7 +115,7 @@ def unread_cuda(text: str) -> tuple[Refusal, ...]:
 def _read(text: str) -> tuple[tuple[CudaUnit, ...], tuple[Refusal, ...]]:
     if KERNEL not in text:
         return (), ()
-    document = parse(text)
+    document, starts = parse(text), line_starts(text)
     units: dict[tuple[Span, ...], CudaUnit] = {}
     problems: dict[int, Refusal] = {}
     for begins, strings in compiled_strings(document):
@@ -97,7 +123,7 @@ def _read(text: str) -> tuple[tuple[CudaUnit, ...], tuple[Refusal, ...]]:
         kernels = [one for one in spans if KERNEL in text[one.start : one.end]]
         if not kernels:
             continue
-        first, last = text.count("\n", 0, kernels[0].start), text.count("\n", 0, spans[-1].end)
+        first, last = (bisect.bisect_right(starts, place) - 1 for place in (kernels[0].start, spans[-1].end))
         ordered = all(one.end <= other.start for one, other in itertools.pairwise(spans))
         reason = next((one.reason for one in strings if one.reason), "" if ordered else _ORDER)
         if reason:
@@ -124,6 +150,10 @@ def _trimmed(edit: TextEdit, text: str) -> TextEdit:
     new = edit.new_text
     ahead, behind = unchanged(text[edit.start : edit.end], new)
     return TextEdit(edit.start + ahead, edit.end - behind, new[ahead : len(new) - behind])
+
+
+def _moved(edit: TextEdit, shift: int) -> TextEdit:
+    return TextEdit(edit.start + shift, edit.end + shift, edit.new_text)
 
 
 def _inside(edit: TextEdit, spans: tuple[Span, ...]) -> TextEdit | None:

@@ -69,7 +69,9 @@ def edit_problem(before: str, after: str, kernel: Kernel) -> Refusal | None:
         if piece.name in known:
             return Refusal(f"`{piece.first_line}` gives the name `{piece.name}` another meaning; choose a new name.")
     if kernel.entry == kernel.name and _takes(before, kernel.name) != _takes(after, kernel.name):
-        return Refusal(f"The parameters of `{kernel.name}` must stay as they are: who else launches it is not looked at.")
+        return Refusal(
+            f"The parameters of `{kernel.name}` must stay as they are: who else launches it is not looked at."
+        )
     if [case.text for case in lines_in(before)] != [case.text for case in lines_in(after)]:
         return Refusal("The workload lines must stay as they are: the kernel is judged on them.")
     return _forbidden(before, after)

@@ -1,6 +1,7 @@
 """CUDA C++ in the strings of a Python text: what the language of `.cu` files says of it, at its places in the Python text."""
 
 import dataclasses
+import functools
 from collections.abc import Callable, Iterator
 
 from kernelwright.languages.cuda import SUPPORT as CUDA
@@ -48,7 +49,8 @@ def findings(text: str, kernels: tuple[Kernel, ...], lines: range | None = None)
         for one in CUDA.findings(unit.text, kernels, lines):
             edits = unit.edits(one.fix.edits) if one.fix is not None else None
             fix = dataclasses.replace(one.fix, edits=edits) if one.fix and isinstance(edits, Edits) else None
-            found.append(dataclasses.replace(one, fix=fix))
+            start, end = one.start + unit.shift, one.end + unit.shift
+            found.append(dataclasses.replace(one, start=start, end=end, fix=fix))
     return tuple(found)
 
 
@@ -116,40 +118,68 @@ def _around(unit: CudaUnit) -> tuple[str, ...]:
 
 
 def _near(text: str, lines: range | None) -> Iterator[CudaUnit]:
-    return (one for one in cuda_units(text) if lines is None or set(lines) & set(one.lines))
+    every = cuda_units(text)
+    return (one for one in every if lines is None or (one.lines.start < lines.stop and lines.start < one.lines.stop))
 
 
-def _kernels(unit: CudaUnit) -> Iterator[Kernel]:
+def _kernels(unit: CudaUnit) -> tuple[Kernel, ...]:
     """Kernels with the statement around their string as the place of their entry, above which workload lines go."""
-    first, last = unit.lines.start, unit.lines.stop
-    found = CUDA.kernels(unit.text)
-    return (dataclasses.replace(one, entry_start_line=first, entry_end_line=last) for one in found)
+    return _kernels_of(unit.text, unit.lines.start, unit.lines.stop)
+
+
+@functools.lru_cache(maxsize=256)
+def _kernels_of(code: str, first: int, last: int) -> tuple[Kernel, ...]:
+    found = CUDA.kernels(code)
+    return tuple(dataclasses.replace(one, entry_start_line=first, entry_end_line=last) for one in found)
+
+
+@functools.lru_cache(maxsize=256)
+def _functions_of(code: str) -> frozenset[str]:
+    return frozenset(one.name for one in read(code).functions)
+
+
+@functools.lru_cache(maxsize=8)
+def _first_of_each(text: str) -> dict[str, tuple[CudaUnit, Kernel]]:
+    """The kernels by their names, each with the string that defines it, which is the first one of several."""
+    found: dict[str, tuple[CudaUnit, Kernel]] = {}
+    for unit in cuda_units(text):
+        for kernel in _kernels(unit):
+            found.setdefault(kernel.name, (unit, kernel))
+    return found
 
 
 def _in_the_way(text: str, kernel: Kernel, others: Others) -> int | None:
     """The line of what has the name of a kernel already: a kernel of the Python text, or of a string before."""
-    if kernel.name in definitions(text):
+    if any(f"{word} {kernel.name}" in text for word in ("def", "class")):
         found = next((one for one in others() if kernel.name in (one.name, one.entry)), None)
         if found is not None:
             return found.name_line
-    first = next((one for unit in cuda_units(text) for one in _kernels(unit) if one.name == kernel.name), kernel)
+    _, first = _first_of_each(text)[kernel.name]
     return None if first == kernel else first.name_line
 
 
 def _holding(text: str, kernel: Kernel) -> CudaUnit | None:
-    return next((one for one in cuda_units(text) if read(one.text).kernel(kernel.name) is not None), None)
+    unit, _ = _first_of_each(text).get(kernel.name, (None, None))
+    return unit
 
 
 def _defining(text: str, entry: str) -> CudaUnit | None:
     """The string with a function of this name, unless workload lines call one of the Python text by it."""
-    if entry in definitions(text) and entry in lines_by_entry(text):
+    if entry in lines_by_entry(text) and entry in definitions(text):
         return None
-    return next((one for one in cuda_units(text) if read(one.text).function(entry) is not None), None)
+    return _by_function(text).get(entry)
+
+
+@functools.lru_cache(maxsize=8)
+def _by_function(text: str) -> dict[str, CudaUnit]:
+    """The strings by the names of their functions, the first of several."""
+    return {name: unit for unit in reversed(cuda_units(text)) for name in _functions_of(unit.text)}
 
 
 def _lines_inside(unit: CudaUnit) -> Iterator[Case]:
-    starts = line_starts(unit.host)
+    """The workload lines in the code itself."""
+    starts = line_starts(unit.text)
     for case in CUDA.workload_lines(unit.text):
-        place = starts[case.line] + case.column
+        place = starts[case.line] + case.column + unit.shift
         if any(span.start <= place < span.end for span in unit.spans):
             yield case
