@@ -6,7 +6,7 @@ import dataclasses
 from kernelwright.coders import Attempt, Coder, Variant, written
 from kernelwright.macro.strategies import registry
 from kernelwright.macro.strategy import Observation
-from kernelwright.observer import Nothing, Observer, Report
+from kernelwright.observer import Nothing, Observer, Report, run_text
 from kernelwright.proof import endings
 from kernelwright.proof.client import Priority
 from kernelwright.proof.jobs import Limits, Trial, TrialResult
@@ -125,14 +125,14 @@ class Attempts:
         strategy, earlier = registry()[action.strategy], self.observer.journal.steps(path, kernel)
         job = Trial(
             path,
-            baseline,
-            text,
-            candidate,
+            run_text(observation, baseline),
+            run_text(observation, text),
+            run_text(observation, candidate),
             observation.workload,
             limits=self._limits_of_a_step,
             promises_kernel=strategy.promises_kernel,
             forward_only=forward_only(earlier),
-            language=observation.support.id,
+            language=observation.unit.language,
             rewritten=variant.author == DETERMINISTIC or rewritten(earlier),
         )
         answer = await self.run_trial(job, report, cancel)

@@ -59,13 +59,14 @@ def _interpreter_lines(interpreter: str, device: Device | Failure) -> tuple[Doct
 
 
 _TOOLS = (
-    ("ncu", "Nsight Compute", "Install Nsight Compute to profile kernels."),
-    ("nvcc", "CUDA compiler", "Install the CUDA toolkit to compile CUDA C++ with nvcc."),
+    (("ncu",), "Nsight Compute", "Install Nsight Compute to profile kernels."),
+    (("nvcc", "/usr/local/cuda/bin/nvcc"), "CUDA compiler", "Install the CUDA toolkit to compile CUDA C++ with nvcc."),
+    (("g++", "clang++", "c++"), "C++ compiler", "Install g++ (`apt install g++`) to check CUDA C++ without a GPU."),
 )
 
 
-def _tool(command: str, name: str, remedy: str) -> DoctorLine:
-    path = shutil.which(command)
+def _tool(commands: tuple[str, ...], name: str, remedy: str) -> DoctorLine:
+    path = next((path for command in commands if (path := shutil.which(command))), None)
     return DoctorLine(name, path is not None, path or "", remedy)
 
 

@@ -23,7 +23,7 @@ from kernelwright.macro.strategies import choices, named, registry, renamed, swi
 from kernelwright.macro.strategy import Observation
 from kernelwright.models import Provider
 from kernelwright.models.account import Account
-from kernelwright.observer import Nothing, Observer, Report, silent
+from kernelwright.observer import Nothing, Observer, Report, run_text, silent
 from kernelwright.prompting import action_prompt
 from kernelwright.proof.client import Priority, Workers
 from kernelwright.proof.jobs import (
@@ -254,15 +254,15 @@ class Engine:
         steps = self.journal.steps(path, kernel)
         job = Trial(
             path,
-            against,
-            text,
-            text,
+            run_text(observation, against),
+            observation.unit.run,
+            observation.unit.run,
             workload,
             measure,
             limits,
             forward_only=forward_only(steps),
             baseline_path=baseline_path,
-            language=support.id,
+            language=observation.unit.language,
             kernel=kernel,
             rewritten=rewritten(steps),
         )

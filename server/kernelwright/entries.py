@@ -8,7 +8,7 @@ from kernelwright.inferring import Inferred
 from kernelwright.languages import LANGUAGES, of_file
 from kernelwright.recording import Entry, Recorded
 from kernelwright.source.workload.lines import by_entry
-from kernelwright.values import Failure, Refusal, Workload
+from kernelwright.values import Failure, Language, Refusal, Workload
 
 _MOST_REASONS = 3
 
@@ -21,9 +21,10 @@ def files_in(places: Iterable[Path]) -> list[Path]:
 def entries_of(file: Path, text: str) -> list[Entry]:
     """What a workload line of a file could call."""
     support = of_file(file)
-    if support.id == "python":
-        return recording.entries_of(file, text)
-    return recording.grouped(file, ((kernel, "function") for kernel in support.kernels(text)))
+    recorded = recording.entries_of(file, text) if support.id == "python" else []
+    names = {entry.name for entry in recorded}
+    others = (one for one in support.kernels(text) if support.id != "python" or one.language is Language.CUDA)
+    return [*recorded, *recording.grouped(file, ((one, "function") for one in others if one.entry not in names))]
 
 
 def lacks_workload(entry: Entry, text: str) -> bool:

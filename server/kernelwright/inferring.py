@@ -103,7 +103,8 @@ async def _tried(
     kernel = asked.kernel
     same = asked.support.kernels(asked.text) if kernel.entry is not None else (kernel,)
     kernels = tuple(dict.fromkeys(k.name for k in same if k.entry == kernel.entry and k.language is Language.TRITON))
-    job = TryLines(asked.path, asked.text, calls, kernels, language=asked.support.id)
+    unit = asked.support.unit(asked.text, kernel)
+    job = TryLines(asked.path, unit.run, calls, kernels, language=unit.language)
     report("Trying workload lines")
     answer = await workers.run(job, timeout=job.budget + import_seconds, report=report, cancel=cancel)
     if isinstance(answer, Failure):

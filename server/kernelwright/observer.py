@@ -178,7 +178,13 @@ def named_target(settings: Settings) -> Device:
 def subject_of(observation: Observation) -> Subject:
     """The observed text and how to call it, for a job; the Observation must have a workload."""
     assert observation.workload is not None
-    return Subject(observation.path, observation.text, observation.workload, observation.support.id)
+    unit = observation.unit
+    return Subject(observation.path, unit.run, observation.workload, unit.language)
+
+
+def run_text(observation: Observation, text: str) -> str:
+    """What a worker runs of a version of the observed text."""
+    return observation.support.unit(text, observation.kernel).run
 
 
 def _graph_key(text: str, workload: Workload) -> tuple[str, str]:

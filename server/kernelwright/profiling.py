@@ -6,7 +6,8 @@ from collections.abc import Callable
 from kernelwright.engine import Engine
 from kernelwright.languages import LanguageSupport
 from kernelwright.languages.python import SUPPORT as PYTHON
-from kernelwright.proof.jobs import Profile, Subject
+from kernelwright.observer import subject_of
+from kernelwright.proof.jobs import Profile
 from kernelwright.values import Failure, ProfileResult, Refusal
 
 
@@ -32,7 +33,7 @@ async def profile(
     if isinstance(workload, Refusal):
         return workload
     answer = await engine.workers.run(
-        Profile(Subject(path, text, workload, support.id), engine.limits),
+        Profile(subject_of(observation), engine.limits),
         timeout=engine.settings.verify_timeout,
         report=report,
         cancel=cancel,

@@ -4,9 +4,10 @@ import asyncio
 import dataclasses
 
 from kernelwright.coders import Variant
+from kernelwright.languages import support_of
 from kernelwright.macro.strategies import registry
 from kernelwright.macro.strategy import Observation
-from kernelwright.observer import Observer, Report
+from kernelwright.observer import Observer, Report, run_text
 from kernelwright.proof.jobs import CompileResult, Limits, Race, RaceResult
 from kernelwright.values import Failure, FailureKind, Timing
 
@@ -26,8 +27,9 @@ async def ranked(
 
     Where a race takes too long, one without the variants that start slowly follows.
     """
+    interprets = support_of(observation.unit.language).is_interpreted_without_gpu
     interpreted = not observation.device.is_gpu and any(
-        observation.support.is_interpreted_without_gpu(variant.text) for variant in variants
+        interprets(run_text(observation, variant.text)) for variant in variants
     )
     strategy = registry()[variants[0].action.strategy]
     if strategy.needs_gpu and len(variants) > MANY_VARIANTS and all(v.action == variants[0].action for v in variants):
@@ -42,11 +44,11 @@ async def ranked(
     answer = await observer.workers.run(
         Race(
             observation.path,
-            observation.text,
-            tuple(variant.text for variant in variants),
+            observation.unit.run,
+            tuple(run_text(observation, variant.text) for variant in variants),
             observation.workload,
             limits,
-            observation.support.id,
+            observation.unit.language,
         ),
         timeout=observer.settings.verify_timeout,
         report=report,

@@ -31,7 +31,17 @@ def test_the_doctor_looks_and_leaves_nothing(tmp_path: Path, monkeypatch: pytest
     monkeypatch.chdir(tmp_path)
     ended = kernelwright("doctor")
     assert ended.exit_code == 0
-    for name in ("interpreter", "torch", "triton", "GPU", "Nsight Compute", "sandbox", "journal"):
+    for name in (
+        "interpreter",
+        "torch",
+        "triton",
+        "GPU",
+        "Nsight Compute",
+        "CUDA compiler",
+        r"C\+\+ compiler",
+        "sandbox",
+        "journal",
+    ):
         assert re.search(rf"(found|missing) +{name}", ended.stdout), name
     assert "bubblewrap" not in ended.stdout, "the sandbox needs no package"
     assert list(tmp_path.iterdir()) == []

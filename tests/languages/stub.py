@@ -3,10 +3,10 @@
 import dataclasses
 import re
 
-from kernelwright.languages import SyntaxProblem
+from kernelwright.languages import SyntaxProblem, Unit
 from kernelwright.source.workload import WorkloadError, WorkloadProblem, evaluate
 from kernelwright.source.workload.lines import by_entry, lines_of, workload_of_lines
-from kernelwright.values import Case, Facts, Kernel, Language, Refusal, Workload
+from kernelwright.values import Case, Edits, Facts, Kernel, Language, Refusal, Workload
 
 _TOKENS = re.compile(r"\"[^\"\n]*\"?|;[^\n]*")
 _HEAD = re.compile(r"kernel (\w+)\(([\w, ]*)\)")
@@ -31,6 +31,15 @@ class Toy:
         return tuple(
             _kernel(number, written.index("end", number), m) for number, m in found if "end" in written[number:]
         )
+
+    def unread(self, text: str) -> tuple[()]:
+        return ()
+
+    def unit(self, text: str, kernel: Kernel) -> Unit:
+        return Unit(text, self.id, text)
+
+    def in_document(self, text: str, kernel: Kernel, edits: Edits) -> Edits | Refusal:
+        return edits
 
     def findings(self, text: str, kernels: tuple[Kernel, ...], lines: range | None = None) -> tuple[()]:
         return ()

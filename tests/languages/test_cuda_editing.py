@@ -72,3 +72,27 @@ def test_pieces_cover_the_text() -> None:
     covered = {line for one in pieces for line in range(one.start_line, one.end_line)}
     assert all(line in covered for line, code in enumerate(lines) if code.strip())
     assert all(one.code == "".join(lines[one.start_line : one.end_line]) for one in pieces)
+
+
+BARE = BEFORE.replace("workload: run(x", "workload: scale<<<4, 256>>>(x")
+"""The workload line launches the kernel itself: nobody looks at what else does."""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "reason"),
+    [
+        ("twice(x[i])", "2.0f * x[i]", ""),
+        ("(const float* x", "(const float* __restrict__ x", ""),
+        ("WIDTH>>>", "512>>>", "{`) is outside of what may be changed: `scale`, and"),
+        (
+            "* x, float* y, int n) {\n  int i",
+            "* y, float* x, int n) {\n  int i",
+            "The parameters of `scale` must stay as",
+        ),
+    ],
+)
+def test_a_kernel_that_its_workload_line_launches(old: str, new: str, reason: str) -> None:
+    assert old in BARE
+    found = CUDA.edit_problem(BARE, BARE.replace(old, new, 1), CUDA.kernels(BARE)[0])
+    assert (found is None) == (reason == "")
+    assert reason in (found.reason if found is not None else "")

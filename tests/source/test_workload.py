@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kernelwright.source.workload import WorkloadError, evaluate, find_workload, problems, workload_lines
+from kernelwright.source.workload.lines import by_entry
 from kernelwright.values import Call, DType, Refusal, TensorSpec, Workload, WorkloadSource
 
 
@@ -337,6 +338,22 @@ def test_refusals(text: str, entry: str | None, words: str) -> None:
 )
 def test_lines_of_a_text(text: str, expected: list[tuple[int, int, str]]) -> None:
     assert [(case.line, case.column, case.text) for case in workload_lines(text)] == expected
+
+
+@pytest.mark.parametrize(
+    ("line", "entry"),
+    [
+        ("f(1)", "f"),
+        ("F.apply(1)", "F"),
+        ("k[(8,)](1)", "k"),
+        ("k<<<8, 256>>>(1)", "k"),
+        ("k <<<dim3(2, 2), dim3(16, 16)>>> (1)", "k"),
+        ("k < 1", None),
+        ("1 + 1", None),
+    ],
+)
+def test_the_name_that_a_line_calls(line: str, entry: str | None) -> None:
+    assert [*by_entry(workload_lines(f"# workload: {line}"))] == ([] if entry is None else [entry])
 
 
 FUNCTIONS = """\

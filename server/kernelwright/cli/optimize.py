@@ -25,7 +25,9 @@ from kernelwright.values import Failure, FailureKind, Kernel, Language, Outcome,
 Steps = Callable[[Engine, Request, console.Progress], AsyncIterator[Step | Nothing]]
 
 # With one of these there is nothing to compile, so no step could be tried either.
-_HOPELESS = frozenset({FailureKind.NO_INTERPRETER, FailureKind.MISSING_PACKAGE, FailureKind.IMPORT_FAILED})
+_HOPELESS = frozenset(
+    {FailureKind.NO_INTERPRETER, FailureKind.MISSING_PACKAGE, FailureKind.MISSING_TOOL, FailureKind.IMPORT_FAILED}
+)
 
 
 def optimize_file(

@@ -4,10 +4,10 @@ import importlib
 from dataclasses import dataclass
 from pathlib import PurePath
 
-from kernelwright.languages.support import LanguageSupport, SyntaxProblem, absence
+from kernelwright.languages.support import LanguageSupport, SyntaxProblem, Unit, absence
 from kernelwright.languages.unread import Unread
 
-__all__ = ["LANGUAGES", "LanguageSupport", "SyntaxProblem", "absence", "of_file", "support_of"]
+__all__ = ["LANGUAGES", "LanguageSupport", "SyntaxProblem", "Unit", "absence", "of_file", "support_of"]
 
 
 @dataclass(frozen=True)

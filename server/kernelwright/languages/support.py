@@ -4,11 +4,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from kernelwright.values import Case, Kernel, Refusal, Workload
+from kernelwright.values import Case, Edits, Kernel, Refusal, Workload
 
 if TYPE_CHECKING:
     from kernelwright.source.findings import Finding
     from kernelwright.source.workload import WorkloadProblem
+
+
+_MOST_UNREAD = 3
 
 
 @dataclass(frozen=True)
@@ -38,6 +41,18 @@ class Piece:
         return self.code.strip().split("\n", 1)[0]
 
 
+@dataclass(frozen=True)
+class Unit:
+    """What a kernel is compiled with, as texts of one language in which everything stands where it does in the document.
+
+    `text` is what strategies read, `run` what a worker runs, which may lack what no workload line calls.
+    """
+
+    text: str
+    language: str
+    run: str
+
+
 class LanguageSupport(Protocol):
     """One language. Nothing raises for a text that is being typed: what can be made out counts."""
 
@@ -54,6 +69,15 @@ class LanguageSupport(Protocol):
 
     def kernels(self, text: str, lines: range | None = None) -> tuple[Kernel, ...]:
         """Finds every optimisable unit, in order of the text; with `lines` those that touch them, and maybe more."""
+
+    def unread(self, text: str) -> tuple[Refusal, ...]:
+        """Says why kernels that are there are not among `kernels`, each with its line."""
+
+    def unit(self, text: str, kernel: Kernel) -> Unit:
+        """Says what a kernel of this name is compiled with: the text as it stands, or part of it."""
+
+    def in_document(self, text: str, kernel: Kernel, edits: Edits) -> Edits | Refusal:
+        """Writes edits of a unit's text as edits of the document."""
 
     def findings(self, text: str, kernels: tuple[Kernel, ...], lines: range | None = None) -> "tuple[Finding, ...]":
         """Finds what can be said against the code without running it; `lines` as for `kernels`."""
@@ -99,6 +123,7 @@ def absence(support: LanguageSupport, text: str, kernels: Sequence[Kernel], name
     """Says why there is no kernel, or none called `name`, as the end of a sentence that begins with the file."""
     if (problem := support.syntax_problem(text)) is not None:
         return f"does not parse at line {problem.line + 1}: {problem.message}."
+    unread = "".join(f" {one.reason}" for one in support.unread(text)[:_MOST_UNREAD])
     if kernels and name is not None:
-        return f"has no kernel {name!r}; it has {', '.join(kernel.name for kernel in kernels)}."
-    return support.no_kernel
+        return f"has no kernel {name!r}; it has {', '.join(kernel.name for kernel in kernels)}.{unread}"
+    return f"{support.no_kernel}{unread}"

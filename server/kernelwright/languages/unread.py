@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from kernelwright.languages.support import SyntaxProblem
-from kernelwright.values import Kernel, Refusal, Workload
+from kernelwright.languages.support import SyntaxProblem, Unit
+from kernelwright.values import Edits, Kernel, Refusal, Workload
 
 
 @dataclass(frozen=True)
@@ -26,6 +26,15 @@ class Unread:
 
     def kernels(self, text: str, lines: range | None = None) -> tuple[Kernel, ...]:
         return ()
+
+    def unread(self, text: str) -> tuple[()]:
+        return ()
+
+    def unit(self, text: str, kernel: Kernel) -> Unit:
+        return Unit(text, self.id, text)
+
+    def in_document(self, text: str, kernel: Kernel, edits: Edits) -> Edits | Refusal:
+        return edits
 
     def findings(self, text: str, kernels: tuple[Kernel, ...], lines: range | None = None) -> tuple[()]:
         return ()

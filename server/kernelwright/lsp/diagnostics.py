@@ -52,7 +52,7 @@ def pull(session: Session, params: lsp.DocumentDiagnosticParams) -> lsp.RelatedF
 def of_snapshot(session: Session, snapshot: Snapshot) -> list[lsp.Diagnostic]:
     results = [d for kernel in snapshot.kernels for d in of_kernel(session, snapshot, kernel)]
     remarks = [*_lacking(snapshot), *_findings(session, snapshot)] if session.settings.findings else []
-    return [*results, *_workload_problems(snapshot), *remarks]
+    return [*results, *_workload_problems(snapshot), *_unread(snapshot), *remarks]
 
 
 def of_kernel(session: Session, snapshot: Snapshot, kernel: Kernel) -> list[lsp.Diagnostic]:
@@ -124,6 +124,18 @@ def _workload_problems(snapshot: Snapshot) -> list[lsp.Diagnostic]:
             problem.message,
         )
         for problem in snapshot.support.workload_problems(snapshot.text)
+    ]
+
+
+def _unread(snapshot: Snapshot) -> list[lsp.Diagnostic]:
+    return [
+        _diagnostic(
+            snapshot.lines_range(one.line or 0, (one.line or 0) + 1),
+            lsp.DiagnosticSeverity.Information,
+            "unread",
+            one.reason,
+        )
+        for one in snapshot.support.unread(snapshot.text)
     ]
 
 

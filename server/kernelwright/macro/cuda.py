@@ -1,13 +1,15 @@
 """Strategies that rewrite a CUDA kernel: each is a function that looks at the kernel and writes the variants at once."""
 
+import dataclasses
 import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from kernelwright.macro.intent import Intent, Text
 from kernelwright.macro.strategy import Example, Family, Observation, Strategy
+from kernelwright.micro.edits import difference
 from kernelwright.micro.rewrite.cuda_sight import CudaSight
-from kernelwright.values import Action, Edits, Language, Refusal, Region, digest
+from kernelwright.values import Action, Edits, Language, Refusal, Region, apply, digest
 
 
 @dataclass(frozen=True)
@@ -61,8 +63,7 @@ def _find(id: str, rewrite: Rewrite, reduced: bool, observation: Observation) ->
         return Refusal(
             "It makes results less accurate, which has to be allowed first (the setting acceptReducedAccuracy)."
         )
-    sight = observation.cuda
-    found = sight if isinstance(sight, Refusal) else rewrite(sight)
+    found = _rewritten(rewrite, observation)
     if isinstance(found, Refusal):
         return found
     kernel = observation.kernel
@@ -71,6 +72,19 @@ def _find(id: str, rewrite: Rewrite, reduced: bool, observation: Observation) ->
 
 
 def _intent(rewrite: Rewrite, observation: Observation, action: Action) -> Intent | Refusal:
+    found = _rewritten(rewrite, observation)
+    return found if isinstance(found, Refusal) else Text(found.variants)
+
+
+def _rewritten(rewrite: Rewrite, observation: Observation) -> Rewritten | Refusal:
+    """What the strategy makes of the kernel, as edits of whole lines of the document."""
     sight = observation.cuda
     found = sight if isinstance(sight, Refusal) else rewrite(sight)
-    return found if isinstance(found, Refusal) else Text(found.variants)
+    if isinstance(found, Refusal) or observation.unit.text == observation.text:
+        return found
+    placed = [observation.support.in_document(observation.text, observation.kernel, one) for one in found.variants]
+    variants = [one for one in placed if isinstance(one, Edits)]
+    if not variants:
+        return next(one for one in placed if isinstance(one, Refusal))
+    whole = (difference(observation.text, apply(one, observation.text), one.summary) for one in variants)
+    return dataclasses.replace(found, variants=tuple(whole))

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 
-from kernelwright.languages import LanguageSupport
+from kernelwright.languages import LanguageSupport, Unit
 from kernelwright.languages.python import SUPPORT as PYTHON
 from kernelwright.macro.intent import Ask, Intent
 from kernelwright.micro.rewrite.algebra import View
@@ -52,6 +52,11 @@ class Observation:
     reduced: bool = False
 
     @cached_property
+    def unit(self) -> Unit:
+        """What the kernel is compiled with."""
+        return self.support.unit(self.text, self.kernel)
+
+    @cached_property
     def source(self) -> SourceMap | Refusal:
         """The text beside its graph, located once for all strategies; a pending Refusal while there is no graph."""
         return observed(self.text, self.graph)
@@ -69,7 +74,7 @@ class Observation:
     @cached_property
     def cuda(self) -> CudaSight | Refusal:
         """The CUDA kernel as strategies look at it, read once for all of them."""
-        return cuda_sight(self.text, self.kernel, self.workload, self.device)
+        return cuda_sight(self.unit.text, self.kernel, self.workload, self.device)
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ import bisect
 import functools
 import re
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import AnyStr, NamedTuple
 
 # What begins something at top level. The line break in front, and not `^`, lets `re` look for it as fast as for a text.
 _BEGINS = re.compile(rb"\n(?!(?:else|elif|except|finally)\b)[@A-Za-z_\x80-\xff]")
@@ -99,8 +99,8 @@ def around(pieces: tuple[Piece, ...], lines: range) -> range:
     return range(max(bisect.bisect_right(begins, lines.start) - 1, 0), bisect.bisect_left(begins, lines.stop))
 
 
-def unchanged(old: bytes, new: bytes) -> tuple[int, int]:
-    """How many bytes two texts share at the beginning, and how many of the others at the end."""
+def unchanged(old: AnyStr, new: AnyStr) -> tuple[int, int]:
+    """How many bytes or letters two texts share at the beginning, and how many of the others at the end."""
     most = min(len(old), len(new))
     ahead = _longest(most, lambda low, high: old[low:high] == new[low:high])
     most, a, b = most - ahead, len(old), len(new)

@@ -23,6 +23,7 @@ class FailureKind(StrEnum):
     CANCELLED = "cancelled"
     NO_INTERPRETER = "no-interpreter"
     MISSING_PACKAGE = "missing-package"
+    MISSING_TOOL = "missing-tool"  # a compiler
     DEVICE_BUSY = "device-busy"
     DEVICE_GONE = "device-gone"
     DISK_FULL = "disk-full"
@@ -35,6 +36,7 @@ _LACKS = frozenset(
     {
         FailureKind.NO_INTERPRETER,
         FailureKind.MISSING_PACKAGE,
+        FailureKind.MISSING_TOOL,
         FailureKind.DEVICE_BUSY,
         FailureKind.DEVICE_GONE,
         FailureKind.DISK_FULL,

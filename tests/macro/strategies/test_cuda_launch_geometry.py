@@ -169,3 +169,8 @@ def test_no_block_becomes_lower() -> None:
         )
         for x, y in ((32, 16), (64, 16), (32, 32), (16, 32))
     )
+
+
+def test_a_kernel_that_the_workload_calls_itself_keeps_its_launch() -> None:
+    line = "// workload: k<<<(n + 63) / 64, 64>>>(n=1000, x=randn(n), y=out(n))\n"
+    assert "by its workload line alone" in refusal(STRATEGY, line + text())

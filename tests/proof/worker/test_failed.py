@@ -1,7 +1,11 @@
 """What the driver, torch and Triton say when the GPU is gone, beside what they say of a kernel or a workload."""
 
+from collections.abc import Callable
+from pathlib import Path
+
 import pytest
 import torch
+from torch.utils import cpp_extension
 
 from kernelwright.proof.worker.failed import failure_of
 from kernelwright.values import FailureKind
@@ -57,3 +61,23 @@ def test_who_is_at_fault(error: Exception, kind: FailureKind) -> None:
     if kind is GONE:
         assert failure.message.startswith("The GPU cannot be used (")
         assert failure.message.endswith("): see what `nvidia-smi` and `kernelwright doctor` say, then try again.")
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there CUDA C++ is compiled")
+@pytest.mark.parametrize(
+    ("compile", "name"),
+    [
+        (lambda: torch.cuda._compile_kernel("__global__ void k() {}", "k"), "torch.cuda._compile_kernel"),
+        (lambda: cpp_extension.load_inline("k", "", "__global__ void k() {}", functions=[]), "load_inline"),
+        (lambda: cpp_extension.load("k", ["missing.cu"]), "torch.utils.cpp_extension"),
+    ],
+)
+def test_what_compiles_cuda_needs_a_gpu(
+    compile: Callable[[], object], name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("TORCH_EXTENSIONS_DIR", str(tmp_path))
+    with pytest.raises(Exception) as caught:  # noqa: PT011  what it says depends on what is installed
+        compile()
+    failure = failure_of(caught.value)
+    assert failure.kind is FailureKind.NO_GPU
+    assert f"compiles CUDA C++ by {name}, which needs nvcc and an NVIDIA GPU" in failure.message

@@ -2,15 +2,16 @@
 
 from kernelwright.languages.cuda import workloads
 from kernelwright.languages.cuda.editing import ALLOWED_HEADERS, edit_problem, pieces
-from kernelwright.languages.support import Piece, SyntaxProblem
+from kernelwright.languages.support import Piece, SyntaxProblem, Unit
 from kernelwright.source.cuda import read
+from kernelwright.source.cuda.extension import without_pytorch
 from kernelwright.source.cuda.kernels import find_kernels
 from kernelwright.source.cuda.suggest import lines_from_signature
 from kernelwright.source.cuda.syntax import syntax_problem
 from kernelwright.source.findings import Finding, find_cuda_findings
 from kernelwright.source.workload import WorkloadProblem
 from kernelwright.source.workload.lines import by_entry
-from kernelwright.values import Case, Kernel, Refusal, Workload
+from kernelwright.values import Case, Edits, Kernel, Refusal, Workload
 
 
 class Cuda:
@@ -28,6 +29,15 @@ class Cuda:
 
     def kernels(self, text: str, lines: range | None = None) -> tuple[Kernel, ...]:
         return find_kernels(read(text), by_entry(self.workload_lines(text)))
+
+    def unread(self, text: str) -> tuple[Refusal, ...]:
+        return ()
+
+    def unit(self, text: str, kernel: Kernel) -> Unit:
+        return Unit(text, self.id, without_pytorch(text))
+
+    def in_document(self, text: str, kernel: Kernel, edits: Edits) -> Edits | Refusal:
+        return edits
 
     def findings(self, text: str, kernels: tuple[Kernel, ...], lines: range | None = None) -> tuple[Finding, ...]:
         return find_cuda_findings(text, kernels, workloads.performance_calls(text), lines)

@@ -41,9 +41,12 @@ _ADDABLE = (
 def pieces(text: str, kernel: Kernel) -> tuple[Piece, ...]:
     """The definitions at top level and the comments between them, in order.
 
-    Editable are the kernel, its entry, the functions that launch it, and the other kernels that these launch.
+    Editable are the kernel, its entry, the functions that launch it, and the other kernels that these launch; the kernel
+    alone where a workload line launches it itself, so that the others are not looked at by the gate.
     """
     file, launchers = read(text), {kernel.entry, *(launch.function for launch in kernel.launches)}
+    if kernel.entry == kernel.name:
+        launchers = {kernel.name}
     beside = {launch.kernel for launch in file.launches if launch.function.name in launchers}
     return tuple(_pieces(file, frozenset(name for name in {kernel.name, *launchers, *beside} if name)))
 
@@ -65,9 +68,18 @@ def edit_problem(before: str, after: str, kernel: Kernel) -> Refusal | None:
             )
         if piece.name in known:
             return Refusal(f"`{piece.first_line}` gives the name `{piece.name}` another meaning; choose a new name.")
+    if kernel.entry == kernel.name and _takes(before, kernel.name) != _takes(after, kernel.name):
+        return Refusal(
+            f"The parameters of `{kernel.name}` must stay as they are: who else launches it is not looked at."
+        )
     if [case.text for case in lines_in(before)] != [case.text for case in lines_in(after)]:
         return Refusal("The workload lines must stay as they are: the kernel is judged on them.")
     return _forbidden(before, after)
+
+
+def _takes(text: str, kernel: str) -> list[tuple[str, str, int]]:
+    function = read(text).kernel(kernel)
+    return [(one.name, one.base, one.pointers) for one in function.parameters] if function is not None else []
 
 
 def _forbidden(before: str, after: str) -> Refusal | None:

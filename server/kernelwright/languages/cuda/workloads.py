@@ -4,11 +4,16 @@ import contextlib
 import re
 
 from kernelwright.source.cuda import File, Function, read
+from kernelwright.source.cuda.extension import uses_pytorch
 from kernelwright.source.workload import WorkloadError, WorkloadProblem, evaluate
 from kernelwright.source.workload.lines import by_entry, lines_of, workload_of_lines
 from kernelwright.values import Call, Case, Refusal, Workload
 
 SIGN = "// workload: "
+_NOT_CALLED = (
+    "{} is written with PyTorch's C++ interface, which is not called by workload lines: write one for the kernel that it "
+    "launches, with its launch, kernel<<<grid, block>>>(…)."
+)
 _TOKENS = re.compile(
     r'R"(?P<d>[^()\\\s]{0,16})\([\s\S]*?(?:\)(?P=d)"|\Z)|"(?:\\.|[^"\\\n])*"?|\'(?:\\.|[^\'\\\n])*\'?'
     r"|//[^\n]*|/\*[\s\S]*?(?:\*/|\Z)"
@@ -29,8 +34,8 @@ def performance_calls(text: str) -> dict[str, Call]:
     return found
 
 
-def workload_of(text: str, entry: str | None) -> Workload | Refusal:
-    """How `entry` is called; a Refusal says what to write above it."""
+def workload_of(text: str, entry: str | None, sign: str = SIGN) -> Workload | Refusal:
+    """How `entry` is called; a Refusal says what to write above it. `sign` begins a line of the document."""
     lines = by_entry(lines_in(text))
     if entry in lines:
         return workload_of_lines(entry, lines[entry])
@@ -38,7 +43,7 @@ def workload_of(text: str, entry: str | None) -> Workload | Refusal:
         return Refusal("Nothing in this file can be called by a workload line.")
     function = read(text).function(entry)
     call = f"{entry}<<<grid, block>>>(" if function is not None and function.is_kernel else f"{entry}("
-    return Refusal(f"No workload says how to call {entry}: add '{SIGN}{call}n=1024, x=randn(n), …)' above it.")
+    return Refusal(f"No workload says how to call {entry}: add '{sign}{call}n=1024, x=randn(n), …)' above it.")
 
 
 def problems(text: str) -> tuple[WorkloadProblem, ...]:
@@ -53,7 +58,7 @@ def _problem(file: File, case: Case) -> WorkloadProblem | None:
     except WorkloadError as error:
         return _at(case, error.column, error.end_column, error.message)
     function = file.function(call.entry)
-    message = _mismatch(call, function)
+    message = _NOT_CALLED.format(call.entry) if function and uses_pytorch(file, function) else _mismatch(call, function)
     return None if message is None else _at(case, 0, len(call.entry), message)
 
 

@@ -3,9 +3,10 @@
 import ast
 import functools
 
+from kernelwright.languages.python import embedded
 from kernelwright.languages.python.editing import edit_problem, pieces
 from kernelwright.languages.python.static_gate import ALLOWED_MODULES
-from kernelwright.languages.support import Piece, SyntaxProblem
+from kernelwright.languages.support import Piece, SyntaxProblem, Unit
 from kernelwright.source.document import Document, parse
 from kernelwright.source.findings import Finding, find_findings
 from kernelwright.source.imports import imports_triton
@@ -19,7 +20,7 @@ from kernelwright.source.workload import (
     suggest_lines,
     workload_lines,
 )
-from kernelwright.values import Case, Kernel, Refusal, Workload
+from kernelwright.values import Case, Edits, Kernel, Language, Refusal, Workload
 
 
 class Python:
@@ -44,31 +45,53 @@ class Python:
         return None
 
     def kernels(self, text: str, lines: range | None = None) -> tuple[Kernel, ...]:
-        return find_kernels(_document(text), lines)
+        own = find_kernels(_document(text), lines)
+        if not embedded.is_in(text):
+            return own
+        found = embedded.kernels(text, lambda: find_kernels(_document(text)), lines)
+        return tuple(sorted((*own, *found), key=lambda kernel: kernel.start_line))
+
+    def unread(self, text: str) -> tuple[Refusal, ...]:
+        return embedded.unread(text, lambda: find_kernels(_document(text))) if embedded.is_in(text) else ()
+
+    def unit(self, text: str, kernel: Kernel) -> Unit:
+        return embedded.unit_of(text, kernel) if _is_embedded(kernel) else Unit(text, self.id, text)
+
+    def in_document(self, text: str, kernel: Kernel, edits: Edits) -> Edits | Refusal:
+        return embedded.in_document(text, kernel, edits) if _is_embedded(kernel) else edits
 
     def findings(self, text: str, kernels: tuple[Kernel, ...], lines: range | None = None) -> tuple[Finding, ...]:
-        return find_findings(_document(text), kernels, performance_calls(text), lines)
+        own = find_findings(_document(text), kernels, performance_calls(text), lines)
+        if not embedded.is_in(text):
+            return own
+        return tuple(sorted((*own, *embedded.findings(text, kernels, lines)), key=lambda one: (one.start, one.end)))
 
     def workload(self, text: str, entry: str | None) -> Workload | Refusal:
+        if embedded.is_in(text) and entry is not None and embedded.is_called(text, entry):
+            return embedded.workload(text, entry)
         return find_workload(text, entry)
 
     def workload_lines(self, text: str) -> tuple[Case, ...]:
-        return workload_lines(text)
+        inside = embedded.workload_lines(text) if embedded.is_in(text) else ()
+        return tuple(sorted((*workload_lines(text), *inside), key=lambda case: case.line))
 
     def workload_problems(self, text: str) -> tuple[WorkloadProblem, ...]:
-        return problems(text)
+        found = problems(text)
+        return embedded.workload_problems(text, found) if embedded.is_in(text) else found
 
     def lines_from_calls(self, text: str, kernel: Kernel) -> tuple[str, ...] | Refusal:
-        return from_benchmark(text, kernel)
+        return Refusal(_NO_CALLS) if _is_embedded(kernel) else from_benchmark(text, kernel)
 
     def lines_from_signature(self, text: str, kernel: Kernel) -> tuple[str, ...] | Refusal:
-        return suggest_lines(text, kernel)
+        return embedded.lines_from_signature(text, kernel) if _is_embedded(kernel) else suggest_lines(text, kernel)
 
     def pieces(self, text: str, kernel: Kernel) -> tuple[Piece, ...]:
         return pieces(text, kernel)
 
     def edit_problem(self, before: str, after: str, kernel: Kernel) -> Refusal | None:
         try:
+            if _is_embedded(kernel):
+                return embedded.edit_problem(before, after, kernel)
             return edit_problem(before, after, kernel)
         except (
             ValueError,
@@ -82,6 +105,13 @@ class Python:
 
 
 SUPPORT = Python()
+
+
+_NO_CALLS = "How Python calls a kernel of CUDA is not read; lines are made from the kernel's indices instead."
+
+
+def _is_embedded(kernel: Kernel) -> bool:
+    return kernel.language is Language.CUDA
 
 
 @functools.lru_cache(maxsize=4)

@@ -18,13 +18,17 @@ from kernelwright.values import Device, Kernel, Refusal, TensorSpec, Workload
 
 @dataclass(frozen=True, eq=False)
 class CudaSight:
-    """A kernel with its launches. `given` are the arguments of the performance case by the entry's parameter names."""
+    """A kernel with its launches. `given` are the arguments of the performance case by the entry's parameter names.
+
+    `is_entry`: the workload calls the kernel itself, so that no launch of the text is looked at by the gate.
+    """
 
     file: File
     kernel: Function
     launches: tuple[Launch, ...]
     given: Mapping[str, object]
     device: Device
+    is_entry: bool = False
 
     @property
     def source(self) -> str:
@@ -47,7 +51,7 @@ class CudaSight:
     @functools.cached_property
     def launch(self) -> Launch | Refusal:
         """The one launch that a change of the geometry goes with."""
-        if not self.launches:
+        if self.is_entry or not self.launches:
             return Refusal("The kernel is launched by its workload line alone, which stays as it is.")
         if len(self.launches) > 1:
             return Refusal(
@@ -83,7 +87,7 @@ class CudaSight:
 
     def value(self, parameter: str) -> object:
         """What a parameter of the kernel is in the performance case: a number, a TensorSpec, or None where nobody knows."""
-        if not self.launches:
+        if self.is_entry or not self.launches:
             return self.given.get(parameter)
         argument = self.argument(parameter)
         if argument is None:
@@ -104,7 +108,8 @@ def cuda_sight(text: str, kernel: Kernel, workload: Workload | None, device: Dev
     if function.outer.has_error:
         fault = syntax_problem(text) or Fault(kernel.start_line, "the grammar cannot read it")
         return Refusal(f"The kernel does not parse at line {fault.line + 1}: {fault.message}.", fault.line)
-    return CudaSight(file, function, file.launches_of(kernel.name), _given(file, workload), device)
+    is_entry = workload is not None and workload.entry == kernel.name
+    return CudaSight(file, function, file.launches_of(kernel.name), _given(file, workload), device, is_entry)
 
 
 def _given(file: File, workload: Workload | None) -> dict[str, object]:

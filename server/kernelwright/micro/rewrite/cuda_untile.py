@@ -178,7 +178,7 @@ def _written(sight: CudaSight, outer: Loop, inner: Loop, count: str, body: str) 
     kernel = file.kernel(sight.kernel.name)
     if kernel is None:
         return Refusal("The tiles are not those of a plain product.", outer.node.start_point.row)
-    return CudaSight(file, kernel, file.launches_of(kernel.name), sight.given, sight.device)
+    return CudaSight(file, kernel, file.launches_of(kernel.name), sight.given, sight.device, sight.is_entry)
 
 
 def _ahead(sight: CudaSight, outer: Loop) -> Iterator[Node]:

@@ -68,11 +68,11 @@ def wide_target(bench: Bench, wide: ModuleType | None, init: Inputs, baseline: A
 
 
 def load_candidate(language: WorkerLanguage, path: str, text: str) -> ModuleType:
-    """The candidate's module. Raises Rejected, or JobFailed when a package is missing, or the GPU that it needs."""
+    """The candidate's module. Raises Rejected, or JobFailed when a package, a compiler or the GPU that it needs is missing."""
     try:
         return language.load(path, text, "candidate")
     except JobFailed as failed:
-        if failed.failure.kind in (FailureKind.MISSING_PACKAGE, FailureKind.NO_GPU):
+        if failed.failure.kind in (FailureKind.MISSING_PACKAGE, FailureKind.MISSING_TOOL, FailureKind.NO_GPU):
             raise
         raise Rejected("runs", "import", failed.failure.message) from failed
 

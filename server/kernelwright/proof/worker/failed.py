@@ -1,7 +1,9 @@
 """How a job fails inside the worker: one exception that carries the typed Failure, and the words for all the others."""
 
 import errno
+import os
 import re
+import sys
 import tempfile
 import traceback
 
@@ -26,6 +28,17 @@ _GONE = re.compile(
     re.IGNORECASE,
 )
 _NEEDS_GPU = re.compile(r"not compiled with CUDA enabled|not linked with support for cuda|not supported without a GPU")
+NO_NVCC = "CUDA C++ needs nvcc to be compiled for the GPU: install the CUDA toolkit, or set CUDA_HOME to it."
+_NO_GPU_FOR_CUDA = (
+    "The file compiles CUDA C++ by {}, which needs nvcc and an NVIDIA GPU, and there is no GPU here: run it where there is "
+    "one. Here the kernels in it can be checked by workload lines of their own, kernel<<<grid, block>>>(…)."
+)
+_COMPILES_CUDA = {
+    ("cpp_extension.py", "load_inline"): ("cuda_sources", "load_inline"),
+    ("cpp_extension.py", "_jit_compile"): ("with_cuda", "torch.utils.cpp_extension"),
+    ("__init__.py", "_compile_kernel"): ("kernel_source", "torch.cuda._compile_kernel"),
+}
+"""By the file and name of a function of torch's, the variable that tells whether it compiles CUDA C++, and a name for users."""
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 _OURS = ("torch", "triton", "numpy")  # the packages that the worker itself needs
 
@@ -52,6 +65,11 @@ def failure_of(error: BaseException, kind: FailureKind = FailureKind.WORKLOAD_FA
         return Failure(FailureKind.CRASHED, f"The code ended the process: sys.exit({error.code!r}).", detail)
     if is_out_of_memory(error):
         return Failure(FailureKind.OUT_OF_MEMORY, f"Out of memory: {_first_line(error) or 'host memory'}.", detail)
+    compiler = cuda_compiler(error)
+    if compiler and not sys.modules["torch"].cuda.is_available():
+        return Failure(FailureKind.NO_GPU, _NO_GPU_FOR_CUDA.format(compiler), detail)
+    if compiler and "CUDA_HOME" in str(error):
+        return Failure(FailureKind.MISSING_TOOL, NO_NVCC, detail)
     if is_gone(error):
         return Failure(FailureKind.DEVICE_GONE, gone(_first_line(error)), detail)
     if needs_gpu(error):
@@ -83,8 +101,6 @@ def failure_of(error: BaseException, kind: FailureKind = FailureKind.WORKLOAD_FA
 
 def missing_package(name: str) -> str:
     """One sentence that says how to get the package."""
-    import sys
-
     package = name.split(".")[0]
     return (
         f"{package} is not installed in {sys.executable}: install it there (`{sys.executable} -m pip install {package}`)"
@@ -113,6 +129,16 @@ def is_gone(error: BaseException) -> bool:
 def needs_gpu(error: BaseException) -> bool:
     """Whether the code asked for what only a GPU has, on a machine without one."""
     return isinstance(error, AssertionError | RuntimeError) and bool(_NEEDS_GPU.search(str(error)))
+
+
+def cuda_compiler(error: BaseException) -> str:
+    """The function of torch's that was compiling CUDA C++ when the error arose; "" where none was."""
+    for frame, _ in traceback.walk_tb(error.__traceback__):
+        code = frame.f_code
+        variable, name = _COMPILES_CUDA.get((os.path.basename(code.co_filename), code.co_name), ("", ""))
+        if "torch" in code.co_filename and frame.f_locals.get(variable):
+            return name
+    return ""
 
 
 def is_out_of_memory(error: BaseException) -> bool:

@@ -13,7 +13,7 @@ from kernelwright.values import Failure, FailureKind
 
 def failure_of(error: BaseException, doing: str, kind: FailureKind) -> Failure:
     """`error`, raised while `doing`, as a Failure; a lack of memory and a GPU that is gone are named as what they are."""
-    if failed.is_gone(error) or failed.needs_gpu(error):
+    if failed.is_gone(error) or failed.needs_gpu(error) or failed.cuda_compiler(error):
         return failed.failure_of(error)
     if failed.is_out_of_memory(error):
         message = "Not enough memory for this workload: use smaller sizes, or close what else runs on the device."

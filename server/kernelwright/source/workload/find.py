@@ -7,7 +7,7 @@ import re
 
 from kernelwright.source.memory import PerPiece
 from kernelwright.source.split import encoded, split
-from kernelwright.source.workload.evaluate import WorkloadError, evaluate
+from kernelwright.source.workload.evaluate import WorkloadError, evaluate, split_at_launch
 from kernelwright.source.workload.lines import by_entry, lines_of, workload_of_lines
 from kernelwright.values import Call, Case, Refusal, Workload, WorkloadSource
 
@@ -73,8 +73,11 @@ def performance_calls(text: str) -> dict[str, Call]:
 
 @functools.lru_cache(maxsize=8)
 def lines_by_entry(text: str) -> dict[str, tuple[Case, ...]]:
-    """The workload lines by the name that they call, both in order; what does not read as a call is left out."""
-    return by_entry(workload_lines(text))
+    """The workload lines by the name that they call, both in order; what does not read as a call is left out.
+
+    So are launches of CUDA: no name of a Python text is called like that.
+    """
+    return by_entry(tuple(case for case in workload_lines(text) if not split_at_launch(case.text)[0]))
 
 
 @functools.lru_cache(maxsize=8)

@@ -31,7 +31,7 @@ WORDS = (
     Word(
         "kernel<<<grid, block>>>(…)", _CALLS,
         "saxpy<<<(n + 255) / 256, 256>>>(n=1 << 20, a=2.0f, x=randn(n), y=inout(randn(n)))",
-        "A CUDA kernel that nothing in its file launches: blocks and threads, as numbers or `dim3(16, 16)`, and shared bytes.",
+        "A CUDA kernel, as this line launches it: blocks and threads, as numbers or `dim3(16, 16)`, and shared bytes.",
     ),
     Word("randn", _TENSORS, "f(randn(8192, 1024))", "Normally distributed numbers; the arguments are the sizes."),
     Word("rand", _TENSORS, "f(rand(8192, 1024))", "Numbers from 0 to 1, evenly distributed."),
@@ -108,6 +108,18 @@ A workload line is a comment that says how a kernel is called. It reads as a cal
 The first line of an entry is timed, all are checked, and the gate adds other seeds, scales and sizes. Lines stand anywhere
 in the file, each on a line of its own. Files with `Model`, `get_inputs()` and `get_init_inputs()` need none.
 
+In a `.cu` file lines begin with `//`. For CUDA C++ in a string of a Python file, which `load_inline`, `RawKernel`,
+`RawModule`, `torch.cuda._compile_kernel` and their like compile, they are comments of Python, or of C++ inside the string:
+
+```python
+# workload: saxpy<<<(n + 255) / 256, 256>>>(n=1 << 20, a=2.0f, x=randn(n), y=inout(randn(n)))
+source = r'''
+extern "C" __global__ void saxpy(int n, float a, const float* x, float* y) { … }
+'''
+kernel = cupy.RawKernel(source, "saxpy")
+```
+
+
 You need not write them. `kernelwright record -- pytest tests/test_norm.py` runs any command once and prints the lines
 of every kernel that it reaches, from calls that really happened; `--write` puts them above what they call, `--in`
 names the folders whose kernels are looked for. In an editor, "Record Workloads From…" (the lens above a kernel
@@ -129,6 +141,12 @@ _LIMITS = """
 - Lines are read by a small evaluator, never by `eval`: no names but keyword arguments, no other calls, 4,096 characters.
 - Tensors of a line have memory of their own. A call whose arguments share memory cannot be written as a line, nor can
   dictionaries, objects, devices and functions; `record` says which argument it was.
+- A line that launches a kernel of CUDA checks the kernel alone. Its launch and its parameters stay as they are, since who
+  else launches it is not looked at: so do launches in Python.
+- Functions of PyTorch extensions (`torch::Tensor f(torch::Tensor x)`) are not called by lines; the kernels that they launch
+  can be. A Python function that calls one is checked on a GPU, with `nvcc`.
+- A string is read as CUDA C++ where it is one literal in the file, as it is written: f-strings, joined strings, and strings
+  with escapes that are not raw are not read, which is said at their line.
 - `record` keeps at most four lines for an entry, the largest calls and the smallest. Floating-point numbers are drawn anew,
   positive where all of them were; whole numbers keep their range, and their order where they rise or are a permutation.
 - Without a GPU `record` runs the command with the CPU in its place and kernels in Triton's interpreter, which is slow: choose

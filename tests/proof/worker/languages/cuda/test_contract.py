@@ -9,6 +9,7 @@ import pytest
 import torch
 
 import kernelwright
+from kernelwright import words
 from kernelwright.proof.worker.failed import JobFailed
 from kernelwright.proof.worker.languages import language_of
 from kernelwright.proof.worker.languages.cuda import building
@@ -96,8 +97,9 @@ def test_without_a_compiler(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
     with pytest.raises(JobFailed) as failed:
         CUDA.load("/nowhere/text.cu", TEXT + "// new\n", "subject")
     building.cpp.cache_clear()
-    assert failed.value.failure.kind is FailureKind.MISSING_PACKAGE
-    assert "install g++" in failed.value.failure.message
+    assert failed.value.failure.lacks_something
+    said = words.of_failure(failed.value.failure)
+    assert said.endswith("needs a C++ compiler: install g++ (`apt install g++`).")  # no other interpreter has one
 
 
 def test_half_typed_texts_are_answered() -> None:

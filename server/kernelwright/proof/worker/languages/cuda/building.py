@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from kernelwright.proof.worker.failed import JobFailed
+from kernelwright.proof.worker.failed import NO_NVCC, JobFailed
 from kernelwright.proof.worker.languages.cuda import translation
 from kernelwright.proof.worker.languages.cuda.unsupported import unsupported
 from kernelwright.values import Failure, FailureKind
@@ -40,7 +40,6 @@ _ANY_ERROR = re.compile(r"(?:error|undefined reference)[: ]+(.*)")
 NO_COMPILER = (
     "CUDA C++ is run by an emulator without a GPU, which needs a C++ compiler: install g++ (`apt install g++`)."
 )
-NO_NVCC = "CUDA C++ needs nvcc to be compiled for the GPU: install the CUDA toolkit, or set CUDA_HOME to it."
 
 
 @dataclass(frozen=True)
@@ -88,7 +87,7 @@ def build(path: str, text: str, *, gpu: bool) -> Built:
 def _emulated(beside: Path, text: str) -> Built:
     compiler = cpp()
     if compiler is None:
-        raise JobFailed(Failure(FailureKind.MISSING_PACKAGE, NO_COMPILER))
+        raise JobFailed(Failure(FailureKind.MISSING_TOOL, NO_COMPILER))
     own = _OF_CLANG if compiler.is_clang else _OF_GCC
     flags = (*_COMMON, *_FLAGS, *own, f"-I{HERE / 'include'}")
     made = translation.translated(text)
@@ -109,7 +108,7 @@ def _emulated(beside: Path, text: str) -> Built:
 def _for_gpu(beside: Path, text: str) -> Built:
     compiler = nvcc()
     if compiler is None:
-        raise JobFailed(Failure(FailureKind.MISSING_PACKAGE, NO_NVCC))
+        raise JobFailed(Failure(FailureKind.MISSING_TOOL, NO_NVCC))
     made = translation.with_entries(text)
     flags = (
         *("-std=c++17", "-O3", "-lineinfo", f"-arch={_architecture()}", "-shared", "-w"),

@@ -1,0 +1,43 @@
+"""CUDA C++ in a string of a Python file, on the command line: a line inferred, a step verified, and what needs a GPU said."""
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from cli.terminal import file, kernelwright
+from lsp.test_cuda_strings import LINE, TEXT
+
+CALLED = TEXT.replace("def multiply", "# workload: multiply(randn(48, 20), randn(20, 33))\ndef multiply")
+
+
+def test_from_no_line_to_a_verified_step(tmp_path: Path) -> None:
+    path = file(tmp_path, TEXT.replace(f"{LINE}\n", ""), "matmul.py")
+    ended = kernelwright("infer", path, "--write")
+    assert ended.exit_code == 0, ended.output
+    assert "# workload: matmul_kernel<<<" in path.read_text().split("source = ")[0]
+    path.write_text(path.read_text().replace("=1024", "=48"))
+    ended = kernelwright("optimize", path, "--kernel", "matmul_kernel", "--strategy", "cuda.unroll", "--write")
+    assert ended.exit_code == 0, ended.output
+    assert "    #pragma unroll 4\n    for (int i = 0; i < k; ++i) {\n" in path.read_text()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("] * b[", "] + b[", "failed"),
+        ("int row =", "int row = missing +", "does not compile at line 7, column 15"),
+    ],
+)
+def test_another_text_is_held_against_the_baseline(tmp_path: Path, old: str, new: str, words: str) -> None:
+    baseline, path = file(tmp_path, TEXT, "before.py"), file(tmp_path, TEXT.replace(old, new), "after.py")
+    ended = kernelwright("verify", path, "--kernel", "matmul_kernel", "--against", baseline)
+    assert ended.exit_code != 0
+    assert words in " ".join(ended.output.split())
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there the function is called")
+def test_a_function_that_compiles_cuda_is_not_checkable_without_a_gpu(tmp_path: Path) -> None:
+    ended = kernelwright("optimize", file(tmp_path, CALLED), "--kernel", "multiply")
+    assert ended.exit_code == 3
+    assert "compiles CUDA C++ by load_inline, which needs nvcc and an NVIDIA GPU" in " ".join(ended.stderr.split())
