@@ -96,7 +96,7 @@ with another id has no kernels and no findings, and a command on it is answered 
 """
 
 _METHODS = {
-    "textDocument/publishDiagnostics": "Results of kernels at their names, wrong workload lines, findings.",
+    "textDocument/publishDiagnostics": "Results of kernels at their names, wrong workload lines, findings, compile errors of CUDA C++.",
     "textDocument/diagnostic": "The same, for a client that pulls and supports `workspace/diagnostic/refresh`; "
     "nothing is pushed to it then.",
     "window/workDoneProgress": "Every job over half a second, its stages in words; a cancel works within a second.",
