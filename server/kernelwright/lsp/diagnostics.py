@@ -1,4 +1,5 @@
-"""`textDocument/publishDiagnostics` and `textDocument/diagnostic`: results of kernels, wrong workload lines, findings, compile errors of CUDA C++."""
+"""`textDocument/publishDiagnostics` and `textDocument/diagnostic`: results of kernels, wrong workload lines, findings, and
+compile errors of CUDA C++."""
 
 from functools import cache
 from pathlib import Path

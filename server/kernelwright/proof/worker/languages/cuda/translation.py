@@ -28,7 +28,7 @@ class Translated:
     edits: tuple[Edit, ...]
 
     def column(self, original: str, line: int, column: int) -> int:
-        """The column of the user's text for one of the translated text, both from 0. What an edit has written has its column."""
+        """The column of the user's text for one of the translated text, both from 0. What an edit wrote has its column."""
         start = _line_start(original, line)
         shift = 0
         for edit in self.edits:
