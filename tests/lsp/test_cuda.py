@@ -69,6 +69,24 @@ async def test_a_finding_while_typing(editor: Editor) -> None:
     assert [editor.marked(uri, d) for d in found if d.code == "cuda.double-precision"] == ["2.0"]
 
 
+async def test_errors_of_a_compiler_while_typing(editor: Editor) -> None:
+    uri = editor.open("matmul.cu", NAIVE, "cuda-cpp")
+    editor.type(uri, "sum += a", "sum += factor * a")
+    found = await editor.diagnostics(uri, lambda shown: any(d.code == "compile-error" for d in shown))
+    (error,) = [d for d in found if d.code == "compile-error"]
+    assert (error.severity, editor.marked(uri, error)) == (lsp.DiagnosticSeverity.Error, "factor")
+    assert error.message == "'factor' was not declared in this scope."
+    editor.type(uri, "#include", "\n#include")  # the error stays at its line
+    moved = await editor.diagnostics(uri, lambda shown: any(d.range.start.line == 9 for d in shown))
+    assert [editor.marked(uri, d) for d in moved if d.code == "compile-error"] == ["factor"]
+    editor.type(uri, "factor * ", "")
+    await editor.diagnostics(uri, lambda shown: not any(d.code == "compile-error" for d in shown))
+    editor.type(uri, "<cuda_runtime.h>", '"settings.h"')
+    editor.save(uri)
+    found = await editor.diagnostics(uri, lambda shown: any(d.code == "missing-header" for d in shown))
+    assert ["settings.h" in d.message for d in found if d.code == "missing-header"] == [True]
+
+
 async def test_a_line_is_guessed_and_tried(code: Editor) -> None:
     uri = code.open("matmul.cu", NAIVE.replace(f"{LINE}\n", ""), "cuda-cpp")
     answer = await code.command("kernelwright.infer", {"uri": uri, "kernel": "matmul_kernel"})

@@ -70,6 +70,15 @@ async def test_a_step_is_kept_and_taken_back(code: Editor) -> None:
     assert code.texts[uri] == f"import os\n{TEXT}"
 
 
+async def test_compile_errors_while_typing(editor: Editor) -> None:
+    uri = editor.open("matmul.py", f'note = "é 🙂"\n{TEXT}')
+    editor.type(uri, "sum += a", "/* 🙂 */ sum += factor * a")
+    found = await editor.diagnostics(uri, lambda shown: any(d.code == "compile-error" for d in shown))
+    assert [editor.marked(uri, d) for d in found if d.code == "compile-error"] == ["factor"]
+    editor.type(uri, "factor * ", "")
+    await editor.diagnostics(uri, lambda shown: not any(d.code == "compile-error" for d in shown))
+
+
 async def test_findings_while_typing(editor: Editor) -> None:
     uri = editor.open("matmul.py", f'note = "é 🙂"\n{TEXT}')
     editor.type(uri, "sum += a", "/* 🙂 */ sum += 2.1 * a")

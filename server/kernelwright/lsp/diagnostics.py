@@ -1,4 +1,5 @@
-"""`textDocument/publishDiagnostics` and `textDocument/diagnostic`: results of kernels, wrong workload lines, findings."""
+"""`textDocument/publishDiagnostics` and `textDocument/diagnostic`: results of kernels, wrong workload lines, findings, and
+compile errors of CUDA C++."""
 
 from functools import cache
 from pathlib import Path
@@ -52,7 +53,8 @@ def pull(session: Session, params: lsp.DocumentDiagnosticParams) -> lsp.RelatedF
 def of_snapshot(session: Session, snapshot: Snapshot) -> list[lsp.Diagnostic]:
     results = [d for kernel in snapshot.kernels for d in of_kernel(session, snapshot, kernel)]
     remarks = [*_lacking(snapshot), *_findings(session, snapshot)] if session.settings.findings else []
-    return [*results, *_workload_problems(snapshot), *_unread(snapshot), *remarks]
+    problems = [*_workload_problems(snapshot), *_compile_errors(session, snapshot), *_unread(snapshot)]
+    return [*results, *problems, *remarks]
 
 
 def of_kernel(session: Session, snapshot: Snapshot, kernel: Kernel) -> list[lsp.Diagnostic]:
@@ -137,6 +139,19 @@ def _unread(snapshot: Snapshot) -> list[lsp.Diagnostic]:
         )
         for one in snapshot.support.unread(snapshot.text)
     ]
+
+
+def _compile_errors(session: Session, snapshot: Snapshot) -> list[lsp.Diagnostic]:
+    """What a compiler says; where a header was not found, that nothing behind it was looked at."""
+    known = session.compiled.get(snapshot.uri)
+    found: list[lsp.Diagnostic] = []
+    for place, error in known.places(snapshot) if known is not None else ():
+        if error.is_missing_file:
+            severity, behind = lsp.DiagnosticSeverity.Information, " What follows was not compiled while you type."
+            found.append(_diagnostic(place, severity, "missing-header", f"{error.message}.{behind}"))
+        else:
+            found.append(_diagnostic(place, lsp.DiagnosticSeverity.Error, "compile-error", f"{error.message}."))
+    return found
 
 
 def _lacking(snapshot: Snapshot) -> list[lsp.Diagnostic]:

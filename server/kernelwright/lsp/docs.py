@@ -97,7 +97,7 @@ with another id has no kernels and no findings, and a command on it is answered 
 
 _METHODS = {
     "textDocument/publishDiagnostics": "Results of kernels at their names, wrong workload lines, strings of CUDA C++ that are "
-    "not read, findings.",
+    "not read, compile errors of CUDA C++, findings.",
     "textDocument/diagnostic": "The same, for a client that pulls and supports `workspace/diagnostic/refresh`; "
     "nothing is pushed to it then.",
     "window/workDoneProgress": "Every job over half a second, its stages in words; a cancel works within a second.",
@@ -132,6 +132,8 @@ All have the source `kernelwright`; the code is the id of a strategy, a check or
 |---|---|
 | Information | The text is verified; with a speedup where one was measured. Or: a step brought no gain and was not kept |
 | Error | A check fails on the text as it is: with its numbers, case and seed; related information at the edit |
+| Error, `compile-error` | CUDA C++ does not compile: for g++ on opening and 0.4 s after a key, for nvcc, if there, on saving |
+| Information, `missing-header` | An include was not found, so the rest was not compiled |
 | Warning | Stale: the kernel was changed after it was verified. Or: a step failed the gate and was not kept. Or: a finding |
 | Hint | A finding with a quick fix |
 """

@@ -22,6 +22,7 @@ from kernelwright.values import Kernel, Measurement, Outcome, Refusal, Resources
 
 if TYPE_CHECKING:
     from kernelwright.engine import Engine
+    from kernelwright.lsp.compiled import Compiled
     from kernelwright.lsp.menu import Menu
     from kernelwright.macro.strategy import Observation
     from kernelwright.models import Provider
@@ -61,6 +62,7 @@ class Session:
         self.running: dict[tuple[str, str], Running] = {}
         self.offered: set[str] = set()  # ids of steps whose edits the editor has not made, or refused, yet
         self.key = ""  # of the language model, from the editor's secret storage
+        self.compiled: dict[str, Compiled] = {}  # what a compiler has last told of a document, by uri
         self.parts: dict[str, list[str]] = {}  # of answers that the editor's models are writing, by request
         self._provider: Provider | None = None
         self._results: dict[tuple[str, str], list[Result]] = {}

@@ -16,6 +16,7 @@ class Sync:
         snapshot = self._session.documents.open(params.text_document, self._session.client.encoding)
         restoring.restore(self._session, snapshot)
         diagnostics.publish(self._session, snapshot.uri)
+        self._background.opened(snapshot.uri)
 
     def changed(self, params: lsp.DidChangeTextDocumentParams) -> None:
         uri = params.text_document.uri
@@ -53,4 +54,5 @@ class Sync:
     def _close(self, uri: str) -> None:
         self._session.documents.close(uri)
         self._background.drop(uri)
+        self._session.compiled.pop(uri, None)
         diagnostics.clear(self._session, uri)

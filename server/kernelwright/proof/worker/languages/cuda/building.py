@@ -17,10 +17,10 @@ from pathlib import Path
 
 from kernelwright.proof.worker.failed import NO_NVCC, JobFailed
 from kernelwright.proof.worker.languages.cuda import translation
+from kernelwright.proof.worker.languages.cuda.errors import SOURCE, errors_of, plain
 from kernelwright.proof.worker.languages.cuda.unsupported import unsupported
 from kernelwright.values import Failure, FailureKind
 
-SOURCE = "kernelwright_text.cu"
 HERE = Path(__file__).parent / "emulator"
 _RUNTIME = ("runtime.cpp", "memory.cpp")
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"', re.MULTILINE)
@@ -32,10 +32,13 @@ _FLAGS = (
     *("-O1", "-g1", "-fno-strict-aliasing", "-fwrapv", "-ffp-contract=off", "-fno-math-errno", "-fno-builtin-printf"),
     "-fsanitize=thread",
 )
-_OF_GCC = ("-fno-tree-sra", "--param=tsan-distinguish-volatile=1", "-fmax-errors=1")
-_OF_CLANG = ("-mllvm", "-tsan-distinguish-volatile=1", "-ferror-limit=1")
+_OF_GCC = (
+    *("-fno-tree-sra", "--param=tsan-distinguish-volatile=1"),
+    "-ftrack-macro-expansion=0",  # errors in a macro are told where it stands
+)
+_IN_BYTES = ("-fdiagnostics-column-unit=byte",)  # as GCC before version 11 and clang count columns anyway
+_OF_CLANG = ("-mllvm", "-tsan-distinguish-volatile=1")
 _LINKED = ("-shared", "-Wl,-Bsymbolic", "-ldl")
-_ERROR = re.compile(rf"^[^\n]*?{SOURCE}[:(](\d+)(?:[:,](\d+))?\)?: (?:fatal )?error:? (.*)$", re.MULTILINE)
 _ANY_ERROR = re.compile(r"(?:error|undefined reference)[: ]+(.*)")
 NO_COMPILER = (
     "CUDA C++ is run by an emulator without a GPU, which needs a C++ compiler: install g++ (`apt install g++`)."
@@ -52,6 +55,12 @@ class Compiler:
     @property
     def is_clang(self) -> bool:
         return "clang" in self.version
+
+    @property
+    def major(self) -> int:
+        """The first number of its version."""
+        found = re.search(r"\b(\d+)\.\d", self.version)
+        return int(found[1]) if found else 0
 
 
 @dataclass(frozen=True)
@@ -88,8 +97,7 @@ def _emulated(beside: Path, text: str) -> Built:
     compiler = cpp()
     if compiler is None:
         raise JobFailed(Failure(FailureKind.MISSING_TOOL, NO_COMPILER))
-    own = _OF_CLANG if compiler.is_clang else _OF_GCC
-    flags = (*_COMMON, *_FLAGS, *own, f"-I{HERE / 'include'}")
+    flags = _flags(compiler)
     made = translation.translated(text)
     name = _key(made.text, *_headers(beside, text), compiler.version, *flags, _emulator_digest())
     found = _found(name)
@@ -99,10 +107,25 @@ def _emulated(beside: Path, text: str) -> Built:
         source, thing, library = (Path(scratch, name) for name in (SOURCE, "text.o", "text.so"))
         source.write_text(made.text, encoding="utf-8", errors="surrogatepass")
         header = ("-include", str(_header(compiler, flags)), f"-I{beside}")
-        _compiled((compiler.program, *flags, *header, "-x", "c++", "-c", str(source), "-o", str(thing)), text, made)
+        once = ("-ferror-limit=1",) if compiler.is_clang else ("-fmax-errors=1",)
+        command = (compiler.program, *flags, *once, *header, "-x", "c++", "-c", str(source), "-o", str(thing))
+        _compiled(command, text, made)
         objects = [str(_runtime(compiler, one)) for one in _RUNTIME]
         _compiled((compiler.program, str(thing), *objects, *_LINKED, "-o", str(library)), text, made)
         return Built(_kept(library, name), True)
+
+
+def syntax_only() -> Sequence[str]:
+    """The command that compiles a text for the emulator and keeps nothing; its file is to follow."""
+    compiler = cpp()
+    assert compiler is not None
+    flags = _flags(compiler)
+    return (compiler.program, *flags, "-include", str(_header(compiler, flags)), "-fsyntax-only", "-x", "c++")
+
+
+def _flags(compiler: Compiler) -> Sequence[str]:
+    own = _OF_CLANG if compiler.is_clang else (*_OF_GCC, *(_IN_BYTES if compiler.major >= 11 else ()))
+    return (*_COMMON, *_FLAGS, *own, f"-I{HERE / 'include'}")
 
 
 def _for_gpu(beside: Path, text: str) -> Built:
@@ -135,7 +158,7 @@ def _runtime(compiler: Compiler, source: str) -> Path:
         return found
     with tempfile.TemporaryDirectory(prefix="kernelwright-cuda-") as scratch:
         thing = Path(scratch, "runtime.o")
-        _run((compiler.program, *flags, "-c", str(HERE / source), "-o", str(thing)))
+        run((compiler.program, *flags, "-c", str(HERE / source), "-o", str(thing)))
         return _kept(thing, name, ".o")
 
 
@@ -150,7 +173,7 @@ def _header(compiler: Compiler, flags: Sequence[str]) -> Path:
             made, header = Path(scratch, "cuda.h.gch"), Path(scratch, "cuda.h")
             header.write_text(f'#include "{plain}"\n', encoding="utf-8")
             _kept(header, name, ".h")
-            if _run((compiler.program, *flags, "-x", "c++-header", str(header), "-o", str(made))) is not None:
+            if run((compiler.program, *flags, "-x", "c++-header", str(header), "-o", str(made))) is not None:
                 return plain
             _kept(made, name, ".h.gch")
     found = _found(name, ".h")
@@ -159,27 +182,22 @@ def _header(compiler: Compiler, flags: Sequence[str]) -> Path:
 
 def _compiled(command: Sequence[str], text: str, made: translation.Translated) -> None:
     """Raises JobFailed with the compiler's first error, at its place in the text as the user wrote it."""
-    said = _run(command)
+    said = run(command)
     if said is None:
         return
-    found = _ERROR.search(said)
-    if found is None:
+    errors = errors_of(said, text, made)
+    if not errors:
         other = _ANY_ERROR.search(said)
         words = other[1] if other else (said.strip().splitlines() or ["it says nothing"])[-1]
-        raise JobFailed(Failure(FailureKind.IMPORT_FAILED, f"The file does not compile: {_plain(words)}.", said))
-    line = int(found[1]) - 1
-    column = made.column(text, line, int(found[2]) - 1) if found[2] else None
-    at = f"line {line + 1}" + (f", column {column + 1}" if column is not None else "")
-    message = f"The file does not compile at {at}: {_plain(found[3])}."
-    raise JobFailed(Failure(FailureKind.IMPORT_FAILED, message, said, line))
+        raise JobFailed(Failure(FailureKind.IMPORT_FAILED, f"The file does not compile: {plain(words)}.", said))
+    first = errors[0]
+    at = f"line {first.line + 1}" + (f", column {first.column + 1}" if first.column is not None else "")
+    message = f"The file does not compile at {at}: {first.message}."
+    raise JobFailed(Failure(FailureKind.IMPORT_FAILED, message, said, first.line))
 
 
-def _plain(words: str) -> str:
-    return words.replace("‘", "'").replace("’", "'").strip().rstrip(".")[:300]
-
-
-def _run(command: Sequence[str]) -> str | None:
-    """What a compiler that fails says; None where all is well."""
+def run(command: Sequence[str]) -> str | None:
+    """What a compiler that fails says; None where all is well. Raises JobFailed where it takes too long."""
     environment = {**os.environ, "LC_ALL": "C.UTF-8"}
     try:
         ended = subprocess.run(
@@ -273,10 +291,8 @@ def cpp() -> Compiler | None:
 
 @functools.cache
 def nvcc() -> Compiler | None:
-    """NVIDIA's compiler, by CUDA_HOME, PATH, or where torch knows it to be."""
-    from torch.utils.cpp_extension import CUDA_HOME
-
-    homes = [os.path.join(home, "bin") for home in (os.environ.get("CUDA_HOME"), CUDA_HOME) if home]
+    """NVIDIA's compiler, by CUDA_HOME, CUDA_PATH or PATH, or where it is installed by default."""
+    homes = [os.path.join(home, "bin") for name in ("CUDA_HOME", "CUDA_PATH") if (home := os.environ.get(name))]
     for place in (*homes, None, "/usr/local/cuda/bin"):
         program = shutil.which("nvcc", path=place)
         if program is not None:

@@ -28,14 +28,17 @@ class Translated:
     edits: tuple[Edit, ...]
 
     def column(self, original: str, line: int, column: int) -> int:
-        """The column of the user's text for one of the translated text, both from 0."""
+        """The column of the user's text for one of the translated text, both from 0. What an edit wrote has its column."""
         start = _line_start(original, line)
         shift = 0
         for edit in self.edits:
-            if start <= edit.start and edit.start - start + shift + len(edit.new) <= column:
-                if "\n" in original[start : edit.start]:
-                    break
-                shift += len(edit.new) - (edit.end - edit.start)
+            if edit.start < start or edit.start - start + shift > column:
+                continue
+            if "\n" in original[start : edit.start]:
+                break
+            if edit.start - start + shift + len(edit.new) > column:
+                return edit.start - start
+            shift += len(edit.new) - (edit.end - edit.start)
         return max(column - shift, 0)
 
 

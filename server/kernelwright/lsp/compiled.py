@@ -1,0 +1,48 @@
+"""The errors that a compiler has told of one version of a document, and where they are in a later one."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from lsprotocol.types import Range
+
+from kernelwright.lsp.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from kernelwright.proof.worker.languages.cuda.errors import CompileError
+
+_TOKEN = re.compile(r"\w+|\S")
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """Errors, each with the text of its line, and how many lines there were."""
+
+    errors: "tuple[tuple[CompileError, str], ...]" = ()
+    count: int = 0
+
+    @classmethod
+    def of(cls, snapshot: Snapshot, errors: "tuple[CompileError, ...]") -> "Compiled":
+        lines = snapshot.lines
+        count = len(lines.starts)
+        return cls(tuple((error, lines.line(error.line)) for error in errors if error.line < count), count)
+
+    def places(self, snapshot: Snapshot) -> "Iterator[tuple[Range, CompileError]]":
+        """Find the errors in a text that has been typed on: those whose line is as it was, there or moved with the end."""
+        lines = snapshot.lines
+        grown = len(lines.starts) - self.count
+        for error, written in self.errors:
+            for number in dict.fromkeys((error.line, error.line + grown)):
+                if 0 <= number < len(lines.starts) and lines.line(number) == written:
+                    yield _place(snapshot, number, written, error.column), error
+                    break
+
+
+def _place(snapshot: Snapshot, line: int, written: str, column: int | None) -> Range:
+    """The token at a column; without one what stands on the line."""
+    token = _TOKEN.match(written, column) if column is not None else None
+    if token is not None:
+        return Range(snapshot.at(line, token.start()), snapshot.at(line, token.end()))
+    start = len(written) - len(written.lstrip())
+    return Range(snapshot.at(line, start), snapshot.at(line, max(len(written.rstrip()), start)))

@@ -1,0 +1,47 @@
+"""Asks a compiler what it has against a text, in a process of its own: nothing of the text is run."""
+
+import asyncio
+import contextlib
+import json
+import os
+import signal
+import sys
+from pathlib import Path
+
+from kernelwright import wire
+from kernelwright.proof.worker.languages.cuda.errors import CompileError
+
+_PROGRAM = "kernelwright.proof.worker.languages.cuda.checking"
+_ROOT = Path(__file__).parents[2]
+_PATIENCE = 60.0  # seconds
+
+
+async def compile_errors(path: str, text: str, *, quick: bool) -> tuple[CompileError, ...] | None:
+    """Find the compile errors of the CUDA C++ text of a file, which need not be saved.
+
+    `quick` takes a fraction of a second, else it may take several. None where nothing here compiles the text, or not in
+    time. Cancelling ends the compiler.
+    """
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join((str(_ROOT), os.environ.get("PYTHONPATH", "")))}
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", _PROGRAM, path, *(["quick"] if quick else [])),
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.DEVNULL,
+        env=environment,
+        start_new_session=True,
+    )
+    try:
+        async with asyncio.timeout(_PATIENCE):
+            printed, _ = await process.communicate(text.encode("utf-8", "surrogatepass"))
+    except TimeoutError:
+        return None
+    finally:
+        if process.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            await process.wait()
+    if process.returncode != 0:
+        return None
+    found: tuple[CompileError, ...] | None = wire.decode(tuple[CompileError, ...] | None, json.loads(printed))
+    return found
