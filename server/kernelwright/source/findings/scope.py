@@ -153,6 +153,16 @@ class Scope:
         return tuple(part for test in tests for part in _parts_of_and(test))
 
     @functools.cached_property
+    def strides_asked(self) -> tuple[tuple[str, ast.expr], ...]:
+        """Every `tensor.stride(dimension)` of the function."""
+        found = []
+        for node in walk(self.function) if self.function else ():
+            match node:
+                case ast.Call(func=ast.Attribute(value=tensor, attr="stride"), args=[dimension]):
+                    found.append((source(tensor), dimension))
+        return tuple(found)
+
+    @functools.cached_property
     def parameters(self) -> tuple[str, ...]:
         if self.function is None:
             return ()
@@ -245,7 +255,7 @@ def extent_of(scope: Scope, node: ast.expr) -> str:
     return source(resolved)
 
 
-@functools.lru_cache(maxsize=8192)
+@functools.lru_cache(maxsize=2048)
 def source(node: ast.AST) -> str:
     """An expression as text in one normal form, to compare and to show."""
     return ast.unparse(node)

@@ -1,7 +1,6 @@
 """An access whose neighbouring lanes are far apart in memory."""
 
 import ast
-import functools
 from collections.abc import Iterator
 
 from kernelwright.source.calls import argument
@@ -110,21 +109,10 @@ def _may_be_turned(scope: Scope, tensor: ast.expr) -> bool:
 
 def _has_later_stride(scope: Scope, tensor: ast.expr, dimension: int) -> bool:
     """Whether the launcher also asks for the stride of a later dimension of the same tensor."""
-    asked = _strides_asked(scope.function) if scope.function else ()
     return any(
-        of == source(tensor) and (at := scope.number(later)) is not None and at > dimension for of, later in asked
+        of == source(tensor) and (at := scope.number(later)) is not None and at > dimension
+        for of, later in scope.strides_asked
     )
-
-
-@functools.lru_cache(maxsize=256)
-def _strides_asked(function: ast.FunctionDef) -> tuple[tuple[str, ast.expr], ...]:
-    """List every `tensor.stride(dimension)` of a function."""
-    found = []
-    for node in walk(function):
-        match node:
-            case ast.Call(func=ast.Attribute(value=tensor, attr="stride"), args=[dimension]):
-                found.append((source(tensor), dimension))
-    return tuple(found)
 
 
 RULE = Rule(
