@@ -210,6 +210,10 @@ def test_the_figures_of_typing_are_those_of_the_summaries() -> None:
     assert kept["settings"]["long_file"] == {"lines": 5240, "kernels": 242}
     total = shown(SUMMARIES["incremental"]["figures"]["total_ms"]["p95"], 1)
     assert f"Fresh findings of those 5,000 lines take {total} ms (p95)" in results
+    files = SUMMARIES["real_files"]["figures"]
+    keys, used = files["key_processor_ms"], files["mb_after"]
+    assert f"takes the processor {shown(keys['p95'], 0)} ms to all findings (p95; {shown(keys['p50'], 0)} ms" in results
+    assert f"has {shown(used['660'], 0)} MB at the end, and {shown(used['200'], 0)} MB after 200" in results
     servers = {row["server"]: row for row in rows_of(SUMMARIES["server_start"], "servers")}
     served, runs = servers["kernelwright serve"], SUMMARIES["server_start"]["settings"]["runs"]
     assert f"comes {shown(served['ratio'], 2)} times as late" in results

@@ -22,6 +22,7 @@ BENCHMARKS: Mapping[str, Callable[[Any], Sum]] = {
     "lsp_scenario": editor.scenario,
     "mutants": gate.mutants,
     "planted": gate.planted_work,
+    "real_files": editor.real_files,
     "real_kernels": speed.real_kernels,
     "reviewed": gate.reviewed,
     "server_start": editor.server_start,

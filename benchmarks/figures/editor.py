@@ -16,6 +16,12 @@ def incremental(raw: Raw) -> Sum:
     return Sum(conditions(raw, settings=only(raw, *settings)), without(raw, (*settings, *_CONDITIONS)))
 
 
+def real_files(raw: Raw) -> Sum:
+    """Of `benchmarks/real_files.py`, whose raw run is as short as its summary."""
+    settings = ("keys", "files", "lines", "longest_lines")
+    return Sum(conditions(raw, settings=only(raw, *settings)), without(raw, (*settings, *_CONDITIONS)))
+
+
 def latency(raw: Raw) -> Sum:
     """Of `benchmarks/latency.py`: a row for each question."""
     settings = ("runs", "rounds", "seed", "limit_ms", "long_file")

@@ -88,6 +88,7 @@ def test_autotuning(decorators: str, expected: bool) -> None:
         ("kernels.kernel[grid](x)", True),
         ("wrap_triton(kernel)[g](x)", True),
         ("wrap_triton(k)[g](x)", False),
+        ("chosen(kernel, traced)[g](x)", True),
         ("other[(1,)](x)", False),
         ("kernel(x)", False),
     ],

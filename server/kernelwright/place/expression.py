@@ -220,7 +220,10 @@ class _Planner:
         tree = own_expression(self.source, node)
         others = [n for n in self.source.nodes_at[self.source.span(tree)] if n.id not in self.nodes]
         if others:
-            raise NotEditable(f"The expression of {node.op} also does {others[0].op}.", line_of(node))
+            raise NotEditable(
+                f"One expression computes both {node.op} and {others[0].op}, and only {node.op} would be replaced.",
+                line_of(node),
+            )
         return tree
 
     def _function(self, inside: list[Node], trees: Mapping[int, ast.AST]) -> ast.FunctionDef:

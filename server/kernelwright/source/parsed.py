@@ -10,7 +10,7 @@ _TRIES = 8
 _DEEPEST = 150  # deeper code is generated, and the rules walk it recursively
 
 
-@functools.lru_cache(maxsize=512)
+@functools.lru_cache(maxsize=256)
 def syntax(text: str) -> ast.Module | None:
     """The syntax tree of a segment. Lines that do not parse yet are taken as `pass`; None when that does not help."""
     for _ in range(_TRIES):

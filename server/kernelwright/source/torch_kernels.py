@@ -13,7 +13,7 @@ def torch_modules(file: File) -> list[Kernel]:
     return [_module(line, found, forwards.get(name)) for name, (line, found) in file.classes.items() if name in modules]
 
 
-@functools.lru_cache(maxsize=4096)
+@functools.lru_cache(maxsize=512)
 def _module(line: int, found: Class, forward: Placed | None) -> Kernel:
     facts = shifted(forward.function.facts, forward.line) if forward else Facts()
     entry = Entry(found.name, line + found.start_line, line + found.end_line)
@@ -33,7 +33,7 @@ def torch_functions(file: File, launchers: frozenset[str]) -> list[Kernel]:
     return kernels
 
 
-@functools.lru_cache(maxsize=4096)
+@functools.lru_cache(maxsize=512)
 def _function(placed: Placed) -> Kernel:
     facts = shifted(placed.function.facts, placed.line)
     return kernel_of(Language.TORCH, placed.line, placed.function, entry=function_entry(placed), facts=facts)

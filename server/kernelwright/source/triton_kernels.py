@@ -43,7 +43,7 @@ def triton_kernels(file: File) -> list[Kernel]:
     ]
 
 
-@functools.lru_cache(maxsize=4096)
+@functools.lru_cache(maxsize=512)
 def _kernel(
     placed: Placed,
     sites: tuple[_Site, ...],

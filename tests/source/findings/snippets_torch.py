@@ -61,12 +61,16 @@ RIGHT["torch.host-sync"] = forward(
     "if x.requires_grad or torch.is_grad_enabled():\n    return x * 2\nreturn x",
     "n = int(math.sqrt(x.shape[-1]))\nreturn x.view(n, n)",
     "if x.dtype != torch.float32:\n    raise ValueError(f'got {x.dtype}')\nreturn x",
+    "if x.is_conj():\n    return x.resolve_conj()\nreturn x",
+    "n = int(torch.prod(torch.tensor(x.shape)))\nreturn x.view(n)",
+    "n = torch.arange(x.shape[0], device='cpu').sum().item()\nreturn x * n",
 )
 RIGHT["torch.host-sync"] += forward(
     "if mask is not None:\n    x = x.masked_fill(mask, 0)\nif flag:\n    x = -x\nif n > 3:\n    x = x * n\nreturn x",
     parameters="x, mask=None, flag=False, n=2",
 )
 RIGHT["torch.host-sync"] += [
+    HEAD + "\ndef fill_cpu(x: torch.Tensor) -> torch.Tensor:\n    return torch.full((3,), x.sum().item())\n",
     HEAD
     + "\ndef train(model, x, optimizer):\n    loss = model(x).sum()\n    loss.backward()\n    print(loss.item())\n",
     HEAD

@@ -291,6 +291,43 @@ def samples(x_ptr, y_ptr, D: tl.constexpr):
 def run(x, y, count, width):
     samples[(count,)](x, y, width)
 """,
+    # whoever launches a kernel that a function returns may promise what the kernel needs
+    """
+def made():
+    @triton.jit
+    def double(x_ptr, y_ptr, BLOCK: tl.constexpr):
+        offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+        tl.store(y_ptr + offs, 2 * tl.load(x_ptr + offs))
+
+    return double
+
+def run(x, y):
+    assert x.numel() % 128 == 0
+    made()[(x.numel() // 128,)](x, y, BLOCK=128)
+""",
+    # a number of whole tiles
+    """
+@triton.jit
+def tiles(x_ptr, y_ptr, COUNT: tl.constexpr, TILE: tl.constexpr):
+    offs = tl.arange(0, TILE)
+    for tile in range(COUNT):
+        x = tl.load(x_ptr + tile * TILE + offs)
+        tl.store(y_ptr + tile * TILE + offs, x + x)
+
+def run(x, y):
+    tiles[(1,)](x, y, COUNT=7, TILE=64)
+""",
+    # a launch through a function of the file's own
+    """
+@triton.jit
+def double(x_ptr, y_ptr, BLOCK: tl.constexpr):
+    offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(y_ptr + offs, 2 * tl.load(x_ptr + offs))
+
+def run(x, y, traced):
+    assert x.numel() % 128 == 0
+    chosen(double, traced)[(x.numel() // 128,)](x, y, BLOCK=128)
+""",
 )
 
 WRONG["triton.masked-load-reduced"] = of(
@@ -359,6 +396,19 @@ def unlike(dy_ptr, w_ptr, y_ptr, n, BLOCK: tl.constexpr):
     dy = tl.load(dy_ptr + cols, mask=cols < n - 1, other=1.0)
     w = tl.load(w_ptr + cols, mask=cols < n)
     tl.store(y_ptr, tl.sum(w * dy, axis=0))
+""",
+    """
+@triton.jit
+def row_amax(x_ptr, y_ptr, M, N, BLOCK: tl.constexpr, COLS: tl.constexpr):
+    rows = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    cols = tl.arange(0, COLS)
+    x = tl.load(x_ptr + rows[:, None] * N + cols[None, :], mask=(rows[:, None] < M) & (cols[None, :] < N))
+    tl.store(y_ptr + rows, tl.max(x, axis=1), mask=rows < M)
+
+def run(x, y, block=128):
+    M, N = x.shape
+    assert M % block == 0
+    row_amax[(M // block,)](x, y, M, N, BLOCK=block, COLS=triton.next_power_of_2(N))
 """,
 )
 
@@ -474,6 +524,20 @@ def whole(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
 def run(x, y):
     width = x.shape[1]
     whole[(x.shape[0],)](x, y, width, BLOCK=width)
+""",
+    # a mask along the reduced axis that the launcher's assert makes true everywhere
+    """
+@triton.jit
+def amax(x_ptr, y_ptr, M, N, BLOCK: tl.constexpr, COLS: tl.constexpr):
+    rows = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    cols = tl.program_id(1) * COLS + tl.arange(0, COLS)
+    x = tl.load(x_ptr + rows[:, None] * N + cols[None, :], mask=(rows[:, None] < M) & (cols[None, :] < N))
+    tl.store(y_ptr + tl.program_id(0) * N + cols, tl.max(x, axis=0), mask=cols < N)
+
+def run(x, y, block=128):
+    assert x.size(0) % block == 0
+    M, N = x.shape
+    amax[(M // block, triton.cdiv(N, 32))](x, y, M, N, BLOCK=block, COLS=32)
 """,
 )
 
@@ -623,6 +687,14 @@ RIGHT["triton.dot"] = of(
     accumulated("tl.float32", "acc = tl.dot(a, b, acc)"),
     square("tl.dot(a.to(tl.float16), b.to(tl.float16))", "a.shape[1]"),
     square("tl.sum(a[:, :, None] * b[None, :, :], axis=1)", "8"),
+    # a sum that the tensor cores make
+    """
+@triton.jit
+def sums(x_ptr, y_ptr, ROWS: tl.constexpr):
+    i = tl.arange(0, ROWS)
+    x = tl.load(x_ptr + i[:, None] * 64 + tl.arange(0, 64)[None, :])
+    tl.store(y_ptr + i[:, None], tl.dot(x, tl.full([64, 1], 1.0, dtype=tl.float32)))
+""",
 )
 
 ROW = """
@@ -785,6 +857,36 @@ def corners(x_ptr, y_ptr, stride):
 
 def run(x, y):
     corners[(1,)](x, y, x.shape[1])
+""",
+    # a number for each row of a tile
+    """
+@triton.jit
+def scaled(x_ptr, s_ptr, y_ptr, M, N, BM: tl.constexpr, BN: tl.constexpr):
+    rows = tl.program_id(0) * BM + tl.arange(0, BM)
+    cols = tl.arange(0, BN)
+    mask = (rows[:, None] < M) & (cols[None, :] < N)
+    x = tl.load(x_ptr + rows[:, None] * N + cols[None, :], mask=mask, other=0.0)
+    s = tl.load(s_ptr + rows * N, mask=rows < M)
+    tl.store(y_ptr + rows[:, None] * N + cols[None, :], x * s[:, None], mask=mask)
+
+def run(x, s, y):
+    M, N = x.shape
+    scaled[(triton.cdiv(M, 16),)](x, s, y, M, N, BM=16, BN=triton.next_power_of_2(N))
+""",
+    # the first stride of a tensor whose columns are contiguous
+    """
+@triton.jit
+def last(x_ptr, y_ptr, n, stride, step, BLOCK: tl.constexpr):
+    offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(y_ptr + offs, tl.load(x_ptr + offs * stride + step, mask=offs < n), mask=offs < n)
+
+def run(x, y):
+    assert is_column_major(x)
+    last[(triton.cdiv(x.shape[0], 128),)](x, y, x.shape[0], x.stride(0), x.stride(1), BLOCK=128)
+
+def run_turned(x, y):
+    turned = x.new_empty(x.shape).as_strided(x.shape, (1, x.shape[0]))
+    last[(triton.cdiv(x.shape[0], 128),)](turned, y, x.shape[0], turned.stride(0), turned.stride(1), BLOCK=128)
 """,
 )
 

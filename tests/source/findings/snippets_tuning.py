@@ -199,6 +199,10 @@ def run(x):
     double[(triton.cdiv(x.shape[0], 1024),)](copy, x.shape[0], copy.stride(0), BLOCK=1024)
 """,
     doubled(f"    double[(rows,)](x, y, n, x.stride(0), x.stride(1), y.stride(0), {STRIDES})\n"),
+    # turned first: the copy lays it out anew, so that neighbours are read together
+    doubled(
+        f"    x = x.t().contiguous()\n    double[(rows,)](x, y, n, x.stride(0), x.stride(1), y.stride(0), {STRIDES})\n"
+    ),
     # an index without a stride counts on the layout
     doubled(
         f"    x = x.contiguous()\n    double[(rows,)](x, y, n, x.stride(0), 1, y.stride(0), {STRIDES})\n",

@@ -188,3 +188,25 @@ def total(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
     (finding,) = findings(text)
     assert finding.fix is not None
     assert findings(apply(finding.fix.edits, text)) == ()
+
+
+def test_a_value_is_waited_for_once():
+    text = "import torch\n\ndef bits(x: torch.Tensor):\n    return str(x.relu().cpu().numpy())\n"
+    assert [f.message.split()[0] for f in findings(text)] == [".cpu()"]
+
+
+def test_a_mask_is_taken_over_from_an_access_with_the_same_offsets_alone():
+    text = """import triton, triton.language as tl
+
+@triton.jit
+def scaled(a_ptr, b_ptr, c_ptr, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    k = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
+    a_ptrs, b_ptrs = a_ptr + i, b_ptr + k
+    mask = i < n
+    a = tl.load(a_ptrs, mask=mask, other=0.0)
+    b = tl.load(b_ptrs)
+    tl.store(c_ptr + i, a * b, mask=mask)
+"""
+    (finding,) = findings(text)
+    assert (finding.code, finding.fix) == ("triton.unmasked-access", None)

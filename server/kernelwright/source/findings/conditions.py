@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
-from kernelwright.source.findings.scope import source
+from kernelwright.source.findings.scope import Scope, extent_of, source
 from kernelwright.source.findings.triton import TritonUnit
 
 _SUBSCRIPT = re.compile(r"\[(?:(?::|None)(?:, )?)+\]")
@@ -72,6 +72,29 @@ class Mask:
 
 
 NO_MASK = Mask()
+
+
+def is_promised(unit: TritonUnit, size: str, block: str) -> bool:
+    """Tell whether every launcher asserts that what it passes as `size` is divisible by what it passes as `block`."""
+    return all(
+        size in site.bindings
+        and block in site.bindings
+        and any(
+            _says_divisible(site.scope, test, site.bindings[size], site.bindings[block]) for test in site.scope.asserted
+        )
+        for site in unit.launches
+    )
+
+
+def _says_divisible(scope: Scope, test: ast.expr, size: ast.expr, block: ast.expr) -> bool:
+    match test:
+        case ast.Compare(
+            left=ast.BinOp(left=divided, op=ast.Mod(), right=by), ops=[ast.Eq()], comparators=[ast.Constant(value=0)]
+        ):
+            return extent_of(scope, divided) == extent_of(scope, size) and extent_of(scope, by) == extent_of(
+                scope, block
+            )
+    return False
 
 
 class Masks:
@@ -174,13 +197,16 @@ class Masks:
     def _holds_always(self, mask: ast.expr) -> bool:
         """Recognise cols < n, where cols are arange(0, BLOCK) and every launch passes the same as n and as BLOCK."""
         match mask:
-            case ast.Compare(left=lanes, ops=[ast.Lt()], comparators=[ast.Name(id=size)]) if self._whole:
+            case ast.Compare(left=lanes, ops=[ast.Lt()], comparators=[ast.Name(id=size)]) if self._unit.launches:
                 ranges = self._unit.ranges(lanes)
-                if len(ranges) != 1 or ranges[0].starts:
+                blocks = [end for one in ranges for end in one.call.args[1:2] if isinstance(end, ast.Name)]
+                if len(ranges) != 1 or not blocks:
                     return False
-                return any(
-                    isinstance(end, ast.Name) and (end.id, size) in self._whole for end in ranges[0].call.args[1:2]
-                )
+                if not ranges[0].starts:
+                    return (blocks[0].id, size) in self._whole
+                if not is_promised(self._unit, size, blocks[0].id):
+                    return False
+                return all(tile.how != "whole" for tile in self._unit.tiles(lanes))
         return False
 
 

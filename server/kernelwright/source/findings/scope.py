@@ -2,14 +2,14 @@
 
 import ast
 import functools
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from kernelwright.source.bindings import Loop, bindings, loop_of
 from kernelwright.source.calls import dotted, parameters
 from kernelwright.source.findings.reaching import Reaching, Value, returned
 from kernelwright.source.imports import Aliases
-from kernelwright.source.trees import children, inside
+from kernelwright.source.trees import children, inside, walk
 from kernelwright.source.triton.reader import canonical, tl
 
 _DEPTH = 24
@@ -147,10 +147,33 @@ class Scope:
         return None
 
     @functools.cached_property
+    def asserted(self) -> tuple[ast.expr, ...]:
+        """What the function asserts, each part of an `and` by itself."""
+        tests = [node.test for node in walk(self.function) if isinstance(node, ast.Assert)] if self.function else []
+        return tuple(part for test in tests for part in _parts_of_and(test))
+
+    @functools.cached_property
+    def strides_asked(self) -> tuple[tuple[str, ast.expr], ...]:
+        """Every `tensor.stride(dimension)` of the function."""
+        found = []
+        for node in walk(self.function) if self.function else ():
+            match node:
+                case ast.Call(func=ast.Attribute(value=tensor, attr="stride"), args=[dimension]):
+                    found.append((source(tensor), dimension))
+        return tuple(found)
+
+    @functools.cached_property
     def parameters(self) -> tuple[str, ...]:
         if self.function is None:
             return ()
         return tuple(parameter.arg for parameter in parameters(self.function))
+
+
+def _parts_of_and(test: ast.expr) -> Sequence[ast.expr]:
+    match test:
+        case ast.BoolOp(op=ast.And(), values=values):
+            return values
+    return (test,)
 
 
 def _arithmetic(op: ast.operator, a: int | None, b: int | None) -> int | None:
@@ -221,7 +244,18 @@ def is_extent(scope: Scope, node: ast.expr) -> bool:
     return False
 
 
-@functools.lru_cache(maxsize=8192)
+def extent_of(scope: Scope, node: ast.expr) -> str:
+    """The text of an expression, the same for x.shape[1], x.size(1), and a name that x.shape is unpacked to."""
+    resolved = scope.single(node)
+    match resolved:
+        case ast.Call(func=ast.Attribute(value=tensor, attr="size"), args=[axis]):
+            return f"{source(tensor)}.shape[{source(axis)}]"
+        case ast.Subscript(value=ast.Call(func=ast.Attribute(value=tensor, attr="size"), args=[]), slice=axis):
+            return f"{source(tensor)}.shape[{source(axis)}]"
+    return source(resolved)
+
+
+@functools.lru_cache(maxsize=2048)
 def source(node: ast.AST) -> str:
     """An expression as text in one normal form, to compare and to show."""
     return ast.unparse(node)

@@ -37,3 +37,6 @@ TENSOR_USES = words(
     "softmax float half flatten masked_fill stride detach T mT requires_grad is_cuda"
 )
 TENSOR_TYPES = words("torch.Tensor torch.FloatTensor torch.LongTensor torch.BoolTensor")
+
+TURNING = words("t T mT transpose permute movedim swapaxes as_strided empty_strided")
+"""Give a tensor whose dimensions lie in memory in another order."""

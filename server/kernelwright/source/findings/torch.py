@@ -150,7 +150,8 @@ class Hot:
         if name:
             return self._gives_tensor(name)
         if isinstance(node.func, ast.Attribute):
-            return node.func.attr not in PLAIN_METHODS and self.is_tensor(node.func.value, names)
+            name = node.func.attr  # x.is_conj() and the like are plain truths
+            return name not in PLAIN_METHODS and not name.startswith("is_") and self.is_tensor(node.func.value, names)
         return False
 
     def _gives_tensor(self, name: str) -> bool:

@@ -78,6 +78,7 @@ class TritonUnit(Reading):
     heuristics: tuple[ast.Call, ...] = ()
     sizes: Mapping[str, tuple[tuple[int | str, Size], ...]] = field(default_factory=dict)
     helpers: Mapping[str, ast.FunctionDef] = field(default_factory=dict)  # the device functions that it may call
+    is_nested: bool = False  # it is made by another function
 
     def walk(self, node: ast.AST) -> Iterator[ast.AST]:
         """Visit every node that takes part in a value, through names and the device functions that it calls."""

@@ -18,7 +18,7 @@ from kernelwright.source.trees import inside, walk
 from kernelwright.source.triton.reader import decorators, is_launch, launched_name
 
 _SUPPORT = re.compile(
-    r"(?:^|_)(?:tests?|tested|bench|benchmark|check|train|main|profile|verify|validate|ref|reference|demo|compare)(?:_|$)"
+    r"(?:^|_)(?:tests?|tested|bench|benchmark|check|train|main|profile|verify|validate|ref|reference|demo|compare|cpu)(?:_|$)"
 )
 REFERENCE = re.compile(r"(?:^|_)(?:torch|pytorch|naive|golden)(?:_|$)")
 """In a file of Triton kernels: the function that they are compared with."""
@@ -122,7 +122,8 @@ def triton_unit(
         for node in (walk(tree) if tree is not None else ())
         if isinstance(node, ast.FunctionDef) and is_jit(node, aliases)
     }
-    return TritonUnit(function, aliases, scope, launches, autotune, heuristics, sizes, device)
+    is_nested = any(isinstance(n, ast.FunctionDef) and function in walk(n) for n in trees[0].body if n is not function)
+    return TritonUnit(function, aliases, scope, launches, autotune, heuristics, sizes, device, is_nested)
 
 
 @functools.lru_cache(maxsize=64)

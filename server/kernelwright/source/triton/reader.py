@@ -16,7 +16,6 @@ _METHODS = {
     "load": "load", "store": "store", "atomic_add": "atomic_add", "gather": "load", "scatter": "store",
 }  # fmt: skip
 _BLOCK_SHAPES = {"make_block_ptr": 4, "make_tensor_descriptor": 3}  # where they take the shape of a block
-_WRAPPERS = ("wrap_triton", "capture_triton")  # torch.library's, around a kernel that torch.compile may see
 
 
 @dataclass(frozen=True)
@@ -173,9 +172,9 @@ def is_launch(node: ast.AST, kernel: str) -> bool:
 
 
 def launched_name(launcher: ast.Subscript) -> str:
-    """The last name of what a grid is given to, as in `module.kernel[grid]` or `wrap_triton(kernel)[grid]`."""
+    """The last name of what a grid is given to: `module.kernel[grid]`, or `wrap_triton(kernel)[grid]` with any function."""
     match launcher.value:
-        case ast.Call(args=[kernel]) as call if dotted(call.func).rpartition(".")[2] in _WRAPPERS:
+        case ast.Call(args=[kernel, *_]):
             return dotted(kernel).rpartition(".")[2]
     return dotted(launcher.value).rpartition(".")[2]
 

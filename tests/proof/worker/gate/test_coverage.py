@@ -1,5 +1,6 @@
 """What of a candidate ran: kernels that no case launches, changed lines that none runs, loops that turn once."""
 
+import ast
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,6 +17,7 @@ from kernelwright.proof.worker import ran
 from kernelwright.proof.worker.failed import JobFailed
 from kernelwright.proof.worker.languages.python.coverage import Text, coverage, missing
 from kernelwright.proof.worker.languages.python.modules import load_module
+from kernelwright.proof.worker.languages.python.turning import Kernel
 from kernelwright.values import Verdict, VerdictStatus
 from proof.worker.trials import QUICK, trial, workload
 
@@ -63,6 +65,7 @@ def lse(x):
     return y
 """
 LSE, MERGE, SAME = "lse(randn(4, 300))", "acc * tl.exp(best - new)", "tl.exp(best - new) * acc"
+LONG = TOTAL.replace("BLOCK=1024", "BLOCK=1 << 19")
 ONE_BLOCK = TOTAL.replace("BLOCK=1024", "BLOCK=triton.next_power_of_2(x.shape[1])")
 TRIALS = {
     "large is broken": (TWO, TWO.replace(*BROKEN), DOUBLE, ""),
@@ -73,6 +76,7 @@ TRIALS = {
     "large is out of reach and the same": (NEVER, NEVER.replace("* 2,", "* 2.0,"), DOUBLE, "small"),
     "the merge is wrong": (TOTAL, TOTAL.replace(MERGE, "acc"), LSE, ""),
     "the merge is right": (TOTAL, TOTAL.replace(MERGE, SAME), LSE, ""),
+    "the loop turns once in all sizes that are tried": (LONG, LONG.replace(MERGE, SAME), LSE, ""),
     "the loop turns once, whatever the size": (ONE_BLOCK, ONE_BLOCK.replace(MERGE, SAME), LSE, ""),
 }
 FLAGS = """import torch
@@ -140,6 +144,34 @@ def test_a_loop_is_made_to_turn_twice(verdicts: Mapping[str, Verdict]) -> None:
     assert verdict.passed, verdict.reason
     assert verdict.coverage.described == "1 of 1 kernel launched, all 13 lines ran, loops turned 3 times"
     assert "loop-turns" not in lacking(verdict)
+
+
+def test_a_loop_that_can_turn_twice_and_does_not_is_not_verified(verdicts: Mapping[str, Verdict]) -> None:
+    verdict = verdicts["the loop turns once in all sizes that are tried"]
+    assert verdict.status is VerdictStatus.NOT_CHECKABLE
+    assert "the loop in line 10 (`for k in range(0, n, BLOCK):`) turned twice in no case" in verdict.reason
+
+
+@pytest.mark.parametrize(
+    ("loop", "launch", "can"),
+    [
+        ("range(0, n, BLOCK)", "k[(1,)](x, n, BLOCK=1024)", True),
+        ("range(n)", "k[(1,)](x, n, BLOCK=1024)", True),
+        ("range(tl.cdiv(n, BLOCK))", "B = 64\n    k[(1,)](x, n, B)", True),
+        ("range(steps)", "k[(1,)](x, n, 64 if wide else 32)", True),
+        ("range(0, n, BLOCK)", "k[(1,)](x, n, BLOCK=triton.next_power_of_2(n))", False),
+        ("range(0, n, BLOCK)", "k[(1,)](x, 64, BLOCK=64)", False),
+        ("range(0, tl.load(x), BLOCK)", "k[(1,)](x, n, BLOCK=64)", False),
+        ("range(tl.program_id(0), n, BLOCK)", "k[(1,)](x, n, BLOCK=64)", False),
+        ("range(0, n, BLOCK)", "pass", False),
+    ],
+)
+def test_whether_a_larger_size_makes_a_loop_turn_again(loop: str, launch: str, can: bool) -> None:
+    kernel = f"def k(x, n, BLOCK):\n    steps = tl.cdiv(n, BLOCK)\n    for i in {loop}:\n        pass\n"
+    tree = ast.parse(f"{kernel}\ndef run(x, n, wide):\n    {launch}\n")
+    function = tree.body[0]
+    assert isinstance(function, ast.FunctionDef)
+    assert Kernel(tree, function).can_turn_twice(function.body[1]) is can
 
 
 def test_a_loop_that_cannot_turn_twice_is_told(verdicts: Mapping[str, Verdict]) -> None:

@@ -3,6 +3,7 @@
 import ast
 from collections.abc import Iterator
 
+from kernelwright.ops import Kind, of_kind
 from kernelwright.source.findings.rule import Problem, Rule, Severity
 from kernelwright.source.findings.torch import Hot, TorchUnit, method
 from kernelwright.source.trees import walk
@@ -10,6 +11,7 @@ from kernelwright.values import Language
 
 _METHODS = ("item", "cpu", "tolist", "numpy")
 _CONVERSIONS = ("bool", "int", "float")
+_FACTORIES = frozenset(f"torch.{name}" for name in of_kind(Kind.CREATION) if not name.endswith("_like"))
 
 
 def check(unit: TorchUnit) -> Iterator[Problem]:
@@ -19,11 +21,20 @@ def check(unit: TorchUnit) -> Iterator[Problem]:
             what = _waits(view, node)
             if what is not None and node not in failing:  # an error message may take its time
                 place, cause = what
+                if any(_is_made_on_cpu(view, part) for part in view.scope.walk(place)):
+                    continue
                 yield Problem(
                     place,
                     f"{cause} waits for the GPU and stops everything behind it: "
                     "keep the value on the device, or move this out of the hot path.",
                 )
+
+
+def _is_made_on_cpu(view: Hot, node: ast.AST) -> bool:
+    if not isinstance(node, ast.Call) or view.scope.canonical(node) not in _FACTORIES:
+        return False
+    device = next((k.value for k in node.keywords if k.arg == "device"), None)
+    return device is None or (isinstance(device, ast.Constant) and device.value == "cpu")
 
 
 def _waits(view: Hot, node: ast.AST) -> tuple[ast.AST, str] | None:
@@ -46,11 +57,9 @@ def _waits(view: Hot, node: ast.AST) -> tuple[ast.AST, str] | None:
 
 def _may_be_tensor(view: Hot, node: ast.expr) -> bool:
     """Everything but what is plainly something else: an attribute of a configuration, a numpy value."""
-    if view.is_tensor(node):
-        return True
     if method(node) in _METHODS:
         return False  # said at the inner call
-    return not view.scope.canonical(node).startswith(("numpy.", "math."))
+    return view.is_tensor(node) or not view.scope.canonical(node).startswith(("numpy.", "math."))
 
 
 def _prints(view: Hot, node: ast.expr) -> bool:

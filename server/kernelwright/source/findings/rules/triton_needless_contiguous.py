@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from kernelwright.source.findings.reaching import PASSED
 from kernelwright.source.findings.rule import Change, Problem, Rule, Severity
 from kernelwright.source.findings.scope import source
+from kernelwright.source.findings.tensor_names import TURNING
 from kernelwright.source.findings.triton import LaunchSite, TritonUnit
 from kernelwright.source.trees import walk
 from kernelwright.values import Language
@@ -34,10 +35,11 @@ def check(unit: TritonUnit) -> Iterator[Problem]:
 
 
 def _copied(site: LaunchSite, value: ast.expr) -> ast.expr | None:
-    """Find x where the value is a name for `x.contiguous()`."""
+    """Find x where the value is a name for `x.contiguous()`, unless x is turned: that lays it out anew on purpose."""
     match site.scope.single(value):
         case ast.Call(func=ast.Attribute(value=copied, attr="contiguous"), args=[], keywords=[]):
-            return copied
+            turned = any(getattr(part, "attr", "") in TURNING for part in walk(copied))
+            return None if turned else copied
     return None
 
 

@@ -23,6 +23,8 @@ def check(unit: TritonUnit) -> Iterator[Problem]:
         if kind != "dot" or len(call.args) < 2:
             continue
         yield from _half(unit, call)
+        if any(_is_constant(unit, operand) for operand in call.args[:2]):
+            continue  # a column of ones: that is how one sums with the tensor cores
         least = min(
             (n for shape in (shapes.of(a) for a in call.args[:2]) for n in _extents(unit, shape)),
             default=_LEAST,
@@ -33,6 +35,11 @@ def check(unit: TritonUnit) -> Iterator[Problem]:
                 f"A dimension of this tl.dot is {least}: below {_LEAST} it is padded or refused, "
                 "and the tensor cores work on nothing.",
             )
+
+
+def _is_constant(unit: TritonUnit, operand: ast.expr) -> bool:
+    resolved = unit.scope.single(operand)
+    return isinstance(resolved, ast.Call) and unit.scope.tl(resolved) in _FULL
 
 
 def _extents(unit: TritonUnit, shape: Shape | None) -> list[int]:

@@ -18,8 +18,8 @@ _PADDERS = ("torch.nn.functional.pad", "math.gcd")
 
 
 def check(unit: TritonUnit) -> Iterator[Problem]:
-    if _promised(unit):
-        return
+    if _promised(unit) or (unit.is_nested and not unit.launches):
+        return  # who launches a kernel that a function returns may promise it elsewhere
     for access in unit.loads_and_stores:
         if not is_absent(access.mask) or _is_guarded(unit, access.call):
             continue
@@ -49,7 +49,7 @@ def _problem(unit: TritonUnit, access: Access, tile: Tile) -> Problem:
 def _neighbours_mask(unit: TritonUnit, access: Access) -> str | None:
     """The mask that another access with the same offsets uses, if it is a name assigned before."""
     offsets, line = _offsets(access.pointer), access.call.lineno
-    for other in unit.loads_and_stores:
+    for other in unit.loads_and_stores if offsets is not None else ():
         mask = other.mask if other is not access and _offsets(other.pointer) == offsets else None
         if isinstance(mask, ast.Name) and any(
             isinstance(n, ast.Name) and n.id == mask.id and isinstance(n.ctx, ast.Store) and n.lineno < line
@@ -85,7 +85,7 @@ def _overruns(unit: TritonUnit, access: Access, tile: Tile) -> bool:
     if tile.how == "program" and (_grid_drops_the_tail(unit, tile) or _has_a_program_a_block(unit, tile)):
         return False
     loops = [loop for loop in unit.loops if loop == tile.loop or _advances(unit, loop.node, access)]
-    return not any(_leaves_the_tail(unit, loop, tile.block) for loop in loops)
+    return not any(_leaves_the_tail(unit, loop, tile.block) or _counts_blocks(unit, loop) for loop in loops)
 
 
 def _advances(unit: TritonUnit, loop: ast.For, access: Access) -> bool:
@@ -189,6 +189,15 @@ def _leaves_the_tail(unit: TritonUnit, loop: Loop, block: ast.expr) -> bool:
     if start is not None and unit.same(start, block):
         return True
     return any(_is_of_whole_blocks(unit, part) for part in unit.walk(stop))
+
+
+def _counts_blocks(unit: TritonUnit, loop: Loop) -> bool:
+    """Tell whether a loop turns as often as a compile-time parameter says that nobody has rounded up: so many whole blocks."""
+    args = loop.range.args if loop.range is not None else []
+    if len(args) != 1 or not isinstance(args[0], ast.Name) or args[0].id not in unit.constexprs:
+        return False
+    passed = [(site.scope, site.bindings[args[0].id]) for site in unit.launches if args[0].id in site.bindings]
+    return all(_counts(scope, part) for scope, value in passed for part in scope.walk(value))
 
 
 def _is_of_whole_blocks(unit: TritonUnit, part: ast.AST) -> bool:

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 
 from kernelwright.proof.worker.languages.python.kernels import triton_kernels
+from kernelwright.proof.worker.languages.python.turning import Kernel
 from kernelwright.proof.worker.ran import Loop, Ran, line_of, numbered
 from kernelwright.proof.worker.reached import Missing
 from kernelwright.proof.worker.texts import parsed
@@ -77,7 +78,10 @@ def missing(text: Text, baseline: Text, kernel: str, ran: Ran, *, inside: bool) 
             ]
             if one in text.kernels:
                 varying = [node for node in text.statements(one) if isinstance(node, Loop) and _varies(node)]
-                loops += [node.lineno - 1 for node in varying if turns.get(text.numbers[id(node)], 0) < 2]
+                once = [node for node in varying if turns.get(text.numbers[id(node)], 0) < 2]
+                loops += [node.lineno - 1 for node in once]
+                can = Kernel(text.tree, one).can_turn_twice
+                said += [f"the loop in line {node.lineno} (`{_told(node)}`) turned twice" for node in once if can(node)]
     return Missing(tuple(dict.fromkeys(said)), tuple(loops), unseen)
 
 
