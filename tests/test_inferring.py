@@ -5,9 +5,11 @@ import json
 from pathlib import Path
 
 from kernelwright.engine import Engine
+from kernelwright.entries import recorded
 from kernelwright.inferring import Inferred
 from kernelwright.models.replay import Replay
 from kernelwright.observer import Nothing
+from kernelwright.recording import Entry, Recorded
 from kernelwright.settings import Settings
 from kernelwright.values import Failure
 
@@ -64,3 +66,10 @@ def test_an_answer_without_lines_is_told_and_the_guesses_stay(tmp_path: Path) ->
     assert not (isinstance(answer, Inferred) and answer.lines)
     assert "The model's answer has no line that begins with `# workload:`." in told
     assert calls == 1
+
+
+def test_kernels_that_no_line_launches_are_told() -> None:
+    found = Inferred(("# workload: f(randn(2))",), 3, ("it fails",), ("other_kernel",))
+    assert found.sentence("f") == "A workload line for f ran. None launched other_kernel."
+    entry = Entry("f.py", "f", ("kernel", "other_kernel"), "function", 0, 1)
+    assert recorded(entry, found) == Recorded(entry, ("f(randn(2))",), 3, (), ("other_kernel",))

@@ -9,6 +9,7 @@ from benchmarks.summary import Sum
 BENCHMARKS: Mapping[str, Callable[[Any], Sum]] = {
     "aa": gate.against_itself,
     "accuracy": gate.accuracy,
+    "autopilot": speed.autopilot,
     "census": speed.census,
     "cpu_pinning": speed.cpu_pinning,
     "cuda_examples": speed.cuda_examples,

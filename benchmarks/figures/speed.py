@@ -213,6 +213,38 @@ def real_kernels(raw: Raw) -> Sum:
     return Sum(conditions(raw, device="none: kernels run in Triton's interpreter"), raw["figures"])
 
 
+def autopilot(raw: Sequence[Raw]) -> Sum:
+    """Of `benchmarks.autopilot`: a row for each kernel; one without a kept step counts as 1."""
+    run = next(row for row in reversed(raw) if row["$"] == "Conditions")
+    played = [row for row in raw if row["$"] == "Played"]
+    speedups = [one["speedup"] for one in played if one["speedup"]]
+    return Sum(
+        conditions(run),
+        {
+            "kernels": len(played),
+            "offered": sum(bool(one["offered"]) for one in played),
+            "kept": sum(bool(one["kept"]) for one in played),
+            "measured": len(speedups),
+            "speedup": geomean(speedups) if speedups else None,
+            "seconds": statistics.median(one["seconds"] for one in played) if played else None,
+        },
+        {
+            "kernels": Table(
+                ("kernel", "kept", "speedup", "low", "high", "baseline_ms", "why"),
+                [_autopilot(one) for one in sorted(played, key=lambda one: -(one["speedup"] or 0.0))],
+            )
+        },
+    )
+
+
+def _autopilot(one: Raw) -> tuple[Any, ...]:
+    """The kernel by file, the steps that were kept, and what was measured, or why nothing was."""
+    name = f"{one['file'].rpartition('/')[2].removesuffix('.py')}.{one['kernel']}"
+    kept = [id.removeprefix("triton.") for id in one["kept"]]
+    why = "" if one["ending"] == "measured" else one["ending"][:100]
+    return name, kept, one["speedup"], one["low"], one["high"], one["baseline_ms"], why
+
+
 def cpu_pinning(raw: Raw) -> Sum:
     """Of `benchmarks.cpu_pinning`: a row for each text and way."""
     columns = tuple(dict.fromkeys(name for row in raw["rows"] for name in row))

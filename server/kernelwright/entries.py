@@ -38,6 +38,7 @@ def recorded(entry: Entry, answer: Inferred | Refusal | Failure) -> Recorded:
     """What came of an entry, in the form in which lines are written above it."""
     if isinstance(answer, Inferred):
         calls = tuple(line.partition(": ")[2] for line in answer.lines)
-        return Recorded(entry, calls, answer.tried, () if calls else answer.refused[:_MOST_REASONS])
+        refused = () if calls else answer.refused[:_MOST_REASONS]
+        return Recorded(entry, calls, answer.tried, refused, answer.unreached if calls else ())
     reason = answer.reason if isinstance(answer, Refusal) else answer.message
     return Recorded(entry, (), 0, (reason.rstrip("."),))

@@ -14,18 +14,22 @@ from kernelwright.values import NOTHING_SPENT, Failure, Kernel, Language, NoRepl
 
 @dataclass(frozen=True)
 class Inferred:
-    """`lines` ran, each with a comment sign; of `tried` ones others did not for these reasons, the commonest first."""
+    """`lines` ran, each with a comment sign; of `tried` ones others did not for these reasons, the commonest first.
+
+    `unreached`: the kernels of the entry that none of the lines launched.
+    """
 
     lines: tuple[str, ...]
     tried: int
     refused: tuple[str, ...]
+    unreached: tuple[str, ...] = ()
 
     def sentence(self, entry: str) -> str:
         """What came of it, for a person."""
         if self.lines:
-            return (
-                f"{'A workload line' if len(self.lines) == 1 else f'{len(self.lines)} workload lines'} for {entry} ran."
-            )
+            some = "A workload line" if len(self.lines) == 1 else f"{len(self.lines)} workload lines"
+            missed = f" None launched {' or '.join(self.unreached)}." if self.unreached else ""
+            return f"{some} for {entry} ran.{missed}"
         why = f": {self.refused[0]}" if self.refused else ""
         return (
             f"None of {self.tried} workload lines for {entry} ran{why}. Write one by hand, or record one from a test."
@@ -111,4 +115,5 @@ async def _tried(
         return answer
     assert isinstance(answer, TriedLines)
     lines = tuple(f"{asked.support.workload_sign}{line}" for line in answer.ran)
-    return Inferred(lines, len(answer.lines), answer.reasons)
+    launched = {name for one in answer.lines if not one.reason for name in one.launched}
+    return Inferred(lines, len(answer.lines), answer.reasons, tuple(name for name in kernels if name not in launched))

@@ -41,13 +41,15 @@ class Entry:
 class Recorded:
     """The calls of one entry. `lines`: without a comment sign, those to keep; `seen`: how many distinct ones there were.
 
-    `refused`: why others cannot be written as a line, or do not run, each as a clause.
+    `refused`: why others cannot be written as a line, or do not run, each as a clause. `unreached`: kernels of the entry that
+    the lines are known not to launch.
     """
 
     entry: Entry
     lines: tuple[str, ...]
     seen: int
     refused: tuple[str, ...]
+    unreached: tuple[str, ...] = ()
 
 
 def source_files(places: Iterable[Path], suffixes: tuple[str, ...] = (".py",)) -> list[Path]:

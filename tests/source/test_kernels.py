@@ -153,13 +153,24 @@ def half(x):
     ("text", "kernels"),
     [
         (DEVICE_FUNCTION, []),
-        (DEVICE_FUNCTION.replace("return x", "tl.store(x, 1)\n    return x"), ["gelu"]),
-        (DEVICE_FUNCTION.replace("0.5 * (1", "tl.load(x) * (1"), ["gelu"]),
-        (DEVICE_FUNCTION.replace("return x", "offset = tl.program_id(0)\n    return x"), ["gelu"]),
+        (DEVICE_FUNCTION.replace("return x", "y = x"), []),
+        (DEVICE_FUNCTION.replace("return x", "tl.store(x, 1)\n    return x"), []),
+        (DEVICE_FUNCTION.replace("return x", "tl.store(x, 1)\n    y = x"), ["gelu"]),
+        (DEVICE_FUNCTION.replace("0.5 * (1", "tl.load(x) * (1").replace("return x", "y = x"), ["gelu"]),
+        (DEVICE_FUNCTION.replace("return x", "offset = tl.program_id(0)\n    y = x"), ["gelu"]),
         (DEVICE_FUNCTION + "\ndef launch(x):\n    gelu[(1,)](x)\n", ["gelu"]),
         ("# workload: gelu[(1,)](randn(4))\n" + DEVICE_FUNCTION, ["gelu"]),
     ],
-    ids=["computes", "writes", "reads through another", "asks for its program", "launched", "called by a line"],
+    ids=[
+        "computes",
+        "computes and returns nothing",
+        "returns",
+        "writes",
+        "reads through another",
+        "asks for its program",
+        "launched",
+        "called by a line",
+    ],
 )
 def test_what_only_computes_is_a_part_of_kernels_elsewhere(text: str, kernels: list[str]) -> None:
     assert [kernel.name for kernel in find_kernels(parse(text))] == kernels

@@ -30,7 +30,7 @@ def infer_places(
             f"There is no kernel in {', '.join(map(str, places)) or 'this folder'}; name files that have some."
         )
     found = asyncio.run(_infer(texts, lacking, console.settings_for(interpreter, **how)))
-    kernels = sum(len(one.entry.kernels) for one in found if one.lines)
+    kernels = sum(len(one.entry.kernels) - len(one.unreached) for one in found if one.lines)
     have = sum(len(entry.kernels) for entry in entries if entry not in lacking)
     OUT.print(
         f"{kernels} of {sum(len(entry.kernels) for entry in lacking)} kernels without a workload have a line that ran"

@@ -20,6 +20,7 @@ class Body:
     launches: list[RawLaunch] = field(default_factory=list)
     assignments: list[tuple[str, str]] = field(default_factory=list)  # target and value as written, in order
     called_in_loops: set[str] = field(default_factory=set)
+    returns: bool = False  # a value, in what `node` itself is or a function in it
 
 
 def read_body(document: Document, node: Node, aliases: Aliases, *, definitions: bool = True) -> Body:
@@ -38,6 +39,8 @@ def read_body(document: Document, node: Node, aliases: Aliases, *, definitions: 
             found.assignments += _assigned(document, current)
         elif kind == "function_definition" and current != node:
             found.assignments += _local_function(document, current)
+        elif kind == "return_statement":
+            found.returns |= bool(current.named_children)
         elif kind == "call":
             found.launches += [
                 _with_grid(launch, found.assignments) for launch in _launches(document, current, aliases)

@@ -42,6 +42,7 @@ class Function:
     launches: tuple[RawLaunch, ...]
     assignments: tuple[tuple[str, str], ...]  # target and value as written, in order
     called_in_loops: frozenset[str]
+    returns: bool  # a value
     tensor_maths: bool
     facts: Facts
 

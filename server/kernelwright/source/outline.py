@@ -139,6 +139,7 @@ class _Reader:
                 launches=tuple(found.launches),
                 assignments=tuple(found.assignments),
                 called_in_loops=frozenset(found.called_in_loops),
+                returns=found.returns,
                 tensor_maths=tensor_maths,
                 facts=facts,
             )

@@ -29,7 +29,7 @@ def triton_kernels(file: File) -> list[Kernel]:
     }
     unlaunched = {name for name in jit if not sites[name]}
     helpers = {used for name, p in jit.items() for used in p.function.mentions & unlaunched if used != name}
-    helpers |= {name for name in unlaunched if name not in file.called and _only_computes(jit[name].function, jit)}
+    helpers |= {name for name in unlaunched if name not in file.called and _is_part(jit[name].function, jit)}
     return [
         _kernel(
             placed,
@@ -72,8 +72,13 @@ def _kernel(
     )
 
 
-def _only_computes(function: Function, jit: Mapping[str, Placed]) -> bool:
-    """Whether it is a device function for kernels of other files: it touches no memory, nor asks which program it runs in."""
+def _is_part(function: Function, jit: Mapping[str, Placed]) -> bool:
+    """Whether it is a device function for kernels of other files.
+
+    It returns a value, which no launch can, or it touches no memory, nor asks which program it runs in.
+    """
+    if function.returns:
+        return True
     parts = [function, *(jit[name].function for name in function.mentions & jit.keys())]
     return not any(part.facts.accesses or "program_id" in part.mentions for part in parts)
 

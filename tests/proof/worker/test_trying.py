@@ -32,9 +32,9 @@ def launched(x):
 
 
 @triton.jit
-def copy_kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
+def copy_kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr = 64, KIND: tl.constexpr = tl.float32):
     at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-    tl.store(out_ptr + at, tl.load(x_ptr + at, mask=at < n), mask=at < n)
+    tl.store(out_ptr + at, tl.load(x_ptr + at, mask=at < n).to(KIND), mask=at < n)
 
 
 class Scale(torch.autograd.Function):
@@ -45,7 +45,7 @@ class Scale(torch.autograd.Function):
     @staticmethod
     def backward(ctx, gradient):
         out = torch.empty_like(gradient)
-        copy_kernel[(triton.cdiv(gradient.numel(), 64),)](gradient, out, gradient.numel(), BLOCK=64)
+        copy_kernel[lambda meta: (triton.cdiv(meta["n"], meta["BLOCK"]),)](gradient, out, gradient.numel())
         return out
 
 
@@ -56,6 +56,8 @@ def scale(x, way="launch"):
         time.sleep(60)
     if way == "other":
         return x * 2
+    if way == "partly":
+        return torch.cat((launched(x).flatten(), torch.empty(8)))
     n, m = x.shape
     assert m % 32 == 0, "rows of 32"
     return launched(x)
@@ -103,6 +105,16 @@ def test_each_line_runs_or_says_why_not(tried: Tried) -> None:
     assert answer.ran == ("scale(randn(8, 64))",), "and no more lines are tried than are needed"
 
 
+def test_a_line_that_does_not_repeat_itself_is_the_last_choice(tried: Tried) -> None:
+    answer = tried("scale(randn(8, 64), 'partly')", "scale(randn(16, 64))")
+    assert isinstance(answer, TriedLines), answer
+    assert answer.ran == ("scale(randn(16, 64))",)
+    assert answer.reasons == ("called again with other memory, it does not come to the same",)
+    answer = tried("scale(randn(8, 64), 'partly')", "scale(randn(7))")
+    assert isinstance(answer, TriedLines), answer
+    assert answer.ran == ("scale(randn(8, 64), 'partly')",)
+
+
 def test_a_launch_of_no_programs_reaches_no_kernel(tried: Tried) -> None:
     answer = tried("launched(zeros(0))")
     assert isinstance(answer, TriedLines), answer
@@ -124,6 +136,12 @@ def test_a_kernel_of_the_backward_is_reached_with_gradients(tried: Tried) -> Non
         ("Scale.apply(randn(8, 64))", ("scale_kernel",)),
         ("Scale.apply(randn(8, 64, requires_grad=True))", ("copy_kernel",)),
     ]
+
+
+def test_a_launch_takes_dtypes(tried: Tried) -> None:
+    answer = tried("copy_kernel[(1,)](randn(8), out(8), 8, KIND=float16)", kernels=("copy_kernel",))
+    assert isinstance(answer, TriedLines), answer
+    assert [line.reason for line in answer.lines] == [""]
 
 
 def test_the_time_for_all_lines_is_bounded(tried: Tried) -> None:

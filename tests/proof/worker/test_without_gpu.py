@@ -50,6 +50,23 @@ def scale(x):
 """,
         "scale(randn(300))",
     ),
+    "the random numbers of a GPU": (
+        """
+def scale(x):
+    generator = torch.cuda.default_generators[0]
+    state = generator.get_state()
+    seed, offset = state.view(torch.int64)
+    assert x.is_cuda
+    first = torch.tensor([int(seed), int(offset) + 4]).view(torch.uint8)
+    generator.set_state(first)
+    assert int(torch.cuda.get_rng_state().view(torch.int64)[1]) == int(offset) + 4
+    torch.cuda.manual_seed(7)
+    assert generator.get_state().view(torch.int64).tolist() == [7, 0]
+    generator.set_state(state)
+    return launched(x, torch.empty_like(x))
+""",
+        "scale(randn(300))",
+    ),
     "in a launcher": (
         """
 def scale(x):

@@ -74,7 +74,17 @@ class _Launch:
 
     def __call__(self, *args: Any, **kwargs: Any) -> None:
         on = self.grid if self.block is None else (self.grid, self.block, self.shared)
-        self.kernel[on](*args, **kwargs)
+        named = {name: _of_triton(value) for name, value in kwargs.items()}
+        self.kernel[on](*map(_of_triton, args), **named)
+
+
+def _of_triton(value: Any) -> Any:
+    """The argument with Triton's dtype for torch's, which no kernel takes."""
+    if not isinstance(value, torch.dtype):
+        return value
+    import triton.language as tl
+
+    return getattr(tl, str(value).removeprefix("torch."), value)
 
 
 def _is_kernel(entry: Any) -> bool:

@@ -22,11 +22,12 @@ from kernelwright.proof.worker.languages import language_of
 from kernelwright.proof.worker.raised import scratch_folder
 from kernelwright.proof.worker.rejected import Rejected
 from kernelwright.proof.worker.subject import case_call
-from kernelwright.source.workload.suggest import with_gradients
+from kernelwright.source.workload.suggest import tensors_of, with_gradients
 from kernelwright.values import Failure, FailureKind
 
 _LOADING = 120.0  # seconds in which a text has to be imported
-_FURTHER = 6  # lines that are tried for kernels which one that runs does not launch
+_FURTHER = 10  # lines that are tried for kernels which one that runs does not launch
+_UNSTEADY = "called again with other memory, it does not come to the same"
 _OVER = (FailureKind.TIMED_OUT, FailureKind.CRASHED)
 
 
@@ -37,9 +38,13 @@ def try_lines(job: TryLines, report: Callable[[str], None]) -> TriedLines:
 
 
 def _tried(job: TryLines, trier: "_Trier", report: Callable[[str], None]) -> Iterator[TriedLine]:
-    """Lines that run and launch none of the kernels that are missing do not count as running."""
+    """Lines that run and launch none of the kernels that are missing do not count as running.
+
+    Those that do not repeat themselves, which nothing can be verified with, count only for kernels that no other launches.
+    """
     missing, left, pending = set(job.kernels), len(job.lines), list(dict.fromkeys(job.lines))
     number, found, backward = 0, False, True
+    unsteady: list[tuple[str, frozenset[str]]] = []
     while pending and left and (missing or not found):
         line, number, left = pending.pop(0), number + 1, left - 1
         report(f"Trying line {number} of {number + min(left, len(pending))}")
@@ -47,17 +52,26 @@ def _tried(job: TryLines, trier: "_Trier", report: Callable[[str], None]) -> Ite
         if isinstance(launched, str):
             yield TriedLine(line, launched)
             continue
-        new = missing.intersection(launched)
+        new = missing.intersection(launched.kernels)
+        if not launched.repeats and (new or not job.kernels):
+            unsteady.append((line, frozenset(new)))
+            continue
         if job.kernels and not new:
             yield TriedLine(line, f"it launches no {' or '.join(sorted(missing))}")
         else:
             yield TriedLine(line, "", tuple(sorted(new)))
             missing -= new
+            if not found:  # another way through the launcher hangs on numbers and flags rather than on tensors
+                pending.sort(key=lambda other, made=tensors_of(line): tensors_of(other) != made)  # type: ignore[misc]
             left, found = left if found else min(left, _FURTHER), True
         if missing and backward and (with_backward := with_gradients(line)) is not None:
             pending.insert(0, with_backward)
             left += 1
             backward = bool(new)
+    for line, launches in unsteady:
+        new = missing & launches
+        yield TriedLine(line, "" if new or not (found or job.kernels) else _UNSTEADY, tuple(sorted(new)))
+        missing, found = missing - new, True
 
 
 class _Trier:
@@ -77,8 +91,8 @@ class _Trier:
         self._end()
         shutil.rmtree(self._scratch, ignore_errors=True)
 
-    def call(self, line: str) -> tuple[str, ...] | str:
-        """The kernels that it launches, or why it does not run."""
+    def call(self, line: str) -> messages.Launched | str:
+        """What it launches, or why it does not run."""
         reason = ""
         try:
             texts = self._sizes(line)
@@ -92,7 +106,7 @@ class _Trier:
             host.limit = min(self._job.seconds, self._left)
             try:
                 check_memory(bytes_of_call(case_call(text)), self._device)
-                return host.ask(messages.Try(text), messages.Launched).kernels
+                return host.ask(messages.Try(text), messages.Launched)
             except Rejected as rejected:
                 reason = rejected.check.detail
             except JobFailed as failed:

@@ -19,6 +19,7 @@ from torch.overrides import TorchFunctionMode, _get_current_function_mode_stack
 from torch.utils._device import DeviceContext, _device_constructors
 
 from kernelwright.proof.worker import reference_gpu
+from kernelwright.proof.worker.gpu_generator import GENERATOR
 from kernelwright.proof.worker.reference_gpu import CAPABILITY, NotSupported
 from kernelwright.values.targets import DEFAULT_TARGET
 
@@ -306,13 +307,11 @@ _TORCH_CUDA: dict[str, Any] = {
     **dict.fromkeys(("reset_peak_memory_stats", "reset_max_memory_allocated"), lambda device=None: None),
     "mem_get_info": lambda device=None: (DEFAULT_TARGET.memory_bytes, DEFAULT_TARGET.memory_bytes),
     "get_arch_list": lambda: [f"sm_{CAPABILITY}"],
-    **dict.fromkeys(
-        ("manual_seed", "manual_seed_all"), lambda seed: torch.default_generator.manual_seed(seed) and None
-    ),
-    "initial_seed": lambda: torch.default_generator.initial_seed(),
-    "get_rng_state": lambda device="cuda": torch.default_generator.get_state(),
-    "set_rng_state": lambda state, device="cuda": torch.default_generator.set_state(state) and None,
-    "default_generators": (torch.default_generator,),
+    **dict.fromkeys(("manual_seed", "manual_seed_all"), lambda seed: GENERATOR.manual_seed(seed) and None),
+    "initial_seed": lambda: GENERATOR.initial_seed(),
+    "get_rng_state": lambda device="cuda": GENERATOR.get_state(),
+    "set_rng_state": lambda state, device="cuda": GENERATOR.set_state(state),
+    "default_generators": (GENERATOR,),
     **{name: _refused(f"torch.cuda.{name}") for name in ("CUDAGraph", "graph", "make_graphed_callables")},
 }
 _NVTX = SimpleNamespace(

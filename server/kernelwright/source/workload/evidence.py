@@ -4,6 +4,7 @@ Sizes are terms: an axis of a parameter, a name, or a number. Names that are loc
 """
 
 import ast
+import functools
 import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,8 +13,9 @@ from kernelwright.ops import Kind, Layout, names, of_kind, row
 from kernelwright.source.trees import walk
 from kernelwright.source.workload.find import definitions
 from kernelwright.source.workload.generators import DTYPES
+from kernelwright.source.workload.guessing import OF_OPERATORS
 from kernelwright.source.workload.pointers import names_in, uses_of_pointers
-from kernelwright.source.workload.signature import Parameters, conditional_definitions, signature_of
+from kernelwright.source.workload.signature import Parameters, conditional_definitions, device_function, signature_of
 
 Axis = tuple[str, int]  # of a parameter; from the end where negative
 Term = Axis | str | int
@@ -45,6 +47,10 @@ class Told:
     is_read: bool = False
     is_written: bool = False
     is_product: bool = False  # takes part in a matrix product
+    is_sequence: bool = False  # its length is asked for, or it is gone through
+    is_shape: bool = False  # among these, sizes that are multiplied
+    items: int = 0  # it is taken apart into so many
+    is_bits: bool = False  # what a kernel loads from it is shifted, or masked by a number
 
 
 @dataclass
@@ -116,6 +122,8 @@ class _Body:
                 self.run(body)
                 self.run(orelse)
             case ast.For() | ast.While() | ast.With() | ast.Try():
+                if isinstance(node, ast.For):
+                    self._gone_through(node.iter)
                 for child in ast.iter_child_nodes(node):
                     if isinstance(child, ast.expr):
                         self._expression(child)
@@ -134,6 +142,9 @@ class _Body:
             case ast.Tuple(elts=targets), ast.Tuple(elts=values) if len(targets) == len(values):
                 for one, other in zip(targets, values, strict=True):
                     self._assign(one, other)
+            case ast.Tuple(elts=targets), ast.Name(id=name) if name in self._bound and name not in self._shapes:
+                told = self._told(self._bound[name])
+                told.is_sequence, told.items = True, len(targets)
             case ast.Tuple(elts=targets), _ if (terms := self._shape(value, len(targets), targets)) is not None:
                 for one, term in zip(targets, terms, strict=True):
                     if isinstance(one, ast.Name) and one.id != "_" and term is not None:
@@ -310,6 +321,8 @@ class _Body:
                 number = self._found.defaults.get(number) if isinstance(number, str) else number
                 if term is not None and not isinstance(term, int) and isinstance(number, int) and number > _DIVIDES:
                     self._found.values.append((term, (number,)))
+                elif isinstance(number, tuple) or (isinstance(number, str) and number not in self._found.of):
+                    self._tie(term, number)  # a size divides itself
             case _:
                 self._tie(self._term(one), self._term(other))
 
@@ -370,15 +383,31 @@ class _Body:
                     self._multiplied(left, right)
                 case ast.Compare(left=ast.Name(id=name), ops=[op], comparators=[other]) if name in self._bound:
                     self._compared(self._bound[name], op, other)
+                case ast.comprehension(iter=iterated):
+                    self._gone_through(iterated)
+                case ast.Call(func=ast.Name(id="len") | ast.Attribute(attr="prod"), args=[ast.Name(id=name)]) if (
+                    name in self._bound
+                ):
+                    self._gone_through(node.args[0])
+                    self._told(self._bound[name]).is_shape |= isinstance(node.func, ast.Attribute)
+                case ast.Subscript(value=ast.Name(id=name), slice=ast.Constant(value=int(number))) if (
+                    name in self._bound and not isinstance(number, bool)
+                ):
+                    told = self._told(self._bound[name])
+                    told.items = max(told.items, number + 1)
                 case ast.Call(func=ast.Attribute(value=ast.Name(id="torch" | "F"), attr=operation), args=args) if (
                     operation not in _MAKERS
                 ):
-                    for argument in args:
+                    for place, argument in enumerate(args):
                         for name in names_in(argument) & self._bound.keys():
-                            self._told(self._bound[name]).is_tensor = True
+                            self._told(self._bound[name]).is_tensor |= place == 0 or not OF_OPERATORS.match(name)
                     self._multiplied(*(args[place] for place in row(operation).matrices if place < len(args)))
                 case ast.Call():
                     self._passed_on(node)
+
+    def _gone_through(self, value: ast.expr) -> None:
+        if isinstance(value, ast.Name) and value.id in self._bound:
+            self._told(self._bound[value.id]).is_sequence = True
 
     def _compared(self, name: str, op: ast.cmpop, other: ast.expr) -> None:
         values = other.elts if isinstance(other, ast.Tuple | ast.List | ast.Set) else [other]
@@ -407,13 +436,15 @@ class _Body:
         passed = [*zip(names, call.args, strict=False), *((k.arg, k.value) for k in call.keywords if k.arg)]
         bound = {formal: same for formal, value in passed if (same := self._same(value)) is not None}
         if launched:
-            for formal, use in uses_of_pointers(signature.call.tree, frozenset(bound)).items():
+            device = functools.partial(device_function, self._text)
+            for formal, use in uses_of_pointers(signature.call.tree, frozenset(bound), device).items():
                 told = self._told(bound[formal])
                 told.is_index |= bool(use & {"index", "place"})
                 told.is_place |= "place" in use
                 told.is_read |= "load" in use
                 told.is_written |= "store" in use
-                told.is_tensor |= bool(use)
+                told.is_bits |= "bits" in use
+                told.is_tensor |= bool(use - {"passed"})
                 told.is_number |= not use
         elif bound:
             self._reader.read(signature.call.tree, bound, self._depth + 1)

@@ -8,7 +8,11 @@ from collections.abc import Iterator, Mapping, Sequence
 _DEVIATIONS = 3  # choices of one guess that are not the usual ones
 
 SIZE = re.compile(r"(?:[nmkbhdcst]|n_\w+|num_\w+|\w*(?:size|dim|dims|len|length|features|channels|block)\w*)$", re.I)
-FLAG = re.compile(r"(?:is_|use_|has_|with_|return_)\w+|causal|training|inplace|bias$|affine$", re.I)
+FLAG = re.compile(
+    r"(?:is_|use_|has_|with_|return_)\w+|causal|training|train$|inplace|bias$|affine$|keepdim|interleaved|"
+    r"ceil_mode|count_include\w*|trans(?:pose)?_\w+|largest$|sorted$",
+    re.I,
+)
 FRACTION = re.compile(r"(?:p|dropout\w*|scale|sm_scale|alpha|beta_?|momentum|slope|\w*_scale|temperature)$")
 INDEX = re.compile(r"\w*(?:idx|idxs|index|indices|index\w*|ids|labels?|targets?|tokens?|\w_map|table|tables)$", re.I)
 STARTS = re.compile(r"\w*(?:cu_|cum|indptr|starts?$|start_loc|offsets?$|_loc$)\w*", re.I)
@@ -20,6 +24,10 @@ OF_SEQUENCES = re.compile(r"\w*(?:req|batch|seq)\w*(?:idx|ids?|index)$", re.I)
 CLASS = re.compile(r"(?:labels?|targets?)$")  # one number for each row
 VECTOR = re.compile(r"(?:w|b|weight|bias|gamma|beta|scale|shift|\w+_(?:weight|bias))$")
 NOTHING = re.compile(r"(?:device|stream|group)$")
+OF_OPERATORS = re.compile(r"(?:offset|dims?\d?|ax[ie]s|steps?|diagonal|\w*dtype|eps)$")  # numbers, flags and dtypes
+SHAPE = re.compile(r"normalized_shape$")
+OF_ROWS = re.compile(r"(?:\w+_)?(?:mean|rstd|rms|invstd|lse|logsumexp|delta)$", re.I)  # one number for each row
+CONDITION = re.compile(r"(?:cond|condition)$")
 AXIS = re.compile(r"(?:dim|axis)$")
 LAST_DIMENSION = re.compile(
     r"(?:dim|d_model|d|hidden\w*|n_embd|embed\w*|in_features|input_size|normalized_shape|features|size)$"
@@ -61,6 +69,15 @@ def known_size(name: str, choice: Choice) -> str:
     return {"equal": "64", "small": "64"}.get(choice.get("sizes", ""), "1024")
 
 
+def sequence(name: str, count: int) -> list[str]:
+    """Values for a parameter that is a sequence of so many numbers; 0: nobody tells how many."""
+    if "mask" in name:
+        return [f"[{', '.join(['True'] * (count or 3))}]"]
+    if re.match(r"(?:dims?|ax[ie]s)$", name):
+        return ["[-1]", "[0]", "[0, 1]"] if count < 2 else [f"[{', '.join(map(str, range(count)))}]"]
+    return [f"[{', '.join([known_size(name, {'sizes': 'equal'})] * (count or 2))}]"]
+
+
 def scalar(parameter: ast.arg, options: Sequence[str | int | bool] = ()) -> list[str]:
     """Values for a parameter that is no tensor, as far as its annotation, comparisons or name tell; none for a plain size."""
     annotation = ast.unparse(parameter.annotation) if parameter.annotation else ""
@@ -86,4 +103,6 @@ def scalar(parameter: ast.arg, options: Sequence[str | int | bool] = ()) -> list
         return ["None"]
     if AXIS.match(name):
         return ["-1", "0", "1"] if not annotation or annotation == "int" else []
+    if re.match(r"(?:offset|diagonal|dim\d)$", name):
+        return [str(int(name[-1]) % 2) if name[-1].isdigit() else "0"]
     return []

@@ -1,13 +1,14 @@
 """Workload lines for a Triton kernel that nothing in its file launches: its own launch, on tensors of equal sides."""
 
 import ast
+import functools
 import re
 from collections.abc import Mapping
 
 from kernelwright.source.trees import walk
 from kernelwright.source.workload.guessing import FLAG, Choice, choices, scalar
 from kernelwright.source.workload.pointers import uses_of_pointers
-from kernelwright.source.workload.signature import Parameters
+from kernelwright.source.workload.signature import Parameters, device_function
 from kernelwright.values import Refusal
 
 _SIDES = {3: 32, 4: 16, 5: 8}  # by the dimensions of the tensors; else 64
@@ -16,6 +17,8 @@ _GRIDS = ("", ", 2", ", 2, 2")  # what follows the programs of the first axis, b
 _CONFIG = re.compile(r"\bConfig\(\s*(?:kwargs\s*=\s*)?(?:\{([^{}]*)\}|dict\(([^()]*)\))")
 _HEURISTIC = re.compile(r"[\"'](\w+)[\"']\s*:")
 _KEY = re.compile(r"[\"'](\w+)[\"']\s*:|(?<!\w)(\w+)\s*=")
+_OPTIONS = {"num_warps": "4", "num_stages": "2"}
+_POINTER = re.compile(r"(?:^|_)(?:ptrs?|pointer)$", re.I)
 _STRIDE = re.compile(r"stride", re.I)
 
 
@@ -23,7 +26,8 @@ def lines_for_launch(text: str, name: str, parameters: Parameters, decorators: s
     """`kernel[grid](…)` in a few ways, best first. What tunes a kernel gives some of its arguments itself."""
     tuned = _tuned(text, parameters, decorators)
     given = [p for p, default in parameters.all() if p.arg not in tuned and (default is None or _is_constant(p))]
-    uses = uses_of_pointers(parameters.tree, frozenset(p.arg for p in given if not _is_constant(p)))
+    pointers = frozenset(p.arg for p in given if not _is_constant(p))
+    uses = uses_of_pointers(parameters.tree, pointers, functools.partial(device_function, text))
     if not any("store" in use for use in uses.values()):
         return Refusal(f"{name} writes to no memory that it is given: it is a part of other kernels, and not launched.")
     strides, rank = _strides([p.arg for p in given if _STRIDE.search(p.arg)])
@@ -31,31 +35,38 @@ def lines_for_launch(text: str, name: str, parameters: Parameters, decorators: s
     flags = [p.arg for p in given if _is_constant(p) and _is_flag(p, parameters.tree)]
     usual, other = ("square", "flat") if strides else ("flat", "square")  # elements in a row, as of a pointwise kernel
     deviations = [(1, "programs", "1"), (2, "sizes", other), *((2, flag, "True") for flag in flags)]
+    if rank < _MOST:
+        deviations.append((2, "rank", str(rank + 1)))  # more memory than the sizes speak of
     axes = [axis for node in walk(parameters.tree) if (axis := _axis(node)) is not None]
 
     def argument(parameter: ast.arg, choice: Choice) -> str:
         key = parameter.arg
-        if use := uses.get(key):
-            return _pointer(use, side, rank)
+        if use := uses.get(key, set()) - {"passed"}:
+            return _pointer(use, side, int(choice.get("rank", rank)))
         if key in strides:
             return str(side ** strides[key])
         if key in flags:
             return choice.get(key, "False")
         if re.search("seed", key, re.I):
             return "0"
+        if key in _OPTIONS:
+            return _OPTIONS[key]
+        if _POINTER.search(key) and not _is_constant(parameter):
+            return "None"  # no use of it is seen
         if values := scalar(parameter, _options(text, key)):
             return values[0]
         flat = choice.get("sizes", usual) == "flat" and not _is_constant(parameter)
         return str(side * side if flat else side)
 
+    first = next(
+        (place for place, p in enumerate(parameters.positional) if p not in given or _is_constant(p)), len(given)
+    )
+    by_name = {p.arg for p in given} - {p.arg for p in parameters.positional[:first]}
+    named = [(p, f"{p.arg}=" if p.arg in by_name else "") for p in given]
     found: dict[str, None] = {}
     for choice in choices(deviations):
         grid = f"({choice.get('programs', side)},{_GRIDS[min(max(axes, default=0), 2)].removeprefix(',')})"
-        written = (
-            f"{p.arg}={argument(p, choice)}" if _is_constant(p) else argument(p, choice)
-            for p in given
-        )  # fmt: skip
-        found[f"# workload: {name}[{grid}]({', '.join(written)})"] = None
+        found[f"# workload: {name}[{grid}]({', '.join(f'{word}{argument(p, choice)}' for p, word in named)})"] = None
     return tuple(found)
 
 

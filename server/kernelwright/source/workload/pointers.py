@@ -1,17 +1,25 @@
 """What a Triton kernel does with its pointers, as far as a workload line has to know: reads, writes, follows as an index."""
 
 import ast
-from collections.abc import Sequence
+import builtins
+from collections.abc import Callable, Sequence
 
 from kernelwright.source.trees import walk
 
 _STORES = ("store", "atomic_add", "atomic_max", "atomic_min", "atomic_cas", "atomic_xchg")
+_DEPTH = 3  # device functions that call one another
 
 
-def uses_of_pointers(kernel: ast.AST, pointers: frozenset[str]) -> dict[str, set[str]]:
+def uses_of_pointers(
+    kernel: ast.AST,
+    pointers: frozenset[str],
+    device: Callable[[str], ast.FunctionDef | ast.AsyncFunctionDef | None] = lambda name: None,
+    depth: int = 0,
+) -> dict[str, set[str]]:
     """What a Triton kernel does with these parameters, as words.
 
-    "load" and "store", "index" where what it loads leads to what it reads, "place" to what it writes.
+    "load" and "store", "index" where what it loads leads to what it reads, "place" to what it writes, "bits" where that is
+    shifted or masked by a number, "passed" where it goes to a function that is not known. `device`: the functions of the file.
     """
     found: dict[str, set[str]] = {name: set() for name in pointers}
     based: dict[str, set[str]] = {name: {name} for name in pointers}
@@ -27,6 +35,8 @@ def uses_of_pointers(kernel: ast.AST, pointers: frozenset[str]) -> dict[str, set
                     return based[name]
                 case ast.BinOp(left=left, op=ast.Add() | ast.Sub(), right=right):
                     open_ += (right, left)
+                case ast.Call(func=ast.Attribute(attr="where"), args=[_, one, other]):
+                    return bases(one) | bases(other)
                 case ast.Call(func=ast.Attribute(value=inner), args=args, keywords=keywords):
                     open_ += [*(k.value for k in keywords if k.arg == "base"), *args[:1], inner]
                 case ast.IfExp(body=body, orelse=orelse):
@@ -48,6 +58,13 @@ def uses_of_pointers(kernel: ast.AST, pointers: frozenset[str]) -> dict[str, set
                     if not any(_of_tl(inner, ("load",)) for inner in walk(value)):
                         based[name] = based.get(name, set()) | bases(value)
     for node in nodes:
+        match node:
+            case (
+                ast.BinOp(left=left, op=ast.LShift() | ast.RShift())
+                | ast.BinOp(left=left, op=ast.BitAnd(), right=ast.Constant())
+            ) if not isinstance(left, ast.Compare):
+                for name in contents(left):
+                    found[name].add("bits")
         if not isinstance(node, ast.Call) or not node.args:
             continue
         if _of_tl(node, ("load", *_STORES)):
@@ -58,9 +75,20 @@ def uses_of_pointers(kernel: ast.AST, pointers: frozenset[str]) -> dict[str, set
                     found[name].add("load")
             for name in contents(address) - bases(address):
                 found[name].add("index" if _of_tl(node, ("load",)) else "place")
+        elif isinstance(node.func, ast.Name) and (called := device(node.func.id)) is not None and depth < _DEPTH:
+            formal = dict(zip([one.arg for one in called.args.args], node.args, strict=False))
+            formal |= {k.arg: k.value for k in node.keywords if k.arg}
+            given = {name: bases(value) for name, value in formal.items()}
+            inner = uses_of_pointers(called, frozenset(name for name in given if given[name]), device, depth + 1)
+            for formal_name, use in inner.items():
+                for name in given[formal_name]:
+                    found[name] |= use
         elif (isinstance(node.func, ast.Name) and node.func.id == "range") or _of_tl(node, ("range",)):
             for name in set().union(*map(contents, node.args)):
                 found[name].add("index")
+        elif isinstance(node.func, ast.Name) and not hasattr(builtins, node.func.id):
+            for name in set().union(*(bases(one) for one in (*node.args, *(k.value for k in node.keywords)))):
+                found[name].add("passed")
     return found
 
 

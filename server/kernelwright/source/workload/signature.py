@@ -79,6 +79,12 @@ def signature_of(text: str, name: str, *, decorated: bool = False) -> Signature 
     return _signature(name, _source(text, span), _decorators(text, span[0]), decorated)
 
 
+def device_function(text: str, name: str) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
+    """The Triton function of this name in the file."""
+    found = signature_of(text, name, decorated=True)
+    return found.call.tree if found is not None and found.is_triton and found.call is not None else None
+
+
 def decorators_of(text: str, name: str) -> str:
     """The decorators of a function as they are written."""
     if name not in definitions(text):

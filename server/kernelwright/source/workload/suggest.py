@@ -18,6 +18,7 @@ from kernelwright.source.workload.find import definitions, uses
 from kernelwright.source.workload.guessing import (
     AXIS,
     CLASS,
+    CONDITION,
     FLAG,
     FRACTION,
     INDEX,
@@ -26,8 +27,11 @@ from kernelwright.source.workload.guessing import (
     LONGEST,
     NOTHING,
     OF_BATCH,
+    OF_OPERATORS,
+    OF_ROWS,
     OF_SEQUENCES,
     ONE_MORE,
+    SHAPE,
     SIZE,
     STARTS,
     VECTOR,
@@ -35,12 +39,13 @@ from kernelwright.source.workload.guessing import (
     choices,
     known_size,
     scalar,
+    sequence,
 )
 from kernelwright.source.workload.launches import lines_for_launch
 from kernelwright.source.workload.signature import Parameters, Signature, decorators_of, signature_of
 from kernelwright.values import Call, Kernel, Language, Refusal, TensorSpec
 
-MOST = 24
+MOST = 32
 _OF_A_USER = 8  # lines for a function that calls the entry
 _MOST_USERS = 2
 
@@ -50,7 +55,11 @@ _MOST_ELEMENTS = 1 << 28  # of a line: a gigabyte
 _RANKS = (2, 3, 4, 1)
 _EQUAL = {4: 32, 5: 16}  # the size of all dimensions where they are equal, by the most that a tensor has; else 64
 # Where kernels need whole blocks or rows, and the interpreter bears no more.
-_FEW = {"small": (1, 1, 2, 2, 2, 2, 128, 64), "rows": (1, 1, 1, 1, 1, 2, 16, 1024)}
+_FEW = {
+    "small": (1, 1, 2, 2, 2, 2, 128, 64),
+    "rows": (1, 1, 1, 1, 1, 2, 16, 1024),
+    "long": (1, 1, 1, 1, 1, 1, 2, 16384),  # for kernels that take over where one block is too short
+}
 _BATCH, _LENGTH = 8, 64  # sequences that lie one behind the other, and tokens of each
 _RANDOM = ("randn", "rand")
 
@@ -90,6 +99,15 @@ def with_gradients(call: str) -> str | None:
     for made in random:
         made.keywords.append(ast.keyword("requires_grad", ast.Constant(True)))
     return ast.unparse(tree)
+
+
+def tensors_of(call: str) -> list[str]:
+    """What makes the tensors of a call, as it is written; [] for what does not read as a call."""
+    try:
+        tree = ast.parse(call, mode="eval").body
+    except SyntaxError:
+        return []
+    return [ast.unparse(node) for node in walk(tree) if isinstance(node, ast.Call) and node is not tree]
 
 
 def _users(text: str, entry: str) -> list[str]:
@@ -153,6 +171,8 @@ def _deviations(guesses: "_Guesses", init: Parameters | None) -> list[tuple[int,
     if any(True for _ in guesses.tensors()):
         found += [(4 + n, "dtype", kind) for n, kind in enumerate(guesses.dtypes[1:])]
         found.append((3, "lower", "prefix"))
+        if guesses.optional:
+            found.append((2, "optional", "given"))
         found += [(4, "transposed", name) for name, _ in itertools.islice(guesses.tensors(), 2)]
     for parameter, default in guesses.parameters.all():
         found += [(2 + n, parameter.arg, value) for n, value in enumerate(guesses.values(parameter, default)[1:])]
@@ -176,6 +196,10 @@ def _construction(signature: Signature, choice: Choice) -> tuple[str, int | None
             keyword = signature.init is not None and parameter in signature.init.tree.args.kwonlyargs
             given.append(f"{parameter.arg}={value}" if keyword else value)
     return f"({', '.join(given)})", last
+
+
+def _is_nothing(default: ast.expr | None) -> bool:
+    return isinstance(default, ast.Constant) and default.value is None
 
 
 @dataclass
@@ -236,10 +260,17 @@ class _Guesses:
     def tensors(self) -> Iterator[tuple[str, Told]]:
         return ((name, self._evidence.of[name]) for name in self._given())
 
-    def _given(self) -> list[str]:
-        """The tensors that are given: those that have a default are left out."""
-        optional = {p.arg for p, default in self.parameters.all() if default is not None}
-        return [name for name in self._tensors if name not in optional]
+    @property
+    def optional(self) -> set[str]:
+        """Tensors that are None where they are left out."""
+        return {p.arg for p, default in self.parameters.all() if p.arg in self._tensors and _is_nothing(default)}
+
+    def _given(self, optional: bool = False) -> list[str]:
+        """The tensors that are given: those that have a default are left out, or only those that are not `optional`."""
+        left_out = {p.arg for p, default in self.parameters.all() if default is not None} - (
+            self.optional if optional else set()
+        )
+        return [name for name in self._tensors if name not in left_out]
 
     @property
     def has_sequences(self) -> bool:
@@ -252,6 +283,8 @@ class _Guesses:
             return "Tensor" in annotation
         if told.is_tensor or told.rank:
             return True
+        if told.is_sequence or SHAPE.match(name) or OF_OPERATORS.match(name):
+            return False
         if told.is_number or NOTHING.match(name):
             return False
         if default is None and OF_BATCH.match(name):
@@ -266,6 +299,8 @@ class _Guesses:
         told, annotation = self._evidence.of[name], self._annotations[name]
         if told.dtypes:
             return not any("float" in kind for kind in told.dtypes)
+        if told.is_bits or CONDITION.match(name):
+            return True
         named = INDEX.match(name) or LENGTHS.match(name) or STARTS.match(name)
         return told.is_index or bool(named) or "Long" in annotation or "IntTensor" in annotation
 
@@ -282,7 +317,11 @@ class _Guesses:
         """What may be given to a parameter that is no tensor; the first is the usual one, "" leaves it out."""
         if parameter.arg in self._tensors:
             return [""] if "mask" not in parameter.arg else ["", "bool"]
-        values = scalar(parameter, self._evidence.of[parameter.arg].options)
+        told = self._evidence.of[parameter.arg]
+        if told.is_sequence or (told.items and _is_nothing(default)):
+            values = sequence(parameter.arg, told.items)
+            return values if default is None else ["", *values]
+        values = scalar(parameter, told.options)
         if default is None:
             return values or [""]
         written = repr(default.value) if isinstance(default, ast.Constant) else ""
@@ -292,6 +331,7 @@ class _Guesses:
 
     def arguments(self, choice: Choice, last: int | None) -> list[str]:
         shapes, sizes = self._shapes(choice, last)
+        ends = next((shape[-1] for name, shape in shapes.items() if shape and not self._is_whole(name)), None)
         given = []
         for parameter, default in self.parameters.all():
             name = parameter.arg
@@ -299,18 +339,24 @@ class _Guesses:
                 value = self._tensor(name, shapes[name], shapes, choice)
             elif default is not None and name not in choice:
                 continue
-            elif name in choice:
+            elif name in choice and not ((self._evidence.of[name].is_shape or SHAPE.match(name)) and ends):
                 value = choice[name]
             else:
-                value = self._number(parameter, sizes, choice)
+                value = self._number(parameter, sizes, choice, ends)
             by_name = default is not None or parameter in self.parameters.tree.args.kwonlyargs
             given.append(f"{name}={value}" if by_name else value)
         return given
 
-    def _number(self, parameter: ast.arg, sizes: _Sizes, choice: Choice) -> str:
+    def _number(self, parameter: ast.arg, sizes: _Sizes, choice: Choice, last: int | None) -> str:
+        """`last`: the size of the last dimension of the first tensor."""
         name = parameter.arg
         if (size := sizes.get(name)) is not None:
             return str(size)
+        told = self._evidence.of[name]
+        if (told.is_shape or SHAPE.match(name)) and last is not None:
+            return f"({last},)"
+        if told.is_sequence:
+            return sequence(name, told.items)[0]
         if values := scalar(parameter, self._evidence.of[name].options):
             return values[0]
         if LONGEST.match(name):
@@ -319,7 +365,7 @@ class _Guesses:
 
     def _shapes(self, choice: Choice, last: int | None) -> tuple[dict[str, tuple[int, ...]], _Sizes]:
         """The sizes of all tensors, which are equal where they have to be."""
-        evidence, given = self._evidence, self._given()
+        evidence, given = self._evidence, self._given(choice.get("optional") == "given")
         ranks: dict[str, int] = {}
         like: dict[str, str] = {}
         first: str | None = None
@@ -389,7 +435,7 @@ class _Guesses:
         if first is not None and told.least <= first:
             if VECTOR.match(name):
                 return max(told.least, 2 if told.is_product else 1)
-            if CLASS.match(name):
+            if CLASS.match(name) or OF_ROWS.match(name):
                 return max(told.least, first - 1)
             return told.least if told.least > 1 else 2 if told.is_product and first == 2 else first
         return max(told.least, self.ranks(name)[0]) if told.least < 2 else told.least
@@ -402,7 +448,8 @@ class _Guesses:
                 return (first[-1], 1024 if self._evidence.of[name].rank else first[-1])
             if rank == len(first):
                 return first
-            lower = CLASS.match(name) or self._is_whole(name) or choice.get("lower") == "prefix"
+            other = choice.get("lower") == "prefix"
+            lower = CLASS.match(name) or self._is_whole(name) or bool(OF_ROWS.match(name)) is not other
             return first[:rank] if lower else first[len(first) - rank :]
         if product and rank == 2:
             return (1024, 1024)
@@ -428,7 +475,7 @@ class _Guesses:
             made = written if kind == "float32" else f"{written}, dtype={kind}"
             made += ", layout=transposed" if choice.get("transposed") == name and len(shape) > 1 else ""
             return f"out({made})" if told.is_written and not told.is_read else f"randn({made})"
-        asked = next(iter(told.dtypes), None)
+        asked = next(iter(told.dtypes), "bool" if CONDITION.match(name) else "int32" if told.is_bits else None)
         kind = f", dtype={asked}" if asked not in (None, "int64") else ""
         equal = choice.get("sizes") == "equal"
         if told.is_written and not told.is_read:

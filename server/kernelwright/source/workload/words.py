@@ -128,10 +128,11 @@ on a test, it writes the lines of all kernels that the test comes to. Stopping t
 then.
 
 Where nothing calls a kernel, `kernelwright infer FILE` guesses lines from what its launcher says of its parameters: ranks,
-sizes that have to be equal, dtypes, what the kernel uses as an index, what it writes. It calls each once, on the GPU or in
-Triton's interpreter, and keeps those that run and launch the kernel; where nothing in the file launches it, its own launch
-is tried. That a line runs does not make it typical: look at its sizes before you time anything. In the editor the quick fix
-"Write a workload line for … that runs" does the same; another one takes lines over from benchmarks in the file. This page
+sizes that have to be equal, dtypes, what the kernel uses as an index, what it writes. It calls them, on the GPU or in
+Triton's interpreter, and keeps those that run and launch the kernel, where it can those that come to the same when called
+again; where nothing in the file launches it, its own launch is tried. That a line runs does not make it typical: look at
+its sizes before you time anything. In the editor the quick fix "Write a workload line for … that runs" does the same;
+another one takes lines over from benchmarks in the file. This page
 is generated from the code.
 """
 

@@ -1,9 +1,11 @@
 """Python numbers as results: held to what a tensor of one element is held to, and looked at on all sizes and data."""
 
 import math
+from collections import namedtuple
 
 import pytest
 
+from kernelwright.proof.worker.answers.form import structure
 from kernelwright.proof.worker.answers.judge import judge
 from kernelwright.proof.worker.answers.oracle import Oracle
 from kernelwright.proof.worker.observe import Observation
@@ -41,6 +43,12 @@ def found(double: object, base: object, got: object) -> str:
 )
 def test_a_number_is_judged_as_a_tensor_of_one_element(double: object, base: object, got: object, check: str) -> None:
     assert found(double, base, got) == check
+
+
+def test_named_tuples_that_each_call_makes_anew() -> None:
+    pair = lambda name="pair", fields="a b": namedtuple(name, fields)(1, 2)
+    assert structure(pair(), pair()) is None
+    assert all(structure(pair(), other) for other in (pair("others"), pair(fields="a c"), (1, 2)))
 
 
 def test_numbers_are_looked_at_on_other_sizes_and_data() -> None:

@@ -584,6 +584,26 @@ right = torch.allclose(o, torch.where(x > 0.5, (x / 2).exp(), 0.0))
 """,
         "",
     ),
+    "`and`, `or` and `not` hold for each element": (
+        """
+@triton.jit
+def widest(dtype):
+    value: tl.constexpr = 1.0 if dtype.value.is_floating() else 2.0
+    return value
+@triton.jit
+def kernel(x, o, n, B: tl.constexpr, EVEN: tl.constexpr):
+    at = tl.arange(0, B)
+    mask = at[:, None] < n and at[None, :] < n
+    far = not (at[:, None] < 2 or (EVEN and at[None, :] < 3))
+    at = at[:, None] * n + at[None, :]
+    value = tl.load(x + at, mask=mask and (EVEN or far)) * widest(x.type.element_ty)
+    tl.store(o + at, value, mask=mask and (EVEN or far))
+x = torch.rand(5, 5); o = torch.zeros(5, 5); kernel[(1,)](x, o, 5, B=8, EVEN=False)
+even = torch.zeros(5, 5); kernel[(1,)](x, even, 5, B=8, EVEN=True)
+right = torch.equal(o[2:], x[2:]) and not o[:2].any() and torch.equal(even, x)
+""",
+        "",
+    ),
     "a grid from the kernel's own arguments": (
         """
 @triton.jit

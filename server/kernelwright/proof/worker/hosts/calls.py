@@ -4,7 +4,9 @@ one that a workload line describes."""
 import contextlib
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import torch
 
@@ -15,6 +17,7 @@ from kernelwright.proof.worker.hosts import bounds, messages
 from kernelwright.proof.worker.hosts.parcels import described
 from kernelwright.proof.worker.hosts.room import Room, inputs_of, settle, told, unpacked_as_sent
 from kernelwright.proof.worker.inputs import (
+    Inputs,
     from_call,
     initial_arguments,
     moved_into,
@@ -163,6 +166,7 @@ def try_line(room: Room, request: messages.Try) -> messages.Reply:
     workload = Workload(WorkloadSource.LINES, call.entry, (Case(0, 0, request.line),))
     module, how = room.module, {"device": room.device, "seed": 0}
     assert module is not None
+    repeats = True
     try:
         with counted_launches(lambda file: True) as seen:
             target = make_target(module, workload, initial_arguments(module, call, **how), **how)
@@ -170,7 +174,7 @@ def try_line(room: Room, request: messages.Try) -> messages.Reply:
             if any(tensor.requires_grad for tensor in inputs.tensors()):
                 gradients(target, inputs, lambda _, output: torch.ones_like(output), (), seed=0)
             else:
-                inputs.passed_to(target)
+                repeats = _repeats(target, inputs)
             settle(room)
     except (NoGradient, BackwardFailed) as lacking:
         return messages.Refused(Check("gradient", "", False, str(lacking)))
@@ -178,4 +182,25 @@ def try_line(room: Room, request: messages.Try) -> messages.Reply:
         if failed.is_poisoned(error):
             raise JobFailed(failed.failure_of(error)) from error
         raise
-    return messages.Launched(tuple(sorted({name for name, origin in seen.runs})))
+    return messages.Launched(tuple(sorted({name for name, origin in seen.runs})), repeats)
+
+
+def _repeats(target: Callable[..., Any], inputs: Inputs) -> bool:
+    """Whether a second call comes to the same, with NaN in fresh memory; not where there is nothing to compare.
+
+    Raises whatever the first one raises.
+    """
+    first = observed_call(target, inputs, seed=0)
+    with contextlib.suppress(Exception):  # the text's own, or those of tensors that are none of torch's
+        second = observed_call(target, inputs, seed=0, poisoned=True)
+        made, again = ((*one.results(), *one.changed_inputs.values()) for one in (first, second))
+        return bool(made) and len(made) == len(again) and all(map(_alike, made, again))
+    return False
+
+
+def _alike(one: torch.Tensor, other: torch.Tensor) -> bool:
+    if one.shape != other.shape or one.dtype != other.dtype:
+        return False
+    if not one.is_floating_point():
+        return torch.equal(one, other)
+    return torch.allclose(one.double(), other.double(), rtol=1e-2, atol=1e-2, equal_nan=True)

@@ -303,9 +303,10 @@ class TooSmall:
 
 @dataclass(frozen=True)
 class Launched:
-    """The names of the Triton kernels that a call has launched."""
+    """The names of the Triton kernels that a call has launched. `repeats`: called again, it came to the same."""
 
     kernels: tuple[str, ...]
+    repeats: bool = True
 
 
 Reply = (

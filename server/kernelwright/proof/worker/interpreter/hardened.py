@@ -23,7 +23,7 @@ from triton.runtime.interpreter import TensorHandle
 from triton.runtime.jit import JITFunction, KernelParam
 
 from kernelwright.proof.worker import offline_driver
-from kernelwright.proof.worker.interpreter import libdevice, limits, numbers, rounds, shortcuts, types
+from kernelwright.proof.worker.interpreter import libdevice, limits, logic, numbers, rounds, shortcuts, types
 from kernelwright.proof.worker.interpreter.memory import InterpreterFault, LaunchMemory, Waiting
 from kernelwright.proof.worker.reference_gpu import NotSupported
 
@@ -49,7 +49,7 @@ def install() -> None:
     if _installed:
         return
     _installed = True
-    for part in (shortcuts, numbers, libdevice, types, limits):
+    for part in (shortcuts, numbers, libdevice, types, logic, limits):
         part.install()
     offline_driver.install(90, "cpu")
     _check_memory()
@@ -188,10 +188,15 @@ def _mend_ranges() -> None:
 
 
 def _mend_floats() -> None:
-    """A float is float32 in a kernel, as compiled: a tensor without dims, which has `.to()` and makes float16 float32."""
+    """A float is float32 in a kernel, as compiled: a tensor without dims, which has `.to()` and makes float16 float32.
+
+    A flag is one bit, for which the interpreter of 3.7 has too large an array.
+    """
     original = interpreter._implicit_cvt
 
     def converted(value: Any) -> Any:
+        if type(value) is bool:
+            return tl.tensor(TensorHandle(np.array([value], np.bool_), tl.int1), tl.int1)
         if type(value) is float:
             return tl.tensor(TensorHandle(np.array([value], np.float32), tl.float32), tl.float32)
         return original(value)

@@ -34,7 +34,7 @@ def install() -> None:
                     "which Triton's compiler refuses"
                 )
 
-    class Transformer(interpreter.ASTTransformer):
+    class Transformer(type(interpreter.FunctionRewriter.ast_transformer)):  # type: ignore[misc]
         def visit_For(self, node: ast.For) -> ast.For:
             line = node.lineno
             self.generic_visit(node)

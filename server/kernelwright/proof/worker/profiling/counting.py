@@ -1,6 +1,7 @@
 """Counts what a call runs: Triton's launches, on a GPU and in the interpreter, and torch's operators outside of those."""
 
 import contextlib
+import inspect
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -110,7 +111,10 @@ def _is_empty(kernel: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> boo
     """Whether the grid of a launch that went well has no programs."""
     grid = kwargs.get("grid", ())
     if callable(grid):
-        grid = grid({**dict(zip(kernel.arg_names, args, strict=False)), **kwargs})
+        defaults = {
+            p.name: p.default for p in inspect.signature(kernel.fn).parameters.values() if p.default is not p.empty
+        }
+        grid = grid({**defaults, **dict(zip(kernel.arg_names, args, strict=False)), **kwargs})
     return 0 in (grid if isinstance(grid, tuple | list) else (grid,))
 
 

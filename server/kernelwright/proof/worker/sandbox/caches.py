@@ -15,6 +15,7 @@ _FOLDERS = {
     "CUDA_CACHE_PATH": "cuda",  # the driver's own, for PTX
     "CUPY_CACHE_DIR": "cupy",
     "NUMBA_CACHE_DIR": "numba",
+    "FLAGGEMS_CACHE_DIR": "flaggems",  # where it writes the Triton kernels that it makes
     "MPLCONFIGDIR": "matplotlib",
 }
 
