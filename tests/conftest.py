@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from cli import kept
+import kept
 
 # Else torch.compile finds out by compiling for each in turn, once for each cache, whether the vector instructions work that
 # the CPU says it has. That is two thirds of what it takes.
