@@ -18,8 +18,9 @@ test: lint test-client
 test-python test-ui: export PYTHONDONTWRITEBYTECODE =
 
 # Nice to the editor of test-ui beside it, which waits most of its time and loses keys where it is not served.
+# Files go in the order of tests/longest.py.
 test-python: $(READY)
-	nice $(BIN)/python -m pytest -q -n 2 --dist loadfile
+	nice $(BIN)/python -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder
 
 test-client: $(READY) node_modules/.ready
 	npm test --silent

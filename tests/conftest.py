@@ -1,11 +1,14 @@
 """What holds for all tests."""
 
+import gc
 import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
-from cli import kept
+import kept
+from longest import LONGEST
 
 # Else torch.compile finds out by compiling for each in turn, once for each cache, whether the vector instructions work that
 # the CPU says it has. That is two thirds of what it takes.
@@ -16,3 +19,15 @@ os.environ.setdefault("TORCHINDUCTOR_VEC_ISA_OK", "1")
 def _kept_workers_end() -> Iterator[None]:
     yield
     kept.end()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The longest files first: one that begins last is waited for while the other processes idle."""
+    here = Path(__file__).parent
+    places = {here / name: place for place, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: places.get(item.path, len(places)))
+
+
+def pytest_collection_finish() -> None:
+    """What was collected is there to stay: looking through it again and again takes a tenth of the time in here."""
+    gc.freeze()

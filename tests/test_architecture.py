@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from kernelwright.ops import ROWS, Kind
+from longest import LONGEST
 
 ROOT = Path(__file__).parents[1] / "server" / "kernelwright"
 FILES = sorted(ROOT.rglob("*.py"))
@@ -231,3 +232,8 @@ def test_operators_are_listed_in_their_table_only() -> None:
     strangers = [str(path) for path in listing if not any(path.match(allowed) for allowed in MAY_LIST_OPERATORS)]
     assert strangers == [], "say it in a row of ops/"
     assert [allowed for allowed in MAY_LIST_OPERATORS if not any(path.match(allowed) for path in listing)] == []
+
+
+def test_the_longest_files_are_there() -> None:
+    assert [name for name in LONGEST if not (Path(__file__).parent / name).is_file()] == []
+    assert len(set(LONGEST)) == len(LONGEST)

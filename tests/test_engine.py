@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from kept import Lent
 from kernelwright.engine import Engine, Request, Reversal
 from kernelwright.journal import open_in_memory
 from kernelwright.macro.strategy import Observation
@@ -98,12 +99,12 @@ def test_a_strategy_that_needs_a_number_is_not_kept_without_one() -> None:
 
 
 class Bench:
-    """One engine with warm workers for all tests of this file; each works on a path of its own."""
+    """One engine for all tests of this file; each works on a path of its own."""
 
     def __init__(self, workspace: Path) -> None:
         self.workspace = workspace
         self.loop = asyncio.new_event_loop()
-        self.engine = Engine(workspace, SETTINGS)
+        self.engine = Engine(workspace, SETTINGS, Lent())
 
     def path(self, name: str) -> str:
         return str(self.workspace / name)

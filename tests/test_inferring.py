@@ -4,6 +4,7 @@ import asyncio
 import json
 from pathlib import Path
 
+from kept import Lent
 from kernelwright.engine import Engine
 from kernelwright.entries import recorded
 from kernelwright.inferring import Inferred
@@ -30,7 +31,7 @@ def inferred(folder: Path, *replies: str) -> tuple[Inferred | Nothing, list[str]
     log.write_text("".join(json.dumps({"reply": reply}) + "\n" for reply in replies))
 
     async def body() -> tuple[Inferred | Nothing, int]:
-        engine = Engine(folder, Settings(), provider=Replay(log))
+        engine = Engine(folder, Settings(), Lent(), provider=Replay(log))
         try:
             answer = await engine.infer(str(folder / "modes.py"), TEXT, "scaled", report=told.append)
             return answer, engine.journal.spent_today().calls

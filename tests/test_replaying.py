@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from kept import Lent
 from kernelwright import replaying
 from kernelwright.engine import Engine, Request
 from kernelwright.macro.policy import offered
@@ -71,7 +72,7 @@ def replayed(workspace: Path, text: str, *steps: Step) -> list[Step | Nothing]:
     """What becomes of `steps`, as if they had been kept on the file that now has `text`."""
 
     async def body() -> list[Step | Nothing]:
-        engine = Engine(workspace, Settings(timing_budget=0.2))
+        engine = Engine(workspace, Settings(timing_budget=0.2), Lent())
         path = str(workspace / "model.py")
         for step in steps:
             engine.journal.add_step(path, step, "old", "new")

@@ -103,6 +103,7 @@ class Engine:
         self.settings = settings
         self.journal = journal or _journal_of(workspace)
         self.workers = workers or Workers(settings.interpreter or None, cwd=workspace, keep=settings.keep_environment)
+        self._lends = False
         self._policy = policy or expected_gain(settings.min_gain)
         self.observer = Observer(settings, self.workers, self.journal)
         self._attempts = Attempts(self.observer)
@@ -118,8 +119,14 @@ class Engine:
         """The device as a worker described it; None before one was asked."""
         return self.observer.known_device
 
+    def hand_over(self) -> Workers:
+        """The workers, which are the caller's to close from now on; jobs of this engine that run end as they would."""
+        self._lends = True
+        return self.workers
+
     async def close(self) -> None:
-        await self.workers.close()
+        if not self._lends:
+            await self.workers.close()
         self.journal.close()
 
     def menu(self, observation: Observation) -> tuple[Offer, ...]:

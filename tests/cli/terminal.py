@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from cli.kept import lent
+from kept import lent
 from kernelwright import engine
 from kernelwright.cli import console
 from kernelwright.cli.app import app

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from kept import Lent
 from kernelwright import words
 from kernelwright.coders import Attempt, Report, Variant
 from kernelwright.coders.deterministic import Deterministic
@@ -104,7 +105,7 @@ def played(workspace: Path, *texts: str) -> tuple[Recorded, Step, tuple[Step, ..
     coder, path = Recorded(*texts), str(workspace / "score.py")
 
     async def body() -> tuple[Step, tuple[Step, ...]]:
-        engine = Engine(workspace, Settings(timing_budget=0.2), coders=(coder,))
+        engine = Engine(workspace, Settings(timing_budget=0.2), Lent(), coders=(coder,))
         try:
             step = await engine.optimize(Request(path, TEXT, "Score"))
             assert isinstance(step, Step), step
@@ -160,7 +161,7 @@ def test_a_step_ends_where_all_that_is_left_has_a_precision_that_was_refused(tmp
     coder = Stubborn(TEXT.replace(RETURN, "return torch.sum(y.bfloat16().float(), dim=1, keepdim=True)"))
 
     async def body() -> Step | object:
-        engine = Engine(tmp_path, Settings(timing_budget=0.2), coders=(coder,))
+        engine = Engine(tmp_path, Settings(timing_budget=0.2), Lent(), coders=(coder,))
         try:
             return await asyncio.wait_for(engine.optimize(Request(str(tmp_path / "score.py"), TEXT, "Score")), 120)
         finally:

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
+from kept import Lent
 from kernelwright import words
 from kernelwright.engine import Engine, Request
 from kernelwright.journal import open_in_memory
 from kernelwright.models import Provider
 from kernelwright.models.hosted import Hosted
 from kernelwright.observer import Nothing, silent
-from kernelwright.proof.client import Workers
 from kernelwright.settings import Settings
 from kernelwright.values import DETERMINISTIC, FailureKind, Outcome, Refusal, Step, apply
 from models.openai_server import Answer, Cuts, Fails, IsSilent, OpenAIServer, Says, Writes
@@ -61,14 +61,8 @@ SLOWER = block(
 
 
 @pytest.fixture(scope="module")
-def workers() -> Workers:
-    return Workers()
-
-
-@pytest_asyncio.fixture(scope="module", autouse=True)
-async def closing(workers: Workers) -> AsyncIterator[None]:
-    yield
-    await workers.close()
+def workers() -> Lent:
+    return Lent()
 
 
 @pytest.fixture(scope="module")
@@ -86,7 +80,7 @@ async def provider(served: OpenAIServer) -> AsyncIterator[Hosted]:
     await hosted.close()
 
 
-def engine(workers: Workers, folder: Path, provider: Provider, **settings) -> Engine:
+def engine(workers: Lent, folder: Path, provider: Provider, **settings) -> Engine:
     chosen = Settings(timing_budget=0.2, **{"model_order": "before", "model_timeout": 20.0, **settings})
     return Engine(folder, chosen, workers=workers, journal=open_in_memory(folder), provider=provider)
 
@@ -116,7 +110,7 @@ async def step_of(made: Engine, cancel: asyncio.Event | None = None, report=sile
     ids=["right", "no-edit", "wrong", "slower"],
 )
 async def test_an_answer_is_kept_at_once_or_after_evidence(
-    workers: Workers,
+    workers: Lent,
     served: OpenAIServer,
     provider: Hosted,
     tmp_path: Path,
@@ -142,7 +136,7 @@ async def test_an_answer_is_kept_at_once_or_after_evidence(
 
 
 async def test_where_the_model_has_nothing_the_rule_takes_the_step(
-    workers: Workers, served: OpenAIServer, provider: Hosted, tmp_path: Path
+    workers: Lent, served: OpenAIServer, provider: Hosted, tmp_path: Path
 ) -> None:
     served.will([Says("No.")] * 3)
     step = await step_of(engine(workers, tmp_path, provider))
@@ -164,7 +158,7 @@ async def test_where_the_model_has_nothing_the_rule_takes_the_step(
     ids=["key", "too-long", "cut", "silent", "empty", "broken"],
 )
 async def test_why_there_is_no_answer_is_told(
-    workers: Workers, served: OpenAIServer, provider: Hosted, tmp_path: Path, answer: Answer, said: str
+    workers: Lent, served: OpenAIServer, provider: Hosted, tmp_path: Path, answer: Answer, said: str
 ) -> None:
     told: list[str] = []
     served.will(lambda asked: answer)
@@ -178,7 +172,7 @@ async def test_why_there_is_no_answer_is_told(
 
 
 async def test_both_results_stay_in_the_journal(
-    workers: Workers, served: OpenAIServer, provider: Hosted, tmp_path: Path
+    workers: Lent, served: OpenAIServer, provider: Hosted, tmp_path: Path
 ) -> None:
     served.will([Says(RIGHT), Says("Nothing more."), Says("Nothing.")])
     made = engine(workers, tmp_path, provider, model_order="both")
@@ -193,9 +187,7 @@ async def test_both_results_stay_in_the_journal(
     assert made.journal.text(other.after_hash) != made.journal.text(kept.after_hash) != TEXT
 
 
-async def test_a_budget_ends_the_rounds(
-    workers: Workers, served: OpenAIServer, provider: Hosted, tmp_path: Path
-) -> None:
+async def test_a_budget_ends_the_rounds(workers: Lent, served: OpenAIServer, provider: Hosted, tmp_path: Path) -> None:
     told: list[str] = []
     served.will(lambda asked: Says(WRONG, tokens=(9_000, 2_000)))
     made = engine(workers, tmp_path, provider, model_tokens_per_step=12_000)
@@ -208,7 +200,7 @@ async def test_a_budget_ends_the_rounds(
 
 
 async def test_a_cancel_in_mid_stream_stops_the_spending_and_leaves_nothing(
-    workers: Workers, served: OpenAIServer, provider: Hosted, tmp_path: Path
+    workers: Lent, served: OpenAIServer, provider: Hosted, tmp_path: Path
 ) -> None:
     served.will([Writes(pause=0.02)])
     made = engine(workers, tmp_path, provider)
@@ -230,7 +222,7 @@ async def test_a_cancel_in_mid_stream_stops_the_spending_and_leaves_nothing(
 
 
 async def test_the_model_ranks_legal_actions_or_stops(
-    workers: Workers, served: OpenAIServer, provider: Hosted, tmp_path: Path
+    workers: Lent, served: OpenAIServer, provider: Hosted, tmp_path: Path
 ) -> None:
     async def chosen(text: str) -> tuple[str, str]:
         served.will([Says(text)])

@@ -1,13 +1,12 @@
 """Every cheating candidate of the corpus as a model's answer: refused by a look at its text, or rejected by the gate."""
 
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-import pytest_asyncio
 from corpus import Case, case, cases
 
 from cheats.outcome import file_of
+from kept import Lent
 from kernelwright.coders.model import edited_by
 from kernelwright.engine import Engine, Request
 from kernelwright.journal import open_in_memory
@@ -16,7 +15,6 @@ from kernelwright.macro.strategy import Example, Observation
 from kernelwright.models.given import Given
 from kernelwright.observer import Nothing
 from kernelwright.prompting.action import answer_of
-from kernelwright.proof.client import Workers
 from kernelwright.settings import Settings
 from kernelwright.values import CPU, Action, Kernel, Outcome, Refusal, Region, Step, digest
 
@@ -55,18 +53,12 @@ def test_a_cheat_is_refused_or_is_what_the_gate_is_shown() -> None:
 
 
 @pytest.fixture(scope="module")
-def workers() -> Workers:
-    return Workers()
-
-
-@pytest_asyncio.fixture(scope="module", autouse=True)
-async def closing(workers: Workers) -> AsyncIterator[None]:
-    yield
-    await workers.close()
+def workers() -> Lent:
+    return Lent()
 
 
 @pytest.mark.parametrize("name", SAMPLE)
-async def test_a_cheat_that_the_gate_is_shown_is_rejected(name: str, workers: Workers, tmp_path: Path) -> None:
+async def test_a_cheat_that_the_gate_is_shown_is_rejected(name: str, workers: Lent, tmp_path: Path) -> None:
     one = case("exploits", name)
     answer, _ = looked_at(one)
     step = await answered(one, answer, workers, tmp_path)
@@ -77,7 +69,7 @@ async def test_a_cheat_that_the_gate_is_shown_is_rejected(name: str, workers: Wo
 
 
 @pytest.mark.parametrize("name", ["a01_side_stream_not_joined", "a08_clocks_replaced", "a11_incremental_update"])
-async def test_a_cheat_that_is_refused_never_runs(name: str, workers: Workers, tmp_path: Path) -> None:
+async def test_a_cheat_that_is_refused_never_runs(name: str, workers: Lent, tmp_path: Path) -> None:
     one = case("exploits", name)
     answer, refusal = looked_at(one)
     assert isinstance(refusal, Refusal)
@@ -87,7 +79,7 @@ async def test_a_cheat_that_is_refused_never_runs(name: str, workers: Workers, t
     assert step.reason == refusal.reason
 
 
-async def answered(one: Case, answer: str, workers: Workers, folder: Path) -> Step | Nothing:
+async def answered(one: Case, answer: str, workers: Lent, folder: Path) -> Step | Nothing:
     """The step that an answer comes to, asked for by name, which would be kept without a time."""
     text = file_of(one, one.baseline)
     kernel = kernel_of(text, one.entry)

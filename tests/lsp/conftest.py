@@ -1,4 +1,4 @@
-"""Editors: one of each kind for the tests of a file, and fresh ones."""
+"""Editors: one of each kind for all tests, and fresh ones."""
 
 import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -13,7 +13,7 @@ from lsp.editor import Editor, start, stop
 Windows = Callable[[str], Awaitable[Editor]]
 
 
-@pytest_asyncio.fixture(scope="module")
+@pytest_asyncio.fixture(scope="session")
 async def windows(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Windows]:
     """The one editor of each kind, with nothing open, and files in a folder of their own. Server and workers stay."""
     opened: dict[str, Editor] = {}
@@ -27,6 +27,7 @@ async def windows(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Win
             editor = opened[kind]
             (editor.workspace / "started").unlink(missing_ok=True)  # which SLOW leaves
             editor.move_to(editor.workspace / f"of_test_{next(numbers)}")
+            await editor.configure()
             return editor
 
         yield window

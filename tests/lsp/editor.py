@@ -15,6 +15,7 @@ from kernelwright.lsp.positions import lines
 
 ROOT = Path(__file__).parents[2]
 PATIENCE = 60.0  # seconds, for a worker that has to import torch on a busy machine
+SETTINGS: dict[str, object] = {"threads": 1, "timingBudget": 0.2}
 
 
 class Editor:
@@ -24,6 +25,7 @@ class Editor:
         self.client = client
         self.workspace = self.folder = workspace
         self.encoding: str = "utf-16"
+        self._settings = dict(SETTINGS)
         self._begin()
         self._register()
 
@@ -79,6 +81,18 @@ class Editor:
             shown.clear()
         folder.mkdir()
         self.folder = folder
+
+    async def configure(self, **settings: object) -> None:
+        """Change these settings, and put back all others; the server has them when it answers what is asked behind."""
+        wanted = {**SETTINGS, **settings}
+        if wanted == self._settings:
+            return
+        self._settings = wanted
+        self.client.set_configuration(wanted, section="kernelwright")
+        self.client.workspace_did_change_configuration(lsp.DidChangeConfigurationParams(settings=None))
+        nowhere = lsp.HoverParams(lsp.TextDocumentIdentifier("file:///nowhere.py"), lsp.Position(0, 0))
+        for _ in range(2):  # it asks for the settings before the first answer, and reads them before the second
+            await self.client.text_document_hover_async(nowhere)
 
     def open(self, name: str, text: str, language_id: str = "python") -> str:
         uri = (self.folder / name).as_uri()
@@ -208,7 +222,7 @@ async def start(workspace: Path, spec: str = "visual_studio_code", **settings: o
 async def start_with(workspace: Path, capabilities: lsp.ClientCapabilities, **settings: object) -> Editor:
     client = make_test_lsp_client()
     editor = Editor(client, workspace)
-    client.set_configuration({"threads": 1, "timingBudget": 0.2, **settings}, section="kernelwright")
+    client.set_configuration({**SETTINGS, **settings}, section="kernelwright")
     await client.start_io(sys.executable, "-m", "kernelwright.lsp", cwd=str(workspace))
     folder = lsp.WorkspaceFolder(workspace.as_uri(), workspace.name)
     params = lsp.InitializeParams(capabilities=capabilities, root_uri=folder.uri, workspace_folders=[folder])

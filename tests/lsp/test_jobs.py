@@ -36,7 +36,7 @@ async def verified(editor: Editor, uri: str, words: str = "Verified") -> str:
 async def test_a_step_from_the_menu_to_the_evidence(editor: Editor) -> None:
     uri = editor.open("model.py", LINEAR_SUM)
     actions = await editor.actions(uri, "Model(", "refactor.rewrite")
-    action = next(a for a in actions if str(a.kind).endswith("torch.reassociate"))
+    action = next(a for a in actions if "torch.reassociate" in str(a.kind))  # by its group while no op graph is known
     assert await editor.command(action.command.command, *action.command.arguments) is None
     message = await verified(editor, uri)
     assert editor.texts[uri] != LINEAR_SUM
@@ -351,6 +351,20 @@ async def test_settings_that_change_during_a_run_hold_from_the_next_one(fresh: E
     assert (await fresh.command("kernelwright.verify", {"uri": uri})).get("kind") == "no-interpreter"
 
 
+async def test_workers_go_on_under_settings_that_do_not_concern_them(code: Editor) -> None:
+    uri = code.open("scaled.py", PLAIN)
+    await code.command("kernelwright.verify", {"uri": uri})
+    judges = judges_of(code)
+    await code.configure(minGain=0.5)
+    await code.command("kernelwright.verify", {"uri": uri})
+    assert judges_of(code) == judges != set()
+
+
+def judges_of(editor: Editor) -> set[int]:
+    server = psutil.Process(editor.client._server.pid)
+    return {child.pid for child in server.children() if "judge" in child.cmdline()}
+
+
 async def test_an_interpreter_that_does_not_exist(tmp_path: Path) -> None:
     editor = await start(tmp_path, interpreter="/nowhere/python")
     uri = editor.open("scaled.py", PLAIN)
@@ -382,43 +396,40 @@ async def test_what_was_verified_is_shown_when_the_file_is_opened_again(tmp_path
     await stop(editor)
 
 
-async def test_a_stale_kernel_is_verified_again_on_save(tmp_path: Path) -> None:
-    editor = await start(tmp_path, verifyOn="save")
-    uri = editor.open("scaled.py", PLAIN)
-    await editor.command("kernelwright.resetBaseline", {"uri": uri})
-    await editor.command("kernelwright.verify", {"uri": uri})
-    editor.type(uri, "x * 2.0", "x + x")
-    await editor.diagnostics(uri, lambda shown: at_kernel(shown, WARNING))
-    editor.save(uri)
-    await verified(editor, uri)
-    await stop(editor)
+async def test_a_stale_kernel_is_verified_again_on_save(code: Editor) -> None:
+    await code.configure(verifyOn="save")
+    uri = code.open("scaled.py", PLAIN)
+    await code.command("kernelwright.resetBaseline", {"uri": uri})
+    await code.command("kernelwright.verify", {"uri": uri})
+    code.type(uri, "x * 2.0", "x + x")
+    await code.diagnostics(uri, lambda shown: at_kernel(shown, WARNING))
+    code.save(uri)
+    await verified(code, uri)
 
 
-async def test_a_stale_kernel_is_verified_again_after_a_pause(tmp_path: Path) -> None:
-    editor = await start(tmp_path, verifyOn="idle", idleSeconds=0.3)
-    uri = editor.open("scaled.py", PLAIN)
-    await editor.command("kernelwright.resetBaseline", {"uri": uri})
-    await editor.command("kernelwright.verify", {"uri": uri})
-    editor.type(uri, "x * 2.0", "x + x")
-    await editor.diagnostics(uri, lambda shown: at_kernel(shown, WARNING))
-    await verified(editor, uri)
-    await stop(editor)
+async def test_a_stale_kernel_is_verified_again_after_a_pause(code: Editor) -> None:
+    await code.configure(verifyOn="idle", idleSeconds=0.3)
+    uri = code.open("scaled.py", PLAIN)
+    await code.command("kernelwright.resetBaseline", {"uri": uri})
+    await code.command("kernelwright.verify", {"uri": uri})
+    code.type(uri, "x * 2.0", "x + x")
+    await code.diagnostics(uri, lambda shown: at_kernel(shown, WARNING))
+    await verified(code, uri)
 
 
-async def test_a_background_check_makes_way(tmp_path: Path) -> None:
-    editor = await start(tmp_path, verifyOn="save")
-    uri = editor.open("slow.py", SLOW.replace("    time.sleep(60)\n", ""))
-    await editor.command("kernelwright.resetBaseline", {"uri": uri})
-    await editor.command("kernelwright.verify", {"uri": uri})
-    (tmp_path / "started").unlink()
-    editor.type(uri, "touch()\n", "touch()\n    time.sleep(60)\n")
-    await editor.diagnostics(uri, lambda shown: at_kernel(shown, WARNING))
-    editor.save(uri)
-    await editor.until((tmp_path / "started").exists)
-    editor.type(uri, "    time.sleep(60)\n", "")
-    answer = await asyncio.wait_for(editor.command("kernelwright.verify", {"uri": uri}), PATIENCE)
+async def test_a_background_check_makes_way(code: Editor) -> None:
+    await code.configure(verifyOn="save")
+    uri = code.open("slow.py", SLOW.replace("    time.sleep(60)\n", ""))
+    await code.command("kernelwright.resetBaseline", {"uri": uri})
+    await code.command("kernelwright.verify", {"uri": uri})
+    (code.workspace / "started").unlink()
+    code.type(uri, "touch()\n", "touch()\n    time.sleep(60)\n")
+    await code.diagnostics(uri, lambda shown: at_kernel(shown, WARNING))
+    code.save(uri)
+    await code.until((code.workspace / "started").exists)
+    code.type(uri, "    time.sleep(60)\n", "")
+    answer = await asyncio.wait_for(code.command("kernelwright.verify", {"uri": uri}), PATIENCE)
     assert answer["verdict"]["status"] == "passed", answer
-    await stop(editor)
 
 
 async def test_the_doctor(code: Editor) -> None:
@@ -439,29 +450,27 @@ async def hints_of(editor: Editor, uri: str) -> list[lsp.InlayHint]:
     return list(hints)
 
 
-async def test_inlay_hints_when_asked_for(tmp_path: Path) -> None:
-    editor = await start(tmp_path, inlayHints=True)
-    uri = editor.open("softmax.py", SOFTMAX)
-    hints = await hints_of(editor, uri)
+async def test_inlay_hints_when_asked_for(code: Editor) -> None:
+    await code.configure(inlayHints=True)
+    uri = code.open("softmax.py", SOFTMAX)
+    hints = await hints_of(code, uri)
     assert "registers" in hints[0].label
     assert "occupancy" in hints[0].label
-    await stop(editor)
 
 
-async def test_registers_that_spill_are_told_once_the_kernel_is_compiled(tmp_path: Path) -> None:
-    editor = await start(tmp_path, inlayHints=True)
+async def test_registers_that_spill_are_told_once_the_kernel_is_compiled(code: Editor) -> None:
+    await code.configure(inlayHints=True)
     text = SOFTMAX.replace("randn(16, 100)", "randn(4, 8192)").replace("BLOCK=triton", "num_warps=1, BLOCK=triton")
-    uri = editor.open("softmax.py", text)
-    assert not [d for d in await editor.diagnostics(uri) if d.code == SPILLS]
-    assert "spilled" in (await hints_of(editor, uri))[0].label
+    uri = code.open("softmax.py", text)
+    assert not [d for d in await code.diagnostics(uri) if d.code == SPILLS]
+    assert "spilled" in (await hints_of(code, uri))[0].label
     (finding,) = (
-        d for d in await editor.diagnostics(uri, lambda shown: any(d.code == SPILLS for d in shown)) if d.code == SPILLS
+        d for d in await code.diagnostics(uri, lambda shown: any(d.code == SPILLS for d in shown)) if d.code == SPILLS
     )
-    assert editor.marked(uri, finding) == "softmax_kernel"
+    assert code.marked(uri, finding) == "softmax_kernel"
     assert finding.severity == WARNING
     assert re.search(r"spills [1-9]\d* bytes .* num_warps=1", finding.message)
     assert finding.code_description.href.endswith("docs/findings.md#tritonspills")
 
-    editor.type(uri, "num_warps=1", "num_warps=2")
-    await editor.diagnostics(uri, lambda shown: not any(d.code == SPILLS for d in shown))
-    await stop(editor)
+    code.type(uri, "num_warps=1", "num_warps=2")
+    await code.diagnostics(uri, lambda shown: not any(d.code == SPILLS for d in shown))

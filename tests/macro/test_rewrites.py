@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 import pytest
 
+from kept import Lent
 from kernelwright.coders.carrying_out import needs_a_model
 from kernelwright.macro.policy import menu, offered, summed_up
 from kernelwright.macro.rewrites import CUDA_REWRITE, TORCH_REWRITE, TRITON_REWRITE
 from kernelwright.macro.strategies import named, registry
 from kernelwright.macro.strategy import Observation, Strategy, ask
-from kernelwright.proof.client import Workers
 from kernelwright.proof.jobs import Limits, Trial, TrialResult
 from kernelwright.values import CPU, Device, Refusal, Workload
 from macro import cuda_files
@@ -22,11 +22,11 @@ ASKED = {id: strategy for id, strategy in registry().items() if strategy.intent 
 
 
 class Bench:
-    """Workers for all trials of this file."""
+    """An event loop for all trials of this file."""
 
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
-        self._workers = Workers()
+        self._workers = Lent()
 
     def tried(self, trial: Trial) -> TrialResult:
         result = self._loop.run_until_complete(self._workers.run(trial, timeout=300))
@@ -34,7 +34,6 @@ class Bench:
         return result
 
     def close(self) -> None:
-        self._loop.run_until_complete(self._workers.close())
         self._loop.close()
 
 

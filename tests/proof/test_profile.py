@@ -1,12 +1,11 @@
 """Profiles from the real worker: what each call launches, and never a time that was not measured."""
 
 import json
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-import pytest_asyncio
 
+from kept import Lent
 from kernelwright import wire
 from kernelwright.proof.client import Workers
 from kernelwright.proof.jobs import Answer, Limits, Profile, Subject
@@ -62,14 +61,12 @@ def job(text: str, case: str = "", path: Path = Path("/nowhere/kernel.py")) -> P
     return Profile(Subject(str(path), text, workload), Limits(threads=1))
 
 
-@pytest_asyncio.fixture(scope="module")
-async def workers() -> AsyncIterator[Workers]:
-    workers = Workers()
-    yield workers
-    await workers.close()
+@pytest.fixture(scope="module")
+def workers() -> Lent:
+    return Lent()
 
 
-async def answers(workers: Workers, *jobs: Profile) -> list[Answer]:
+async def answers(workers: Lent, *jobs: Profile) -> list[Answer]:
     return [await workers.run(job, timeout=60) for job in jobs]
 
 
@@ -91,7 +88,7 @@ def counts(profile: ProfileResult, origin: Origin) -> dict[str, float]:
     return {kernel.name: kernel.launches for kernel in profile.of(origin)}
 
 
-async def test_a_module_on_a_cpu_by_the_operators_own_time(workers: Workers) -> None:
+async def test_a_module_on_a_cpu_by_the_operators_own_time(workers: Lent) -> None:
     compiled = SCORE + "\n\nModel = torch.compile(Score)\n\n\ndef fused(x):\n    return run(x)\n\n\n"
     compiled += "run = torch.compile(lambda x: torch.relu(x * 2 + 1).sum(-1))\n"
     eager, inductor = map(
@@ -115,7 +112,7 @@ async def test_a_module_on_a_cpu_by_the_operators_own_time(workers: Workers) -> 
     assert any("CompiledFxGraph" in name for name in counts(inductor, Origin.COMPILED))
 
 
-async def test_a_triton_kernel_in_the_interpreter_is_counted_and_not_timed(workers: Workers) -> None:
+async def test_a_triton_kernel_in_the_interpreter_is_counted_and_not_timed(workers: Lent) -> None:
     (answer,) = await answers(workers, job(HEAD + SCALE_KERNEL + TWICE, SCALED))
     profile = done(answer)
     assert profile.measured_on is ProfiledOn.INTERPRETER
@@ -129,7 +126,7 @@ async def test_a_triton_kernel_in_the_interpreter_is_counted_and_not_timed(worke
 
 
 async def test_a_kernel_of_a_module_in_the_folder_is_hand_written_and_one_from_elsewhere_is_not(
-    tmp_path: Path, workers: Workers
+    tmp_path: Path, workers: Lent
 ) -> None:
     project, elsewhere = tmp_path / "project", tmp_path / "elsewhere"
     for folder, kernel in ((project, "mine"), (elsewhere, "installed")):
@@ -147,7 +144,7 @@ async def test_a_kernel_of_a_module_in_the_folder_is_hand_written_and_one_from_e
     assert counts(profile, Origin.LIBRARY) == {"installed": 1.0, "aten::mm": 1.0}
 
 
-async def test_a_kernel_that_is_never_launched_is_not_in_the_profile(workers: Workers) -> None:
+async def test_a_kernel_that_is_never_launched_is_not_in_the_profile(workers: Lent) -> None:
     text = HEAD + SCALE_KERNEL + "\n\ndef scaled(x, w):\n    return (4 * x) @ w\n"
     (answer,) = await answers(workers, job(text, SCALED))
     profile = done(answer)
@@ -156,14 +153,14 @@ async def test_a_kernel_that_is_never_launched_is_not_in_the_profile(workers: Wo
     assert profile.hand_written_share == 0.0
 
 
-async def test_an_autotuned_kernel_counts_the_launches_of_a_warm_call(workers: Workers) -> None:
+async def test_an_autotuned_kernel_counts_the_launches_of_a_warm_call(workers: Lent) -> None:
     configs = "[triton.Config({'BLOCK': 256}), triton.Config({'BLOCK': 1024})]"
     tuned = SCALE_KERNEL.replace("@triton.jit", f"@triton.autotune(configs={configs}, key=['n'])\n@triton.jit")
     (answer,) = await answers(workers, job(HEAD + tuned + TWICE.replace(", BLOCK=1024", ""), SCALED))
     assert counts(done(answer), Origin.HAND_WRITTEN) == {"scale_kernel": 2.0}
 
 
-async def test_inputs_that_the_call_changes_are_as_given_in_every_call(workers: Workers) -> None:
+async def test_inputs_that_the_call_changes_are_as_given_in_every_call(workers: Lent) -> None:
     text = """\
 import torch
 
@@ -188,7 +185,7 @@ def counted(x):
     ],
 )
 async def test_what_cannot_be_profiled_says_why(
-    text: str, case: str, kind: FailureKind, words: str, line: int | None, workers: Workers
+    text: str, case: str, kind: FailureKind, words: str, line: int | None, workers: Lent
 ) -> None:
     failed, again = await answers(workers, job(text, case), job("def f(x):\n    return x + 1\n", "f(randn(4))"))
     assert isinstance(failed, Failure), failed
@@ -197,7 +194,7 @@ async def test_what_cannot_be_profiled_says_why(
     assert done(again).launches >= 1.0
 
 
-async def test_too_large_for_the_interpreter_is_refused_with_what_to_change(workers: Workers) -> None:
+async def test_too_large_for_the_interpreter_is_refused_with_what_to_change(workers: Lent) -> None:
     text = HEAD + SCALE_KERNEL + TWICE.replace("def scaled(x, w)", "def scaled(x)").replace(" @ w", "")
     text += "\n\nclass Model(torch.nn.Module):\n    def forward(self, x):\n        return scaled(x)\n"
     text += "\n\ndef get_inputs():\n    return [torch.zeros(1, 1 << 23)]\n"

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from kernelwright.lsp.menu import Menu
     from kernelwright.macro.strategy import Observation
     from kernelwright.models import Provider
+    from kernelwright.proof.client import Workers
 
 T = TypeVar("T")
 
@@ -68,6 +69,7 @@ class Session:
         self._results: dict[tuple[str, str], list[Result]] = {}
         self._resources: dict[tuple[str, str], tuple[str, tuple[Resources, ...]]] = {}
         self._engines: dict[Path, Engine] = {}
+        self._warm: dict[Path, Workers] = {}  # for engines to come
         self._menus: dict[tuple[str, str], _Made] = {}
         self._looking = asyncio.Lock()  # one graph at a time, so that the loop shares the interpreter with one thread
         self._tasks: set[asyncio.Task[Any]] = set()
@@ -130,7 +132,7 @@ class Session:
 
         root = self.root_of(path)
         if root not in self._engines:
-            self._engines[root] = Engine(root, self.settings, provider=self._model())
+            self._engines[root] = Engine(root, self.settings, self._warm.pop(root, None), provider=self._model())
             self.notice()
         return self._engines[root]
 
@@ -187,19 +189,28 @@ class Session:
             await asyncio.wait_for(self.configured.wait(), _SETTLING)
 
     def use(self, settings: Settings) -> None:
-        """New settings: engines made with the old ones are closed once their jobs have ended."""
+        """New settings: engines made with the old ones are closed once their jobs have ended.
+
+        Their workers go on where the settings ask for the same interpreter, which took seconds to start.
+        """
         if settings == self.settings:
             return
-        self.settings = settings
+        before, self.settings = self.settings, settings
         retired, self._engines = self._engines, {}
         provider, self._provider = self._provider, None
+        if (before.interpreter, before.keep_environment) == (settings.interpreter, settings.keep_environment):
+            self._warm |= {root: engine.hand_over() for root, engine in retired.items()}
+        else:
+            unused, self._warm = self._warm, {}
+            for workers in unused.values():
+                self.spawn(self._close_when_idle(workers))
         for engine in retired.values():
             self.spawn(self._close_when_idle(engine))
         if provider is not None:
             self.spawn(self._close_when_idle(provider))
         self.notice()
 
-    async def _close_when_idle(self, one: "Engine | Provider") -> None:
+    async def _close_when_idle(self, one: "Engine | Provider | Workers") -> None:
         while self.running:
             await asyncio.sleep(0.2)
         await one.close()
@@ -212,6 +223,9 @@ class Session:
         engines, self._engines = self._engines, {}
         for engine in engines.values():
             await engine.close()
+        unused, self._warm = self._warm, {}
+        for workers in unused.values():
+            await workers.close()
         if self._provider is not None:
             await self._provider.close()
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from kept import Lent
 from kernelwright.coders.carrying_out import carried_out
 from kernelwright.engine import Engine, Request
 from kernelwright.macro.policy import candidates
@@ -82,7 +83,7 @@ def test_the_engine_tries_it_and_says_that_it_needs_a_gpu(strategy: Strategy, tm
     text, path = module(CHAIN, LAYERS), str(tmp_path / "model.py")
 
     async def body() -> None:
-        engine = Engine(tmp_path, Settings(timing_budget=0.2))
+        engine = Engine(tmp_path, Settings(timing_budget=0.2), Lent())
         try:
             observation = await engine.observe_fully(path, text, "Model")
             scored = expected_gain()(observation, candidates(engine.menu(observation)))

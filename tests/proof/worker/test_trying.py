@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from kernelwright.proof.client import Workers
+from kept import Lent
 from kernelwright.proof.jobs import TriedLine, TriedLines, TryLines
 from kernelwright.values import Failure, FailureKind
 
@@ -71,7 +71,7 @@ Tried = Callable[..., TriedLines | Failure]
 def tried() -> Iterator[Tried]:
     """Asks the same worker for every test."""
     with asyncio.Runner() as runner:
-        workers = Workers()
+        workers = Lent()
 
         def ask(*lines: str, kernels: tuple[str, ...] = ("scale_kernel",), text: str = TEXT) -> TriedLines | Failure:
             job = TryLines("/nowhere/scale.py", text, lines, kernels, seconds=2.0, budget=7.0)
@@ -80,7 +80,6 @@ def tried() -> Iterator[Tried]:
             return answer
 
         yield ask
-        runner.run(workers.close())
 
 
 def test_each_line_runs_or_says_why_not(tried: Tried) -> None:

@@ -1,11 +1,10 @@
 """Compile-only facts, by a real worker without a GPU."""
 
 import textwrap
-from collections.abc import AsyncIterator
 
-import pytest_asyncio
+import pytest
 
-from kernelwright.proof.client import Workers
+from kept import Lent
 from kernelwright.proof.jobs import Answer, Compile, CompileResult, Subject
 from kernelwright.proof.worker.compiling.resources import parse_spills, parse_usage
 from kernelwright.values import Case, Failure, FailureKind, Resources, Workload, WorkloadSource
@@ -34,20 +33,18 @@ def scale(x):
 """
 
 
-@pytest_asyncio.fixture(scope="module")
-async def workers() -> AsyncIterator[Workers]:
-    workers = Workers()
-    yield workers
-    await workers.close()
+@pytest.fixture(scope="module")
+def workers() -> Lent:
+    return Lent()
 
 
-async def compiled(workers: Workers, text: str, call: str = "scale(randn(4096, 4096))", capability: int = 0) -> Answer:
+async def compiled(workers: Lent, text: str, call: str = "scale(randn(4096, 4096))", capability: int = 0) -> Answer:
     source = WorkloadSource.LINES if call else WorkloadSource.KERNELBENCH
     workload = Workload(source, call.partition("(")[0] or "Model", (Case(0, 0, call),) if call else ())
     return await workers.run(Compile(Subject("/tmp/scale.py", textwrap.dedent(text), workload), capability), timeout=60)
 
 
-async def test_a_launch_is_compiled_for_the_named_gpu(workers: Workers) -> None:
+async def test_a_launch_is_compiled_for_the_named_gpu(workers: Lent) -> None:
     answer = await compiled(workers, KERNEL + LAUNCHER, capability=80)
     assert isinstance(answer, CompileResult), answer
     (found,) = answer.resources
@@ -56,7 +53,7 @@ async def test_a_launch_is_compiled_for_the_named_gpu(workers: Workers) -> None:
     assert (found.spill_bytes, found.occupancy, found.limited_by) == (0, 1.0, "threads")
 
 
-async def test_every_config_of_an_autotuned_kernel_is_compiled(workers: Workers) -> None:
+async def test_every_config_of_an_autotuned_kernel_is_compiled(workers: Lent) -> None:
     answer = await compiled(
         workers,
         """\
@@ -93,7 +90,7 @@ async def test_every_config_of_an_autotuned_kernel_is_compiled(workers: Workers)
     assert all(isinstance(found, Resources) and found.compute_capability == 90 for found in answer.resources)
 
 
-async def test_a_compile_error_names_the_kernel_and_its_line(workers: Workers) -> None:
+async def test_a_compile_error_names_the_kernel_and_its_line(workers: Lent) -> None:
     answer = await compiled(
         workers, (KERNEL + LAUNCHER).replace("BLOCK)\n    tl.store", "BLOCK)\n    tl.no_such(at)\n    tl.store")
     )
@@ -103,7 +100,7 @@ async def test_a_compile_error_names_the_kernel_and_its_line(workers: Workers) -
     assert answer.message.startswith("scale_kernel does not compile at line 11: ")
 
 
-async def test_a_launcher_that_reads_its_data_is_refused(workers: Workers) -> None:
+async def test_a_launcher_that_reads_its_data_is_refused(workers: Lent) -> None:
     answer = await compiled(workers, KERNEL + "\n\ndef scale(x):\n    return x if x.sum().item() > 0 else -x\n")
     assert isinstance(answer, Failure)
     assert answer.kind is FailureKind.COMPILE_FAILED

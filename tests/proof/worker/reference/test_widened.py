@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from kernelwright.proof.client import Workers
+from kept import Lent
 from kernelwright.proof.jobs import Compile, CompileResult, Subject, Trial
 from kernelwright.proof.worker import flags
 from kernelwright.proof.worker.bench import opened
@@ -85,14 +85,10 @@ async def test_a_loop_that_adds_in_a_triton_kernel_compiles_for_fp64_data_once_i
     assert "scale = 0.5\n" in made  # no loop gives it a value
     assert "total = tl.cast(0.0, tl.float64)" in made
     case = "f(randn(64, 3000, dtype=float64))"
-    workers = Workers()
-    try:
-        plain, wide = [
-            await workers.run(Compile(Subject("/nowhere/kernel.py", text, workload(case)), 90), timeout=60)
-            for text in (ONLINE, made)
-        ]
-    finally:
-        await workers.close()
+    plain, wide = [
+        await Lent().run(Compile(Subject("/nowhere/kernel.py", text, workload(case)), 90), timeout=60)
+        for text in (ONLINE, made)
+    ]
     assert isinstance(plain, Failure)
     assert isinstance(wide, CompileResult), wide
 

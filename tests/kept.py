@@ -1,4 +1,4 @@
-"""Workers that outlive a command: one command of a test after another is lent the processes of the tests before it."""
+"""Workers that outlive a test: one after another is lent the processes of the tests before it, which take seconds to start."""
 
 import asyncio
 import functools
@@ -34,13 +34,22 @@ class Lent:
         priority: Priority = Priority.REQUEST,
         cancel: asyncio.Event | None = None,
     ) -> Answer:
-        assert cancel is None, "a command is cancelled by the end of its task"
-        here = asyncio.get_running_loop()
+        here, stop = asyncio.get_running_loop(), asyncio.Event()
         told = functools.partial(here.call_soon_threadsafe, report or (lambda words: None))
-        return await self._there(self._workers.run(job, timeout=timeout, report=told, priority=priority))
+        telling = asyncio.create_task(self._tell(cancel, stop)) if cancel is not None else None
+        try:
+            running = self._workers.run(job, timeout=timeout, report=told, priority=priority, cancel=stop)
+            return await self._there(running)
+        finally:
+            if telling is not None:
+                telling.cancel()
 
     async def close(self) -> None:
         pass
+
+    async def _tell(self, cancel: asyncio.Event, stop: asyncio.Event) -> None:
+        await cancel.wait()
+        self._loop.call_soon_threadsafe(stop.set)
 
     async def _there(self, work: Coroutine[Any, Any, Any]) -> Any:
         return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, self._loop))
