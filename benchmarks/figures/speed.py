@@ -224,7 +224,7 @@ def autopilot(raw: Sequence[Raw]) -> Sum:
             "kernels": len(played),
             "offered": sum(bool(one["offered"]) for one in played),
             "kept": sum(bool(one["kept"]) for one in played),
-            "measured": len(speedups),
+            "with a verified step": len(speedups),
             "speedup": geomean(speedups) if speedups else None,
             "seconds": statistics.median(one["seconds"] for one in played) if played else None,
         },
