@@ -48,6 +48,7 @@ from kernelwright.values import (
     Conversation,
     Device,
     Failure,
+    Language,
     Outcome,
     Refusal,
     Step,
@@ -307,10 +308,6 @@ class Engine:
         """A script that compares and times a kept step, the last one unless one is named, against its baseline."""
         from kernelwright.export import script_of
 
-        if of_file(Path(path)).id != PYTHON.id:
-            return Refusal(
-                f"Only steps of Python files can be written as a script; {Path(path).name} is another kind of file."
-            )
         steps = self.history(path, kernel)
         asked = [s for s in steps if (s.id == step_id if step_id else s.outcome is Outcome.KEPT)]
         step = asked[-1] if asked else None
@@ -318,7 +315,11 @@ class Engine:
             said = f"has no step {step_id}" if step_id else "has no kept step"
             return Refusal(f"The journal {said} of {Path(path).name}, so there is nothing to export.")
         against = step.measurement.baseline_hash if step.measurement is not None else step.before_hash
-        return script_of(step, self.journal.text(against), self.journal.text(step.after_hash))
+        candidate = self.journal.text(step.after_hash)
+        found = of_file(Path(path)).kernels(candidate or "")
+        if any(one.name == step.kernel and one.language is Language.CUDA for one in found):
+            return Refusal(f"Only steps of Triton and PyTorch can be written as a script; {step.kernel} is CUDA C++.")
+        return script_of(step, self.journal.text(against), candidate)
 
     def mark_reverted(self, path: str, step_ids: Iterable[str]) -> None:
         """The Steps are no longer in the file: a Reversal was applied, or the editor did not take their edits."""

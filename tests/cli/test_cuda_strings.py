@@ -20,6 +20,7 @@ def test_from_no_line_to_a_verified_step(tmp_path: Path) -> None:
     ended = kernelwright("optimize", path, "--kernel", "matmul_kernel", "--strategy", "cuda.unroll", "--write")
     assert ended.exit_code == 0, ended.output
     assert "    #pragma unroll 4\n    for (int i = 0; i < k; ++i) {\n" in path.read_text()
+    assert "matmul_kernel is CUDA C++" in kernelwright("export", path).stderr
 
 
 @pytest.mark.parametrize(
