@@ -4,6 +4,7 @@
  */
 import * as vscode from "vscode";
 import { offerToAgents, type AgentsApi } from "./agents/provider";
+import { offerTools, type Declared, type ToolsApi } from "./agents/tools";
 import type { Loaded } from "./app";
 import { isRelevant } from "./relevance";
 import { lazyTree } from "./views/kernels/lazy";
@@ -20,12 +21,20 @@ export function activate(context: vscode.ExtensionContext): void {
     wanted = true;
     void load().then(({ app }) => app.supervisor.ensure());
   };
-  const contributed = (context.extension.packageJSON as { contributes: { commands: { command: string }[] } })
-    .contributes;
+  const { contributes: contributed } = context.extension.packageJSON as {
+    contributes: { commands: { command: string }[]; languageModelTools: Declared[] };
+  };
   const forAgents = offerToAgents(vscode as AgentsApi, found.event, async () => (await load()).serversForAgents());
+  void vscode.commands.executeCommand("setContext", "kernelwright.isServerForAgents", forAgents !== undefined);
+  const tools = offerTools(
+    vscode as ToolsApi<vscode.CancellationToken>,
+    contributed.languageModelTools,
+    async (tool, input, token) => (await load()).callTool(tool, input, token),
+  );
   context.subscriptions.push(
     found,
     ...(forAgents ? [forAgents] : []),
+    ...tools,
     vscode.workspace.onDidOpenTextDocument((document) => consider(document)),
     vscode.workspace.onDidChangeTextDocument(({ document, contentChanges }) => {
       for (const { range } of contentChanges) consider(document, document.lineAt(range.start.line).text);

@@ -8,10 +8,10 @@ from lsprotocol import types as lsp
 
 from kernelwright import words
 from kernelwright.lsp import workload_fix
-from kernelwright.lsp.menu import title_of
 from kernelwright.lsp.results import Result
 from kernelwright.lsp.session import Session
 from kernelwright.lsp.snapshot import Snapshot
+from kernelwright.menu import title_of
 from kernelwright.values import Check, Kernel, Outcome, Region
 
 if TYPE_CHECKING:
