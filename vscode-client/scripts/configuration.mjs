@@ -19,9 +19,11 @@ export function contributed(schema) {
   return { title: "Kernelwright", properties: Object.fromEntries(properties) };
 }
 
-/** Agents are offered each tool once: these stand back where VS Code takes the server of `mcpServerDefinitionProviders`. */
-const NO_SERVER =
-  "!kernelwright.isServerForAgents || config.chat.mcp.access == 'none' || config.chat.mcp.enabled == false";
+/**
+ * Agents are offered each tool once: these stand back where VS Code takes the server of `mcpServerDefinitionProviders`.
+ * One key, which the extension sets: with `||` in it VS Code 1.100 tells no extension of the tools.
+ */
+const NO_SERVER = "!kernelwright.isServerForAgents";
 
 /** @param {{ name: string, title: string, description: string, runs: boolean, writes: boolean, inputSchema: object }[]} tools */
 export function contributedTools(tools) {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { definition } from "../../src/agents/definition";
-import { offerToAgents, PROVIDER, type AgentsApi } from "../../src/agents/provider";
+import { isMcpOn, offerToAgents, PROVIDER, type AgentsApi } from "../../src/agents/provider";
 import { offerTools, prepared, type Declared, type ToolsApi } from "../../src/agents/tools";
 import { executableLaunch, pythonLaunch } from "../../src/environment/candidates";
 
@@ -62,6 +62,17 @@ test("an older VS Code, or one without such servers, is asked for nothing", () =
     { version: "1.105.0", lm: tools, McpStdioServerDefinition: Stdio },
   ];
   for (const api of others) assert.equal(offerToAgents(api, undefined, find), undefined);
+});
+
+test("servers are off where a setting of VS Code's says so", () => {
+  const among = (values: Record<string, unknown>): boolean => isMcpOn({ get: (name) => values[name] });
+  assert.deepEqual([{}, { access: "all" }, { access: "none" }, { enabled: true }, { enabled: false }].map(among), [
+    true,
+    true,
+    false,
+    true,
+    false,
+  ]);
 });
 
 const LOOKING: Declared = { name: "kernelwright_list_kernels", displayName: "List kernels", tags: [] };
