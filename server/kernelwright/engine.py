@@ -19,7 +19,7 @@ from kernelwright.languages import LanguageSupport, of_file
 from kernelwright.languages.python import SUPPORT as PYTHON
 from kernelwright.macro.policy import Offer, Policy, candidates, menu, offered, rivals
 from kernelwright.macro.policy.expected_gain import expected_gain, tried
-from kernelwright.macro.strategies import choices, named, registry, renamed, switched_off
+from kernelwright.macro.strategies import by_id, choices, named, renamed, switched_off, with_id
 from kernelwright.macro.strategy import Observation
 from kernelwright.models import Provider
 from kernelwright.models.account import Account
@@ -181,7 +181,7 @@ class Engine:
         actions, _ = await self._chosen(request, observation, report, cancel)
         if isinstance(actions, Refusal):
             return actions
-        return action_prompt(observation, actions[0], registry()[actions[0].strategy])
+        return action_prompt(observation, actions[0], with_id(actions[0].strategy))
 
     async def autopilot(
         self, request: Request, report: Report = silent, cancel: asyncio.Event | None = None
@@ -393,6 +393,6 @@ def _headed(head: str, report: Report) -> Report:
 
 def _unknown_strategy(request: Request) -> Refusal | None:
     wanted = renamed(request.action).strategy if request.action else request.strategy
-    if wanted is None or (wanted in registry() if request.action else named(wanted)):
+    if wanted is None or (by_id(wanted) if request.action else named(wanted)):
         return None
     return Refusal(f"There is no strategy {wanted!r}; choose one of {choices()}.")

@@ -4,7 +4,7 @@ import asyncio
 import dataclasses
 
 from kernelwright.coders import Variant
-from kernelwright.macro.strategies import registry
+from kernelwright.macro.strategies import with_id
 from kernelwright.macro.strategy import Observation
 from kernelwright.observer import Observer, Report
 from kernelwright.proof.jobs import CompileResult, Limits, Race, RaceResult
@@ -29,7 +29,7 @@ async def ranked(
     interpreted = not observation.device.is_gpu and any(
         observation.support.is_interpreted_without_gpu(variant.text) for variant in variants
     )
-    strategy = registry()[variants[0].action.strategy]
+    strategy = with_id(variants[0].action.strategy)
     if strategy.needs_gpu and len(variants) > MANY_VARIANTS and all(v.action == variants[0].action for v in variants):
         compilable = await _compilable(observer, observation, variants, report, cancel)
         if isinstance(compilable, Failure):
@@ -53,7 +53,7 @@ async def ranked(
         cancel=cancel,
     )
     if isinstance(answer, Failure):
-        quick = tuple(v for v in variants if not registry()[v.action.strategy].slow_start)
+        quick = tuple(v for v in variants if not with_id(v.action.strategy).slow_start)
         if answer.kind is FailureKind.TIMED_OUT and 0 < len(quick) < len(variants):
             return await ranked(observer, observation, quick, limits, report, cancel)
         return answer

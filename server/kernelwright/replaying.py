@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 
 from kernelwright import words
 from kernelwright.macro.policy import offered
-from kernelwright.macro.strategies import registry, renamed, title_of
+from kernelwright.macro.strategies import by_id, renamed, title_of
 from kernelwright.macro.strategy import Observation
 from kernelwright.observer import Nothing, Report
 from kernelwright.values import DETERMINISTIC, Action, Failure, Outcome, Recipe, Refusal, Step, apply
@@ -20,7 +20,7 @@ def again(observation: Observation, step: Step) -> Action | Refusal:
     before = renamed(step.chosen)
     if step.author != DETERMINISTIC:
         return Refusal(f"{step.author} wrote it, and how is not known.")
-    if before.strategy not in registry():
+    if by_id(before.strategy) is None:
         return Refusal("There is no such strategy any more.")
     actions = offered(before.strategy, observation)
     if isinstance(actions, Refusal):

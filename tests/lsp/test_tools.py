@@ -6,6 +6,7 @@ from typing import Any
 
 import corpus
 import pytest
+from benchmarks import server_start
 from lsprotocol import types as lsp
 
 from cheats.outcome import file_of
@@ -116,3 +117,9 @@ async def test_a_file_that_is_not_saved_is_left_to_its_person(code: Editor) -> N
     answer = await ask(code, "infer_workloads", file="softmax.py", write=True)
     assert "softmax.py has changes in the editor that are not saved; save it" in answer["reason"]
     assert file.read_text() == SOFTMAX
+
+
+def test_memory_holds_with_a_model_configured_and_tools_called(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)  # what is compiled at the start takes memory
+    server_start.start(server_start.CONFIGURED)
+    assert server_start.start(server_start.CONFIGURED).mb_in_use < server_start.MOST_MB

@@ -6,7 +6,7 @@ from kernelwright import prompting, roof, words
 from kernelwright.languages import absence
 from kernelwright.macro.policy import Offer, candidates, menu
 from kernelwright.macro.policy.expected_gain import expected_gain
-from kernelwright.macro.strategies import registry
+from kernelwright.macro.strategies import with_id
 from kernelwright.macro.strategy import Group, Observation, ask
 from kernelwright.menu import Menu
 from kernelwright.mistakes import BadInput
@@ -115,7 +115,7 @@ async def action_prompt(file: File, kernel: KernelName, strategy: StrategyId, as
     """
     found = await _observed(file, kernel, asked)
     action, why = await asyncio.to_thread(action_of, strategy, found)
-    chosen = registry()[action.strategy]
+    chosen = with_id(action.strategy)
     system, user = await asyncio.to_thread(prompting.action_prompt, found, action, chosen, why)
     region = action.region
     data = Prompt(
