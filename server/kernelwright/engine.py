@@ -12,6 +12,7 @@ from kernelwright import inferring, replaying, reversal, words
 from kernelwright.attempting import Attempts
 from kernelwright.coders import Coder, refuses
 from kernelwright.coders.deterministic import Deterministic
+from kernelwright.coders.given import Given
 from kernelwright.coders.model import Model
 from kernelwright.inferring import Inferred
 from kernelwright.journal import Journal, open_in_memory, open_when_begun
@@ -151,9 +152,10 @@ class Engine:
         actions, usage = await self._chosen(request, observation, report, cancel)
         if isinstance(actions, Refusal):
             return actions
-        attempts = await self._attempts.made(
-            request.coders or self._coders, observation, actions, not request.by_name, report, cancel
-        )
+        coders = self._coders_of(request, observation)
+        if isinstance(coders, Refusal):
+            return coders
+        attempts = await self._attempts.made(coders, observation, actions, not request.by_name, report, cancel)
         if isinstance(attempts, Step):
             return self._remember(observation, attempts, observation.text)
         if not isinstance(attempts, tuple):
@@ -353,6 +355,16 @@ class Engine:
         if self._account is not None and self.settings.model_ranks:
             scored, usage = await reranked(self._account, observation, scored, report, cancel)
         return (Refusal(scored[0].reason) if scored[0].is_stop else rivals(observation, scored)), usage
+
+    def _coders_of(self, request: Request, observation: Observation) -> tuple[Coder, ...] | Refusal:
+        """Who may write the edits; a kept step that no rule wrote is made again by the edits that it has."""
+        step = request.again
+        if step is None or replaying.is_written_by_rule(step):
+            return request.coders or self._coders
+        text = replaying.moved(step, self.journal.text(step.before_hash), observation.text)
+        if isinstance(text, Refusal):
+            return text
+        return (Given(text, step.author, step.edits.summary if step.edits is not None else ""),)
 
     def _named(self, request: Request, observation: Observation) -> tuple[Action, ...] | Refusal:
         """The Action that was asked for."""
