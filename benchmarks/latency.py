@@ -29,6 +29,7 @@ sys.path[:0] = [str(HERE.parent), str(HERE.parent / "tests"), str(HERE.parent / 
 
 from benchmarks import summary  # noqa: E402
 from benchmarks.incremental import KEYS, machine, text_of, today, versions  # noqa: E402
+from benchmarks.server_start import WITH_A_MODEL  # noqa: E402
 
 from kernelwright.lsp.positions import lines  # noqa: E402
 from kernelwright.source.document import parse  # noqa: E402
@@ -149,10 +150,10 @@ def long_text() -> str:
     return text
 
 
-async def run(runs: int, rounds: int, seed: int) -> list[dict[str, Samples]]:
+async def run(runs: int, rounds: int, seed: int, settings: dict[str, object]) -> list[dict[str, Samples]]:
     random_ = random.Random(seed)
     with tempfile.TemporaryDirectory() as folder:
-        editor = await start(Path(folder))
+        editor = await start(Path(folder), **settings)
         small, long = editor.open("kernels.py", FILE), editor.open("long.py", long_text())
         await editor.diagnostics(small)
         await editor.diagnostics(long)
@@ -192,11 +193,11 @@ def main() -> int:
     parser.add_argument("--runs", type=int, default=20, help="questions to each kernel in a round")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument(
-        "--out", type=Path, default=summary.RAW / "latency.json", help=f"where the result goes; {summary.KEPT}"
-    )
+    parser.add_argument("--model", action="store_true", help="with a language model configured")
+    parser.add_argument("--out", type=Path, help=f"where the result goes; {summary.KEPT}")
     options = parser.parse_args()
-    rounds = asyncio.run(run(options.runs, options.rounds, options.seed))
+    settings = WITH_A_MODEL if options.model else {}
+    rounds = asyncio.run(run(options.runs, options.rounds, options.seed, settings))
     figures = {name: figure([times[name] for times in rounds]) for name in rounds[0]}
     text = long_text()
     result = {
@@ -205,12 +206,14 @@ def main() -> int:
         "rounds": options.rounds,
         "seed": options.seed,
         "limit_ms": LIMIT,
+        "model": settings,
         "long_file": {"lines": text.count("\n"), "kernels": len(find_kernels(parse(text)))},
         **figures,
         "machine": machine(),
         "versions": versions("kernelwright", "pygls", "lsprotocol", "tree-sitter", "tree-sitter-python"),
     }
-    summary.write("latency", result, options.out)
+    name = "latency-model.json" if options.model else "latency.json"
+    summary.write("latency", result, options.out or summary.RAW / name)
     print(json.dumps(result, indent=2))
     return int(any(figure["p95_ms"] > LIMIT for figure in figures.values()))
 

@@ -1,7 +1,8 @@
 """Time from start to the initialize reply of what editors run, beside a bare pygls and tree-sitter server; resident memory.
 
 All are started in turn, in random order, and compared round by round, so that a slow moment of the machine falls on all.
-Beside the time on the wall the CPU time is told, which says more on a busy machine.
+Beside the time on the wall the CPU time is told, which says more on a busy machine. One of them has a language model
+configured, and its tools are called by the editor's agent.
 """
 
 import argparse
@@ -10,6 +11,7 @@ import random
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -38,6 +40,17 @@ COMMANDS = {
     "kernelwright serve": [str(Path(sys.executable).with_name("kernelwright")), "serve"],
     "python -P -m kernelwright.lsp": [sys.executable, "-P", "-m", "kernelwright.lsp"],  # VS Code, with an interpreter
 }
+CONFIGURED = "kernelwright serve, with a model and tools called"
+COMMANDS[CONFIGURED] = COMMANDS["kernelwright serve"]
+WITH_A_MODEL = {
+    "model": "litellm:openai/local",
+    "modelBaseUrl": "http://127.0.0.1:9/v1",
+    "modelOrder": "both",
+    "modelRanks": True,
+    "modelTokensPerStep": 100_000,
+    "modelDollarsPerDay": 5.0,
+}
+TOOLS = ("list_kernels", "list_findings", "history")
 MOST_TIME, MOST_MB = 1.25, 60.0
 KERNEL = """\
 import torch
@@ -52,7 +65,10 @@ def softmax(x):
 
 @dataclass(frozen=True)
 class Start:
-    """Seconds on the wall and of CPU to the initialize reply; resident MB then, and with a kernel open and hovered over."""
+    """Seconds on the wall and of CPU to the initialize reply; resident MB then, and with a kernel open and hovered over.
+
+    Where tools are called, it is in use after them.
+    """
 
     wall_s: float
     cpu_s: float
@@ -74,22 +90,38 @@ def reply(stream) -> dict:
     return json.loads(stream.read(length))
 
 
-def start(command: list[str]) -> Start:
+def start(name: str) -> Start:
+    with tempfile.TemporaryDirectory() as folder:
+        return started(COMMANDS[name], Path(folder), configured=name == CONFIGURED)
+
+
+def started(command: list[str], folder: Path, *, configured: bool) -> Start:
+    file = folder / "kernel.py"
+    file.write_text(KERNEL, encoding="utf-8")
+    hello = {"processId": None, "rootUri": folder.as_uri(), "capabilities": {}}
+    if configured:
+        hello["initializationOptions"] = {"kernelwright": WITH_A_MODEL}
     began = time.perf_counter()
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as server:
-        server.stdin.write(message("initialize", {"processId": None, "rootUri": None, "capabilities": {}}, 1))
-        server.stdin.flush()
-        reply(server.stdout)
+
+        def ask(method: str, params: object, number: int) -> dict:
+            server.stdin.write(message(method, params, number))
+            server.stdin.flush()
+            while (answer := reply(server.stdout)).get("id") != number:
+                pass
+            return answer
+
+        ask("initialize", hello, 1)
         wall_s = time.perf_counter() - began
         cpu_s, mb = cpu_seconds(server.pid), resident_mb(server.pid)
-        document = {"uri": "file:///nowhere/kernel.py", "languageId": "python", "version": 1, "text": KERNEL}
+        document = {"uri": file.as_uri(), "languageId": "python", "version": 1, "text": KERNEL}
         server.stdin.write(message("initialized", {}))
         server.stdin.write(message("textDocument/didOpen", {"textDocument": document}))
-        position = {"textDocument": {"uri": document["uri"]}, "position": {"line": 2, "character": 6}}
-        server.stdin.write(message("textDocument/hover", position, 2))
-        server.stdin.flush()
-        while reply(server.stdout).get("id") != 2:
-            pass
+        ask("textDocument/hover", {"textDocument": {"uri": file.as_uri()}, "position": {"line": 2, "character": 6}}, 2)
+        for number, tool in enumerate(TOOLS if configured else (), 3):
+            call = {"name": tool, "arguments": {"file": file.name}}
+            answer = ask("workspace/executeCommand", {"command": "kernelwright.tool", "arguments": [call]}, number)
+            assert answer["result"]["$"] == "Told", answer
         mb_in_use = resident_mb(server.pid)
         server.kill()
     return Start(wall_s, cpu_s, mb, mb_in_use)
@@ -130,12 +162,12 @@ def main() -> int:
         "--out", type=Path, default=summary.RAW / "server_start.json", help=f"where the result goes; {summary.KEPT}"
     )
     options = parser.parse_args()
-    for command in COMMANDS.values():
-        start(command)  # fills the file cache
+    for name in COMMANDS:
+        start(name)  # fills the file cache
     rounds = []
     for _ in range(options.runs):
         order = random.sample(list(COMMANDS), len(COMMANDS))
-        rounds.append({name: start(COMMANDS[name]) for name in order})
+        rounds.append({name: start(name) for name in order})
     found = figures(rounds)
     result = {
         "date": today(),
@@ -143,6 +175,7 @@ def main() -> int:
         "versions": versions("kernelwright", "pygls", "lsprotocol", "tree-sitter", "tree-sitter-python"),
         "runs": options.runs,
         "most": {"ratio": MOST_TIME, "mb": MOST_MB},
+        "model": WITH_A_MODEL,
         "to_the_initialize_reply": found,
     }
     summary.write("server_start", result, options.out)

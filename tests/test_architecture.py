@@ -183,6 +183,30 @@ main()
     }
 
 
+def test_work_on_a_python_file_loads_nothing_for_cuda_and_no_printer_of_kernels() -> None:
+    program = """
+import sys
+from kernelwright.engine import Engine
+from kernelwright.languages.python import SUPPORT
+from kernelwright.macro.strategies import for_language
+from kernelwright.source.findings.rules import by_code
+from kernelwright.tools.table import TOOLS
+from kernelwright.values import Language
+text = "def f(x): return torch.relu(x) + 1"
+SUPPORT.findings(text, SUPPORT.kernels(text))
+assert for_language(Language.TORCH) and for_language(Language.TRITON) and by_code("torch.float64")
+print(*sys.modules)
+"""
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    loaded = set(ended.stdout.split())
+    assert "kernelwright.engine" in loaded
+    assert {name for name in loaded if "cuda" in name} <= {
+        "kernelwright.macro.strategies.torch_cuda_graph",
+        "kernelwright.micro.rewrite.helper_cuda_graph",
+    }
+    assert "kernelwright.coders.fusing" not in loaded
+
+
 @pytest.mark.parametrize(("arguments", "status"), [(["--help"], 0), (["--no-such-option"], 2)])
 def test_serve_still_reads_its_options(arguments: list[str], status: int) -> None:
     command = [sys.executable, "-m", "kernelwright", "serve", *arguments]

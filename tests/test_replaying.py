@@ -10,6 +10,7 @@ from kept import Lent
 from kernelwright import replaying
 from kernelwright.engine import Engine, Request
 from kernelwright.macro.policy import offered
+from kernelwright.micro.edits import difference
 from kernelwright.observer import Nothing
 from kernelwright.settings import Settings
 from kernelwright.values import Action, Edits, Outcome, Refusal, Region, Step, apply, digest
@@ -59,7 +60,6 @@ def test_of_regions_that_are_alike_the_nearest_is_taken() -> None:
         (kept(SCAN, "tanh, cumsum"), "It applies to relu, cumsum here, not to tanh, cumsum."),
         (kept("torch.fuse-pool", "max_pool2d"), "There is no pool with windows that overlap, are padded or dilated."),
         (kept("torch.no-more", "relu"), "There is no such strategy any more."),
-        (kept(SCAN, "relu, cumsum", author="a model"), "a model wrote it, and how is not known."),
     ],
 )
 def test_what_does_not_fit_says_why(step: Step, reason: str) -> None:
@@ -68,14 +68,14 @@ def test_what_does_not_fit_says_why(step: Step, reason: str) -> None:
     assert answer.reason == reason
 
 
-def replayed(workspace: Path, text: str, *steps: Step) -> list[Step | Nothing]:
-    """What becomes of `steps`, as if they had been kept on the file that now has `text`."""
+def replayed(workspace: Path, text: str, *steps: Step, before: str = "old") -> list[Step | Nothing]:
+    """What becomes of `steps`, as if they had been kept on the file that had `before`, and now has `text`."""
 
     async def body() -> list[Step | Nothing]:
         engine = Engine(workspace, Settings(timing_budget=0.2), Lent())
         path = str(workspace / "model.py")
         for step in steps:
-            engine.journal.add_step(path, step, "old", "new")
+            engine.journal.add_step(path, step, before, "new")
         try:
             answers = [answer async for answer in engine.replay(Request(path, text, "Model"))]
             for answer in answers:
@@ -142,3 +142,51 @@ def test_schedules_that_do_not_fit_and_empty_recipes_are_refused_in_words(tmp_pa
     (tmp_path / "new").mkdir()
     (answer,) = replayed(tmp_path / "new", text)
     assert answer == Refusal("The journal has no kept step of Model, so there is nothing to replay.")
+
+
+SUMMED = "torch.sum(self.linear(x), dim=1, keepdim=True)"
+FOLDED = "(x @ self.linear.weight.sum(0) + self.linear.bias.sum())[:, None]"
+WRITTEN = module(f"return {SUMMED}", "self.linear = nn.Linear(512, 1024)", "torch.randn(64, 512)")
+
+
+def written(new: str) -> Step:
+    """A kept step in which a model wrote `new` in the place of SUMMED."""
+    edits = difference(WRITTEN, WRITTEN.replace(SUMMED, new), "In other words")
+    step = kept("torch.rewrite.algorithm", "linear, sum", author="litellm:some/model")
+    return dataclasses.replace(step, edits=edits, before_hash=digest(WRITTEN))
+
+
+def test_what_a_model_wrote_is_made_again_by_its_edits(tmp_path: Path) -> None:
+    moved = f"# Mine.\n{WRITTEN}"
+    (step,) = replayed(tmp_path, moved, written(FOLDED), before=WRITTEN)
+    assert isinstance(step, Step)
+    assert step.outcome is Outcome.KEPT, step.reason
+    assert step.verdict is not None
+    assert step.verdict.passed
+    assert (step.author, step.replays, step.usage.calls) == ("litellm:some/model", "old", 0)
+    assert step.edits is not None
+    assert step.edits.summary == "In other words"
+    assert apply(step.edits, moved) == moved.replace(SUMMED, FOLDED)
+
+
+def test_what_a_model_wrote_meets_the_gate_again(tmp_path: Path) -> None:
+    (step,) = replayed(tmp_path, f"# Mine.\n{WRITTEN}", written(f"{FOLDED} * 1.5"), before=WRITTEN)
+    assert isinstance(step, Step)
+    assert (step.outcome, step.measurement) == (Outcome.REJECTED, None)
+    assert step.verdict is not None
+    assert not step.verdict.passed
+
+
+@pytest.mark.parametrize(
+    ("before", "text", "reason"),
+    [
+        (
+            WRITTEN,
+            WRITTEN.replace("dim=1", "dim=-1"),
+            f"litellm:some/model wrote it for a text with the line `{f'return {SUMMED}'[:60]}`, which has changed.",
+        ),
+        (None, WRITTEN, "The journal no longer holds the text that it was made on."),
+    ],
+)
+def test_edits_that_do_not_fit_say_why(before: str | None, text: str, reason: str) -> None:
+    assert replaying.moved(written(FOLDED), before, text) == Refusal(reason)

@@ -219,6 +219,13 @@ def test_the_figures_of_typing_are_those_of_the_summaries() -> None:
     assert f"comes {shown(served['ratio'], 2)} times as late" in results
     assert f"(CPU time {shown(served['cpu_ratio'], 2)} times; medians of {runs} rounds" in results
     assert f"with {served['mb']:.0f} MB, and {served['mb_with_a_kernel_hovered']:.0f} MB once a kernel" in results
+    modelled = servers[server_start.CONFIGURED]
+    assert f"it comes {shown(modelled['ratio'], 2)} times as late, with" in results
+    assert f"with {shown(modelled['mb_with_a_kernel_hovered'], 1)} MB once a kernel was hovered over and" in results
+    most = SUMMARIES["server_start"]["settings"]["most"]
+    for row in (row for name, row in servers.items() if name != server_start.FLOOR):
+        assert row["ratio"] <= most["ratio"] <= server_start.MOST_TIME
+        assert row["mb_with_a_kernel_hovered"] < most["mb"] <= server_start.MOST_MB
 
 
 # How a run is summed up

@@ -24,7 +24,7 @@ def real_files(raw: Raw) -> Sum:
 
 def latency(raw: Raw) -> Sum:
     """Of `benchmarks/latency.py`: a row for each question."""
-    settings = ("runs", "rounds", "seed", "limit_ms", "long_file")
+    settings = ("runs", "rounds", "seed", "limit_ms", "long_file", "model")
     asked = without(raw, (*settings, *_CONDITIONS))
     columns = tuple(dict.fromkeys(name for figures in asked.values() for name in figures))
     rows = [(question, *(figures.get(name) for name in columns)) for question, figures in asked.items()]
@@ -46,7 +46,7 @@ def server_start(raw: Raw) -> Sum:
             raw,
             device=machine.get("processor") or f"{machine['cores']} CPU cores",
             versions=raw.get("versions") or only(raw, "python"),
-            settings=only(raw, "runs", "most"),
+            settings=only(raw, "runs", "most", "model"),
             machine=without(machine, ("processor",)),
         ),
         {"to": "the initialize reply"},

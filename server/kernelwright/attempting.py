@@ -4,7 +4,7 @@ import asyncio
 import dataclasses
 
 from kernelwright.coders import Attempt, Coder, Variant, written
-from kernelwright.macro.strategies import registry
+from kernelwright.macro.strategies import with_id
 from kernelwright.macro.strategy import Observation
 from kernelwright.observer import Nothing, Observer, Report, run_text
 from kernelwright.proof import endings
@@ -86,7 +86,7 @@ class Attempts:
     ) -> tuple[Attempt, ...] | Step | Nothing:
         """What one coder comes to; `earlier`: the attempts of those before it."""
         attempts: tuple[Attempt, ...] = ()
-        chosen = tuple((registry()[action.strategy], action) for action in (actions if coder.races else actions[:1]))
+        chosen = tuple((with_id(action.strategy), action) for action in (actions if coder.races else actions[:1]))
         while coder.goes_on(earlier + attempts):
             variants = await written(coder, observation, chosen, earlier + attempts, report, cancel)
             if isinstance(variants, Failure):
@@ -122,7 +122,7 @@ class Attempts:
             return failed_step(observation, action, broken)
         assert observation.workload is not None
         baseline = self.observer.journal.baseline(path, kernel) or text
-        strategy, earlier = registry()[action.strategy], self.observer.journal.steps(path, kernel)
+        strategy, earlier = with_id(action.strategy), self.observer.journal.steps(path, kernel)
         job = Trial(
             path,
             run_text(observation, baseline),

@@ -12,6 +12,7 @@ from kernelwright import inferring, replaying, reversal, words
 from kernelwright.attempting import Attempts
 from kernelwright.coders import Coder, refuses
 from kernelwright.coders.deterministic import Deterministic
+from kernelwright.coders.given import Given
 from kernelwright.coders.model import Model
 from kernelwright.inferring import Inferred
 from kernelwright.journal import Journal, open_in_memory, open_when_begun
@@ -19,7 +20,7 @@ from kernelwright.languages import LanguageSupport, of_file
 from kernelwright.languages.python import SUPPORT as PYTHON
 from kernelwright.macro.policy import Offer, Policy, candidates, menu, offered, rivals
 from kernelwright.macro.policy.expected_gain import expected_gain, tried
-from kernelwright.macro.strategies import choices, named, registry, renamed, switched_off
+from kernelwright.macro.strategies import by_id, choices, named, renamed, switched_off, with_id
 from kernelwright.macro.strategy import Observation
 from kernelwright.models import Provider
 from kernelwright.models.account import Account
@@ -159,9 +160,10 @@ class Engine:
         actions, usage = await self._chosen(request, observation, report, cancel)
         if isinstance(actions, Refusal):
             return actions
-        attempts = await self._attempts.made(
-            request.coders or self._coders, observation, actions, not request.by_name, report, cancel
-        )
+        coders = self._coders_of(request, observation)
+        if isinstance(coders, Refusal):
+            return coders
+        attempts = await self._attempts.made(coders, observation, actions, not request.by_name, report, cancel)
         if isinstance(attempts, Step):
             return self._remember(observation, attempts, observation.text)
         if not isinstance(attempts, tuple):
@@ -189,7 +191,7 @@ class Engine:
         actions, _ = await self._chosen(request, observation, report, cancel)
         if isinstance(actions, Refusal):
             return actions
-        return action_prompt(observation, actions[0], registry()[actions[0].strategy])
+        return action_prompt(observation, actions[0], with_id(actions[0].strategy))
 
     async def autopilot(
         self, request: Request, report: Report = silent, cancel: asyncio.Event | None = None
@@ -362,6 +364,16 @@ class Engine:
             scored, usage = await reranked(self._account, observation, scored, report, cancel)
         return (Refusal(scored[0].reason) if scored[0].is_stop else rivals(observation, scored)), usage
 
+    def _coders_of(self, request: Request, observation: Observation) -> tuple[Coder, ...] | Refusal:
+        """Who may write the edits; a kept step that no rule wrote is made again by the edits that it has."""
+        step = request.again
+        if step is None or replaying.is_written_by_rule(step):
+            return request.coders or self._coders
+        text = replaying.moved(step, self.journal.text(step.before_hash), observation.text)
+        if isinstance(text, Refusal):
+            return text
+        return (Given(text, step.author, step.edits.summary if step.edits is not None else ""),)
+
     def _named(self, request: Request, observation: Observation) -> tuple[Action, ...] | Refusal:
         """The Action that was asked for."""
         if request.action is not None:
@@ -401,6 +413,6 @@ def _headed(head: str, report: Report) -> Report:
 
 def _unknown_strategy(request: Request) -> Refusal | None:
     wanted = renamed(request.action).strategy if request.action else request.strategy
-    if wanted is None or (wanted in registry() if request.action else named(wanted)):
+    if wanted is None or (by_id(wanted) if request.action else named(wanted)):
         return None
     return Refusal(f"There is no strategy {wanted!r}; choose one of {choices()}.")

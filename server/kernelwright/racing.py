@@ -5,7 +5,7 @@ import dataclasses
 
 from kernelwright.coders import Variant
 from kernelwright.languages import support_of
-from kernelwright.macro.strategies import registry
+from kernelwright.macro.strategies import with_id
 from kernelwright.macro.strategy import Observation
 from kernelwright.observer import Observer, Report, run_text
 from kernelwright.proof.jobs import CompileResult, Limits, Race, RaceResult
@@ -31,7 +31,7 @@ async def ranked(
     interpreted = not observation.device.is_gpu and any(
         interprets(run_text(observation, variant.text)) for variant in variants
     )
-    strategy = registry()[variants[0].action.strategy]
+    strategy = with_id(variants[0].action.strategy)
     if strategy.needs_gpu and len(variants) > MANY_VARIANTS and all(v.action == variants[0].action for v in variants):
         compilable = await _compilable(observer, observation, variants, report, cancel)
         if isinstance(compilable, Failure):
@@ -55,7 +55,7 @@ async def ranked(
         cancel=cancel,
     )
     if isinstance(answer, Failure):
-        quick = tuple(v for v in variants if not registry()[v.action.strategy].slow_start)
+        quick = tuple(v for v in variants if not with_id(v.action.strategy).slow_start)
         if answer.kind is FailureKind.TIMED_OUT and 0 < len(quick) < len(variants):
             return await ranked(observer, observation, quick, limits, report, cancel)
         return answer

@@ -6,22 +6,31 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 
 from kernelwright import words
 from kernelwright.macro.policy import offered
-from kernelwright.macro.strategies import registry, renamed, title_of
+from kernelwright.macro.strategies import by_id, renamed, title_of
 from kernelwright.macro.strategy import Observation
+from kernelwright.micro.edits import transplant
 from kernelwright.observer import Nothing, Report
-from kernelwright.values import DETERMINISTIC, Action, Failure, Outcome, Recipe, Refusal, Step, apply
+from kernelwright.values import DETERMINISTIC, Action, Failure, Outcome, Recipe, Refusal, Region, Step, apply, digest
+from kernelwright.values.plain import plain
+
+_LONGEST_LINE = 60
 
 Make = Callable[[Step, str, Report], Awaitable[Step | Nothing]]
 """Makes a kept step once more on a text."""
 
 
 def again(observation: Observation, step: Step) -> Action | Refusal:
-    """The Action that does `step` again: on the same operators, the nearest ones where there are several such regions."""
+    """The Action that does `step` again: on the same operators, the nearest ones where there are several such regions.
+
+    For a step that a model or an agent wrote it is about the whole kernel: what it does is in its edits (`moved`).
+    """
     before = renamed(step.chosen)
-    if step.author != DETERMINISTIC:
-        return Refusal(f"{step.author} wrote it, and how is not known.")
-    if before.strategy not in registry():
+    if by_id(before.strategy) is None:
         return Refusal("There is no such strategy any more.")
+    if not is_written_by_rule(step):
+        kernel = observation.kernel
+        region = Region(kernel.start_line, kernel.end_line, digest(observation.text), before.region.label)
+        return Action(before.strategy, region)
     actions = offered(before.strategy, observation)
     if isinstance(actions, Refusal):
         return actions
@@ -32,6 +41,26 @@ def again(observation: Observation, step: Step) -> Action | Refusal:
     line = before.region.start_line
     nearest = min(same, key=lambda action: abs(action.region.start_line - line))
     return dataclasses.replace(nearest, opts=before.opts, variant=before.variant)
+
+
+def is_written_by_rule(step: Step) -> bool:
+    """Whether the edits of `step` can be written anew."""
+    return step.author == DETERMINISTIC
+
+
+def moved(step: Step, before: str | None, text: str) -> str | Refusal:
+    """What `text` becomes by the edits of `step`, which were made on `before`, where the lines that they touch are the same."""
+    if step.edits is None or before is None:
+        return Refusal("The journal no longer holds the text that it was made on.")
+    edits = transplant(step.edits, before, text)
+    if not isinstance(edits, Refusal):
+        return apply(edits, text)
+    if edits.line is None:
+        return edits
+    line = before.splitlines()[edits.line].strip() if edits.line < len(before.splitlines()) else ""
+    return Refusal(
+        f"{step.author} wrote it for a text with the line `{plain(line)[:_LONGEST_LINE]}`, which has changed."
+    )
 
 
 def _operators(action: Action) -> str:

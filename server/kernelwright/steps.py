@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from kernelwright.coders import Attempt, Variant
 from kernelwright.languages import LanguageSupport
-from kernelwright.macro.strategies import registry
+from kernelwright.macro.strategies import by_id
 from kernelwright.macro.strategy import Observation
 from kernelwright.proof.jobs import TrialResult
 from kernelwright.source.roofline import known_work, roof_of
@@ -105,7 +105,7 @@ def _precision(variant: Variant) -> Precision | None:
 
 def forward_only(steps: Iterable[Step]) -> bool:
     """Whether one of the steps that were kept has brought a kernel as strategies make them: without a backward."""
-    kept = (registry().get(step.action.strategy) for step in steps if step.outcome is Outcome.KEPT)
+    kept = (by_id(step.action.strategy) for step in steps if step.outcome is Outcome.KEPT)
     return any(strategy is not None and strategy.promises_kernel for strategy in kept)
 
 

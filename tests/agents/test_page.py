@@ -1,12 +1,14 @@
 """The page for agents lists the tools as they are."""
 
+import asyncio
 import inspect
 import json
 import re
 from pathlib import Path
 
-from kernelwright.mcp.server import INSTRUCTIONS
-from kernelwright.mcp.tools import TOOLS, Row
+from kernelwright.mcp.server import INSTRUCTIONS, server
+from kernelwright.settings import DEFAULTS
+from kernelwright.tools.table import TOOLS, Row, declarations
 
 PAGE = (Path(__file__).parents[2] / "docs/agents.md").read_text(encoding="utf-8")
 
@@ -45,3 +47,22 @@ def test_the_snippets_are_json_that_starts_the_server() -> None:
         (servers,) = snippet.values()
         assert servers["kernelwright"]["command"] == "kernelwright"
         assert servers["kernelwright"]["args"][0] == "mcp"
+
+
+def test_both_servers_declare_the_same_tools() -> None:
+    """An argument that may be left out may also be null for the SDK, which has a title for each, too."""
+
+    def kinds(schema: dict) -> dict[str, tuple]:
+        return {
+            name: (
+                one.get("type", one.get("anyOf", [{}])[0].get("type")),
+                one["description"],
+                name in schema["required"],
+            )
+            for name, one in schema["properties"].items()
+        }
+
+    listed = asyncio.run(server(Path(), DEFAULTS).list_tools())
+    assert [(one.name, one.title, one.description, kinds(one.input_schema)) for one in listed] == [
+        (row["name"], row["title"], row["description"], kinds(row["inputSchema"])) for row in declarations()
+    ]

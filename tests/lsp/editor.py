@@ -225,7 +225,12 @@ async def start_with(workspace: Path, capabilities: lsp.ClientCapabilities, **se
     client.set_configuration({**SETTINGS, **settings}, section="kernelwright")
     await client.start_io(sys.executable, "-m", "kernelwright.lsp", cwd=str(workspace))
     folder = lsp.WorkspaceFolder(workspace.as_uri(), workspace.name)
-    params = lsp.InitializeParams(capabilities=capabilities, root_uri=folder.uri, workspace_folders=[folder])
+    params = lsp.InitializeParams(
+        client_info=lsp.ClientInfo("Editor of the tests"),
+        capabilities=capabilities,
+        root_uri=folder.uri,
+        workspace_folders=[folder],
+    )
     answer = await client.initialize_session(params)
     editor.encoding = answer.capabilities.position_encoding or "utf-16"
     return editor

@@ -11,10 +11,10 @@ from pygls.workspace import Workspace
 
 from kernelwright.engine import Request
 from kernelwright.lsp.jobs import run
-from kernelwright.lsp.menu import Menu
 from kernelwright.lsp.session import Session
 from kernelwright.lsp.snapshot import Snapshot
 from kernelwright.macro.strategy import Observation
+from kernelwright.menu import Menu
 from kernelwright.settings import Settings
 from kernelwright.values import Refusal, Step
 from lsp.examples import LINEAR_SUM, PLAIN

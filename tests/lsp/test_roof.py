@@ -4,8 +4,8 @@ import dataclasses
 
 import pytest
 
-from kernelwright.lsp.roof import sentence, short
 from kernelwright.macro.strategy import Observation
+from kernelwright.roof import sentence, short
 from kernelwright.settings import DEFAULTS
 from kernelwright.source.document import parse
 from kernelwright.source.kernels import find_kernels

@@ -1,5 +1,6 @@
-// The server's settings, as package.json contributes them: settings.schema.json, which is generated from the server's
-// code, with what only an editor has to know. `node scripts/configuration.mjs` writes package.json, `--check` compares.
+// The server's settings and its tools for agents, as package.json contributes them: settings.schema.json and
+// tools.schema.json, which are generated from the server's code, with what only an editor has to know.
+// `node scripts/configuration.mjs` writes package.json, `--check` compares.
 import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
@@ -18,6 +19,27 @@ export function contributed(schema) {
   return { title: "Kernelwright", properties: Object.fromEntries(properties) };
 }
 
+/**
+ * Agents are offered each tool once: these stand back where VS Code takes the server of `mcpServerDefinitionProviders`.
+ * One key, which the extension sets: with `||` in it VS Code 1.100 tells no extension of the tools.
+ */
+const NO_SERVER = "!kernelwright.isServerForAgents";
+
+/** @param {{ name: string, title: string, description: string, runs: boolean, writes: boolean, inputSchema: object }[]} tools */
+export function contributedTools(tools) {
+  return tools.map(({ name, title, description, runs, writes, inputSchema }) => ({
+    name: `kernelwright_${name}`,
+    toolReferenceName: `kernelwright_${name}`,
+    displayName: title,
+    userDescription: description.split("\n\n")[0],
+    modelDescription: description,
+    tags: [...(runs ? ["runs-code"] : []), ...(writes ? ["writes-files"] : [])],
+    canBeReferencedInPrompt: true,
+    when: NO_SERVER,
+    inputSchema,
+  }));
+}
+
 export function read(name) {
   return JSON.parse(readFileSync(new URL(name, root), "utf8"));
 }
@@ -25,12 +47,10 @@ export function read(name) {
 read.text = (name) => readFileSync(new URL(name, root), "utf8");
 
 /** package.json as it should be. */
-export function merged(manifest, schema) {
+export function merged(manifest, schema, tools) {
   const [, ...own] = manifest.contributes.configuration;
-  return {
-    ...manifest,
-    contributes: { ...manifest.contributes, configuration: [contributed(schema), ...own] },
-  };
+  const generated = { languageModelTools: contributedTools(tools), configuration: [contributed(schema), ...own] };
+  return { ...manifest, contributes: { ...manifest.contributes, ...generated } };
 }
 
 async function main() {
@@ -39,12 +59,12 @@ async function main() {
   const options = { ...(await prettier.resolveConfig(file)), filepath: file };
   const current = readFileSync(file, "utf8");
   const wanted = await prettier.format(
-    JSON.stringify(merged(read("package.json"), read("settings.schema.json"))),
+    JSON.stringify(merged(read("package.json"), read("settings.schema.json"), read("tools.schema.json"))),
     options,
   );
   if (wanted === current) return;
   if (process.argv.includes("--check")) {
-    console.error("package.json differs from the server's settings; run `npm run generate -w vscode-client`.");
+    console.error("package.json differs from the server's settings or tools; run `npm run generate -w vscode-client`.");
     process.exitCode = 1;
     return;
   }

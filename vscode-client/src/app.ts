@@ -1,6 +1,7 @@
 /** The extension's parts, made once and handed to what needs them. */
 import type * as vscode from "vscode";
 import type { Definition } from "./agents/definition";
+import type { Declared, Input } from "./agents/tools";
 import type { Jobs } from "./client/jobs";
 import type { Supervisor } from "./client/supervisor";
 import type { ServerFinder } from "./environment/server";
@@ -27,4 +28,5 @@ export interface Loaded {
   readonly app: App;
   readonly commands: Commands;
   readonly serversForAgents: () => Promise<readonly Definition[]>;
+  readonly callTool: (tool: Declared, input: Input, token: vscode.CancellationToken) => Promise<string>;
 }

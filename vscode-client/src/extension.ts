@@ -3,7 +3,8 @@
  * regular expression over its text; `full`, a bundle of its own, is loaded with the first file that has something for it.
  */
 import * as vscode from "vscode";
-import { offerToAgents, type AgentsApi } from "./agents/provider";
+import { isMcpOn, offerToAgents, type AgentsApi } from "./agents/provider";
+import { offerTools, type Declared, type ToolsApi } from "./agents/tools";
 import type { Loaded } from "./app";
 import { isRelevant } from "./relevance";
 import { lazyTree } from "./views/kernels/lazy";
@@ -20,12 +21,27 @@ export function activate(context: vscode.ExtensionContext): void {
     wanted = true;
     void load().then(({ app }) => app.supervisor.ensure());
   };
-  const contributed = (context.extension.packageJSON as { contributes: { commands: { command: string }[] } })
-    .contributes;
+  const { contributes: contributed } = context.extension.packageJSON as {
+    contributes: { commands: { command: string }[]; languageModelTools: Declared[] };
+  };
   const forAgents = offerToAgents(vscode as AgentsApi, found.event, async () => (await load()).serversForAgents());
+  const tellIsServer = (): void => {
+    const isServer = forAgents !== undefined && isMcpOn(vscode.workspace.getConfiguration("chat.mcp"));
+    void vscode.commands.executeCommand("setContext", "kernelwright.isServerForAgents", isServer);
+  };
+  tellIsServer();
+  const tools = offerTools(
+    vscode as ToolsApi<vscode.CancellationToken>,
+    contributed.languageModelTools,
+    async (tool, input, token) => (await load()).callTool(tool, input, token),
+  );
   context.subscriptions.push(
     found,
     ...(forAgents ? [forAgents] : []),
+    ...tools,
+    vscode.workspace.onDidChangeConfiguration((event) => {
+      if (event.affectsConfiguration("chat.mcp")) tellIsServer();
+    }),
     vscode.workspace.onDidOpenTextDocument((document) => consider(document)),
     vscode.workspace.onDidChangeTextDocument(({ document, contentChanges }) => {
       for (const { range } of contentChanges) consider(document, document.lineAt(range.start.line).text);

@@ -1,5 +1,6 @@
 /** The whole extension, loaded with the first file or command that needs it. */
 import * as vscode from "vscode";
+import { callTool } from "./agents/call";
 import { serversForAgents } from "./agents/find";
 import type { App, Loaded } from "./app";
 import { Jobs } from "./client/jobs";
@@ -41,7 +42,12 @@ export function start(context: vscode.ExtensionContext, onServer: () => void): L
   );
   watch(app);
   context.subscriptions.push(supervisor.onDidChange(({ is }) => is === "running" && onServer()));
-  return { app, commands: commandsOf(app), serversForAgents: () => serversForAgents(app) };
+  return {
+    app,
+    commands: commandsOf(app),
+    serversForAgents: () => serversForAgents(app),
+    callTool: (tool, input, token) => callTool(app, tool, input, token),
+  };
 }
 
 /** A running server is replaced when what decided on it has changed. */

@@ -5,9 +5,9 @@ from rich.table import Table
 
 from kernelwright import words
 from kernelwright.cli.console import OUT
-from kernelwright.lsp.menu import Menu
 from kernelwright.macro.strategies import title_of
 from kernelwright.macro.strategy import Observation
+from kernelwright.menu import Menu
 from kernelwright.proof.jobs import CompileResult
 from kernelwright.source.roofline import bound, known_work
 from kernelwright.values import Check, Device, Measurement, Outcome, Step, Verdict, apply

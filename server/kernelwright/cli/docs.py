@@ -8,6 +8,7 @@ from kernelwright.lsp.docs import protocol_page, settings_page, settings_schema
 from kernelwright.macro.docs import strategies_page
 from kernelwright.source.findings.docs import page as findings_page
 from kernelwright.source.workload.words import page as workloads_page
+from kernelwright.tools.table import declarations
 
 
 def pages() -> dict[str, str]:
@@ -18,8 +19,13 @@ def pages() -> dict[str, str]:
         "docs/workloads.md": workloads_page(),
         "docs/settings.md": settings_page(),
         "docs/protocol.md": protocol_page(),
-        "vscode-client/settings.schema.json": json.dumps(settings_schema(), indent=2, ensure_ascii=False) + "\n",
+        "vscode-client/settings.schema.json": _json(settings_schema()),
+        "vscode-client/tools.schema.json": _json(declarations()),
     }
+
+
+def _json(data: object) -> str:
+    return json.dumps(data, indent=2, ensure_ascii=False) + "\n"
 
 
 def main() -> None:

@@ -13,9 +13,9 @@ from kernelwright.cli.ending import DONE, LACKING
 from kernelwright.engine import Engine, Request
 from kernelwright.journal import open_in_memory, open_journal
 from kernelwright.languages import of_file
-from kernelwright.lsp.menu import menu
 from kernelwright.macro.strategies import choices, named, switched_off
 from kernelwright.macro.strategy import Observation
+from kernelwright.menu import menu
 from kernelwright.mistakes import BadInput
 from kernelwright.observer import Nothing, named_target
 from kernelwright.proof.jobs import CompileResult

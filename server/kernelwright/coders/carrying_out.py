@@ -1,6 +1,5 @@
 """How each kind of Intent becomes Edits without a model."""
 
-from kernelwright.coders.fusing import fused
 from kernelwright.macro.intent import Ask, Fuse, Rewrite, Text, Wrap
 from kernelwright.macro.strategy import Observation, Strategy
 from kernelwright.micro.rewrite.algebra import put_in_place
@@ -21,6 +20,8 @@ def carried_out(strategy: Strategy, observation: Observation, action: Action) ->
             edits = source if isinstance(source, Refusal) else put_in_place(source, match)
             return edits if isinstance(edits, Refusal) else (edits,)
         case Fuse():
+            from kernelwright.coders.fusing import fused  # with all that prints kernels, which a hover does without
+
             return fused(intent, observation, action)
         case Wrap(module, helpers):
             source = observation.source

@@ -5,7 +5,7 @@ import dataclasses
 
 from kernelwright.coders import Attempt, Report, Variant
 from kernelwright.coders.carrying_out import carried_out, needs_a_model
-from kernelwright.macro.strategies import registry
+from kernelwright.macro.strategies import with_id
 from kernelwright.macro.strategy import Observation, Strategy, ask
 from kernelwright.micro.edits import difference
 from kernelwright.observer import Observer
@@ -39,7 +39,7 @@ class Deterministic:
         report: Report,
         cancel: asyncio.Event | None,
     ) -> tuple[Variant, ...] | Refusal:
-        strategy = registry()[action.strategy]
+        strategy = with_id(action.strategy)
         if any(one.variant.author == self.name for one in attempts):
             return ()
         edits = await asyncio.to_thread(carried_out, strategy, observation, action)
@@ -70,7 +70,7 @@ class Deterministic:
             return ()
         prepared = dataclasses.replace(prepared, graph=graph)
         found: list[Edits] = []
-        for follower in (registry()[name] for name in strategy.prepares):
+        for follower in (with_id(name) for name in strategy.prepares):
             edits = await asyncio.to_thread(_of_the_best, follower, prepared)
             if isinstance(edits, Refusal):
                 continue

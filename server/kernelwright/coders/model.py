@@ -10,7 +10,7 @@ import dataclasses
 from kernelwright.coders import Attempt, Report, Variant
 from kernelwright.coders.deterministic import Deterministic
 from kernelwright.coders.refining import goes_on
-from kernelwright.macro.strategies import registry
+from kernelwright.macro.strategies import with_id
 from kernelwright.macro.strategy import Observation, Strategy, ask
 from kernelwright.micro.edits import difference
 from kernelwright.models.account import Account
@@ -85,7 +85,7 @@ class Model:
         cancel: asyncio.Event | None,
     ) -> Conversation:
         """What the model is asked: the prompt of the Action, then each of its answers with what that came to."""
-        strategy = registry()[action.strategy]
+        strategy = with_id(action.strategy)
         found = action_prompt(observation, action, strategy, _mechanically(strategy, attempts))
         for one in self._own(attempts):
             resources = await self._resources(observation, one, report, cancel)

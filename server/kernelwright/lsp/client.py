@@ -14,6 +14,7 @@ class Client:
 
     def __init__(self, server: LanguageServer) -> None:
         self.server = server
+        self.name = ""  # as it introduces itself
         self._known: dict[str, Any] = {}
 
     def can(self, capability: str) -> bool:

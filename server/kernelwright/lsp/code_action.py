@@ -11,9 +11,9 @@ from lsprotocol import types as lsp
 
 from kernelwright.lsp import quick_fix
 from kernelwright.lsp.applying import can_preview
-from kernelwright.lsp.menu import Menu
 from kernelwright.lsp.session import Session
 from kernelwright.lsp.snapshot import Snapshot
+from kernelwright.menu import Menu
 from kernelwright.values import Accuracy, Kernel, Refusal
 
 if TYPE_CHECKING:

@@ -2,8 +2,7 @@
 
 from lsprotocol import types as lsp
 
-from kernelwright import words
-from kernelwright.lsp import roof
+from kernelwright import roof, words
 from kernelwright.lsp.session import Session
 from kernelwright.lsp.snapshot import Snapshot
 from kernelwright.lsp.workload_fix import lacks

@@ -9,10 +9,10 @@ from lsprotocol import types as lsp
 
 from kernelwright import words
 from kernelwright.lsp import workload_fix
-from kernelwright.lsp.menu import title_of
 from kernelwright.lsp.results import Result
 from kernelwright.lsp.session import Session
 from kernelwright.lsp.snapshot import Snapshot
+from kernelwright.menu import title_of
 from kernelwright.values import Check, Kernel, Outcome, Region
 
 if TYPE_CHECKING:
@@ -203,10 +203,10 @@ def _diagnostic(
 def described(code: str) -> lsp.CodeDescription | None:
     """A link to the section that explains a code, where the pages are at hand."""
     from kernelwright.macro.strategies import named
-    from kernelwright.source.findings.rules import registry as rules
+    from kernelwright.source.findings.rules import by_code
     from kernelwright.source.findings.spilling import CODE
 
-    of_its_own = "strategies.md" if named(code) else "findings.md" if code in (*rules(), CODE) else ""
+    of_its_own = "strategies.md" if named(code) else "findings.md" if code == CODE or by_code(code) else ""
     page = _DOCS / (of_its_own or "protocol.md")
     section = code.replace(".", "") if of_its_own else "diagnostics-of-a-kernel"
     return lsp.CodeDescription(f"{page.as_uri()}#{section}") if page.is_file() else None

@@ -53,7 +53,7 @@ def protocol_page() -> str:
     rows += [f"| `{method}` | {words} |" for method, words in {**_METHODS, **documented}.items() if words]
     rows += ["", "## Commands", "", _ARGUMENTS.strip(), "", "| command | answer |", "|---|---|"]
     rows += [f"| `{name}` | {_first_line(command)} |" for name, command in COMMANDS.items()]
-    rows += ["", _RESULTS.strip(), ""]
+    rows += ["", _MODELS.strip(), "", _RESULTS.strip(), ""]
     return "\n".join(rows)
 
 
@@ -87,9 +87,9 @@ def _first_line(handler: object) -> str:
 _INTRODUCTION = """
 # The protocol
 
-Kernelwright speaks the Language Server Protocol 3.17 on stdin and stdout (`kernelwright serve`), with no methods of its
-own: all it does can be reached from any client. Positions are counted in the encoding that the client prefers (utf-8,
-utf-16 or utf-32). This page is generated from the code.
+Kernelwright speaks the Language Server Protocol 3.17 on stdin and stdout (`kernelwright serve`): all it does can be
+reached from any client. Methods of its own are for the language models of an editor alone. Positions are counted in the
+encoding that the client prefers (utf-8, utf-16 or utf-32). This page is generated from the code.
 
 The `languageId` in `textDocument/didOpen` chooses the language, whatever the file is called: {languages}. A document
 with another id has no kernels and no findings, and a command on it is answered with a `Refusal` that says so.
@@ -121,6 +121,24 @@ change annotations show a step's edit before it is made. With `detached: true` a
 at once, with null: editors that wait for the answer would stop for as long as the job takes. The commands of code actions and
 lenses have it; edits, diagnostics and messages say what came of them. Other answers are values in JSON, each with its class
 under `$`; a `Refusal` or `Failure` says in words why there is no other answer.
+
+`tool` is for the agent of an editor, which brings its own model. Its argument is `{"name": …, "arguments": …}`: the name
+of one of the [tools](agents.md#the-tools), and what that takes. It looks at the files as they lie on the disk, and writes
+to these.
+"""
+
+_MODELS = """
+## The editor's language models
+
+A client that has language models declares `experimental.kernelwrightLanguageModels`, and is asked where the setting
+`kernelwright.model` says so.
+
+| message | what it is for |
+|---|---|
+| `kernelwright/lm/complete` | Asked of the client: the answer (`text`, `model`) to `messages`, under an `id`. |
+| `kernelwright/lm/part` | Told by the client: more `text` of the answer with that `id`, while it is being written. |
+| `kernelwright/lm/cancel` | Told to the client: nobody waits for the answer with that `id` any longer. |
+| `kernelwright/lm/key` | Told by the client: the `key` of a hosted model, from the editor's secret storage. |
 """
 
 _RESULTS = """

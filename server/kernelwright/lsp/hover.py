@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING
 
 from lsprotocol import types as lsp
 
-from kernelwright import words
-from kernelwright.lsp import roof, workload_word
-from kernelwright.lsp.menu import Menu, title_of
+from kernelwright import roof, words
+from kernelwright.lsp import workload_word
 from kernelwright.lsp.session import Session
 from kernelwright.lsp.snapshot import Snapshot
 from kernelwright.lsp.undone import standing
+from kernelwright.menu import Menu, title_of
 from kernelwright.values import Kernel, Language, Outcome, Refusal, Workload
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""The editor's own language models, over the protocol: `kernelwright/lm/models`, `complete`, `part`, `cancel` and `key`.
+"""The editor's own language models, over the protocol: `kernelwright/lm/complete`, `part`, `cancel` and `key`.
 
 A client that declares `experimental.kernelwrightLanguageModels` answers these requests; no key is needed then.
 """
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from kernelwright.lsp.session import Session
     from kernelwright.models import Bounds, Report
 
-MODELS, COMPLETE, CANCEL = "kernelwright/lm/models", "kernelwright/lm/complete", "kernelwright/lm/cancel"
+COMPLETE, CANCEL = "kernelwright/lm/complete", "kernelwright/lm/cancel"
 PART, KEY = "kernelwright/lm/part", "kernelwright/lm/key"
 CAPABILITY = "kernelwrightLanguageModels"
 

@@ -13,6 +13,7 @@ from kernelwright.settings import Settings
 
 def initialize(session: Session, params: lsp.InitializeParams) -> None:
     """Pulled diagnostics are offered only to a client that can also be told when to pull, so that it sees each once."""
+    session.client.name = params.client_info.name if params.client_info is not None else ""
     if session.client.pulls:
         options = lsp.DiagnosticOptions(
             inter_file_dependencies=False, workspace_diagnostics=False, identifier="kernelwright"

@@ -23,8 +23,8 @@ from kernelwright.values import Kernel, Measurement, Outcome, Refusal, Resources
 if TYPE_CHECKING:
     from kernelwright.engine import Engine
     from kernelwright.lsp.compiled import Compiled
-    from kernelwright.lsp.menu import Menu
     from kernelwright.macro.strategy import Observation
+    from kernelwright.menu import Menu
     from kernelwright.models import Provider
     from kernelwright.proof.client import Workers
 
@@ -65,6 +65,7 @@ class Session:
         self.key = ""  # of the language model, from the editor's secret storage
         self.compiled: dict[str, Compiled] = {}  # what a compiler has last told of a document, by uri
         self.parts: dict[str, list[str]] = {}  # of answers that the editor's models are writing, by request
+        self.writing = asyncio.Lock()  # held by a tool from reading a file to writing it
         self._provider: Provider | None = None
         self._results: dict[tuple[str, str], list[Result]] = {}
         self._resources: dict[tuple[str, str], tuple[str, tuple[Resources, ...]]] = {}
@@ -168,7 +169,7 @@ class Session:
         return found if self.documents.get(snapshot.uri) is snapshot else None
 
     async def _menu(self, engine: "Engine", observation: "Observation") -> "Menu":
-        from kernelwright.lsp.menu import menu
+        from kernelwright.menu import menu
 
         if observation.graph is None:
             return menu(engine, observation)

@@ -3,12 +3,15 @@
 import functools
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from kernelwright.macro.strategy import Example, Family, Group, Observation, Strategy
-from kernelwright.micro.rewrite.cuda_sight import CudaSight
 from kernelwright.micro.rewrite.triton_sight import Sight
 from kernelwright.place.source_map import SourceMap, used_only_by
 from kernelwright.values import Action, Device, Language, Node, Refusal, Region, digest
+
+if TYPE_CHECKING:
+    from kernelwright.micro.rewrite.cuda_sight import CudaSight
 
 TRITON_REWRITE = Group(
     id="triton.rewrite",
@@ -65,7 +68,7 @@ class Chance:
 
 
 TritonLook = Callable[[Observation, Sight], Chance | Refusal]
-CudaLook = Callable[[Observation, CudaSight], Chance | Refusal]
+CudaLook = Callable[[Observation, "CudaSight"], Chance | Refusal]
 TorchLook = Callable[[Observation, SourceMap], Chance | Refusal]
 
 

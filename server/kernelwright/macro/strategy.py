@@ -4,16 +4,19 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from kernelwright.languages import LanguageSupport, Unit
 from kernelwright.languages.python import SUPPORT as PYTHON
 from kernelwright.macro.intent import Ask, Intent
 from kernelwright.micro.rewrite.algebra import View
 from kernelwright.micro.rewrite.candidates import observed
-from kernelwright.micro.rewrite.cuda_sight import CudaSight, cuda_sight
 from kernelwright.micro.rewrite.triton_sight import Sight, sight
 from kernelwright.place.source_map import SourceMap
 from kernelwright.values import Action, Device, Graph, Kernel, Language, Refusal, Step, Workload
+
+if TYPE_CHECKING:
+    from kernelwright.micro.rewrite.cuda_sight import CudaSight
 
 
 class Family(StrEnum):
@@ -72,8 +75,10 @@ class Observation:
         return sight(self.text, self.kernel, self.workload)
 
     @cached_property
-    def cuda(self) -> CudaSight | Refusal:
+    def cuda(self) -> "CudaSight | Refusal":
         """The CUDA kernel as strategies look at it, read once for all of them."""
+        from kernelwright.micro.rewrite.cuda_sight import cuda_sight
+
         return cuda_sight(self.unit.text, self.kernel, self.workload, self.device)
 
 

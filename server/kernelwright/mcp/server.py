@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import inspect
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -14,10 +13,11 @@ from pydantic import ValidationError
 
 from kernelwright import __version__
 from kernelwright.engine import Engine
-from kernelwright.mcp.tools import TOOLS
-from kernelwright.mcp.workspace import Workspace
+from kernelwright.mcp.offering import hints, offered
 from kernelwright.mistakes import BadInput, unexpected
 from kernelwright.settings import Settings
+from kernelwright.tools.table import TOOLS
+from kernelwright.tools.workspace import NoPython, Workspace
 from kernelwright.values.plain import plain
 
 INSTRUCTIONS = """\
@@ -73,7 +73,7 @@ def server(root: Path, settings: Settings) -> Server:
         log_level="WARNING",
     )
     for row in TOOLS:
-        made.add_tool(row.run, title=row.title, description=inspect.getdoc(row.run), annotations=row.hints)
+        made.add_tool(offered(row), row.name, row.title, row.description, hints(row))
     return made
 
 
@@ -81,6 +81,8 @@ def _sentence(error: ToolError, name: str) -> str:
     match error.__cause__:
         case None:
             return f"There is no tool {name!r}; there are {', '.join(row.name for row in TOOLS)}."
+        case NoPython() as bad:
+            return f"{bad} Here that is the server's option --interpreter."
         case BadInput() as bad:
             return str(bad)
         case ValidationError() as wrong:

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from kernelwright.source.cuda import read
 from kernelwright.source.cuda.kernels import find_kernels
-from kernelwright.source.findings import Finding, find_cuda_findings
+from kernelwright.source.findings import Finding
+from kernelwright.source.findings.find_cuda import find_cuda_findings
 from kernelwright.source.workload import evaluate
 from kernelwright.values import Call, apply
 from source.findings.snippets_cuda import WRONG

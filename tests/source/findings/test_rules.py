@@ -1,13 +1,15 @@
 import ast
 import re
+from pathlib import Path
 
 import pytest
 
 from kernelwright.source.cuda import read
 from kernelwright.source.cuda.kernels import find_kernels as find_cuda_kernels
 from kernelwright.source.document import parse
-from kernelwright.source.findings import Finding, find_cuda_findings, find_findings
+from kernelwright.source.findings import Finding, find_findings, rules
 from kernelwright.source.findings.docs import page
+from kernelwright.source.findings.find_cuda import find_cuda_findings
 from kernelwright.source.findings.rules import registry
 from kernelwright.source.kernels import find_kernels
 from kernelwright.source.workload import evaluate, find_workload
@@ -82,6 +84,16 @@ def check_parses(code: str, text: str) -> None:
 def test_right_code_is_left_alone(code: str, text: str):
     check_parses(code, text)
     assert findings(code, text) == ()
+
+
+def test_each_file_is_named_after_the_language_of_its_rule() -> None:
+    """What loads the rules of one language goes by that."""
+    files = [file for file in Path(rules.__file__).parent.glob("*.py") if not file.name.startswith("_")]
+    assert len(registry()) == len(files)
+    for code, rule in registry().items():
+        assert code.startswith(f"{rule.language.value}.")
+        assert rules.by_code(code) is rule
+    assert rules.by_code("torch.no-such-rule") is rules.by_code("values") is None
 
 
 @pytest.mark.parametrize("code", registry())

@@ -38,3 +38,8 @@ export function offerToAgents(
       (await find()).map(({ label, command, args }) => new Stdio(label, command, [...args])),
   });
 }
+
+/** Whether VS Code's settings let agents have servers: `chat.mcp.access` since 1.103, `chat.mcp.enabled` before. */
+export function isMcpOn(settings: { get(name: string): unknown }): boolean {
+  return settings.get("access") !== "none" && settings.get("enabled") !== false;
+}

@@ -17,6 +17,12 @@ export interface Job {
   readonly cancel: () => void;
 }
 
+/** What `kernelwright.tool` is asked. */
+export interface ToolCall {
+  readonly name: string;
+  readonly arguments: object;
+}
+
 export interface Finished {
   readonly command: string;
   readonly uri: string | undefined;
@@ -40,8 +46,15 @@ export class Jobs implements vscode.Disposable {
   /**
    * The server's answer. Rejects when the server ends meanwhile. The job ends with its progress: what comes between that and
    * the answer, such as a preview or a question, waits for the person; if they want the step again, it begins anew.
+   * `stop`: cancels it, too.
    */
-  async run(client: LanguageClient, command: string, argument: Partial<Subject>, title: string): Promise<unknown> {
+  async run(
+    client: LanguageClient,
+    command: string,
+    argument: Partial<Subject> | ToolCall,
+    title: string,
+    stop?: vscode.CancellationToken,
+  ): Promise<unknown> {
     const token = randomUUID();
     const cancel = (): void => {
       void client.sendNotification(WorkDoneProgressCancelNotification.type, { token });
@@ -65,14 +78,16 @@ export class Jobs implements vscode.Disposable {
       else if (value.message || hide === undefined) put(value.message ?? "");
     });
     put("");
+    const stopping = stop?.onCancellationRequested(cancel);
     const params = { command, arguments: [argument], workDoneToken: token };
     try {
       return await client.sendRequest(ExecuteCommandRequest.type, params);
     } finally {
+      stopping?.dispose();
       progress.dispose();
       end();
       stages.dispose();
-      this.finished.fire({ command, uri: argument.uri });
+      this.finished.fire({ command, uri: "uri" in argument ? argument.uri : undefined });
     }
   }
 

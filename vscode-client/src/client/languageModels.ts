@@ -3,7 +3,6 @@ import * as vscode from "vscode";
 import type { LanguageClient, StaticFeature } from "vscode-languageclient/node";
 
 const COMPLETE = "kernelwright/lm/complete";
-const MODELS = "kernelwright/lm/models";
 const PART = "kernelwright/lm/part";
 const CANCEL = "kernelwright/lm/cancel";
 const KEY = "kernelwright/lm/key";
@@ -37,7 +36,6 @@ export function serveLanguageModels(client: LanguageClient, secrets: vscode.Secr
   const tell = async (): Promise<void> => client.sendNotification(KEY, { key: (await secrets.get(SECRET)) ?? "" });
   void tell();
   return vscode.Disposable.from(
-    client.onRequest(MODELS, models),
     client.onNotification(CANCEL, ({ id }: { id: string }) => running.get(id)?.cancel()),
     client.onRequest(COMPLETE, async (asked: Asked): Promise<Answer> => {
       const source = new vscode.CancellationTokenSource();
@@ -68,11 +66,6 @@ export async function setKey(secrets: vscode.SecretStorage): Promise<void> {
   });
   if (key === undefined) return;
   await (key === "" ? secrets.delete(SECRET) : secrets.store(SECRET, key));
-}
-
-async function models(): Promise<readonly object[]> {
-  const found = await vscode.lm.selectChatModels();
-  return found.map(({ id, name, vendor, family, maxInputTokens }) => ({ id, name, vendor, family, maxInputTokens }));
 }
 
 async function complete(asked: Asked, token: vscode.CancellationToken, part: (text: string) => void): Promise<Answer> {

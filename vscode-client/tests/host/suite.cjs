@@ -169,6 +169,20 @@ const TESTS = {
     await set("effort", undefined);
   },
 
+  "an agent's tool answers, and one that has no answer says why": async () => {
+    const call = async (name, input) => {
+      const { content } = await vscode.lm.invokeTool(`kernelwright_${name}`, { input, toolInvocationToken: undefined });
+      return content.map(({ value }) => value).join("");
+    };
+    const offered = vscode.lm.tools.filter(({ name }) => name.startsWith("kernelwright_"));
+    const { contributes } = vscode.extensions.getExtension(ID).packageJSON;
+    assert.equal(offered.length, contributes.languageModelTools.length);
+    assert.match(await call("list_kernels", { file: "softmax.py" }), /^softmax_kernel \(triton, lines /);
+    assert.match(await call("history", { file: "softmax.py" }), /online|No steps yet/i);
+    await assert.rejects(call("list_kernels", { file: "absent.py" }), /absent\.py does not exist/);
+    await assert.rejects(call("list_kernels", { file: "/etc/passwd" }), /outside of the workspace/);
+  },
+
   "a refusal is an answer in words": async () => {
     const document = await opened("uncalled.py");
     const answer = await run("kernelwright.verify", { uri: document.uri.toString(), line: 0 });

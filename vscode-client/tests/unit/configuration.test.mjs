@@ -1,4 +1,4 @@
-// package.json contributes exactly the settings that the server has, and what it contributes fits together.
+// package.json contributes exactly the settings and tools that the server has, and what it contributes fits together.
 import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import test from "node:test";
@@ -8,8 +8,8 @@ const manifest = read("package.json");
 const { commands, menus, configuration, views, walkthroughs, grammars } = manifest.contributes;
 const ids = commands.map(({ command }) => command);
 
-test("the settings are those that the server's code generates", () => {
-  const wanted = merged(manifest, read("settings.schema.json"));
+test("settings and tools are those that the server's code generates", () => {
+  const wanted = merged(manifest, read("settings.schema.json"), read("tools.schema.json"));
   assert.deepEqual(manifest, wanted, "run `npm run generate -w vscode-client`");
 });
 
@@ -48,7 +48,7 @@ test("what needs a node of the kernels view is not in the command palette", () =
 test("every command that the server's page documents can be called", () => {
   const page = read.text("../docs/protocol.md");
   const documented = [...page.matchAll(/^\| `(kernelwright\.\w+)` \|/gm)].map(([, id]) => id);
-  const forTheExtension = ["kernelwright.callers"]; // "Record Workloads From…" asks for them
+  const forTheExtension = ["kernelwright.callers", "kernelwright.tool"]; // "Record Workloads From…" and agents ask for them
   assert.ok(documented.length >= 10);
   for (const id of documented.filter((one) => !forTheExtension.includes(one))) assert.ok(ids.includes(id), id);
 });

@@ -8,7 +8,8 @@ from kernelwright.source.cuda.extension import without_pytorch
 from kernelwright.source.cuda.kernels import find_kernels
 from kernelwright.source.cuda.suggest import lines_from_signature
 from kernelwright.source.cuda.syntax import syntax_problem
-from kernelwright.source.findings import Finding, find_cuda_findings
+from kernelwright.source.findings import Finding
+from kernelwright.source.findings.find_cuda import find_cuda_findings
 from kernelwright.source.workload import WorkloadProblem
 from kernelwright.source.workload.lines import by_entry
 from kernelwright.values import Case, Edits, Kernel, Refusal, Workload

@@ -2,11 +2,12 @@
 
 import ast
 import functools
+from types import ModuleType
 
-from kernelwright.languages.python import embedded
 from kernelwright.languages.python.editing import edit_problem, pieces
 from kernelwright.languages.python.static_gate import ALLOWED_MODULES
 from kernelwright.languages.support import Piece, SyntaxProblem, Unit
+from kernelwright.source.cuda_strings import KERNEL as CUDA_KERNEL
 from kernelwright.source.document import Document, parse
 from kernelwright.source.findings import Finding, find_findings
 from kernelwright.source.imports import imports_triton
@@ -46,44 +47,45 @@ class Python:
 
     def kernels(self, text: str, lines: range | None = None) -> tuple[Kernel, ...]:
         own = find_kernels(_document(text), lines)
-        if not embedded.is_in(text):
+        if not _has_cuda(text):
             return own
-        found = embedded.kernels(text, lambda: find_kernels(_document(text)), lines)
+        found = _embedded().kernels(text, lambda: find_kernels(_document(text)), lines)
         return tuple(sorted((*own, *found), key=lambda kernel: kernel.start_line))
 
     def unread(self, text: str) -> tuple[Refusal, ...]:
-        return embedded.unread(text, lambda: find_kernels(_document(text))) if embedded.is_in(text) else ()
+        return _embedded().unread(text, lambda: find_kernels(_document(text))) if _has_cuda(text) else ()
 
     def unit(self, text: str, kernel: Kernel) -> Unit:
-        return embedded.unit_of(text, kernel) if _is_embedded(kernel) else Unit(text, self.id, text)
+        return _embedded().unit_of(text, kernel) if _is_embedded(kernel) else Unit(text, self.id, text)
 
     def in_document(self, text: str, kernel: Kernel, edits: Edits) -> Edits | Refusal:
-        return embedded.in_document(text, kernel, edits) if _is_embedded(kernel) else edits
+        return _embedded().in_document(text, kernel, edits) if _is_embedded(kernel) else edits
 
     def findings(self, text: str, kernels: tuple[Kernel, ...], lines: range | None = None) -> tuple[Finding, ...]:
         own = find_findings(_document(text), kernels, performance_calls(text), lines)
-        if not embedded.is_in(text):
+        if not _has_cuda(text):
             return own
-        return tuple(sorted((*own, *embedded.findings(text, kernels, lines)), key=lambda one: (one.start, one.end)))
+        return tuple(sorted((*own, *_embedded().findings(text, kernels, lines)), key=lambda one: (one.start, one.end)))
 
     def workload(self, text: str, entry: str | None) -> Workload | Refusal:
-        if embedded.is_in(text) and entry is not None and embedded.is_called(text, entry):
-            return embedded.workload(text, entry)
+        if _has_cuda(text) and entry is not None and _embedded().is_called(text, entry):
+            found: Workload | Refusal = _embedded().workload(text, entry)
+            return found
         return find_workload(text, entry)
 
     def workload_lines(self, text: str) -> tuple[Case, ...]:
-        inside = embedded.workload_lines(text) if embedded.is_in(text) else ()
+        inside = _embedded().workload_lines(text) if _has_cuda(text) else ()
         return tuple(sorted((*workload_lines(text), *inside), key=lambda case: case.line))
 
     def workload_problems(self, text: str) -> tuple[WorkloadProblem, ...]:
         found = problems(text)
-        return embedded.workload_problems(text, found) if embedded.is_in(text) else found
+        return _embedded().workload_problems(text, found) if _has_cuda(text) else found
 
     def lines_from_calls(self, text: str, kernel: Kernel) -> tuple[str, ...] | Refusal:
         return Refusal(_NO_CALLS) if _is_embedded(kernel) else from_benchmark(text, kernel)
 
     def lines_from_signature(self, text: str, kernel: Kernel) -> tuple[str, ...] | Refusal:
-        return embedded.lines_from_signature(text, kernel) if _is_embedded(kernel) else suggest_lines(text, kernel)
+        return _embedded().lines_from_signature(text, kernel) if _is_embedded(kernel) else suggest_lines(text, kernel)
 
     def pieces(self, text: str, kernel: Kernel) -> tuple[Piece, ...]:
         return pieces(text, kernel)
@@ -91,7 +93,8 @@ class Python:
     def edit_problem(self, before: str, after: str, kernel: Kernel) -> Refusal | None:
         try:
             if _is_embedded(kernel):
-                return embedded.edit_problem(before, after, kernel)
+                found: Refusal | None = _embedded().edit_problem(before, after, kernel)
+                return found
             return edit_problem(before, after, kernel)
         except (
             ValueError,
@@ -108,6 +111,17 @@ SUPPORT = Python()
 
 
 _NO_CALLS = "How Python calls a kernel of CUDA is not read; lines are made from the kernel's indices instead."
+
+
+def _has_cuda(text: str) -> bool:
+    """Whether there is any CUDA C++ in a text; most have none, and are asked nothing else."""
+    return CUDA_KERNEL in text
+
+
+def _embedded() -> ModuleType:
+    from kernelwright.languages.python import embedded  # with all that reads CUDA C++, for few files
+
+    return embedded
 
 
 def _is_embedded(kernel: Kernel) -> bool:

@@ -8,7 +8,6 @@ from kernelwright.languages.cuda import SUPPORT as CUDA
 from kernelwright.languages.cuda.workloads import workload_of
 from kernelwright.languages.support import Unit
 from kernelwright.source.cuda import read
-from kernelwright.source.cuda_strings import KERNEL
 from kernelwright.source.cuda_units import CudaUnit, cuda_units, unread_cuda
 from kernelwright.source.findings import Finding
 from kernelwright.source.workload import WorkloadProblem
@@ -19,11 +18,6 @@ from kernelwright.values import Case, Edits, Kernel, Refusal, Workload, line_sta
 SIGN = "# workload: "
 Others = Callable[[], tuple[Kernel, ...]]
 """The kernels of the Python text itself, where a name in a string needs them."""
-
-
-def is_in(text: str) -> bool:
-    """Whether there is any CUDA C++ in a text; most have none, and are asked nothing else."""
-    return KERNEL in text
 
 
 def kernels(text: str, others: Others, lines: range | None = None) -> tuple[Kernel, ...]:

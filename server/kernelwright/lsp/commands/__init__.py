@@ -14,6 +14,7 @@ from kernelwright.lsp.commands import (
     recording,
     replaying,
     reporting,
+    tools,
     undoing,
 )
 from kernelwright.lsp.session import Session
@@ -36,4 +37,5 @@ COMMANDS: dict[str, Command] = {
     "kernelwright.history": reporting.history,
     "kernelwright.export": exporting.export,
     "kernelwright.doctor": reporting.doctor,
+    "kernelwright.tool": tools.tool,
 }

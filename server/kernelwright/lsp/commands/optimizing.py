@@ -6,10 +6,10 @@ from kernelwright import words
 from kernelwright.lsp import applying, diagnostics, jobs, results
 from kernelwright.lsp.commands.answers import declined, offered_again, sentence
 from kernelwright.lsp.commands.arguments import Arguments, arguments, subject
-from kernelwright.lsp.menu import title_of
 from kernelwright.lsp.session import Session
 from kernelwright.lsp.snapshot import Snapshot
 from kernelwright.lsp.undone import undone
+from kernelwright.menu import title_of
 from kernelwright.values import Failure, FailureKind, Outcome, Refusal, Step, apply
 from kernelwright.wire import Json, encode
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from kernelwright.macro.strategies import for_language, named, registry
+from kernelwright.macro.strategies import by_id, for_language, named
 from kernelwright.macro.strategy import Absent, Family, Group, Observation, Strategy, ask
 from kernelwright.values import STOP, Action, Language, Refusal
 
@@ -63,7 +63,7 @@ def rivals(observation: Observation, ranked: tuple[Scored, ...]) -> tuple[Action
 
 
 def _is_raced(id: str) -> bool:
-    strategy = registry().get(id)
+    strategy = by_id(id)
     if strategy is None or strategy.intent is ask:
         return False
     return strategy.family in _RIVAL_FAMILIES or _is_of_module(id)
@@ -71,7 +71,7 @@ def _is_raced(id: str) -> bool:
 
 def _is_of_module(id: str) -> bool:
     """Whether a strategy puts something around a whole module."""
-    strategy = registry().get(id)
+    strategy = by_id(id)
     return strategy is not None and (
         strategy.family is Family.LIBRARY or (strategy.family is Family.LAUNCH and Language.TORCH in strategy.languages)
     )

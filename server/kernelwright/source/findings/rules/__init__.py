@@ -11,11 +11,20 @@ from kernelwright.values import Language
 @functools.cache
 def registry() -> dict[str, Rule]:
     """Every rule by code, in order of code."""
-    modules = (m.name for m in pkgutil.iter_modules(__path__) if not m.name.startswith("_"))
-    found = (importlib.import_module(f"{__name__}.{name}").RULE for name in modules)
-    return {rule.code: rule for rule in sorted(found, key=lambda r: r.code)}
+    found = (rule for language in Language for rule in for_language(language))
+    return {rule.code: rule for rule in sorted(found, key=lambda rule: rule.code)}
 
 
 @functools.cache
 def for_language(language: Language) -> tuple[Rule, ...]:
-    return tuple(rule for rule in registry().values() if rule.language is language)
+    """The rules in files named after a language, in order of code: those of others are not loaded."""
+    modules = (m.name for m in pkgutil.iter_modules(__path__) if m.name.startswith(f"{language.value}_"))
+    found = (importlib.import_module(f"{__name__}.{name}").RULE for name in modules)
+    return tuple(sorted(found, key=lambda rule: rule.code))
+
+
+def by_code(code: str) -> Rule | None:
+    """The rule with this code, which begins with its language; None where there is none."""
+    language = next((one for one in Language if code.startswith(f"{one.value}.")), None)
+    rules = () if language is None else for_language(language)
+    return next((rule for rule in rules if rule.code == code), None)

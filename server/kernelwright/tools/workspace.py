@@ -1,6 +1,7 @@
 """The one folder that an agent may work in, and what is open in it."""
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -31,14 +32,22 @@ class Opened:
         return found
 
 
+class NoPython(BadInput):
+    """There is no Python that runs kernels, or it lacks a package."""
+
+
 @dataclass(frozen=True)
 class Workspace:
-    """`root` is absolute, and no link. `writing` is held from reading a file to writing it; `jobs` are the running ones."""
+    """`root` is absolute, and no link. `writing` is held from reading a file to writing it; `jobs` are the running ones.
+
+    `unsaved`: whether an editor has another text of a file than the disk.
+    """
 
     root: Path
     engine: Engine
     writing: asyncio.Lock = field(default_factory=asyncio.Lock)
     jobs: set[asyncio.Future[Any]] = field(default_factory=set)
+    unsaved: Callable[[Path, str], bool] = lambda path, text: False
 
     def inside(self, named: str) -> Path:
         """The path of a file of this workspace, wherever links lead. Raises BadInput for one that is not inside of it."""
@@ -53,7 +62,18 @@ class Workspace:
     def open(self, named: str) -> Opened:
         """Read a file of this workspace. Raises BadInput."""
         path = self.inside(named)
-        return Opened(path, files.read(path), of_file(path))
+        text = files.read(path)
+        self._check_saved(path, text)
+        return Opened(path, text, of_file(path))
+
+    def replace(self, path: Path, expected: str, text: str) -> None:
+        """Put `text` in the place of `expected`, the text that was read. Raises BadInput where somebody has changed it."""
+        self._check_saved(path, expected)
+        files.replace(path, expected, text)
+
+    def _check_saved(self, path: Path, text: str) -> None:
+        if self.unsaved(path, text):
+            raise BadInput(f"{self.name(path)} has changes in the editor that are not saved; save it, then ask again.")
 
     def name(self, path: Path) -> str:
         """The path as an agent gives it."""
@@ -65,12 +85,11 @@ def given(answer: T | Refusal | Failure) -> T:
     if isinstance(answer, Refusal):
         raise BadInput(answer.reason)
     if isinstance(answer, Failure):
-        raise BadInput(sentence(answer))
+        raise no_answer(answer)
     return answer
 
 
-def sentence(failure: Failure) -> str:
-    """Why there is no result; the setting that is named is an option of this server."""
+def no_answer(failure: Failure) -> BadInput:
+    """Why there is no result."""
     chooses = failure.kind in (FailureKind.NO_INTERPRETER, FailureKind.MISSING_PACKAGE)
-    said = words.of_failure(failure)
-    return f"{said} Here that is the server's option --interpreter." if chooses else said
+    return (NoPython if chooses else BadInput)(words.of_failure(failure))

@@ -4,23 +4,20 @@ import asyncio
 import re
 from typing import Annotated
 
-from mcp.types import CallToolResult
-from pydantic import Field
-
-from kernelwright import files, words
+from kernelwright import words
 from kernelwright.coders.given import Given
 from kernelwright.coders.given import given as text_given
 from kernelwright.engine import Request
 from kernelwright.macro.strategies import title_of
-from kernelwright.mcp.actions import action_of, check_strategy
-from kernelwright.mcp.calls import Asked, Report, author_of, carried_out, told, workspace_of
-from kernelwright.mcp.parameters import Blocks, File, KernelName, StrategyId, Text
-from kernelwright.mcp.results import Measured, Tried, Verified
-from kernelwright.mcp.verdicts import in_words, judged, speedup
-from kernelwright.mcp.workspace import Opened, Workspace, given, sentence
 from kernelwright.mistakes import BadInput
 from kernelwright.prompting.evidence import evidence_of
 from kernelwright.proof.jobs import TrialResult
+from kernelwright.tools.actions import action_of, check_strategy
+from kernelwright.tools.asking import Asked, Report, Told, carried_out, told
+from kernelwright.tools.parameters import Blocks, File, KernelName, StrategyId, Text
+from kernelwright.tools.results import Measured, Tried, Verified
+from kernelwright.tools.verdicts import in_words, judged, speedup
+from kernelwright.tools.workspace import Opened, Workspace, given, no_answer
 from kernelwright.values import Outcome, Step, apply
 from kernelwright.values.plain import plain
 
@@ -30,12 +27,12 @@ _SPEED = re.compile(
     r"\d\s*(?:[x×](?!\s*\d)|%|[mµun]?s\b|times\b(?!\s*\d)|percent\b|-?fold\b)|\b(?:faster|speed-?up)\b", re.IGNORECASE
 )
 
-Why = Annotated[str, Field(description="In a few words what you changed, for the history: not a speedup.")]
+Why = Annotated[str, "In a few words what you changed, for the history: not a speedup."]
 
 
 async def verify(
     file: File, kernel: KernelName, asked: Asked, text: Text = None, blocks: Blocks = None
-) -> Annotated[CallToolResult, Verified]:
+) -> Told[Verified]:
     """Check a change against the kernel's baseline, without writing it: is it right? Says what was checked, and what was not.
 
     Only the kernel, what launches it, and new helpers and imports beside them may be changed; any other edit is refused before
@@ -48,7 +45,7 @@ async def verify(
 
 async def measure(
     file: File, kernel: KernelName, asked: Asked, text: Text = None, blocks: Blocks = None
-) -> Annotated[CallToolResult, Measured]:
+) -> Told[Measured]:
     """Check a change as verify does, and where it passes, time it against the baseline: is it faster? Nothing is written.
 
     A speedup, with its device and 95 % interval, stands only beside a passing verdict of the same text. Do not report any
@@ -69,14 +66,14 @@ async def keep_step(
     text: Text = None,
     blocks: Blocks = None,
     why: Why = "",
-) -> Annotated[CallToolResult, Tried]:
+) -> Told[Tried]:
     """Carry out one step of a strategy with your change: it is checked, timed, and kept only if it is right and faster.
 
     A kept step is written to the file, and to the journal with its evidence and your name. Otherwise the file stays as it
     was, and the answer says what was wrong: mend the change and call again. Where the speed cannot be measured here, a step
     that passes is kept, and says so. Do not edit the file yourself; this is what writes it.
     """
-    workspace = workspace_of(asked)
+    workspace = asked.workspace
     if _SPEED.search(why):
         raise BadInput("Say in `why` what you changed, not how fast it is: that is measured.")
 
@@ -91,13 +88,13 @@ async def keep_step(
                 )
             )
             action, _ = await asyncio.to_thread(action_of, strategy, observation)
-            coder = Given(candidate, author_of(asked), plain(why)[:_LONGEST_WHY])
+            coder = Given(candidate, asked.author, plain(why)[:_LONGEST_WHY])
             request = Request(
                 str(opened.path), opened.text, kernel, action=action, support=opened.support, coders=(coder,)
             )
             step = given(await workspace.engine.optimize(request, report, cancel))
             if step.failure is not None and not step.failure.about_kernel:
-                raise BadInput(sentence(step.failure))
+                raise no_answer(step.failure)
             if step.outcome is Outcome.KEPT:
                 _write(workspace, opened, step)
             return step
@@ -126,7 +123,7 @@ async def _trial(
     file: str, kernel: str, asked: Asked, text: str | None, blocks: str | None, *, measure: bool
 ) -> TrialResult:
     """The gate's word, and the clock's, on a change of the file as it stands. Raises BadInput."""
-    workspace = workspace_of(asked)
+    workspace = asked.workspace
     opened = workspace.open(file)
     candidate = _text(workspace, opened, kernel, text, blocks)
     engine, path = workspace.engine, str(opened.path)
@@ -161,7 +158,7 @@ def _write(workspace: Workspace, opened: Opened, step: Step) -> None:
     """Write a kept step; where that cannot be done, the journal must not say that the file has it. Raises BadInput."""
     assert step.edits is not None
     try:
-        files.replace(opened.path, opened.text, apply(step.edits, opened.text))
+        workspace.replace(opened.path, opened.text, apply(step.edits, opened.text))
     except BadInput:
         workspace.engine.mark_reverted(str(opened.path), (step.id,))
         raise

@@ -1,7 +1,7 @@
 """Verdicts and measurements as an agent is told them: a number is a value only where `words.measured` lets it be said."""
 
 from kernelwright import words
-from kernelwright.mcp.results import CheckRow, Judged, Speedup, UncheckedRow
+from kernelwright.tools.results import CheckRow, Judged, Speedup, UncheckedRow
 from kernelwright.values import Check, Measurement, Verdict
 
 

@@ -1,22 +1,21 @@
 """Tools that look at kernels: nothing is written, and of the user's code only calls are captured."""
 
 import asyncio
-from typing import Annotated
 
-from mcp.types import CallToolResult
-
-from kernelwright import prompting, words
+from kernelwright import prompting, roof, words
 from kernelwright.languages import absence
-from kernelwright.lsp import roof
-from kernelwright.lsp.menu import Menu
 from kernelwright.macro.policy import Offer, candidates, menu
 from kernelwright.macro.policy.expected_gain import expected_gain
-from kernelwright.macro.strategies import registry
+from kernelwright.macro.strategies import with_id
 from kernelwright.macro.strategy import Group, Observation, ask
-from kernelwright.mcp.actions import action_of
-from kernelwright.mcp.calls import Asked, carried_out, told, workspace_of
-from kernelwright.mcp.parameters import File, KernelName, OneKernel, StrategyId
-from kernelwright.mcp.results import (
+from kernelwright.menu import Menu
+from kernelwright.mistakes import BadInput
+from kernelwright.observer import named_target
+from kernelwright.source.roofline import bound, known_work
+from kernelwright.tools.actions import action_of
+from kernelwright.tools.asking import Asked, Told, carried_out, told
+from kernelwright.tools.parameters import File, KernelName, OneKernel, StrategyId
+from kernelwright.tools.results import (
     FindingRow,
     Findings,
     KernelRow,
@@ -26,10 +25,7 @@ from kernelwright.mcp.results import (
     Strategies,
     StrategyRow,
 )
-from kernelwright.mcp.workspace import Opened, given
-from kernelwright.mistakes import BadInput
-from kernelwright.observer import named_target
-from kernelwright.source.roofline import bound, known_work
+from kernelwright.tools.workspace import Opened, given
 from kernelwright.values import Kernel, Measurement, Outcome, Refusal, digest
 
 _HOW_TO_GET_ONE = (
@@ -37,13 +33,13 @@ _HOW_TO_GET_ONE = (
 )
 
 
-async def list_kernels(file: File, asked: Asked) -> Annotated[CallToolResult, Kernels]:
+async def list_kernels(file: File, asked: Asked) -> Told[Kernels]:
     """List the kernels of a file: name, language, lines, and the workload, which is how each is called for checks and timing.
 
     Begin here. All other tools want a kernel's name, and most want it to have a workload; where there is none it says how to
     get one.
     """
-    opened = workspace_of(asked).open(file)
+    opened = asked.workspace.open(file)
     kernels = await asyncio.to_thread(opened.support.kernels, opened.text)
     rows = tuple(_kernel(opened, kernel) for kernel in kernels)
     if not rows:
@@ -52,7 +48,7 @@ async def list_kernels(file: File, asked: Asked) -> Annotated[CallToolResult, Ke
     return told("\n".join(said), Kernels(file, rows))
 
 
-async def list_strategies(file: File, kernel: KernelName, asked: Asked) -> Annotated[CallToolResult, Strategies]:
+async def list_strategies(file: File, kernel: KernelName, asked: Asked) -> Told[Strategies]:
     """List the strategies for a kernel, the most promising first, each with what it saves or why it does not apply.
 
     A strategy is one kind of macro optimisation. Choose one that applies, ask action_prompt for its instructions, and try one
@@ -60,7 +56,7 @@ async def list_strategies(file: File, kernel: KernelName, asked: Asked) -> Annot
     carries it out, so it is for you to write. One that does not apply here may still be kept, if you know more than it does.
     """
     found = await _observed(file, kernel, asked)
-    engine = workspace_of(asked).engine
+    engine = asked.workspace.engine
 
     def ranked() -> Menu:
         offers = menu(found)  # whoever writes: here that is the agent
@@ -73,12 +69,12 @@ async def list_strategies(file: File, kernel: KernelName, asked: Asked) -> Annot
     return told("\n".join(applying + others), Strategies(file, kernel, found.device.name, rows))
 
 
-async def list_findings(file: File, asked: Asked, kernel: OneKernel = None) -> Annotated[CallToolResult, Findings]:
+async def list_findings(file: File, asked: Asked, kernel: OneKernel = None) -> Told[Findings]:
     """List what can be said against the code of kernels without running it: missing masks, strided loads, and so on.
 
     Cheap, and needs no workload: a good hint where to look first.
     """
-    opened = workspace_of(asked).open(file)
+    opened = asked.workspace.open(file)
     wanted = opened.kernel(kernel) if kernel is not None else None
     kernels = await asyncio.to_thread(opened.support.kernels, opened.text)
     found = await asyncio.to_thread(opened.support.findings, opened.text, kernels)
@@ -91,14 +87,14 @@ async def list_findings(file: File, asked: Asked, kernel: OneKernel = None) -> A
     return told("\n".join(said) or "There is nothing to say against the code.", Findings(file, rows))
 
 
-async def roofline(file: File, kernel: KernelName, asked: Asked) -> Annotated[CallToolResult, Roofline]:
+async def roofline(file: File, kernel: KernelName, asked: Asked) -> Told[Roofline]:
     """Say what bounds a kernel on its workload, memory or compute, and the least time that its work takes on the device.
 
     Use it to decide whether a change is worth trying: near the roof there is nothing left to gain. On a machine without a GPU
     it is told for the GPU that the settings name, or an assumed one.
     """
     found = await _observed(file, kernel, asked)
-    settings = workspace_of(asked).engine.settings
+    settings = asked.workspace.engine.settings
     measured = _of_this_text(found)
     work = known_work(found.kernel, found.workload, found.graph)
     device = found.device if found.device.bandwidth else named_target(settings)
@@ -111,9 +107,7 @@ async def roofline(file: File, kernel: KernelName, asked: Asked) -> Annotated[Ca
     return told(f"{roof.sentence(found, settings, measured)}.", data)
 
 
-async def action_prompt(
-    file: File, kernel: KernelName, strategy: StrategyId, asked: Asked
-) -> Annotated[CallToolResult, Prompt]:
+async def action_prompt(file: File, kernel: KernelName, strategy: StrategyId, asked: Asked) -> Told[Prompt]:
     """Give the prompt for one change: what the strategy wants and where, an example, the device, the code that may be changed.
 
     It is what Kernelwright asks a language model of its own. Follow it: write the search/replace blocks that it asks for, and
@@ -121,7 +115,7 @@ async def action_prompt(
     """
     found = await _observed(file, kernel, asked)
     action, why = await asyncio.to_thread(action_of, strategy, found)
-    chosen = registry()[action.strategy]
+    chosen = with_id(action.strategy)
     system, user = await asyncio.to_thread(prompting.action_prompt, found, action, chosen, why)
     region = action.region
     data = Prompt(
@@ -132,7 +126,7 @@ async def action_prompt(
 
 async def _observed(file: str, kernel: str, asked: Asked) -> Observation:
     """The kernel with its device and op graph. Raises BadInput."""
-    workspace = workspace_of(asked)
+    workspace = asked.workspace
     opened = workspace.open(file)
     opened.kernel(kernel)
     answer = await carried_out(

@@ -6,40 +6,33 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
 
-from mcp.types import CallToolResult
-from pydantic import Field
-
 from kernelwright import files, recording, running
 from kernelwright.entries import entries_of, lacks_workload, recorded
 from kernelwright.languages import of_file
-from kernelwright.mcp.calls import Asked, Report, carried_out, told, workspace_of
-from kernelwright.mcp.parameters import File, Write
-from kernelwright.mcp.results import EntryRow, Lines
-from kernelwright.mcp.workspace import Workspace, given, sentence
 from kernelwright.mistakes import BadInput
 from kernelwright.recording import Entry, Recorded
+from kernelwright.tools.asking import Asked, Report, Told, carried_out, told
+from kernelwright.tools.parameters import File, Write
+from kernelwright.tools.results import EntryRow, Lines
+from kernelwright.tools.workspace import Workspace, given, no_answer
 from kernelwright.values import Failure, apply
 
 _RUNNERS = ("pytest", "python")
 
 Command = Annotated[
     list[str],
-    Field(
-        description=(
-            'A test or script of the workspace that calls the kernels: ["pytest", "tests/test_norm.py", …] or '
-            '["python", "bench.py", …], with further arguments for it.'
-        )
-    ),
+    'A test or script of the workspace that calls the kernels: ["pytest", "tests/test_norm.py", …] or '
+    '["python", "bench.py", …], with further arguments for it.',
 ]
 
 
-async def record_workloads(command: Command, asked: Asked, write: Write = False) -> Annotated[CallToolResult, Lines]:
+async def record_workloads(command: Command, asked: Asked, write: Write = False) -> Told[Lines]:
     """Run a test or script once, and write down how it calls kernels, as workload lines: the best way to get a workload.
 
     The command runs as the user's own would, outside of the sandbox, in the workspace. All kernels of the workspace that it
     calls are found. Lines are written only above what has no workload.
     """
-    workspace = workspace_of(asked)
+    workspace = asked.workspace
     arguments = _arguments(workspace, command)
 
     async def work(report: Report, cancel: asyncio.Event) -> tuple[tuple[Recorded, ...], str, list[str]]:
@@ -56,12 +49,12 @@ async def record_workloads(command: Command, asked: Asked, write: Write = False)
     return _told(workspace, found, said, written)
 
 
-async def infer_workloads(file: File, asked: Asked, write: Write = False) -> Annotated[CallToolResult, Lines]:
+async def infer_workloads(file: File, asked: Asked, write: Write = False) -> Told[Lines]:
     """Guess workload lines for the kernels of a file that have none, and keep those that ran.
 
     Use it where no test calls the kernels. The sizes are guesses: look at them, and have the user agree, before you time them.
     """
-    workspace = workspace_of(asked)
+    workspace = asked.workspace
 
     async def work(report: Report, cancel: asyncio.Event) -> tuple[list[Recorded], list[str]]:
         async with workspace.writing:
@@ -73,7 +66,7 @@ async def infer_workloads(file: File, asked: Asked, write: Write = False) -> Ann
                     entry.file, opened.text, entry.kernels[0], support=opened.support, report=report, cancel=cancel
                 )
                 if isinstance(answer, Failure) and not answer.about_kernel:
-                    raise BadInput(sentence(answer))
+                    raise no_answer(answer)
                 found.append(recorded(entry, answer))
             written = _write(workspace, {opened.path: opened.text}, found) if write and not cancel.is_set() else []
             return found, written
@@ -117,12 +110,12 @@ def _write(workspace: Workspace, texts: Mapping[Path, str], found: Sequence[Reco
         own = [one for one in lacking if one.entry.file == str(file)]
         edits = recording.edits_for(texts[file], own, of_file(file))
         if edits.edits:
-            files.replace(workspace.inside(str(file)), texts[file], apply(edits, texts[file]))
+            workspace.replace(workspace.inside(str(file)), texts[file], apply(edits, texts[file]))
             written.append(workspace.name(file))
     return written
 
 
-def _told(workspace: Workspace, found: Sequence[Recorded], said: str, written: Sequence[str]) -> CallToolResult:
+def _told(workspace: Workspace, found: Sequence[Recorded], said: str, written: Sequence[str]) -> Told[Lines]:
     rows = tuple(
         EntryRow(_name(workspace, one.entry), one.entry.name, one.entry.kernels, one.lines, one.refused)
         for one in found
