@@ -189,6 +189,7 @@ import sys
 from kernelwright.engine import Engine
 from kernelwright.languages.python import SUPPORT
 from kernelwright.macro.strategies import for_language
+from kernelwright.proof import compilers
 from kernelwright.source.findings.rules import by_code
 from kernelwright.tools.table import TOOLS
 from kernelwright.values import Language
@@ -203,8 +204,10 @@ print(*sys.modules)
     assert {name for name in loaded if "cuda" in name} <= {
         "kernelwright.macro.strategies.torch_cuda_graph",
         "kernelwright.micro.rewrite.helper_cuda_graph",
+        "kernelwright.source.cuda_strings",
     }
-    assert "kernelwright.coders.fusing" not in loaded
+    assert {"torch", "numpy"} & loaded == set()
+    assert {"kernelwright.coders.fusing", "kernelwright.emit.kernel"} & loaded == set()
 
 
 @pytest.mark.parametrize(("arguments", "status"), [(["--help"], 0), (["--no-such-option"], 2)])

@@ -10,7 +10,7 @@ from lsprotocol.types import Range
 from kernelwright.lsp.snapshot import Snapshot
 
 if TYPE_CHECKING:
-    from kernelwright.proof.worker.languages.cuda.errors import CompileError
+    from kernelwright.proof.worker.toolchain.errors import CompileError
 
 _TOKEN = re.compile(r"\w+|\S")
 

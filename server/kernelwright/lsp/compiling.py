@@ -33,11 +33,11 @@ class Compiling:
             asking.cancel()
 
     async def _ask(self, snapshot: Snapshot, quick: bool) -> None:
-        from kernelwright.proof.compilers import compile_errors
-
         texts = _texts(snapshot)
         if not texts:
             return
+        from kernelwright.proof.compilers import compile_errors
+
         answers = [await compile_errors(snapshot.path, text, quick=quick) for text in texts]
         known = [errors for errors in answers if errors is not None]
         if len(known) == len(texts) and self._session.documents.get(snapshot.uri) is not None:

@@ -9,9 +9,9 @@ import sys
 from pathlib import Path
 
 from kernelwright import wire
-from kernelwright.proof.worker.languages.cuda.errors import CompileError
+from kernelwright.proof.worker.toolchain.errors import CompileError
 
-_PROGRAM = "kernelwright.proof.worker.languages.cuda.checking"
+_PROGRAM = "kernelwright.proof.worker.toolchain.checking"
 _ROOT = Path(__file__).parents[2]
 _PATIENCE = 60.0  # seconds
 

@@ -1,6 +1,5 @@
 """Runs the convolutions of a module on channels-last tensors, the layout of cuDNN's tensor-core kernels."""
 
-from kernelwright.emit.layout_copy import copy_kernel
 from kernelwright.macro.intent import Intent, Text
 from kernelwright.macro.strategy import Example, Family, Observation, Strategy
 from kernelwright.micro.rewrite.channels_last_source import Plan, plan, write
@@ -32,6 +31,8 @@ def _intent(observation: Observation, action: Action) -> Intent | Refusal:
     planned = _plan(observation)
     if isinstance(planned, Refusal):
         return planned
+    from kernelwright.emit.layout_copy import copy_kernel  # prints kernels, which a menu does without
+
     # (weights, kernel): the best guess first.
     ways = [(True, True), (False, True), (True, False)] if planned.large_entries else [(True, False), (False, False)]
     written = [write(planned, weights=weights, kernel=copy_kernel if kernel else None) for weights, kernel in ways]

@@ -12,8 +12,8 @@ import kernelwright
 from kernelwright import words
 from kernelwright.proof.worker.failed import JobFailed
 from kernelwright.proof.worker.languages import language_of
-from kernelwright.proof.worker.languages.cuda import building
-from kernelwright.proof.worker.languages.cuda.unsupported import unsupported
+from kernelwright.proof.worker.toolchain import building
+from kernelwright.proof.worker.toolchain.unsupported import unsupported
 from kernelwright.values import FailureKind
 
 CUDA = language_of("cuda-cpp")

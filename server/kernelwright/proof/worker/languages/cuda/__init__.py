@@ -5,11 +5,12 @@ from collections.abc import Mapping, Sequence
 from types import ModuleType
 
 from kernelwright.proof.worker.failed import JobFailed
-from kernelwright.proof.worker.languages.cuda import building, coverage, modules
+from kernelwright.proof.worker.languages.cuda import coverage, modules
 from kernelwright.proof.worker.languages.cuda.widened import widened
 from kernelwright.proof.worker.languages.support import Known
 from kernelwright.proof.worker.ran import Ran
 from kernelwright.proof.worker.reached import Missing
+from kernelwright.proof.worker.toolchain import building
 from kernelwright.source.cpp import functions_of
 from kernelwright.values import Coverage
 

@@ -3,9 +3,9 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from kernelwright.proof.worker.languages.cuda.translation import numbered, probed
 from kernelwright.proof.worker.ran import Ran, line_of, number_of
 from kernelwright.proof.worker.reached import Missing
+from kernelwright.proof.worker.toolchain.translation import numbered, probed
 from kernelwright.source.cpp.statements import Statement
 from kernelwright.source.cpp.tokens import Kind, tokens_of
 from kernelwright.values import Coverage

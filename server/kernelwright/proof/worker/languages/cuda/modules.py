@@ -17,9 +17,9 @@ from kernelwright.proof.worker import launches as launching
 from kernelwright.proof.worker import ran
 from kernelwright.proof.worker.failed import JobFailed
 from kernelwright.proof.worker.interpreter import rounds
-from kernelwright.proof.worker.languages.cuda import building, translation
 from kernelwright.proof.worker.languages.cuda.arguments import Passed, Taken, bound, checked, result_type
 from kernelwright.proof.worker.languages.cuda.coverage import numbers_of
+from kernelwright.proof.worker.toolchain import building, translation
 from kernelwright.source.cpp import Function, functions_of
 from kernelwright.values import Failure, FailureKind
 

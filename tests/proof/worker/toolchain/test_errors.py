@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from kernelwright.proof.worker.languages.cuda.checking import compile_errors
-from kernelwright.proof.worker.languages.cuda.errors import CompileError, errors_of
-from kernelwright.proof.worker.languages.cuda.translation import Translated
+from kernelwright.proof.worker.toolchain.checking import compile_errors
+from kernelwright.proof.worker.toolchain.errors import CompileError, errors_of
+from kernelwright.proof.worker.toolchain.translation import Translated
 
 TEXT = """\
 #include <cuda_runtime.h>

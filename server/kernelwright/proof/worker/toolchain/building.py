@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kernelwright.proof.worker.failed import NO_NVCC, JobFailed
-from kernelwright.proof.worker.languages.cuda import translation
-from kernelwright.proof.worker.languages.cuda.errors import SOURCE, errors_of, plain
-from kernelwright.proof.worker.languages.cuda.unsupported import unsupported
+from kernelwright.proof.worker.toolchain import translation
+from kernelwright.proof.worker.toolchain.errors import SOURCE, errors_of, plain
+from kernelwright.proof.worker.toolchain.unsupported import unsupported
 from kernelwright.values import Failure, FailureKind
 
 HERE = Path(__file__).parent / "emulator"

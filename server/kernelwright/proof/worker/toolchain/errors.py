@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 from pathlib import PurePath
 
-from kernelwright.proof.worker.languages.cuda.translation import Translated
+from kernelwright.proof.worker.toolchain.translation import Translated
 
 SOURCE = "kernelwright_text.cu"  # the name under which a text is compiled
 _ERROR = re.compile(r"^([^\n():]+)[:(](\d+)(?:[:,](\d+))?\)?: (?:fatal |catastrophic )?error:? ([^\n]*)$")
@@ -62,5 +62,6 @@ def _characters(line: str, count: int) -> int:
 
 
 def plain(words: str) -> str:
-    """A compiler's words with plain quotation marks, and without a full stop."""
+    """A compiler's words with plain quotation marks, without guesses at names (which may be the emulator's) and full stop."""
+    words = words.partition("; did you mean")[0]
     return words.replace("‘", "'").replace("’", "'").strip().rstrip(".")[:300]

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from kernelwright.proof.worker.failed import JobFailed
-from kernelwright.proof.worker.languages.cuda import building, translation
-from kernelwright.proof.worker.languages.cuda.errors import SOURCE, CompileError, errors_of
-from kernelwright.proof.worker.languages.cuda.unsupported import unsupported
+from kernelwright.proof.worker.toolchain import building, translation
+from kernelwright.proof.worker.toolchain.errors import SOURCE, CompileError, errors_of
+from kernelwright.proof.worker.toolchain.unsupported import unsupported
 from kernelwright.wire import encode
 
 # Names of CUDA that the emulator may lack, and PyTorch's: what g++ says of these is not the text's fault.
