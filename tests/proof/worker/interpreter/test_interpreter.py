@@ -443,6 +443,32 @@ right = found == [16, 16, 32, 64, 64, 16]
 """,
         "",
     ),
+    "autotune leaves out what a static assertion refuses": (
+        """
+@triton.autotune([triton.Config({"B": b}) for b in (16, 32, 64)], key=["n"])
+@triton.jit
+def kernel(o, n, B: tl.constexpr):
+    tl.static_assert(B <= 32)
+    tl.store(o + tl.arange(0, B), B + 0.0)
+found = []
+for times in range(6):
+    o = torch.zeros(64); kernel[(1,)](o, 64); found.append(int(o[0]))
+    rounds.next_round()
+right = set(found) == {16, 32}
+""",
+        "",
+    ),
+    "autotune has no configuration that compiles": (
+        """
+@triton.autotune([triton.Config({"B": b}) for b in (16, 32)], key=["n"])
+@triton.jit
+def kernel(o, n, B: tl.constexpr):
+    tl.static_assert(B > 32, "B is too small")
+    tl.store(o + tl.arange(0, B), B + 0.0)
+kernel[(1,)](torch.zeros(64), 64)
+""",
+        "unexpected InterpreterError: AssertionError('B is too small')",
+    ),
     "what the tuner's own launches leave": (
         """
 def made(**named):
