@@ -337,6 +337,11 @@ def test_a_matrix_vector_product_makes_two_operations_on_each_element_of_the_mat
     check(VECTOR.replace("acc += a * v", adds), Work(4 * (6400 + 64 + 100), 2 * 6400))
 
 
+def test_a_name_that_no_longer_holds_what_a_loop_has_added_is_folded_as_any_other() -> None:
+    again = "    acc = tl.load(a_ptr + row * N + tl.arange(0, BLOCK))\n    tl.store(out_ptr"
+    check(VECTOR.replace("    tl.store(out_ptr", again), Work(4 * (6400 + 64 + 100), 3 * 6400))
+
+
 @pytest.mark.parametrize(("end", "share"), [("N_CTX", 4), ("(start_m + 1) * BLOCK if CAUSAL else N_CTX", 2)])
 def test_attention_makes_two_products(end: str, share: int) -> None:
     work = estimated(ATTENTION.replace("END", end))

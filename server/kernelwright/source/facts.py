@@ -222,6 +222,8 @@ class _Triton:
         operations, is_tile = self._arithmetic(right)
         name = self.document.content(left)
         augmented = assignment.type == "augmented_assignment"
+        if not augmented:
+            self._accumulated.discard(name)
         if is_tile:
             self._loaded.add(name)
         elif not augmented:
