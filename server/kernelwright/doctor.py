@@ -59,7 +59,6 @@ def _interpreter_lines(interpreter: str, device: Device | Failure) -> tuple[Doct
 
 
 _TOOLS = (
-    (("ncu",), "Nsight Compute", "Install Nsight Compute to profile kernels."),
     (("nvcc", "/usr/local/cuda/bin/nvcc"), "CUDA compiler", "Install the CUDA toolkit to compile CUDA C++ with nvcc."),
     (("g++", "clang++", "c++"), "C++ compiler", "Install g++ (`apt install g++`) to check CUDA C++ without a GPU."),
 )

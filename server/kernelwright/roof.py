@@ -25,18 +25,19 @@ def sentence(observation: "Observation", settings: Settings, measured: Measureme
     said = f"Bound by {side.kind} on {where}: {side.intensity:.3g} FLOP per byte (ridge {side.ridge:.3g})"
     if least := words.least_time(side.floor_ms, device, measured.device if measured else None):
         said += f", {least}"
-    share = _share(measured)
+    share = _share(measured) if measured is not None and measured.device == device.name else ""
     return f"{said}; it reaches {share} of the roof" if share else said
 
 
 def short(observation: "Observation", settings: Settings, measured: Measurement | None) -> str:
-    """For the lens: "memory-bound, 31 % of roof"."""
+    """For the lens: "memory-bound, 31 % of roof"; the side on one device is not told beside a time of another."""
     from kernelwright.source.roofline import bound
 
     found = _work(observation)
-    if found is None:
+    device = _device(observation, settings)[0]
+    if found is None or (measured is not None and measured.device != device.name):
         return ""
-    side = f"{bound(found, _device(observation, settings)[0]).kind}-bound"
+    side = f"{bound(found, device).kind}-bound"
     share = _share(measured)
     return f"{side}, {share} of roof" if share else side
 

@@ -1,6 +1,7 @@
 """`--json -`: one JSON value on stdout, with the keys that the page names, and all else on stderr."""
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -48,6 +49,10 @@ def test_the_life_of_a_file(tmp_path: Path) -> None:
     assert optimized["speedup"]["low"] > 1  # type: ignore[index]
     assert "kept" in said
     assert "+        " in said
+    listed, _ = run("list")
+    assert [one["next"] for one in listed["kernels"]] == [
+        f"kernelwright optimize {os.path.relpath(path)} --kernel Score"
+    ]  # type: ignore[attr-defined]
     found, said = run("history")
     assert [one["id"] for one in found["steps"]] == [step["id"]]  # type: ignore[attr-defined]
     assert "Sum the weights of a linear layer" in found["sentences"][0]  # type: ignore[index]

@@ -1,11 +1,12 @@
-"""`strategies`, `doctor` and `--version`: what there is, said without leaving a trace."""
+"""`list`, `strategies`, `doctor` and `--version`: what there is, said without leaving a trace."""
 
+import json
 import re
 from pathlib import Path
 
 import pytest
 
-from cli.terminal import kernelwright
+from cli.terminal import COPY, SMALL, file, kernelwright
 from kernelwright import __version__
 from kernelwright.macro.strategies import registry
 
@@ -27,6 +28,29 @@ def test_the_version() -> None:
     assert kernelwright("--version").stdout == f"kernelwright {__version__}\n"
 
 
+def test_each_kernel_is_listed_with_what_it_lacks_and_what_brings_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "tests").mkdir()
+    file(tmp_path, COPY.split("# workload")[0], "copying.py")
+    file(tmp_path, SMALL, "scored.py")
+    file(tmp_path, SMALL.split("# workload")[0].replace("Score", "Other"), "other.py")
+    file(tmp_path, SMALL.replace("(randn", "((randn").replace("Score", "Wrong"), "wrong.py")
+    file(tmp_path / "tests", "from copying import copy\n\ndef test_copy():\n    copy(x)\n", "test_copying.py")
+    ended = kernelwright("list", ".", "--json", "rows.json")
+    assert ended.exit_code == 0, ended.output
+    rows = {row["kernel"]: row for row in json.loads((tmp_path / "rows.json").read_text())["kernels"]}
+    assert {name: row["next"] for name, row in rows.items()} == {
+        "copy_kernel": "kernelwright record --write -- pytest tests/test_copying.py",
+        "Score": "kernelwright optimize scored.py --kernel Score",
+        "Other": "kernelwright infer --write other.py",
+        "Wrong": "",
+    }
+    assert {name for name, row in rows.items() if row["missing"]} == {"copy_kernel", "Other", "Wrong"}
+    assert "Score  scored.py: Score(16, 32)(randn(8, 16))\n  kernelwright optimize" in ended.stdout
+
+
 def test_the_doctor_looks_and_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     ended = kernelwright("doctor")
@@ -36,14 +60,14 @@ def test_the_doctor_looks_and_leaves_nothing(tmp_path: Path, monkeypatch: pytest
         "torch",
         "triton",
         "GPU",
-        "Nsight Compute",
         "CUDA compiler",
         r"C\+\+ compiler",
         "sandbox",
         "journal",
     ):
         assert re.search(rf"(found|missing) +{name}", ended.stdout), name
-    assert "bubblewrap" not in ended.stdout, "the sandbox needs no package"
+    for unused in ("bubblewrap", "Nsight"):
+        assert unused not in ended.stdout, "only what is used is recommended"
     assert list(tmp_path.iterdir()) == []
 
 

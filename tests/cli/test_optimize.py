@@ -21,9 +21,10 @@ def test_a_step_is_written_listed_and_taken_back(tmp_path: Path) -> None:
     link.symlink_to(real)
     out = tmp_path / "result.json"
 
-    ended = kernelwright("optimize", link, "--write", "--diff", "--json", out)
+    ended = kernelwright("optimize", link, "--write", "--diff", "--steps", "2", "--json", out)
     assert ended.exit_code == 0, ended.output
     assert "kept" in ended.stdout
+    assert re.search(r"\nNothing .*2 % or more\..*\n +Fuse pointwise operations: \w", ended.stdout, re.DOTALL)
     assert "-        return torch.sum(y, dim=1, keepdim=True)" in ended.stdout
     assert "Wrote" in ended.stdout
     written = real.read_bytes()

@@ -53,4 +53,7 @@ def observed() -> Observation:
 @pytest.mark.parametrize(("measured", "told"), [(None, True), ("a GPU", True), ("cpu", False)])
 def test_the_least_time_of_one_device_is_not_told_beside_the_time_of_another(measured: str | None, told: bool) -> None:
     measurement = dataclasses.replace(MEASURED, device=measured) if measured else None
-    assert ("at least" in sentence(observed(), DEFAULTS, measurement)) is told
+    said = sentence(observed(), DEFAULTS, measurement)
+    assert ("at least" in said) is told
+    assert ("of the roof" in said) is (told and measured is not None)
+    assert bool(short(observed(), DEFAULTS, measurement)) is told

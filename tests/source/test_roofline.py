@@ -297,8 +297,33 @@ def estimated(text: str) -> Work:
     return work
 
 
-def test_arithmetic_inside_a_store_counts() -> None:
-    check(ADD, Work(3 * 64 * 4, 64))
+STORE = "    tl.store(z_ptr + offs, x + y, mask=mask)"
+HELPERS = """\
+@triton.jit
+def swizzled(pid, n, GROUP: tl.constexpr):
+    return pid // GROUP * GROUP + pid % GROUP
+@triton.jit
+def square(x):
+    return x * x
+@triton.jit
+def scaled(x, y, SCALE: tl.constexpr):
+    s = square(x) * SCALE
+    return s + y
+"""
+
+
+@pytest.mark.parametrize(
+    ("stored", "flops"),
+    [
+        (STORE, 1),
+        ("    tl.atomic_add(z_ptr + offs, x * y, mask=mask)", 1),
+        ("    tl.store(z_ptr + offs, tl.fma(x, y, x), mask=mask)", 2),
+        ("    tl.store(z_ptr + offs, scaled(x, y, 2), mask=mask)", 3),
+        ("    tl.store(z_ptr + swizzled(tl.program_id(0), n, 8) + offs, x + y, mask=mask)", 1),
+    ],
+)
+def test_arithmetic_inside_a_store_and_in_helpers_counts(stored: str, flops: int) -> None:
+    check(HELPERS + ADD.replace(STORE, stored), Work(3 * 64 * 4, flops * 64))
 
 
 def test_a_norm_counts_each_element_and_not_each_weight() -> None:
@@ -307,8 +332,14 @@ def test_a_norm_counts_each_element_and_not_each_weight() -> None:
     check(NORM, Work(moved, 8 * 1024))
 
 
-def test_a_matrix_vector_product_counts_each_element_of_the_matrix() -> None:
-    check(VECTOR, Work(4 * (6400 + 64 + 100), 3 * 6400))
+@pytest.mark.parametrize("adds", ["acc += a * v", "acc = acc + a * v", "acc = tl.fma(a, v, acc)"])
+def test_a_matrix_vector_product_makes_two_operations_on_each_element_of_the_matrix(adds: str) -> None:
+    check(VECTOR.replace("acc += a * v", adds), Work(4 * (6400 + 64 + 100), 2 * 6400))
+
+
+def test_a_name_that_no_longer_holds_what_a_loop_has_added_is_folded_as_any_other() -> None:
+    again = "    acc = tl.load(a_ptr + row * N + tl.arange(0, BLOCK))\n    tl.store(out_ptr"
+    check(VECTOR.replace("    tl.store(out_ptr", again), Work(4 * (6400 + 64 + 100), 3 * 6400))
 
 
 @pytest.mark.parametrize(("end", "share"), [("N_CTX", 4), ("(start_m + 1) * BLOCK if CAUSAL else N_CTX", 2)])

@@ -160,6 +160,20 @@ def verify(
         sys.exit(try_file(file, kernel, against, json_out, interpreter, how, measure=False))
 
 
+@app.command(name="list")
+def kernels(
+    places: Annotated[
+        list[Path] | None, typer.Argument(metavar="PLACE...", help="Files or folders; the current folder if absent.")
+    ] = None,
+    json_out: JsonOut = None,
+) -> None:
+    """List kernels, what each still lacks, and the command that brings it."""
+    with told_in_words(json_out):
+        from kernelwright.cli.kernels import list_places
+
+        sys.exit(list_places(places or [], json_out))
+
+
 @app.command(context_settings={"allow_interspersed_args": False})
 def record(
     command: Annotated[

@@ -1,13 +1,14 @@
-"""What `record` and `infer` share: the texts that they look at, and how the lines that they found are shown and written."""
+"""What `list`, `record` and `infer` share: the texts that they look at, and how lines that were found are shown and written."""
 
 import contextlib
 import os
+import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from rich.markup import escape
 
-from kernelwright import entries, files, recording
+from kernelwright import callers, entries, files, recording
 from kernelwright.cli.console import OUT
 from kernelwright.languages import of_file
 from kernelwright.mistakes import BadInput
@@ -24,6 +25,11 @@ def entries_in(places: Sequence[Path]) -> tuple[dict[Path, str], list[Entry]]:
         with contextlib.suppress(BadInput):
             texts[file] = files.read(file)
     return texts, [entry for file, text in texts.items() for entry in entries.entries_of(file, text)]
+
+
+def runs(caller: Path) -> str:
+    """The command that runs a test or script."""
+    return f"{'pytest' if callers.is_test(caller) else 'python'} {shlex.quote(os.path.relpath(caller))}"
 
 
 def show(one: Recorded, seen: str, refused: str) -> None:

@@ -78,15 +78,19 @@ async def run(
             observation = await _show_card(engine, request, report)
             steps = steps_of(engine, request, report)
             tried, said, lacking = await _taken(engine, request, steps, file if write else None)
+            after = card.text_after(tried, text)
+            if tried and said:  # the ending is about the text as it is now, and what was tried on it
+                again = await engine.observe_fully(request.path, after, request.kernel, report, support=request.support)
+                observation = again if isinstance(again, Observation) else observation
+            left = menu(engine, observation)
     finally:
         await engine.close()
         if provider is not None:
             await provider.close()
-    after = card.text_after(tried, text)
     for sentence in said:
         OUT.print(f"\n{escape(sentence)}")
-    if not tried and request.strategy is None:
-        card.show_reasons(menu(engine, observation))
+    if request.strategy is None and (not tried or left.stop_reason in said):
+        card.show_reasons(left)
     if diff and after != text:
         card.show_diff(text, after, file.name)
     if write and after != text:

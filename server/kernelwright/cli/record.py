@@ -61,10 +61,7 @@ def _what_to_run(texts: Mapping[Path, str], entries: Sequence[Entry]) -> str:
         for file, called in itertools.islice(names.items(), _MOST_FILES)
         for caller in callers.callers({**found, **texts}, graph, file, called)[:_MOST_CALLERS]
     )
-    commands = [
-        f"{'pytest' if callers.is_test(caller) else 'python'} {os.path.relpath(caller)}"
-        for caller in itertools.islice(dict.fromkeys(likely), _MOST_NAMED)
-    ]
+    commands = [lines.runs(caller) for caller in itertools.islice(dict.fromkeys(likely), _MOST_NAMED)]
     if not commands:
         return "Name a command behind --, such as a test that calls these kernels."
     return "\n".join(

@@ -45,6 +45,8 @@ class Function:
     returns: bool  # a value
     tensor_maths: bool
     facts: Facts
+    operations_passed: int  # on each element that is passed to it, beside those of its facts
+    passes_to: frozenset[str]  # the functions that it passes elements to
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,6 +1,7 @@
 """Facts of one function, read from its tree without running it; lines count from the start of the tree's text."""
 
 import re
+from collections.abc import Iterable
 
 from tree_sitter import Node
 
@@ -8,7 +9,7 @@ from kernelwright.ops import Kind, row
 from kernelwright.source.document import Document
 from kernelwright.source.imports import Aliases, dotted
 from kernelwright.source.strides import Strides
-from kernelwright.source.syntax import argument, argument_text, called, parameters_of, walk
+from kernelwright.source.syntax import Parameter, argument, argument_text, called, parameters_of, walk
 from kernelwright.source.tensors import MATMULS, REDUCTIONS, torch_operation, words
 from kernelwright.values import Access, Dot, Facts, Loop, Reduction
 
@@ -19,6 +20,8 @@ _NO_ARITHMETIC = words(
     "cast reshape view trans permute broadcast_to expand_dims join split cat dot store static_assert"
 )
 _FROM_MEMORY = (_TL + "load", _TL + "atomic_add")
+_LOOPS = ("for_statement", "while_statement")
+_VALUES = {"store": ("value", 1), "atomic": ("val", 1)}
 _SUMMED = ("binary_operator", "parenthesized_expression", "call", "attribute")  # what may stand around a dot in a sum
 _DTYPE = re.compile(r"\b(?:float(?:64|32|16)|bfloat16|float8\w*|int(?:64|32|16|8)|uint(?:64|32|16|8)|int1)\b")
 
@@ -36,12 +39,27 @@ def triton_facts(document: Document, function: Node, decorators: tuple[Node, ...
         reductions=tuple(reader.reductions),
         dots=tuple(reader.dots),
         dtypes=tuple(sorted(set(_DTYPE.findall(document.content(function))))),
-        constexprs=tuple(p.name for p in parameters if p.annotation.strip("\"' ").endswith("constexpr")),
+        constexprs=tuple(p.name for p in parameters if _is_constexpr(p)),
         parameters=tuple(p.name for p in parameters),
         autotune_configs=sum(_configs(document, decorator, aliases) for decorator in decorators),
         statements=reader.statements,
         operations=reader.operations,
     )
+
+
+def elements_through(
+    document: Document, function: Node, aliases: Aliases, own: int, returns: bool
+) -> tuple[int, frozenset[str]]:
+    """How many operations a Triton function makes on each element that is passed to it, beside its `own` on what it loads, and
+    the functions that it passes elements to. One that returns no value is passed none.
+    """
+    body = function.child_by_field_name("body")
+    reader = _Triton(document, aliases)
+    if returns:
+        reader.passed(p.name for p in parameters_of(document, function) if not _is_constexpr(p))
+    if body is not None:
+        reader.read(body)
+    return reader.operations - own, frozenset(reader.passed_to)
 
 
 def torch_facts(document: Document, function: Node, aliases: Aliases) -> Facts:
@@ -54,7 +72,7 @@ def torch_facts(document: Document, function: Node, aliases: Aliases) -> Facts:
         if node.type in ("string", "comment"):
             continue
         statements += _is_statement(node)
-        if node.type in ("for_statement", "while_statement"):
+        if node.type in _LOOPS:
             loops.append(_loop(document, node))
             looped = True
         elif node.type == "call":
@@ -81,6 +99,10 @@ def torch_facts(document: Document, function: Node, aliases: Aliases) -> Facts:
     )
 
 
+def _is_constexpr(parameter: Parameter) -> bool:
+    return parameter.annotation.strip("\"' ").endswith("constexpr")
+
+
 class _Triton:
     """One walk in source order, so that names stand for what they were last assigned."""
 
@@ -97,6 +119,12 @@ class _Triton:
         self._descriptors: set[str] = set()
         self._loaded: set[str] = set()
         self._has_lanes = False  # offsets are made here, not given
+        self._accumulated: set[str] = set()  # in a loop that has ended: one element for several that were loaded
+        self.passed_to: set[str] = set()  # the functions of the file that take loaded elements
+
+    def passed(self, names: Iterable[str]) -> None:
+        """The parameters hold elements, as if they were loaded here."""
+        self._loaded.update(names)
 
     def read(self, body: Node) -> None:
         self._has_lanes = b"arange" in self.document.source[body.start_byte : body.end_byte]
@@ -105,6 +133,12 @@ class _Triton:
         while stack:
             node, looped, accumulator, done = stack.pop()
             kind = node.type
+            if done and kind in _LOOPS:
+                self._accumulated |= self._accumulators(node)
+                continue
+            if done and kind == "return_statement":
+                self.operations += sum(self._arithmetic(child)[0] for child in node.named_children)
+                continue
             if done:
                 self.strides.assign(node)
                 self._remember_descriptor(node)
@@ -113,12 +147,13 @@ class _Triton:
             if kind in ("string", "comment", "function_definition"):
                 continue
             self.statements += _is_statement(node)
-            if kind in ("for_statement", "while_statement"):
+            if kind in _LOOPS:
                 self.loops.append(_loop(self.document, node))
                 looped = True
+                stack.append((node, looped, None, True))
             elif kind == "call":
                 self._call(node, looped, accumulator)
-            elif kind in ("assignment", "augmented_assignment"):
+            elif kind in ("assignment", "augmented_assignment", "return_statement"):
                 stack.append((node, looped, None, True))
             if kind == "augmented_assignment":
                 left = node.child_by_field_name("left")
@@ -164,7 +199,7 @@ class _Triton:
         pointer = argument(self.document, node, "pointer", 0)
         if pointer is None:
             return
-        value = argument(self.document, node, "value", 1) if kind == "store" else None
+        value = argument(self.document, node, *_VALUES[kind]) if kind in _VALUES else None
         self.operations += self._arithmetic(value)[0] if value is not None else 0
         position = {"load": 1, "store": 2, "atomic": 2}[kind]
         self.accesses.append(
@@ -187,6 +222,8 @@ class _Triton:
         operations, is_tile = self._arithmetic(right)
         name = self.document.content(left)
         augmented = assignment.type == "augmented_assignment"
+        if not augmented:
+            self._accumulated.discard(name)
         if is_tile:
             self._loaded.add(name)
         elif not augmented:
@@ -199,7 +236,8 @@ class _Triton:
         What is made of the result of a reduction is as good as nothing beside the elements that it folds.
         """
         above: list[int] = []  # for each node visited the index of the one that its elements go into
-        computes: list[bool] = []
+        made: list[int] = []  # for each node visited its own operations on an element
+        takes: list[str] = []  # for each node visited the function of the file that it calls
         touched: set[int] = set()
         is_tile = False
         stack = [(expression, _RESULT)]
@@ -216,13 +254,26 @@ class _Triton:
             folds = kind == "call" and self._folds(node, name)
             index = len(above)
             above.append(_NOWHERE if folds else around)
-            computes.append(
-                folds
-                or kind == "binary_operator"
-                or (name is not None and name.startswith(_TL) and name[len(_TL) :] not in _NO_ARITHMETIC)
-            )
+            made.append(self._made(node, name, folds))
+            takes.append(self._function_of_file(node) if kind == "call" and name is None else "")
             stack.extend((child, index) for child in node.named_children if child.type not in ("string", "comment"))
-        return sum(computes[index] for index in touched), is_tile
+        self.passed_to.update(filter(None, (takes[index] for index in touched)))
+        return sum(made[index] for index in touched), is_tile
+
+    def _made(self, node: Node, name: str | None, folds: bool) -> int:
+        """How many operations a node makes on each element that comes to it, without those inside of it."""
+        if folds:
+            return self._folded(node, name) not in self._accumulated
+        if node.type == "binary_operator":
+            return 1
+        short = name[len(_TL) :] if name is not None and name.startswith(_TL) else None
+        if short is None or short in _NO_ARITHMETIC:
+            return 0
+        return 2 if short == "fma" else 1
+
+    def _function_of_file(self, call: Node) -> str:
+        function = call.child_by_field_name("function")
+        return self.document.content(function) if function is not None and function.type == "identifier" else ""
 
     def _folds(self, call: Node, name: str | None) -> bool:
         if name is not None:
@@ -230,6 +281,27 @@ class _Triton:
         function = call.child_by_field_name("function")
         attribute = function.child_by_field_name("attribute") if function is not None else None
         return attribute is not None and self.document.content(attribute) in _TL_REDUCTIONS
+
+    def _folded(self, call: Node, name: str | None) -> str:
+        """What a reduction folds: its first argument, or the object whose method it is."""
+        function = call.child_by_field_name("function")
+        method = function.child_by_field_name("object") if function is not None else None
+        folded = method if name is None else argument(self.document, call, "input", 0)
+        return self.document.content(folded) if folded is not None else ""
+
+    def _accumulators(self, loop: Node) -> set[str]:
+        """The names that a loop adds to: `acc += x`, or `acc = tl.fma(x, y, acc)`."""
+        found: set[str] = set()
+        for node in walk(loop):
+            left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
+            if left is None or right is None or node.type not in ("assignment", "augmented_assignment"):
+                continue
+            name = self.document.content(left)
+            if node.type == "augmented_assignment" or any(
+                part.type == "identifier" and self.document.content(part) == name for part in walk(right)
+            ):
+                found.add(name)
+        return found
 
     def _is_loaded(self, node: Node, kind: str, name: str | None) -> bool:
         """Tell whether a value has one element for each that is loaded: a single number for a whole program has not."""

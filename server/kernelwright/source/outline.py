@@ -7,7 +7,7 @@ from tree_sitter import Node
 from kernelwright.source.bodies import Body, read_body
 from kernelwright.source.definitions import NAME, Class, Function, Outline, RawLaunch
 from kernelwright.source.document import Document, parse
-from kernelwright.source.facts import torch_facts, triton_facts
+from kernelwright.source.facts import elements_through, torch_facts, triton_facts
 from kernelwright.source.imports import Aliases, dotted
 from kernelwright.source.memory import PerPiece
 from kernelwright.source.syntax import called, parameters_of, walk
@@ -114,8 +114,12 @@ class _Reader:
         uses_triton = is_jit or self._uses_triton(found, body)
         is_top_level = owner is None and outer is None
         facts, tensor_maths = Facts(), False
+        operations_passed, passes_to = 0, frozenset[str]()
         if uses_triton:
             facts = triton_facts(self.document, node, decorators, self.aliases)
+            operations_passed, passes_to = elements_through(
+                self.document, node, self.aliases, facts.operations, found.returns
+            )
         elif body is not None and (is_top_level or text == "forward"):
             facts = torch_facts(self.document, node, self.aliases)
             tensor_maths = is_top_level and has_tensor_maths(self.document, node, self.aliases)
@@ -142,6 +146,8 @@ class _Reader:
                 returns=found.returns,
                 tensor_maths=tensor_maths,
                 facts=facts,
+                operations_passed=operations_passed,
+                passes_to=passes_to,
             )
         )
         if body is not None:

@@ -52,7 +52,9 @@ def _kernel(
     configs: int,
 ) -> Kernel:
     """The Kernel, with the facts of its helpers and the work as its launcher's sizes say it."""
-    facts = placed.function.facts
+    facts = dataclasses.replace(
+        placed.function.facts, operations=placed.function.facts.operations + _operations_passed(placed, helpers)
+    )
     estimate = Estimate()
     launcher = next((s for s in sites if s.function and entry and s.function.name == entry.name), None)
     if launcher is not None and launcher.function is not None:
@@ -70,6 +72,19 @@ def _kernel(
         launches=tuple(map(_launch, sites)),
         facts=dataclasses.replace(facts, autotune_configs=configs, estimate=estimate),
     )
+
+
+def _operations_passed(placed: Placed, helpers: tuple[tuple[Placed, bool], ...]) -> int:
+    """What the helpers that a kernel's elements go through make of each of them, each helper counted once."""
+    by_name = {helper.function.name: helper.function for helper, _ in helpers}
+    reached: set[str] = set()
+    waiting = [*placed.function.passes_to]
+    while waiting:
+        name = waiting.pop()
+        if name in by_name and name not in reached:
+            reached.add(name)
+            waiting += by_name[name].passes_to
+    return sum(by_name[name].operations_passed for name in reached)
 
 
 def _is_part(function: Function, jit: Mapping[str, Placed]) -> bool:

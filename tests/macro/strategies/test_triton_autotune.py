@@ -41,6 +41,11 @@ def test_the_worked_example() -> None:
             ['key=["n"]', 'grid = lambda meta: (triton.cdiv(n, meta["BLOCK"]),)', "kernel[grid](x, y, n)"],
             ["restore", "256,"],
         ),
+        (
+            text("tl.static_assert(BLOCK >= 256 and BLOCK * 2 < 4096)\n    " + PLAIN),
+            ['{"BLOCK": 256}, num_warps=4', '{"BLOCK": 1024}', '{"BLOCK": 512}'],
+            ["128", "2048", "4096}"],
+        ),
         (text("tl.store(x_ptr + i, 2 * x, mask=i < n)"), ['restore_value=["x_ptr"]'], ["reset_to_zero"]),
         (text(launch=LAUNCH.replace("(x, y, n", "(x, x, n")), ['restore_value=["y_ptr"]'], []),
         (

@@ -6,10 +6,12 @@ the accumulator; streaming kernels are chosen by bytes a thread handles (16 to 6
 
 import ast
 import itertools
+import operator
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from kernelwright.micro.rewrite.triton_launch import Site
+from kernelwright.micro.rewrite.triton_source import integer
 from kernelwright.schedule.limits import WARP, shared_limit
 from kernelwright.source.calls import argument
 from kernelwright.source.triton.masks import unmasked
@@ -19,6 +21,15 @@ Choice = Mapping[str, int]
 """Values of the block sizes by the kernel's names, with "num_warps" and "num_stages"."""
 
 MOST_VARIANTS = 24
+
+_COMPARED: Mapping[type[ast.cmpop], Callable[[int, int], bool]] = {
+    ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+}  # fmt: skip
+_COMPUTED: Mapping[type[ast.operator], Callable[[int, int], int]] = {
+    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+}  # fmt: skip
 
 # (BLOCK_M, BLOCK_N, BLOCK_K in bytes of the operands, num_warps, num_stages), best first.
 _HOPPER_MATMUL = (
@@ -124,7 +135,11 @@ def current(site: Site) -> Choice:
 
 
 def _fits(site: Site, choice: Choice) -> bool:
-    """Whether names that one number serves agree, and no block size grows whose lanes are reached without a mask."""
+    """Whether names that one number serves agree, no block size grows whose lanes are reached without a mask, and the kernel's
+    static assertions hold.
+    """
+    if not _asserted(site, choice):
+        return False
     open_ = unmasked(site.kernel.reading)
     written: dict[tuple[int, int], int | None] = {}
     for constant in (*site.tiles, *site.options):
@@ -134,6 +149,38 @@ def _fits(site: Site, choice: Choice) -> bool:
         if any(written.setdefault(span, value) != value for span in constant.spans):
             return False
     return True
+
+
+def _asserted(site: Site, choice: Choice) -> bool:
+    """Whether no `tl.static_assert` of the kernel refuses these values, as far as it compares numbers."""
+    passed = {name: number for name, value in site.bound.items() if (number := integer(value)) is not None}
+    known = {**passed, **choice}
+    tests = (argument(call, 0, "cond") for name, call in site.kernel.reading.calls if name == "static_assert")
+    return all(_holds(test, known) is not False for test in tests)
+
+
+def _holds(test: ast.expr | None, known: Mapping[str, int]) -> bool | None:
+    """Whether a comparison of numbers holds, or each part of an `and`; None where that is not known."""
+    match test:
+        case ast.BoolOp(op=ast.And(), values=parts):
+            answers = [_holds(part, known) for part in parts]
+            return False if False in answers else None if None in answers else True
+        case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in _COMPARED:
+            first, second = _number(left, known), _number(right, known)
+            return None if first is None or second is None else _COMPARED[type(op)](first, second)
+    return None
+
+
+def _number(node: ast.expr, known: Mapping[str, int]) -> int | None:
+    match node:
+        case ast.Name(id=name):
+            return known.get(name)
+        case ast.BinOp(left=left, op=op, right=right) if type(op) in _COMPUTED:
+            first, second = _number(left, known), _number(right, known)
+            if first is None or second is None or (second == 0 and isinstance(op, ast.FloorDiv | ast.Mod)):
+                return None
+            return _COMPUTED[type(op)](first, second)
+    return integer(node)
 
 
 def described(choice: Choice) -> str:

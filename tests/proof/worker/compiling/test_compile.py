@@ -53,7 +53,7 @@ async def test_a_launch_is_compiled_for_the_named_gpu(workers: Lent) -> None:
     assert (found.spill_bytes, found.occupancy, found.limited_by) == (0, 1.0, "threads")
 
 
-async def test_every_config_of_an_autotuned_kernel_is_compiled(workers: Lent) -> None:
+async def test_every_config_of_an_autotuned_kernel_that_compiles_counts(workers: Lent) -> None:
     answer = await compiled(
         workers,
         """\
@@ -61,9 +61,11 @@ async def test_every_config_of_an_autotuned_kernel_is_compiled(workers: Lent) ->
         import triton
         import triton.language as tl
 
-        @triton.autotune([triton.Config({"B": 32}, num_warps=2), triton.Config({"B": 64}, num_warps=4)], key=["n"])
+        @triton.autotune([triton.Config({"B": 32}, num_warps=2), triton.Config({"B": 64}, num_warps=4),
+                          triton.Config({"B": 128}, num_warps=8)], key=["n"])
         @triton.jit
         def product_kernel(x, o, n, B: tl.constexpr):
+            tl.static_assert(B < 128)
             i = tl.arange(0, B)
             at = i[:, None] * n + i[None, :]
             tl.store(o + at, tl.dot(tl.load(x + at), tl.load(x + at)))

@@ -443,6 +443,33 @@ right = found == [16, 16, 32, 64, 64, 16]
 """,
         "",
     ),
+    "autotune leaves out what a static assertion refuses": (
+        """
+@triton.autotune([triton.Config({"B": b}) for b in (16, 32, 64)], key=["n"])
+@triton.jit
+def kernel(o, n: tl.constexpr, B: tl.constexpr):
+    tl.static_assert(B <= n)
+    tl.store(o + tl.arange(0, B), B + 0.0)
+found = {32: set(), 64: set()}
+for times in range(6):
+    for n in found:
+        o = torch.zeros(64); kernel[(1,)](o, n); found[n].add(int(o[0]))
+    rounds.next_round()
+right = found == {32: {16, 32}, 64: {16, 32, 64}}
+""",
+        "",
+    ),
+    "autotune has no configuration that compiles": (
+        """
+@triton.autotune([triton.Config({"B": b}) for b in (16, 32)], key=["n"])
+@triton.jit
+def kernel(o, n, B: tl.constexpr):
+    tl.static_assert(B > 32, "B is too small")
+    tl.store(o + tl.arange(0, B), B + 0.0)
+kernel[(1,)](torch.zeros(64), 64)
+""",
+        "unexpected InterpreterError: AssertionError('B is too small')",
+    ),
     "what the tuner's own launches leave": (
         """
 def made(**named):

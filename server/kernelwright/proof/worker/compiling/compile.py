@@ -10,7 +10,9 @@ from unittest import mock  # the standard way to replace attributes for the leng
 
 import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
+from triton.compiler.errors import CompileTimeAssertionFailure
 from triton.runtime.autotuner import Autotuner
+from triton.runtime.errors import OutOfResources, PTXASError
 from triton.runtime.jit import JITFunction
 
 from kernelwright.proof.jobs import Compile, CompileResult, Subject
@@ -24,10 +26,11 @@ from kernelwright.values import Failure, FailureKind, Resources
 
 _MOST_CONFIGS = 8  # of one autotuned kernel
 _MOST_KERNELS = 32
+_LEFT_OUT = (CompileTimeAssertionFailure, OutOfResources, PTXASError)  # Triton's autotuner takes another config then
 
 
 def compile_subject(job: Compile, report: Callable[[str], None]) -> CompileResult:
-    """The resources of each kernel and config that the performance case launches. Raises JobFailed."""
+    """The resources of each kernel that the performance case launches, with each config that compiles. Raises JobFailed."""
     capability = job.compute_capability or 90
     offline_driver.install(capability, "cuda:0")
     found: list[Resources] = []
@@ -114,10 +117,20 @@ def _intercepted(found: list[Resources], capability: int, report: Callable[[str]
 
     def run_configs(self: Any, *args: Any, **kwargs: Any) -> Any:
         self.nargs = dict(zip(self.arg_names, args, strict=False))
-        configs = list(self.prune_configs(kwargs))[:_MOST_CONFIGS]
-        for config in configs:
-            self.fn.run(*args, **kwargs, **config.all_kwargs())
-        self.best_config = configs[0]
+        fit: list[Any] = []
+        left_out: JobFailed | None = None
+        for config in list(self.prune_configs(kwargs))[:_MOST_CONFIGS]:
+            try:
+                self.fn.run(*args, **kwargs, **config.all_kwargs())
+            except JobFailed as failed:
+                if not isinstance(failed.__cause__, _LEFT_OUT):
+                    raise
+                left_out = left_out or failed
+            else:
+                fit.append(config)
+        if left_out is not None and not fit:
+            raise left_out
+        self.best_config = fit[0]
         self.nargs = None
 
     with mock.patch.object(JITFunction, "run", run), mock.patch.object(Autotuner, "run", run_configs):

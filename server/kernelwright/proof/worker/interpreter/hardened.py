@@ -7,7 +7,9 @@ import contextlib
 import functools
 import hashlib
 import inspect
+import math
 import textwrap
+import traceback
 import weakref
 from collections.abc import Callable
 from types import SimpleNamespace
@@ -297,12 +299,21 @@ _OF_COMPILED: dict[str, Callable[[Any], Any]] = {
 }
 
 
+def _is_static_assertion(error: BaseException | None) -> bool:
+    """Whether a launch ended in `tl.static_assert`, which the interpreter makes an assert of its own."""
+    while error is not None and not isinstance(error, AssertionError):
+        error = error.__cause__
+    return error is not None and traceback.extract_tb(error.__traceback__)[-1].name == "_new_static_assert"
+
+
 def _take_turns_at_autotuning() -> None:
     """Speed means nothing here: in each call of the gate another one of the configs that are left after pruning is taken.
 
     The first two that are tried are launched for it once, as all are on a GPU: what they leave behind is the kernel's to reset.
+    One that a static assertion of the kernel refuses is left out, as there, unless no other is left.
     """
     prune, bench, run = Autotuner.prune_configs, Autotuner._bench, Autotuner.run
+    refused: weakref.WeakKeyDictionary[Any, list[Any]] = weakref.WeakKeyDictionary()
     tuned_in: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
     tried: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
 
@@ -311,7 +322,8 @@ def _take_turns_at_autotuning() -> None:
         return [1.0, 1.0, 1.0]
 
     def in_turn(self: Any, kwargs: Any) -> Any:
-        left = list(prune(self, kwargs))
+        pruned = list(prune(self, kwargs))
+        left = [config for config in pruned if config not in refused.get(self, ())] or pruned
         first = rounds.turn(len(left))
         return left[first:] + left[:first]
 
@@ -319,13 +331,27 @@ def _take_turns_at_autotuning() -> None:
         if rounds.number and tried.get(self, 0) < _TRIED:
             tried[self] = tried.get(self, 0) + 1
             self.do_bench = called_once
-            bench(self, *args, config=config, **meta)
+            try:
+                bench(self, *args, config=config, **meta)
+            except interpreter.InterpreterError as error:
+                if not _is_static_assertion(error):
+                    raise
+                return [math.inf] * 3
         return [1.0, 1.0, 1.0]
 
     def tuned(self: Any, *args: Any, **kwargs: Any) -> Any:
         if tuned_in.setdefault(self, rounds.number) != rounds.number:
             tuned_in[self] = rounds.number
             self.cache.clear()
-        return run(self, *args, **kwargs)
+        refused[self] = known = []  # by this call alone: an assertion may ask for its sizes, too
+        while True:
+            self.best_config = None
+            try:
+                return run(self, *args, **kwargs)
+            except interpreter.InterpreterError as error:
+                if self.best_config is None or self.best_config in known or not _is_static_assertion(error):
+                    raise
+                known.append(self.best_config)
+                self.cache.clear()
 
     Autotuner.prune_configs, Autotuner._bench, Autotuner.run = in_turn, benched, tuned

@@ -1,0 +1,57 @@
+"""`kernelwright list PLACE…`: the kernels of files and folders, what each still lacks, and the command that comes next."""
+
+import os
+import shlex
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from rich.markup import escape
+
+from kernelwright import callers, files, recording
+from kernelwright.cli import console, lines
+from kernelwright.cli.console import OUT
+from kernelwright.cli.ending import DONE
+from kernelwright.entries import lacks_workload
+from kernelwright.languages import of_file
+from kernelwright.mistakes import BadInput
+from kernelwright.recording import Entry
+from kernelwright.values import Refusal
+
+
+def list_places(places: Sequence[Path], json_out: Path | None) -> int:
+    """Print each kernel with its workload, or with why it has none, and one command to go on with. Raises BadInput."""
+    files.check_result(json_out)
+    texts, entries = lines.entries_in(places)
+    if not entries:
+        where = ", ".join(map(str, places)) or "this folder"
+        raise BadInput(f"There is no kernel in {where}; name the files or folders that have some.")
+    lacking = [entry for entry in entries if lacks_workload(entry, texts[Path(entry.file)])]
+    recorded = _recording(texts, lacking)
+    rows = []
+    for entry in entries:
+        file = os.path.relpath(entry.file)
+        workload = of_file(Path(entry.file)).workload(texts[Path(entry.file)], entry.name)
+        missing = workload.reason if isinstance(workload, Refusal) else ""
+        for kernel in entry.kernels:
+            if entry in lacking:
+                following = recorded[entry] or f"kernelwright infer --write {shlex.quote(file)}"
+            else:
+                following = "" if missing else f"kernelwright optimize {shlex.quote(file)} --kernel {kernel}"
+            rows.append({"file": entry.file, "kernel": kernel, "missing": missing, "next": following})
+            said = missing if isinstance(workload, Refusal) else workload.described
+            OUT.print(f"[bold]{escape(kernel)}[/]  {escape(file)}: {escape(said)}", soft_wrap=True)
+            if following:
+                OUT.print(f"  {escape(following)}", highlight=False, soft_wrap=True)
+    console.write_json(json_out, {"kernels": rows})
+    return DONE
+
+
+def _recording(texts: Mapping[Path, str], lacking: Sequence[Entry]) -> dict[Entry, str]:
+    """The command that records each of the entries from the likeliest test or script below this folder; "" without one."""
+    found = {**callers.read_all(recording.source_files([Path.cwd()])), **texts} if lacking else {}
+    graph = callers.imports(found)
+    commands: dict[Entry, str] = {}
+    for entry in lacking:
+        likely = callers.callers(found, graph, Path(entry.file), {entry.name, *entry.kernels})
+        commands[entry] = f"kernelwright record --write -- {lines.runs(likely[0])}" if likely else ""
+    return commands
