@@ -19,7 +19,7 @@ from kernelwright.micro.rewrite.nested import NestRegion, region_of_action
 from kernelwright.micro.rewrite.printed import Printed
 from kernelwright.micro.rewrite.regions import names_for
 from kernelwright.nest.form import Nest
-from kernelwright.place.expression import region_inputs, region_results
+from kernelwright.place.region import region_inputs, region_results
 from kernelwright.place.source_map import SourceMap
 from kernelwright.schedule.applying import apply
 from kernelwright.schedule.forms import Blocks, Illegal, Product, Reduction, Scan, Schedule, Tiles, WalkedRows

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 
 from kernelwright.micro.rewrite.ranks import folds_dims, written_dims
 from kernelwright.ops import names
-from kernelwright.place.expression import RegionPlan, plan_region, region_inputs
+from kernelwright.place.expression import RegionPlan, plan_region
 from kernelwright.place.layout import free_names, insertion_edits, module_names, newline_of
+from kernelwright.place.region import region_inputs
 from kernelwright.place.source_map import (
     SourceMap,
     attribute_path,

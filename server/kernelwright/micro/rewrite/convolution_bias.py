@@ -5,9 +5,9 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from kernelwright.ops import Kind, parameters, row
-from kernelwright.place.expression import region_inputs
 from kernelwright.place.layout import module_names
 from kernelwright.place.new_calls import NewCall
+from kernelwright.place.region import region_inputs
 from kernelwright.place.source_map import SourceMap, is_module_call
 from kernelwright.values import Argument, Node, TensorRef
 

@@ -26,8 +26,8 @@ from kernelwright.nest.roles import roles
 from kernelwright.nest.stages import stages
 from kernelwright.nest.views import is_view
 from kernelwright.ops import Kind, parameters, row
-from kernelwright.place.expression import region_inputs, region_output, region_results
 from kernelwright.place.placements import nowhere
+from kernelwright.place.region import region_inputs, region_output, region_results
 from kernelwright.place.runs import run_numbers
 from kernelwright.place.source_map import SourceMap
 from kernelwright.values import Action, Device, Graph, Node, Refusal, Region, TensorRef

@@ -21,8 +21,8 @@ from kernelwright.nest.layouts import layout_of
 from kernelwright.nest.merge import merged
 from kernelwright.nest.refused import NotExpressible
 from kernelwright.ops import Kind, row
-from kernelwright.place.expression import region_output
 from kernelwright.place.placements import nowhere
+from kernelwright.place.region import region_output
 from kernelwright.place.source_map import SourceMap, references
 from kernelwright.values import Graph, Node, Refusal
 

@@ -6,8 +6,9 @@ from collections.abc import Collection, Sequence
 from kernelwright.micro.rewrite.convolution_bias import Biased
 from kernelwright.micro.rewrite.eager_speed import converts_layout, eager_bytes
 from kernelwright.ops import Kind, row
-from kernelwright.place.expression import RegionPlan, plan_region, region_inputs
+from kernelwright.place.expression import RegionPlan, plan_region
 from kernelwright.place.layout import free_names, import_conflict
+from kernelwright.place.region import region_inputs
 from kernelwright.place.source_map import SourceMap, references
 from kernelwright.values import Graph, Node, Refusal
 

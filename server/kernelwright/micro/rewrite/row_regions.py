@@ -17,8 +17,8 @@ from kernelwright.nest.merge import merged
 from kernelwright.nest.refused import NotExpressible
 from kernelwright.nest.rows import elements, walked
 from kernelwright.ops import Kind, row
-from kernelwright.place.expression import region_output
 from kernelwright.place.placements import nowhere
+from kernelwright.place.region import region_output
 from kernelwright.place.source_map import SourceMap, references
 from kernelwright.schedule.sizes import sizes
 from kernelwright.values import Graph, Node, Refusal
