@@ -7,7 +7,6 @@ import ast
 import functools
 import itertools
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 
 from kernelwright.ops import Kind, Layout, names, of_kind, row
 from kernelwright.source.trees import walk
@@ -16,9 +15,7 @@ from kernelwright.source.workload.generators import DTYPES
 from kernelwright.source.workload.guessing import OF_OPERATORS
 from kernelwright.source.workload.pointers import names_in, uses_of_pointers
 from kernelwright.source.workload.signature import Parameters, conditional_definitions, device_function, signature_of
-
-Axis = tuple[str, int]  # of a parameter; from the end where negative
-Term = Axis | str | int
+from kernelwright.source.workload.told import Evidence, Term, Told
 
 _DIVIDES = 64  # all usual sizes, as do the powers of two below it
 _DEPTH, _BODIES = 3, 32  # calls from body to body, and bodies in all
@@ -29,41 +26,6 @@ _VIEWS = of_kind(Kind.LAYOUT)
 _SAME_SHAPE = names(lambda row: row.kind is Kind.LAYOUT and row.layout is not Layout.UNKNOWN) | DTYPES.keys()
 _MOVES = frozenset(("cuda", "type", "type_as", "requires_grad_"))
 _MAKERS = of_kind(Kind.CREATION) | {"device"}
-
-
-@dataclass
-class Told:
-    """What is said of one parameter. `rank` 0 and `least` 0: nothing; `ranks` are those that are asked for."""
-
-    rank: int = 0
-    least: int = 0
-    ranks: list[int] = field(default_factory=list)
-    dtypes: list[str] = field(default_factory=list)
-    options: list[str | int | bool] = field(default_factory=list)
-    is_tensor: bool = False
-    is_number: bool = False  # a kernel gets it, and neither reads nor writes there
-    is_index: bool = False  # what a kernel loads from it leads to addresses, or is a number of steps
-    is_place: bool = False  # among these, addresses that it writes to
-    is_read: bool = False
-    is_written: bool = False
-    is_product: bool = False  # takes part in a matrix product
-    is_sequence: bool = False  # its length is asked for, or it is gone through
-    is_shape: bool = False  # among these, sizes that are multiplied
-    items: int = 0  # it is taken apart into so many
-    is_bits: bool = False  # what a kernel loads from it is shifted, or masked by a number
-
-
-@dataclass
-class Evidence:
-    """What is said of the parameters by name, and of sizes: which are equal, products of others, or have few values."""
-
-    of: dict[str, Told]
-    defaults: Mapping[str, int] = field(default_factory=dict)  # whole numbers
-    equal: list[tuple[Term, Term]] = field(default_factory=list)
-    products: list[tuple[Term, Term, Term]] = field(default_factory=list)  # the first is that of the others
-    same_shape: list[tuple[str, str]] = field(default_factory=list)
-    same_rank: list[tuple[str, str]] = field(default_factory=list)
-    values: list[tuple[Term, tuple[int, ...]]] = field(default_factory=list)
 
 
 def evidence_of(text: str, parameters: Parameters) -> Evidence:
