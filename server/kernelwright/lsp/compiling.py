@@ -39,11 +39,11 @@ class Compiling:
         from kernelwright.proof.compilers import compile_errors
 
         answers = [await compile_errors(snapshot.path, text, quick=quick) for text in texts]
-        known = [errors for errors in answers if errors is not None]
-        if len(known) == len(texts) and self._session.documents.get(snapshot.uri) is not None:
-            self._session.compiled[snapshot.uri] = Compiled.of(
-                snapshot, tuple(one for errors in known for one in errors)
-            )
+        if self._session.documents.get(snapshot.uri) is not None:
+            errors = tuple(
+                error for found in answers for error in found or ()
+            )  # nothing is claimed of what was not compiled
+            self._session.compiled[snapshot.uri] = Compiled.of(snapshot, errors)
             diagnostics.publish(self._session, snapshot.uri)
 
 

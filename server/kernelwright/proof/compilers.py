@@ -22,13 +22,14 @@ async def compile_errors(path: str, text: str, *, quick: bool) -> tuple[CompileE
     `quick` takes a fraction of a second, else it may take several. None where nothing here compiles the text, or not in
     time. Cancelling ends the compiler.
     """
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join((str(_ROOT), os.environ.get("PYTHONPATH", "")))}
+    # Neither the folder that the server runs in nor an empty place on the path is searched: modules there are the user's code.
+    places = (str(_ROOT), *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep)))
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", _PROGRAM, path, *(["quick"] if quick else [])),
+        *(sys.executable, "-P", "-m", _PROGRAM, path, *(["quick"] if quick else [])),
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.DEVNULL,
-        env=environment,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(places)},
         start_new_session=True,
     )
     try:
