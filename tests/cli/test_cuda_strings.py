@@ -37,7 +37,7 @@ def test_another_text_is_held_against_the_baseline(tmp_path: Path, old: str, new
     assert words in " ".join(ended.output.split())
 
 
-@pytest.mark.skipif(torch.cuda.is_available(), reason="there the function is called")
+@pytest.mark.skipif(torch.cuda.is_available(), reason="with a GPU the function runs, and nothing is refused")
 def test_a_function_that_compiles_cuda_is_not_checkable_without_a_gpu(tmp_path: Path) -> None:
     ended = kernelwright("optimize", file(tmp_path, CALLED), "--kernel", "multiply")
     assert ended.exit_code == 3
