@@ -9,6 +9,7 @@ from kernelwright.models.account import Account
 from kernelwright.prompting.tester import calls_in, workload_prompt
 from kernelwright.proof.client import Workers
 from kernelwright.proof.jobs import TriedLines, TryLines
+from kernelwright.source.cpp.instances import with_lines
 from kernelwright.values import NOTHING_SPENT, Failure, Kernel, Language, NoReply, Refusal
 
 
@@ -108,7 +109,8 @@ async def _tried(
     same = asked.support.kernels(asked.text) if kernel.entry is not None else (kernel,)
     kernels = tuple(dict.fromkeys(k.name for k in same if k.entry == kernel.entry and k.language is Language.TRITON))
     unit = asked.support.unit(asked.text, kernel)
-    job = TryLines(asked.path, unit.run, calls, kernels, language=unit.language)
+    text = with_lines(unit.run, calls) if unit.language == "cuda-cpp" else unit.run
+    job = TryLines(asked.path, text, calls, kernels, language=unit.language)
     report("Trying workload lines")
     answer = await workers.run(job, timeout=job.budget + import_seconds, report=report, cancel=cancel)
     if isinstance(answer, Failure):

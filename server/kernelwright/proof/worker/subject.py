@@ -71,9 +71,10 @@ class _Launch:
     grid: tuple[int, ...]
     block: tuple[int, ...] | None = None
     shared: int = 0
+    template: str = ""
 
     def __call__(self, *args: Any, **kwargs: Any) -> None:
-        on = self.grid if self.block is None else (self.grid, self.block, self.shared)
+        on = self.grid if self.block is None else (self.grid, self.block, self.shared, self.template)
         named = {name: _of_triton(value) for name, value in kwargs.items()}
         self.kernel[on](*map(_of_triton, args), **named)
 

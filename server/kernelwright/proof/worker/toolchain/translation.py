@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from kernelwright.source.cpp import Function, functions_of
+from kernelwright.source.cpp.instances import instances_of
 from kernelwright.source.cpp.statements import Statement, statements_of
 from kernelwright.source.cpp.tokens import Kind, Token, closing, closing_angle, tokens_of
 
@@ -42,9 +43,20 @@ class Translated:
         return max(column - shift, 0)
 
 
-def entries_of(text: str) -> tuple[Function, ...]:
+@dataclass(frozen=True)
+class Entry:
+    """A function that a workload line can call; of a template what it is instantiated with."""
+
+    function: Function
+    template: str = ""
+
+
+def entries_of(text: str) -> tuple[Entry, ...]:
     """The kernels and host functions that a workload line can call, in the order of their numbers."""
-    return tuple(one for one in functions_of(text) if one.can_be_entry)
+    functions = functions_of(text)
+    templates = {one.name: one for one in functions if one.is_kernel and one.template and not one.overloaded}
+    instances = (Entry(templates[name], given) for name, given in instances_of(text) if name in templates)
+    return (*(Entry(one) for one in functions if one.can_be_entry), *instances)
 
 
 def with_entries(text: str) -> Translated:
@@ -53,8 +65,8 @@ def with_entries(text: str) -> Translated:
 
 
 def translated(text: str, *, probes: bool = True) -> Translated:
-    """The text for the emulator."""
-    edits = [*_launches(text), *_shared(text), *_entries(text)]
+    """The text for the emulator; without `probes` launches are named with their template arguments."""
+    edits = [*_launches(text, whole_names=not probes), *_shared(text), *_entries(text)]
     return _edited(text, [*(_probes(text) if probes else ()), *edits])
 
 
@@ -87,8 +99,10 @@ def _edited(text: str, edits: list[Edit]) -> Translated:
 
 
 def _entries(text: str) -> Iterator[Edit]:
-    for number, one in enumerate(entries_of(text)):
-        new = f' static const kw::Entry kw_entry_{number}({number}, &{one.name}, "{one.name}", {int(one.is_kernel)});'
+    for number, entry in enumerate(entries_of(text)):
+        one, name = entry.function, entry.function.name
+        given = f"<{entry.template}>" if entry.template else ""
+        new = f' static const kw::Entry kw_entry_{number}({number}, &{name}{given}, "{name}", {int(one.is_kernel)});'
         yield Edit(one.end, one.end, new)
 
 
@@ -120,7 +134,7 @@ def _probe(one: Statement, numbers: Iterator[int]) -> Iterator[Edit]:
         yield Edit(one.end, one.end, closes)
 
 
-def _launches(text: str) -> Iterator[Edit]:
+def _launches(text: str, *, whole_names: bool) -> Iterator[Edit]:
     tokens = tokens_of(text)
     for index, token in enumerate(tokens):
         if token.text != "<<<" or not index:
@@ -131,7 +145,7 @@ def _launches(text: str) -> Iterator[Edit]:
         first = _callee(tokens, index - 1)
         name = " ".join(text[tokens[first].start : tokens[index - 1].end].split())
         config = text[token.end : tokens[close].start]
-        short = tokens[first if tokens[index - 1].text == ">" else index - 1].text
+        short = name if whole_names else tokens[first if tokens[index - 1].text == ">" else index - 1].text
         empty = closing(tokens, close + 3) == close + 4
         call = f'kw::Launch("{short}", {token.line + 1}, {config}).run([=](auto&&... kw_a) {{ {name}(kw_a...); }}'
         yield Edit(tokens[first].start, tokens[close + 3].end, call + ("" if empty else ", "))
