@@ -37,13 +37,13 @@ def record_command(command: Sequence[str], places: Sequence[Path], write: bool, 
         except OSError as error:
             raise BadInput(f"{command[0]} cannot be started: {error.strerror or error}.") from None
         found = watch.found()
+    ended = f"The command ended with status {status}. " if status else ""
+    if not found:
+        raise BadInput(f"{ended}It called none of the {len(entries)} entries that were looked for.")
     if program is not None:
         OUT.print("The program ran in the emulator, on the CPU.")
     elif watch.without_gpu:
         OUT.print("The command ran without a GPU, its launches in Triton's interpreter on the CPU.")
-    ended = f"The command ended with status {status}. " if status else ""
-    if not found:
-        raise BadInput(f"{ended}It called none of the {len(entries)} entries that were looked for.")
     for one in found:
         calls = "1 distinct call" if one.seen == 1 else f"{one.seen} distinct calls"
         lines.show(one, calls, "A call cannot be written as a line")
