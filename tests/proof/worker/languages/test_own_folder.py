@@ -53,3 +53,18 @@ def test_a_text_of_a_package_leaves_its_root_too(tmp_path: Path) -> None:
     said, path = ran(program, tmp_path).splitlines()
     assert said.startswith("JobFailed")
     assert path == str([str(tmp_path / "other")])
+
+
+def test_imports_that_run_in_a_ring_begin_at_the_package(tmp_path: Path) -> None:
+    """As they do where Python imports the file: `layers` goes before `state`, which cannot be the first."""
+    package = tmp_path / "package"
+    (package / "kernels").mkdir(parents=True)
+    (package / "__init__.py").write_text("")
+    (package / "kernels" / "__init__.py").write_text("from .. import layers\n")
+    (package / "layers.py").write_text("LAYER = 1\nfrom .state import GROUP\n")
+    (package / "state.py").write_text("from .layers import LAYER\nGROUP = LAYER + 1\n")
+    program = f"""
+from kernelwright.proof.worker.languages.python.modules import load_module
+print(load_module({str(package / "kernels" / "a.py")!r}, "from ..state import GROUP").GROUP)
+"""
+    assert ran(program, tmp_path) == "2\n"

@@ -6,7 +6,7 @@ import linecache
 import shutil
 import sys
 from pathlib import Path
-from types import ModuleType
+from types import CodeType, ModuleType
 
 from kernelwright.proof.worker import ran
 from kernelwright.proof.worker.failed import JobFailed
@@ -40,11 +40,26 @@ def load_module(path: str, text: str, name: str = "subject") -> ModuleType:
     try:
         code = ran.compiled(text, str(file), module.__dict__)
         with user_code():
-            exec(code, module.__dict__)
+            _run(code, module)
     except (Exception, SystemExit) as error:
         sys.modules.pop(module.__name__, None)
         raise JobFailed(_import_failure(error)) from error
     return module
+
+
+def _run(code: CodeType, module: ModuleType) -> None:
+    """Run a module's code. Where its imports lead in a ring, which they do not from its package, that is imported before."""
+    known = set(sys.modules)
+    try:
+        exec(code, module.__dict__)
+    except ImportError as error:
+        if not module.__package__ or "partially initialized" not in str(error):
+            raise
+        for name in set(sys.modules) - known:  # imported by half
+            if name.split(".")[0] == module.__package__.split(".")[0]:
+                del sys.modules[name]
+        importlib.import_module(module.__package__)
+        exec(code, module.__dict__)
 
 
 def unload(module: ModuleType) -> None:
