@@ -48,6 +48,13 @@ def check(text: str, expected: dict[str, str | None]) -> None:
         ("def run(x, y):\n    with torch.cuda.device(0):\n        kernel[(1,)](x, y, 3)\n", "run"),
         ("alias = triton.heuristics({})(kernel)\ndef run(x, y):\n    alias[(1,)](x, y, 3)\n", "run"),
         ("class Norm(nn.Module):\n    def forward(self, x):\n        kernel[(1,)](x, x, 3)\n", "Norm"),
+        ("class Norm:\n    def __call__(self, x):\n        kernel[(1,)](x, x, 3)\n", "Norm"),
+        ("class Norm:\n    def run(self, x):\n        kernel[(1,)](x, x, 3)\n", None),
+        (
+            "class Norm:\n    def __init__(self):\n        self.launched = kernel\n    def run(self, x):\n"
+            "        self.launched[(1,)](x, x, 3)\ndef norm(x):\n    return Norm().run(x)\n",
+            "norm",
+        ),
         (
             "class Twice(torch.autograd.Function):\n    @staticmethod\n    def forward(ctx, x):\n"
             "        kernel[(1,)](x, x, 3)\ndef twice(x):\n    return Twice.apply(x)\n",
@@ -70,6 +77,11 @@ def check(text: str, expected: dict[str, str | None]) -> None:
         ),
         ("# workload: kernel[(1,)](randn(3), randn(3), 3, BLOCK=4)\n", "kernel"),
         ("# workload: kernel[(1,)](randn(3), randn(3), 3)\ndef run(x):\n    kernel[(1,)](x, x, 3)\n", "kernel"),
+        (
+            "# workload: run(randn(3))\n# workload: kernel[(1,)](randn(3), randn(3), 3)\n"
+            "def run(x):\n    kernel[(1,)](x, x, 3)\n",
+            "kernel",
+        ),
         ("def test_kernel(x):\n    kernel[(1,)](x, x, 3)\n", None),
         ("def test_kernel(x):\n    kernel[(1,)](x, x, 3)\ndef run(x):\n    kernel[(1,)](x, x, 3)\n", "run"),
         ("if __name__ == '__main__':\n    kernel[(1,)](torch.ones(3), torch.ones(3), 3)\n", None),

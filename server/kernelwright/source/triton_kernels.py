@@ -100,10 +100,11 @@ def _is_part(function: Function, jit: Mapping[str, Placed]) -> bool:
 
 def _sites(file: File, written: Mapping[str, Placed]) -> dict[str, list[_Site]]:
     sites: dict[str, list[_Site]] = {name: [] for name in written}
+    attributes = _attributes(file) if written else {}
     for placed in file.functions:
         if placed.function.outer is not None or not placed.function.launches:
             continue  # the function around it has the launch too
-        local = dict(placed.function.assignments)
+        local = attributes.get(placed.function.owner or "", {}) | dict(placed.function.assignments)
         for raw in placed.function.launches:
             for name in _launched(file, raw, local, written):
                 sites[name].append(_Site(raw, placed.line, placed.function))
@@ -111,6 +112,16 @@ def _sites(file: File, written: Mapping[str, Placed]) -> dict[str, list[_Site]]:
         for name in _launched(file, raw, {}, written):
             sites[name].append(_Site(raw, line, None))
     return sites
+
+
+def _attributes(file: File) -> dict[str, dict[str, str]]:
+    """Of each class, what its methods assign to attributes of `self`."""
+    found: dict[str, dict[str, str]] = {}
+    for placed in file.functions:
+        for target, value in placed.function.assignments if placed.function.owner else ():
+            if target.startswith("self."):
+                found.setdefault(placed.function.owner or "", {})[target.removeprefix("self.")] = value
+    return found
 
 
 def _launched(file: File, raw: RawLaunch, local: Mapping[str, str], written: Mapping[str, Placed]) -> tuple[str, ...]:
@@ -146,12 +157,14 @@ def _entry(file: File, kernel: Placed, sites: list[_Site]) -> Entry | None:
     """What launches the kernel; the kernel itself where a workload line does."""
     candidates = [entry for site in sites if (entry := _entry_of(file, site)) is not None]
     itself = function_entry(kernel)
-    named = [entry for entry in (*candidates, itself) if entry.name in file.called]
+    named = [entry for entry in (itself, *candidates) if entry.name in file.called]
     return next(iter((*named, *candidates)), None)
 
 
 def _entry_of(file: File, site: _Site) -> Entry | None:
-    """What a workload can call to come to this launch: a function, a module class, or what applies an autograd.Function."""
+    """What a workload can call to come to this launch: a function, a class whose objects are called, as a module is, or what
+    applies an autograd.Function.
+    """
     function = site.function
     if function is None:
         return None
@@ -160,7 +173,7 @@ def _entry_of(file: File, site: _Site) -> Entry | None:
     line, owner = file.classes.get(function.owner, (0, None))
     if owner is None:
         return None
-    if owner.name in file.modules:
+    if owner.name in file.modules or "__call__" in owner.methods:
         return Entry(owner.name, line + owner.start_line, line + owner.end_line)
     if file.is_autograd(owner.name) and function.name == "backward":
         return None  # a call of the forward pass never comes here
