@@ -1,5 +1,7 @@
 """Workload lines written for a person: from a signature, and from benchmarks and tests that are already there."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -275,6 +277,23 @@ def test_a_kernel_that_nothing_launches(name: str, expected: str, alternative: s
     assert lines[0] == f"# workload: {expected}"
     assert any(alternative in line for line in lines[1:])
     assert problems(text + "\n".join(lines)) == ()
+
+
+@pytest.mark.parametrize(
+    ("launcher", "expected"),
+    [
+        ("    flat_kernel[(1,)](x, y, n, BLOCK=1024)\n", "4096, BLOCK=1024)"),
+        ("    flat_kernel[(1,)](x, y, 3, 128)\n", "3, BLOCK=128)"),
+        ("    flat_kernel[(1,)](x, y, n, 128)\n    flat_kernel[(1,)](x, y, n, BLOCK=64 * 4)\n", "4096, BLOCK=64)"),
+    ],
+)
+def test_a_launch_of_its_own_takes_what_all_launches_write_out(launcher: str, expected: str) -> None:
+    text = f"{HEAD}import triton.language as tl\n{LAUNCHED}def f(x, y, n):\n{launcher}"
+    (kernel,) = (kernel for kernel in find_kernels(parse(text)) if kernel.name == "flat_kernel")
+    lines = suggest_lines(text, replace(kernel, entry=None))
+    assert isinstance(lines, tuple)
+    assert lines[0] == f"# workload: flat_kernel[(64,)](randn(64, 64), out(64, 64), {expected}"
+    assert any("4096, BLOCK=64)" in line for line in lines), "a guess, where that does not run"
 
 
 def test_a_part_of_kernels_is_not_launched() -> None:

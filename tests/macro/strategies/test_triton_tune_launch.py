@@ -112,6 +112,12 @@ def test_the_constant_is_changed_where_it_is_set(text: str, expected: list[str])
         ),
         (KERNEL, "launches"),
         (
+            launcher("copy_kernel[(triton.cdiv(n, 128),)](x, y, n, BLOCK=128)").replace(
+                "copy(randn(1000))", "copy_kernel[(8,)](randn(1000), out(1000), 1000, BLOCK=128)"
+            ),
+            "launches the kernel itself",
+        ),
+        (
             launcher(
                 "BLOCK, warps = chosen(n)\ncopy_kernel[(triton.cdiv(n, BLOCK),)](x, y, n, BLOCK, **options(warps))"
             ),

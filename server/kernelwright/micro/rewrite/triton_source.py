@@ -74,6 +74,8 @@ def launcher_fragment(text: str, kernel: Kernel) -> Fragment | Refusal:
     """The entry where the kernel is launched in it, else the function around all its launches."""
     if not kernel.launches:
         return Refusal("Nothing in this file launches the kernel.", line=kernel.name_line)
+    if kernel.entry == kernel.name:
+        return Refusal("The workload line launches the kernel itself, so what it is launched by is not measured.")
     lines = [launch.line for launch in kernel.launches]
     start, end = kernel.entry_start_line, kernel.entry_end_line
     if start is not None and end is not None and any(start <= line < end for line in lines):

@@ -1,15 +1,16 @@
-"""Workload lines for a Triton kernel that nothing in its file launches: its own launch, on tensors of equal sides."""
+"""Workload lines that launch a Triton kernel themselves, on tensors of equal sides: for one that nothing in its file
+launches, or whose launcher does not come to it."""
 
 import ast
 import functools
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from kernelwright.source.trees import walk
 from kernelwright.source.workload.guessing import FLAG, Choice, choices, scalar
 from kernelwright.source.workload.pointers import uses_of_pointers
 from kernelwright.source.workload.signature import Parameters, device_function
-from kernelwright.values import Refusal
+from kernelwright.values import Launch, Refusal
 
 _SIDES = {3: 32, 4: 16, 5: 8}  # by the dimensions of the tensors; else 64
 _MOST = 5  # dimensions
@@ -19,11 +20,18 @@ _HEURISTIC = re.compile(r"[\"'](\w+)[\"']\s*:")
 _KEY = re.compile(r"[\"'](\w+)[\"']\s*:|(?<!\w)(\w+)\s*=")
 _OPTIONS = {"num_warps": "4", "num_stages": "2"}
 _POINTER = re.compile(r"(?:^|_)(?:ptrs?|pointer)$", re.I)
+_LITERAL = re.compile(r"-?[\d.]+(?:e-?\d+)?|True|False|None|'\w*'|\"\w*\"")
 _STRIDE = re.compile(r"stride", re.I)
 
 
-def lines_for_launch(text: str, name: str, parameters: Parameters, decorators: str) -> tuple[str, ...] | Refusal:
-    """`kernel[grid](…)` in a few ways, best first. What tunes a kernel gives some of its arguments itself."""
+def lines_for_launch(
+    text: str, name: str, parameters: Parameters, decorators: str, launches: Sequence[Launch] = ()
+) -> tuple[str, ...] | Refusal:
+    """`kernel[grid](…)` in a few ways, best first. What tunes a kernel gives some of its arguments itself.
+
+    What all `launches` of the file write out, as a block size, is what they say.
+    """
+    written = _written(parameters, launches)
     tuned = _tuned(text, parameters, decorators)
     given = [p for p, default in parameters.all() if p.arg not in tuned and (default is None or _is_constant(p))]
     pointers = frozenset(p.arg for p in given if not _is_constant(p))
@@ -35,12 +43,16 @@ def lines_for_launch(text: str, name: str, parameters: Parameters, decorators: s
     flags = [p.arg for p in given if _is_constant(p) and _is_flag(p, parameters.tree)]
     usual, other = ("square", "flat") if strides else ("flat", "square")  # elements in a row, as of a pointwise kernel
     deviations = [(1, "programs", "1"), (2, "sizes", other), *((2, flag, "True") for flag in flags)]
+    if written:
+        deviations.append((2, "constants", "guessed"))
     if rank < _MOST:
         deviations.append((2, "rank", str(rank + 1)))  # more memory than the sizes speak of
     axes = [axis for node in walk(parameters.tree) if (axis := _axis(node)) is not None]
 
     def argument(parameter: ast.arg, choice: Choice) -> str:
         key = parameter.arg
+        if key in written and "constants" not in choice:
+            return written[key]
         if use := uses.get(key, set()) - {"passed"}:
             return _pointer(use, side, int(choice.get("rank", rank)))
         if key in strides:
@@ -68,6 +80,18 @@ def lines_for_launch(text: str, name: str, parameters: Parameters, decorators: s
         grid = f"({choice.get('programs', side)},{_GRIDS[min(max(axes, default=0), 2)].removeprefix(',')})"
         found[f"# workload: {name}[{grid}]({', '.join(f'{word}{argument(p, choice)}' for p, word in named)})"] = None
     return tuple(found)
+
+
+def _written(parameters: Parameters, launches: Sequence[Launch]) -> dict[str, str]:
+    """The arguments that are the same literal in every launch."""
+    names = [parameter.arg for parameter in parameters.positional]
+    passed = [dict(zip(names, launch.args, strict=False)) | dict(launch.kwargs) for launch in launches]
+    same = passed[0].items() if passed else ()
+    return {
+        name: value
+        for name, value in same
+        if _LITERAL.fullmatch(value) and all(other.get(name) == value for other in passed)
+    }
 
 
 def _tuned(text: str, parameters: Parameters, decorators: str) -> set[str]:

@@ -42,7 +42,7 @@ def suggest_lines(text: str, kernel: Kernel | str) -> tuple[str, ...] | Refusal:
     """
     entry = kernel if isinstance(kernel, str) else kernel.entry
     if entry is None or (isinstance(kernel, Kernel) and entry == kernel.name and kernel.language is Language.TRITON):
-        return _launches(text, kernel.name) if isinstance(kernel, Kernel) else Refusal("There is nothing to call.")
+        return _launches(text, kernel) if isinstance(kernel, Kernel) else Refusal("There is nothing to call.")
     own = _lines(text, entry)
     found = [lines[:_OF_A_USER] for user in _users(text, entry) if isinstance(lines := _lines(text, user), tuple)]
     if isinstance(own, Refusal):
@@ -51,12 +51,13 @@ def suggest_lines(text: str, kernel: Kernel | str) -> tuple[str, ...] | Refusal:
     return (*own[:room], *itertools.chain(*found))
 
 
-def _launches(text: str, name: str) -> tuple[str, ...] | Refusal:
-    """Of a kernel that no function of its file launches."""
+def _launches(text: str, kernel: Kernel) -> tuple[str, ...] | Refusal:
+    """Launches of a kernel without any function of its file."""
+    name = kernel.name
     signature = signature_of(text, name, decorated=True)
     if signature is None or signature.call is None:
         return Refusal(f"{name} is no function at the top of its file, so a workload line cannot call it.")
-    return lines_for_launch(text, name, signature.call, decorators_of(text, name))
+    return lines_for_launch(text, name, signature.call, decorators_of(text, name), kernel.launches)
 
 
 def with_gradients(call: str) -> str | None:
