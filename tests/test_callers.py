@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from kernelwright.callers import callers, imports, is_runnable, is_test, reached, read_all
+from kernelwright.callers import callers, imports, is_runnable, is_test, reached, read_all, users
 
 FILES = {
     "src/pkg/__init__.py": "from .norm import rms_norm\nfrom . import layers\n",
@@ -53,6 +53,15 @@ def test_a_script_comes_to_what_its_imports_import(project: Path) -> None:
     texts = read_all(sorted(project.rglob("*.py")))
     names = [str(file.relative_to(project)) for file in reached(imports(texts), project / "tests/test_norm.py")]
     assert names == ["tests/test_norm.py", "src/pkg/norm.py", "src/pkg/kernels/norm_kernel.py"]
+
+
+def test_a_kernel_is_launched_where_its_name_is_written(project: Path) -> None:
+    texts = read_all(sorted(project.rglob("*.py")))
+    (project / "src/pkg/more.py").write_text("from pkg.norm import norm_kernel, rms_norm\n")
+    more = {**texts, (far := project / "src/pkg/more.py"): far.read_text()}
+    kernels, launcher = project / "src/pkg/kernels/norm_kernel.py", project / "src/pkg/norm.py"
+    assert users(more, imports(more), kernels, "norm_kernel") == [launcher, far]
+    assert users(texts, imports(texts), kernels, "rms_norm") == [project / "src/pkg/__init__.py"]
 
 
 def test_of_several_that_fit_the_nearest_is_meant(tmp_path: Path) -> None:

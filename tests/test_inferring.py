@@ -2,12 +2,14 @@
 
 import asyncio
 import json
+import re
 from pathlib import Path
 
 from kept import Lent
 from kernelwright.engine import Engine
 from kernelwright.entries import recorded
 from kernelwright.inferring import Inferred
+from kernelwright.journal import open_in_memory
 from kernelwright.models.replay import Replay
 from kernelwright.observer import Nothing
 from kernelwright.recording import Entry, Recorded
@@ -67,6 +69,56 @@ def test_an_answer_without_lines_is_told_and_the_guesses_stay(tmp_path: Path) ->
     assert not (isinstance(answer, Inferred) and answer.lines)
     assert "The model's answer has no line that begins with `# workload:`." in told
     assert calls == 1
+
+
+KERNELS = """\
+import triton
+import triton.language as tl
+
+
+@triton.autotune([triton.Config({"BLOCK": size}) for size in (64, 32)], key=["n"])
+@triton.jit
+def power_kernel(x_ptr, out_ptr, n, power: tl.constexpr, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    if power == 2:
+        x = tl.load(x_ptr + at, mask=at < n)
+        y = x * x
+    if power == 3:
+        x = tl.load(x_ptr + at, mask=at < n)
+        y = x * x * x
+    tl.store(out_ptr + at, y, mask=at < n)
+"""
+LAYERS = """\
+import torch
+import triton
+
+from kernels import power_kernel
+
+
+class Square(torch.nn.Module):
+    def forward(self, x):
+        out = torch.empty_like(x)
+        power_kernel[lambda meta: (triton.cdiv(x.numel(), meta["BLOCK"]),)](x, out, x.numel(), 2)
+        return out
+"""
+
+
+def test_what_other_files_launch_a_kernel_with_becomes_a_line(tmp_path: Path) -> None:
+    kernels = tmp_path / "kernels.py"
+    kernels.write_text(KERNELS)
+    (tmp_path / "layers.py").write_text(LAYERS)
+
+    async def body() -> Inferred | Nothing:
+        engine = Engine(tmp_path, Settings(), Lent(), open_in_memory(tmp_path))
+        try:
+            return await engine.infer(str(kernels), KERNELS, "power_kernel")
+        finally:
+            await engine.close()
+
+    answer = asyncio.run(body())
+    assert isinstance(answer, Inferred), answer
+    (line,) = answer.lines
+    assert re.fullmatch(r"# workload: power_kernel\[\(\d+,\)\]\(randn\(.+\), out\(.+\), \d+, 2\)", line), line
 
 
 def test_kernels_that_no_line_launches_are_told() -> None:

@@ -37,6 +37,14 @@ def copy_kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
     tl.store(out_ptr + offsets, tl.load(x_ptr + offsets, mask=offsets < n), mask=offsets < n)
 
 
+@triton.autotune([triton.Config({"BLOCK": size}) for size in (64, 32)], key=["n"])
+@triton.heuristics({"HALF": lambda given: given["BLOCK"] // 2})
+@triton.jit
+def tuned_kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr, HALF: tl.constexpr):
+    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out_ptr + offsets, tl.load(x_ptr + offsets, mask=offsets < n) * HALF, mask=offsets < n)
+
+
 class Copy(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x):
@@ -82,7 +90,7 @@ import copy
 import torch
 import ops
 import twin
-from kernels import Copy
+from kernels import Copy, tuned_kernel
 
 torch.manual_seed(0)
 mixed = torch.linspace(-1, 1, 3)
@@ -98,6 +106,8 @@ ops.cast(torch.randn(4).as_strided((3, 2), (1, 1)))
 copy.deepcopy(scale)(torch.randn(8, 64))
 twin.cast(torch.randn(3, 5))
 Copy.apply(torch.randn(100, requires_grad=True)).sum().backward()
+weight = torch.randn(100, requires_grad=True)
+tuned_kernel[lambda meta: (100 // meta["HALF"],)](weight, torch.zeros(100), 100)
 try:
     ops.fails(mixed, {})
 except ValueError:
@@ -150,6 +160,7 @@ def test_the_command_runs_as_it_would_alone(recorded: tuple[int, dict[str, Recor
                 "add_kernel[(1,)](randn(50), rand(50), zeros(50), 50, BLOCK=128)",
             ),
         ),
+        ("tuned_kernel", ("tuned_kernel[(6,)](randn(100), zeros(100), 100)",)),
         ("Copy", ("Copy.apply(randn(100, requires_grad=True))",)),
         ("Scale", ("Scale(64)(randn(8, 64), tensor([0, 3, 7]))", "Scale(64)(randn(8, 64, strides=(192, 1)))")),
         ("cast", ("cast(randn(4, 32))", "cast(randn(4, 32), bfloat16, scale=2.0)")),
@@ -296,9 +307,11 @@ def test_what_has_no_words(values: tuple[object, ...], reason: str) -> None:
 
 
 def test_a_grid_that_is_a_function_is_asked() -> None:
-    assert grid_of(lambda meta: (meta["n"] // 4, 1, 1), {"n": 32}) == "(8,)"
-    with pytest.raises(Unsayable, match=r"^the grid needs BLOCK, which is tuned$"):
-        grid_of(lambda meta: (meta["BLOCK"],), {"n": 32})
+    assert grid_of(lambda meta: (meta["n"] // 4, 1, 1), [{"n": 32}]) == "(8,)"
+    blocks = lambda meta: (4, meta["n"] // meta["BLOCK"])
+    assert grid_of(blocks, [{"n": 32, "BLOCK": 8}, {"n": 32, "BLOCK": 4}]) == "(4, 8)", "as the smallest block needs"
+    with pytest.raises(Unsayable, match=r"^the grid needs BLOCK, which is not known before it runs$"):
+        grid_of(blocks, [{"n": 32}])
 
 
 def test_folders_of_environments_are_left_out(tmp_path: Path) -> None:

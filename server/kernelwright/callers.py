@@ -44,11 +44,7 @@ def callers(texts: Mapping[Path, str], graph: Graph, target: Path, names: Collec
 
     Those go first that write one of the `names`, then those named like the file, then the nearest.
     """
-    users: dict[Path, set[Path]] = {}
-    for file, others in graph.items():
-        for other in others:
-            users.setdefault(other, set()).add(file)
-    far = _distances(target, {file: frozenset(found) for file, found in users.items()})
+    far = _distances(target, _turned(graph))
     word = re.compile(rf"\b(?:{'|'.join(map(re.escape, names))})\b" if names else r"(?!)")
 
     def order(file: Path) -> tuple[object, ...]:
@@ -56,6 +52,14 @@ def callers(texts: Mapping[Path, str], graph: Graph, target: Path, names: Collec
         return not word.search(texts[file]), -alike, not is_test(file), far[file], str(file)
 
     return sorted((file for file in far if is_runnable(file, texts[file])), key=order)
+
+
+def users(texts: Mapping[Path, str], graph: Graph, target: Path, name: str) -> list[Path]:
+    """The files that come to `target` and write one of its names, but for tests, the nearest first."""
+    word = re.compile(rf"\b{re.escape(name)}\b")
+    far = _distances(target, _turned(graph))
+    found = [file for file in far if file != target and not is_test(file) and word.search(texts[file])]
+    return sorted(found, key=lambda file: (far[file], -_shared(file, target), str(file)))
 
 
 def reached(graph: Graph, file: Path) -> list[Path]:
@@ -114,6 +118,15 @@ def _modules(file: Path, text: str) -> Iterator[tuple[str, ...]]:
         for one in names.split(","):
             parts = tuple(filter(None, one.split(" as ")[0].strip().split(".")))
             yield from (parts[:count] for count in range(1, len(parts) + 1))
+
+
+def _turned(graph: Graph) -> Graph:
+    """Of each file, those that import it."""
+    users: dict[Path, set[Path]] = {}
+    for file, others in graph.items():
+        for other in others:
+            users.setdefault(other, set()).add(file)
+    return {file: frozenset(found) for file, found in users.items()}
 
 
 def _distances(start: Path, graph: Graph) -> dict[Path, int]:

@@ -91,6 +91,7 @@ class Engine:
         Who made the provider closes it.
         """
         self.settings = settings
+        self._workspace = workspace
         self.journal = journal or _journal_of(workspace)
         self.workers = workers or Workers(settings.interpreter or None, cwd=workspace, keep=settings.keep_environment)
         self._lends = False
@@ -287,7 +288,7 @@ class Engine:
         observation = self.observe(path, text, kernel, support=support)
         if isinstance(observation, Refusal):
             return observation
-        asked = inferring.Asked(path, text, observation.kernel, support)
+        asked = inferring.Asked(path, text, observation.kernel, support, self._workspace)
         return await inferring.infer(asked, self.workers, self.settings.verify_timeout, self._account, report, cancel)
 
     def revert(self, path: str, text: str, step_id: str) -> Reversal | Refusal:

@@ -1,9 +1,12 @@
 """Workload lines from what is known of a kernel's parameters: guesses, of which those count that a worker has seen run."""
 
 import asyncio
+import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
+from kernelwright import elsewhere
 from kernelwright.languages import LanguageSupport
 from kernelwright.models.account import Account
 from kernelwright.prompting.tester import calls_in, workload_prompt
@@ -45,6 +48,7 @@ class Asked:
     text: str
     kernel: Kernel
     support: LanguageSupport
+    root: Path  # below which other files may launch the kernel
 
 
 async def infer(
@@ -57,12 +61,18 @@ async def infer(
 ) -> Inferred | Refusal | Failure:
     """Lines that ran: guesses from the text, and where none did, those that a language model proposes."""
     guesses = guessed(asked)
-    answer = (
-        guesses
-        if isinstance(guesses, Refusal)
-        else await _tried(asked, guesses, workers, import_seconds, report, cancel)
-    )
+    calls = () if isinstance(guesses, Refusal) else guesses
+    if asked.kernel.entry is None and asked.kernel.language is Language.TRITON:
+        known = asked.path, asked.text, asked.kernel, asked.support, asked.root
+        calls = (*await elsewhere.launches(*known, workers, import_seconds, report, cancel), *calls)
+    answer: Inferred | Refusal | Failure
+    if isinstance(guesses, Refusal) and not calls and not any(_own_launches(asked).values()):
+        answer = guesses
+    else:
+        answer = await _tried(asked, calls, workers, import_seconds, report, cancel)
     ran = isinstance(answer, Inferred) and answer.lines
+    if isinstance(answer, Inferred) and not ran and isinstance(guesses, Refusal):
+        answer = guesses
     if ran or isinstance(answer, Failure) or account is None or not asked.support.tries_lines:
         return answer
     proposals = await proposed(asked, answer, account, report, cancel)
@@ -79,6 +89,28 @@ def guessed(asked: Asked) -> tuple[str, ...] | Refusal:
         return lines
     if not asked.support.tries_lines:
         return Refusal("Workload lines of this language cannot be tried; write one by hand.")
+    return _calls(asked, lines)
+
+
+def _own_launches(asked: Asked) -> dict[str, tuple[str, ...]]:
+    """For each Triton kernel of the entry, launches without what launches it in the file."""
+    if asked.kernel.entry is None:
+        return {}  # what `guessed` says
+    found = {}
+    for kernel in _of_entry(asked):
+        lines = asked.support.lines_from_signature(asked.text, dataclasses.replace(kernel, entry=None))
+        found[kernel.name] = () if isinstance(lines, Refusal) else _calls(asked, lines)
+    return found
+
+
+def _of_entry(asked: Asked) -> tuple[Kernel, ...]:
+    """The Triton kernels that the entry launches."""
+    entry = asked.kernel.entry
+    same = asked.support.kernels(asked.text) if entry is not None else (asked.kernel,)
+    return tuple(kernel for kernel in same if kernel.entry == entry and kernel.language is Language.TRITON)
+
+
+def _calls(asked: Asked, lines: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(line.removeprefix(asked.support.workload_sign) for line in lines)
 
 
@@ -105,14 +137,12 @@ async def _tried(
     cancel: asyncio.Event | None,
 ) -> Inferred | Failure:
     """Which of `calls` run; a Triton launcher's with all kernels that it launches."""
-    kernel = asked.kernel
-    same = asked.support.kernels(asked.text) if kernel.entry is not None else (kernel,)
-    kernels = tuple(dict.fromkeys(k.name for k in same if k.entry == kernel.entry and k.language is Language.TRITON))
-    unit = asked.support.unit(asked.text, kernel)
+    kernels = tuple(dict.fromkeys(kernel.name for kernel in _of_entry(asked)))
+    unit = asked.support.unit(asked.text, asked.kernel)
     text = with_lines(unit.run, calls) if unit.language == "cuda-cpp" else unit.run
-    job = TryLines(asked.path, text, calls, kernels, language=unit.language)
+    job = TryLines(asked.path, text, calls, kernels, language=unit.language, launches=_own_launches(asked))
     report("Trying workload lines")
-    answer = await workers.run(job, timeout=job.budget + import_seconds, report=report, cancel=cancel)
+    answer = await workers.run(job, timeout=job.most_seconds + import_seconds, report=report, cancel=cancel)
     if isinstance(answer, Failure):
         return answer
     assert isinstance(answer, TriedLines)

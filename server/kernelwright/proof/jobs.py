@@ -174,8 +174,10 @@ class Profile:
 class TryLines:
     """Call what each workload line calls, once, until every one of `kernels` was launched. Answered by TriedLines.
 
-    Without `kernels` one line that runs is enough. `seconds` are for one line, `budget` for all of them. Without a GPU sizes
-    are reduced as the gate does it.
+    Without `kernels` one line that runs is enough. `launches` holds lines that launch one of the kernels themselves, tried
+    for each that none of the `lines` has launched. `seconds` are for one line, `budget` for all `lines`, `launch_budget` for
+    all `launches`. Without a GPU sizes are reduced as the gate does it. `written` is a file with kernels whose launches are
+    to be written as lines.
     """
 
     path: str
@@ -185,15 +187,27 @@ class TryLines:
     seconds: float = 10.0
     budget: float = 60.0
     language: str = "python"
+    launches: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    launch_budget: float = 20.0
+    written: str = ""
+
+    @property
+    def most_seconds(self) -> float:
+        """How long all calls may take together."""
+        return self.budget + (self.launch_budget if self.launches else 0.0)
 
 
 @dataclass(frozen=True)
 class TriedLine:
-    """`reason`: why it did not run, as a clause, "" where it did. `launched`: those of the kernels that it launched."""
+    """`reason`: why it did not run, as a clause, "" where it did. `launched`: those of the kernels that it launched.
+
+    `written`: those launches as lines, where they were asked for.
+    """
 
     line: str
     reason: str = ""
     launched: tuple[str, ...] = ()
+    written: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

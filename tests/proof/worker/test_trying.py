@@ -2,6 +2,8 @@
 
 import asyncio
 from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -73,8 +75,14 @@ def tried() -> Iterator[Tried]:
     with asyncio.Runner() as runner:
         workers = Lent()
 
-        def ask(*lines: str, kernels: tuple[str, ...] = ("scale_kernel",), text: str = TEXT) -> TriedLines | Failure:
-            job = TryLines("/nowhere/scale.py", text, lines, kernels, seconds=2.0, budget=7.0)
+        def ask(
+            *lines: str,
+            kernels: tuple[str, ...] = ("scale_kernel",),
+            text: str = TEXT,
+            path: str = "/nowhere/scale.py",
+            **more: Any,
+        ) -> TriedLines | Failure:
+            job = TryLines(path, text, lines, kernels, seconds=2.0, budget=7.0, **more)
             answer = runner.run(workers.run(job, timeout=120))
             assert isinstance(answer, TriedLines | Failure)
             return answer
@@ -135,6 +143,40 @@ def test_a_kernel_of_the_backward_is_reached_with_gradients(tried: Tried) -> Non
         ("Scale.apply(randn(8, 64))", ("scale_kernel",)),
         ("Scale.apply(randn(8, 64, requires_grad=True))", ("copy_kernel",)),
     ]
+
+
+def test_a_kernel_that_no_line_launches_is_launched_itself(tried: Tried) -> None:
+    own = {
+        "scale_kernel": ("scale_kernel[(1,)](randn(64), out(64), 64, BLOCK=64)",),
+        "copy_kernel": ("copy_kernel[(2,)](randn(64), out(64), 64, 0)", "copy_kernel[(1,)](randn(64), out(64), 64)"),
+    }
+    answer = tried("scale(randn(8, 64))", kernels=("scale_kernel", "copy_kernel"), launches=own)
+    assert isinstance(answer, TriedLines), answer
+    assert answer.ran == ("scale(randn(8, 64))", "copy_kernel[(1,)](randn(64), out(64), 64)")
+    assert [line.launched for line in answer.lines if not line.reason] == [("scale_kernel",), ("copy_kernel",)]
+
+
+def test_launches_of_another_file_are_written(tried: Tried, tmp_path: Path) -> None:
+    """Memory that arguments share as if it were each one's own; what is only written is told by a second call, on NaN."""
+    kernels, layers = tmp_path / "kernels.py", tmp_path / "layers.py"
+    kernels.write_text(TEXT)
+    text = """\
+import torch
+from kernels import copy_kernel, scale_kernel
+
+
+def twice(x):
+    out = torch.empty_like(x)
+    copy_kernel[lambda meta: (-(-x.numel() // meta["BLOCK"]),)](x, out, x.numel(), BLOCK=32)
+    scale_kernel[(1,)](x, x, 1, BLOCK=16)
+    return out
+"""
+    names = ("copy_kernel", "scale_kernel")
+    answer = tried("twice(randn(100))", text=text, path=str(layers), kernels=names, written=str(kernels))
+    assert isinstance(answer, TriedLines), answer
+    *_, second, last = answer.lines[0].written
+    assert second == "scale_kernel[(1,)](randn(100), randn(100), 1, BLOCK=16)"
+    assert last == "copy_kernel[(4,)](randn(100), out(100), 100, BLOCK=32)"
 
 
 def test_a_launch_takes_dtypes(tried: Tried) -> None:

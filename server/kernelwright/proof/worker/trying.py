@@ -5,7 +5,7 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import torch
 
@@ -34,17 +34,25 @@ _OVER = (FailureKind.TIMED_OUT, FailureKind.CRASHED)
 def try_lines(job: TryLines, report: Callable[[str], None]) -> TriedLines:
     """Try the lines of a job in turn. Raises JobFailed where its text cannot be loaded."""
     with contextlib.closing(_Trier(job)) as trier:
-        return TriedLines(tuple(_tried(job, trier, report)))
+        found = list(_tried(job.lines, job.kernels, trier, report))
+        launched = {name for one in found for name in one.launched}
+        own = {name: lines for name, lines in job.launches.items() if name not in launched}
+        trier.left = job.launch_budget if own else 0.0
+        for name, lines in own.items():
+            found += _tried(lines, (name,), trier, report)
+        return TriedLines(tuple(found))
 
 
-def _tried(job: TryLines, trier: "_Trier", report: Callable[[str], None]) -> Iterator[TriedLine]:
+def _tried(
+    lines: Sequence[str], kernels: Sequence[str], trier: "_Trier", report: Callable[[str], None]
+) -> Iterator[TriedLine]:
     """Lines that run and launch none of the kernels that are missing do not count as running.
 
     Those that do not repeat themselves, which nothing can be verified with, count only for kernels that no other launches.
     """
-    missing, left, pending = set(job.kernels), len(job.lines), list(dict.fromkeys(job.lines))
+    missing, left, pending = set(kernels), len(lines), list(dict.fromkeys(lines))
     number, found, backward = 0, False, True
-    unsteady: list[tuple[str, frozenset[str]]] = []
+    unsteady: list[tuple[str, frozenset[str], tuple[str, ...]]] = []
     while pending and left and (missing or not found):
         line, number, left = pending.pop(0), number + 1, left - 1
         report(f"Trying line {number} of {number + min(left, len(pending))}")
@@ -53,13 +61,13 @@ def _tried(job: TryLines, trier: "_Trier", report: Callable[[str], None]) -> Ite
             yield TriedLine(line, launched)
             continue
         new = missing.intersection(launched.kernels)
-        if not launched.repeats and (new or not job.kernels):
-            unsteady.append((line, frozenset(new)))
+        if not launched.repeats and (new or not kernels):
+            unsteady.append((line, frozenset(new), launched.lines))
             continue
-        if job.kernels and not new:
+        if kernels and not new:
             yield TriedLine(line, f"it launches no {' or '.join(sorted(missing))}")
         else:
-            yield TriedLine(line, "", tuple(sorted(new)))
+            yield TriedLine(line, "", tuple(sorted(new)), launched.lines)
             missing -= new
             if not found:  # another way through the launcher hangs on numbers and flags rather than on tensors
                 pending.sort(key=lambda other, made=tensors_of(line): tensors_of(other) != made)  # type: ignore[misc]
@@ -68,9 +76,9 @@ def _tried(job: TryLines, trier: "_Trier", report: Callable[[str], None]) -> Ite
             pending.insert(0, with_backward)
             left += 1
             backward = bool(new)
-    for line, launches in unsteady:
+    for line, launches, written in unsteady:
         new = missing & launches
-        yield TriedLine(line, "" if new or not (found or job.kernels) else _UNSTEADY, tuple(sorted(new)))
+        yield TriedLine(line, "" if new or not (found or kernels) else _UNSTEADY, tuple(sorted(new)), written)
         missing, found = missing - new, True
 
 
@@ -84,7 +92,7 @@ class _Trier:
         self._interpreted = interpreting() and self._language.is_interpreted_without_gpu(job.text)
         self._scratch = tempfile.mkdtemp(prefix="kernelwright-host-")
         self._host: Host | None = None
-        self._left = job.budget
+        self.left = job.budget  # seconds, for all calls that are still to be made
         self._language.prepare(job.path, job.text)
 
     def close(self) -> None:
@@ -99,14 +107,14 @@ class _Trier:
         except JobFailed as failed:
             return failed.failure.message.rstrip(".")
         for text in texts:
-            if self._left <= 0:
-                return reason or f"there was no time left for it in {self._job.budget:g} s"
+            if self.left <= 0:
+                return reason or f"there was no time left for it in {self._job.most_seconds:g} s"
             host = self._host or self._loaded()
             begun = time.monotonic()
-            host.limit = min(self._job.seconds, self._left)
+            host.limit = min(self._job.seconds, self.left)
             try:
                 check_memory(bytes_of_call(case_call(text)), self._device)
-                return host.ask(messages.Try(text), messages.Launched)
+                return host.ask(messages.Try(text, self._job.written, self._job.kernels), messages.Launched)
             except Rejected as rejected:
                 reason = rejected.check.detail
             except JobFailed as failed:
@@ -114,7 +122,7 @@ class _Trier:
                 if failed.failure.kind in _OVER:
                     self._end()
             finally:
-                self._left -= time.monotonic() - begun
+                self.left -= time.monotonic() - begun
         return reason
 
     def _sizes(self, line: str) -> list[str]:

@@ -31,6 +31,7 @@ from kernelwright.proof.worker.observe import observe as observed_call
 from kernelwright.proof.worker.poison import poison_freed_blocks
 from kernelwright.proof.worker.profiling.counting import counted_launches
 from kernelwright.proof.worker.profiling.looking import look as look_at
+from kernelwright.proof.worker.recording.recorder import written_launches
 from kernelwright.proof.worker.subject import case_call, make_target
 from kernelwright.values import Case, Check, Workload, WorkloadSource
 
@@ -167,8 +168,9 @@ def try_line(room: Room, request: messages.Try) -> messages.Reply:
     module, how = room.module, {"device": room.device, "seed": 0}
     assert module is not None
     repeats = True
+    home = str(module.__file__) if request.written == room.path else request.written
     try:
-        with counted_launches(lambda file: True) as seen:
+        with counted_launches(lambda file: True) as seen, written_launches(home, request.kernels) as lines:
             target = make_target(module, workload, initial_arguments(module, call, **how), **how)
             inputs = from_call(call, **how)
             if any(tensor.requires_grad for tensor in inputs.tensors()):
@@ -182,7 +184,7 @@ def try_line(room: Room, request: messages.Try) -> messages.Reply:
         if failed.is_poisoned(error):
             raise JobFailed(failed.failure_of(error)) from error
         raise
-    return messages.Launched(tuple(sorted({name for name, origin in seen.runs})), repeats)
+    return messages.Launched(tuple(sorted({name for name, origin in seen.runs})), repeats, tuple(lines))
 
 
 def _repeats(target: Callable[..., Any], inputs: Inputs) -> bool:

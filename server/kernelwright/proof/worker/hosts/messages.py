@@ -191,10 +191,12 @@ class Look(Request):
 class Try(Request):
     """Construct and call once what a workload line calls, with gradients where it asks for them.
 
-    Answered by Launched, Refused or Failed.
+    The launches of `kernels` of the file `written` are written as lines. Answered by Launched, Refused or Failed.
     """
 
     line: str
+    written: str = ""
+    kernels: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -303,10 +305,14 @@ class TooSmall:
 
 @dataclass(frozen=True)
 class Launched:
-    """The names of the Triton kernels that a call has launched. `repeats`: called again, it came to the same."""
+    """The names of the Triton kernels that a call has launched. `repeats`: called again, it came to the same.
+
+    `lines`: launches of those that were asked for.
+    """
 
     kernels: tuple[str, ...]
     repeats: bool = True
+    lines: tuple[str, ...] = ()
 
 
 Reply = (

@@ -19,7 +19,7 @@ import torch
 
 from kernelwright.proof.worker.failed import JobFailed
 from kernelwright.proof.worker.recording.launch_lines import Launch, Memory, line_of
-from kernelwright.proof.worker.recording.recorder import Recorder, Watched
+from kernelwright.proof.worker.recording.recorder import Recorder, Watched, rows_in
 from kernelwright.proof.worker.recording.written import Unsayable
 from kernelwright.proof.worker.toolchain import building
 from kernelwright.source.cpp import Function, functions_of
@@ -137,7 +137,7 @@ def _shortest(value: float) -> float:
 def main() -> int:
     file, *arguments = sys.argv[1:]
     plan = json.loads(Path(os.environ["KERNELWRIGHT_RECORD"]).read_text(encoding="utf-8"))
-    recorder = Recorder([], Path(plan["out"]))
+    recorder = Recorder([], rows_in(Path(plan["out"])))
     try:
         program = Program(Path(file).resolve(), recorder)
     except JobFailed as failed:

@@ -4,6 +4,7 @@ Calls are seen where they begin, by the interpreter's own hooks, so that nothing
 counts also where it fails behind its first line. Only a GPU that is missing is stood in for.
 """
 
+import contextlib
 import functools
 import importlib.util
 import inspect
@@ -12,7 +13,7 @@ import os
 import sys
 import threading
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import CodeType, FrameType, ModuleType
@@ -20,8 +21,6 @@ from typing import Any, NamedTuple
 
 _MOST = 64  # distinct calls of one entry
 _RUNTIME = ("jit.py", "autotuner.py", "interpreter.py")  # whose `run` a launch goes through, the outermost first
-
-_HARDENED = "hardened.py"  # whose functions stand around those where there is no GPU
 
 
 class Watched(NamedTuple):
@@ -38,11 +37,18 @@ class Watched(NamedTuple):
 
 
 class Recorder:
-    def __init__(self, watched: Sequence[Watched], out: Path) -> None:
+    def __init__(
+        self, watched: Sequence[Watched], write: Callable[[Watched, str, str], None], *, exact: bool = True
+    ) -> None:
+        """`write` takes what was called, the line, and where that is empty why there is none.
+
+        `exact`: what a line cannot say has none. Else memory that arguments share is written as if it were each one's own.
+        """
         self._by_file: dict[str, list[Watched]] = {}
         for one in watched:
             self._by_file.setdefault(one.file, []).append(one)
-        self._out = out / f"{os.getpid()}.jsonl"
+        self._write = write
+        self._exact = exact
         self._noted: dict[tuple[str, str], set[str]] = {}
         self._made: weakref.WeakKeyDictionary[Any, str] = weakref.WeakKeyDictionary()
         self._busy = threading.local()
@@ -115,10 +121,12 @@ class Recorder:
     def _launch(self, frame: FrameType) -> None:
         """`kernel[grid](…)`, whoever launches it; what tunes or fills in arguments runs the kernel in it once more."""
         back = frame.f_back
-        while back is not None and os.path.basename(back.f_code.co_filename) == _HARDENED:
+        while (
+            back is not None
+        ):  # also behind what stands around a launch: benchmarks of configurations, Kernelwright's own
+            if back.f_code.co_name == "run" and self.handler(back.f_code) == self._launch:
+                return
             back = back.f_back
-        if back is not None and back.f_code.co_name == "run" and self.handler(back.f_code) == self._launch:
-            return
         given = frame.f_locals
         function = _innermost(given.get("self"))
         code = getattr(function, "__code__", None)
@@ -126,7 +134,7 @@ class Recorder:
             return
         for one in self._by_file.get(_real(code.co_filename), ()):
             if one.kind == "kernel" and one.entry == function.__name__:
-                self.note(one, lambda one=one: _launched(one.entry, function, given))  # type: ignore[misc]
+                self.note(one, lambda one=one: _launched(one.entry, function, given, self._exact))  # type: ignore[misc]
 
     def note(self, one: Watched, write: Callable[[], str | None]) -> None:
         """Write down a line that is new, or why there is none. Recording must not fail what it watches."""
@@ -149,9 +157,7 @@ class Recorder:
         if line is None or (line or refused) in noted:
             return
         noted.add(line or refused)
-        row = {"file": one.file, "entry": one.entry, "line": line, "refused": refused}
-        with self._out.open("a", encoding="utf-8") as out:
-            out.write(json.dumps(row) + "\n")
+        self._write(one, line, refused)
 
 
 class _WithoutGpu:
@@ -174,14 +180,47 @@ class _WithoutGpu:
             without_gpu.hold()
 
 
+def rows_in(folder: Path) -> Callable[[Watched, str, str], None]:
+    """What writes calls into this process's file of a folder, as rows for `recording.py`."""
+    file = folder / f"{os.getpid()}.jsonl"
+
+    def write(one: Watched, line: str, refused: str) -> None:
+        row = {"file": one.file, "entry": one.entry, "line": line, "refused": refused}
+        with file.open("a", encoding="utf-8") as out:
+            out.write(json.dumps(row) + "\n")
+
+    return write
+
+
 def begin(plan: str) -> None:
     """Record from now on, in this process, what the file `plan` asks for: {"watched": […], "out": folder, "without_gpu": …}."""
     asked = json.loads(Path(plan).read_text(encoding="utf-8"))
     if asked["without_gpu"]:
         sys.meta_path.insert(0, _WithoutGpu())
-    recorder = Recorder([Watched(*one) for one in asked["watched"]], Path(asked["out"]))
+    recorder = Recorder([Watched(*one) for one in asked["watched"]], rows_in(Path(asked["out"])))
     threading.setprofile(recorder.see)
     sys.setprofile(recorder.see)
+
+
+@contextlib.contextmanager
+def written_launches(file: str, kernels: Sequence[str]) -> Iterator[list[str]]:
+    """Within, the launches of these kernels of a file in this thread are written as workload lines."""
+    lines: list[str] = []
+    if not file:
+        yield lines
+        return
+    watched = [Watched(_real(file), name, "kernel", 0, 0) for name in kernels]
+    before = sys.getprofile()
+
+    def write(one: Watched, line: str, refused: str) -> None:
+        if line:
+            lines.append(line)
+
+    sys.setprofile(Recorder(watched, write, exact=False).see)
+    try:
+        yield lines
+    finally:
+        sys.setprofile(before)
 
 
 @functools.cache
@@ -200,20 +239,39 @@ def _given(frame: FrameType) -> tuple[tuple[object, ...], dict[str, object]]:
     return (*positional, *more), {**{name: values[name] for name in only}, **rest}
 
 
-def _arguments(args: Sequence[object], kwargs: Mapping[str, object]) -> str:
+def _arguments(args: Sequence[object], kwargs: Mapping[str, object], *, exact: bool = True) -> str:
     from kernelwright.proof.worker.recording.written import arguments  # imports torch, which the process has by now
 
-    return arguments(args, kwargs)
+    return arguments(args, kwargs, exact=exact)
 
 
-def _launched(entry: str, function: Any, given: Mapping[str, Any]) -> str:
+def _launched(entry: str, function: Any, given: Mapping[str, Any], exact: bool) -> str:
     from kernelwright.proof.worker.recording.written import grid_of
 
     args, kwargs = given["args"], dict(given["kwargs"])
     grid = given.get("grid", kwargs.pop("grid", None))
     kwargs.pop("warmup", None)
-    names = inspect.signature(function).parameters
-    return f"{entry}[{grid_of(grid, {**dict(zip(names, args, strict=False)), **kwargs})}]({_arguments(args, kwargs)})"
+    args, kwargs = tuple(map(_detached, args)), {name: _detached(value) for name, value in kwargs.items()}
+    named = {**dict(zip(inspect.signature(function).parameters, args, strict=False)), **kwargs}
+    return f"{entry}[{grid_of(grid, _filled_in(given['self'], named))}]({_arguments(args, kwargs, exact=exact)})"
+
+
+def _detached(value: Any) -> Any:
+    """A tensor of the same memory of which no kernel can have gradients; every other value as it is."""
+    return value.detach() if hasattr(value, "requires_grad") and hasattr(value, "detach") else value
+
+
+def _filled_in(kernel: Any, named: Mapping[str, object]) -> list[Mapping[str, object]]:
+    """The arguments of a launch with what tunes the kernel, or fills in arguments, in each way that it may do so."""
+    ways: list[Mapping[str, object]] = [named]
+    while not inspect.isfunction(kernel) and kernel is not None:
+        if configs := getattr(kernel, "configs", None):
+            ways = [{**way, **config.all_kwargs()} for way in ways for config in configs]
+        if isinstance(heuristics := getattr(kernel, "values", None), Mapping):
+            for name, made in heuristics.items():
+                ways = [{**way, name: made(dict(way))} for way in ways]
+        kernel = getattr(kernel, "fn", None)
+    return ways
 
 
 def _innermost(kernel: Any) -> Any:

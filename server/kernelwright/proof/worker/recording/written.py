@@ -19,10 +19,11 @@ class Unsayable(ValueError):
     """What a workload line has no word for, as a clause."""
 
 
-def arguments(args: Sequence[object], kwargs: Mapping[str, object]) -> str:
-    """The arguments of a call, without parentheses. Raises Unsayable."""
+def arguments(args: Sequence[object], kwargs: Mapping[str, object], *, exact: bool = True) -> str:
+    """The arguments of a call, without parentheses; shared memory is told unless `exact` is False. Raises Unsayable."""
     named = [*((f"argument {number}", value) for number, value in enumerate(args, 1)), *kwargs.items()]
-    _apart(named)
+    if exact:
+        _apart(named)
     written: list[str] = []
     for number, (name, value) in enumerate(named):
         try:
@@ -148,14 +149,17 @@ def _layout(tensor: torch.Tensor) -> list[str]:
     return [f"strides={tensor.stride()!r}"]
 
 
-def grid_of(grid: Any, named: Mapping[str, object]) -> str:
-    """The programs of a launch, `(8,)`; a grid that is a function is asked. Raises Unsayable."""
+def grid_of(grid: Any, ways: Sequence[Mapping[str, object]]) -> str:
+    """The programs of a launch, `(8,)`; a grid that is a function is asked. Raises Unsayable.
+
+    `ways` are the arguments as a tuner may choose them: the programs are as many as the smallest blocks need.
+    """
     try:
-        found = grid(dict(named)) if callable(grid) else grid
+        asked = [grid(dict(named)) if callable(grid) else grid for named in ways]
     except KeyError as missing:
-        raise Unsayable(f"the grid needs {missing.args[0]}, which is tuned") from None
-    sizes = found if isinstance(found, tuple | list) else (found,)
-    whole = [int(size) for size in itertools.islice(sizes, 3)]
+        raise Unsayable(f"the grid needs {missing.args[0]}, which is not known before it runs") from None
+    found = [(one if isinstance(one, tuple | list) else (one,)) for one in asked]
+    whole = [max(map(int, sizes)) for sizes in itertools.islice(zip(*found, strict=True), 3)]
     while len(whole) > 1 and whole[-1] == 1:
         whole.pop()
     return f"({', '.join(map(str, whole))}{',' * (len(whole) == 1)})"

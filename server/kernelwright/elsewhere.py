@@ -1,0 +1,69 @@
+"""Workload lines for a kernel that no call of its file comes to: other files that launch it are called, and what they
+launch it with is the line."""
+
+import asyncio
+import itertools
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+from kernelwright import callers
+from kernelwright.languages import LanguageSupport
+from kernelwright.proof.client import Workers
+from kernelwright.proof.jobs import TriedLines, TryLines
+from kernelwright.recording import source_files
+from kernelwright.source.workload.find import definitions, uses
+from kernelwright.values import Kernel, Language, Refusal
+
+_MOST_FILES, _MOST_ENTRIES, _OF_AN_ENTRY = 3, 4, 6
+_SECONDS = 30.0  # for the calls of one file
+
+
+async def launches(
+    path: str,
+    text: str,
+    kernel: Kernel,
+    support: LanguageSupport,
+    root: Path,
+    workers: Workers,
+    import_seconds: float,
+    report: Callable[[str], None],
+    cancel: asyncio.Event | None,
+) -> tuple[str, ...]:
+    """Launches of a kernel as lines without a comment sign, the best first, from the first file whose calls come to it."""
+    report("Looking for what launches the kernel")
+    files = await asyncio.to_thread(_launchers, root, Path(path).resolve(), text, kernel)
+    for file, other in files:
+        calls = tuple(_calls(other, kernel.name, support))
+        if not calls:
+            continue
+        report(f"Calling {file.name}")
+        job = TryLines(str(file), other, calls, (kernel.name,), budget=_SECONDS, language=support.id, written=path)
+        answer = await workers.run(job, timeout=job.budget + import_seconds, report=report, cancel=cancel)
+        if isinstance(answer, TriedLines):
+            # The last call of a line is made with NaN in fresh memory, which tells what the kernel only writes.
+            lines = [line for one in answer.lines if not one.reason for line in reversed(one.written)]
+            if lines:
+                return tuple(dict.fromkeys(lines))
+    return ()
+
+
+def _launchers(root: Path, path: Path, text: str, kernel: Kernel) -> list[tuple[Path, str]]:
+    """The files below `root` that import the kernel's file and write its name, with their texts.
+
+    Before them the file itself where it launches the kernel, as in a backward pass.
+    """
+    texts = {**callers.read_all(source_files([root])), path: text}
+    found = callers.users(texts, callers.imports(texts), path, kernel.name)[:_MOST_FILES]
+    return [(file, texts[file]) for file in ([path, *found] if kernel.launches else found)]
+
+
+def _calls(text: str, name: str, support: LanguageSupport) -> Iterator[str]:
+    """Calls of what comes to the kernel in a file that imports it; of each the best guesses."""
+    entries = (one for one in definitions(text) if not one.startswith(("test", "bench")) and uses(text, one, name))
+    guessed: Mapping[str, tuple[str, ...] | Refusal] = {
+        entry: support.lines_from_signature(text, Kernel(Language.TORCH, entry, 0, 0, 0, 0, entry=entry))
+        for entry in itertools.islice(entries, _MOST_ENTRIES)
+    }
+    found = [lines[:_OF_AN_ENTRY] for lines in guessed.values() if not isinstance(lines, Refusal)]
+    for turn in itertools.zip_longest(*found):
+        yield from (line.removeprefix(support.workload_sign) for line in turn if line is not None)
