@@ -46,12 +46,16 @@ _SHORT = "left out for time"  # as the gate says it
 
 @dataclass(frozen=True)
 class Found:
-    """One kernel. `source`: of its workload, empty where it has none, and then `reason` says why."""
+    """One kernel. `source`: of its workload, empty where it has none, and then `reason` says why.
+
+    `itself`: whether the line launches the kernel, and does not call what launches it.
+    """
 
     file: str
     kernel: str
     source: str = ""
     reason: str = ""
+    itself: bool = False
     with_gpu: tuple[str, ...] = ()
     without_gpu: tuple[str, ...] = ()
 
@@ -71,7 +75,7 @@ def examine(file: Path, given: Mapping[str, Sequence[Recorded]]) -> tuple[str, l
     for source, recorded in given.items():
         own = [one for one in recorded if one.entry.file == str(file) and one.lines and one.entry.name not in sources]
         text = apply(edits_for(text, own), text)
-        sources |= dict.fromkeys((one.entry.name for one in own), source)
+        sources |= dict.fromkeys((name for one in own for name in (one.entry.name, *one.entry.kernels)), source)
         unreached |= {name for one in own for name in one.unreached}
     kernels = [kernel for kernel in find_kernels(parse(text)) if kernel.language is Language.TRITON]
     missed = lambda kernel: Found(str(file), kernel.name, reason=_UNREACHED)
@@ -87,7 +91,8 @@ def _examined(file: str, text: str, kernel: Kernel, sources: Mapping[str, str]) 
         workload, source = find_workload("\n".join((*lines, text)), kernel.entry), "calls in the file"
     if isinstance(workload, Refusal):
         return Found(file, kernel.name, reason=_plain(workload.reason, kernel))
-    return Found(file, kernel.name, source, "", *(_enabled(file, text, kernel, workload, on) for on in (True, False)))
+    enabled = [_enabled(file, text, kernel, workload, on) for on in (True, False)]
+    return Found(file, kernel.name, source, "", workload.entry == kernel.name, *enabled)
 
 
 def _enabled(file: str, text: str, kernel: Kernel, workload: Workload, gpu: bool) -> tuple[str, ...]:
@@ -146,6 +151,7 @@ def counts(found: Sequence[Found], ended: Sequence[str]) -> dict[str, object]:
         "files": len({one.file for one in found}),
         "kernels": len(found),
         "workloads": dict(Counter(one.source for one in found if one.source)),
+        "of which the line launches the kernel itself": sum(one.itself for one in found),
         "strategy enabled on a GPU": sum(bool(one.with_gpu) for one in found),
         "strategy enabled without": sum(bool(one.without_gpu) for one in found),
         "strategies": dict(Counter(id for one in found for id in one.with_gpu)),

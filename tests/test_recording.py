@@ -219,6 +219,22 @@ def test_the_command_line_runs_and_writes(project: Path, tmp_path: Path) -> None
     assert (tmp_path / "kernels.py").read_text() == KERNELS
 
 
+def test_what_was_called_before_an_interrupt_counts(project: Path) -> None:
+    script = "import os, signal, time, torch, ops\nops.cast(torch.ones(2, 3))\nos.kill(os.getppid(), signal.SIGINT)\n"
+    command = [sys.executable, "-c", f"{script}time.sleep(60)"]
+    ended = subprocess.run(
+        [sys.executable, "-m", "kernelwright", "record", "--in", "ops.py", "--", *command],
+        cwd=project,
+        env={**os.environ, "PYTHONPATH": str(project)},
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    assert ended.returncode == 0, ended.stderr
+    assert "# workload: cast(ones(2, 3))" in ended.stdout
+    assert "The command was stopped. 1 of 3 kernels have a recorded workload." in ended.stdout
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

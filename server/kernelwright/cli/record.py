@@ -34,10 +34,14 @@ def record_command(command: Sequence[str], places: Sequence[Path], write: bool, 
             said = _STDERR if json_out == files.STDOUT else None
             run = command if program is None else [sys.executable, *running.arguments_for(program, *command[1:])]
             status = subprocess.run(run, env=watch.environment, check=False, stdout=said).returncode
+        except KeyboardInterrupt:
+            status = None
         except OSError as error:
             raise BadInput(f"{command[0]} cannot be started: {error.strerror or error}.") from None
         found = watch.found()
-    ended = f"The command ended with status {status}. " if status else ""
+    ended = (
+        "The command was stopped. " if status is None else f"The command ended with status {status}. " if status else ""
+    )
     if not found:
         raise BadInput(f"{ended}It called none of the {len(entries)} entries that were looked for.")
     if program is not None:

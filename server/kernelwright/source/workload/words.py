@@ -18,7 +18,7 @@ WORDS = (
     Word("entry(…)", _CALLS, "softmax(randn(8192, 1024))", "A function of the file, such as the one that launches a kernel."),
     Word(
         "Class(…)(…)", _CALLS, "RMSNorm(1024, eps=1e-6)(randn(4096, 1024))",
-        "A module: the arguments of its constructor, then those of its forward.",
+        "A module, or a class with `__call__`: the arguments of its constructor, then those of its forward.",
     ),
     Word(
         "Function.apply(…)", _CALLS, "Softmax.apply(randn(8192, 1024, requires_grad=True))",
@@ -26,7 +26,7 @@ WORDS = (
     ),
     Word(
         "kernel[grid](…)", _CALLS, "add_kernel[(8,)](randn(1000), randn(1000), zeros(1000), 1000, BLOCK=128)",
-        "A Triton kernel that nothing in its file launches, with the programs of its grid.",
+        "A Triton kernel itself, with the programs of its grid; what launches it elsewhere is not called.",
     ),
     Word(
         "kernel<<<grid, block>>>(…)", _CALLS,
@@ -130,16 +130,17 @@ of every kernel that it reaches, from calls that really happened; `--write` puts
 names the folders whose kernels are looked for. In an editor, "Record Workloads From…" (the lens above a kernel
 without a line) finds the tests and scripts that come to the file by their imports and runs the one that you choose;
 on a test, it writes the lines of all kernels that the test comes to. Stopping the run keeps what it has called by
-then. A program of CUDA C++ is run, too: `kernelwright record --write -- norm.cu 1024` calls its `main` with these
-arguments in the emulator, on any machine, and writes the launches that it makes.
+then, also with Ctrl+C in a terminal. A program of CUDA C++ is run, too: `kernelwright record --write -- norm.cu 1024` calls its
+`main` with these arguments in the emulator, on any machine, and writes the launches that it makes.
 
 Where nothing calls a kernel, `kernelwright infer FILE` guesses lines from what its launcher says of its parameters: ranks,
 sizes that have to be equal, dtypes, what the kernel uses as an index, what it writes. It calls them, on the GPU or in
 Triton's interpreter, and keeps those that run and launch the kernel, where it can those that come to the same when called
-again; where nothing in the file launches it, its own launch is tried. That a line runs does not make it typical: look at
-its sizes before you time anything. In the editor the quick fix "Write a workload line for … that runs" does the same;
-another one takes lines over from benchmarks in the file. This page
-is generated from the code.
+again. Where no such line comes to a kernel, its own launch is tried. A kernel that only other files launch, or a backward
+pass, gets a line from those: their modules and functions are called, found by their imports, and what they launch the
+kernel with is written down. That a line runs does not make it typical: look at its sizes before you time anything. In the
+editor the quick fix "Write a workload line for … that runs" does the same; another one takes lines over from benchmarks in
+the file. This page is generated from the code.
 """
 
 _LIMITS = """
@@ -148,6 +149,9 @@ _LIMITS = """
 - Lines are read by a small evaluator, never by `eval`: no names but keyword arguments, no other calls, 4,096 characters.
 - Tensors of a line have memory of their own. A call whose arguments share memory cannot be written as a line, nor can
   dictionaries, objects, devices and functions; `record` says which argument it was.
+- A line that launches a Triton kernel checks the kernel alone: strategies leave its launches in the file as they are. A
+  tuned kernel gets as many programs as its smallest blocks need. What other files launch it with may share memory, of which
+  `infer` gives each argument its own.
 - A line that launches a kernel of CUDA checks the kernel alone. Its launch and its parameters stay as they are, since who
   else launches it is not looked at: so do launches in Python.
 - Functions of PyTorch extensions (`torch::Tensor f(torch::Tensor x)`) are not called by lines; the kernels that they launch
@@ -158,6 +162,7 @@ _LIMITS = """
   positive where all of them were; whole numbers keep their range, and their order where they rise or are a permutation.
 - Without a GPU `record` runs the command with the CPU in its place and kernels in Triton's interpreter, which is slow: choose
   small tests. Set `TRITON_INTERPRET=0` where kernels are to be compiled all the same.
+  Kernels that a library registers for operators of torch itself (`aten::…`) are not called then.
 - A CUDA program's launches are all noted; those of more than 65,536 threads, and those after 20 seconds, are not run, so that
   what they would have written is missing from then on. A kernel that reads what the program copies to a symbol, as to
   `__constant__` memory, gets no line.
