@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -293,6 +294,7 @@ def test_without_a_command_those_are_named_that_come_to_the_kernels(
         (torch.float16, "float16"),
         (float("inf"), "inf"),
         ("causal", "'causal'"),
+        (signal.SIGINT, "2"),
     ],
 )
 def test_how_a_value_is_written(value: object, written: str) -> None:

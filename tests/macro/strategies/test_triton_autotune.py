@@ -81,6 +81,15 @@ def test_the_worked_example() -> None:
             ["warps)"],
         ),
         (
+            text(
+                launch=LAUNCH.replace("BLOCK = 256", "BLOCK = 256\n    warps = 2").replace(
+                    "=BLOCK)", "=BLOCK, num_warps=warps)\n    other[(1,)](y, num_warps=warps)"
+                )
+            ),
+            ["    warps = 2\n", "kernel[grid](x, y, n)\n", "other[(1,)](y, num_warps=warps)"],
+            ["BLOCK = 256"],
+        ),
+        (
             text(launch=LAUNCH.replace("(x, y, n, BLOCK=BLOCK)", "(*pointers(x, y), n=n, BLOCK=BLOCK)")),
             ["kernel[grid](*pointers(x, y), n=n)"],
             [],

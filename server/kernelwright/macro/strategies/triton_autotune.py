@@ -88,10 +88,10 @@ Autotuning runs the kernel many times on the caller's tensors. A tensor that is 
 `torch.zeros` in the launcher is listed in `reset_to_zero`; one that the kernel also reads, or that the caller passed in
 and the kernel writes, in `restore_value`.
 
-It does not apply when the kernel is autotuned already, when a constant is used elsewhere in the launcher or is one of
-its parameters, when a block size is passed by position before other arguments or by `**`, when the grid is shared, when the
-kernel is launched from several places, when a written tensor cannot be told or would be restored and may be None, or when
-there is no size to choose by.
+It does not apply when the kernel is autotuned already, when a block size is used elsewhere in the launcher or a constant is
+one of its parameters, when a block size is passed by position before other arguments or by `**`, when the grid is shared,
+when the kernel is launched from several places, when a written tensor cannot be told or would be restored and may be None,
+or when there is no size to choose by.
 
 The first call with each new key takes longer, and results of the first call depend on the kernel being safe to repeat.
 """,

@@ -102,7 +102,7 @@ def _obstacle(site: Site) -> Refusal | None:
                 f"{constant.variable} is a parameter of the launcher, which callers may set.", line=constant.line
             )
         use = _other_use(site, constant)
-        if use is not None:
+        if use is not None and constant not in site.options:
             return Refusal(f"{constant.variable} is also used on line {use.lineno}.", line=use.lineno - 1)
     shared = _shared_variable(site)
     if shared is not None:
@@ -181,7 +181,8 @@ def _computed_obstacle(site: Site) -> Refusal | None:
 
 
 def _statement_obstacle(site: Site) -> Refusal | None:
-    variables = {c.variable for c in (*site.tiles, *site.options) if c.home == "local"}
+    constants = [constant for constant in (*site.tiles, *site.options) if _other_use(site, constant) is None]
+    variables = {constant.variable for constant in constants if constant.home == "local"}
     for statement in statements(site.function.body):
         targets = _targets(statement)
         if targets & variables and not targets <= variables:
@@ -291,14 +292,15 @@ def _after_edits(text: str, start: int, end: int, edits: list[TextEdit]) -> str:
 
 
 def _without_constants(site: Site) -> list[TextEdit]:
-    """Drops the lines that set the tuned variables."""
-    variables = {c.variable for c in (*site.tiles, *site.options) if c.home == "local"}
+    """Drops the lines that set the tuned variables, but for an option's that is read elsewhere, as by another launch."""
+    constants = [constant for constant in (*site.tiles, *site.options) if _other_use(site, constant) is None]
+    variables = {constant.variable for constant in constants if constant.home == "local"}
     lines: set[tuple[int, int]] = set()
     for statement in statements(site.function.body):
         targets = _targets(statement)
         if targets and targets <= variables:
             lines.add((statement.lineno - 1, statement.end_lineno or statement.lineno))
-    for constant in (*site.tiles, *site.options):
+    for constant in constants:
         if constant.home == "module":
             lines.add((constant.line, constant.line + 1))
     spans = ((line_offset(site.text, start), line_offset(site.text, end)) for start, end in sorted(lines))

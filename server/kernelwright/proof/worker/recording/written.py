@@ -1,5 +1,6 @@
 """Writes a call as a workload line: its values in the words of the line's grammar (docs/workloads.md)."""
 
+import enum
 import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -54,6 +55,8 @@ def _tensors(value: object) -> Iterator[torch.Tensor]:
 
 
 def _value(value: object) -> str:
+    if isinstance(value, enum.Enum) and isinstance(value, int | str):
+        value = value.value  # equal to it
     if value is None or isinstance(value, bool | str):
         return repr(value)
     if type(value) in (int, float):
