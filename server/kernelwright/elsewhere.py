@@ -31,13 +31,13 @@ async def launches(
 ) -> tuple[str, ...]:
     """Launches of a kernel as lines without a comment sign, the best first, from the first file whose calls come to it."""
     report("Looking for what launches the kernel")
-    files = await asyncio.to_thread(_launchers, root, Path(path).resolve(), text, kernel)
-    for file, other in files:
+    home = Path(path).resolve()
+    for file, other in await asyncio.to_thread(_launchers, root, home, text, kernel):
         calls = tuple(_calls(other, kernel.name, support))
         if not calls:
             continue
         report(f"Calling {file.name}")
-        job = TryLines(str(file), other, calls, (kernel.name,), budget=_SECONDS, language=support.id, written=path)
+        job = TryLines(str(file), other, calls, (kernel.name,), budget=_SECONDS, language=support.id, written=str(home))
         answer = await workers.run(job, timeout=job.budget + import_seconds, report=report, cancel=cancel)
         if isinstance(answer, TriedLines):
             # The last call of a line is made with NaN in fresh memory, which tells what the kernel only writes.
