@@ -121,9 +121,7 @@ class Recorder:
     def _launch(self, frame: FrameType) -> None:
         """`kernel[grid](…)`, whoever launches it; what tunes or fills in arguments runs the kernel in it once more."""
         back = frame.f_back
-        while (
-            back is not None
-        ):  # also behind what stands around a launch: benchmarks of configurations, Kernelwright's own
+        while back is not None:  # behind what stands around a launch, such as the benchmark of a configuration, too
             if back.f_code.co_name == "run" and self.handler(back.f_code) == self._launch:
                 return
             back = back.f_back
