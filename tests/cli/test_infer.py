@@ -30,13 +30,22 @@ def test_a_line_that_ran_is_printed_and_written(tmp_path: Path) -> None:
 
 
 def test_what_does_not_run_says_why(tmp_path: Path) -> None:
-    text = WITHOUT.replace("    return out\n", "    raise ValueError('not today')\n")
+    text = "import torch\n\n\ndef halved(x):\n    x = torch.softmax(x / 2, -1)\n    raise ValueError('not today')\n"
     path = file(tmp_path, text)
     ended = kernelwright("infer", path, "--write")
     assert ended.exit_code == 0, ended.output
-    assert "  A line does not run: raises at line 15: ValueError: not today.\n" in ended.stdout
+    assert "  A line does not run: raises at line 6: ValueError: not today.\n" in ended.stdout
     assert "0 of 1 kernels without a workload have a line that ran." in ended.stdout
     assert path.read_text() == text
+
+
+def test_where_the_launcher_does_not_run_the_kernel_itself_may(tmp_path: Path) -> None:
+    path = file(tmp_path, WITHOUT.replace("    return out\n", "    raise ValueError('not today')\n"))
+    ended = kernelwright("infer", path, "--write")
+    assert ended.exit_code == 0, ended.output
+    assert "1 of 1 kernels without a workload have a line that ran." in ended.stdout
+    assert "# workload: copy_kernel[(" in path.read_text()
+    assert "; 1 had one before." in kernelwright("infer", path).stdout
 
 
 def test_a_line_that_is_wrong_is_for_a_person_to_mend(tmp_path: Path) -> None:

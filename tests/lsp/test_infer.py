@@ -3,7 +3,7 @@
 from lsprotocol import types as lsp
 
 from lsp.editor import Editor
-from lsp.examples import PLAIN, SOFTMAX
+from lsp.examples import PLAIN
 
 INFER = "kernelwright.infer"
 
@@ -34,13 +34,10 @@ async def test_the_quick_fix_writes_a_line_that_ran(editor: Editor) -> None:
     await editor.diagnostics(uri, lambda shown: not any(d.code == "no-workload" for d in shown))
 
 
-async def test_a_kernel_that_no_guess_launches_says_why(code: Editor) -> None:
-    head, line, _ = SOFTMAX.partition("# workload")
-    text = head.replace("    return y\n", "    raise ValueError('not today')\n")
-    assert text != head
-    assert line
-    uri = code.open("softmax.py", text)
-    answer = await code.command(INFER, {"uri": uri, "kernel": "softmax_kernel"})
+async def test_a_kernel_that_no_guess_runs_says_why(code: Editor) -> None:
+    text = "import torch\n\n\ndef halved(x):\n    x = torch.softmax(x / 2, -1)\n    raise ValueError('not today')\n"
+    uri = code.open("halved.py", text)
+    answer = await code.command(INFER, {"uri": uri, "kernel": "halved"})
     assert answer["$"] == "Refusal", answer
     assert answer["reason"].startswith("None of ")
     assert "ValueError: not today. Write one by hand, or record one from a test." in answer["reason"]
