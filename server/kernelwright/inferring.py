@@ -8,7 +8,7 @@ from kernelwright.languages import LanguageSupport
 from kernelwright.models.account import Account
 from kernelwright.prompting.tester import calls_in, workload_prompt
 from kernelwright.proof.client import Workers
-from kernelwright.proof.jobs import TriedLines, TryLines
+from kernelwright.proof.jobs import TriedLine, TriedLines, TryLines
 from kernelwright.values import NOTHING_SPENT, Failure, Kernel, Language, NoReply, Refusal
 
 
@@ -103,17 +103,39 @@ async def _tried(
     report: Callable[[str], None],
     cancel: asyncio.Event | None,
 ) -> Inferred | Failure:
-    """Which of `calls` run; a Triton launcher's with all kernels that it launches."""
+    """Which of `calls` run; a launcher's with all kernels that it launches, those of a template for one set of its arguments."""
     kernel = asked.kernel
     same = asked.support.kernels(asked.text) if kernel.entry is not None else (kernel,)
-    kernels = tuple(dict.fromkeys(k.name for k in same if k.entry == kernel.entry and k.language is Language.TRITON))
-    unit = asked.support.unit(asked.text, kernel)
-    job = TryLines(asked.path, unit.run, calls, kernels, language=unit.language)
-    report("Trying workload lines")
-    answer = await workers.run(job, timeout=job.budget + import_seconds, report=report, cancel=cancel)
-    if isinstance(answer, Failure):
-        return answer
-    assert isinstance(answer, TriedLines)
-    lines = tuple(f"{asked.support.workload_sign}{line}" for line in answer.ran)
-    launched = {name for one in answer.lines if not one.reason for name in one.launched}
-    return Inferred(lines, len(answer.lines), answer.reasons, tuple(name for name in kernels if name not in launched))
+    kernels = tuple(dict.fromkeys(k.name for k in same if k.entry == kernel.entry and k.language is not Language.TORCH))
+    tried, launched = list[TriedLine](), set[str]()
+    failed: Failure | None = None
+    for template, group in _by_template(calls).items():
+        # What a template is called with is compiled with it, and read from workload lines.
+        commented = f"\n{asked.support.workload_sign}{group[0]}" if template else ""
+        unit = asked.support.unit(asked.text + commented, kernel)
+        job = TryLines(asked.path, unit.run, group, kernels, language=unit.language)
+        report("Trying workload lines")
+        answer = await workers.run(job, timeout=job.budget + import_seconds, report=report, cancel=cancel)
+        if isinstance(answer, Failure):
+            failed = failed or answer
+            continue
+        assert isinstance(answer, TriedLines)
+        tried += answer.lines
+        launched = {name for one in answer.lines if not one.reason for name in one.launched}
+        if answer.ran:
+            break
+    if failed is not None and not tried:
+        return failed
+    result = TriedLines(tuple(tried))
+    lines = tuple(f"{asked.support.workload_sign}{line}" for line in result.ran)
+    return Inferred(lines, len(tried), result.reasons, tuple(name for name in kernels if name not in launched))
+
+
+def _by_template(calls: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
+    """The calls by their template arguments, "" where they have none, in order."""
+    found: dict[str, tuple[str, ...]] = {}
+    for call in calls:
+        name = call.partition("<<<")[0]
+        template = name if "<" in name else ""
+        found[template] = (*found.get(template, ()), call)
+    return found

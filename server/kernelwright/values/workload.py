@@ -59,7 +59,8 @@ class Call:
     """An evaluated case. Leaves are TensorSpec, DType or scalars.
 
     `entry(*init_args)(*args)` for a module, `entry[grid](*args)` for a Triton kernel, `entry<<<grid, block, shared>>>(*args)`
-    for one of CUDA, `entry.apply(*args)` for an autograd.Function, where `applied` is True, and else `entry(*args)`.
+    for one of CUDA, `entry<template><<<…>>>(*args)` where it is a template, `entry.apply(*args)` for an autograd.Function,
+    where `applied` is True, and else `entry(*args)`.
     """
 
     entry: str
@@ -71,3 +72,4 @@ class Call:
     applied: bool = False
     block: tuple[int, ...] | None = None
     shared: int = 0
+    template: str = ""

@@ -11,6 +11,7 @@ _QUICK = re.compile(r"\b(?:torch|at|c10|pybind11|PYBIND11_MODULE|TORCH_\w+|ATen)
 _USES = re.compile(
     r"\b(?:torch|at|c10|py|pybind11)\s*::|\b(?:AT|TORCH|C10|PYBIND11)_[A-Z]\w*|\bTensor\b|\bnamespace\s+py\s*="
 )
+_LIBRARIES = re.compile(r"\bcu(?:blas|dnn|fft|rand|sparse)\w*\s*\(|\b(?:thrust|cub|cutlass)\s*::")
 _HEADER = re.compile(r"#\s*include\s*[<\"](?:torch|ATen|c10|pybind11)/")
 _DECLARES = frozenset(
     (
@@ -19,6 +20,11 @@ _DECLARES = frozenset(
     )
 )
 _WRITTEN = re.compile(r"[^\r\n]+")
+
+
+def uses_library(file: File, function: Function) -> bool:
+    """Whether a function calls a library of kernels, itself or by what it calls."""
+    return not function.is_kernel and function.name in _calling_libraries(file.source.text)
 
 
 def uses_pytorch(file: File, function: Function) -> bool:
@@ -41,9 +47,18 @@ def _names(text: str) -> frozenset[str]:
     """The functions for the host that need it."""
     if not _QUICK.search(text):
         return frozenset()
-    file = read(text)
+    return _using(read(text), _USES)
+
+
+@functools.lru_cache(maxsize=8)
+def _calling_libraries(text: str) -> frozenset[str]:
+    return _using(read(text), _LIBRARIES) if _LIBRARIES.search(text) else frozenset()
+
+
+def _using(file: File, pattern: re.Pattern[str]) -> frozenset[str]:
+    """The functions for the host that a pattern is found in, and those that call them."""
     hosts = [one for one in file.functions if one.is_host and not one.is_device]
-    found = {one.name for one in hosts if _USES.search(file.source.content(one.outer))}
+    found = {one.name for one in hosts if pattern.search(file.source.content(one.outer))}
     words = {one.name: set(re.findall(r"\w+", file.source.content(one.body))) for one in hosts}
     while more := {name for name, used in words.items() if name not in found and used & found}:
         found |= more

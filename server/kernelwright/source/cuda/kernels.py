@@ -8,7 +8,7 @@ from tree_sitter import Node
 from kernelwright.source.cuda.accesses import accesses, flat_index
 from kernelwright.source.cuda.definitions import File, Function, Launch
 from kernelwright.source.cuda.expressions import Names
-from kernelwright.source.cuda.extension import uses_pytorch
+from kernelwright.source.cuda.extension import uses_library, uses_pytorch
 from kernelwright.source.cuda.text import of_type, walk
 from kernelwright.source.cuda.work import estimate
 from kernelwright.values import Access, Facts, Kernel, Language, Loop
@@ -35,8 +35,8 @@ def find_kernels(file: File, called: Collection[str] = ()) -> tuple[Kernel, ...]
 def entry_of(file: File, kernel: Function, called: Collection[str] = ()) -> Function:
     """What a workload calls to run a kernel: a host function that launches it, else the kernel itself.
 
-    The first that a workload line calls wins, then the first whose parameters are pointers and numbers. Functions of PyTorch
-    extensions are not called.
+    The first that a workload line calls wins, then the first whose parameters are pointers and numbers and that calls no
+    library. Functions of PyTorch extensions are not called.
     """
     launchers = [launch.function for launch in file.launches_of(kernel.name) if launch.function is not kernel]
     outer = [one for one in file.functions if one.is_host and any(_calls(file, one, inner) for inner in launchers)]
@@ -44,7 +44,7 @@ def entry_of(file: File, kernel: Function, called: Collection[str] = ()) -> Func
     for one in (*launchers, *outer, kernel):
         if one.name in called:
             return one
-    return next((one for one in launchers if is_callable(one)), kernel)
+    return next((one for one in launchers if is_callable(one) and not uses_library(file, one)), kernel)
 
 
 def is_callable(function: Function) -> bool:

@@ -18,13 +18,12 @@ from pathlib import Path
 from kernelwright.proof.worker.failed import NO_NVCC, JobFailed
 from kernelwright.proof.worker.toolchain import translation
 from kernelwright.proof.worker.toolchain.errors import SOURCE, errors_of, plain
+from kernelwright.proof.worker.toolchain.headers import Header, headers_of, written
 from kernelwright.proof.worker.toolchain.unsupported import unsupported
 from kernelwright.values import Failure, FailureKind
 
 HERE = Path(__file__).parent / "emulator"
 _RUNTIME = ("runtime.cpp", "memory.cpp")
-_INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"', re.MULTILINE)
-_MOST_HEADERS = 256
 _PATIENCE = 180  # seconds for one compiler
 _MOST_KEPT = 500  # files, most of which take 0.2 MB
 _COMMON = ("-std=c++17", "-fPIC", "-fno-gnu-unique", "-w")
@@ -97,14 +96,14 @@ def _emulated(beside: Path, text: str) -> Built:
     compiler = cpp()
     if compiler is None:
         raise JobFailed(Failure(FailureKind.MISSING_TOOL, NO_COMPILER))
-    flags = _flags(compiler)
-    made = translation.translated(text)
-    name = _key(made.text, *_headers(beside, text), compiler.version, *flags, _emulator_digest())
+    flags, headers = _flags(compiler), headers_of(beside, text)
+    name = _key(translation.translated(text).text, *_told(headers), compiler.version, *flags, _emulator_digest())
     found = _found(name)
     if found is not None:
         return Built(found, True)
     with tempfile.TemporaryDirectory(prefix="kernelwright-cuda-") as scratch:
         source, thing, library = (Path(scratch, name) for name in (SOURCE, "text.o", "text.so"))
+        made = translation.translated(text, written(headers, beside, text, Path(scratch)))
         source.write_text(made.text, encoding="utf-8", errors="surrogatepass")
         header = ("-include", str(_header(compiler, flags)), f"-I{beside}")
         once = ("-ferror-limit=1",) if compiler.is_clang else ("-fmax-errors=1",)
@@ -138,14 +137,15 @@ def _for_gpu(beside: Path, text: str) -> Built:
         *("-Xcompiler", "-fPIC,-fno-gnu-unique", "-include", str(HERE / "gpu.h")),
         *("-Xlinker", "--wrap=cudaLaunchKernel,--wrap=__cudaLaunchKernel,-Bsymbolic"),
     )
-    name = _key(made.text, *_headers(beside, text), compiler.version, *flags, _emulator_digest())
+    headers = headers_of(beside, text)
+    name = _key(made.text, *_told(headers), compiler.version, *flags, _emulator_digest())
     found = _found(name)
     if found is not None:
         return Built(found, False)
     with tempfile.TemporaryDirectory(prefix="kernelwright-cuda-") as scratch:
         source, library = Path(scratch, SOURCE), Path(scratch, "text.so")
         source.write_text(made.text, encoding="utf-8", errors="surrogatepass")
-        _compiled((compiler.program, *flags, f"-I{beside}", str(source), "-o", str(library)), text, made)
+        _compiled((compiler.program, *flags, *searched(beside, headers), str(source), "-o", str(library)), text, made)
         return Built(_kept(library, name), False)
 
 
@@ -216,19 +216,13 @@ def run(command: Sequence[str]) -> str | None:
     return None if ended.returncode == 0 else ended.stderr + ended.stdout
 
 
-def _headers(beside: Path, text: str) -> list[str]:
-    """The texts of the headers beside a file that it includes, and of those that these include."""
-    found: dict[Path, str] = {}
-    waiting = [(beside, text)]
-    while waiting and len(found) < _MOST_HEADERS:
-        folder, including = waiting.pop()
-        for name in _INCLUDE.findall(including):
-            for place in dict.fromkeys((folder / name, beside / name)):
-                with contextlib.suppress(OSError, ValueError):
-                    if place not in found and place.is_file():
-                        found[place] = place.read_text(encoding="utf-8", errors="replace")
-                        waiting.append((place.parent, found[place]))
-    return [found[place] for place in sorted(found)]
+def searched(beside: Path, headers: Sequence[Header]) -> Sequence[str]:
+    """The options that have a compiler find the headers of a project."""
+    return tuple(f"-I{one}" for one in dict.fromkeys((beside, *(folder for each in headers for folder in each.folders))))
+
+
+def _told(headers: Sequence[Header]) -> list[str]:
+    return [part for one in sorted(headers, key=lambda one: one.place) for part in (str(one.place), one.text)]
 
 
 def _key(*parts: str) -> str:

@@ -1,13 +1,18 @@
 """A CUDA text as C++ for the emulator: launches and shared memory become calls, statements get probes, and lines stay."""
 
 import itertools
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
+from kernelwright.proof.worker.toolchain.unsupported import LIBRARY_HEADERS
 from kernelwright.source.cpp import Function, functions_of
 from kernelwright.source.cpp.statements import Statement, statements_of
 from kernelwright.source.cpp.tokens import Kind, Token, closing, closing_angle, tokens_of
 
+_INCLUDE = re.compile(r"#[ \t]*include[ \t]*[<\"]([^>\"\n]+)[>\"]")
+INSTANCE = "kw_instance"
 _SPECIFIERS = frozenset(("static", "extern", "__shared__", "inline"))
 
 
@@ -47,15 +52,48 @@ def entries_of(text: str) -> tuple[Function, ...]:
     return tuple(one for one in functions_of(text) if one.can_be_entry)
 
 
+@dataclass(frozen=True)
+class Instance:
+    """A template with its arguments, as `kw_instance(name, "float", float);` in a text asks for it. `key`: as a line names it."""
+
+    function: Function
+    key: str
+    arguments: str
+    start: int
+    end: int
+
+
+def instances_of(text: str) -> tuple[Instance, ...]:
+    """The instances of kernels that workload lines call; their numbers follow those of the entries."""
+    return tuple(_instances(text))
+
+
+def _instances(text: str) -> Iterator[Instance]:
+    if INSTANCE not in text:
+        return
+    tokens = tokens_of(text)
+    templates = {one.name: one for one in functions_of(text) if one.is_kernel and one.template and not one.overloaded}
+    for index, token in enumerate(tokens[:-6]):
+        close = closing(tokens, index + 1) if token.text == INSTANCE else 0
+        if close and close + 1 < len(tokens) and (function := templates.get(tokens[index + 2].text)) is not None:
+            key, given = tokens[index + 4].text[1:-1], text[tokens[index + 5].end : tokens[close].start]
+            yield Instance(function, key, given.strip(), token.start, tokens[close + 1].end)
+
+
 def with_entries(text: str) -> Translated:
     """The text with its entries registered, and nothing else changed: for nvcc."""
     return _edited(text, list(_entries(text)))
 
 
-def translated(text: str, *, probes: bool = True) -> Translated:
-    """The text for the emulator."""
-    edits = [*_launches(text), *_shared(text), *_entries(text)]
+def translated(text: str, includes: Mapping[str, str] = MappingProxyType({}), *, probes: bool = True) -> Translated:
+    """The text for the emulator, with the files that `includes` names in place of the headers that it includes."""
+    edits = [*_included(text, includes), *_launches(text), *_shared(text), *_entries(text)]
     return _edited(text, [*(_probes(text) if probes else ()), *edits])
+
+
+def header(text: str, includes: Mapping[str, str]) -> Translated:
+    """A header for the emulator: what it defines is no entry, and gets no probes."""
+    return _edited(text, [*_included(text, includes), *_launches(text), *_shared(text)])
 
 
 def probed(text: str) -> tuple[tuple[Function, tuple[Statement, ...]], ...]:
@@ -86,10 +124,25 @@ def _edited(text: str, edits: list[Edit]) -> Translated:
     return Translated("".join((*made, text[at:])), tuple(kept))
 
 
+def _included(text: str, includes: Mapping[str, str]) -> Iterator[Edit]:
+    """Other files in place of headers, and nothing in place of those of libraries that the emulator lacks."""
+    for token in tokens_of(text):
+        found = _INCLUDE.match(token.text) if token.kind is Kind.DIRECTIVE else None
+        if found is not None and found[1] in includes:
+            yield Edit(token.start, token.start + found.end(), f'#include "{includes[found[1]]}"')
+        elif found is not None and LIBRARY_HEADERS.match(found[1]):
+            yield Edit(token.start, token.start + found.end(), "")
+
+
 def _entries(text: str) -> Iterator[Edit]:
     for number, one in enumerate(entries_of(text)):
         new = f' static const kw::Entry kw_entry_{number}({number}, &{one.name}, "{one.name}", {int(one.is_kernel)});'
         yield Edit(one.end, one.end, new)
+    for number, made in enumerate(instances_of(text), len(entries_of(text))):
+        name, end = made.function.name, made.function.end
+        of = f"{name}<{made.arguments}>"
+        yield Edit(end, end, f' static const kw::Entry kw_entry_{number}({number}, &{of}, "{name}", 1);')
+        yield Edit(made.start, made.end, "")
 
 
 def _probes(text: str) -> Iterator[Edit]:

@@ -47,8 +47,13 @@ def load(path: str, text: str, name: str) -> ModuleType:
     library = _Library(built, text)
     vars(module)["_library"] = library
     described = library.types()
-    entries = translation.entries_of(text)
+    entries, instances = translation.entries_of(text), translation.instances_of(text)
     for at, (number, types) in enumerate(described):
+        if number >= len(entries):
+            instance = instances[number - len(entries)]
+            template = vars(module).setdefault(instance.function.name, _Template(instance.function))
+            template.instances[_plain(instance.key)] = Kernel(library, at, instance.function, types)
+            continue
         one = entries[number]
         made: Any = Kernel if one.is_kernel else HostFunction
         setattr(module, one.name, made(library, at, one, types))
@@ -215,13 +220,36 @@ class Kernel(_Entry):
         raise TypeError(f"{self.__name__} is a kernel: write how it is launched, {self.__name__}<<<grid, block>>>(…)")
 
 
+class _Template:
+    """A kernel that is a template, with those instances that workload lines call."""
+
+    def __init__(self, function: Function) -> None:
+        self.__name__ = function.name
+        self.instances: dict[str, Kernel] = {}
+
+    def instance(self, arguments: str) -> Kernel:
+        """The kernel with the arguments of a workload line. Raises TypeError."""
+        found = self.instances.get(_plain(arguments))
+        if found is None:
+            raise TypeError(f"{self.__name__} is compiled for no arguments <{arguments}>: write them in a workload line")
+        return found
+
+    def run(self, *_args: Any) -> None:
+        raise TypeError(f"{self.__name__} is a template: write its arguments too, {self.__name__}<…><<<grid, block>>>(…)")
+
+    def __getitem__(self, where: Any) -> Any:
+        return self.run
+
+
 class _NoEntry:
     """A function of the text that no line can call, and why."""
 
     def __init__(self, function: Function) -> None:
         self.__name__ = function.name
         what = "a template" if function.template else "defined more than once" if function.overloaded else "no function"
-        self._why = f"{function.name} is {what}: name a host function that calls it"
+        remedy = "write its arguments too, " if function.is_kernel and function.template else ""
+        remedy += f"{function.name}<…><<<grid, block>>>(…)" if remedy else "name a host function that calls it"
+        self._why = f"{function.name} is {what}: {remedy}"
 
     def __call__(self, *args: Any, **kwargs: Any) -> None:
         raise TypeError(self._why)
@@ -276,6 +304,10 @@ def _fault(words: str) -> Exception:
 
 def _is_access(words: str) -> bool:
     return re.match(r"thread \(.*?\) of block \(.*?\) (reads|writes) ", words) is not None
+
+
+def _plain(arguments: str) -> str:
+    return "".join(arguments.split())
 
 
 def _default(words: str | None) -> float | None:
