@@ -10,6 +10,7 @@ from kernelwright.source.cuda.definitions import File, Function, Launch
 from kernelwright.source.cuda.expressions import Names
 from kernelwright.source.cuda.extension import uses_library, uses_pytorch
 from kernelwright.source.cuda.text import of_type, walk
+from kernelwright.source.cuda.types import is_known
 from kernelwright.source.cuda.work import estimate
 from kernelwright.values import Access, Facts, Kernel, Language, Loop
 from kernelwright.values import Launch as Launched
@@ -36,7 +37,8 @@ def entry_of(file: File, kernel: Function, called: Collection[str] = ()) -> Func
     """What a workload calls to run a kernel: a host function that launches it, else the kernel itself.
 
     The first that a workload line calls wins, then the first whose parameters are pointers and numbers and that calls no
-    library. Functions of PyTorch extensions are not called.
+    library; one that takes what no line can give only where the kernel does as well. Functions of PyTorch extensions are not
+    called.
     """
     launchers = [launch.function for launch in file.launches_of(kernel.name) if launch.function is not kernel]
     outer = [one for one in file.functions if one.is_host and any(_calls(file, one, inner) for inner in launchers)]
@@ -44,13 +46,21 @@ def entry_of(file: File, kernel: Function, called: Collection[str] = ()) -> Func
     for one in (*launchers, *outer, kernel):
         if one.name in called:
             return one
-    return next((one for one in launchers if is_callable(one) and not uses_library(file, one)), kernel)
+    callable_ = [one for one in launchers if is_callable(one)]
+    if not all(is_known(file, one) for one in kernel.parameters):
+        return next(iter(callable_), kernel)
+    return next((one for one in callable_ if is_plain(file, one)), kernel)
 
 
 def is_callable(function: Function) -> bool:
     """Whether a workload line can call a host function: pointers and numbers go in, and it is no program of its own."""
     plain = all(one.pointers < 2 and not _FRAMEWORK.search(one.base) for one in function.parameters)
     return function.name != "main" and plain and bool(function.parameters) and not function.templates
+
+
+def is_plain(file: File, function: Function) -> bool:
+    """Whether a workload line can give all that a host function takes, and it calls no library that is not linked."""
+    return all(is_known(file, one) for one in function.parameters) and not uses_library(file, function)
 
 
 def _calls(file: File, function: Function, callee: Function) -> bool:

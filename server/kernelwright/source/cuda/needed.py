@@ -9,7 +9,7 @@ from tree_sitter import Node
 
 from kernelwright.source.cpp import Kind, tokens_of
 from kernelwright.source.cuda.definitions import File, Function, read_apart
-from kernelwright.source.cuda.kernels import is_callable
+from kernelwright.source.cuda.kernels import is_callable, is_plain
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _DEFINE = re.compile(r"#\s*define\s+(\w+)")
@@ -35,7 +35,8 @@ def needed(text: str, kernel: str, entry: str) -> str:
     """
     file = read_apart(text)
     places = dict(_removable(file))
-    launching = {one.function.name for one in file.launches_of(kernel) if is_callable(one.function)}
+    launchers = {one.function.name: one.function for one in file.launches_of(kernel)}
+    launching = {name for name, one in launchers.items() if is_callable(one) and is_plain(file, one)}
     used = _used(text, sorted(places), places, {kernel, entry, *launching})
     parts, at = list[str](), 0
     for span in sorted(place for place, name in places.items() if name not in used):

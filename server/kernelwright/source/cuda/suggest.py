@@ -1,6 +1,7 @@
 """Workload lines for a kernel from its text: sizes by its indices and guards, dtypes by its types, numbers by their names."""
 
 import itertools
+import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -9,57 +10,20 @@ from kernelwright.source.cuda import templates
 from kernelwright.source.cuda.accesses import accesses
 from kernelwright.source.cuda.definitions import File, Function, Launch, Parameter
 from kernelwright.source.cuda.expressions import Names
-from kernelwright.source.cuda.extents import extents
+from kernelwright.source.cuda.extents import extents, guards
 from kernelwright.source.cuda.flow import Flow
 from kernelwright.source.cuda.kernels import entry_of
 from kernelwright.source.cuda.numbers import Numbers
 from kernelwright.source.cuda.polynomials import Polynomial
 from kernelwright.source.cuda.text import field, of_type
+from kernelwright.source.cuda.types import DTYPES, VECTOR, WHOLE, dtype_of, is_known
 from kernelwright.source.workload.evaluate import WorkloadError, evaluate
-from kernelwright.values import Kernel, Refusal
+from kernelwright.values import Kernel, Refusal, TensorSpec
 
-_DTYPES = {
-    "float": "",
-    "double": "float64",
-    "half": "float16",
-    "__half": "float16",
-    "__nv_bfloat16": "bfloat16",
-    "nv_bfloat16": "bfloat16",
-    "int": "int32",
-    "int32_t": "int32",
-    "unsigned": "int32",
-    "unsigned int": "int32",
-    "uint32_t": "int32",
-    "uint": "int32",
-    "long": "int64",
-    "unsigned long": "int64",
-    "ulong": "int64",
-    "size_t": "int64",
-    "uint64_t": "int64",
-    "long long": "int64",
-    "int64_t": "int64",
-    "unsigned long long": "int64",
-    "short": "int16",
-    "unsigned short": "int16",
-    "ushort": "int16",
-    "uint16_t": "int16",
-    "int16_t": "int16",
-    "char": "int8",
-    "signed char": "int8",
-    "int8_t": "int8",
-    "unsigned char": "uint8",
-    "uchar": "uint8",
-    "uint8_t": "uint8",
-    "bool": "bool",
-}
-"""The dtypes of tensors by what a pointer points to; "" is the usual one."""
-
-_VECTOR = re.compile(r"(float|double|half|int|uint|char|uchar|short)([234])$")
-_WHOLE = re.compile(r"^(?:unsigned|signed|long|short|int|uint|ushort|ulong|size_t|ptrdiff_t|u?int\d+_t|char)(?:\s+\w+)*$")
 _NUMBERS = (("eps", "1e-5"), ("inv|rcp", "0.125"), ("scale|alpha|factor", "1.5"), ("beta", "0.5"))
-_FLOATING = ("float", "double", "half", "__half", "__nv_bfloat16", "nv_bfloat16")
 _UNKNOWN = ("float", "__nv_bfloat16", "half", "int", "unsigned char", "double")  # what a name of another file may stand for
 _LARGE = {1: (1 << 24,), 2: (4096, 4096), 3: (1024, 1024, 1024)}
+_MOST = 1 << 28  # elements of all tensors of a line
 _ODD = (67, 45, 83, 31, 29)
 _EVEN = (256, 128, 64, 32, 32)
 _ALONE = (1 << 24, 10007, 4096)  # the only size: for timing, odd, and a multiple of every block
@@ -115,7 +79,7 @@ def _lines(file: File, entry: Function, template: str) -> tuple[str, ...] | Refu
     if plan.sizes and all(name in known for name in plan.sizes):
         values.insert(0, {name: known[name] for name in plan.sizes})
     forms = _geometries(file, plan) if entry.is_kernel else ("",)
-    dtypes = _UNKNOWN if any(one.is_pointer and not _dtype(file, one.base) for one in entry.parameters) else ("",)
+    dtypes = _UNKNOWN if any(one.is_pointer and not dtype_of(file, one.base) for one in entry.parameters) else ("",)
     return tuple(
         dict.fromkeys(
             _fitting(file, plan, sizes, known, f"{template}{form}", dtype)
@@ -132,7 +96,7 @@ def _plan(file: File, entry: Function) -> _Plan | Refusal:
         for launch in file.launches
         if launch.function is entry and (kernel := file.kernel(launch.kernel)) is not None
     ] or ([(entry, None)] if entry.is_kernel else [])
-    unknown = next((one for one in entry.parameters if not _is_known(file, one)), None)
+    unknown = next((one for one in entry.parameters if not is_known(file, one)), None)
     if unknown is not None:
         parameter = file.source.content(unknown.node)
         return Refusal(f"Nothing says what to pass for `{parameter}` of {entry.name}.", unknown.node.start_point.row)
@@ -149,7 +113,7 @@ def _plan(file: File, entry: Function) -> _Plan | Refusal:
             if access.space == "global":
                 written.setdefault(outer.get(access.base, access.base), set()).add(access.kind)
         held |= {outer.get(name, name): str(_HELD) for name in indices}
-    whole = [one.name for one in entry.parameters if not one.is_pointer and _WHOLE.match(one.base)]
+    whole = [one.name for one in entry.parameters if not one.is_pointer and WHOLE.match(one.base)]
     used = {name for several in elements.values() for one in several for name in one.names}
     used |= {outer for kernel, launch in launches for outer in _limits(file, kernel, launch)}
     used -= {name for name in used if _BLOCK.fullmatch(name)}
@@ -157,20 +121,6 @@ def _plan(file: File, entry: Function) -> _Plan | Refusal:
     sizes = tuple(name for name in whole if name in used and (product or not _FEW.fullmatch(name))) or tuple(whole[:3])
     kinds = {name: frozenset(kinds) for name, kinds in written.items()}
     return _Plan(entry, {name: tuple(found) for name, found in elements.items()}, sizes, kinds, held)
-
-
-def _is_known(file: File, parameter: Parameter) -> bool:
-    """Whether a value for it can be written; of a type that another file names it is tried as which it passes."""
-    base = file.aliases.get(parameter.base, parameter.base)
-    if parameter.is_pointer:
-        return parameter.pointers == 1 and (_dtype(file, base) is not None or re.fullmatch(r"[A-Za-z_]\w*", base) is not None)
-    return bool(_WHOLE.match(base)) or base in (*_FLOATING, "bool", "cudaStream_t")
-
-
-def _dtype(file: File, base: str) -> str | None:
-    """The type behind a pointer as `_DTYPES` or `_VECTOR` has it; None for one that the file does not say."""
-    base = file.aliases.get(base, base)
-    return base if base in _DTYPES or _VECTOR.match(base) else None
 
 
 def _outer_names(file: File, kernel: Function, launch: Launch | None) -> dict[str, str]:
@@ -235,17 +185,22 @@ def _numbers_in_calls(file: File, entry: Function) -> dict[str, int]:
 def _fitting(
     file: File, plan: _Plan, sizes: Mapping[str, int], known: Mapping[str, int], form: str, unknown: str
 ) -> str:
-    """The line, with sizes halved until its tensors are not too large for one."""
+    """The line, with sizes halved until its tensors are no more than fit beside other work."""
     while True:
         line = _line(file, plan, sizes, known, form, unknown)
         smaller = {name: max(size // 2, _SMALL) for name, size in sizes.items()}
-        try:
-            evaluate(line)
-        except WorkloadError as error:
-            if "too large" in error.message and smaller != sizes:
-                sizes = smaller
-                continue
-        return line
+        if smaller == sizes or _total(line) <= _MOST:
+            return line
+        sizes = smaller
+
+
+def _total(line: str) -> int:
+    """The elements of a line's tensors."""
+    try:
+        call = evaluate(line)
+    except WorkloadError as error:
+        return _MOST + 1 if "too large" in error.message else 0
+    return sum(math.prod(one.shape) for one in (*call.args, *call.kwargs.values()) if isinstance(one, TensorSpec))
 
 
 def _line(
@@ -262,11 +217,13 @@ def _argument(
 ) -> str:
     base = file.aliases.get(one.base, one.base)
     if one.is_pointer:
-        return _tensor(plan, one, _dtype(file, base) or unknown, sizes)
+        return _tensor(plan, one, dtype_of(file, base) or unknown, sizes)
     if one.name in sizes:
         return str(sizes[one.name])
-    if _WHOLE.match(base):
+    if WHOLE.match(base):
         return str(known.get(one.name, _SMALL if not _BLOCK.fullmatch(one.name) else _BLOCK_SIZE))
+    if (vector := VECTOR.match(base)) is not None:
+        return f"({', '.join(['1'] * int(vector[2]))})"
     if base == "bool":
         return "True"
     if base == "cudaStream_t":
@@ -275,9 +232,9 @@ def _argument(
 
 
 def _tensor(plan: _Plan, one: Parameter, base: str, sizes: Mapping[str, int]) -> str:
-    vector = _VECTOR.match(base)
+    vector = VECTOR.match(base)
     kind = vector[1] if vector else base
-    dtype = _DTYPES.get(kind, "")
+    dtype = DTYPES.get(kind, "")
     elements = _elements(plan, one.name, sizes) + (f"*{vector[2]}" if vector else "")
     option = f", dtype={dtype}" if dtype else ""
     kinds = plan.written.get(one.name, frozenset())
@@ -285,6 +242,8 @@ def _tensor(plan: _Plan, one: Parameter, base: str, sizes: Mapping[str, int]) ->
         return f"out({elements}{option})"
     if one.name in plan.held:
         made = f"randint(0, {plan.held[one.name]}, {elements}{option or ', dtype=int32'})"
+    elif one.is_const and dtype.startswith("int"):
+        made = f"randint(0, {_HELD}, {elements}{option})"  # which may be places in another one
     elif dtype == "uint8" or dtype == "bool":
         made = f"randint(0, {2 if dtype == 'bool' else 256}, {elements}{option})"
     elif dtype.startswith("int"):
@@ -326,18 +285,29 @@ def _geometries(file: File, plan: _Plan) -> tuple[str, ...]:
     body = file.source.content(plan.entry.body)
     axes = [axis for axis in "xyz" if f"threadIdx.{axis}" in body]
     told = tuple(dict.fromkeys(one for launch in file.launches_of(plan.entry.name) if (one := _block(file, launch))))
-    one, other = (f"({plan.sizes[0]}", f"({plan.sizes[1]}") if len(plan.sizes) > 1 else (f"({plan.sizes[0]}" if plan.sizes else f"({_ALONE[1]}", "")
-    if len(axes) < 2 or not other:
-        blocks = [block for block, *rest in told if rest in ([], [1], [1, 1])] or [256]
-        flat = tuple(f"<<<{one}+{block - 1})/{block}, {block}>>>" for block in blocks)
-        row = f"<<<{one[1:]}, {blocks[0]}>>>" if "blockIdx.x" in body and len(plan.sizes) > 1 else ""
-        return (*flat, row) if row else flat
-    blocks_2d = [tuple(block[:2]) for block in told if len(block) > 1] or [(16, 16)]
+    sizes = plan.sizes or (str(_ALONE[1]),)
+    if len(axes) < 2 or len(sizes) < 2:
+        blocks = [block for block, *rest in told if set(rest) <= {1}] or [256]
+        whole = (*_covered(file, plan), sizes[0])
+        flat = tuple(f"<<<({one}+{block - 1})/{block}, {block}>>>" for one in whole for block in blocks)
+        rows = (f"<<<{sizes[0]}, {blocks[0]}>>>",) if "blockIdx.x" in body and len(sizes) > 1 else ()
+        return tuple(dict.fromkeys((*flat, *rows)))
+    tiles = [(block[0], block[1]) for block in told if len(block) > 1] or [(16, 16)]
     return tuple(
-        f"<<<dim3({across}+{x - 1})/{x}, {down}+{y - 1})/{y}), dim3({x}, {y})>>>"
-        for x, y in blocks_2d
-        for across, down in ((other, one), (one, other))
+        f"<<<dim3(({across}+{x - 1})/{x}, ({down}+{y - 1})/{y}), dim3({x}, {y})>>>"
+        for x, y in tiles
+        for across, down in ((sizes[1], sizes[0]), (sizes[0], sizes[1]))
     )
+
+
+def _covered(file: File, plan: _Plan) -> Iterator[str]:
+    """What a guard holds the number of a thread in the whole grid below, in the kernel's parameters."""
+    names, order = Names(file, plan.entry), [one.name for one in plan.entry.parameters]
+    for name, (limit, _) in guards(names):
+        value, most = names.values.get(name), names.polynomial(limit)
+        number = names.polynomial(value) if value is not None else None
+        if number is not None and {"blockIdx.x", "threadIdx.x"} <= number.names and most.terms and most.names <= set(order):
+            yield _written(most, order)
 
 
 def _block(file: File, launch: Launch) -> tuple[int, ...]:

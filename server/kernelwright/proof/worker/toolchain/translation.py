@@ -87,13 +87,20 @@ def with_entries(text: str) -> Translated:
 
 def translated(text: str, includes: Mapping[str, str] = MappingProxyType({}), *, probes: bool = True) -> Translated:
     """The text for the emulator, with the files that `includes` names in place of the headers that it includes."""
-    edits = [*_included(text, includes), *_launches(text), *_shared(text), *_entries(text)]
+    edits = [*_changed(text, includes), *_entries(text)]
     return _edited(text, [*(_probes(text) if probes else ()), *edits])
 
 
 def header(text: str, includes: Mapping[str, str]) -> Translated:
     """A header for the emulator: what it defines is no entry, and gets no probes."""
-    return _edited(text, [*_included(text, includes), *_launches(text), *_shared(text)])
+    return _edited(text, list(_changed(text, includes)))
+
+
+def _changed(text: str, includes: Mapping[str, str]) -> Iterator[Edit]:
+    yield from _included(text, includes)
+    yield from _members(text)
+    yield from _launches(text)
+    yield from _shared(text)
 
 
 def probed(text: str) -> tuple[tuple[Function, tuple[Statement, ...]], ...]:
@@ -132,6 +139,14 @@ def _included(text: str, includes: Mapping[str, str]) -> Iterator[Edit]:
             yield Edit(token.start, token.start + found.end(), f'#include "{includes[found[1]]}"')
         elif found is not None and LIBRARY_HEADERS.match(found[1]):
             yield Edit(token.start, token.start + found.end(), "")
+
+
+def _members(text: str) -> Iterator[Edit]:
+    """Members that are called as a kernel's variables are, which are macros in the emulator."""
+    tokens = tokens_of(text)
+    for before, token in itertools.pairwise(tokens):
+        if token.text in ("gridDim", "blockDim") and before.text in (".", "->"):
+            yield Edit(token.start, token.end, f"kw_{token.text}")
 
 
 def _entries(text: str) -> Iterator[Edit]:
