@@ -29,6 +29,7 @@ _EVEN = (256, 128, 64, 32, 32)
 _ALONE = (1 << 24, 10007, 4096)  # the only size: for timing, odd, and a multiple of every block
 _HELD = 16  # what indices stay below, where nothing says how many there are of what they choose from
 _SMALL = 4  # an integer that is no size
+_ROOM, _ROOMY = 8, 4096  # sizes, and elements that are enough for four of them
 _BLOCK = re.compile(r"(?:sqrt_)?block_?(?:size|dim)|n?threads(?:_?per_?block)?", re.IGNORECASE)
 _BLOCK_SIZE = 128
 _FEW = re.compile(
@@ -80,14 +81,15 @@ def _lines(file: File, entry: Function, template: str) -> tuple[str, ...] | Refu
         values.insert(0, {name: known[name] for name in plan.sizes})
     forms = _geometries(file, plan) if entry.is_kernel else ("",)
     dtypes = _UNKNOWN if any(one.is_pointer and not dtype_of(file, one.base) for one in entry.parameters) else ("",)
-    return tuple(
-        dict.fromkeys(
-            _fitting(file, plan, sizes, known, f"{template}{form}", dtype)
-            for dtype in dtypes
-            for form in forms
-            for sizes in values
-        )
-    )
+    found = [
+        _fitting(file, plan, sizes, known, f"{template}{form}", dtype)
+        for dtype in dtypes
+        for form in forms
+        for sizes in values
+    ]
+    small = dict.fromkeys(plan.sizes, _ROOM)
+    found += [_line(file, plan, small, known, f"{template}{form}", dtype, _ROOMY) for dtype in dtypes for form in forms[:1]]
+    return tuple(dict.fromkeys(found))
 
 
 def _plan(file: File, entry: Function) -> _Plan | Refusal:
@@ -204,20 +206,29 @@ def _total(line: str) -> int:
 
 
 def _line(
-    file: File, plan: _Plan, sizes: Mapping[str, int], known: Mapping[str, int], form: str, unknown: str
+    file: File,
+    plan: _Plan,
+    sizes: Mapping[str, int],
+    known: Mapping[str, int],
+    form: str,
+    unknown: str,
+    room: int = 0,
 ) -> str:
-    """`form` stands between the name and the arguments; `unknown` is the type behind pointers whose type is not told."""
-    given = [_argument(file, plan, one, sizes, known, unknown) for one in plan.entry.parameters]
+    """`form` stands between the name and the arguments; `unknown` is the type behind pointers whose type is not told.
+
+    With `room` every tensor has so many elements, for indices that cannot be followed.
+    """
+    given = [_argument(file, plan, one, sizes, known, unknown, room) for one in plan.entry.parameters]
     listed = ", ".join(f"{one.name}={value}" for one, value in zip(plan.entry.parameters, given, strict=True))
     return f"{plan.entry.name}{form}({listed})"
 
 
 def _argument(
-    file: File, plan: _Plan, one: Parameter, sizes: Mapping[str, int], known: Mapping[str, int], unknown: str
+    file: File, plan: _Plan, one: Parameter, sizes: Mapping[str, int], known: Mapping[str, int], unknown: str, room: int
 ) -> str:
     base = file.aliases.get(one.base, one.base)
     if one.is_pointer:
-        return _tensor(plan, one, dtype_of(file, base) or unknown, sizes)
+        return _tensor(plan, one, dtype_of(file, base) or unknown, sizes, room)
     if one.name in sizes:
         return str(sizes[one.name])
     if WHOLE.match(base):
@@ -231,14 +242,14 @@ def _argument(
     return next((number for pattern, number in _NUMBERS if re.search(pattern, one.name, re.IGNORECASE)), "0.75")
 
 
-def _tensor(plan: _Plan, one: Parameter, base: str, sizes: Mapping[str, int]) -> str:
+def _tensor(plan: _Plan, one: Parameter, base: str, sizes: Mapping[str, int], room: int) -> str:
     vector = VECTOR.match(base)
     kind = vector[1] if vector else base
     dtype = DTYPES.get(kind, "")
-    elements = _elements(plan, one.name, sizes) + (f"*{vector[2]}" if vector else "")
+    elements = (str(room) if room else _elements(plan, one.name, sizes)) + (f"*{vector[2]}" if vector else "")
     option = f", dtype={dtype}" if dtype else ""
     kinds = plan.written.get(one.name, frozenset())
-    if not one.is_const and kinds and kinds <= {"store"}:
+    if not one.is_const and kinds and kinds <= {"store"} and not room:
         return f"out({elements}{option})"
     if one.name in plan.held:
         made = f"randint(0, {plan.held[one.name]}, {elements}{option or ', dtype=int32'})"

@@ -13,6 +13,7 @@ from kernelwright.source.cpp.tokens import Kind, Token, closing, closing_angle, 
 
 _INCLUDE = re.compile(r"#[ \t]*include[ \t]*[<\"]([^>\"\n]+)[>\"]")
 INSTANCE = "kw_instance"
+_SIZES = ("gridDim", "blockDim")
 _SPECIFIERS = frozenset(("static", "extern", "__shared__", "inline"))
 
 
@@ -142,10 +143,15 @@ def _included(text: str, includes: Mapping[str, str]) -> Iterator[Edit]:
 
 
 def _members(text: str) -> Iterator[Edit]:
-    """Members that are called as a kernel's variables are, which are macros in the emulator."""
+    """Members, and what host code declares, that are called as a kernel's variables are: these are macros in the emulator."""
     tokens = tokens_of(text)
-    for before, token in itertools.pairwise(tokens):
-        if token.text in ("gridDim", "blockDim") and before.text in (".", "->"):
+    if not any(token.text in _SIZES for token in tokens):
+        return
+    host = [one.tokens for one in functions_of(text) if one.on_host and not one.on_device]
+    for index, token in enumerate(tokens[1:], 1):
+        if token.text in _SIZES and (
+            tokens[index - 1].text in (".", "->") or any(opens < index < closes for opens, closes in host)
+        ):
             yield Edit(token.start, token.end, f"kw_{token.text}")
 
 
@@ -203,6 +209,9 @@ def _launches(text: str) -> Iterator[Edit]:
         empty = closing(tokens, close + 3) == close + 4
         call = f'kw::Launch("{short}", {token.line + 1}, {config}).run([=](auto&&... kw_a) {{ {name}(kw_a...); }}'
         yield Edit(tokens[first].start, tokens[close + 3].end, call + ("" if empty else ", "))
+        for one in tokens[close + 4 : closing(tokens, close + 3)]:
+            if one.text == "NULL":  # which is passed on as a number
+                yield Edit(one.start, one.end, "nullptr")
 
 
 def _launch_end(tokens: tuple[Token, ...], at: int) -> int | None:

@@ -34,8 +34,14 @@ def unsupported(text: str) -> tuple[str, int] | None:
     """What it is, and its line from 0; None where the emulator may run the text."""
     tokens = tokens_of(text)
     words = {token.text for token in tokens if token.kind is Kind.WORD}
+    defined_here = {match[1] for token in tokens if (match := re.match(r"#\s*define\s+(\w+)", token.text))}
+    hidden = 0
     for index, token in enumerate(tokens):
         behind = tokens[index + 1].text if index + 1 < len(tokens) else ""
+        if token.kind is Kind.DIRECTIVE:
+            hidden = _hidden(token.text, hidden, defined_here)
+        if hidden:
+            continue
         if token.kind is Kind.DIRECTIVE:
             defined = re.match(r"#\s*define\s+(\w+)", token.text)
             if defined is not None and defined[1] in words and re.search(r"\b(?:asm|__asm__)\b", token.text):
@@ -47,6 +53,20 @@ def unsupported(text: str) -> tuple[str, int] | None:
         if token.text == "<<<" and any(opens < index < closes for opens, closes in device):
             return "a launch within a kernel", token.line
     return None
+
+
+def _hidden(directive: str, depth: int, defined: set[str]) -> int:
+    """How deep in what is left out unless a build defines a name the text behind the directive lies."""
+    kind = re.match(r"#\s*(ifdef|if\s+defined)?\s*(\w*)[ \t(]*(\w*)\W*$", directive)
+    if depth:
+        if re.match(r"#\s*if", directive):
+            return depth + 1
+        ends = re.match(r"#\s*endif", directive) or (depth == 1 and re.match(r"#\s*el", directive))
+        return depth - 1 if ends else depth
+    if kind is None or kind[1] is None:
+        return 0
+    name = kind[3] or kind[2]
+    return int(not name.startswith("__") and name not in defined)
 
 
 def _of_word(word: str, behind: str) -> str | None:
