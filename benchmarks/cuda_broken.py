@@ -1,4 +1,4 @@
-"""Whether compile errors in CUDA C++ are told at the line that was broken: `python -m benchmarks.cuda_broken PLACE… [--files N]`.
+"""Whether compile errors in CUDA C++ are told at the broken line: `python -m benchmarks.cuda_broken PLACE… [--files N]`.
 
 In copies of files that compile here, drawn by chance, a `;` is left out, a name is misspelt, or a brace is dropped, each in
 the body of a function. Counted are the copies of which the first error that is told, as after a pause in typing, stands on

@@ -123,9 +123,7 @@ async def _verified(one: Found, text: str, interpreter: str, effort: str, suppor
     workspace = Path(one.file).parent
     engine = Engine(workspace, settings, journal=open_in_memory(workspace))
     try:
-        return _outcome(
-            await engine.trial(one.file, text, one.kernel, baseline=text, measure=False, support=support)
-        )
+        return _outcome(await engine.trial(one.file, text, one.kernel, baseline=text, measure=False, support=support))
     finally:
         await engine.close()
 

@@ -103,7 +103,7 @@ async def _tried(
     report: Callable[[str], None],
     cancel: asyncio.Event | None,
 ) -> Inferred | Failure:
-    """Which of `calls` run; a launcher's with all kernels that it launches, those of a template for one set of its arguments."""
+    """Which of `calls` run; a launcher's with all kernels that it launches, a template's for one set of its arguments."""
     kernel = asked.kernel
     same = asked.support.kernels(asked.text) if kernel.entry is not None else (kernel,)
     kernels = tuple(dict.fromkeys(k.name for k in same if k.entry == kernel.entry and k.language is not Language.TORCH))

@@ -71,6 +71,10 @@ def test_a_launch_of_cuda(launch: str, grid: tuple[int, ...], block: tuple[int, 
         f"k<<<{launch}>>>(n=1000, a=2.0f, y=inout(randn(n)))",
         Call("k", (), given, grid=grid, block=block, shared=shared),
     )
+    check(
+        f"k< float, 8 ><<<{launch}>>>(n=1000, a=2.0f, y=inout(randn(n)))",
+        Call("k", (), given, grid=grid, block=block, shared=shared, template="float, 8"),
+    )
 
 
 @pytest.mark.parametrize(

@@ -66,9 +66,7 @@ def _whole(function: Function) -> Node:
     return node.parent if linked and node.parent is not None else node
 
 
-def _used(
-    text: str, spans: list[tuple[int, int]], names: dict[tuple[int, int], str], roots: Iterable[str]
-) -> set[str]:
+def _used(text: str, spans: list[tuple[int, int]], names: dict[tuple[int, int], str], roots: Iterable[str]) -> set[str]:
     """The words that are mentioned outside of functions, and in those functions and macros that are mentioned themselves."""
     starts = [start for start, _ in spans]
     mentions: dict[str, set[str]] = {}

@@ -21,7 +21,14 @@ from kernelwright.source.workload.evaluate import WorkloadError, evaluate
 from kernelwright.values import Kernel, Refusal, TensorSpec
 
 _NUMBERS = (("eps", "1e-5"), ("inv|rcp", "0.125"), ("scale|alpha|factor", "1.5"), ("beta", "0.5"))
-_UNKNOWN = ("float", "__nv_bfloat16", "half", "int", "unsigned char", "double")  # what a name of another file may stand for
+_UNKNOWN = (
+    "float",
+    "__nv_bfloat16",
+    "half",
+    "int",
+    "unsigned char",
+    "double",
+)  # what a name of another file may stand for
 _LARGE = {1: (1 << 24,), 2: (4096, 4096), 3: (1024, 1024, 1024)}
 _MOST = 1 << 28  # elements of all tensors of a line
 _ODD = (67, 45, 83, 31, 29)
@@ -88,7 +95,9 @@ def _lines(file: File, entry: Function, template: str) -> tuple[str, ...] | Refu
         for sizes in values
     ]
     small = dict.fromkeys(plan.sizes, _ROOM)
-    found += [_line(file, plan, small, known, f"{template}{form}", dtype, _ROOMY) for dtype in dtypes for form in forms[:1]]
+    found += [
+        _line(file, plan, small, known, f"{template}{form}", dtype, _ROOMY) for dtype in dtypes for form in forms[:1]
+    ]
     return tuple(dict.fromkeys(found))
 
 
@@ -317,7 +326,12 @@ def _covered(file: File, plan: _Plan) -> Iterator[str]:
     for name, (limit, _) in guards(names):
         value, most = names.values.get(name), names.polynomial(limit)
         number = names.polynomial(value) if value is not None else None
-        if number is not None and {"blockIdx.x", "threadIdx.x"} <= number.names and most.terms and most.names <= set(order):
+        if (
+            number is not None
+            and {"blockIdx.x", "threadIdx.x"} <= number.names
+            and most.terms
+            and most.names <= set(order)
+        ):
             yield _written(most, order)
 
 

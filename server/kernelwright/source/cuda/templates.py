@@ -1,4 +1,4 @@
-"""Arguments for a kernel that is a template: those of its launches in the file where they are plain, else usual ones by name."""
+"""Arguments for a kernel that is a template: those of its launches in the file where these are plain, else usual ones."""
 
 import re
 from collections.abc import Iterator

@@ -41,7 +41,9 @@ DTYPES = {
 """The dtypes of tensors by what a pointer points to; "" is the usual one."""
 
 VECTOR = re.compile(r"(float|double|half|int|uint|char|uchar|short)([234])$")
-WHOLE = re.compile(r"^(?:unsigned|signed|long|short|int|uint|ushort|ulong|size_t|ptrdiff_t|u?int\d+_t|char)(?:\s+\w+)*$")
+WHOLE = re.compile(
+    r"^(?:unsigned|signed|long|short|int|uint|ushort|ulong|size_t|ptrdiff_t|u?int\d+_t|char)(?:\s+\w+)*$"
+)
 _FLOATING = ("float", "double", "half", "__half", "__nv_bfloat16", "nv_bfloat16")
 _NAME = re.compile(r"[A-Za-z_]\w*$")
 

@@ -58,7 +58,7 @@ def evaluate(text: str) -> Call:
     `softmax(randn(8192, 1024))`, `RMSNorm(1024)(randn(8, 1024))`, `Softmax.apply(randn(8192, 1024))` and, for a Triton
     kernel that nothing in the file launches, `add_kernel[(8,)](randn(1024), out(1024), 1024, BLOCK=128)`; for one of CUDA
     `saxpy<<<(n + 255) / 256, 256>>>(n=1 << 20, a=2.0, x=randn(n), y=inout(randn(n)))`. Keyword arguments may be used as names
-    in any other argument, in any order, and in the launch. A kernel that is a template has its arguments in front of the launch,
+    in any other argument, in any order, and in the launch. Arguments of a template stand in front of the launch:
     `sum<float, 256><<<…>>>(…)`. Raises WorkloadError.
     """
     outer = _parse(text)

@@ -39,6 +39,7 @@ _IN_BYTES = ("-fdiagnostics-column-unit=byte",)  # as GCC before version 11 and 
 _OF_CLANG = ("-mllvm", "-tsan-distinguish-volatile=1")
 _LINKED = ("-shared", "-Wl,-Bsymbolic", "-ldl")
 _ANY_ERROR = re.compile(r"(?:error|undefined reference)[: ]+(.*)")
+_UNKNOWN_GPU = re.compile(r"nvcc fatal\s*: (?:Unsupported gpu architecture|Value) '(\w+)'")
 NO_COMPILER = (
     "CUDA C++ is run by an emulator without a GPU, which needs a C++ compiler: install g++ (`apt install g++`)."
 )
@@ -108,9 +109,9 @@ def _emulated(beside: Path, text: str) -> Built:
         header = ("-include", str(_header(compiler, flags)), f"-I{beside}")
         once = ("-ferror-limit=1",) if compiler.is_clang else ("-fmax-errors=1",)
         command = (compiler.program, *flags, *once, *header, "-x", "c++", "-c", str(source), "-o", str(thing))
-        _compiled(command, text, made)
+        check(command, text, made)
         objects = [str(_runtime(compiler, one)) for one in _RUNTIME]
-        _compiled((compiler.program, str(thing), *objects, *_LINKED, "-o", str(library)), text, made)
+        check((compiler.program, str(thing), *objects, *_LINKED, "-o", str(library)), text, made)
         return Built(_kept(library, name), True)
 
 
@@ -145,7 +146,7 @@ def _for_gpu(beside: Path, text: str) -> Built:
     with tempfile.TemporaryDirectory(prefix="kernelwright-cuda-") as scratch:
         source, library = Path(scratch, SOURCE), Path(scratch, "text.so")
         source.write_text(made.text, encoding="utf-8", errors="surrogatepass")
-        _compiled((compiler.program, *flags, *searched(beside, headers), str(source), "-o", str(library)), text, made)
+        check((compiler.program, *flags, *searched(beside, headers), str(source), "-o", str(library)), text, made)
         return Built(_kept(library, name), False)
 
 
@@ -180,12 +181,15 @@ def _header(compiler: Compiler, flags: Sequence[str]) -> Path:
     return found if found is not None else plain
 
 
-def _compiled(command: Sequence[str], text: str, made: translation.Translated) -> None:
-    """Raises JobFailed with the compiler's first error, at its place in the text as the user wrote it."""
+def check(command: Sequence[str], text: str, made: translation.Translated) -> None:
+    """Run a compiler. Raises JobFailed with its first error, at its place in the text as the user wrote it."""
     said = run(command)
     if said is None:
         return
     errors = errors_of(said, text, made)
+    if (unknown := _UNKNOWN_GPU.search(said)) is not None:
+        message = f"nvcc does not know this GPU ({unknown[1]}): install a newer CUDA toolkit."
+        raise JobFailed(Failure(FailureKind.MISSING_TOOL, message, said))
     if not errors:
         other = _ANY_ERROR.search(said)
         words = other[1] if other else (said.strip().splitlines() or ["it says nothing"])[-1]
@@ -218,7 +222,9 @@ def run(command: Sequence[str]) -> str | None:
 
 def searched(beside: Path, headers: Sequence[Header]) -> Sequence[str]:
     """The options that have a compiler find the headers of a project."""
-    return tuple(f"-I{one}" for one in dict.fromkeys((beside, *(folder for each in headers for folder in each.folders))))
+    return tuple(
+        f"-I{one}" for one in dict.fromkeys((beside, *(folder for each in headers for folder in each.folders)))
+    )
 
 
 def _told(headers: Sequence[Header]) -> list[str]:

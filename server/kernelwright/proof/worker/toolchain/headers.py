@@ -15,6 +15,7 @@ _MOST_ABOVE = 6  # folders, where no repository begins before
 _MOST = 256
 _SYSTEM = Path("/usr/include")
 
+
 @dataclass(frozen=True)
 class Header:
     """One header, under each name that it is included by; `folders` are where the names lead to it from."""

@@ -55,7 +55,7 @@ def entries_of(text: str) -> tuple[Function, ...]:
 
 @dataclass(frozen=True)
 class Instance:
-    """A template with its arguments, as `kw_instance(name, "float", float);` in a text asks for it. `key`: as a line names it."""
+    """A template with arguments, as `kw_instance(name, "float", float);` in a text asks for it. `key`: as a line names it."""
 
     function: Function
     key: str

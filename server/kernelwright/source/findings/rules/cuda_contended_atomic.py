@@ -10,7 +10,6 @@ from kernelwright.source.findings.cuda import CudaProblem, CudaUnit
 from kernelwright.source.findings.rule import Rule, Severity
 from kernelwright.values import Language
 
-
 _NOT_JOINED = ("atomicCAS", "atomicExch", "atomicInc", "atomicDec")  # several at once are not one of them
 
 

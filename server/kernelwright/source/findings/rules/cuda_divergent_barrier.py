@@ -111,7 +111,9 @@ def _made_of(unit: CudaUnit, bound: Node) -> str:
 def _moves_along(unit: CudaUnit, loop: Node, bound: Node) -> bool:
     """Whether a loop's bound is as far from its start for all threads."""
     initializer = field(loop, "initializer")
-    start = next((field(one, "value") for one in of_type(initializer, "init_declarator")), None) if initializer else None
+    start = (
+        next((field(one, "value") for one in of_type(initializer, "init_declarator")), None) if initializer else None
+    )
     if start is None or not unit.flow.varies(start):
         return False
     names = (unit.flow.polynomial(bound) - unit.flow.polynomial(start)).names

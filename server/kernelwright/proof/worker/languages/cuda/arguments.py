@@ -152,7 +152,9 @@ def _pointed(at: str, taken: Taken, value: Any, device: str) -> Passed | Any:
 
 def _vector(at: str, taken: Taken, element: str, count: int, value: Any) -> Any:
     if not isinstance(value, list | tuple) or len(value) != count:
-        raise TypeError(f"{at} is {_said(taken.type)}, so {count} numbers are given for it: ({', '.join(['1'] * count)})")
+        raise TypeError(
+            f"{at} is {_said(taken.type)}, so {count} numbers are given for it: ({', '.join(['1'] * count)})"
+        )
     whole = element.startswith(("int", "uint"))
     one = Taken(taken.name, element)
     numbers = [_whole(at, one, _number(at, each)).value if whole else _number(at, each) for each in value]

@@ -231,11 +231,15 @@ class _Template:
         """The kernel with the arguments of a workload line. Raises TypeError."""
         found = self.instances.get(_plain(arguments))
         if found is None:
-            raise TypeError(f"{self.__name__} is compiled for no arguments <{arguments}>: write them in a workload line")
+            raise TypeError(
+                f"{self.__name__} is compiled for no arguments <{arguments}>: write them in a workload line"
+            )
         return found
 
     def run(self, *_args: Any) -> None:
-        raise TypeError(f"{self.__name__} is a template: write its arguments too, {self.__name__}<…><<<grid, block>>>(…)")
+        raise TypeError(
+            f"{self.__name__} is a template: write its arguments too, {self.__name__}<…><<<grid, block>>>(…)"
+        )
 
     def __getitem__(self, where: Any) -> Any:
         return self.run
