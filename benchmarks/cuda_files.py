@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.incremental import machine, quantiles, typed
-from benchmarks.real_kernels import MOST_REASONS, Found, enabled, plain, verified
+from benchmarks.real_kernels import Found, enabled, plain, verified
 from benchmarks.summary import KEPT, write
 from benchmarks.versions import versions
 
@@ -39,6 +39,7 @@ from kernelwright.values import Kernel, Refusal, Workload, apply
 from kernelwright.values.targets import DEFAULT_TARGET
 
 SUPPORT = of_file(Path("kernel.cu"))
+_MOST_REASONS = 6
 _KERNEL = re.compile(r"\b__global__\b")
 _TYPED, _INFERRED = "lines in the file", "inferred"
 
@@ -145,17 +146,17 @@ def figures(rows: Sequence[Read], ended: Sequence[str]) -> dict[str, object]:
     for row in rows:
         refusals.update(row.refusals)
         findings.update(row.findings)
-    outcomes = Counter(re.sub(r"\d+", "n", one)[:160] for one in ended)
+    outcomes = Counter(re.sub(r"\d+", "n", one)[:110] for one in ended)
     passed = outcomes.pop("passed", 0)
     longest = sorted((row for row in rows if row.key_ms), key=lambda row: -row.length)[:5]
     return {
         "projects": {name: _counted([row for row in rows if row.project == name]) for name in _names(rows)},
         "all": _counted(rows),
         "verified against themselves": f"{passed} of {len(ended)}",
-        "not verified": dict(outcomes.most_common(MOST_REASONS)),
+        "not verified": dict(outcomes.most_common(_MOST_REASONS)),
         "findings": dict(findings.most_common()),
-        "no workload": dict(Counter(one.reason[:160] for one in kernels if not one.source).most_common(MOST_REASONS)),
-        "no strategy": dict(refusals.most_common(MOST_REASONS)),
+        "no workload": dict(Counter(one.reason[:110] for one in kernels if not one.source).most_common(_MOST_REASONS)),
+        "no strategy": dict(refusals.most_common(_MOST_REASONS)),
         "strategies": dict(Counter(id for one in kernels for id in one.with_gpu).most_common()),
         "key to findings, ms": dataclasses.asdict(quantiles([one for row in rows for one in row.key_ms])),
         "in the longest": [[row.length, quantiles(list(row.key_ms)).p95] for row in longest],

@@ -25,7 +25,7 @@ class Cuda:
     tries_lines = True
     allowed_modules = ALLOWED_HEADERS
     workload_sign = workloads.SIGN
-    no_kernel = "has no kernel: no __global__ function with a body."
+    no_kernel = "has no kernel: no __global__ function with a body, or none outside of a macro."
 
     def syntax_problem(self, text: str) -> SyntaxProblem | None:
         found = syntax_problem(text)
