@@ -31,7 +31,8 @@ WORDS = (
     Word(
         "kernel<<<grid, block>>>(…)", _CALLS,
         "saxpy<<<(n + 255) / 256, 256>>>(n=1 << 20, a=2.0f, x=randn(n), y=inout(randn(n)))",
-        "A CUDA kernel, as this line launches it: blocks and threads, as numbers or `dim3(16, 16)`, and shared bytes; `k<float, 8><<<…>>>(…)` for a template.",
+        "A CUDA kernel, as this line launches it: blocks and threads, as numbers or `dim3(16, 16)`, and shared bytes; "
+        "`k<float, 8><<<…>>>(…)` for a template.",
     ),
     Word("randn", _TENSORS, "f(randn(8192, 1024))", "Normally distributed numbers; the arguments are the sizes."),
     Word("rand", _TENSORS, "f(rand(8192, 1024))", "Numbers from 0 to 1, evenly distributed."),

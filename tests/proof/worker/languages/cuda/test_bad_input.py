@@ -47,7 +47,9 @@ def test_what_does_not_compile(text: str, message: str) -> None:
 
 def test_a_gpu_that_the_compiler_does_not_know() -> None:
     says = ("sh", "-c", "echo \"nvcc fatal   : Unsupported gpu architecture 'compute_121'\" >&2; exit 1")
-    with pytest.raises(JobFailed, match=r"nvcc does not know this GPU \(compute_121\): install a newer CUDA toolkit\.$"):
+    with pytest.raises(
+        JobFailed, match=r"nvcc does not know this GPU \(compute_121\): install a newer CUDA toolkit\.$"
+    ):
         building.check(says, KERNEL, Translated(KERNEL, ()))
 
 
