@@ -28,6 +28,7 @@ LIBRARY_HEADERS = re.compile(
     r"|cooperative_groups/memcpy_async\.h"
 )
 """Headers that the emulator has nothing for. A text that uses none of their names is compiled without them."""
+LIBRARY_INCLUDE = re.compile(rf"^[ \t]*#[ \t]*include[ \t]*[<\"](?:{LIBRARY_HEADERS.pattern})", re.M)
 
 
 def unsupported(text: str) -> tuple[str, int] | None:
