@@ -2,7 +2,9 @@
 
 import asyncio
 import functools
+import os
 import threading
+import unittest.mock
 from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
@@ -10,6 +12,8 @@ from typing import Any
 from kernelwright.proof.client import Priority, Workers
 from kernelwright.proof.jobs import Answer, Job
 from kernelwright.values import Device, Failure
+
+_ENVIRONMENT = dict(os.environ)
 
 
 class Lent:
@@ -71,4 +75,5 @@ def end() -> None:
 def _kept() -> tuple[Workers, asyncio.AbstractEventLoop]:
     loop = asyncio.new_event_loop()
     threading.Thread(target=loop.run_forever, daemon=True).start()
-    return Workers(), loop
+    with unittest.mock.patch.dict(os.environ, _ENVIRONMENT, clear=True):  # not what a test has changed for itself
+        return Workers(), loop

@@ -10,6 +10,7 @@ import pytest
 import torch
 
 from cli.terminal import kernelwright
+from cuda_program import PROGRAM
 from kernelwright.proof.worker.inputs import from_call
 from kernelwright.proof.worker.recording.written import Unsayable, arguments, grid_of
 from kernelwright.proof.worker.subject import case_call
@@ -361,3 +362,35 @@ def test_a_ring_of_links_ends_nothing(tmp_path: Path) -> None:
     ring = tmp_path / "ring.py"
     ring.symlink_to(ring)
     assert source_files([tmp_path]) == [ring]
+
+
+def test_a_program_of_cuda_is_run_in_the_emulator(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "program.cu").write_text(PROGRAM, encoding="utf-8")
+    ended = kernelwright("record", "--write", "--", "program.cu", "70")
+    assert ended.exit_code == 0, ended.output
+    assert "The program ran in the emulator, on the CPU." in ended.output
+    assert "A call cannot be written as a line: it reads offset, which the program fills in." in ended.output
+    assert "The command ended with status 3. 2 of 4 kernels have a recorded workload." in ended.output
+    assert "A call cannot be written as a line: its template arguments, <EACH>, depend on where" in ended.output
+    text = (tmp_path / "program.cu").read_text()
+    scaled = "// workload: scale<<<(n + 31) / 32, 32>>>(out=out(n), x=rand(n), by=1.5, n=70)\n"
+    again = "// workload: scale<<<(n + 31) / 32, 32>>>(out=inout(rand(n)), x=rand(n), by=0.1, n=70)\n"
+    assert f"{scaled}{again}__global__ void scale(" in text
+    assert "// workload: fill<4><<<1, 8>>>(counts=out(n, dtype=int32), n=32)\ntemplate <int EACH> __global__" in text
+
+
+@pytest.mark.parametrize(
+    ("program", "words"),
+    [
+        (PROGRAM.replace("int main(", "int begin("), "has no main function that could be run"),
+        (PROGRAM.replace("out[i] = by", "out[j] = by"), "The file does not compile at line 6"),
+    ],
+)
+def test_what_is_no_program_says_so(program: str, words: str, tmp_path: Path) -> None:
+    file = tmp_path / "program.cu"
+    file.write_text(program, encoding="utf-8")
+    command = [sys.executable, "-m", "kernelwright", "record", "--", str(file)]
+    ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert ended.returncode == 2
+    assert words in ended.stderr

@@ -14,6 +14,7 @@ _FROM = re.compile(r"^[ \t]*from[ \t]+(\.*)([\w.]*)[ \t]+import[ \t]+(\([^)]*\)|
 _IMPORT = re.compile(r"^[ \t]*import[ \t]+([^\n#;]+)", re.MULTILINE)
 _NAME = re.compile(r"[\w.]+|\*")
 _MAIN = re.compile(r"^if __name__ == ", re.MULTILINE)
+_MAIN_OF_C = re.compile(r"^(?:int|auto) main ?\(", re.MULTILINE)
 _TEST = re.compile(r"(?:test_\w+|\w+_test)\.py$")
 _NO_TOPIC = frozenset(("test", "kernel", "kernels", "triton", "ops", ""))
 Graph = Mapping[Path, frozenset[Path]]
@@ -70,7 +71,12 @@ def is_test(file: Path) -> bool:
 
 def is_runnable(file: Path, text: str) -> bool:
     """Whether it has tests, or does something when it is run."""
-    return is_test(file) or _MAIN.search(text) is not None
+    return is_test(file) or is_program(file, text) or _MAIN.search(text) is not None
+
+
+def is_program(file: Path, text: str) -> bool:
+    """Whether it is a program of CUDA C++."""
+    return file.suffix == ".cu" and _MAIN_OF_C.search(text) is not None
 
 
 def _words(file: Path) -> set[str]:

@@ -16,7 +16,7 @@ from kernelwright.coders.given import Given
 from kernelwright.coders.model import Model
 from kernelwright.inferring import Inferred
 from kernelwright.journal import Journal, open_in_memory, open_when_begun
-from kernelwright.languages import LanguageSupport, of_file
+from kernelwright.languages import LanguageSupport
 from kernelwright.languages.python import SUPPORT as PYTHON
 from kernelwright.macro.policy import Offer, Policy, candidates, menu, offered, rivals
 from kernelwright.macro.policy.expected_gain import expected_gain, tried
@@ -27,29 +27,17 @@ from kernelwright.models.account import Account
 from kernelwright.observer import Nothing, Observer, Report, run_text, silent
 from kernelwright.prompting import action_prompt
 from kernelwright.proof.client import Priority, Workers
-from kernelwright.proof.jobs import (
-    Limits,
-    Trial,
-    TrialResult,
-)
+from kernelwright.proof.jobs import Limits, Trial, TrialResult
 from kernelwright.ranking import reranked
 from kernelwright.reversal import Reversal
 from kernelwright.settings import DEFAULTS, Settings
-from kernelwright.steps import (
-    beside,
-    best_of,
-    forward_only,
-    rewritten,
-    under_roof,
-    with_earlier,
-)
+from kernelwright.steps import beside, best_of, forward_only, rewritten, under_roof, with_earlier
 from kernelwright.values import (
     NOTHING_SPENT,
     Action,
     Conversation,
     Device,
     Failure,
-    Language,
     Outcome,
     Refusal,
     Step,
@@ -308,20 +296,9 @@ class Engine:
 
     def script(self, path: str, step_id: str | None = None, kernel: str | None = None) -> str | Refusal:
         """A script that compares and times a kept step, the last one unless one is named, against its baseline."""
-        from kernelwright.export import script_of
+        from kernelwright.export import choosing
 
-        steps = self.history(path, kernel)
-        asked = [s for s in steps if (s.id == step_id if step_id else s.outcome is Outcome.KEPT)]
-        step = asked[-1] if asked else None
-        if step is None:
-            said = f"has no step {step_id}" if step_id else "has no kept step"
-            return Refusal(f"The journal {said} of {Path(path).name}, so there is nothing to export.")
-        against = step.measurement.baseline_hash if step.measurement is not None else step.before_hash
-        candidate = self.journal.text(step.after_hash)
-        found = of_file(Path(path)).kernels(candidate or "")
-        if any(one.name == step.kernel and one.language is Language.CUDA for one in found):
-            return Refusal(f"Only steps of Triton and PyTorch can be written as a script; {step.kernel} is CUDA C++.")
-        return script_of(step, self.journal.text(against), candidate)
+        return choosing.script(self.journal, path, step_id, kernel)
 
     def mark_reverted(self, path: str, step_ids: Iterable[str]) -> None:
         """The Steps are no longer in the file: a Reversal was applied, or the editor did not take their edits."""

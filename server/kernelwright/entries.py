@@ -27,6 +27,14 @@ def entries_of(file: Path, text: str) -> list[Entry]:
     return [*recorded, *recording.grouped(file, ((one, "function") for one in others if one.entry not in names))]
 
 
+def launched_by(program: Path, text: str) -> list[Entry]:
+    """What the launches of a program of CUDA C++ could be written above: each of its kernels."""
+    return [
+        Entry(str(program), one.name, (one.name,), "kernel", one.start_line, one.end_line)
+        for one in of_file(program).kernels(text)
+    ]
+
+
 def lacks_workload(entry: Entry, text: str) -> bool:
     """Whether an entry of `text` has no workload. Not where a line is there and wrong: that is for a person to mend."""
     support = of_file(Path(entry.file))

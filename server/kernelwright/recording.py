@@ -20,6 +20,8 @@ from kernelwright.source.workload.find import definitions
 from kernelwright.source.workload.signature import Parameters, signature_of
 from kernelwright.values import Edits, Kernel, Language, TextEdit, digest
 
+PROGRAM = "kernelwright.proof.worker.recording.program"
+"""The module that runs a program of CUDA C++, whose path and arguments follow."""
 SITE = Path(__file__).parent / "proof" / "worker" / "recording" / "site"
 _SKIPPED = frozenset({"site-packages", "node_modules", "__pycache__", "build", "dist"})
 _GPUS = ("/dev/nvidiactl", "/dev/kfd")
@@ -162,7 +164,9 @@ def _read(folder: Path, entries: Sequence[Entry]) -> list[Recorded]:
 
 
 def _shortened(line: str, text: str) -> str:
-    """The line without arguments that are what the parameters default to."""
+    """The line without arguments that are what the parameters default to; a launch of CUDA C++ as it is."""
+    if "<<<" in line:
+        return line
     call = ast.parse(line, mode="eval").body
     assert isinstance(call, ast.Call)
     named = call.func

@@ -32,7 +32,9 @@ class Ran:
 
 
 def arguments_for(script: Path, *more: str) -> tuple[str, ...]:
-    """What Python is started with to run `script`, a test by way of pytest."""
+    """What Python is started with to run `script`: a test by way of pytest, a program of CUDA C++ in the emulator."""
+    if script.suffix == ".cu":
+        return ("-m", recording.PROGRAM, str(script), *more)
     return (*(("-m", "pytest", "-q") if callers.is_test(script) else ()), str(script), *more)
 
 
@@ -47,7 +49,9 @@ async def run(
     """Start Python with `arguments` in `root`, until it ends or is cancelled, without secrets in its environment."""
     command = [settings.interpreter or sys.executable, *arguments]
     with recording.watch(entries, scrubbed(os.environ, names(settings.keep_environment))) as watch:
-        if watch.without_gpu:
+        if recording.PROGRAM in arguments:
+            report("In the emulator")
+        elif watch.without_gpu:
             report("Without a GPU, in Triton's interpreter")
         try:
             process = await _started(command, watch.environment, root)

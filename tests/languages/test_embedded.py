@@ -82,6 +82,7 @@ def test_a_line_for_a_launcher_in_the_string() -> None:
         ("x=randn(n)", "x=normal(n)", "normal"),
         ("x=randn(n)", "z=randn(n)", "scale has no parameter z."),
         ("<<<(n + 255) / 256, 256>>>", "", "scale is a kernel: write its launch too"),
+        ("scale<<<", "scale<float><<<", "scale is no template: write scale<<<grid, block>>>(…)."),
         ("scale<<<", "other<<<", "The file has no function or class named other."),
     ],
 )

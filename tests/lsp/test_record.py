@@ -6,6 +6,7 @@ import time
 import pytest
 from lsprotocol import types as lsp
 
+from cuda_program import PROGRAM
 from lsp.editor import PATIENCE, Editor
 
 KERNEL = """\
@@ -143,3 +144,23 @@ async def test_what_gives_no_line_says_why(project: Editor) -> None:
     plain = project.open("plain.py", "x = 1\n")
     (project.folder / "plain.py").write_text("x = 1\n")
     assert await refused(uri=plain) == "plain.py has neither a kernel nor a test, and does nothing when it is run."
+
+
+async def test_a_program_of_cuda_gives_its_kernels_their_lines(code: Editor) -> None:
+    (code.folder / "program.cu").write_text(PROGRAM)
+    uri = code.open("program.cu", PROGRAM, "cuda-cpp")
+    lens, *_ = await code.lenses(uri)
+    assert (lens.command.title, lens.command.command) == (
+        "No workload: record one from the program's launches",
+        "kernelwright.record",
+    )
+    assert await code.command("kernelwright.callers", {"uri": uri}) == [str(code.folder / "program.cu")]
+    recorded = await code.command("kernelwright.record", {"uri": uri})
+    assert [(one["entry"]["name"], len(one["lines"])) for one in recorded] == [("scale", 2), ("fill", 1), ("shift", 0)]
+    assert f"// workload: {recorded[1]['lines'][0]}\ntemplate <int EACH> __global__ void fill" in code.texts[uri]
+    library = code.open("library.cu", PROGRAM.replace("int main", "int begin"), "cuda-cpp")
+    (code.folder / "library.cu").write_text(code.texts[library])
+    lens, *_ = await code.lenses(library)
+    assert (lens.command.title, lens.command.command) == ("No workload: write one that runs", "kernelwright.infer")
+    refused = await code.command("kernelwright.record", {"uri": library})
+    assert refused["reason"].startswith("library.cu has no main function that could be run")

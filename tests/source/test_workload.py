@@ -72,8 +72,8 @@ def test_a_launch_of_cuda(launch: str, grid: tuple[int, ...], block: tuple[int, 
         Call("k", (), given, grid=grid, block=block, shared=shared),
     )
     check(
-        f"k< float, 8 ><<<{launch}>>>(n=1000, a=2.0f, y=inout(randn(n)))",
-        Call("k", (), given, grid=grid, block=block, shared=shared, template="float, 8"),
+        f"k< float,4 ><<<{launch}>>>(n=1000, a=2.0f, y=inout(randn(n)))",
+        Call("k", (), given, grid=grid, block=block, shared=shared, template="float, 4"),
     )
 
 
@@ -84,6 +84,7 @@ def test_a_launch_of_cuda(launch: str, grid: tuple[int, ...], block: tuple[int, 
         ("k<<<1, 2.5>>>(randn(4))", "A block is one to three whole numbers: 128, dim3(16, 16) or (16, 16).", 7),
         ("k<<<dim3(1, 2, 3, 4), 1>>>(randn(4))", "A grid is one to three whole numbers", 4),
         ("k<<<m, 1>>>(randn(4))", "m is not defined", 4),
+        ("k<int, 2><<<m, 1>>>(randn(4))", "m is not defined", 12),
         ("k<<<1, 1, 0.5>>>(randn(4))", "The shared memory of a launch is a whole number of bytes.", 10),
         ("k<<<1, 1>>>(randn(q))", "q is not defined", 18),
     ],
@@ -351,6 +352,8 @@ def test_lines_of_a_text(text: str, expected: list[tuple[int, int, str]]) -> Non
         ("F.apply(1)", "F"),
         ("k[(8,)](1)", "k"),
         ("k<<<8, 256>>>(1)", "k"),
+        ("k<float, 4> <<<8, 256>>>(1)", "k"),
+        ("k<f(4)><<<8, 256>>>(1)", None),
         ("k <<<dim3(2, 2), dim3(16, 16)>>> (1)", "k"),
         ("k < 1", None),
         ("1 + 1", None),

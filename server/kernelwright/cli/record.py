@@ -3,13 +3,15 @@
 import itertools
 import os
 import subprocess
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from kernelwright import callers, files, recording
+from kernelwright import callers, files, recording, running
 from kernelwright.cli import console, lines
 from kernelwright.cli.console import OUT
 from kernelwright.cli.ending import DONE
+from kernelwright.entries import launched_by
 from kernelwright.mistakes import BadInput
 from kernelwright.recording import Entry
 
@@ -20,7 +22,8 @@ _MOST_FILES, _MOST_CALLERS, _MOST_NAMED = 20, 2, 8  # files whose callers are lo
 def record_command(command: Sequence[str], places: Sequence[Path], write: bool, json_out: Path | None) -> int:
     """Run `command` once; print the lines of each entry that it called, or write them above those. Raises BadInput."""
     files.check_result(json_out)
-    texts, entries = lines.entries_in(places)
+    program = Path(command[0]).resolve() if command and command[0].endswith(".cu") else None
+    texts, entries = _in_program(program) if program is not None else lines.entries_in(places)
     if not entries:
         where = ", ".join(map(str, places)) or "this folder"
         raise BadInput(f"There is no kernel in {where}; name the files or folders that have some with --in.")
@@ -29,15 +32,18 @@ def record_command(command: Sequence[str], places: Sequence[Path], write: bool, 
     with recording.watch(entries, os.environ) as watch:
         try:
             said = _STDERR if json_out == files.STDOUT else None
-            status = subprocess.run(command, env=watch.environment, check=False, stdout=said).returncode
+            run = command if program is None else [sys.executable, *running.arguments_for(program, *command[1:])]
+            status = subprocess.run(run, env=watch.environment, check=False, stdout=said).returncode
         except OSError as error:
             raise BadInput(f"{command[0]} cannot be started: {error.strerror or error}.") from None
         found = watch.found()
-    if watch.without_gpu:
-        OUT.print("The command ran without a GPU, its launches in Triton's interpreter on the CPU.")
     ended = f"The command ended with status {status}. " if status else ""
     if not found:
         raise BadInput(f"{ended}It called none of the {len(entries)} entries that were looked for.")
+    if program is not None:
+        OUT.print("The program ran in the emulator, on the CPU.")
+    elif watch.without_gpu:
+        OUT.print("The command ran without a GPU, its launches in Triton's interpreter on the CPU.")
     for one in found:
         calls = "1 distinct call" if one.seen == 1 else f"{one.seen} distinct calls"
         lines.show(one, calls, "A call cannot be written as a line")
@@ -47,6 +53,16 @@ def record_command(command: Sequence[str], places: Sequence[Path], write: bool, 
         lines.write(texts, found)
     console.write_json(json_out, {"status": status, "without_gpu": watch.without_gpu, "recorded": found})
     return DONE
+
+
+def _in_program(program: Path) -> tuple[dict[Path, str], list[Entry]]:
+    """The text of a program of CUDA C++, and its kernels. Raises BadInput."""
+    text = files.read(program)
+    if not callers.is_program(program, text):
+        raise BadInput(
+            f"{program.name} has no main function that could be run; `kernelwright infer` guesses lines for it."
+        )
+    return {program: text}, launched_by(program, text)
 
 
 def _what_to_run(texts: Mapping[Path, str], entries: Sequence[Entry]) -> str:

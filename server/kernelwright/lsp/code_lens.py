@@ -1,15 +1,19 @@
 """`textDocument/codeLens`: one quiet line above each kernel, with its last time and its side of the roofline."""
 
+from pathlib import Path
+
 from lsprotocol import types as lsp
 
-from kernelwright import roof, words
+from kernelwright import callers, roof, words
 from kernelwright.lsp.session import Session
 from kernelwright.lsp.snapshot import Snapshot
 from kernelwright.lsp.workload_fix import lacks
 from kernelwright.values import Accuracy, Kernel, Refusal
 
 _ACTION = "Optimize kernel"
-_NO_WORKLOAD = "No workload: record one from a test or script"
+_RECORD = "No workload: record one from a test or script", "kernelwright.record"
+_RUN = "No workload: record one from the program's launches", "kernelwright.record"
+_INFER = "No workload: write one that runs", "kernelwright.infer"
 
 
 def code_lens(session: Session, params: lsp.CodeLensParams) -> list[lsp.CodeLens]:
@@ -33,8 +37,15 @@ def resolve(session: Session, lens: lsp.CodeLens) -> lsp.CodeLens:
     title = _title(session, snapshot, kernel) if snapshot and kernel else _ACTION
     about = {"uri": subject.get("uri"), "kernel": subject.get("kernel"), "detached": True}
     if snapshot and kernel and subject.get("missing"):
-        return lsp.CodeLens(lens.range, lsp.Command(_NO_WORKLOAD, "kernelwright.record", arguments=[about]))
+        return lsp.CodeLens(lens.range, lsp.Command(*_for_missing(snapshot), arguments=[about]))
     return lsp.CodeLens(lens.range, lsp.Command(title, "kernelwright.optimize", arguments=[about]))
+
+
+def _for_missing(snapshot: Snapshot) -> tuple[str, str]:
+    """The title and the command that brings a workload line."""
+    if snapshot.support.id == "python":
+        return _RECORD
+    return _RUN if callers.is_program(Path(snapshot.path), snapshot.text) else _INFER
 
 
 def _title(session: Session, snapshot: Snapshot, kernel: Kernel) -> str:

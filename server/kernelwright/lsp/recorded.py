@@ -9,12 +9,15 @@ from pathlib import Path
 from pygls.uris import from_fs_path
 
 from kernelwright import callers, recording
+from kernelwright.entries import launched_by
+from kernelwright.languages import of_file
 from kernelwright.lsp import applying
 from kernelwright.lsp.session import Session
 from kernelwright.lsp.snapshot import Snapshot
 from kernelwright.recording import Entry, Recorded
 from kernelwright.values import Refusal
 
+CUDA = "cuda-cpp"
 _MOST_ASKED = 4  # files that a message can offer
 
 
@@ -40,6 +43,8 @@ async def planned(session: Session, snapshot: Snapshot, script: str | None) -> P
     root, file = session.root_of(snapshot.path), Path(snapshot.path).resolve()
     if _differs(snapshot):
         return Refusal(f"Save {file.name} first: what is run is the file as it lies on the disk.")
+    if snapshot.support.id == CUDA:
+        return _plan_of_program(root, file, snapshot.text)
     own = tuple(recording.entries_of(file, snapshot.text))
     if not own:
         return await asyncio.to_thread(_plan_of, root, file)
@@ -59,7 +64,7 @@ async def callers_of(session: Session, snapshot: Snapshot) -> list[Path]:
 def _callers_of(root: Path, snapshot: Snapshot) -> list[Path]:
     file = Path(snapshot.path).resolve()
     entries = recording.entries_of(file, snapshot.text)
-    if not entries:
+    if not entries or snapshot.support.id == CUDA:
         return [file]
     texts = {**callers.read_all(recording.source_files([root])), file: snapshot.text}
     written = {name for entry in entries for name in (entry.name, *entry.kernels)}
@@ -82,6 +87,13 @@ async def _chosen(session: Session, root: Path, snapshot: Snapshot) -> Path | Re
     return named[answer] if answer else Refusal("Nothing was run.")
 
 
+def _plan_of_program(root: Path, file: Path, text: str) -> Plan | Refusal:
+    if not callers.is_program(file, text):
+        return Refusal(f"{file.name} has no main function that could be run; have a workload line guessed instead.")
+    own = tuple(launched_by(file, text))
+    return Plan(root, file, {file: text}, own) if own else Refusal(f"{file.name} has no kernel.")
+
+
 def _plan_of(root: Path, script: Path) -> Plan | Refusal:
     texts = callers.read_all({*recording.source_files([root]), script})
     if not callers.is_runnable(script, texts[script]):
@@ -97,7 +109,7 @@ async def write(session: Session, plan: Plan, found: Sequence[Recorded]) -> Refu
     """Put the lines above what they call, in all files at once; why not, where the editor or the files stand against it."""
     changed = []
     for file, text in plan.texts.items():
-        edits = recording.edits_for(text, [one for one in found if one.entry.file == str(file)])
+        edits = recording.edits_for(text, [one for one in found if one.entry.file == str(file)], of_file(file))
         if edits.edits:
             changed.append((_document(session, file, text), edits))
     if not changed:

@@ -1,7 +1,7 @@
 """Graph nodes to a Nest: what one element of the result is, asked backwards from the result's index to the inputs."""
 
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from kernelwright.nest import channels, convolutions, pointwise, products, reductions, results, scans, views, windows
@@ -21,6 +21,7 @@ from kernelwright.nest.form import (
     Stored,
     Tensor,
 )
+from kernelwright.nest.given import RESERVED, Given
 from kernelwright.nest.index import Index, constant, variable
 from kernelwright.nest.layouts import is_contiguous, order_of
 from kernelwright.nest.refused import NotExpressible
@@ -36,34 +37,6 @@ _WHOLE = _INDICES | {"int16", "int8", "uint8"}
 _FIXED = ("exponent", "dim")
 """Numbers that decide the form of a kernel: they stay those of the captured call."""
 _REDUCE = (Kind.REDUCTION, Kind.LOSS)
-
-# Names that printed kernels and launchers use themselves.
-_OWN = frozenset(
-    {"out", "mask", "inside", "row", "rows", "offsets", "columns", "position", "positions", "strips", "outer", "inner",
-     "length", "n_rows", "n_columns", "part", "parts", "depth", "tile", "tiles", "column_tiles", "first", "height", "number",
-     "left", "left_inner", "left_line", "left_parts", "left_high", "left_low", "left_rounded", "left_scale", "right",
-     "right_inner", "right_line", "right_parts", "right_high", "right_low", "right_rounded", "right_scale", "padded", "large",
-     "small", "zero", "block", "bits", "largest", "exponent", "high", "low", "inverse",
-     *(f"{side}_{of}_stride" for side in ("left", "right") for of in ("batch", "line", "inner")),
-     "n_elements", "plane", "start", "carry", "last", "grid", "room", "shape", "steps",
-     "torch", "triton", "tl"}
-)  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Given:
-    """How the source spells what the region reads: its inputs, and the numbers that are no literals.
-
-    `biases`: results of convolutions that are read without their biases, which the kernel adds. `layouts`: tensors may be
-    channels-last, and whole numbers are read as fp32. `rows`: what is folded may be needed again, so that folds run along the
-    axes of the result where these are the same elements.
-    """
-
-    names: Mapping[int, str] = field(default_factory=dict)
-    numbers: Mapping[tuple[int, str], str] = field(default_factory=dict)
-    biases: Mapping[int, int] = field(default_factory=dict)
-    layouts: bool = False
-    rows: bool = False
 
 
 def build(graph: Graph, nodes: Sequence[int], outputs: Sequence[int], given: Given, *, axes: Sequence[str]) -> Nest:
@@ -99,7 +72,7 @@ class Builder:
     )  # places along several dims as one number -> those along each, and the captured sizes
     folding: list[str] = field(default_factory=list)  # the axes of the reductions around what is being built
     known: dict[tuple[object, ...], Element] = field(default_factory=dict)
-    taken: set[str] = field(default_factory=lambda: set(DEVICE_FUNCTIONS) | _OWN)
+    taken: set[str] = field(default_factory=lambda: set(DEVICE_FUNCTIONS) | RESERVED)
 
     def __post_init__(self) -> None:
         self.producers = {v: self.graph.nodes[n] for n in sorted(self.nodes) for v in self.graph.nodes[n].outputs}

@@ -17,7 +17,7 @@ _QUIET = 1.0  # seconds without a job before a spare is started: its imports wou
 @dataclass(eq=False)
 class Station:
     """One process of one role at a time; its caller holds one of its `turns`. With `keeps_spare`, the next one warms up
-    meanwhile. `keep`: variables of the environment that are no secrets.
+    meanwhile. `keep`: variables of the environment that are no secrets. All get the environment of when this was made.
     """
 
     interpreter: str
@@ -26,10 +26,14 @@ class Station:
     turns: Turns = field(default_factory=Turns)
     keep: Collection[str] = ()
     keeps_spare: bool = False
+    variables: dict[str, str] = field(init=False)
     _idle: WorkerProcess | None = None
     _spare: asyncio.Task[WorkerProcess] | None = None
     _spare_began: bool = False
     _endings: set[asyncio.Task[None]] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self.variables = environment(self.role, self.keep)
 
     @property
     def at_hand(self) -> bool:
@@ -89,8 +93,7 @@ class Station:
         await asyncio.gather(*self._endings)
 
     async def _start(self) -> WorkerProcess:
-        variables = environment(self.role, self.keep)
-        return await WorkerProcess.start(resolve(self.interpreter), self.role, self.cwd, variables)
+        return await WorkerProcess.start(resolve(self.interpreter), self.role, self.cwd, self.variables)
 
     def _call_off_spare(self) -> None:
         if self._spare is not None and not self._spare_began:

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
 
-from kernelwright import files, recording, running
-from kernelwright.entries import entries_of, lacks_workload, recorded
+from kernelwright import callers, files, recording, running
+from kernelwright.entries import entries_of, lacks_workload, launched_by, recorded
 from kernelwright.languages import of_file
 from kernelwright.mistakes import BadInput
 from kernelwright.recording import Entry, Recorded
@@ -22,7 +22,7 @@ _RUNNERS = ("pytest", "python")
 Command = Annotated[
     list[str],
     'A test or script of the workspace that calls the kernels: ["pytest", "tests/test_norm.py", …] or '
-    '["python", "bench.py", …], with further arguments for it.',
+    '["python", "bench.py", …], or a program of CUDA C++ that launches its own, ["norm.cu", …]; with further arguments for it.',
 ]
 
 
@@ -37,13 +37,13 @@ async def record_workloads(command: Command, asked: Asked, write: Write = False)
 
     async def work(report: Report, cancel: asyncio.Event) -> tuple[tuple[Recorded, ...], str, list[str]]:
         async with workspace.writing:
-            texts, entries = await asyncio.to_thread(_entries, workspace)
+            texts, entries = await asyncio.to_thread(_entries, workspace, command)
             if not entries:
                 raise BadInput("There is no kernel in this workspace.")
             settings = workspace.engine.settings
             ran = given(await running.run(settings, arguments, workspace.root, entries, report, cancel))
             written = _write(workspace, texts, ran.found) if write and not cancel.is_set() else []
-            return ran.found, running.told(ran, command[1]), written
+            return ran.found, running.told(ran, command[0 if command[0].endswith(".cu") else 1]), written
 
     found, said, written = await carried_out(asked, work)
     return _told(workspace, found, said, written)
@@ -78,9 +78,13 @@ async def infer_workloads(file: File, asked: Asked, write: Write = False) -> Tol
     return _told(workspace, found, said, written)
 
 
-def _entries(workspace: Workspace) -> tuple[dict[Path, str], list[Entry]]:
-    """The texts of the workspace's files, those that can be read, and their entries."""
+def _entries(workspace: Workspace, command: Sequence[str]) -> tuple[dict[Path, str], list[Entry]]:
+    """The texts of the files whose kernels the command may call, those that can be read, and their entries."""
     texts: dict[Path, str] = {}
+    if command[0].endswith(".cu"):
+        program = workspace.inside(command[0])
+        text = files.read(program)
+        return {program: text}, launched_by(program, text)
     for file in recording.source_files([workspace.root]):
         if file.is_relative_to(workspace.root):  # a link may lead elsewhere
             with contextlib.suppress(BadInput):
@@ -90,8 +94,15 @@ def _entries(workspace: Workspace) -> tuple[dict[Path, str], list[Entry]]:
 
 def _arguments(workspace: Workspace, command: Sequence[str]) -> Sequence[str]:
     """What Python is started with. Raises BadInput for what is no test or script of the workspace."""
+    if command and command[0].endswith(".cu"):
+        program = workspace.inside(command[0])
+        if not program.is_file() or not callers.is_program(program, files.read(program)):
+            raise BadInput(f"{command[0]} is no program of this workspace.")
+        return running.arguments_for(program, *command[1:])
     if len(command) < 2 or command[0] not in _RUNNERS:
-        raise BadInput('Name a test or script of this workspace: ["pytest", FILE, …] or ["python", FILE, …].')
+        raise BadInput(
+            'Name a test or script of this workspace, ["pytest", FILE, …] or ["python", FILE, …], or a program, ["FILE.cu", …].'
+        )
     script = workspace.inside(command[1].partition("::")[0])
     if not script.is_file():
         raise BadInput(f"{command[1]} is no file of this workspace.")

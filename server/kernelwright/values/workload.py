@@ -59,8 +59,8 @@ class Call:
     """An evaluated case. Leaves are TensorSpec, DType or scalars.
 
     `entry(*init_args)(*args)` for a module, `entry[grid](*args)` for a Triton kernel, `entry<<<grid, block, shared>>>(*args)`
-    for one of CUDA, `entry<template><<<…>>>(*args)` where it is a template, `entry.apply(*args)` for an autograd.Function,
-    where `applied` is True, and else `entry(*args)`.
+    or `entry<template><<<…>>>(*args)` for one of CUDA, `entry.apply(*args)` for an autograd.Function, where `applied` is
+    True, and else `entry(*args)`.
     """
 
     entry: str

@@ -40,8 +40,3 @@ def test_functions_that_nothing_uses_are_left_out(gone: str) -> None:
 )
 def test_what_may_be_used_stays(kept: str) -> None:
     assert needed(HEAD + kept + DOUBLED + KERNEL, "k", "k") == HEAD + kept + DOUBLED + KERNEL
-
-
-def test_the_arguments_of_templates_are_those_of_workload_lines() -> None:
-    text = "// workload: t<float,  8><<<1, 32>>>(n=4)\ntemplate <class T, int N> __global__ void t(int n) {}\n"
-    assert needed(text, "t", "t").endswith('\nkw_instance(t, "float, 8", float, 8);\n')

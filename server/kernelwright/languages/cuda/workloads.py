@@ -68,6 +68,10 @@ def _mismatch(call: Call, function: Function | None) -> str | None:
         return f"The file has no function named {name} with a body."
     if function.is_kernel and (call.grid is None or call.block is None):
         return f"{name} is a kernel: write its launch too, {name}<<<grid, block>>>(…)."
+    if function.is_kernel and function.templates and not call.template:
+        return f"{name} is a template: write its arguments too, as in {name}<float, 4><<<grid, block>>>(…)."
+    if call.template and not function.templates:
+        return f"{name} is no template: write {name}<<<grid, block>>>(…)."
     if not function.is_kernel and call.grid is not None:
         return f"{name} is no kernel, so it has no grid: write {name}(…)."
     names = [one.name for one in function.parameters]

@@ -14,10 +14,11 @@ from kernelwright.micro.rewrite.placed import placed
 from kernelwright.micro.rewrite.product_speed import gain as product_gain
 from kernelwright.micro.rewrite.regions import kernel_name, own_result, plan, tensor_bytes, unique
 from kernelwright.micro.rewrite.window_numbers import tile_numbers, window_numbers
-from kernelwright.nest.build import Given, build
+from kernelwright.nest.build import build
 from kernelwright.nest.convolutions import convolves
 from kernelwright.nest.form import Contract, Nest
 from kernelwright.nest.gathers import picks
+from kernelwright.nest.given import Given
 from kernelwright.nest.grouped import grouped
 from kernelwright.nest.levels import levels
 from kernelwright.nest.merge import merged

@@ -15,8 +15,9 @@ from kernelwright.micro.rewrite.ranks import counts_from_the_end
 from kernelwright.micro.rewrite.regions import bias_name, kernel_name, plan, saved, unique
 from kernelwright.micro.rewrite.window_numbers import tile_numbers
 from kernelwright.nest.aligned import aligned, from_the_end
-from kernelwright.nest.build import Given, build
+from kernelwright.nest.build import build
 from kernelwright.nest.form import Nest
+from kernelwright.nest.given import Given
 from kernelwright.nest.layouts import layout_of
 from kernelwright.nest.merge import merged
 from kernelwright.nest.refused import NotExpressible

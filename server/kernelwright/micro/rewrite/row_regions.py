@@ -10,8 +10,9 @@ from kernelwright.micro.rewrite.pointwise_regions import Lowering, axis_names, l
 from kernelwright.micro.rewrite.ranks import rows_count_from_the_end
 from kernelwright.micro.rewrite.row_shapes import folds
 from kernelwright.nest.aligned import aligned_rows
-from kernelwright.nest.build import Given, build
+from kernelwright.nest.build import build
 from kernelwright.nest.form import Nest
+from kernelwright.nest.given import Given
 from kernelwright.nest.layouts import layout_of
 from kernelwright.nest.merge import merged
 from kernelwright.nest.refused import NotExpressible

@@ -5,7 +5,8 @@ import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from kernelwright.micro.rewrite.triton_launch import OPTIONS, written_out
+from kernelwright.micro.rewrite.triton_launch import OPTIONS
+from kernelwright.micro.rewrite.triton_passed import written_out
 from kernelwright.micro.rewrite.triton_source import Fragment, integer
 from kernelwright.source.bindings import bindings
 from kernelwright.source.calls import argument, dotted

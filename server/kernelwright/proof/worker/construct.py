@@ -1,6 +1,7 @@
 """Targets and candidates, constructed of the texts of a bench."""
 
 import copy
+import dataclasses
 from types import ModuleType
 from typing import Any
 
@@ -22,11 +23,7 @@ from kernelwright.values import FailureKind
 def targets_for(bench: Bench, variation: Variation) -> Targets:
     """Baseline and fp64 twin for the variation's constructor arguments, made once. Raises JobFailed, NotAccepted."""
     call, workload = variation.call, bench.trial.workload
-    key = (
-        repr((call.init_args, call.init_kwargs, call.grid, call.block, call.shared, call.template))
-        if call is not None
-        else None
-    )
+    key = repr(dataclasses.replace(call, args=(), kwargs={})) if call is not None else None
     if key in bench.targets:
         return bench.targets[key]
     seed = bench.trial.limits.first_seed

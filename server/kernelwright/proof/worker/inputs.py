@@ -104,8 +104,7 @@ def initial_arguments(module: ModuleType, call: Call | None, *, device: str, see
     """
     if call is not None:
         if call.grid is not None:
-            on = (call.grid,) if call.block is None else (call.grid, call.block, call.shared)
-            return Inputs((*on, call.template) if call.template else on)
+            return Inputs((call.grid,) if call.block is None else (call.grid, call.block, call.shared, call.template))
         given = dataclasses.replace(call, args=call.init_args or (), kwargs=call.init_kwargs or {})
         return from_call(given, device=device, seed=seed)
     maker = getattr(module, "get_init_inputs", None)

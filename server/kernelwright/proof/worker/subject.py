@@ -65,10 +65,7 @@ def make_target(
 
 @dataclasses.dataclass(frozen=True)
 class _Launch:
-    """A kernel on a grid, one of CUDA in blocks of so many threads, one that is a template with its arguments.
-
-    What a launch returns, if anything, is no result.
-    """
+    """A kernel on a grid, one of CUDA in blocks of so many threads. What a launch returns, if anything, is no result."""
 
     kernel: Any
     grid: tuple[int, ...]
@@ -77,10 +74,9 @@ class _Launch:
     template: str = ""
 
     def __call__(self, *args: Any, **kwargs: Any) -> None:
-        on = self.grid if self.block is None else (self.grid, self.block, self.shared)
+        on = self.grid if self.block is None else (self.grid, self.block, self.shared, self.template)
         named = {name: _of_triton(value) for name, value in kwargs.items()}
-        kernel = self.kernel.instance(self.template) if self.template else self.kernel
-        kernel[on](*map(_of_triton, args), **named)
+        self.kernel[on](*map(_of_triton, args), **named)
 
 
 def _of_triton(value: Any) -> Any:

@@ -14,16 +14,7 @@ from kernelwright.source.cuda.kernels import is_callable, is_plain
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _DEFINE = re.compile(r"#\s*define\s+(\w+)")
 _CONDITION = re.compile(r"^[ \t]*#[ \t]*(if|endif)", re.M)
-_INSTANCE = re.compile(r'^[ \t]*//[ \t]*workload[ \t]*:[ \t]*(\w+)[ \t]*<(?!<)([^;{}"\n]*?)>[ \t]*<<<', re.M)
 _WRITTEN = re.compile(r"[^\r\n]+")
-
-
-def _with_instances(text: str, used: set[str]) -> str:
-    """The text, and behind it which instances of kernels that are templates its workload lines call, as the worker reads it."""
-    named = ((name, given) for name, given in _INSTANCE.findall(text) if name in used)
-    found = dict.fromkeys((name, " ".join(given.split())) for name, given in named)
-    asked = "".join(f'\nkw_instance({name}, "{given}", {given});' for name, given in found)
-    return f"{text}{asked}\n" if asked else text
 
 
 @functools.lru_cache(maxsize=32)
@@ -43,7 +34,7 @@ def needed(text: str, kernel: str, entry: str) -> str:
         if span[0] >= at:
             parts += (text[at : span[0]], _WRITTEN.sub(lambda match: " " * len(match[0]), text[slice(*span)]))
             at = span[1]
-    return _with_instances("".join((*parts, text[at:])), used)
+    return "".join((*parts, text[at:]))
 
 
 def _removable(file: File) -> Iterator[tuple[tuple[int, int], str]]:

@@ -11,6 +11,7 @@ from dataclasses import replace
 from keyword import kwlist
 from typing import Any
 
+from kernelwright.source.cpp.instances import plain
 from kernelwright.source.workload.generators import DTYPES, GENERATORS, Budget, GeneratorError, generate
 from kernelwright.values import Call, DType, TensorSpec
 
@@ -21,7 +22,7 @@ _MAX_EXPONENT = 1024
 _MAX_GRID = 3  # dimensions
 _KEYWORD = re.compile(rf"\b(?:{'|'.join(word for word in kwlist if word.islower())})(?=\s*=(?!=))")
 _WIDE_A = 0xFF41  # the fullwidth letter that NFKC makes an "a" of
-_LAUNCH = re.compile(r"^(\s*\w+\s*)(?:<(?!<)([^;{}\"]*?)>\s*)?<<<(.*?)>>>(?=\s*\()", re.DOTALL)
+_LAUNCH = re.compile(r"^(\s*\w+\s*)(?:<([^<>()]*)>\s*)?<<<(.*?)>>>(?=\s*\()", re.DOTALL)
 
 _CONSTANTS = {"true": True, "false": False, "nullptr": None, "NULL": None, "inf": math.inf, "nan": math.nan}
 _C_SUFFIX = re.compile(r"(?<![\w.])((?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)(?:[fF]|[uUlL]{1,3})(?![\w.])")
@@ -58,8 +59,7 @@ def evaluate(text: str) -> Call:
     `softmax(randn(8192, 1024))`, `RMSNorm(1024)(randn(8, 1024))`, `Softmax.apply(randn(8192, 1024))` and, for a Triton
     kernel that nothing in the file launches, `add_kernel[(8,)](randn(1024), out(1024), 1024, BLOCK=128)`; for one of CUDA
     `saxpy<<<(n + 255) / 256, 256>>>(n=1 << 20, a=2.0, x=randn(n), y=inout(randn(n)))`. Keyword arguments may be used as names
-    in any other argument, in any order, and in the launch. Arguments of a template stand in front of the launch:
-    `sum<float, 256><<<…>>>(…)`. Raises WorkloadError.
+    in any other argument, in any order, and in the launch. Raises WorkloadError.
     """
     outer = _parse(text)
     func = outer.func
@@ -84,7 +84,7 @@ def evaluate(text: str) -> Call:
     if grid is None:
         return made
     if (launch := _LAUNCH.match(text)) is not None:
-        return replace(made, **scope.launch(grid), template=" ".join((launch[2] or "").split()))
+        return replace(made, template=plain(launch[2] or ""), **scope.launch(grid))
     return replace(made, grid=scope.grid(grid))
 
 
@@ -119,7 +119,7 @@ def _python_literals(text: str) -> str:
     A parameter may be called what Python keeps for itself, as in `f(in=randn(8))`: its first letter becomes a wide one, which
     Python takes for the same name. String literals are left alone.
     """
-    text = _LAUNCH.sub(lambda m: f"{m[1].ljust(m.start(3) - 3 - m.start())}[  {m[3]}  ]", text)
+    text = _LAUNCH.sub(lambda m: f"{m[1]}{' ' * (m.start(3) - m.end(1) - 3)}[  {m[3]}  ]", text)
 
     def blank(part: str) -> str:
         part = _KEYWORD.sub(lambda m: chr(ord(m.group()[0]) - ord("a") + _WIDE_A) + m.group()[1:], part)

@@ -6,7 +6,7 @@ import re
 from kernelwright.source.workload.evaluate import WorkloadError, evaluate
 from kernelwright.values import Case, Refusal, Workload, WorkloadSource
 
-_ENTRY = re.compile(r"([^\W\d]\w*)[ \t]*(?:\.[ \t]*apply[ \t]*)?(?:[(\[]|<<<|<[^;{}\"]*>[ \t]*<<<)")
+_ENTRY = re.compile(r"([^\W\d]\w*)[ \t]*(?:\.[ \t]*apply[ \t]*)?(?:[(\[]|(?:<[^<>()]*>[ \t]*)?<<<)")
 
 
 def lines_of(text: str, tokens: re.Pattern[str], comment: str) -> tuple[Case, ...]:

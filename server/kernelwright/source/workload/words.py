@@ -31,8 +31,12 @@ WORDS = (
     Word(
         "kernel<<<grid, block>>>(…)", _CALLS,
         "saxpy<<<(n + 255) / 256, 256>>>(n=1 << 20, a=2.0f, x=randn(n), y=inout(randn(n)))",
-        "A CUDA kernel, as this line launches it: blocks and threads, as numbers or `dim3(16, 16)`, and shared bytes; "
-        "`k<float, 8><<<…>>>(…)` for a template.",
+        "A CUDA kernel, as this line launches it: blocks and threads, as numbers or `dim3(16, 16)`, and shared bytes.",
+    ),
+    Word(
+        "kernel<T, 16><<<…>>>(…)", _CALLS,
+        "tile<float, 16><<<dim3((n + 15) / 16, (m + 15) / 16), dim3(16, 16)>>>(x=randn(m * n), y=out(m * n), m=1024, n=512)",
+        "A CUDA kernel that is a template, with its arguments: types and numbers.",
     ),
     Word("randn", _TENSORS, "f(randn(8192, 1024))", "Normally distributed numbers; the arguments are the sizes."),
     Word("rand", _TENSORS, "f(rand(8192, 1024))", "Numbers from 0 to 1, evenly distributed."),
@@ -126,7 +130,8 @@ of every kernel that it reaches, from calls that really happened; `--write` puts
 names the folders whose kernels are looked for. In an editor, "Record Workloads From…" (the lens above a kernel
 without a line) finds the tests and scripts that come to the file by their imports and runs the one that you choose;
 on a test, it writes the lines of all kernels that the test comes to. Stopping the run keeps what it has called by
-then.
+then. A program of CUDA C++ is run, too: `kernelwright record --write -- norm.cu 1024` calls its `main` with these
+arguments in the emulator, on any machine, and writes the launches that it makes.
 
 Where nothing calls a kernel, `kernelwright infer FILE` guesses lines from what its launcher says of its parameters: ranks,
 sizes that have to be equal, dtypes, what the kernel uses as an index, what it writes. It calls them, on the GPU or in
@@ -153,6 +158,9 @@ _LIMITS = """
   positive where all of them were; whole numbers keep their range, and their order where they rise or are a permutation.
 - Without a GPU `record` runs the command with the CPU in its place and kernels in Triton's interpreter, which is slow: choose
   small tests. Set `TRITON_INTERPRET=0` where kernels are to be compiled all the same.
+- A CUDA program's launches are all noted; those of more than 65,536 threads, and those after 20 seconds, are not run, so that
+  what they would have written is missing from then on. A kernel that reads what the program copies to a symbol, as to
+  `__constant__` memory, gets no line.
 - `record` sees calls in Python processes that read `sitecustomize`: not under `python -I` or `-S`. Calls that
   `torch.compile` has compiled into its own code are not seen.
 """

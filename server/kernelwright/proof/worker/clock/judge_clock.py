@@ -5,6 +5,7 @@ reports, and longer than at the baseline, was hidden.
 """
 
 import math
+import time
 from collections.abc import Callable, Mapping
 
 import numpy as np
@@ -22,6 +23,7 @@ _RESIDUAL_MS = 0.05  # waiting for an idle device takes a few microseconds
 _SHARE = 0.4  # hidden in each call: the sample is another one than those that gave the time
 _COMPARED = 8, 16, 24  # samples of many calls, where single ones do not show a gain: more where fewer do not either
 _ASKED = 16  # times before a difference counts as hidden work
+_PAUSE = 0.008  # seconds before the second time, twice that before the third, …: a neighbour is busy for some time
 
 
 def complete(one: Series) -> None:
@@ -44,7 +46,8 @@ def nothing_hidden(series: Mapping[str, Series], device: str) -> None:
         reported = own.typical_ms * own.batch
         # The least of all samples: what delays some replies, on a busy machine most, is not work of every call.
         of_own, of_base = min(own.outside_ms), min(base.outside_ms) if base.batch == own.batch else around(base)
-        for _ in range(_ASKED):
+        for attempt in range(_ASKED):
+            time.sleep(attempt * _PAUSE)
             hidden = of_own - of_base
             if hidden <= max(_tolerated(base, device), _HIDDEN_SHARE * reported):
                 return 0.0
@@ -78,7 +81,8 @@ def short_calls_agree(series: Mapping[str, Series], device: str, known_ms: float
 
         outside = known_ms if own is candidate and known_ms < math.inf else many(own)[0]
         least = many(base)
-        for _ in range(_ASKED):
+        for attempt in range(_ASKED):
+            time.sleep(attempt * _PAUSE)
             outside_base, inside_base = least
             slower = reported * max(inside_base / of_base - 1, 0) + outside_base - inside_base
             beside = outside_base - of_base if device == "cuda" else slower

@@ -37,7 +37,7 @@ class Watched(NamedTuple):
     last: int
 
 
-class _Recorder:
+class Recorder:
     def __init__(self, watched: Sequence[Watched], out: Path) -> None:
         self._by_file: dict[str, list[Watched]] = {}
         for one in watched:
@@ -81,17 +81,17 @@ class _Recorder:
         return None
 
     def _function(self, one: Watched, frame: FrameType) -> None:
-        self._note(one, lambda: f"{one.entry}({_arguments(*_given(frame))})")
+        self.note(one, lambda: f"{one.entry}({_arguments(*_given(frame))})")
 
     def _construction(self, one: Watched, frame: FrameType) -> None:
         args, kwargs = _given(frame)
         if args and type(args[0]).__name__ == one.entry:
-            self._note(one, lambda: self._made.__setitem__(args[0], _arguments(args[1:], kwargs)))
+            self.note(one, lambda: self._made.__setitem__(args[0], _arguments(args[1:], kwargs)))
 
     def _forward(self, one: Watched, frame: FrameType) -> None:
         args, kwargs = _given(frame)
         if args and type(args[0]).__name__ == one.entry:
-            self._note(one, lambda: f"{one.entry}({self._construction_of(args[0])})({_arguments(args[1:], kwargs)})")
+            self.note(one, lambda: f"{one.entry}({self._construction_of(args[0])})({_arguments(args[1:], kwargs)})")
         elif not (args and _is_module(args[0])):
             self._applied(one, f"{one.entry}.apply", frame)
 
@@ -110,7 +110,7 @@ class _Recorder:
         """The forward of an autograd.Function. Where setup_context() gets the context, this does not."""
         args, kwargs = _given(frame)
         given = args[1:] if args and hasattr(args[0], "save_for_backward") else args
-        self._note(one, lambda: f"{called}({_arguments(given, kwargs)})")
+        self.note(one, lambda: f"{called}({_arguments(given, kwargs)})")
 
     def _launch(self, frame: FrameType) -> None:
         """`kernel[grid](…)`, whoever launches it; what tunes or fills in arguments runs the kernel in it once more."""
@@ -126,9 +126,9 @@ class _Recorder:
             return
         for one in self._by_file.get(_real(code.co_filename), ()):
             if one.kind == "kernel" and one.entry == function.__name__:
-                self._note(one, lambda one=one: _launched(one.entry, function, given))  # type: ignore[misc]
+                self.note(one, lambda one=one: _launched(one.entry, function, given))  # type: ignore[misc]
 
-    def _note(self, one: Watched, write: Callable[[], str | None]) -> None:
+    def note(self, one: Watched, write: Callable[[], str | None]) -> None:
         """Write down a line that is new, or why there is none. Recording must not fail what it watches."""
         from kernelwright.proof.worker.recording.written import Unsayable
         from kernelwright.source.workload.evaluate import WorkloadError, evaluate
@@ -179,7 +179,7 @@ def begin(plan: str) -> None:
     asked = json.loads(Path(plan).read_text(encoding="utf-8"))
     if asked["without_gpu"]:
         sys.meta_path.insert(0, _WithoutGpu())
-    recorder = _Recorder([Watched(*one) for one in asked["watched"]], Path(asked["out"]))
+    recorder = Recorder([Watched(*one) for one in asked["watched"]], Path(asked["out"]))
     threading.setprofile(recorder.see)
     sys.setprofile(recorder.see)
 

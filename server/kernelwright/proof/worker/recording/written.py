@@ -60,7 +60,7 @@ def _value(value: object) -> str:
     if isinstance(value, torch.dtype) and value in _NAMES:
         return _NAMES[value]
     if isinstance(value, torch.Tensor):
-        return _tensor(value)
+        return generator_of(value)
     if type(value) in (list, tuple, torch.Size):
         items = ", ".join(map(_value, value))  # type: ignore[call-overload]
         return f"[{items}]" if isinstance(value, list) else f"({items}{',' * (len(value) == 1)})"  # type: ignore[arg-type]
@@ -70,7 +70,8 @@ def _value(value: object) -> str:
 _PLAIN = (torch.Tensor, torch.nn.Parameter)
 
 
-def _tensor(tensor: torch.Tensor) -> str:
+def generator_of(tensor: torch.Tensor) -> str:
+    """Write a tensor as its generator, with dtype and layout. Raises Unsayable."""
     if type(tensor) not in _PLAIN or tensor.layout is not torch.strided or tensor.is_meta:
         raise Unsayable("is no ordinary tensor")
     if tensor.dtype not in _NAMES:

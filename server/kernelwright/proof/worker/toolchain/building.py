@@ -28,9 +28,16 @@ _PATIENCE = 180  # seconds for one compiler
 _MOST_KEPT = 500  # files, most of which take 0.2 MB
 _COMMON = ("-std=c++17", "-fPIC", "-fno-gnu-unique", "-w")
 _FLAGS = (
-    *("-O1", "-g1", "-fno-strict-aliasing", "-fwrapv", "-ffp-contract=off", "-fno-math-errno", "-fno-builtin-printf"),
-    "-fsanitize=thread",
+    "-O1",
+    "-g1",
+    "-fno-strict-aliasing",
+    "-fwrapv",
+    "-ffp-contract=off",
+    "-fno-math-errno",
+    "-fno-builtin-printf",
 )
+_LOOKED_AT = ("-fsanitize=thread",)  # each access is told to the emulator
+_RECORDED = ("-DKW_RECORD",)  # each launch is told to who runs the program
 _OF_GCC = (
     *("-fno-tree-sra", "--param=tsan-distinguish-volatile=1"),
     "-ftrack-macro-expansion=0",  # errors in a macro are told where it stands
@@ -93,18 +100,24 @@ def build(path: str, text: str, *, gpu: bool) -> Built:
     return _for_gpu(beside, text) if gpu else _emulated(beside, text)
 
 
-def _emulated(beside: Path, text: str) -> Built:
+def build_program(path: str, text: str) -> Built:
+    """The library of a program, whose `main` runs in the emulator and tells its launches. Raises JobFailed as `build`."""
+    return _emulated(Path(path).resolve().parent, text, recorded=True)
+
+
+def _emulated(beside: Path, text: str, *, recorded: bool = False) -> Built:
     compiler = cpp()
     if compiler is None:
         raise JobFailed(Failure(FailureKind.MISSING_TOOL, NO_COMPILER))
-    flags, headers = _flags(compiler), headers_of(beside, text)
-    name = _key(translation.translated(text).text, *_told(headers), compiler.version, *flags, _emulator_digest())
+    flags, headers = _flags(compiler, recorded=recorded), headers_of(beside, text)
+    key = translation.translated(text, probes=not recorded).text
+    name = _key(key, *_told(headers), compiler.version, *flags, _emulator_digest())
     found = _found(name)
     if found is not None:
         return Built(found, True)
     with tempfile.TemporaryDirectory(prefix="kernelwright-cuda-") as scratch:
         source, thing, library = (Path(scratch, name) for name in (SOURCE, "text.o", "text.so"))
-        made = translation.translated(text, written(headers, beside, text, Path(scratch)))
+        made = translation.translated(text, written(headers, beside, text, Path(scratch)), probes=not recorded)
         source.write_text(made.text, encoding="utf-8", errors="surrogatepass")
         header = ("-include", str(_header(compiler, flags)), f"-I{beside}")
         once = ("-ferror-limit=1",) if compiler.is_clang else ("-fmax-errors=1",)
@@ -123,9 +136,9 @@ def syntax_only() -> Sequence[str]:
     return (compiler.program, *flags, "-include", str(_header(compiler, flags)), "-fsyntax-only", "-x", "c++")
 
 
-def _flags(compiler: Compiler) -> Sequence[str]:
+def _flags(compiler: Compiler, *, recorded: bool = False) -> Sequence[str]:
     own = _OF_CLANG if compiler.is_clang else (*_OF_GCC, *(_IN_BYTES if compiler.major >= 11 else ()))
-    return (*_COMMON, *_FLAGS, *own, f"-I{HERE / 'include'}")
+    return (*_COMMON, *_FLAGS, *(_RECORDED if recorded else _LOOKED_AT), *own, f"-I{HERE / 'include'}")
 
 
 def _for_gpu(beside: Path, text: str) -> Built:

@@ -8,11 +8,11 @@ from types import MappingProxyType
 
 from kernelwright.proof.worker.toolchain.unsupported import LIBRARY_HEADERS
 from kernelwright.source.cpp import Function, functions_of
+from kernelwright.source.cpp.instances import instances_of
 from kernelwright.source.cpp.statements import Statement, statements_of
 from kernelwright.source.cpp.tokens import Kind, Token, closing, closing_angle, tokens_of
 
 _INCLUDE = re.compile(r"#[ \t]*include[ \t]*[<\"]([^>\"\n]+)[>\"]")
-INSTANCE = "kw_instance"
 _SIZES = ("gridDim", "blockDim")
 _SPECIFIERS = frozenset(("static", "extern", "__shared__", "inline"))
 
@@ -48,37 +48,20 @@ class Translated:
         return max(column - shift, 0)
 
 
-def entries_of(text: str) -> tuple[Function, ...]:
-    """The kernels and host functions that a workload line can call, in the order of their numbers."""
-    return tuple(one for one in functions_of(text) if one.can_be_entry)
-
-
 @dataclass(frozen=True)
-class Instance:
-    """A template with arguments, as `kw_instance(name, "float", float);` in a text asks for it. `key`: as a line names it."""
+class Entry:
+    """A function that a workload line can call; of a template what it is instantiated with."""
 
     function: Function
-    key: str
-    arguments: str
-    start: int
-    end: int
+    template: str = ""
 
 
-def instances_of(text: str) -> tuple[Instance, ...]:
-    """The instances of kernels that workload lines call; their numbers follow those of the entries."""
-    return tuple(_instances(text))
-
-
-def _instances(text: str) -> Iterator[Instance]:
-    if INSTANCE not in text:
-        return
-    tokens = tokens_of(text)
-    templates = {one.name: one for one in functions_of(text) if one.is_kernel and one.template and not one.overloaded}
-    for index, token in enumerate(tokens[:-6]):
-        close = closing(tokens, index + 1) if token.text == INSTANCE else 0
-        if close and close + 1 < len(tokens) and (function := templates.get(tokens[index + 2].text)) is not None:
-            key, given = tokens[index + 4].text[1:-1], text[tokens[index + 5].end : tokens[close].start]
-            yield Instance(function, key, given.strip(), token.start, tokens[close + 1].end)
+def entries_of(text: str) -> tuple[Entry, ...]:
+    """The kernels and host functions that a workload line can call, in the order of their numbers."""
+    functions = functions_of(text)
+    templates = {one.name: one for one in functions if one.is_kernel and one.template and not one.overloaded}
+    instances = (Entry(templates[name], given) for name, given in instances_of(text) if name in templates)
+    return (*(Entry(one) for one in functions if one.can_be_entry), *instances)
 
 
 def with_entries(text: str) -> Translated:
@@ -87,8 +70,11 @@ def with_entries(text: str) -> Translated:
 
 
 def translated(text: str, includes: Mapping[str, str] = MappingProxyType({}), *, probes: bool = True) -> Translated:
-    """The text for the emulator, with the files that `includes` names in place of the headers that it includes."""
-    edits = [*_changed(text, includes), *_entries(text)]
+    """The text for the emulator, with the files that `includes` names in place of the headers that it includes.
+
+    Without `probes` launches are named with their template arguments.
+    """
+    edits = [*_changed(text, includes, whole_names=not probes), *_entries(text)]
     return _edited(text, [*(_probes(text) if probes else ()), *edits])
 
 
@@ -97,10 +83,10 @@ def header(text: str, includes: Mapping[str, str]) -> Translated:
     return _edited(text, list(_changed(text, includes)))
 
 
-def _changed(text: str, includes: Mapping[str, str]) -> Iterator[Edit]:
+def _changed(text: str, includes: Mapping[str, str], *, whole_names: bool = False) -> Iterator[Edit]:
     yield from _included(text, includes)
     yield from _members(text)
-    yield from _launches(text)
+    yield from _launches(text, whole_names=whole_names)
     yield from _shared(text)
 
 
@@ -156,14 +142,11 @@ def _members(text: str) -> Iterator[Edit]:
 
 
 def _entries(text: str) -> Iterator[Edit]:
-    for number, one in enumerate(entries_of(text)):
-        new = f' static const kw::Entry kw_entry_{number}({number}, &{one.name}, "{one.name}", {int(one.is_kernel)});'
+    for number, entry in enumerate(entries_of(text)):
+        one, name = entry.function, entry.function.name
+        given = f"<{entry.template}>" if entry.template else ""
+        new = f' static const kw::Entry kw_entry_{number}({number}, &{name}{given}, "{name}", {int(one.is_kernel)});'
         yield Edit(one.end, one.end, new)
-    for number, made in enumerate(instances_of(text), len(entries_of(text))):
-        name, end = made.function.name, made.function.end
-        of = f"{name}<{made.arguments}>"
-        yield Edit(end, end, f' static const kw::Entry kw_entry_{number}({number}, &{of}, "{name}", 1);')
-        yield Edit(made.start, made.end, "")
 
 
 def _probes(text: str) -> Iterator[Edit]:
@@ -194,7 +177,7 @@ def _probe(one: Statement, numbers: Iterator[int]) -> Iterator[Edit]:
         yield Edit(one.end, one.end, closes)
 
 
-def _launches(text: str) -> Iterator[Edit]:
+def _launches(text: str, *, whole_names: bool) -> Iterator[Edit]:
     tokens = tokens_of(text)
     for index, token in enumerate(tokens):
         if token.text != "<<<" or not index:
@@ -205,7 +188,7 @@ def _launches(text: str) -> Iterator[Edit]:
         first = _callee(tokens, index - 1)
         name = " ".join(text[tokens[first].start : tokens[index - 1].end].split())
         config = text[token.end : tokens[close].start]
-        short = tokens[first if tokens[index - 1].text == ">" else index - 1].text
+        short = name if whole_names else tokens[first if tokens[index - 1].text == ">" else index - 1].text
         empty = closing(tokens, close + 3) == close + 4
         call = f'kw::Launch("{short}", {token.line + 1}, {config}).run([=](auto&&... kw_a) {{ {name}(kw_a...); }}'
         yield Edit(tokens[first].start, tokens[close + 3].end, call + ("" if empty else ", "))

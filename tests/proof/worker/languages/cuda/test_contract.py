@@ -41,6 +41,34 @@ def test_a_text_is_loaded_with_its_entries() -> None:
     CUDA.unload(module)
 
 
+TEMPLATE = """\
+template <typename T, int EACH> __global__ void add(T* y, T a, int n) {
+  int i = (blockIdx.x * blockDim.x + threadIdx.x) * EACH;
+  for (int k = 0; k < EACH; k++) if (i + k < n) y[i + k] += a;
+}
+// workload: add<float, 2><<<1, 4>>>(y=inout(randn(8)), a=1.0f, n=8)
+// workload: add<int,4><<<1, 2>>>(y=inout(randint(0, 8, 8, dtype=int32)), a=1, n=8)
+"""
+
+
+def test_a_template_is_instantiated_by_the_lines_that_launch_it() -> None:
+    module = CUDA.load(PATH, TEMPLATE, "subject")
+    whole, real = torch.zeros(8, dtype=torch.int32), torch.zeros(8)
+    module.add[(1,), (4,), 0, "float, 2"](real, 1.5, 8)
+    module.add[(1,), (2,), 0, "int, 4"](whole, 3, 7)
+    assert real.tolist() == [1.5] * 8
+    assert whole.tolist() == [3] * 7 + [0]
+    for wrong in ("", "half, 2"):
+        with pytest.raises(TypeError, match="add is a template: write its arguments, as in add<float, 4><<<grid"):
+            module.add[(1,), (4,), 0, wrong](real, 1.5, 8)
+    CUDA.unload(module)
+    twin = CUDA.load(PATH, CUDA.widened(TEMPLATE), "twin")
+    wide = torch.zeros(8, dtype=torch.float64)
+    twin.add[(1,), (4,), 0, "float, 2"](wide, 1.5, 8)
+    assert wide.tolist() == [1.5] * 8
+    CUDA.unload(twin)
+
+
 def test_names_of_kernels() -> None:
     assert list(CUDA.kernels(TEXT)) == ["twice"]
     assert CUDA.kernels(TEXT)["twice"] in TEXT

@@ -67,11 +67,9 @@ def test_a_kernel_of_a_project_runs(file: Path) -> None:
         if entry == "folds":
             module.folds(y, x)
         else:
-            module.fold.instance("8,double")[(2,), (8,), 0](y, x, (1, 2), None)
-            with pytest.raises(TypeError, match="compiled for no arguments <4, float>"):
-                module.fold.instance("4, float")
+            module.fold[(2,), (8,), 0, "8, double"](y, x, (1, 2), None)
             with pytest.raises(TypeError, match=r"add of fold is int2, so 2 numbers are given for it: \(1, 1\)"):
-                module.fold.instance("8, double")[(2,), (8,), 0](y, x, 3, None)
+                module.fold[(2,), (8,), 0, "8, double"](y, x, 3, None)
         assert y.tolist() == pytest.approx((x.view(2, 8).sum(1).double() * 2 + 2).tolist(), abs=1e-4)
         LANGUAGE.unload(module)
 

@@ -19,6 +19,7 @@ from kernelwright.proof.worker.languages.cuda.widened import widened
         ("#define ZERO 0.0f\nfloat x = ZERO;", "#define ZERO 0.0\ndouble x = ZERO;"),
         ("float x = elf(y) + half;", "double x = elf(y) + half;"),
         ("int x = 1;", None),
+        ("// workload: f<float, 4><<<1, 8>>>(randn(8))\n", "// workload: f<double, 4><<<1, 8>>>(randn(8))\n"),
         ("half x = __float2half(1.0f);", None),
         ("float x = __int_as_float(1);", None),
     ],

@@ -19,6 +19,7 @@ from kernelwright.proof.worker.failed import JobFailed
 from kernelwright.proof.worker.interpreter import rounds
 from kernelwright.proof.worker.languages.cuda.arguments import Passed, Taken, bound, checked, result_type
 from kernelwright.proof.worker.languages.cuda.coverage import numbers_of
+from kernelwright.proof.worker.languages.cuda.widened import widened_arguments
 from kernelwright.proof.worker.toolchain import building, translation
 from kernelwright.source.cpp import Function, functions_of
 from kernelwright.values import Failure, FailureKind
@@ -47,16 +48,16 @@ def load(path: str, text: str, name: str) -> ModuleType:
     library = _Library(built, text)
     vars(module)["_library"] = library
     described = library.types()
-    entries, instances = translation.entries_of(text), translation.instances_of(text)
+    entries = translation.entries_of(text)
     for at, (number, types) in enumerate(described):
-        if number >= len(entries):
-            instance = instances[number - len(entries)]
-            template = vars(module).setdefault(instance.function.name, _Template(instance.function))
-            template.instances[_plain(instance.key)] = Kernel(library, at, instance.function, types)
-            continue
-        one = entries[number]
+        one, given = entries[number].function, entries[number].template
         made: Any = Kernel if one.is_kernel else HostFunction
-        setattr(module, one.name, made(library, at, one, types))
+        entry = made(library, at, one, types)
+        if given:
+            template = vars(module).setdefault(one.name, Template(one.name, {}))
+            template.instances[given] = entry
+        else:
+            setattr(module, one.name, entry)
     for one in functions_of(text):
         if (one.is_kernel or one.on_host) and not one.can_be_entry and not hasattr(module, one.name):
             setattr(module, one.name, _NoEntry(one))
@@ -209,7 +210,9 @@ class Kernel(_Entry):
         self._called(args, kwargs, [*(*grid, 1, 1)[:3], *(*block, 1, 1)[:3]], shared)
 
     def __getitem__(self, where: Any) -> Any:
-        grid, block, shared = where if isinstance(where, tuple) and len(where) == 3 else (where, None, 0)
+        grid, block, shared, template = where if isinstance(where, tuple) and len(where) == 4 else (where, None, 0, "")
+        if template:
+            raise TypeError(f"{self.__name__} is no template: write {self.__name__}<<<grid, block>>>(…)")
         if not isinstance(block, tuple):
             raise TypeError(
                 f"{self.__name__} is launched on a grid of blocks: write {self.__name__}<<<grid, block>>>(…)"
@@ -220,29 +223,27 @@ class Kernel(_Entry):
         raise TypeError(f"{self.__name__} is a kernel: write how it is launched, {self.__name__}<<<grid, block>>>(…)")
 
 
-class _Template:
-    """A kernel that is a template, with those instances that workload lines call."""
+@dataclass(frozen=True)
+class Template:
+    """A kernel with template parameters; `instances` by the arguments that workload lines give."""
 
-    def __init__(self, function: Function) -> None:
-        self.__name__ = function.name
-        self.instances: dict[str, Kernel] = {}
+    name: str
+    instances: dict[str, Kernel]
 
-    def instance(self, arguments: str) -> Kernel:
-        """The kernel with the arguments of a workload line. Raises TypeError."""
-        found = self.instances.get(_plain(arguments))
-        if found is None:
-            raise TypeError(
-                f"{self.__name__} is compiled for no arguments <{arguments}>: write them in a workload line"
-            )
-        return found
-
-    def run(self, *_args: Any) -> None:
-        raise TypeError(
-            f"{self.__name__} is a template: write its arguments too, {self.__name__}<…><<<grid, block>>>(…)"
-        )
+    def run(self, grid: Sequence[int], block: Sequence[int], shared: int, *args: Any, **kwargs: Any) -> None:
+        """Never called: an instance is launched."""
+        raise TypeError(_no_instance(self.name))
 
     def __getitem__(self, where: Any) -> Any:
-        return self.run
+        grid, block, shared, template = where if isinstance(where, tuple) and len(where) == 4 else (where, (), 0, "")
+        found = self.instances.get(template) or self.instances.get(widened_arguments(template))
+        if found is None:
+            raise TypeError(_no_instance(self.name))
+        return found[grid, block, shared, ""]
+
+
+def _no_instance(name: str) -> str:
+    return f"{name} is a template: write its arguments, as in {name}<float, 4><<<grid, block>>>(…)"
 
 
 class _NoEntry:
@@ -250,10 +251,10 @@ class _NoEntry:
 
     def __init__(self, function: Function) -> None:
         self.__name__ = function.name
-        what = "a template" if function.template else "defined more than once" if function.overloaded else "no function"
-        remedy = "write its arguments too, " if function.is_kernel and function.template else ""
-        remedy += f"{function.name}<…><<<grid, block>>>(…)" if remedy else "name a host function that calls it"
-        self._why = f"{function.name} is {what}: {remedy}"
+        what = "defined more than once" if function.overloaded else "no function"
+        self._why = f"{function.name} is {what}: name a host function that calls it"
+        if function.template and function.is_kernel and not function.overloaded:
+            self._why = _no_instance(function.name)
 
     def __call__(self, *args: Any, **kwargs: Any) -> None:
         raise TypeError(self._why)
@@ -308,10 +309,6 @@ def _fault(words: str) -> Exception:
 
 def _is_access(words: str) -> bool:
     return re.match(r"thread \(.*?\) of block \(.*?\) (reads|writes) ", words) is not None
-
-
-def _plain(arguments: str) -> str:
-    return "".join(arguments.split())
 
 
 def _default(words: str | None) -> float | None:

@@ -2,6 +2,7 @@
 
 import re
 
+from kernelwright.source.cpp.instances import exchanged
 from kernelwright.source.cpp.tokens import Kind, Token, tokens_of
 
 _SINGLE = {
@@ -49,10 +50,11 @@ def widened(text: str, *, narrow: bool = False) -> str | None:
     Where the bits of a number are looked at, or half numbers come in pairs, there is none.
     """
     words = {**_SINGLE, **_FAST, **_ROUNDED, **(_NARROW | _CONVERTED if narrow else {})}
+    before, text = text, exchanged(text, lambda argument: words.get(argument, argument))
     names = {token.text for token in tokens_of(text) if token.kind is Kind.WORD}
     if any(_BITS.fullmatch(name) for name in names):
         return None
-    if not names & ({"float", *_SINGLE} | (_NARROW.keys() if narrow else set())):
+    if text == before and not names & ({"float", *_SINGLE} | (_NARROW.keys() if narrow else set())):
         return None
     made, at = list[str](), 0
     for token in tokens_of(text):
@@ -61,7 +63,12 @@ def widened(text: str, *, narrow: bool = False) -> str | None:
             made += (text[at : token.start], new)
             at = token.end
     found = "".join((*made, text[at:]))
-    return found if found != text else None
+    return found if found != before else None
+
+
+def widened_arguments(template: str) -> str:
+    """The arguments of a template in the twin."""
+    return ", ".join({**_SINGLE, **_NARROW}.get(one, one) for one in template.split(", "))
 
 
 def _exchanged(token: Token, words: dict[str, str]) -> str | None:

@@ -3,6 +3,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#ifdef KW_RECORD
+#include <string>
+#include <vector>
+#endif
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -67,6 +71,12 @@ template <class T> struct Dynamic {
 using Body = void (*)(void*);
 void launch(const char* name, int line, dim3 grid, dim3 block, size_t shared, Body body, void* data, size_t bytes);
 
+#ifdef KW_RECORD
+template <class T> std::string described();
+// Shows a launch to whoever records them; whether it is to be run.
+bool noted(const char* name, const char* types, void** given, dim3 grid, dim3 block, size_t shared);
+#endif
+
 struct Launch {
   const char* name;
   int line;
@@ -77,6 +87,11 @@ struct Launch {
   template <class F, class... A> void run(F kernel, A&&... given) {
     auto data = std::make_pair(kernel, std::tuple<std::decay_t<A>...>(std::forward<A>(given)...));
     using Data = decltype(data);
+#ifdef KW_RECORD
+    std::string types = (std::string() + ... + (described<std::decay_t<A>>() + ","));
+    auto listed = std::apply([](auto&... each) { return std::vector<void*>{(void*)&each...}; }, data.second);
+    if (!noted(name, types.c_str(), listed.data(), grid, block, shared)) return;
+#endif
     auto body = [](void* place) {
       auto& held = *static_cast<Data*>(place);
       std::apply([&](auto&... each) { held.first(each...); }, held.second);
