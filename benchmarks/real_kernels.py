@@ -26,6 +26,8 @@ from benchmarks.versions import versions
 from kernelwright import wire
 from kernelwright.engine import Engine
 from kernelwright.journal import open_in_memory
+from kernelwright.languages import LanguageSupport
+from kernelwright.languages.python import SUPPORT as PYTHON
 from kernelwright.macro.policy import menu
 from kernelwright.macro.strategy import Observation, Strategy, ask
 from kernelwright.proof.jobs import TrialResult
@@ -90,14 +92,16 @@ def _examined(file: str, text: str, kernel: Kernel, sources: Mapping[str, str]) 
     if isinstance(workload, Refusal) and not isinstance(lines := from_benchmark(text, kernel), Refusal):
         workload, source = find_workload("\n".join((*lines, text)), kernel.entry), "calls in the file"
     if isinstance(workload, Refusal):
-        return Found(file, kernel.name, reason=_plain(workload.reason, kernel))
-    enabled = [_enabled(file, text, kernel, workload, on) for on in (True, False)]
-    return Found(file, kernel.name, source, "", workload.entry == kernel.name, *enabled)
+        return Found(file, kernel.name, reason=plain(workload.reason, kernel))
+    offered = [enabled(file, text, kernel, workload, on) for on in (True, False)]
+    return Found(file, kernel.name, source, "", workload.entry == kernel.name, *offered)
 
 
-def _enabled(file: str, text: str, kernel: Kernel, workload: Workload, gpu: bool) -> tuple[str, ...]:
+def enabled(
+    file: str, text: str, kernel: Kernel, workload: Workload, gpu: bool, support: LanguageSupport = PYTHON
+) -> tuple[str, ...]:
     """The strategies that have an Action for it and need no model."""
-    offers = menu(Observation(file, text, kernel, workload, DEFAULT_TARGET if gpu else CPU))
+    offers = menu(Observation(file, text, kernel, workload, DEFAULT_TARGET if gpu else CPU, support=support))
     return tuple(
         one.strategy.id
         for one in offers
@@ -105,24 +109,26 @@ def _enabled(file: str, text: str, kernel: Kernel, workload: Workload, gpu: bool
     )
 
 
-async def verified(found: Sequence[Found], texts: Mapping[str, str], interpreter: str) -> list[str]:
+async def verified(
+    found: Sequence[Found], texts: Mapping[str, str], interpreter: str, support: LanguageSupport = PYTHON
+) -> list[str]:
     """How each kernel's text ends in the gate against itself: "passed", or why not. Where time is short, with more of it."""
     ended = []
     for one in found:
-        outcome = await _verified(one, texts[one.file], interpreter, "quick")
+        outcome = await _verified(one, texts[one.file], interpreter, "quick", support)
         if _SHORT in outcome:
-            outcome = await _verified(one, texts[one.file], interpreter, "standard")
+            outcome = await _verified(one, texts[one.file], interpreter, "standard", support)
         ended.append(outcome)
         print(f"{one.file} {one.kernel}: {ended[-1][:200]}", flush=True)
     return ended
 
 
-async def _verified(one: Found, text: str, interpreter: str, effort: str) -> str:
+async def _verified(one: Found, text: str, interpreter: str, effort: str, support: LanguageSupport) -> str:
     settings = dataclasses.replace(DEFAULTS, effort=effort, interpreter=interpreter, verify_timeout=PATIENCE)
     workspace = Path(one.file).parent
     engine = Engine(workspace, settings, journal=open_in_memory(workspace))
     try:
-        return _outcome(await engine.trial(one.file, text, one.kernel, baseline=text, measure=False))
+        return _outcome(await engine.trial(one.file, text, one.kernel, baseline=text, measure=False, support=support))
     finally:
         await engine.close()
 
@@ -137,7 +143,7 @@ def _outcome(answer: object) -> str:
     return f"{verdict.status}: {failed}"
 
 
-def _plain(reason: str, kernel: Kernel) -> str:
+def plain(reason: str, kernel: Kernel) -> str:
     """The reason without what is particular to one file."""
     for name in (kernel.entry, kernel.name):
         reason = re.sub(rf"\b{re.escape(name)}\b", "…", reason) if name else reason

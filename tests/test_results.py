@@ -228,6 +228,21 @@ def test_the_figures_of_typing_are_those_of_the_summaries() -> None:
         assert row["mb_with_a_kernel_hovered"] < most["mb"] <= server_start.MOST_MB
 
 
+def test_the_figures_of_cuda_files_are_those_of_the_summary() -> None:
+    results, told = page("docs/results.md"), SUMMARIES["cuda_files"]["figures"]
+    whole, projects = told["all"], told["projects"]
+    lines, offered = whole["with a line that ran"], whole["strategy on a GPU"]
+    assert f"on {whole['files']} files of SGEMM_CUDA ({projects['siboehm+SGEMM_CUDA']['files']})" in results
+    assert f"| | kernels of {whole['kernels']} |" in results
+    assert f"which nobody typed | {lines} ({100 * lines / whole['kernels']:.0f} %) |" in results
+    assert f"that needs no model | {offered} ({100 * offered / whole['kernels']:.0f} %) |" in results
+    assert told["verified against themselves"] == "10 of 10"
+    of_llm_c = projects["cuda"]
+    assert f"{of_llm_c['with a line that ran']} of {of_llm_c['kernels']} kernels of llm.c" in results
+    keys = told["key to findings, ms"]
+    assert f"processor {shown(keys['p95'], 0)} ms (p95; {shown(keys['p50'], 0)} ms in the median" in results
+
+
 # How a run is summed up
 
 

@@ -13,6 +13,7 @@ BENCHMARKS: Mapping[str, Callable[[Any], Sum]] = {
     "census": speed.census,
     "cpu_pinning": speed.cpu_pinning,
     "cuda_examples": speed.cuda_examples,
+    "cuda_files": speed.cuda_files,
     "examples": speed.examples,
     "extension": editor.extension,
     "faults": gate.faults,

@@ -213,6 +213,11 @@ def real_kernels(raw: Raw) -> Sum:
     return Sum(conditions(raw, device="none: kernels run in Triton's interpreter"), raw["figures"])
 
 
+def cuda_files(raw: Raw) -> Sum:
+    """Of `benchmarks.cuda_files`, whose raw run is as short as its summary. It needs no device."""
+    return Sum(conditions(raw, device="none: kernels run in the emulator of CUDA"), raw["figures"])
+
+
 def autopilot(raw: Sequence[Raw]) -> Sum:
     """Of `benchmarks.autopilot`: a row for each kernel; one without a kept step counts as 1."""
     run = next(row for row in reversed(raw) if row["$"] == "Conditions")

@@ -11,8 +11,7 @@ from kernelwright.languages import LanguageSupport
 from kernelwright.models.account import Account
 from kernelwright.prompting.tester import calls_in, workload_prompt
 from kernelwright.proof.client import Workers
-from kernelwright.proof.jobs import TriedLines, TryLines
-from kernelwright.source.cpp.instances import with_lines
+from kernelwright.proof.jobs import TriedLine, TriedLines, TryLines
 from kernelwright.values import NOTHING_SPENT, Failure, Kernel, Language, NoReply, Refusal
 
 
@@ -97,17 +96,17 @@ def _own_launches(asked: Asked) -> dict[str, tuple[str, ...]]:
     if asked.kernel.entry is None:
         return {}  # what `guessed` says
     found = {}
-    for kernel in _of_entry(asked):
+    for kernel in (one for one in _of_entry(asked) if one.language is Language.TRITON):
         lines = asked.support.lines_from_signature(asked.text, dataclasses.replace(kernel, entry=None))
         found[kernel.name] = () if isinstance(lines, Refusal) else _calls(asked, lines)
     return found
 
 
 def _of_entry(asked: Asked) -> tuple[Kernel, ...]:
-    """The Triton kernels that the entry launches."""
+    """The kernels of Triton and CUDA that the entry launches."""
     entry = asked.kernel.entry
     same = asked.support.kernels(asked.text) if entry is not None else (asked.kernel,)
-    return tuple(kernel for kernel in same if kernel.entry == entry and kernel.language is Language.TRITON)
+    return tuple(kernel for kernel in same if kernel.entry == entry and kernel.language is not Language.TORCH)
 
 
 def _calls(asked: Asked, lines: tuple[str, ...]) -> tuple[str, ...]:
@@ -136,16 +135,37 @@ async def _tried(
     report: Callable[[str], None],
     cancel: asyncio.Event | None,
 ) -> Inferred | Failure:
-    """Which of `calls` run; a Triton launcher's with all kernels that it launches."""
+    """Which of `calls` run; a launcher's with all kernels that it launches, a template's for one set of its arguments."""
     kernels = tuple(dict.fromkeys(kernel.name for kernel in _of_entry(asked)))
-    unit = asked.support.unit(asked.text, asked.kernel)
-    text = with_lines(unit.run, calls) if unit.language == "cuda-cpp" else unit.run
-    job = TryLines(asked.path, text, calls, kernels, language=unit.language, launches=_own_launches(asked))
-    report("Trying workload lines")
-    answer = await workers.run(job, timeout=job.most_seconds + import_seconds, report=report, cancel=cancel)
-    if isinstance(answer, Failure):
-        return answer
-    assert isinstance(answer, TriedLines)
-    lines = tuple(f"{asked.support.workload_sign}{line}" for line in answer.ran)
-    launched = {name for one in answer.lines if not one.reason for name in one.launched}
-    return Inferred(lines, len(answer.lines), answer.reasons, tuple(name for name in kernels if name not in launched))
+    own, tried, launched = _own_launches(asked), list[TriedLine](), set[str]()
+    failed: Failure | None = None
+    for template, group in _by_template(calls).items():
+        # What a template is called with is compiled with it, and read from workload lines.
+        commented = f"\n{asked.support.workload_sign}{group[0]}" if template else ""
+        unit = asked.support.unit(asked.text + commented, asked.kernel)
+        job = TryLines(asked.path, unit.run, group, kernels, language=unit.language, launches=own)
+        report("Trying workload lines")
+        answer = await workers.run(job, timeout=job.most_seconds + import_seconds, report=report, cancel=cancel)
+        if isinstance(answer, Failure):
+            failed = failed or answer
+            continue
+        assert isinstance(answer, TriedLines)
+        tried += answer.lines
+        launched = {name for one in answer.lines if not one.reason for name in one.launched}
+        if answer.ran:
+            break
+    if failed is not None and not tried:
+        return failed
+    result = TriedLines(tuple(tried))
+    lines = tuple(f"{asked.support.workload_sign}{line}" for line in result.ran)
+    return Inferred(lines, len(tried), result.reasons, tuple(name for name in kernels if name not in launched))
+
+
+def _by_template(calls: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
+    """The calls by their template arguments, "" where they have none, in order; one group without a call where none is."""
+    found: dict[str, tuple[str, ...]] = {}
+    for call in calls:
+        name = call.partition("<<<")[0]
+        template = name if "<" in name else ""
+        found[template] = (*found.get(template, ()), call)
+    return found or {"": ()}

@@ -1,6 +1,6 @@
 """The contract of a language: what the server asks about the text of a document. Pure functions on texts."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -45,12 +45,18 @@ class Piece:
 class Unit:
     """What a kernel is compiled with, as texts of one language in which everything stands where it does in the document.
 
-    `text` is what strategies read, `run` what a worker runs, which may lack what no workload line calls.
+    `text` is what strategies read, `checked` what a compiler is asked about, which may lack what no workload line calls.
     """
 
     text: str
     language: str
-    run: str
+    checked: str
+    cut: Callable[[str], str] = str
+
+    @property
+    def run(self) -> str:
+        """What a worker runs: `checked`, cut to what the kernel needs."""
+        return self.cut(self.checked)
 
 
 class LanguageSupport(Protocol):

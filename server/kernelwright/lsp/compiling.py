@@ -52,4 +52,4 @@ def _texts(snapshot: Snapshot) -> tuple[str, ...]:
     units = [snapshot.support.unit(snapshot.text, kernel) for kernel in snapshot.kernels]
     if not units and snapshot.support.id == _LANGUAGE:
         return (snapshot.text,)
-    return tuple(dict.fromkeys(unit.run for unit in units if unit.language == _LANGUAGE))
+    return tuple(dict.fromkeys(unit.checked for unit in units if unit.language == _LANGUAGE))

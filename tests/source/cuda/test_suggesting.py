@@ -87,3 +87,35 @@ def test_what_nothing_says_how_to_pass(parameter: str, name: str) -> None:
     file = read(f"__global__ void f({parameter}, int n) {{ }}")
     found = lines_from_signature(file, find_kernels(file)[0])
     assert found == Refusal(f"Nothing says what to pass for `{name}` of f.", 0)
+
+
+TILED = """\
+template <int TILE, class T> __global__ void scale(T* y, const T* x, int n, bool up) {
+  int i = blockIdx.x * TILE + threadIdx.x;
+  if (i < n * TILE) y[i] = x[i];
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "begins"),
+    [
+        (TILED, "scale<32, float><<<(32*n+255)/256, 256>>>(y=out("),
+        (
+            TILED + "int main() { scale<64><<<4, 64>>>((double*)0, (double*)0, 4, true); }",
+            "scale<64, float><<<(64*n+63)/64, 64>>>(",
+        ),
+        (
+            "__global__ void k(real* y, int3 by, int n) { int i = blockIdx.x * blockDim.x + threadIdx.x; "
+            "if (i < n) y[i] = 1; }",
+            "k<<<(n+255)/256, 256>>>(y=out(n), by=(1, 1, 1), n=",
+        ),
+        (
+            "__global__ void k(float* y, int n) { y[blockIdx.x * blockDim.x + threadIdx.x] = n; }\n"
+            "void library(float* y, int n) { k<<<n, 32>>>(y, n); cublasSgemm(y); }",
+            "k<<<(n+31)/32, 32>>>(",
+        ),
+    ],
+)
+def test_a_kernel_that_is_launched_by_its_line(text: str, begins: str) -> None:
+    assert first_line(text).startswith(begins)

@@ -41,6 +41,7 @@ def test_the_first_place_that_does_not_parse(old: str, new: str, line: int, mess
 
 
 RIGHT = [
+    "void f(T* dst) {\n    TENSOR_LOCALS\n\n    const int n = ne10 / ne0;\n    TENSOR_SHAPES(dst, n)\n    int m = n;\n}\n",
     KERNEL,
     "",
     "void CUDART_CB done(cudaStream_t stream, cudaError_t status, void* data) { }\n",

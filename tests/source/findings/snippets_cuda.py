@@ -55,6 +55,11 @@ WRONG["cuda.uncoalesced-access"] = [
     ),
 ]
 RIGHT["cuda.uncoalesced-access"] = [
+    kernel(
+        XY,
+        f"{INDEX} int column; split(i, n, column); y[i * n + column] = x[i * n + column];",
+        "__device__ void split(int& i, int by, int& rest) { rest = i % by; i /= by; }\n",
+    ),
     kernel(XY, f"{INDEX} if (i < n) y[i] = 2.0f * x[i];"),
     kernel(XY, f"{INDEX} for (; i < n; i += gridDim.x * blockDim.x) y[i] = 2.0f * x[i];"),
     kernel(
@@ -218,6 +223,21 @@ WRONG["cuda.divergent-barrier"] = [
 RIGHT["cuda.divergent-barrier"] = [
     kernel(
         XY,
+        """__shared__ float s[256]; int t = threadIdx.x;
+        for (int i = blockIdx.x * n + t; i < (blockIdx.x + 1) * n + t; i += 256) { __syncthreads(); s[t] = x[i]; }""",
+    ),
+    kernel(
+        XY,
+        """__shared__ float s[256]; int t = threadIdx.x; int end = (n + 256 - 1) / 256 * 256;
+        for (int i = t; i < end; i += blockDim.x) {
+            s[t] = i < n ? x[i] : 0.0f;
+            __syncthreads();
+            y[i] = s[255 - t];
+            __syncthreads();
+        }""",
+    ),
+    kernel(
+        XY,
         f"__shared__ float s[256]; {INDEX} s[threadIdx.x] = i < n ? x[i] : 0.0f; __syncthreads(); "
         "if (i < n) y[i] = s[255 - threadIdx.x];",
     ),
@@ -313,6 +333,10 @@ WRONG["cuda.missing-barrier"] = [
 ]
 RIGHT["cuda.missing-barrier"] = [
     kernel(
+        XY,
+        "__shared__ int hits; __syncthreads(); while (hits < n) { int at = atomicAdd(&hits, 1); y[at] = x[at]; }",
+    ),
+    kernel(
         "const float* x, float* y",
         "__shared__ float s[256]; int t = threadIdx.x; s[t] = x[t]; __syncthreads(); y[t] = s[255 - t];",
     ),
@@ -392,6 +416,7 @@ RIGHT["cuda.block-size"] = [
 
 UNCHECKED = kernel(XY, TWICE)
 WRONG["cuda.unchecked-launch"] = [
+    '#include "project.h"\n' + UNCHECKED + "int main() { float* x; kernel<<<1, 128>>>(x, x, 128); }\n",
     UNCHECKED + f"void run({XY}) {{ kernel<<<(n + 127) / 128, 128>>>(x, y, n); }}\n",
     UNCHECKED + f"void run({XY}) {{ kernel<<<(n + 127) / 128, 128>>>(x, y, n); cudaDeviceSynchronize(); }}\n",
     UNCHECKED
@@ -399,6 +424,7 @@ WRONG["cuda.unchecked-launch"] = [
     "namespace ops {\n" + UNCHECKED + f"void run({XY}) {{ kernel<<<(n + 127) / 128, 128>>>(x, y, n); }}\n}}\n",
 ]
 RIGHT["cuda.unchecked-launch"] = [
+    '#include "project.h"\n' + UNCHECKED + f"void run({XY}) {{ kernel<<<(n + 127) / 128, 128>>>(x, y, n); }}\n",
     UNCHECKED,
     UNCHECKED + f"cudaError_t run({XY}) {{ kernel<<<(n + 127) / 128, 128>>>(x, y, n); return cudaGetLastError(); }}\n",
     UNCHECKED
@@ -475,6 +501,11 @@ WRONG["cuda.write-race"] = [
     ),
 ]
 RIGHT["cuda.write-race"] = [
+    kernel(
+        "const int* x, int* y",
+        "__shared__ Item items[256]; const Item item = items[threadIdx.x]; const int at = item.at(); y[at] = threadIdx.x;",
+        "struct Item { int x; __device__ int at() const { return x; } };\n",
+    ),
     kernel(XY, TWICE),
     kernel("const float* x, int* found, int n", f"{INDEX} if (i < n && x[i] < 0.0f) *found = 1;"),
     kernel(
@@ -623,6 +654,7 @@ WRONG["cuda.contended-atomic"] = [
     ),
 ]
 RIGHT["cuda.contended-atomic"] = [
+    kernel("unsigned* count", "atomicInc(count, 17); atomicDec(count, 137);"),
     kernel("const int* data, int* bins, int n", f"{INDEX} if (i < n) atomicAdd(&bins[data[i]], 1);"),
     kernel(
         "const float* x, float* y, int* count, int n",

@@ -1,11 +1,14 @@
 """CUDA C++: what `source/cuda/` reads from a text, as the server asks it."""
 
+import functools
+
 from kernelwright.languages.cuda import workloads
 from kernelwright.languages.cuda.editing import ALLOWED_HEADERS, edit_problem, pieces
 from kernelwright.languages.support import Piece, SyntaxProblem, Unit
 from kernelwright.source.cuda import read
 from kernelwright.source.cuda.extension import without_pytorch
 from kernelwright.source.cuda.kernels import find_kernels
+from kernelwright.source.cuda.needed import needed
 from kernelwright.source.cuda.suggest import lines_from_signature
 from kernelwright.source.cuda.syntax import syntax_problem
 from kernelwright.source.findings import Finding
@@ -22,7 +25,7 @@ class Cuda:
     tries_lines = True
     allowed_modules = ALLOWED_HEADERS
     workload_sign = workloads.SIGN
-    no_kernel = "has no kernel: no __global__ function with a body."
+    no_kernel = "has no kernel: no __global__ function with a body, or none outside of a macro."
 
     def syntax_problem(self, text: str) -> SyntaxProblem | None:
         found = syntax_problem(text)
@@ -35,7 +38,8 @@ class Cuda:
         return ()
 
     def unit(self, text: str, kernel: Kernel) -> Unit:
-        return Unit(text, self.id, without_pytorch(text))
+        cut = functools.partial(needed, kernel=kernel.name, entry=kernel.entry or kernel.name)
+        return Unit(text, self.id, without_pytorch(text), cut)
 
     def in_document(self, text: str, kernel: Kernel, edits: Edits) -> Edits | Refusal:
         return edits

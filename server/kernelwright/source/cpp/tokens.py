@@ -50,8 +50,8 @@ def tokens_of(text: str) -> tuple[Token, ...]:
             at = _comment(text, at)
             line += text.count("\n", start, at)
             continue
-        if text[at] == "\\" and text[at + 1 : at + 2] == "\n":
-            at, line = at + 2, line + 1
+        if text[at] == "\\" and text.startswith(("\n", "\r\n"), at + 1):
+            at, line = text.find("\n", at) + 1, line + 1
             continue
         if text[at] == "#" and fresh:
             at, kind = _directive(text, at), Kind.DIRECTIVE
@@ -113,14 +113,19 @@ def _comment(text: str, at: int) -> int:
         end = text.find("*/", at + 2)
         return len(text) if end < 0 else end + 2
     end = text.find("\n", at)
-    while end > 0 and text[end - 1] == "\\":
+    while end > 0 and _continues(text, end):
         end = text.find("\n", end + 1)
     return len(text) if end < 0 else end
 
 
+def _continues(text: str, end: int) -> bool:
+    """Whether the line that ends at a line feed goes on in the next one."""
+    return text[end - 2 if text[end - 1] == "\r" else end - 1] == "\\"
+
+
 def _directive(text: str, at: int) -> int:
     end = text.find("\n", at)
-    while end > 0 and text[end - 1] == "\\":
+    while end > 0 and _continues(text, end):
         end = text.find("\n", end + 1)
     return len(text) if end < 0 else end
 

@@ -7,10 +7,12 @@ from tree_sitter import Node
 
 from kernelwright.source.cuda.definitions import HOLDERS, File, Function, read
 
-_QUICK = re.compile(r"\b(?:torch|at|c10|pybind11|PYBIND11_MODULE|TORCH_\w+|ATen)\b")
+_QUICK = ("torch", "at::", "c10", "pybind11", "PYBIND11", "TORCH_", "ATen", "AT_")  # finding these takes no time
+_QUICK_LIBRARIES = ("cublas", "cudnn", "cufft", "curand", "cusparse", "thrust", "cub", "cutlass")
 _USES = re.compile(
     r"\b(?:torch|at|c10|py|pybind11)\s*::|\b(?:AT|TORCH|C10|PYBIND11)_[A-Z]\w*|\bTensor\b|\bnamespace\s+py\s*="
 )
+_LIBRARIES = re.compile(r"\bcu(?:blas|dnn|fft|rand|sparse)\w*\s*\(|\b(?:thrust|cub|cutlass)\s*::")
 _HEADER = re.compile(r"#\s*include\s*[<\"](?:torch|ATen|c10|pybind11)/")
 _DECLARES = frozenset(
     (
@@ -19,6 +21,11 @@ _DECLARES = frozenset(
     )
 )
 _WRITTEN = re.compile(r"[^\r\n]+")
+
+
+def uses_library(file: File, function: Function) -> bool:
+    """Whether a function calls a library of kernels, itself or by what it calls."""
+    return not function.is_kernel and function.name in _calling_libraries(file.source.text)
 
 
 def uses_pytorch(file: File, function: Function) -> bool:
@@ -31,7 +38,7 @@ def without_pytorch(text: str) -> str:
 
     Kernels and what runs on a GPU stay: what they use of it is for the compiler to say.
     """
-    if not _QUICK.search(text):
+    if not any(word in text for word in _QUICK):
         return text
     return _blanked(text)
 
@@ -39,11 +46,21 @@ def without_pytorch(text: str) -> str:
 @functools.lru_cache(maxsize=8)
 def _names(text: str) -> frozenset[str]:
     """The functions for the host that need it."""
-    if not _QUICK.search(text):
+    return _using(text, _QUICK, _USES)
+
+
+@functools.lru_cache(maxsize=8)
+def _calling_libraries(text: str) -> frozenset[str]:
+    return _using(text, _QUICK_LIBRARIES, _LIBRARIES)
+
+
+def _using(text: str, quick: tuple[str, ...], pattern: re.Pattern[str]) -> frozenset[str]:
+    """The functions for the host that a pattern is found in, and those that call them; none where no `quick` word is there."""
+    if not any(word in text for word in quick) or not pattern.search(text):
         return frozenset()
     file = read(text)
     hosts = [one for one in file.functions if one.is_host and not one.is_device]
-    found = {one.name for one in hosts if _USES.search(file.source.content(one.outer))}
+    found = {one.name for one in hosts if pattern.search(file.source.content(one.outer))}
     words = {one.name: set(re.findall(r"\w+", file.source.content(one.body))) for one in hosts}
     while more := {name for name, used in words.items() if name not in found and used & found}:
         found |= more

@@ -37,7 +37,7 @@ class _Extents:
         self._launch = launch
         self._held = held
         plain = Names(file, kernel)
-        self._guards = dict(_guards(plain))
+        self._guards = dict(guards(plain))
         self._names = Names(file, kernel, frozenset(self._guards))
         self._outer = Names(file, launch.function) if launch is not None else None
         self._kernel = kernel
@@ -154,7 +154,7 @@ def dimensions(file: File, launch: Launch, node: Node) -> tuple[Node, ...]:
     return (inner,)
 
 
-def _guards(names: Names) -> Iterator[tuple[str, tuple[Node, int]]]:
+def guards(names: Names) -> Iterator[tuple[str, tuple[Node, int]]]:
     """Names that a condition holds below something: `i < n`, `n > i`, and `if (i >= n) return`."""
     content = names.file.source.content
     for node in of_type(names.function.body, "binary_expression"):

@@ -19,6 +19,7 @@ _PIECES = frozenset(
         *("alias_declaration", "struct_specifier", "class_specifier", "enum_specifier"),
     )
 )
+_LONGEST_HELPER = 1000  # characters of a host function that launches are computed with
 _MOST_NEEDED = 64  # pieces that one function is read with
 
 
@@ -33,6 +34,11 @@ class Piece:
     is_kernel: bool = False
     is_device: bool = False
     launched: tuple[str, ...] = ()
+
+    @property
+    def is_helper(self) -> bool:
+        """Whether another function may be read with it."""
+        return not self.is_kernel and (self.is_device or not self.name or len(self.text) <= _LONGEST_HELPER)
 
 
 @dataclass(frozen=True)
@@ -61,6 +67,11 @@ class Outline:
         return found
 
     @functools.cached_property
+    def starting(self) -> dict[int, int]:
+        """The piece that begins at a byte."""
+        return {one.start: index for index, one in enumerate(self.placed)}
+
+    @functools.cached_property
     def _names(self) -> frozenset[str]:
         return _one_object(frozenset(self._by_name))
 
@@ -77,14 +88,14 @@ class Outline:
         return tuple(self._launchers.get(kernel, ()))
 
     def needed(self, pieces: Iterable[int]) -> tuple[int, ...]:
-        """Whatever these pieces mention, and what that mentions, apart from kernels."""
+        """Whatever these pieces mention, and what that mentions, apart from kernels and long functions of the host."""
         found = dict.fromkeys(pieces)
         given = len(found)
         waiting = list(found)
         while waiting and len(found) < _MOST_NEEDED:
             for name in _mentioned(self.placed[waiting.pop()].piece, self._names):
                 for index in self._by_name[name]:
-                    if index not in found and not self.placed[index].piece.is_kernel:
+                    if index not in found and self.placed[index].piece.is_helper:
                         found[index] = None
                         waiting.append(index)
         return tuple(sorted(list(found)[given:]))

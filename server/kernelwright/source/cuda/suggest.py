@@ -1,54 +1,44 @@
 """Workload lines for a kernel from its text: sizes by its indices and guards, dtypes by its types, numbers by their names."""
 
 import itertools
+import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from kernelwright.source.cuda import templates
 from kernelwright.source.cuda.accesses import accesses
 from kernelwright.source.cuda.definitions import File, Function, Launch, Parameter
 from kernelwright.source.cuda.expressions import Names
-from kernelwright.source.cuda.extents import extents
+from kernelwright.source.cuda.extents import extents, guards
+from kernelwright.source.cuda.flow import Flow
 from kernelwright.source.cuda.kernels import entry_of
+from kernelwright.source.cuda.numbers import Numbers
 from kernelwright.source.cuda.polynomials import Polynomial
 from kernelwright.source.cuda.text import field, of_type
-from kernelwright.values import Kernel, Refusal
+from kernelwright.source.cuda.types import DTYPES, VECTOR, WHOLE, dtype_of, is_known
+from kernelwright.source.workload.evaluate import WorkloadError, evaluate
+from kernelwright.values import Kernel, Refusal, TensorSpec
 
-_DTYPES = {
-    "float": "",
-    "double": "float64",
-    "half": "float16",
-    "__half": "float16",
-    "__nv_bfloat16": "bfloat16",
-    "nv_bfloat16": "bfloat16",
-    "int": "int32",
-    "int32_t": "int32",
-    "unsigned": "int32",
-    "unsigned int": "int32",
-    "uint32_t": "int32",
-    "long long": "int64",
-    "int64_t": "int64",
-    "unsigned long long": "int64",
-    "short": "int16",
-    "int16_t": "int16",
-    "char": "int8",
-    "signed char": "int8",
-    "int8_t": "int8",
-    "unsigned char": "uint8",
-    "uint8_t": "uint8",
-    "bool": "bool",
-}
-"""The dtypes of tensors by what a pointer points to; "" is the usual one."""
-
-_VECTOR = re.compile(r"(float|double|half|int|uint|char|uchar|short)([234])$")
-_WHOLE = re.compile(r"^(?:unsigned|signed|long|short|int|size_t|u?int\d+_t|char)(?:\s+\w+)*$")
 _NUMBERS = (("eps", "1e-5"), ("inv|rcp", "0.125"), ("scale|alpha|factor", "1.5"), ("beta", "0.5"))
+_UNKNOWN = (
+    "float",
+    "__nv_bfloat16",
+    "half",
+    "int",
+    "unsigned char",
+    "double",
+)  # what a name of another file may stand for
 _LARGE = {1: (1 << 24,), 2: (4096, 4096), 3: (1024, 1024, 1024)}
+_MOST = 1 << 28  # elements of all tensors of a line
 _ODD = (67, 45, 83, 31, 29)
 _EVEN = (256, 128, 64, 32, 32)
 _ALONE = (1 << 24, 10007, 4096)  # the only size: for timing, odd, and a multiple of every block
 _HELD = 16  # what indices stay below, where nothing says how many there are of what they choose from
 _SMALL = 4  # an integer that is no size
+_ROOM, _ROOMY = 8, 4096  # sizes, and elements that are enough for four of them
+_BLOCK = re.compile(r"(?:sqrt_)?block_?(?:size|dim)|n?threads(?:_?per_?block)?", re.IGNORECASE)
+_BLOCK_SIZE = 128
 _FEW = re.compile(
     r"r|R|k|top_?k|radius|.*(?:kernel_size|ksize|window|sweeps|steps|iters?|iterations|stride|pad|padding|dilation|groups)"
 )
@@ -72,15 +62,43 @@ def lines_from_signature(file: File, kernel: Kernel) -> tuple[str, ...] | Refusa
     if function is None:
         return Refusal("The kernel cannot be read.", kernel.start_line)
     entry = file.function(kernel.entry) if kernel.entry is not None else None
-    plan = _plan(file, entry if entry is not None else entry_of(file, function))
+    entry = entry if entry is not None else entry_of(file, function)
+    if not entry.templates:
+        return _lines(file, entry, "")
+    found = [_lines_of_template(file, entry, given) for given in templates.arguments(file, entry)]
+    lines = [one for several in found if not isinstance(several, Refusal) for one in several]
+    refusals = (one for one in found if isinstance(one, Refusal))
+    unknown = Refusal(f"Nothing says what the template arguments of {entry.name} are.", kernel.start_line)
+    return tuple(dict.fromkeys(lines)) or next(refusals, unknown)
+
+
+def _lines_of_template(file: File, entry: Function, given: tuple[str, ...]) -> tuple[str, ...] | Refusal:
+    made = templates.specialised(file, entry, given)
+    function = made.function(entry.name)
+    return _lines(made, function, f"<{', '.join(given)}>") if function is not None else ()
+
+
+def _lines(file: File, entry: Function, template: str) -> tuple[str, ...] | Refusal:
+    plan = _plan(file, entry)
     if isinstance(plan, Refusal):
         return plan
     known = _numbers_in_calls(file, plan.entry)
     values = [dict(zip(plan.sizes, sizes, strict=False)) for sizes in _choices(len(plan.sizes))]
     if plan.sizes and all(name in known for name in plan.sizes):
         values.insert(0, {name: known[name] for name in plan.sizes})
-    lines = (_line(file, plan, sizes, known) for sizes in values)
-    return tuple(dict.fromkeys(lines))
+    forms = _geometries(file, plan) if entry.is_kernel else ("",)
+    dtypes = _UNKNOWN if any(one.is_pointer and not dtype_of(file, one.base) for one in entry.parameters) else ("",)
+    found = [
+        _fitting(file, plan, sizes, known, f"{template}{form}", dtype)
+        for dtype in dtypes
+        for form in forms
+        for sizes in values
+    ]
+    small = dict.fromkeys(plan.sizes, _ROOM)
+    found += [
+        _line(file, plan, small, known, f"{template}{form}", dtype, _ROOMY) for dtype in dtypes for form in forms[:1]
+    ]
+    return tuple(dict.fromkeys(found))
 
 
 def _plan(file: File, entry: Function) -> _Plan | Refusal:
@@ -89,7 +107,7 @@ def _plan(file: File, entry: Function) -> _Plan | Refusal:
         for launch in file.launches
         if launch.function is entry and (kernel := file.kernel(launch.kernel)) is not None
     ] or ([(entry, None)] if entry.is_kernel else [])
-    unknown = next((one for one in entry.parameters if not _is_known(one)), None)
+    unknown = next((one for one in entry.parameters if not is_known(file, one)), None)
     if unknown is not None:
         parameter = file.source.content(unknown.node)
         return Refusal(f"Nothing says what to pass for `{parameter}` of {entry.name}.", unknown.node.start_point.row)
@@ -106,19 +124,14 @@ def _plan(file: File, entry: Function) -> _Plan | Refusal:
             if access.space == "global":
                 written.setdefault(outer.get(access.base, access.base), set()).add(access.kind)
         held |= {outer.get(name, name): str(_HELD) for name in indices}
-    whole = [one.name for one in entry.parameters if not one.is_pointer and _WHOLE.match(one.base)]
+    whole = [one.name for one in entry.parameters if not one.is_pointer and WHOLE.match(one.base)]
     used = {name for several in elements.values() for one in several for name in one.names}
     used |= {outer for kernel, launch in launches for outer in _limits(file, kernel, launch)}
+    used -= {name for name in used if _BLOCK.fullmatch(name)}
     product = {"m", "n", "k"} <= {name.lower() for name in whole}
     sizes = tuple(name for name in whole if name in used and (product or not _FEW.fullmatch(name))) or tuple(whole[:3])
     kinds = {name: frozenset(kinds) for name, kinds in written.items()}
     return _Plan(entry, {name: tuple(found) for name, found in elements.items()}, sizes, kinds, held)
-
-
-def _is_known(parameter: Parameter) -> bool:
-    if parameter.is_pointer:
-        return parameter.pointers == 1 and (parameter.base in _DTYPES or bool(_VECTOR.match(parameter.base)))
-    return bool(_WHOLE.match(parameter.base)) or parameter.base in ("float", "double", "bool", "cudaStream_t")
 
 
 def _outer_names(file: File, kernel: Function, launch: Launch | None) -> dict[str, str]:
@@ -180,39 +193,77 @@ def _numbers_in_calls(file: File, entry: Function) -> dict[str, int]:
     return {}
 
 
-def _line(file: File, plan: _Plan, sizes: Mapping[str, int], known: Mapping[str, int]) -> str:
-    given = [_argument(plan, one, sizes, known) for one in plan.entry.parameters]
+def _fitting(
+    file: File, plan: _Plan, sizes: Mapping[str, int], known: Mapping[str, int], form: str, unknown: str
+) -> str:
+    """The line, with sizes halved until its tensors are no more than fit beside other work."""
+    while True:
+        line = _line(file, plan, sizes, known, form, unknown)
+        smaller = {name: max(size // 2, _SMALL) for name, size in sizes.items()}
+        if smaller == sizes or _total(line) <= _MOST:
+            return line
+        sizes = smaller
+
+
+def _total(line: str) -> int:
+    """The elements of a line's tensors."""
+    try:
+        call = evaluate(line)
+    except WorkloadError as error:
+        return _MOST + 1 if "too large" in error.message else 0
+    return sum(math.prod(one.shape) for one in (*call.args, *call.kwargs.values()) if isinstance(one, TensorSpec))
+
+
+def _line(
+    file: File,
+    plan: _Plan,
+    sizes: Mapping[str, int],
+    known: Mapping[str, int],
+    form: str,
+    unknown: str,
+    room: int = 0,
+) -> str:
+    """`form` stands between the name and the arguments; `unknown` is the type behind pointers whose type is not told.
+
+    With `room` every tensor has so many elements, for indices that cannot be followed.
+    """
+    given = [_argument(file, plan, one, sizes, known, unknown, room) for one in plan.entry.parameters]
     listed = ", ".join(f"{one.name}={value}" for one, value in zip(plan.entry.parameters, given, strict=True))
-    if not plan.entry.is_kernel:
-        return f"{plan.entry.name}({listed})"
-    return f"{plan.entry.name}<<<{_geometry(file, plan)}>>>({listed})"
+    return f"{plan.entry.name}{form}({listed})"
 
 
-def _argument(plan: _Plan, one: Parameter, sizes: Mapping[str, int], known: Mapping[str, int]) -> str:
+def _argument(
+    file: File, plan: _Plan, one: Parameter, sizes: Mapping[str, int], known: Mapping[str, int], unknown: str, room: int
+) -> str:
+    base = file.aliases.get(one.base, one.base)
     if one.is_pointer:
-        return _tensor(plan, one, sizes)
+        return _tensor(plan, one, dtype_of(file, base) or unknown, sizes, room)
     if one.name in sizes:
         return str(sizes[one.name])
-    if _WHOLE.match(one.base):
-        return str(known.get(one.name, _SMALL))
-    if one.base == "bool":
+    if WHOLE.match(base):
+        return str(known.get(one.name, _SMALL if not _BLOCK.fullmatch(one.name) else _BLOCK_SIZE))
+    if (vector := VECTOR.match(base)) is not None:
+        return f"({', '.join(['1'] * int(vector[2]))})"
+    if base == "bool":
         return "True"
-    if one.base == "cudaStream_t":
+    if base == "cudaStream_t":
         return "0"
     return next((number for pattern, number in _NUMBERS if re.search(pattern, one.name, re.IGNORECASE)), "0.75")
 
 
-def _tensor(plan: _Plan, one: Parameter, sizes: Mapping[str, int]) -> str:
-    vector = _VECTOR.match(one.base)
-    kind = f"{vector[1]}".replace("uint", "unsigned").replace("uchar", "unsigned char") if vector else one.base
-    dtype = _DTYPES.get(kind, "")
-    elements = _elements(plan, one.name, sizes) + (f"*{vector[2]}" if vector else "")
+def _tensor(plan: _Plan, one: Parameter, base: str, sizes: Mapping[str, int], room: int) -> str:
+    vector = VECTOR.match(base)
+    kind = vector[1] if vector else base
+    dtype = DTYPES.get(kind, "")
+    elements = (str(room) if room else _elements(plan, one.name, sizes)) + (f"*{vector[2]}" if vector else "")
     option = f", dtype={dtype}" if dtype else ""
     kinds = plan.written.get(one.name, frozenset())
-    if not one.is_const and kinds and kinds <= {"store"}:
+    if not one.is_const and kinds and kinds <= {"store"} and not room:
         return f"out({elements}{option})"
     if one.name in plan.held:
         made = f"randint(0, {plan.held[one.name]}, {elements}{option or ', dtype=int32'})"
+    elif one.is_const and dtype.startswith("int"):
+        made = f"randint(0, {_HELD}, {elements}{option})"  # which may be places in another one
     elif dtype == "uint8" or dtype == "bool":
         made = f"randint(0, {2 if dtype == 'bool' else 256}, {elements}{option})"
     elif dtype.startswith("int"):
@@ -246,11 +297,47 @@ def _written(one: Polynomial, order: list[str]) -> str:
     return text + "".join(f" {sign} {part}" for sign, part in zip(signs[1:], parts[1:], strict=True))
 
 
-def _geometry(file: File, plan: _Plan) -> str:
-    """The launch of a kernel that nothing in the file launches: a thread for each element, in as many axes as it asks for."""
-    axes = [axis for axis in "xyz" if f"threadIdx.{axis}" in file.source.content(plan.entry.body)]
-    if len(axes) < 2 or len(plan.sizes) < 2:
-        size = "*".join(plan.sizes[:1]) or str(_ALONE[1])
-        return f"({size}+255)/256, 256"
-    width, height = plan.sizes[1], plan.sizes[0]
-    return f"dim3(({width}+15)/16, ({height}+15)/16), dim3(16, 16)"
+def _geometries(file: File, plan: _Plan) -> tuple[str, ...]:
+    """Launches of a kernel that nothing callable launches: a thread for each element, in as many axes as it asks for.
+
+    The blocks are those of a launch elsewhere in the file, where it says them, and otherwise usual ones.
+    """
+    body = file.source.content(plan.entry.body)
+    axes = [axis for axis in "xyz" if f"threadIdx.{axis}" in body]
+    told = tuple(dict.fromkeys(one for launch in file.launches_of(plan.entry.name) if (one := _block(file, launch))))
+    sizes = plan.sizes or (str(_ALONE[1]),)
+    if len(axes) < 2 or len(sizes) < 2:
+        blocks = [block for block, *rest in told if set(rest) <= {1}] or [256]
+        whole = (*_covered(file, plan), sizes[0])
+        flat = tuple(f"<<<({one}+{block - 1})/{block}, {block}>>>" for one in whole for block in blocks)
+        rows = (f"<<<{sizes[0]}, {blocks[0]}>>>",) if "blockIdx.x" in body and len(sizes) > 1 else ()
+        return tuple(dict.fromkeys((*flat, *rows)))
+    tiles = [(block[0], block[1]) for block in told if len(block) > 1] or [(16, 16)]
+    return tuple(
+        f"<<<dim3(({across}+{x - 1})/{x}, ({down}+{y - 1})/{y}), dim3({x}, {y})>>>"
+        for x, y in tiles
+        for across, down in ((sizes[1], sizes[0]), (sizes[0], sizes[1]))
+    )
+
+
+def _covered(file: File, plan: _Plan) -> Iterator[str]:
+    """What a guard holds the number of a thread in the whole grid below, in the kernel's parameters."""
+    names, order = Names(file, plan.entry), [one.name for one in plan.entry.parameters]
+    for name, (limit, _) in guards(names):
+        value, most = names.values.get(name), names.polynomial(limit)
+        number = names.polynomial(value) if value is not None else None
+        if (
+            number is not None
+            and {"blockIdx.x", "threadIdx.x"} <= number.names
+            and most.terms
+            and most.names <= set(order)
+        ):
+            yield _written(most, order)
+
+
+def _block(file: File, launch: Launch) -> tuple[int, ...]:
+    """The threads of a launch in each axis; () where they are not known."""
+    if launch.block is None:
+        return ()
+    found = Numbers(Flow(file, launch.function), {}).dims(launch.block)
+    return tuple(one for one in found if one is not None) if None not in found and 0 not in found else ()

@@ -30,6 +30,10 @@ _BEYOND = re.compile(
     r"|__attribute__|alignas|typename|using|_Pragma|__extension__)\b|\[\[|<=>|##|@"
 )
 """What the grammar is known to misread in right code."""
+_ALONE = re.compile(
+    r"^[ \t]*[A-Z][A-Z0-9_]{2,}(?:\([^\n]*\))?\s*\Z", re.M
+)  # a macro on a line of its own, without a semicolon
+_BEFORE = 400  # characters in front of a line that it is looked for in
 _MOST = 60  # characters of code that a message repeats
 
 
@@ -67,6 +71,10 @@ def _is_excused(source: Source, error: Node) -> bool:
     if whole.type.startswith("preproc") or _CONDITION.search(written):
         return True
     line = _line(source, error)
+    if _ALONE.search(
+        source.source[: source.source.rfind(b"\n", 0, error.start_byte) + 1].decode("utf-8", "replace")[-_BEFORE:]
+    ):
+        return True
     if _MACRO.search(line) or _BEYOND.search(line) or _BEYOND.search(source.content(error)[:_MOST]):
         return True
     above: Node | None = error

@@ -216,6 +216,7 @@ class Variables:
 
     def _given(self, node: Node) -> Iterator[tuple[Node, str, Node | None]]:
         if node.type == "call_expression" and node.start_byte not in self._swaps:
+            yield from ((one, "&", None) for one in self._by_reference(node))
             return
         operator = field(node, "operator")
         sign = self.content(operator) if operator is not None else "="
@@ -243,6 +244,17 @@ class Variables:
                 return
         if target is not None and target.type == "identifier":
             yield target, sign, value
+
+    def _by_reference(self, call: Node) -> Iterator[Node]:
+        """The variables that a function of the file may change, since it takes references to them."""
+        callee, arguments = field(call, "function"), field(call, "arguments")
+        function = self.file.function(self.content(callee)) if callee is not None and arguments is not None else None
+        if function is None or arguments is None:
+            return
+        given = [one for one in arguments.named_children if one.type != "comment"]
+        for parameter, one in zip(function.parameters, given, strict=False):
+            if one.type == "identifier" and not parameter.is_const and "&" in self.content(parameter.node):
+                yield one
 
     @functools.cached_property
     def _swaps(self) -> frozenset[int]:

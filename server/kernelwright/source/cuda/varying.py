@@ -74,6 +74,9 @@ class Varying(Variables):
             return not certain
         if self.cast(node) is None and certain and not _MATH.match(name):
             return False  # what it makes of its arguments, nobody knows
+        holder = field(callee, "argument") if callee is not None and callee.type == "field_expression" else None
+        if not certain and holder is not None and self._varies(holder, certain):
+            return True  # a method of what differs
         if not certain and not given and callee is not None and self.file.function(name) is not None:
             return True
         return any(self._varies(one, certain) for one in given)

@@ -21,6 +21,8 @@ from kernelwright.values import Edits, Kernel, Language, TextEdit, digest, line_
 _CHECKED = re.compile(
     r"\bcuda(?:GetLastError|PeekAtLastError)\b|\b\w*(?:check|CHECK|Check|assert_cuda|ERR|Err|safe)\w*\s*\("
 )
+_OWN_HEADER = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"', re.M)
+_MAIN = re.compile(r"\bmain\s*\(")
 
 
 @dataclass(frozen=True)
@@ -48,7 +50,8 @@ def find_cuda_findings(
     """
     found = outline(text)
     near = frozenset(range(len(found.placed))) if lines is None else found.touching(lines)
-    is_checked = _CHECKED.search(text) is not None
+    is_part = _OWN_HEADER.search(text) is not None and _MAIN.search(text) is None
+    is_checked = is_part or _CHECKED.search(text) is not None  # what is part of a project may be checked by its callers
     raises_shared = "cudaFuncSetAttribute" in text
     first = next((name for one in found.placed for name in one.piece.launched), None)
     named = {one.name for one in kernels}

@@ -18,13 +18,12 @@ from pathlib import Path
 from kernelwright.proof.worker.failed import NO_NVCC, JobFailed
 from kernelwright.proof.worker.toolchain import translation
 from kernelwright.proof.worker.toolchain.errors import SOURCE, errors_of, plain
+from kernelwright.proof.worker.toolchain.headers import Header, headers_of, written
 from kernelwright.proof.worker.toolchain.unsupported import unsupported
 from kernelwright.values import Failure, FailureKind
 
 HERE = Path(__file__).parent / "emulator"
 _RUNTIME = ("runtime.cpp", "memory.cpp")
-_INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"', re.MULTILINE)
-_MOST_HEADERS = 256
 _PATIENCE = 180  # seconds for one compiler
 _MOST_KEPT = 500  # files, most of which take 0.2 MB
 _COMMON = ("-std=c++17", "-fPIC", "-fno-gnu-unique", "-w")
@@ -47,6 +46,7 @@ _IN_BYTES = ("-fdiagnostics-column-unit=byte",)  # as GCC before version 11 and 
 _OF_CLANG = ("-mllvm", "-tsan-distinguish-volatile=1")
 _LINKED = ("-shared", "-Wl,-Bsymbolic", "-ldl")
 _ANY_ERROR = re.compile(r"(?:error|undefined reference)[: ]+(.*)")
+_UNKNOWN_GPU = re.compile(r"nvcc fatal\s*: (?:Unsupported gpu architecture|Value) '(\w+)'")
 NO_COMPILER = (
     "CUDA C++ is run by an emulator without a GPU, which needs a C++ compiler: install g++ (`apt install g++`)."
 )
@@ -109,21 +109,22 @@ def _emulated(beside: Path, text: str, *, recorded: bool = False) -> Built:
     compiler = cpp()
     if compiler is None:
         raise JobFailed(Failure(FailureKind.MISSING_TOOL, NO_COMPILER))
-    flags = _flags(compiler, recorded=recorded)
-    made = translation.translated(text, probes=not recorded)
-    name = _key(made.text, *_headers(beside, text), compiler.version, *flags, _emulator_digest())
+    flags, headers = _flags(compiler, recorded=recorded), headers_of(beside, text)
+    key = translation.translated(text, probes=not recorded).text
+    name = _key(key, *_told(headers), compiler.version, *flags, _emulator_digest())
     found = _found(name)
     if found is not None:
         return Built(found, True)
     with tempfile.TemporaryDirectory(prefix="kernelwright-cuda-") as scratch:
         source, thing, library = (Path(scratch, name) for name in (SOURCE, "text.o", "text.so"))
+        made = translation.translated(text, written(headers, beside, text, Path(scratch)), probes=not recorded)
         source.write_text(made.text, encoding="utf-8", errors="surrogatepass")
         header = ("-include", str(_header(compiler, flags)), f"-I{beside}")
         once = ("-ferror-limit=1",) if compiler.is_clang else ("-fmax-errors=1",)
         command = (compiler.program, *flags, *once, *header, "-x", "c++", "-c", str(source), "-o", str(thing))
-        _compiled(command, text, made)
+        check(command, text, made)
         objects = [str(_runtime(compiler, one)) for one in _RUNTIME]
-        _compiled((compiler.program, str(thing), *objects, *_LINKED, "-o", str(library)), text, made)
+        check((compiler.program, str(thing), *objects, *_LINKED, "-o", str(library)), text, made)
         return Built(_kept(library, name), True)
 
 
@@ -150,14 +151,15 @@ def _for_gpu(beside: Path, text: str) -> Built:
         *("-Xcompiler", "-fPIC,-fno-gnu-unique", "-include", str(HERE / "gpu.h")),
         *("-Xlinker", "--wrap=cudaLaunchKernel,--wrap=__cudaLaunchKernel,-Bsymbolic"),
     )
-    name = _key(made.text, *_headers(beside, text), compiler.version, *flags, _emulator_digest())
+    headers = headers_of(beside, text)
+    name = _key(made.text, *_told(headers), compiler.version, *flags, _emulator_digest())
     found = _found(name)
     if found is not None:
         return Built(found, False)
     with tempfile.TemporaryDirectory(prefix="kernelwright-cuda-") as scratch:
         source, library = Path(scratch, SOURCE), Path(scratch, "text.so")
         source.write_text(made.text, encoding="utf-8", errors="surrogatepass")
-        _compiled((compiler.program, *flags, f"-I{beside}", str(source), "-o", str(library)), text, made)
+        check((compiler.program, *flags, *searched(beside, headers), str(source), "-o", str(library)), text, made)
         return Built(_kept(library, name), False)
 
 
@@ -192,12 +194,15 @@ def _header(compiler: Compiler, flags: Sequence[str]) -> Path:
     return found if found is not None else plain
 
 
-def _compiled(command: Sequence[str], text: str, made: translation.Translated) -> None:
-    """Raises JobFailed with the compiler's first error, at its place in the text as the user wrote it."""
+def check(command: Sequence[str], text: str, made: translation.Translated) -> None:
+    """Run a compiler. Raises JobFailed with its first error, at its place in the text as the user wrote it."""
     said = run(command)
     if said is None:
         return
     errors = errors_of(said, text, made)
+    if (unknown := _UNKNOWN_GPU.search(said)) is not None:
+        message = f"nvcc does not know this GPU ({unknown[1]}): install a newer CUDA toolkit."
+        raise JobFailed(Failure(FailureKind.MISSING_TOOL, message, said))
     if not errors:
         other = _ANY_ERROR.search(said)
         words = other[1] if other else (said.strip().splitlines() or ["it says nothing"])[-1]
@@ -228,19 +233,15 @@ def run(command: Sequence[str]) -> str | None:
     return None if ended.returncode == 0 else ended.stderr + ended.stdout
 
 
-def _headers(beside: Path, text: str) -> list[str]:
-    """The texts of the headers beside a file that it includes, and of those that these include."""
-    found: dict[Path, str] = {}
-    waiting = [(beside, text)]
-    while waiting and len(found) < _MOST_HEADERS:
-        folder, including = waiting.pop()
-        for name in _INCLUDE.findall(including):
-            for place in dict.fromkeys((folder / name, beside / name)):
-                with contextlib.suppress(OSError, ValueError):
-                    if place not in found and place.is_file():
-                        found[place] = place.read_text(encoding="utf-8", errors="replace")
-                        waiting.append((place.parent, found[place]))
-    return [found[place] for place in sorted(found)]
+def searched(beside: Path, headers: Sequence[Header]) -> Sequence[str]:
+    """The options that have a compiler find the headers of a project."""
+    return tuple(
+        f"-I{one}" for one in dict.fromkeys((beside, *(folder for each in headers for folder in each.folders)))
+    )
+
+
+def _told(headers: Sequence[Header]) -> list[str]:
+    return [part for one in sorted(headers, key=lambda one: one.place) for part in (str(one.place), one.text)]
 
 
 def _key(*parts: str) -> str:

@@ -14,7 +14,8 @@ from pathlib import Path
 from kernelwright.proof.worker.failed import JobFailed
 from kernelwright.proof.worker.toolchain import building, translation
 from kernelwright.proof.worker.toolchain.errors import SOURCE, CompileError, errors_of
-from kernelwright.proof.worker.toolchain.unsupported import unsupported
+from kernelwright.proof.worker.toolchain.headers import headers_of, written
+from kernelwright.proof.worker.toolchain.unsupported import LIBRARY_INCLUDE, unsupported
 from kernelwright.wire import encode
 
 # Names of CUDA that the emulator may lack, and PyTorch's: what g++ says of these is not the text's fault.
@@ -30,14 +31,16 @@ def compile_errors(path: str, text: str, *, quick: bool = False) -> tuple[Compil
     Raises JobFailed where it takes too long.
     """
     beside = Path(path).resolve().parent
+    headers = headers_of(beside, text)
     nvcc = None if quick else building.nvcc()
     if nvcc is not None:
         as_it_is = translation.Translated(text, ())
-        return _said((*_for_device(nvcc), f"-I{beside}"), as_it_is, text)
-    if building.cpp() is None or unsupported(text) is not None:
+        return _said((*_for_device(nvcc), *building.searched(beside, headers)), as_it_is, text)
+    if building.cpp() is None or unsupported(text) is not None or LIBRARY_INCLUDE.search(text) is not None:
         return None
-    made = translation.translated(text, probes=False)
-    found = _said((*building.syntax_only(), f"-I{beside}"), made, text)
+    with tempfile.TemporaryDirectory(prefix="kernelwright-cuda-") as scratch:
+        made = translation.translated(text, written(headers, beside, text, Path(scratch)), probes=False)
+        found = _said((*building.syntax_only(), f"-I{beside}"), made, text)
     return tuple(error for error in found if _ELSEWHERE.search(error.message) is None)
 
 

@@ -1,14 +1,19 @@
 """A CUDA text as C++ for the emulator: launches and shared memory become calls, statements get probes, and lines stay."""
 
 import itertools
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
+from kernelwright.proof.worker.toolchain.unsupported import LIBRARY_HEADERS
 from kernelwright.source.cpp import Function, functions_of
 from kernelwright.source.cpp.instances import instances_of
 from kernelwright.source.cpp.statements import Statement, statements_of
 from kernelwright.source.cpp.tokens import Kind, Token, closing, closing_angle, tokens_of
 
+_INCLUDE = re.compile(r"#[ \t]*include[ \t]*[<\"]([^>\"\n]+)[>\"]")
+_SIZES = ("gridDim", "blockDim")
 _SPECIFIERS = frozenset(("static", "extern", "__shared__", "inline"))
 
 
@@ -64,10 +69,25 @@ def with_entries(text: str) -> Translated:
     return _edited(text, list(_entries(text)))
 
 
-def translated(text: str, *, probes: bool = True) -> Translated:
-    """The text for the emulator; without `probes` launches are named with their template arguments."""
-    edits = [*_launches(text, whole_names=not probes), *_shared(text), *_entries(text)]
+def translated(text: str, includes: Mapping[str, str] = MappingProxyType({}), *, probes: bool = True) -> Translated:
+    """The text for the emulator, with the files that `includes` names in place of the headers that it includes.
+
+    Without `probes` launches are named with their template arguments.
+    """
+    edits = [*_changed(text, includes, whole_names=not probes), *_entries(text)]
     return _edited(text, [*(_probes(text) if probes else ()), *edits])
+
+
+def header(text: str, includes: Mapping[str, str]) -> Translated:
+    """A header for the emulator: what it defines is no entry, and gets no probes."""
+    return _edited(text, list(_changed(text, includes)))
+
+
+def _changed(text: str, includes: Mapping[str, str], *, whole_names: bool = False) -> Iterator[Edit]:
+    yield from _included(text, includes)
+    yield from _members(text)
+    yield from _launches(text, whole_names=whole_names)
+    yield from _shared(text)
 
 
 def probed(text: str) -> tuple[tuple[Function, tuple[Statement, ...]], ...]:
@@ -96,6 +116,29 @@ def _edited(text: str, edits: list[Edit]) -> Translated:
         kept.append(edit)
         at = edit.end
     return Translated("".join((*made, text[at:])), tuple(kept))
+
+
+def _included(text: str, includes: Mapping[str, str]) -> Iterator[Edit]:
+    """Other files in place of headers, and nothing in place of those of libraries that the emulator lacks."""
+    for token in tokens_of(text):
+        found = _INCLUDE.match(token.text) if token.kind is Kind.DIRECTIVE else None
+        if found is not None and found[1] in includes:
+            yield Edit(token.start, token.start + found.end(), f'#include "{includes[found[1]]}"')
+        elif found is not None and LIBRARY_HEADERS.match(found[1]):
+            yield Edit(token.start, token.start + found.end(), "")
+
+
+def _members(text: str) -> Iterator[Edit]:
+    """Members, and what host code declares, that are called as a kernel's variables are: these are macros in the emulator."""
+    tokens = tokens_of(text)
+    if not any(token.text in _SIZES for token in tokens):
+        return
+    host = [one.tokens for one in functions_of(text) if one.on_host and not one.on_device]
+    for index, token in enumerate(tokens[1:], 1):
+        if token.text in _SIZES and (
+            tokens[index - 1].text in (".", "->") or any(opens < index < closes for opens, closes in host)
+        ):
+            yield Edit(token.start, token.end, f"kw_{token.text}")
 
 
 def _entries(text: str) -> Iterator[Edit]:
@@ -149,6 +192,9 @@ def _launches(text: str, *, whole_names: bool) -> Iterator[Edit]:
         empty = closing(tokens, close + 3) == close + 4
         call = f'kw::Launch("{short}", {token.line + 1}, {config}).run([=](auto&&... kw_a) {{ {name}(kw_a...); }}'
         yield Edit(tokens[first].start, tokens[close + 3].end, call + ("" if empty else ", "))
+        for one in tokens[close + 4 : closing(tokens, close + 3)]:
+            if one.text == "NULL":  # which is passed on as a number
+                yield Edit(one.start, one.end, "nullptr")
 
 
 def _launch_end(tokens: tuple[Token, ...], at: int) -> int | None:

@@ -10,6 +10,8 @@ from kernelwright.source.findings.cuda import CudaProblem, CudaUnit
 from kernelwright.source.findings.rule import Rule, Severity
 from kernelwright.values import Language
 
+_NOT_JOINED = ("atomicCAS", "atomicExch", "atomicInc", "atomicDec")  # several at once are not one of them
+
 
 def check(unit: CudaUnit) -> Iterator[CudaProblem]:
     if not unit.function.is_kernel:
@@ -19,7 +21,7 @@ def check(unit: CudaUnit) -> Iterator[CudaProblem]:
         if callee is None or arguments is None or not arguments.named_children:
             continue
         name = unit.content(callee)
-        if not name.startswith("atomic") or name.startswith(("atomicCAS", "atomicExch")) or _is_used(call):
+        if not name.startswith("atomic") or name.startswith(_NOT_JOINED) or _is_used(call):
             continue
         if _differs(unit, arguments.named_children[0]) or unit.is_one_thread(call):
             continue

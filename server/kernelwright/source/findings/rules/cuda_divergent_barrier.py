@@ -5,12 +5,14 @@ from collections.abc import Iterator
 
 from tree_sitter import Node
 
+from kernelwright.source.cuda.flow import VARYING
 from kernelwright.source.cuda.text import field, of_type
-from kernelwright.source.cuda.variables import Guard
+from kernelwright.source.cuda.variables import Guard, plain
 from kernelwright.source.findings.cuda import CudaProblem, CudaUnit
 from kernelwright.source.findings.rule import Rule, Severity
 from kernelwright.values import Language
 
+_ROUNDED = re.compile(r"/([\w.]+)\)*\*\(*\1\)*$|(?:round|align)_?up\(", re.I)
 _BARRIER = re.compile(r"__syncthreads(?:_and|_or|_count)?$")
 
 
@@ -83,15 +85,39 @@ def _is_barrier(unit: CudaUnit, call: Node) -> bool:
 
 
 def _turns_equally(unit: CudaUnit, guard: Guard) -> bool:
-    """Whether a loop `for (i = threadIdx.x; i < 1024; i += 256)` has the same number of turns for every thread of 256."""
+    """Whether a loop `for (i = threadIdx.x; i < 1024; i += 256)` has the same number of turns for every thread of 256.
+
+    So it has where the bound is rounded up to whole steps, or moves with the thread as the start does.
+    """
     condition, step = guard.condition, _step(guard.statement)
     right, sign = field(condition, "right"), field(condition, "operator")
     if step is None or right is None or sign is None or unit.content(sign) != "<":
         return False
+    if _ROUNDED.search(_made_of(unit, right)) or _moves_along(unit, guard.statement, right):
+        return True
     bound, by = unit.flow.polynomial(right).at(unit.known).number, unit.flow.polynomial(step).at(unit.known).number
     if bound is None or by is None or by <= 0:
         return unit.content(right) == unit.content(step)
     return bound % by == 0
+
+
+def _made_of(unit: CudaUnit, bound: Node) -> str:
+    """The bound as it is written, or what it was declared with."""
+    variable = unit.flow.variable(bound) if bound.type == "identifier" else None
+    values = [one.value for one in unit.flow.writes(variable)] if variable is not None else []
+    return plain(unit.content(values[0] if len(values) == 1 and values[0] is not None else bound))
+
+
+def _moves_along(unit: CudaUnit, loop: Node, bound: Node) -> bool:
+    """Whether a loop's bound is as far from its start for all threads."""
+    initializer = field(loop, "initializer")
+    start = (
+        next((field(one, "value") for one in of_type(initializer, "init_declarator")), None) if initializer else None
+    )
+    if start is None or not unit.flow.varies(start):
+        return False
+    names = (unit.flow.polynomial(bound) - unit.flow.polynomial(start)).names
+    return not any(name.startswith((VARYING, "threadIdx")) for name in names)
 
 
 def _step(loop: Node) -> Node | None:

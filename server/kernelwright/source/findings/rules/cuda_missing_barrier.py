@@ -88,7 +88,8 @@ def _can_be_another(unit: CudaUnit, meeting: Meeting) -> bool:
         return False
     apart = other - one
     if not apart.terms:
-        return _is_shared_element(unit, one, first, second)
+        waits = meeting.again and first.kind == "atomic"  # for a number that others count up
+        return not waits and _is_shared_element(unit, one, first, second)
     if unit.is_one_thread(second.node) and _of_thread_0(one) == other:
         return False  # thread 0 reads what it has written
     if unit.is_one_thread(first.node) and _of_thread_0(other) == one:

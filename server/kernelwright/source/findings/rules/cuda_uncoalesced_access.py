@@ -8,7 +8,7 @@ from kernelwright.source.findings.cuda_words import written
 from kernelwright.source.findings.rule import Rule, Severity
 from kernelwright.values import Language
 
-_MAY_BE_ONE = re.compile(r"stride|inc|step|ld|::", re.I)  # or the length of a vector, as Pack::size
+_MAY_BE_ONE = re.compile(r"stride|inc|step|ld|::|vec|pack|sizeof", re.I)  # or the length of a vector, as Pack::size
 
 
 def check(unit: CudaUnit) -> Iterator[CudaProblem]:

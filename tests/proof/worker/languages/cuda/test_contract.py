@@ -95,12 +95,18 @@ def test_what_does_not_compile_is_told_at_its_place(old: str, new: str, line: in
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("#include <mma.h>\n", "wmma"),
+        ("void k() { wmma::fill_fragment(c, 0.0f); }", "wmma"),
         ("using namespace nvcuda::wmma;", "wmma"),
-        ("#include <cublas_v2.h>", "cublas"),
-        ("#include <thrust/sort.h>", "thrust"),
+        ("void f() { cublasSgemm(handle); }", "cublas"),
+        ("void f() { cufftHandle plan; }", "cufft"),
+        ("void f() { thrust::sort(x, x + n); }", "thrust"),
+        ("#include <mma.h>\n#include <cublas_v2.h>\n#include <cub/cub.cuh>\ncublasHandle_t handle;", None),
+        ("#ifdef ENABLE_CUDNN\ncudnnHandle_t handle;\n#endif", None),
+        ("#ifdef __CUDACC__\ncudnnHandle_t handle;\n#endif", "cudnn"),
+        ("#define ENABLE_CUDNN\n#ifdef ENABLE_CUDNN\ncudnnHandle_t handle;\n#endif", "cudnn"),
         ('__global__ void k() { asm volatile("bar.sync 0;"); }', "inline PTX"),
-        ('#define BAR asm("bar.sync 0;")\n', "inline PTX"),
+        ('#define BAR asm("bar.sync 0;")\nvoid k() { BAR; }', "inline PTX"),
+        ('#define BAR asm("bar.sync 0;")\n', None),
         ("__global__ void k() { k<<<1, 1>>>(); }", "a launch within a kernel"),
         ("void k(cudaTextureObject_t t) {}", "a texture"),
         ('// asm\nint cub = 1, mma; const char* s = "thrust::";', None),
@@ -114,7 +120,7 @@ def test_what_only_a_gpu_runs(text: str, expected: str | None) -> None:
 
 def test_a_text_for_a_gpu_alone() -> None:
     with pytest.raises(JobFailed) as failed:
-        CUDA.load("/nowhere/text.cu", TEXT + "#include <cub/cub.cuh>\n", "subject")
+        CUDA.load("/nowhere/text.cu", TEXT + "void f() { cub::sort(); }\n", "subject")
     assert failed.value.failure.kind is FailureKind.NO_GPU
     assert "The file uses cub at line 10, which is not supported without a GPU" in failed.value.failure.message
 

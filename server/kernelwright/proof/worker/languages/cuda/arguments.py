@@ -114,6 +114,9 @@ def checked(entry: str, taken: Taken, value: Any, device: str) -> Passed | Any:
     if taken.type in _NARROW:
         bits = torch.tensor(_number(at, value), dtype=_NARROW[taken.type]).view(torch.int16).item()
         return ctypes.c_int16(bits)
+    element, _, count = taken.type.partition("x")
+    if count and element in _NUMBERS:
+        return _vector(at, taken, element, int(count), value)
     if taken.type not in _NUMBERS:
         raise TypeError(f"{at} is neither a pointer nor a number, so that no workload line can give it")
     number = _number(at, value)
@@ -145,6 +148,17 @@ def _pointed(at: str, taken: Taken, value: Any, device: str) -> Passed | Any:
     if value.device.type != device:
         raise TypeError(f"{at} is given a tensor on {value.device.type}")
     return Passed(taken, value)
+
+
+def _vector(at: str, taken: Taken, element: str, count: int, value: Any) -> Any:
+    if not isinstance(value, list | tuple) or len(value) != count:
+        raise TypeError(
+            f"{at} is {_said(taken.type)}, so {count} numbers are given for it: ({', '.join(['1'] * count)})"
+        )
+    whole = element.startswith(("int", "uint"))
+    one = Taken(taken.name, element)
+    numbers = [_whole(at, one, _number(at, each)).value if whole else _number(at, each) for each in value]
+    return (_NUMBERS[element] * count)(*numbers)
 
 
 def _number(at: str, value: Any) -> Any:

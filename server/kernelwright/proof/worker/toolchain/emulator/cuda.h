@@ -1,7 +1,10 @@
 // All of CUDA that is emulated; put in front of a translated text.
 #pragma once
 #include "include/assert.h"
+#include <cfloat>
+#include <climits>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -20,6 +23,7 @@
 #include "entries.h"
 
 #define __CUDACC__ 1
+#define __DRIVER_TYPES_H__
 #define __CUDA_ARCH__ 900
 #define CUDART_VERSION 12080
 #define exit kw_exit

@@ -12,7 +12,7 @@
 #define __grid_constant__
 #define __shared__ static
 #define __forceinline__ inline
-#define __noinline__ __attribute__((noinline))
+#define __noinline__
 #define __launch_bounds__(...)
 #define __maxnreg__(...)
 #define __align__(n) __attribute__((aligned(n)))
@@ -38,6 +38,8 @@ inline void __threadfence_system() {}
 inline void __nanosleep(unsigned) {}
 inline void __trap() { kw::fail("executes __trap()"); }
 inline void __brkpt() {}
+inline void cudaGridDependencySynchronize() {}
+inline void cudaTriggerProgrammaticLaunchCompletion() {}
 inline long long clock64() { return (long long)kw::clock(); }
 inline clock_t clock() { return clock_t(kw::clock()); }
 

@@ -52,7 +52,10 @@ struct lanes : thread_group {
     return (t.x * t.y * t.z + unsigned(width) - 1) / unsigned(width);
   }
 };
-template <unsigned N, class Parent = void> struct thread_block_tile : lanes {};
+template <unsigned N, class Parent = void> struct thread_block_tile : lanes {
+  thread_block_tile() = default;
+  template <class Other> thread_block_tile(const thread_block_tile<N, Other>& other) : lanes(other) {}
+};
 using coalesced_group = lanes;
 
 template <unsigned N, class P> inline thread_block_tile<N, P> tiled_partition(const P&) {

@@ -29,6 +29,12 @@ struct cudaDeviceProp {
   int maxBlocksPerMultiProcessor = 32, clockRate = 1980000, memoryClockRate = 2619000, memoryBusWidth = 5120;
   int cooperativeLaunch = 1, concurrentKernels = 1;
 };
+enum CUresult { CUDA_SUCCESS = 0, CUDA_ERROR_NOT_SUPPORTED = 801 };
+using CUdevice = int;
+using CUdeviceptr = unsigned long long;
+typedef struct kw_driver *CUcontext, *CUmodule, *CUfunction, *CUlibrary, *CUkernel;
+using CUstream = cudaStream_t;
+inline CUresult cuGetErrorString(CUresult, const char** words) { *words = "no error"; return CUDA_SUCCESS; }
 struct kw_event;
 using cudaEvent_t = kw_event*;
 enum { cudaStreamDefault = 0, cudaStreamNonBlocking = 1, cudaEventDefault = 0, cudaEventDisableTiming = 2 };
@@ -164,6 +170,35 @@ inline cudaError_t cudaLaunchKernel(void (*kernel)(A...), dim3 grid, dim3 block,
   size_t at = sizeof...(A);
   kw::Launch("the kernel", 0, grid, block, shared)
       .run([=](auto&... each) { kernel(each...); }, *static_cast<std::remove_reference_t<A>*>(given[--at, sizeof...(A) - 1 - at])...);
+  return cudaPeekAtLastError();
+}
+struct cudaFuncAttributes {
+  size_t sharedSizeBytes, constSizeBytes, localSizeBytes;
+  int maxThreadsPerBlock, numRegs, ptxVersion, binaryVersion, maxDynamicSharedSizeBytes;
+};
+template <class F> inline cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* to, F) {
+  *to = {0, 0, 0, 1024, 32, 90, 90, 49152};
+  return cudaSuccess;
+}
+enum cudaLaunchAttributeID {
+  cudaLaunchAttributeCooperative = 2, cudaLaunchAttributeClusterDimension = 4, cudaLaunchAttributeProgrammaticStreamSerialization = 6
+};
+union cudaLaunchAttributeValue {
+  int cooperative, programmaticStreamSerializationAllowed;
+  struct { unsigned x, y, z; } clusterDim;
+};
+struct cudaLaunchAttribute { cudaLaunchAttributeID id; cudaLaunchAttributeValue val; };
+struct cudaLaunchConfig_t {
+  dim3 kw_gridDim, kw_blockDim;
+  size_t dynamicSmemBytes = 0;
+  cudaStream_t stream = nullptr;
+  cudaLaunchAttribute* attrs = nullptr;
+  unsigned numAttrs = 0;
+};
+template <class... Taken, class... Given>
+inline cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* how, void (*kernel)(Taken...), Given&&... given) {
+  kw::Launch("the kernel", 0, how->kw_gridDim, how->kw_blockDim, how->dynamicSmemBytes)
+      .run([=](auto&... each) { kernel(each...); }, std::decay_t<Taken>(given)...);
   return cudaPeekAtLastError();
 }
 #define CUDART_INF_F __builtin_inff()

@@ -1,0 +1,85 @@
+"""The part of a CUDA text that a kernel needs: functions that nothing it uses mentions are left out."""
+
+import bisect
+import functools
+import re
+from collections.abc import Iterable, Iterator
+
+from tree_sitter import Node
+
+from kernelwright.source.cpp import Kind, tokens_of
+from kernelwright.source.cuda.definitions import File, Function, read_apart
+from kernelwright.source.cuda.kernels import is_callable, is_plain
+
+_WORD = re.compile(r"[A-Za-z_]\w*")
+_DEFINE = re.compile(r"#\s*define\s+(\w+)")
+_CONDITION = re.compile(r"^[ \t]*#[ \t]*(if|endif)", re.M)
+_WRITTEN = re.compile(r"[^\r\n]+")
+
+
+@functools.lru_cache(maxsize=32)
+def needed(text: str, kernel: str, entry: str) -> str:
+    """The text with blanks in place of the functions that neither a kernel and its entry nor what they use mention.
+
+    So a kernel is compiled though other functions of its file call libraries, or what no emulator has. Kept are
+    declarations of all kinds, members, and the host functions that launch the kernel and could be its entry.
+    """
+    file = read_apart(text)
+    places = dict(_removable(file))
+    launchers = {one.function.name: one.function for one in file.launches_of(kernel)}
+    launching = {name for name, one in launchers.items() if is_callable(one) and is_plain(file, one)}
+    used = _used(text, sorted(places), places, {kernel, entry, *launching})
+    parts, at = list[str](), 0
+    for span in sorted(place for place, name in places.items() if name not in used):
+        if span[0] >= at:
+            parts += (text[at : span[0]], _WRITTEN.sub(lambda match: " " * len(match[0]), text[slice(*span)]))
+            at = span[1]
+    return "".join((*parts, text[at:]))
+
+
+def _removable(file: File) -> Iterator[tuple[tuple[int, int], str]]:
+    """Free functions whose end is certain, with their names."""
+    for one in file.functions:
+        node = _whole(one)
+        content = file.source.content(node)
+        before = node.prev_sibling
+        if one.name_node.type != "identifier" or (before is not None and before.is_error):
+            continue
+        conditions = _CONDITION.findall(content)
+        if content.count("{") == content.count("}") and conditions.count("if") == conditions.count("endif"):
+            yield file.source.span(node), one.name
+
+
+def _whole(function: Function) -> Node:
+    """The definition with `extern "C"` in front of it."""
+    node = function.outer
+    linked = node.parent is not None and node.parent.type == "linkage_specification"
+    return node.parent if linked and node.parent is not None else node
+
+
+def _used(text: str, spans: list[tuple[int, int]], names: dict[tuple[int, int], str], roots: Iterable[str]) -> set[str]:
+    """The words that are mentioned outside of functions, and in those functions and macros that are mentioned themselves."""
+    starts = [start for start, _ in spans]
+    mentions: dict[str, set[str]] = {}
+    waiting = list(roots)
+    for token in tokens_of(text):
+        place = bisect.bisect_right(starts, token.start) - 1
+        inside = place >= 0 and token.start < spans[place][1]
+        if token.kind is Kind.DIRECTIVE:
+            words, defined = _WORD.findall(token.text), _DEFINE.match(token.text)
+            owner = defined[1] if defined is not None else names[spans[place]] if inside else None
+        elif token.kind is Kind.WORD:
+            words, owner = [token.text], names[spans[place]] if inside else None
+        else:
+            continue
+        if owner is None:
+            waiting += words
+        else:
+            mentions.setdefault(owner, set()).update(words)
+    used = set[str]()
+    while waiting:
+        word = waiting.pop()
+        if word not in used:
+            used.add(word)
+            waiting += mentions.get(word, ())
+    return used

@@ -1,0 +1,42 @@
+"""What of a file a kernel is compiled with."""
+
+import pytest
+
+from kernelwright.source.cuda.needed import needed
+
+HEAD = "#include <cublas_v2.h>\n#define TWICE(x) doubled(x)\ncublasHandle_t handle;\n"
+DOUBLED = "__device__ float doubled(float x) { return 2 * x; }\n"
+KERNEL = "__global__ void k(float* x) { x[threadIdx.x] = TWICE(x[threadIdx.x]); }\n"
+
+
+@pytest.mark.parametrize(
+    "gone",
+    [
+        "int main() {\n  cublasCreate(&handle);\n  k<<<1, 32>>>(nullptr);\n}\n",
+        '__global__ void other(float* x) { asm volatile(""); k(x); }\n',
+        'extern "C" void multiply() { cublasSgemm(handle); }\n',
+        "template <class T>\nvoid sorted(T* x) { thrust::sort(x, x + 4); }\n",
+        "void launch(Context& context) { k<<<1, 32>>>(context.x); }\n",
+        "namespace inner { void helper() { multiply(); } }\n",
+    ],
+)
+def test_functions_that_nothing_uses_are_left_out(gone: str) -> None:
+    text = HEAD + gone + DOUBLED + KERNEL
+    left = needed(text, "k", "k")
+    assert [len(line) for line in left.split("\n")] == [len(line) for line in text.split("\n")]
+    assert left.replace(" ", "").replace("\n", "").replace("namespaceinner{}", "") == (HEAD + DOUBLED + KERNEL).replace(
+        " ", ""
+    ).replace("\n", "")
+
+
+@pytest.mark.parametrize(
+    "kept",
+    [
+        "void launch(float* x, int n) { k<<<1, n>>>(x); }\n",
+        "struct Shape { int size() const { return 4; } };\n",
+        "__device__ float doubled(double x) { return 2 * x; }\n",
+        "#ifdef FAST\n__device__ float other(int x) {\n#else\n__device__ float other(long x) {\n#endif\n  return x;\n}\n",
+    ],
+)
+def test_what_may_be_used_stays(kept: str) -> None:
+    assert needed(HEAD + kept + DOUBLED + KERNEL, "k", "k") == HEAD + kept + DOUBLED + KERNEL
