@@ -89,6 +89,14 @@ int i = blockIdx.x * blockDim.x + threadIdx.x;
     float v = a[i] * c[i];
     atomicAdd(&c[m * n], v);""",
 )
+BINS = ROWS.format(
+    grid="(m * n + 127) / 128",
+    body="""\
+int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= m * n) return;
+    int bin = (int)(fabsf(a[i]) * 9.0f) % (n + 1);
+    atomicAdd(c + bin, b[i]);""",
+).replace("extern", "// workload: solve(a=randn(9), b=randn(9), c=inout(randn(24)), m=3, n=3, k_size=1)\nextern", 1)
 COPY = """\
 #include <cuda_runtime.h>
 
@@ -110,6 +118,7 @@ CASES = {
     "a block a row": ("cuda.parallel-rows", SOFTMAX, 1),
     "a tree of two arrays": ("cuda.warp-reduce", MOMENTS, 0),
     "an atomic of each thread": ("cuda.warp-reduce", DOT, 0),
+    "a table of floats": ("cuda.privatise-atomics", BINS, 0),
     "a transpose that reads rows": ("cuda.shared-tile", COPY.format(copy="c[x * m + y] = 2.0f * a[y * n + x];"), 0),
     "a transpose that writes rows": ("cuda.shared-tile", COPY.format(copy="c[y * n + x] = a[x * m + y];"), 0),
 }
