@@ -89,6 +89,20 @@ int i = blockIdx.x * blockDim.x + threadIdx.x;
     float v = a[i] * c[i];
     atomicAdd(&c[m * n], v);""",
 )
+WINDOW = ROWS.format(
+    grid="(m * n + 127) / 128",
+    body="""\
+int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= m * n) return;
+    float s = 0.0f;
+    for (int j = 0; j < m + 3; ++j) {
+        if (i - j < 0) continue;
+        for (int k = -2; k <= n; ++k) {
+            if (k + j >= 0 && m * n > k + j && a[j] > -1.0f) s += a[i - j] * b[k + j];
+        }
+    }
+    c[i] = s;""",
+)
 BINS = ROWS.format(
     grid="(m * n + 127) / 128",
     body="""\
@@ -119,6 +133,7 @@ CASES = {
     "a tree of two arrays": ("cuda.warp-reduce", MOMENTS, 0),
     "an atomic of each thread": ("cuda.warp-reduce", DOT, 0),
     "a table of floats": ("cuda.privatise-atomics", BINS, 0),
+    "a window with a mask": ("cuda.clip-window", WINDOW, 0),
     "a transpose that reads rows": ("cuda.shared-tile", COPY.format(copy="c[x * m + y] = 2.0f * a[y * n + x];"), 0),
     "a transpose that writes rows": ("cuda.shared-tile", COPY.format(copy="c[y * n + x] = a[x * m + y];"), 0),
 }
