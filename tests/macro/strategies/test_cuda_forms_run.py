@@ -103,6 +103,30 @@ int i = blockIdx.x * blockDim.x + threadIdx.x;
     }
     c[i] = s;""",
 )
+OFFSETS = ROWS.format(
+    grid="1",
+    body="""\
+float s = b[0];
+    for (int j = 0; j < m * n; ++j) {
+        float v = c[j];
+        c[j] = s - v;
+        s += v * v;
+    }
+    c[m * n] = s;""",
+).replace("128", "1")
+MAXIMA = ROWS.format(
+    grid="(m + 127) / 128",
+    body="""\
+int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < m) {
+        float* out = c + i * n;
+        float s = b[i];
+        for (int j = 0; j < n; ++j) {
+            s = fmaxf(a[i * n + j] - 1.0f, s);
+            if (s > 0.0f) out[j] = s;
+        }
+    }""",
+)
 BINS = ROWS.format(
     grid="(m * n + 127) / 128",
     body="""\
@@ -134,6 +158,8 @@ CASES = {
     "an atomic of each thread": ("cuda.warp-reduce", DOT, 0),
     "a table of floats": ("cuda.privatise-atomics", BINS, 0),
     "a window with a mask": ("cuda.clip-window", WINDOW, 0),
+    "sums of one thread in place": ("cuda.parallel-scan", OFFSETS, 0),
+    "maxima so far of rows": ("cuda.parallel-scan", MAXIMA, 0),
     "a transpose that reads rows": ("cuda.shared-tile", COPY.format(copy="c[x * m + y] = 2.0f * a[y * n + x];"), 0),
     "a transpose that writes rows": ("cuda.shared-tile", COPY.format(copy="c[y * n + x] = a[x * m + y];"), 0),
 }

@@ -38,6 +38,7 @@ REFERENCES: dict[str, tuple[str, Callable[[Tensors, Call], torch.Tensor]]] = {
         "counts",
         lambda t, _: torch.bincount((t["x"].abs() * 16).int(), minlength=len(t["counts"]))[: len(t["counts"])].int(),
     ),
+    "cuda.parallel-scan": ("y", lambda t, call: t["x"].view(-1, call.kwargs["columns"]).cumsum(1).view(-1)),
     "cuda.unroll": (
         "out",
         lambda t, _: (t["points"].view(len(t["centre"]), -1) - t["centre"][:, None]).square().sum(0),

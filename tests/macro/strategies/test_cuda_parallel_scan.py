@@ -1,0 +1,101 @@
+"""cuda.parallel-scan: running sums that a block makes, and those that follow from turn to turn."""
+
+import pytest
+
+from kernelwright.macro.strategies.cuda_parallel_scan import STRATEGY
+from macro.cuda_files import refusal, rewritten
+
+KERNEL = """\
+__global__ void offsets(const int* __restrict__ x, const float* f, int* __restrict__ y, float* z, int* all, int n) {{
+    {body}
+}}
+
+extern "C" void solve(const int* x, const float* f, int* y, float* z, int* all, int n) {{
+    offsets<<<{launch}>>>(x, f, y, z, all, n);
+}}
+"""
+SUM = "int s = 0;\n    for (int i = 0; i < n; ++i) { y[i] = s; s += x[i]; }\n    *all = s;"
+ROWS = """\
+int r = blockIdx.x * blockDim.x + threadIdx.x;
+    if (r >= 99) return;
+    float s = f[r];
+    for (int i = 0; i < n; ++i) { s = fmaxf(s, f[r * n + i]); z[r * n + i] = s; }"""
+
+
+def kernel(body: str = SUM, launch: str = "1, 1") -> str:
+    return KERNEL.format(body=body, launch=launch)
+
+
+def new_lines(text: str) -> list[str]:
+    (after,) = rewritten(STRATEGY, text)
+    return [line.strip() for line in after.splitlines() if line not in text.splitlines()]
+
+
+def test_one_thread_becomes_a_block() -> None:
+    lines = new_lines(kernel())
+    assert lines[:6] == [
+        "__shared__ int warp_ss[32];",
+        "const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;",
+        "for (int start = 0; start < n; start += 1024) {",
+        "const int i = start + threadIdx.x;",
+        "const int own = i < n ? x[i] : 0;",
+        "int upto = own;",
+    ]
+    assert lines[-8:] == [
+        "upto += base;",
+        "int before = __shfl_up_sync(0xffffffff, upto, 1);",
+        "if (lane == 0) before = base;",
+        "if (i < n) y[i] = before;",
+        "__syncthreads();",
+        "}",
+        "if (threadIdx.x == 0) *all = s;",
+        "offsets<<<1, 1024>>>(x, f, y, z, all, n);",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        (kernel(SUM.replace("s += x[i]; }", "int v = x[i]; s = v + s; z[i] = s; }").replace("y[i] = s", "int at = i")),
+         ["int v = i < n ? x[i] : 0;", "int at = i;", "z[i] = upto;"]),
+        (kernel(SUM.replace("+= x[i]", "+= x[i] > 3 ? 1 : 0").replace("int s", "all[1] = 9;\n    int s")),
+         ["if (threadIdx.x == 0) all[1] = 9;", "const int own = i < n ? (x[i] > 3 ? 1 : 0) : 0;"]),
+        (kernel(ROWS, "(99 + 63) / 64, 64"),
+         ["__shared__ float warp_ss[2];", "int r = blockIdx.x;", "const float own = i < n ? f[r * n + i] : s;",
+          "if (lane >= offset) upto = fmaxf(upto, other);", "s = fmaxf(s, warp_ss[w]);", "if (i < n) z[r * n + i] = upto;",
+          "offsets<<<99, 64>>>(x, f, y, z, all, n);"]),
+        (kernel(SUM.replace("i = 0; i < n", "i = 1; i <= n")),
+         ["for (int start = 1; start <= n; start += 1024) {", "if (i <= n) y[i] = before;"]),
+    ],
+    ids=["with its own element", "counts", "maxima of rows", "other limits"],
+)  # fmt: skip
+def test_other_sums(text: str, lines: list[str]) -> None:
+    found = new_lines(text)
+    assert [line for line in lines if line not in found] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (kernel(SUM.replace("s += x[i]", "s = 2 * s + x[i]")), "no sum, product, maximum or minimum"),
+        (kernel(SUM.replace("x[i]", "x[s]")), "no sum, product, maximum or minimum"),
+        (kernel(SUM.replace("y[i] = s; ", "")), "cuda.parallel-rows"),
+        (kernel(SUM.replace("y[i] = s; ", "y[0] = s; ")), "may be one element in two turns"),
+        (kernel(SUM.replace("x[i]", "y[i + 1]")), "may be what another turn stores"),
+        (kernel(SUM.replace("x[i]", "all[i]")), "is read behind the store of `y[i]`"),
+        (kernel(SUM.replace("x[i]", "f[i]")), "may be no whole number"),
+        (kernel(SUM.replace("++i", "i += 2")), "steps of 1"),
+        (kernel(SUM.replace("i < n", "i < x[0]")), "steps of 1"),
+        (kernel(SUM.replace("s += x[i];", "if (x[i] > 0) s += x[i];")), "does not add to one local"),
+        (kernel(SUM.replace("s += x[i];", "if (x[i] < 0) break; s += x[i];")), "end early"),
+        (kernel(SUM.replace("y[i] = s;", "*(y + i) = s;")), "may read and write memory"),
+        (kernel(SUM.replace("y[i] = s;", "y[i] = s; all += 1;")), "does not add to one local"),
+        (kernel("int h[2];\n    " + SUM), "array of its own"),
+        (kernel(SUM.replace("*all", "y[threadIdx.x]")), "though there is one thread"),
+        (kernel(SUM, "1, 32"), "counts the threads of a grid"),
+        (kernel(ROWS, "(99 + 47) / 48, 48"), "no whole warps"),
+        (kernel(ROWS.replace("z[r * n + i]", "z[i]"), "(99 + 63) / 64, 64"), "one element in two rows"),
+    ],
+)
+def test_what_follows_from_turn_to_turn_is_refused(text: str, reason: str) -> None:
+    assert reason in refusal(STRATEGY, text)
