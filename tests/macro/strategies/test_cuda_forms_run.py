@@ -127,6 +127,28 @@ int i = blockIdx.x * blockDim.x + threadIdx.x;
         }
     }""",
 )
+STEPS = ROWS.format(
+    grid="m",
+    body="""\
+__shared__ float s[2][128];
+    const int t = threadIdx.x;
+    float carry = b[0];
+    for (int first = 0; first < n; first += 128) {
+        int in = 0;
+        s[in][t] = first + t < n ? a[blockIdx.x * n + first + t] : 0.0f;
+        __syncthreads();
+        for (int step = 1; step < 128; step += step) {
+            float sum = s[in][t];
+            if (t >= step) sum += s[in][t - step];
+            s[1 - in][t] = sum;
+            __syncthreads();
+            in = 1 - in;
+        }
+        if (first + t < n) c[blockIdx.x * n + first + t] = carry + (t > 0 ? s[in][t - 1] : 0.0f);
+        carry += s[in][127];
+        __syncthreads();
+    }""",
+)
 BINS = ROWS.format(
     grid="(m * n + 127) / 128",
     body="""\
@@ -160,6 +182,7 @@ CASES = {
     "a window with a mask": ("cuda.clip-window", WINDOW, 0),
     "sums of one thread in place": ("cuda.parallel-scan", OFFSETS, 0),
     "maxima so far of rows": ("cuda.parallel-scan", MAXIMA, 0),
+    "steps through two buffers": ("cuda.parallel-scan", STEPS, 0),
     "a transpose that reads rows": ("cuda.shared-tile", COPY.format(copy="c[x * m + y] = 2.0f * a[y * n + x];"), 0),
     "a transpose that writes rows": ("cuda.shared-tile", COPY.format(copy="c[y * n + x] = a[x * m + y];"), 0),
 }

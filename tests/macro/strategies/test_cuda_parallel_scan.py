@@ -99,3 +99,88 @@ def test_other_sums(text: str, lines: list[str]) -> None:
 )
 def test_what_follows_from_turn_to_turn_is_refused(text: str, reason: str) -> None:
     assert reason in refusal(STRATEGY, text)
+
+
+STEPS = """\
+#define N 256
+__global__ void scan(const float* x, float* y, int n) {{
+    __shared__ float s[{buffers}N];
+    int t = threadIdx.x;
+    {store}
+    __syncthreads();
+    #pragma unroll
+    for (int d = 1; d < {end}; d *= 2) {{
+        {steps}
+        __syncthreads();
+    }}
+    y[blockIdx.x * N + t] = {read};
+}}
+
+extern "C" void solve(const float* x, float* y, int n) {{
+    scan<<<n / N, N>>>(x, y, n);
+}}
+"""
+OWN = "s[t] = x[blockIdx.x * N + t];"
+ONE = "float v = s[t];\n        if (t >= d) v += s[t - d];\n        __syncthreads();\n        s[t] = v;"
+TWO = "float v = s[a][t];\n        if (t >= d) v = v + s[a][t - d];\n        s[1 - a][t] = v;\n        a ^= 1;"
+
+
+def steps(steps: str = ONE, store: str = OWN, end: str = "N", buffers: str = "", read: str = "s[t]") -> str:
+    return STEPS.format(steps=steps, store=store, end=end, buffers=buffers, read=read)
+
+
+SHUFFLED = [
+    "__shared__ float warp_sums[8];",
+    "float v = x[blockIdx.x * N + t];",
+    "for (int d = 1; d < 32; d <<= 1) {",
+    "const float other = __shfl_up_sync(0xffffffff, v, d);",
+    "if (t % 32 >= d) v += other;",
+    "if (t % 32 == 31) warp_sums[t / 32] = v;",
+    "for (int w = 0; w < t / 32; ++w) v += warp_sums[w];",
+    "s[t] = v;",
+]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        steps(),
+        steps(
+            "float v = 0.0f;\n        if (t >= d) v = s[t - d];\n        __syncthreads();\n        s[t] += v;",
+            end="blockDim.x",
+        ),
+        steps("float v = t >= d ? s[t - d] : 0.0f;\n        __syncthreads();\n        s[t] += v;"),
+        steps(
+            "float v;\n        if (t >= d) { v = s[t - d]; }\n        __syncthreads();\n        if (t >= d) s[t] += v;"
+        ),
+        steps(TWO, f"int a = 0;\n    {OWN.replace('[t]', '[a][t]')}", "256", "2][", "s[a][t]"),
+    ],
+    ids=["one buffer", "an addend", "a choice", "an addend below", "two buffers"],
+)
+def test_steps_become_shuffles(text: str) -> None:
+    (after,) = rewritten(STRATEGY, text)
+    lines = [line.strip() for line in after.splitlines()]
+    assert [line for line in SHUFFLED if line not in lines] == []
+    assert "#pragma" not in after
+
+
+def test_maxima_of_what_others_store() -> None:
+    (after,) = rewritten(STRATEGY, steps(ONE.replace("v += s[t - d]", "v = fmaxf(v, s[t - d])"), "s[255 - t] = x[t];"))
+    assert "s[255 - t] = x[t];\n    __syncthreads();\n    float v = s[t];" in after
+    assert "if (t % 32 >= d) v = fmaxf(v, other);" in after
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (steps(end="N / 2"), "do not go as far as the block"),
+        (steps(ONE.replace("t - d", "t - 1")), "no scan of one array"),
+        (steps(ONE.replace("t >= d", "t > d")), "no scan of one array"),
+        (steps(ONE.replace("s[t] = v", "s[t] = v + 1")), "no scan of one array"),
+        (steps(ONE.replace("        __syncthreads();\n", "")), "no scan of one array"),
+        (steps(TWO, "int a = 0;\n    s[a][t] = x[t];", "N", "2][", "s[1][t]"), "says more than which buffer"),
+        (steps().replace("<<<n / N, N>>>", "<<<n / N, n>>>"), "no size that is a number of whole warps"),
+    ],
+)
+def test_other_steps_are_refused(text: str, reason: str) -> None:
+    assert reason in refusal(STRATEGY, text)

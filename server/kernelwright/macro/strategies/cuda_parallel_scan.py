@@ -3,6 +3,7 @@
 from kernelwright.macro.cuda import Rewritten, cuda
 from kernelwright.macro.strategy import Example, Family
 from kernelwright.micro.rewrite.cuda_parallel_scan import shared_scan
+from kernelwright.micro.rewrite.cuda_scan_steps import shuffled_steps
 from kernelwright.micro.rewrite.cuda_sight import CudaSight
 from kernelwright.values import Refusal
 
@@ -10,12 +11,25 @@ from kernelwright.values import Refusal
 def rewrite(sight: CudaSight) -> Rewritten | Refusal:
     found = shared_scan(sight)
     if isinstance(found, Refusal):
-        return found
+        return _by_steps(sight, found)
     patch, scan = found
     who = "Each thread goes along a row of its own" if scan.row else "One thread goes along all elements"
     reason = f"{who} and waits for `{scan.sum.name}` in every turn."
     edits = patch.edits("a block a row" if scan.row else "one block")
     return Rewritten(f"running {scan.sum.name}", (edits,), 0.6 if scan.row else 0.9, reason)
+
+
+def _by_steps(sight: CudaSight, otherwise: Refusal) -> Rewritten | Refusal:
+    """What becomes of a block's scan in shared memory."""
+    found = shuffled_steps(sight)
+    if isinstance(found, Refusal):
+        return found if found.line is not None or sight.names.shared else otherwise
+    patch, steps = found
+    count = steps.block.bit_length() - 1
+    reason = (
+        f"The scan of {steps.array} takes {count} steps through shared memory, each with a barrier; shuffles need two."
+    )
+    return Rewritten(f"scan of {steps.array}", (patch.edits("warp shuffles"),), 0.3, reason)
 
 
 _BEFORE = """\
@@ -91,6 +105,9 @@ and the sum so far is carried on to the next elements. Sums are added up in anot
 
 Running products, maxima and minima are known too, sums with and without the turn's own element, sums that are used once more
 behind the loop, and results that take the place of the elements. A kernel of one thread gets 1024.
+
+A scan that a block makes in shared memory in steps of 1, 2, 4, … (Hillis and Steele), with one buffer or two, gets the same
+shuffles and two barriers in the place of one or two a step.
 
 The loop must count in steps of 1, add to one local in each turn, and store elements that no other turn reads. A recurrence such
 as `s = a * s + x[i]` is refused, and so is a sum that decides what is added to it. Where an element is read behind the turn's
