@@ -149,6 +149,19 @@ __shared__ float s[2][128];
         __syncthreads();
     }""",
 )
+BELOW = ROWS.format(
+    grid="m",
+    body="""\
+__shared__ float s[128];
+    const int t = threadIdx.x;
+    s[t] = t < n ? a[blockIdx.x * n + t] : 0.0f;
+    __syncthreads();
+    if (t < n) {
+        float sum = b[t];
+        for (int k = 0; k < t; k++) sum += s[k];
+        c[blockIdx.x * n + t] = sum;
+    }""",
+)
 BINS = ROWS.format(
     grid="(m * n + 127) / 128",
     body="""\
@@ -183,6 +196,7 @@ CASES = {
     "sums of one thread in place": ("cuda.parallel-scan", OFFSETS, 0),
     "maxima so far of rows": ("cuda.parallel-scan", MAXIMA, 0),
     "steps through two buffers": ("cuda.parallel-scan", STEPS, 0),
+    "sums of the threads below": ("cuda.parallel-scan", BELOW, 0),
     "a transpose that reads rows": ("cuda.shared-tile", COPY.format(copy="c[x * m + y] = 2.0f * a[y * n + x];"), 0),
     "a transpose that writes rows": ("cuda.shared-tile", COPY.format(copy="c[y * n + x] = a[x * m + y];"), 0),
 }

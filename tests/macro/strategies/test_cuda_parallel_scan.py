@@ -184,3 +184,61 @@ def test_maxima_of_what_others_store() -> None:
 )
 def test_other_steps_are_refused(text: str, reason: str) -> None:
     assert reason in refusal(STRATEGY, text)
+
+
+BELOW = """\
+__global__ void place(const float* x, float* y, int n) {{
+    __shared__ {type} flags[128];
+    const int t = threadIdx.x;
+    flags[t] = blockIdx.x * 128 + t < n;
+    {between}
+    if (t < n) {{
+        {local} = 0;
+        {loop}
+        y[at] = x[t];
+    }}
+}}
+
+extern "C" void solve(const float* x, float* y, int n) {{
+    place<<<n / 128, {block}>>>(x, y, n);
+}}
+"""
+LOOP = "for (int i = 0; i < t; ++i) at += flags[i];"
+
+
+def below(
+    loop: str = LOOP, type: str = "int", local: str = "int at", between: str = "__syncthreads();", block: str = "128"
+) -> str:
+    return BELOW.format(loop=loop, type=type, local=local, between=between, block=block)
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        (below(), ["int upto = flags[t];", "if (t % 32 == 31) warp_sums[t / 32] = upto;", "if (t % 32 == 0) below = 0;",
+                   "for (int w = 0; w < t / 32; ++w) below += warp_sums[w];", "at += below;"]),
+        (below(LOOP.replace("<", "<=").replace("at +=", "at = at +"), "bool"),
+         ["for (int w = 0; w < t / 32; ++w) upto += warp_sums[w];", "at += upto;"]),
+    ],
+    ids=["below", "and its own"],
+)  # fmt: skip
+def test_sums_of_threads_below(text: str, lines: list[str]) -> None:
+    found = new_lines(text)
+    assert [line for line in lines if line not in found] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (below(LOOP.replace("< t", "< n")), "twice as far each time"),
+        (below(LOOP.replace("flags[i]", "flags[i + 1]")), "no array in shared memory, element by element"),
+        (below(type="float"), "of the kind that `flags` holds"),
+        (below(between="__syncthreads();\n    if (t > 99) return;"), "may return ahead of the sum"),
+        (below(between=""), "No barrier stands ahead"),
+        (below(f"for (int j = 0; j < 9; ++j) {{ {LOOP} }}"), "made more than once"),
+        (below(f"flags[t] = 3; {LOOP}"), "`flags` changes"),
+        (below(block="256"), "larger than `flags`"),
+    ],
+)
+def test_other_sums_of_threads_are_refused(text: str, reason: str) -> None:
+    assert reason in refusal(STRATEGY, text)

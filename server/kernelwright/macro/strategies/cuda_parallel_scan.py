@@ -3,6 +3,7 @@
 from kernelwright.macro.cuda import Rewritten, cuda
 from kernelwright.macro.strategy import Example, Family
 from kernelwright.micro.rewrite.cuda_parallel_scan import shared_scan
+from kernelwright.micro.rewrite.cuda_scan_below import scanned_below
 from kernelwright.micro.rewrite.cuda_scan_steps import shuffled_steps
 from kernelwright.micro.rewrite.cuda_sight import CudaSight
 from kernelwright.values import Refusal
@@ -20,16 +21,22 @@ def rewrite(sight: CudaSight) -> Rewritten | Refusal:
 
 
 def _by_steps(sight: CudaSight, otherwise: Refusal) -> Rewritten | Refusal:
-    """What becomes of a block's scan in shared memory."""
+    """What becomes of a scan that a block makes already, or of sums that each of its threads makes alone."""
     found = shuffled_steps(sight)
-    if isinstance(found, Refusal):
-        return found if found.line is not None or sight.names.shared else otherwise
-    patch, steps = found
-    count = steps.block.bit_length() - 1
+    if not isinstance(found, Refusal):
+        patch, steps = found
+        count = steps.block.bit_length() - 1
+        reason = f"The scan of {steps.array} takes {count} steps through shared memory, each with a barrier; shuffles need two."
+        return Rewritten(f"scan of {steps.array}", (patch.edits("warp shuffles"),), 0.3, reason)
+    alone = scanned_below(sight)
+    if isinstance(alone, Refusal):
+        inside = next((one for one in (found, alone) if one.line is not None), found)
+        return inside if sight.names.shared else otherwise
+    patch, below = alone
     reason = (
-        f"The scan of {steps.array} takes {count} steps through shared memory, each with a barrier; shuffles need two."
+        f"Each thread reads up to {below.block} elements of {below.array} one after the other, those below its own."
     )
-    return Rewritten(f"scan of {steps.array}", (patch.edits("warp shuffles"),), 0.3, reason)
+    return Rewritten(f"sums of {below.array}", (patch.edits("one scan of the block"),), 0.4, reason)
 
 
 _BEFORE = """\
@@ -107,7 +114,8 @@ Running products, maxima and minima are known too, sums with and without the tur
 behind the loop, and results that take the place of the elements. A kernel of one thread gets 1024.
 
 A scan that a block makes in shared memory in steps of 1, 2, 4, … (Hillis and Steele), with one buffer or two, gets the same
-shuffles and two barriers in the place of one or two a step.
+shuffles and two barriers in the place of one or two a step. So do threads that each add up the elements of a shared array below
+their own, as a compaction may to find its places.
 
 The loop must count in steps of 1, add to one local in each turn, and store elements that no other turn reads. A recurrence such
 as `s = a * s + x[i]` is refused, and so is a sum that decides what is added to it. Where an element is read behind the turn's

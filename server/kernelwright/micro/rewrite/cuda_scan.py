@@ -14,8 +14,8 @@ from kernelwright.source.cuda.expressions import Loop
 from kernelwright.source.cuda.text import field, is_inside, of_type, walk
 from kernelwright.values import Refusal
 
-_TYPES = ("float", "double", "int", "unsigned", "unsigned int", "long long", "unsigned long long")
-_FLOATS = ("float", "double")
+TYPES = ("float", "double", "int", "unsigned", "unsigned int", "long long", "unsigned long long")
+FLOATS = ("float", "double")
 _COUNTERS = ("int", "unsigned", "unsigned int", "long", "long long", "unsigned long long", "size_t", "int32_t", "uint32_t",
              "int64_t", "uint64_t")  # fmt: skip
 _SMALL = ("bool", "char", "signed char", "unsigned char", "int8_t", "uint8_t", "short", "unsigned short")
@@ -120,16 +120,16 @@ def _looked_at(
             updates.append(node)
     if len(updates) != 1 or updates[0].parent not in body:
         return Refusal("The loop does not add to one local in each of its turns.", line)
-    added = _added(sight, updates[0])
+    added = added_to(sight, updates[0])
     if added is None:
         return Refusal(f"`{sight.content(updates[0])}` is no sum, product, maximum or minimum so far.", line)
     fold, value = added
-    if type_of(sight, fold.name) not in _TYPES:
+    if type_of(sight, fold.name) not in TYPES:
         return Refusal(f"`{fold.name}` is no local number that lanes of a warp can pass on.", line)
     uses = named(sight.file.source, loop.body, frozenset({fold.name}))
     if not any(not is_inside(one, updates[0]) for one in uses):
         return Refusal(f"No turn uses what `{fold.name}` has come to so far; `cuda.parallel-rows` is for sums.", line)
-    if type_of(sight, fold.name) not in _FLOATS and not _is_whole(sight, value):
+    if type_of(sight, fold.name) not in FLOATS and not _is_whole(sight, value):
         return Refusal(f"`{sight.content(value)}` may be no whole number, and `{fold.name}` rounds in each turn.", line)
     update = updates[0].parent
     assert update is not None
@@ -161,7 +161,7 @@ def _counts(sight: CudaSight, loop: Loop) -> bool:
     )
 
 
-def _added(sight: CudaSight, update: Node) -> tuple[Fold, Node] | None:
+def added_to(sight: CudaSight, update: Node) -> tuple[Fold, Node] | None:
     """What `s += e`, `s = s + e` or `s = fmaxf(s, e)` folds into which local, and `e`."""
     source = sight.file.source
     target, sign, right = target_of(update), field(update, "operator"), field(update, "right")
@@ -222,7 +222,7 @@ def _early(
     early = tuple(one for one in body if one.id in found)
     for one in early:
         kind = field(one, "type")
-        if kind is None or sight.content(kind) not in (*_FLOATS, *_COUNTERS, *_SMALL):
+        if kind is None or sight.content(kind) not in (*FLOATS, *_COUNTERS, *_SMALL):
             return Refusal(f"`{sight.content(one)}` declares no plain number.", one.start_point.row)
     return early
 
