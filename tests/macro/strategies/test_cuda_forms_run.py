@@ -182,6 +182,17 @@ extern "C" void solve(const float* a, const float* b, float* c, int m, int n, in
     turn<<<dim3((n + 15) / 16, (m + 15) / 16), dim3(16, 16)>>>(a, c, m, n);
 }}
 """
+STENCIL = COPY.format(
+    copy="""{
+        float s = 0.0f;
+        for (int i = -2; i < 2; ++i)
+            for (int j = 0; j < 3; ++j) {
+                int at = (y + i) * n + x - j;
+                if (at >= 0 && at < m * n) s += a[(y + i) * n + x - j];
+            }
+        c[y * n + x] = s - a[y * n + x];
+    }"""
+).replace("extern", "// workload: solve(a=randn(m * n), b=randn(9), c=out(m * n), m=8, n=9, k_size=1)\nextern", 1)
 CASES = {
     "tiles of transposed operands": ("cuda.shared-tile", TRANSPOSED, 0),
     "tiles of distances": ("cuda.shared-tile", DISTANCES, 0),
@@ -197,6 +208,7 @@ CASES = {
     "maxima so far of rows": ("cuda.parallel-scan", MAXIMA, 0),
     "steps through two buffers": ("cuda.parallel-scan", STEPS, 0),
     "sums of the threads below": ("cuda.parallel-scan", BELOW, 0),
+    "a window that goes on in the next row": ("cuda.stencil-tile", STENCIL, 0),
     "a transpose that reads rows": ("cuda.shared-tile", COPY.format(copy="c[x * m + y] = 2.0f * a[y * n + x];"), 0),
     "a transpose that writes rows": ("cuda.shared-tile", COPY.format(copy="c[y * n + x] = a[x * m + y];"), 0),
 }

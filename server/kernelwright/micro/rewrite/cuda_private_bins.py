@@ -66,13 +66,9 @@ def private_bins(sight: CudaSight) -> tuple[Patch, Bins] | Refusal:
     found = _bins(sight)
     if isinstance(found, Refusal):
         return found
-    block = sight.block
-    if isinstance(sight.launch, Refusal):
-        return sight.launch
-    if block is None:
-        return Refusal(
-            "The blocks have no size that is a number in this file.", found.additions[0].call.start_point.row
-        )
+    block = sight.any_block
+    if isinstance(block, Refusal):
+        return block
     if len(block) > 2 and block[2] != 1:
         return Refusal("The blocks have three dimensions.", found.additions[0].call.start_point.row)
     return _written(sight, found, len(block) > 1 and block[1] != 1), found

@@ -1,5 +1,6 @@
 """A CUDA kernel as strategies look at it: its syntax, its launches, and what both come to in the workload's numbers."""
 
+import dataclasses
 import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -58,6 +59,22 @@ class CudaSight:
                 f"The kernel is launched in {len(self.launches)} places, which would have to change together."
             )
         return self.launches[0]
+
+    @functools.cached_property
+    def apart(self) -> "tuple[CudaSight, ...]":
+        """The kernel with each of its launches alone, for changes that leave all of them as they are."""
+        return tuple(dataclasses.replace(self, launches=(one,)) for one in self.launches)
+
+    @functools.cached_property
+    def any_block(self) -> tuple[int, ...] | Refusal:
+        """The threads of a block in each dimension, where all launches say the same."""
+        blocks = {one.block for one in self.apart}
+        if self.is_entry or not blocks:
+            return Refusal("The kernel is launched by its workload line alone.")
+        block = next(iter(blocks))
+        if len(blocks) > 1 or block is None:
+            return Refusal("The blocks have no size that is a number in this file, the same in all launches.")
+        return block
 
     @functools.cached_property
     def block(self) -> tuple[int, ...] | None:
