@@ -162,6 +162,25 @@ __shared__ float s[128];
         c[blockIdx.x * n + t] = sum;
     }""",
 )
+ATTENTION = ROWS.format(
+    grid="3",
+    body="""\
+__shared__ float s[1024], top;
+    for (int i = threadIdx.x; i < m; i += 128) {
+        float dot = 1.0f, least = a[i * n];
+        for (int j = 0; j < n; ++j) dot *= 1.0f + 0.01f * a[i * n + j] * b[j];
+        for (int j = 1; j < n; ++j) least = fminf(least, a[i * n + j]);
+        s[i] = dot - least;
+    }
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        float sum = 0.0f;
+        for (int i = 0; i < m; ++i) sum += s[i];
+        top = sum;
+    }
+    __syncthreads();
+    for (int i = threadIdx.x; i < m; i += blockDim.x) if (blockIdx.x == 2) c[i] = s[i] + top;""",
+)
 BINS = ROWS.format(
     grid="(m * n + 127) / 128",
     body="""\
@@ -209,6 +228,7 @@ CASES = {
     "steps through two buffers": ("cuda.parallel-scan", STEPS, 0),
     "sums of the threads below": ("cuda.parallel-scan", BELOW, 0),
     "a window that goes on in the next row": ("cuda.stencil-tile", STENCIL, 0),
+    "rows of a block by warps": ("cuda.warp-rows", ATTENTION, 0),
     "a transpose that reads rows": ("cuda.shared-tile", COPY.format(copy="c[x * m + y] = 2.0f * a[y * n + x];"), 0),
     "a transpose that writes rows": ("cuda.shared-tile", COPY.format(copy="c[y * n + x] = a[x * m + y];"), 0),
 }

@@ -63,7 +63,7 @@ class RowWork:
 def rows(sight: CudaSight) -> Rows | Refusal:
     """The rows of a kernel; a Refusal where a thread does not walk along one of its own."""
     found = row_work(sight)
-    return found if isinstance(found, Refusal) else _looked_at(sight, found.row, found.extent, found.statements)
+    return found if isinstance(found, Refusal) else looked_at(sight, found.row, found.extent, found.statements)
 
 
 def row_work(sight: CudaSight) -> RowWork | Refusal:
@@ -138,7 +138,7 @@ def _stray_position(sight: CudaSight, row: str) -> Node | None:
                  and field(one.parent, "declarator") != one), None)  # fmt: skip
 
 
-def _looked_at(sight: CudaSight, row: str, extent: Node, statements: tuple[Node, ...]) -> Rows | Refusal:
+def looked_at(sight: CudaSight, row: str, extent: Node, statements: tuple[Node, ...]) -> Rows | Refusal:
     loops: list[RowLoop] = []
     single: list[Node] = []
     for statement in statements:
@@ -148,7 +148,7 @@ def _looked_at(sight: CudaSight, row: str, extent: Node, statements: tuple[Node,
             return Refusal(f"`{sight.content(hidden)}` may read and write memory.", hidden.start_point.row)
         if statement.type == "for_statement":
             loop = next((one for one in sight.names.loops if one.node == statement), None)
-            found = _loop(sight, row, loop, loops) if loop is not None else None
+            found = row_loop(sight, row, loop, loops) if loop is not None else None
             if found is None or isinstance(found, Refusal):
                 return found or Refusal("A loop does not count from its start in steps of 1.", line)
             loops.append(found)
@@ -187,7 +187,7 @@ def _is_along(sight: CudaSight, row: str, one: RowLoop) -> bool:
     return False
 
 
-def _loop(sight: CudaSight, row: str, loop: Loop, before: list[RowLoop]) -> RowLoop | Refusal:
+def row_loop(sight: CudaSight, row: str, loop: Loop, before: list[RowLoop]) -> RowLoop | Refusal:
     """What a loop along the row does, where its turns may be shared out among threads."""
     source, line, j = sight.file.source, loop.node.start_point.row, loop.variable
     condition, right = loop.condition, field(loop.condition, "right")
