@@ -65,6 +65,16 @@ def test_other_tables(text: str, lines: list[str]) -> None:
     assert [line for line in lines if line not in found] == []
 
 
+def test_threads_of_one_element_stride() -> None:
+    text = kernel("if (i < n) atomicAdd(&hist[x[i]], 1);").replace("<<<64", "<<<(n + 127) / 128")
+    strided, alone = rewritten(STRATEGY, text)
+    assert "i < n; i += blockDim.x * gridDim.x) {" in strided
+    assert "const int max_blocks = 132 * 16;" in strided
+    for after in (strided, alone):
+        assert "atomicAdd(&block_hist[x[i]], 1);" in after
+        assert "__shared__ int block_hist[NUM_BINS];" in after
+
+
 @pytest.mark.parametrize(
     ("text", "reason"),
     [

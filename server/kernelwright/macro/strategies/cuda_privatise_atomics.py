@@ -2,9 +2,11 @@
 
 from kernelwright.macro.cuda import Rewritten, cuda
 from kernelwright.macro.strategy import Example, Family
+from kernelwright.micro.edits import difference
 from kernelwright.micro.rewrite.cuda_private_bins import private_bins
 from kernelwright.micro.rewrite.cuda_sight import CudaSight
-from kernelwright.values import Refusal
+from kernelwright.micro.rewrite.cuda_stride import stridable, strided
+from kernelwright.values import Edits, Refusal
 
 
 def rewrite(sight: CudaSight) -> Rewritten | Refusal:
@@ -12,11 +14,25 @@ def rewrite(sight: CudaSight) -> Rewritten | Refusal:
     if isinstance(found, Refusal):
         return found
     patch, bins = found
+    alone = patch.edits(f"{bins.size} bins a block")
+    loop = None if bins.in_loop else _strided(sight)
+    gain = 0.1 if loop is None and not bins.in_loop else 0.6
     reason = (
         f"All blocks add to the {bins.size} elements of {bins.table} one after the other, in memory that they share."
     )
-    edits = patch.edits(f"{bins.size} bins a block")
-    return Rewritten(f"additions to {bins.table}", (edits,), 0.6 if bins.in_loop else 0.1, reason)
+    return Rewritten(f"additions to {bins.table}", (alone,) if loop is None else (loop, alone), gain, reason)
+
+
+def _strided(sight: CudaSight) -> Edits | None:
+    """The same for threads that stride over the elements: a block then adds up more than it has bins."""
+    found = stridable(sight)
+    patch = found if isinstance(found, Refusal) else strided(sight, found, 1)
+    if isinstance(patch, Refusal):
+        return None
+    private = private_bins(sight.rewritten(patch.text))
+    if isinstance(private, Refusal):
+        return None
+    return difference(sight.source, private[0].text, f"{private[1].size} bins a block, whose threads stride")
 
 
 _BEFORE = """\
@@ -84,8 +100,8 @@ sums of floats are added up in another order, which was open before. How many el
 index where that has a limit, as a byte or `key & 63` has. Otherwise it is the number in the first workload line, and an index
 beyond it goes to the whole table as before, so that tables of any size are right. Up to 48 KB are used.
 
-It pays where a block adds more often than its table has elements. A kernel of one element a thread may need `cuda.grid-stride`
-first.
+It pays where a block adds more often than its table has elements. Where each thread takes one element, a first variant lets the
+threads of fewer blocks stride over them, as `cuda.grid-stride` does.
 
 It does not apply where what the atomic returns is used, where the kernel reads the table or uses shared memory already, where
 all threads add to the same element (`cuda.warp-reduce`), or where a thread may return in the middle.

@@ -1,17 +1,15 @@
 """Loops over a window whose turns test whether they lie inside of an image, as loops over the part that does."""
 
-import dataclasses
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tree_sitter import Node
 
 from kernelwright.micro.rewrite.cuda_code import named, plain, written
-from kernelwright.micro.rewrite.cuda_guarded import declared, joined, statements_of, type_of
+from kernelwright.micro.rewrite.cuda_guarded import declared, joined, statements_of
 from kernelwright.micro.rewrite.cuda_patch import Patch, indent_of
 from kernelwright.micro.rewrite.cuda_region import indented, region
 from kernelwright.micro.rewrite.cuda_sight import CudaSight
-from kernelwright.source.cuda.definitions import read_apart
 from kernelwright.source.cuda.expressions import Loop, Names
 from kernelwright.source.cuda.polynomials import Polynomial, number
 from kernelwright.source.cuda.text import field, is_inside, of_type, walk
@@ -55,10 +53,7 @@ def clipped(sight: CudaSight) -> tuple[str, tuple[Window, ...]] | Refusal:
         patch = sight.patch()
         _write(sight, patch, window)
         text = patch.text
-        file = read_apart(text)
-        kernel = file.kernel(sight.kernel.name)
-        assert kernel is not None
-        sight = dataclasses.replace(sight, file=file, kernel=kernel, launches=file.launches_of(kernel.name))
+        sight = sight.rewritten(text)
 
 
 def _first(sight: CudaSight) -> Window | Refusal:
@@ -184,13 +179,19 @@ def _is_of_ints(sight: CudaSight, part: Node, inside: Node) -> bool:
             if not name or name in (*seen, *_LIMITS):
                 continue
             seen.add(name)
-            parameter, kind = sight.kernel.parameter(name), type_of(sight, name)
-            is_int = kind == "int" or (parameter is not None and parameter.base == "int" and not parameter.is_pointer)
-            if not is_int and sight.file.number(name) is None:
+            if _kinds(sight, name) != {"int"} and sight.file.number(name) is None:
                 return False
             value = sight.names.values.get(name)
             waiting += [value] if value is not None and is_inside(value, inside) else []
     return True
+
+
+def _kinds(sight: CudaSight, name: str) -> set[str]:
+    """The types that a name is declared with in the kernel, once or in several places."""
+    listed = ((one, field(one, "type")) for one in of_type(sight.kernel.body, "declaration"))
+    found = {sight.content(kind) for one, kind in listed if kind is not None and name in declared(sight, one)}
+    parameter = sight.kernel.parameter(name)
+    return found | ({parameter.base + "*" * parameter.pointers} if parameter is not None else set())
 
 
 def _is_unsigned(sight: CudaSight, node: Node) -> bool:

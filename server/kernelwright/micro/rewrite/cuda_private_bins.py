@@ -16,7 +16,16 @@ from kernelwright.source.cuda.expressions import BUILT_IN
 from kernelwright.source.cuda.text import field, of_type
 from kernelwright.values import Refusal
 
-_BYTES = {"int": 4, "unsigned": 4, "unsigned int": 4, "float": 4, "double": 8, "unsigned long long": 8}
+_BYTES = {
+    "int": 4,
+    "int32_t": 4,
+    "uint32_t": 4,
+    "unsigned": 4,
+    "unsigned int": 4,
+    "float": 4,
+    "double": 8,
+    "unsigned long long": 8,
+}
 _ZERO = {"float": "0.0f", "double": "0.0"}
 _SHARED = 48 * 1024  # bytes of a block that need no leave
 _SMALL = {"unsigned char": 256, "uint8_t": 256, "bool": 2}

@@ -10,6 +10,7 @@ from tree_sitter import Node
 from kernelwright.micro.rewrite.cuda_patch import Patch
 from kernelwright.source.cuda import File, Function, Launch, read
 from kernelwright.source.cuda.accesses import Access, accesses
+from kernelwright.source.cuda.definitions import read_apart
 from kernelwright.source.cuda.expressions import Names
 from kernelwright.source.cuda.extents import dimensions
 from kernelwright.source.cuda.syntax import Fault, syntax_problem
@@ -37,6 +38,13 @@ class CudaSight:
 
     def content(self, node: Node) -> str:
         return self.file.source.content(node)
+
+    def rewritten(self, text: str) -> "CudaSight":
+        """The same kernel in a text that it was rewritten in."""
+        file = read_apart(text)
+        kernel = file.kernel(self.kernel.name)
+        assert kernel is not None
+        return dataclasses.replace(self, file=file, kernel=kernel, launches=file.launches_of(kernel.name))
 
     def patch(self) -> Patch:
         return Patch(self.file.source)
