@@ -174,6 +174,9 @@ def looked_at(sight: CudaSight, row: str, extent: Node, statements: tuple[Node, 
 
 
 def _writes(sight: CudaSight, statement: Node) -> bool:
+    target = target_of(statement.named_children[0]) if statement.named_children else None
+    if target is not None and target.type == "field_expression" and "->" in sight.content(target):
+        return True
     return any(one.writes and one.space != "local" for one in sight.accesses if is_inside(one.node, statement))
 
 

@@ -93,9 +93,9 @@ def _scanned(sight: CudaSight, row: str, extent: Node | None, statements: tuple[
 
 
 def _is_store(sight: CudaSight, statement: Node) -> bool:
-    """Whether a statement stores to memory: to an element, or to what a pointer points to."""
+    """Whether a statement stores to more than a local: to an element, or to what a pointer points to."""
     target = target_of(statement.named_children[0]) if statement.named_children else None
-    return target is not None and target.type in ("subscript_expression", "pointer_expression")
+    return target is not None and target.type != "identifier"
 
 
 def _looked_at(
@@ -232,7 +232,9 @@ def _apart(sight: CudaSight, found: Scan) -> Refusal | None:
     uses = [one for one in sight.accesses if is_inside(one.node, found.loop.body) and one.space != "local"]
     first = [*found.early, found.value]
     for node in walk(found.loop.body):
-        if node.type == "pointer_expression" or (node.type == "call_expression" and hidden_access(sight, node)):
+        through = node.type == "field_expression" and "->" in sight.content(node)
+        hidden = node.type == "call_expression" and hidden_access(sight, node) is not None
+        if node.type == "pointer_expression" or through or hidden:
             return Refusal(f"`{sight.content(node)}` may read and write memory.", node.start_point.row)
     for store in (one for one in uses if one.writes):
         code, line, place = sight.content(store.node), store.node.start_point.row, place_of(sight, found.row, store)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from tree_sitter import Node
 
-from kernelwright.micro.rewrite.cuda_code import fresh, mentions, plain
+from kernelwright.micro.rewrite.cuda_code import fresh, plain
 from kernelwright.micro.rewrite.cuda_guarded import X, statements_of, type_of
 from kernelwright.micro.rewrite.cuda_patch import Patch, indent_of
 from kernelwright.micro.rewrite.cuda_region import unit_of
@@ -97,8 +97,6 @@ def _not_hoisted(sight: CudaSight, loop: Loop, outer: Node, array: str) -> Refus
         before = before.prev_named_sibling
     if before is None or plain(sight.file.source, before) != _BARRIER:
         return Refusal("No barrier stands ahead of the statement that the sum is made in.", line)
-    if mentions(sight.file.source, loop.body, frozenset({X})):
-        return Refusal("The sum is made of more than one array.", line)
     return None
 
 

@@ -52,9 +52,11 @@ def shuffled_steps(sight: CudaSight) -> tuple[Patch, Steps] | Refusal:
 def _steps(sight: CudaSight, loop: Loop) -> Steps | Refusal | None:
     """The scan that a loop makes; None where it makes none."""
     source, line = sight.file.source, loop.node.start_point.row
-    right, sign = field(loop.condition, "right"), field(loop.condition, "operator")
+    left, sign, right = (field(loop.condition, part) for part in ("left", "operator", "right"))
     doubles = _DOUBLES.fullmatch(plain(source, loop.update)) if loop.update is not None else None
-    if doubles is None or doubles[1] != loop.variable or sight.names.number(loop.start) != 1 or right is None:
+    if doubles is None or doubles[1] != loop.variable or sight.names.number(loop.start) != 1:
+        return None
+    if left is None or right is None or sight.content(left) != loop.variable:
         return None
     found = _two_buffers(sight, loop) or _one_buffer(sight, loop)
     if found is None:
@@ -67,8 +69,9 @@ def _steps(sight: CudaSight, loop: Loop) -> Steps | Refusal | None:
         return Refusal("The blocks have no size that is a number of whole warps in this file, or two dimensions.", line)
     if sign is None or sight.content(sign) != "<" or limit.at({"blockDim.x": block[0]}).number != block[0]:
         return Refusal(f"The steps do not go as far as the block, which has {block[0]} threads.", line)
-    if type_of(sight, array) not in _TYPES or array not in sight.names.shared:
-        return Refusal(f"`{array}` holds no plain numbers in shared memory.", line)
+    is_shared = array in sight.names.shared and type_of(sight, array) in _TYPES
+    if not is_shared or type_of(sight, value) != type_of(sight, array):
+        return Refusal(f"`{array}` holds no plain numbers in shared memory, or `{value}` others.", line)
     steps = Steps(loop, array, side, thread, value, operator, block[0])
     if side and not _is_side(sight, steps):
         return Refusal(f"`{side}` says more than which buffer of `{array}` holds the sums.", line)
@@ -145,17 +148,14 @@ def _added(sight: CudaSight, loop: Loop, value: str, thread: str, other: str) ->
         return ""
     only = statements_of(inside)
     assigned = only[0].named_children[0] if len(only) == 1 and only[0].named_children else None
-    target, sign, right = (
-        target_of(assigned) if assigned is not None else None,
-        field(assigned, "operator"),
-        field(assigned, "right"),
-    )
+    target = target_of(assigned) if assigned is not None else None
+    sign, right = field(assigned, "operator"), field(assigned, "right")
     if target is None or sign is None or right is None or plain(sight.file.source, target) != value:
         return ""
-    code = plain(sight.file.source, right)
     if sight.content(sign) in ("+=", "*="):
-        return sight.content(sign)[0] if code == other else ""
-    return (operator_of(sight, value, right) or "") if sight.content(sign) == "=" and other in code else ""
+        return sight.content(sign)[0] if plain(sight.file.source, right) == other else ""
+    parts = {plain(sight.file.source, one) for one in (field(right, "arguments") or right).named_children}
+    return (operator_of(sight, value, right) or "") if sight.content(sign) == "=" and parts == {value, other} else ""
 
 
 def _is_thread(sight: CudaSight, loop: Loop, thread: str) -> bool:

@@ -108,9 +108,8 @@ def _of_thread_0(sight: CudaSight, node: Node) -> Lone | Refusal | None:
                 return folding or Refusal("A loop of thread 0 does not count from its start in steps of 1.", line)
             loops.append(folding)
         elif one.type == "expression_statement":
-            single += [one] if any(access.writes and is_inside(access.node, one) for access in sight.accesses) else []
             target = target_of(one.named_children[0]) if one.named_children else None
-            if target is not None and target.type == "identifier" and _is_shared(sight, sight.content(target)):
+            if target is not None and (target.type != "identifier" or _is_shared(sight, sight.content(target))):
                 single.append(one)
         elif one.type != "declaration":
             return Refusal("Something other than loops and assignments is done by thread 0.", line)
