@@ -89,6 +89,106 @@ int i = blockIdx.x * blockDim.x + threadIdx.x;
     float v = a[i] * c[i];
     atomicAdd(&c[m * n], v);""",
 )
+WINDOW = ROWS.format(
+    grid="(m * n + 127) / 128",
+    body="""\
+int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= m * n) return;
+    float s = 0.0f;
+    for (int j = 0; j < m + 3; ++j) {
+        if (i - j < 0) continue;
+        for (int k = -2; k <= n; ++k) {
+            if (k + j >= 0 && m * n > k + j && a[j] > -1.0f) s += a[i - j] * b[k + j];
+        }
+    }
+    c[i] = s;""",
+)
+OFFSETS = ROWS.format(
+    grid="1",
+    body="""\
+float s = b[0];
+    for (int j = 0; j < m * n; ++j) {
+        float v = c[j];
+        c[j] = s - v;
+        s += v * v;
+    }
+    c[m * n] = s;""",
+).replace("128", "1")
+MAXIMA = ROWS.format(
+    grid="(m + 127) / 128",
+    body="""\
+int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < m) {
+        float* out = c + i * n;
+        float s = b[i];
+        for (int j = 0; j < n; ++j) {
+            s = fmaxf(a[i * n + j] - 1.0f, s);
+            if (s > 0.0f) out[j] = s;
+        }
+    }""",
+)
+STEPS = ROWS.format(
+    grid="m",
+    body="""\
+__shared__ float s[2][128];
+    const int t = threadIdx.x;
+    float carry = b[0];
+    for (int first = 0; first < n; first += 128) {
+        int in = 0;
+        s[in][t] = first + t < n ? a[blockIdx.x * n + first + t] : 0.0f;
+        __syncthreads();
+        for (int step = 1; step < 128; step += step) {
+            float sum = s[in][t];
+            if (t >= step) sum += s[in][t - step];
+            s[1 - in][t] = sum;
+            __syncthreads();
+            in = 1 - in;
+        }
+        if (first + t < n) c[blockIdx.x * n + first + t] = carry + (t > 0 ? s[in][t - 1] : 0.0f);
+        carry += s[in][127];
+        __syncthreads();
+    }""",
+)
+BELOW = ROWS.format(
+    grid="m",
+    body="""\
+__shared__ float s[128];
+    const int t = threadIdx.x;
+    s[t] = t < n ? a[blockIdx.x * n + t] : 0.0f;
+    __syncthreads();
+    if (t < n) {
+        float sum = b[t];
+        for (int k = 0; k < t; k++) sum += s[k];
+        c[blockIdx.x * n + t] = sum;
+    }""",
+)
+ATTENTION = ROWS.format(
+    grid="3",
+    body="""\
+__shared__ float s[1024], top;
+    for (int i = threadIdx.x; i < m; i += 128) {
+        float dot = 1.0f, least = a[i * n];
+        for (int j = 0; j < n; ++j) dot *= 1.0f + 0.01f * a[i * n + j] * b[j];
+        for (int j = 1; j < n; ++j) least = fminf(least, a[i * n + j]);
+        s[i] = dot - least;
+    }
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        float sum = 0.0f;
+        for (int i = 0; i < m; ++i) sum += s[i];
+        top = sum;
+    }
+    __syncthreads();
+    for (int i = threadIdx.x; i < m; i += blockDim.x) if (blockIdx.x == 2) c[i] = s[i] + top;""",
+)
+BINS = ROWS.format(
+    grid="(m * n + 127) / 128",
+    body="""\
+int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= m * n) return;
+    int bin = (int)(fabsf(a[i]) * 9.0f) % (n + 1);
+    atomicAdd(c + bin, b[i]);""",
+).replace("extern", "// workload: solve(a=randn(9), b=randn(9), c=inout(randn(24)), m=3, n=3, k_size=1)\nextern", 1)
 COPY = """\
 #include <cuda_runtime.h>
 
@@ -101,6 +201,17 @@ extern "C" void solve(const float* a, const float* b, float* c, int m, int n, in
     turn<<<dim3((n + 15) / 16, (m + 15) / 16), dim3(16, 16)>>>(a, c, m, n);
 }}
 """
+STENCIL = COPY.format(
+    copy="""{
+        float s = 0.0f;
+        for (int i = -2; i < 2; ++i)
+            for (int j = 0; j < 3; ++j) {
+                int at = (y + i) * n + x - j;
+                if (at >= 0 && at < m * n) s += a[(y + i) * n + x - j];
+            }
+        c[y * n + x] = s - a[y * n + x];
+    }"""
+).replace("extern", "// workload: solve(a=randn(m * n), b=randn(9), c=out(m * n), m=8, n=9, k_size=1)\nextern", 1)
 CASES = {
     "tiles of transposed operands": ("cuda.shared-tile", TRANSPOSED, 0),
     "tiles of distances": ("cuda.shared-tile", DISTANCES, 0),
@@ -110,6 +221,15 @@ CASES = {
     "a block a row": ("cuda.parallel-rows", SOFTMAX, 1),
     "a tree of two arrays": ("cuda.warp-reduce", MOMENTS, 0),
     "an atomic of each thread": ("cuda.warp-reduce", DOT, 0),
+    "a table of floats in a loop": ("cuda.privatise-atomics", BINS, 0),
+    "a table of floats, one element a thread": ("cuda.privatise-atomics", BINS, 1),
+    "a window with a mask": ("cuda.clip-window", WINDOW, 0),
+    "sums of one thread in place": ("cuda.parallel-scan", OFFSETS, 0),
+    "maxima so far of rows": ("cuda.parallel-scan", MAXIMA, 0),
+    "steps through two buffers": ("cuda.parallel-scan", STEPS, 0),
+    "sums of the threads below": ("cuda.parallel-scan", BELOW, 0),
+    "a window that goes on in the next row": ("cuda.stencil-tile", STENCIL, 0),
+    "rows of a block by warps": ("cuda.warp-rows", ATTENTION, 0),
     "a transpose that reads rows": ("cuda.shared-tile", COPY.format(copy="c[x * m + y] = 2.0f * a[y * n + x];"), 0),
     "a transpose that writes rows": ("cuda.shared-tile", COPY.format(copy="c[y * n + x] = a[x * m + y];"), 0),
 }

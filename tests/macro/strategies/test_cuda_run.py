@@ -34,6 +34,11 @@ REFERENCES: dict[str, tuple[str, Callable[[Tensors, Call], torch.Tensor]]] = {
     "cuda.launch-geometry": ("out", lambda t, _: torch.lerp(t["a"], t["b"], 0.5)),
     "cuda.restrict-const": ("y", lambda t, _: t["A"].view(-1, len(t["x"])) @ t["x"]),
     "cuda.fast-math": ("y", lambda t, call: t["x"].view(-1, call.kwargs["columns"]).softmax(-1).view(-1)),
+    "cuda.privatise-atomics": (
+        "counts",
+        lambda t, _: torch.bincount((t["x"].abs() * 16).int(), minlength=len(t["counts"]))[: len(t["counts"])].int(),
+    ),
+    "cuda.parallel-scan": ("y", lambda t, call: t["x"].view(-1, call.kwargs["columns"]).cumsum(1).view(-1)),
     "cuda.unroll": (
         "out",
         lambda t, _: (t["points"].view(len(t["centre"]), -1) - t["centre"][:, None]).square().sum(0),
@@ -64,7 +69,8 @@ def tensors(call: Call, shift: int) -> Tensors:
         if isinstance(spec, TensorSpec):
             assert spec.generator in ("randn", "empty")
             all_ = torch.randn(spec.shape[0] + 8, generator=generator)
-            made[name] = (all_ if spec.role != "out" else all_.fill_(torch.nan))[shift : shift + spec.shape[0]]
+            given = all_ if spec.role != "out" else all_.fill_(torch.nan if spec.dtype == "float32" else -7)
+            made[name] = given.to(getattr(torch, spec.dtype))[shift : shift + spec.shape[0]]
     return made
 
 

@@ -85,8 +85,8 @@ def _written(sight: CudaSight, found: Rows, team: Team) -> Patch | Refusal:
         lines = [f"__shared__ {kind} {name}[{team.block // _WARP}];" for kind, name in partial.items()]
         patch.before(declaration, "".join(f"{one}\n{margin}" for one in lines))
     for one in found.loops:
-        _share(sight, patch, one, first, step)
-        lines = list(_folded(sight, one.folds, team, partial))
+        share(sight, patch, one, first, step)
+        lines = list(folded(sight, one.folds, team, partial))
         if one.stores and one.loop.node != found.statements[-1] and lines[-1:] != [wait]:
             lines.append(wait)
         inner = indent_of(source, one.loop.node)
@@ -98,7 +98,7 @@ def _written(sight: CudaSight, found: Rows, team: Team) -> Patch | Refusal:
     return regridded(sight, patch, found.extent, each) or patch
 
 
-def _share(sight: CudaSight, patch: Patch, one: RowLoop, first: str, step: str) -> None:
+def share(sight: CudaSight, patch: Patch, one: RowLoop, first: str, step: str) -> None:
     """Every thread of the team takes every so-manyth turn."""
     loop = one.loop
     assert loop.update is not None
@@ -107,7 +107,7 @@ def _share(sight: CudaSight, patch: Patch, one: RowLoop, first: str, step: str) 
     patch.replace(loop.update, f"{loop.variable} += {step}")
 
 
-def _folded(sight: CudaSight, folds: tuple[Fold, ...], team: Team, partial: dict[str, str]) -> Iterator[str]:
+def folded(sight: CudaSight, folds: tuple[Fold, ...], team: Team, partial: dict[str, str]) -> Iterator[str]:
     """What the threads of a team have come to, in each of them."""
     head = "for (int offset = 16; offset > 0; offset >>= 1)"
     for fold in folds:

@@ -51,8 +51,23 @@ class Rows:
     statements: tuple[Node, ...]
 
 
+@dataclass(frozen=True, eq=False)
+class RowWork:
+    """What a thread does for the `row` of its own, of which there are `extent`, as statements that follow each other."""
+
+    row: str
+    extent: Node
+    statements: tuple[Node, ...]
+
+
 def rows(sight: CudaSight) -> Rows | Refusal:
     """The rows of a kernel; a Refusal where a thread does not walk along one of its own."""
+    found = row_work(sight)
+    return found if isinstance(found, Refusal) else looked_at(sight, found.row, found.extent, found.statements)
+
+
+def row_work(sight: CudaSight) -> RowWork | Refusal:
+    """What a kernel does for each row; a Refusal where no thread has one of its own."""
     if not sight.names.loops:
         return Refusal("The kernel has no loop that counts.")
     special = not_movable(sight)
@@ -78,7 +93,7 @@ def rows(sight: CudaSight) -> Rows | Refusal:
     if stray is not None:
         return Refusal(f"`{sight.content(stray)}` is used for more than the row.", stray.start_point.row)
     statements = tuple(one for one in (*parts.between, parts.work, *parts.after) if one.type != "comment")
-    return _looked_at(sight, row, extents[0], statements)
+    return RowWork(row, extents[0], statements)
 
 
 def _top(sight: CudaSight, node: Node) -> Node:
@@ -123,7 +138,7 @@ def _stray_position(sight: CudaSight, row: str) -> Node | None:
                  and field(one.parent, "declarator") != one), None)  # fmt: skip
 
 
-def _looked_at(sight: CudaSight, row: str, extent: Node, statements: tuple[Node, ...]) -> Rows | Refusal:
+def looked_at(sight: CudaSight, row: str, extent: Node, statements: tuple[Node, ...]) -> Rows | Refusal:
     loops: list[RowLoop] = []
     single: list[Node] = []
     for statement in statements:
@@ -133,7 +148,7 @@ def _looked_at(sight: CudaSight, row: str, extent: Node, statements: tuple[Node,
             return Refusal(f"`{sight.content(hidden)}` may read and write memory.", hidden.start_point.row)
         if statement.type == "for_statement":
             loop = next((one for one in sight.names.loops if one.node == statement), None)
-            found = _loop(sight, row, loop, loops) if loop is not None else None
+            found = row_loop(sight, row, loop, loops) if loop is not None else None
             if found is None or isinstance(found, Refusal):
                 return found or Refusal("A loop does not count from its start in steps of 1.", line)
             loops.append(found)
@@ -159,20 +174,23 @@ def _looked_at(sight: CudaSight, row: str, extent: Node, statements: tuple[Node,
 
 
 def _writes(sight: CudaSight, statement: Node) -> bool:
+    target = target_of(statement.named_children[0]) if statement.named_children else None
+    if target is not None and target.type == "field_expression" and "->" in sight.content(target):
+        return True
     return any(one.writes and one.space != "local" for one in sight.accesses if is_inside(one.node, statement))
 
 
 def _is_along(sight: CudaSight, row: str, one: RowLoop) -> bool:
     """Whether a loop reads elements of the row that lie beside each other."""
     for access in (access for access in sight.accesses if is_inside(access.node, one.loop.body)):
-        place = _place(sight, row, access)
+        place = place_of(sight, row, access)
         along = place[1].coefficient(one.loop.variable) if place is not None else None
         if along is not None and place is not None and along.number == 1 and row in place[1].names:
             return True
     return False
 
 
-def _loop(sight: CudaSight, row: str, loop: Loop, before: list[RowLoop]) -> RowLoop | Refusal:
+def row_loop(sight: CudaSight, row: str, loop: Loop, before: list[RowLoop]) -> RowLoop | Refusal:
     """What a loop along the row does, where its turns may be shared out among threads."""
     source, line, j = sight.file.source, loop.node.start_point.row, loop.variable
     condition, right = loop.condition, field(loop.condition, "right")
@@ -192,7 +210,7 @@ def _loop(sight: CudaSight, row: str, loop: Loop, before: list[RowLoop]) -> RowL
     for node in walk(loop.body):
         if node.type in ("break_statement", "return_statement", "goto_statement", "while_statement", "do_statement"):
             return Refusal("A loop along the row may end early.", node.start_point.row)
-        target = _target(node)
+        target = target_of(node)
         if target is None or target.type != "identifier" or sight.content(target) in own:
             continue
         fold = _fold(sight, loop, node, target)
@@ -209,7 +227,7 @@ def _loop(sight: CudaSight, row: str, loop: Loop, before: list[RowLoop]) -> RowL
     return RowLoop(loop, tuple(folds), stored)
 
 
-def _target(node: Node) -> Node | None:
+def target_of(node: Node) -> Node | None:
     if node.type == "assignment_expression":
         return field(node, "left")
     return field(node, "argument") if node.type == "update_expression" else None
@@ -227,7 +245,7 @@ def _fold(sight: CudaSight, loop: Loop, node: Node, target: Node) -> Fold | Refu
     operator = {"+=": "+", "-=": "+", "*=": "*"}.get(sight.content(sign))
     mentions = 1
     if sight.content(sign) == "=":
-        mentions, operator = 2, _of_two(sight, name, right)
+        mentions, operator = 2, operator_of(sight, name, right)
     if operator is None or len(list(named(source, loop.body, frozenset({name})))) != mentions:
         return refused
     begun = _begun(sight, loop, name)
@@ -241,7 +259,7 @@ def _fold(sight: CudaSight, loop: Loop, node: Node, target: Node) -> Fold | Refu
     return Fold(name, operator)
 
 
-def _of_two(sight: CudaSight, name: str, right: Node) -> str | None:
+def operator_of(sight: CudaSight, name: str, right: Node) -> str | None:
     """The operator of `s + e` or the function of `fmaxf(s, e)`."""
     source = sight.file.source
     sign, callee, listed = field(right, "operator"), field(right, "function"), field(right, "arguments")
@@ -273,7 +291,7 @@ def _begun(sight: CudaSight, loop: Loop, name: str) -> str | None:
             break
         if one.type == "init_declarator" and sight.content(one.child_by_field_name("declarator") or one) == name:
             before.append((one, field(one, "value")))
-        target = _target(one)
+        target = target_of(one)
         if target is not None and sight.content(target) == name:
             plainly = one.type == "assignment_expression" and plain(sight.file.source, one.children[1]) == "="
             before.append((one, field(one, "right") if plainly else None))
@@ -290,26 +308,26 @@ def _stored(sight: CudaSight, row: str, loop: Loop) -> bool | Refusal:
     uses = [one for one in sight.accesses if is_inside(one.node, loop.body)]
     stores = [one for one in uses if one.writes and one.space != "local"]
     for store in stores:
-        line, place = store.node.start_point.row, _place(sight, row, store)
+        line, place = store.node.start_point.row, place_of(sight, row, store)
         step = place[1].coefficient(loop.variable) if place is not None else None
         if place is None or step is None or not step.number or row not in place[1].names:
             return Refusal(f"`{sight.content(store.node)}` may be one element in two turns or rows.", line)
         for other in uses:
-            there = _place(sight, row, other)
+            there = place_of(sight, row, other)
             if there is None:
                 return Refusal(f"`{sight.content(other.node)}` may be any element.", line)
-            apart = there[0] != place[0] and (_is_restrict(sight, there[0], place[0]) or row not in there[1].names)
+            apart = there[0] != place[0] and (are_restrict(sight, there[0], place[0]) or row not in there[1].names)
             if there[1] != place[1] and not apart and not (there[0] != place[0] and other.writes):
                 return Refusal(f"`{sight.content(other.node)}` may be what another turn stores.", line)
     return bool(stores)
 
 
-def _is_restrict(sight: CudaSight, one: str, other: str) -> bool:
+def are_restrict(sight: CudaSight, one: str, other: str) -> bool:
     parameters = [sight.kernel.parameter(name) for name in (one, other)]
     return all(parameter is not None and parameter.is_restrict for parameter in parameters)
 
 
-def _place(sight: CudaSight, row: str, access: Access) -> tuple[str, Polynomial] | None:
+def place_of(sight: CudaSight, row: str, access: Access) -> tuple[str, Polynomial] | None:
     """The pointer parameter behind an access and the index from its beginning, in which the row stands for itself."""
     if len(access.indices) != 1 or _is_unsettled(sight, access) or sight.kernel.parameter(access.base) is None:
         return None

@@ -1,5 +1,6 @@
 """A CUDA kernel as strategies look at it: its syntax, its launches, and what both come to in the workload's numbers."""
 
+import dataclasses
 import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ from tree_sitter import Node
 from kernelwright.micro.rewrite.cuda_patch import Patch
 from kernelwright.source.cuda import File, Function, Launch, read
 from kernelwright.source.cuda.accesses import Access, accesses
+from kernelwright.source.cuda.definitions import read_apart
 from kernelwright.source.cuda.expressions import Names
 from kernelwright.source.cuda.extents import dimensions
 from kernelwright.source.cuda.syntax import Fault, syntax_problem
@@ -37,6 +39,13 @@ class CudaSight:
     def content(self, node: Node) -> str:
         return self.file.source.content(node)
 
+    def rewritten(self, text: str) -> "CudaSight":
+        """The same kernel in a text that it was rewritten in."""
+        file = read_apart(text)
+        kernel = file.kernel(self.kernel.name)
+        assert kernel is not None
+        return dataclasses.replace(self, file=file, kernel=kernel, launches=file.launches_of(kernel.name))
+
     def patch(self) -> Patch:
         return Patch(self.file.source)
 
@@ -58,6 +67,22 @@ class CudaSight:
                 f"The kernel is launched in {len(self.launches)} places, which would have to change together."
             )
         return self.launches[0]
+
+    @functools.cached_property
+    def apart(self) -> "tuple[CudaSight, ...]":
+        """The kernel with each of its launches alone, for changes that leave all of them as they are."""
+        return tuple(dataclasses.replace(self, launches=(one,)) for one in self.launches)
+
+    @functools.cached_property
+    def any_block(self) -> tuple[int, ...] | Refusal:
+        """The threads of a block in each dimension, where all launches say the same."""
+        blocks = {one.block for one in self.apart}
+        if self.is_entry or not blocks:
+            return Refusal("The kernel is launched by its workload line alone.")
+        block = next(iter(blocks))
+        if len(blocks) > 1 or block is None:
+            return Refusal("The blocks have no size that is a number in this file, the same in all launches.")
+        return block
 
     @functools.cached_property
     def block(self) -> tuple[int, ...] | None:

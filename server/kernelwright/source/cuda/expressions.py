@@ -12,7 +12,7 @@ from kernelwright.source.cuda.polynomials import Polynomial
 from kernelwright.source.cuda.text import field, of_type, walk
 
 BUILT_IN = ("threadIdx", "blockIdx", "blockDim", "gridDim")
-_INTEGER = re.compile(r"(0[xX][0-9a-fA-F]+|\d+)[uUlL]*$")
+_INTEGER = re.compile(r"(-?(?:0[xX][0-9a-fA-F]+|\d+))[uUlL]*$")
 _CASTS = frozenset(
     ("size_t", "int", "unsigned", "unsigned int", "long", "long long", "int64_t", "uint32_t", "int32_t", "uint64_t")
 )

@@ -14,7 +14,7 @@ from kernelwright.source.cuda.varying import Varying
 VARYING = "?"
 """In front of a name in a polynomial that stands for an expression which may differ between threads."""
 
-_INTEGER = re.compile(r"(0[xX][0-9a-fA-F']+|[0-9][0-9']*)[uUlL]*$")
+_INTEGER = re.compile(r"(-?(?:0[xX][0-9a-fA-F']+|[0-9][0-9']*))[uUlL]*$")
 _BUILT_IN = re.compile(r"(threadIdx|blockIdx|blockDim|gridDim)\.([xyz])$")
 _DEEPEST = 24  # variables followed on the way to one value
 
@@ -153,6 +153,8 @@ class Flow(Varying):
 
 
 def _integer(written: str) -> int:
+    if written.startswith("-"):
+        return -_integer(written[1:])
     digits = written.replace("'", "")
     if digits[:2] in ("0x", "0X"):
         return int(digits, 16)

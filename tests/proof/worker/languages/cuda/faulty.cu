@@ -100,3 +100,4 @@ void empty_grid(float* C, int n) { nothing<<<n / 256, 256>>>(C); }
 void large_block(float* C) { nothing<<<1, dim3(64, 32)>>>(C); }
 void much_shared(float* C) { nothing<<<1, 32, 100000>>>(C); }
 void copies_too_much(float* C, const float* A) { cudaMemcpy(C, A, 1000, cudaMemcpyDeviceToDevice); }
+void clears_nothing(float* C) { cudaMemset(nullptr, 0, 4); }

@@ -165,6 +165,7 @@ def test_races(module, name: str, grid: int, block: int, expected: str) -> None:
             f"the launch of nothing of {at('100000')} asks for 100000 bytes of shared memory: more than 49152 need",
         ),
         ("copies_too_much", (torch.zeros(100),), "cudaMemcpy touches 1000 bytes where 256 are left of the memory"),
+        ("clears_nothing", (), "cudaMemset is given a null pointer"),
     ],
 )
 def test_launchers(module, name: str, given: tuple[object, ...], expected: str) -> None:

@@ -96,10 +96,11 @@ inline cudaError_t cudaFreeHost(void* place) { return cudaFree(place); }
 
 namespace kw {
 inline bool has_room(const void* place, size_t bytes, const char* call) {
-  size_t known = known_bytes(place);
-  if (!known || known >= bytes) return true;
+  size_t known = place ? known_bytes(place) : 0;
+  if (!bytes || (place && !known) || known >= bytes) return true;
   char words[160];
-  std::snprintf(words, sizeof words, "%s touches %zu bytes where %zu are left of the memory", call, bytes, known);
+  if (!place) std::snprintf(words, sizeof words, "%s is given a null pointer", call);
+  else std::snprintf(words, sizeof words, "%s touches %zu bytes where %zu are left of the memory", call, bytes, known);
   fail(words);
   return false;
 }
