@@ -63,11 +63,12 @@ def wrong_extreme(code: Code) -> Iterator[Fault]:
 
 
 def lower_precision(code: Code) -> Iterator[Fault]:
+    floats = code.floats()
     for node in code.on_device("assignment_expression"):
         left, sign, right = sides(code, node)
         while left.type == "subscript_expression":
             left = field(left, "argument")
-        if sign in ("=", "+=") and left.type == "identifier" and code.declared(code.content(left)) == "float":
+        if sign in ("=", "+=") and code.content(left) in floats:
             yield Fault(
                 (replaced(right, f"__half2float(__float2half({code.content(right)}))"),),
                 f"rounded to half: {code.content(right)}",

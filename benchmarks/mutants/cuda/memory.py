@@ -20,10 +20,11 @@ def wrong_pointer(code: Code) -> Iterator[Fault]:
             for name in of_type(subscript(node)[0], "identifier"):
                 own = pointers.get(code.content(name))
                 others = [
-                    one.name for one in pointers.values() if own and one.name != own.name and one.base == own.base
+                    one.name
+                    for one in pointers.values()
+                    if own and one is not own and one.base == own.base and not (one.is_const and _is_written(node))
                 ]
-                written = node.parent is not None and node.parent.type == "assignment_expression"
-                if own and others and not (written and own.name not in others and _is_left(node)):
+                if others:
                     yield became(code, name, others[0])
 
 
@@ -109,7 +110,7 @@ def _size(code: Code, array: Node) -> str:
     return code.content(size) if size is not None else ""
 
 
-def _is_left(node: Node) -> bool:
+def _is_written(node: Node) -> bool:
     return node.parent is not None and node.parent.child_by_field_name("left") == node
 
 

@@ -1,6 +1,5 @@
 """A CUDA text as a tree, and what the operators ask of it."""
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -35,12 +34,14 @@ class Code:
     def on_host(self, *types: str) -> Iterator[Node]:
         return (node for one in self.functions(on_device=False) for node in of_type(one.body, *types))
 
-    def declared(self, name: str) -> str:
-        """The type in front of the first declaration of a name on the device: "float" for `const float* x`."""
-        found = re.search(
-            rf"\b(\w+)(?:\s*\*+|\s+)(?:__restrict__\s+)?(?:\w+ *(?:= *[^,;]*)?, *)*{name}\b", self.document.text
-        )
-        return found[1] if found is not None else ""
+    def floats(self) -> set[str]:
+        """The names that are declared on the device as float, or as pointers to and arrays of them."""
+        names = {one.name for f in self.functions(on_device=True) for one in f.parameters if one.base == "float"}
+        for node in self.on_device("declaration"):
+            if self.content(field(node, "type")) == "float":
+                declared = (next(of_type(one, "identifier")) for one in node.children_by_field_name("declarator"))
+                names |= {self.content(name) for name in declared}
+        return names
 
 
 def read(text: str) -> Code:

@@ -89,7 +89,7 @@ def small_block(code: Code) -> Iterator[Fault]:
 def swapped_arguments(code: Code) -> Iterator[Fault]:
     for launch in code.file.launches:
         kernel = code.file.kernel(launch.kernel)
-        takes = [(one.base, one.pointers) for one in kernel.parameters] if kernel is not None else []
+        takes = [(one.base, one.pointers, one.is_const) for one in kernel.parameters] if kernel is not None else []
         given = launch.arguments
         for at in range(1, min(len(takes), len(given))):
             if takes[at - 1] == takes[at]:
