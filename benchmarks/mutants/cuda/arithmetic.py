@@ -68,7 +68,7 @@ def lower_precision(code: Code) -> Iterator[Fault]:
         left, sign, right = sides(code, node)
         while left.type == "subscript_expression":
             left = field(left, "argument")
-        if sign in ("=", "+=") and code.content(left) in floats:
+        if sign in ("=", "+=") and code.content(left) in floats and right.type != "number_literal":
             yield Fault(
                 (replaced(right, f"__half2float(__float2half({code.content(right)}))"),),
                 f"rounded to half: {code.content(right)}",

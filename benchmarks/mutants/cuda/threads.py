@@ -81,9 +81,18 @@ def short_grid(code: Code) -> Iterator[Fault]:
 
 
 def small_block(code: Code) -> Iterator[Fault]:
+    """In the launch alone: where the number of blocks follows that of threads, half of them are no fault."""
     for launch in code.file.launches:
-        for size in dimensions(code.file, launch, launch.block) if launch.block is not None else ():
-            yield became(code, size, f"{in_brackets(code, size)} / 2")
+        block = launch.block
+        if block is None:
+            continue
+        text = code.content(block)
+        if block.type == "call_expression" and arguments(block):
+            yield became(code, arguments(block)[0], f"{in_brackets(code, arguments(block)[0])} / 2")
+        elif re.search(rf"\bdim3\b[^;]*\b{re.escape(text)}\b", code.document.text):
+            yield became(code, block, f"dim3({text}.x / 2, {text}.y, {text}.z)")
+        else:
+            yield became(code, block, f"{in_brackets(code, block)} / 2")
 
 
 def swapped_arguments(code: Code) -> Iterator[Fault]:
@@ -100,11 +109,11 @@ def swapped_arguments(code: Code) -> Iterator[Fault]:
                 )
 
 
-def moved_barrier(code: Code) -> Iterator[Fault]:
-    """A barrier behind the statement that follows it, where that is in the same block."""
+def late_barrier(code: Code) -> Iterator[Fault]:
+    """A barrier behind the statement that follows it in the same block, where that may touch memory."""
     for node in _barriers(code):
         after = node.next_named_sibling
-        if after is not None and after.type not in ("declaration", "comment", "preproc_call"):
+        if after is not None and next(of_type(after, "subscript_expression"), None) is not None:
             text = code.document.source[after.start_byte : after.end_byte].decode()
             changes = (
                 Change(node.start_byte, node.end_byte, ""),
@@ -116,7 +125,7 @@ def moved_barrier(code: Code) -> Iterator[Fault]:
 OPERATORS = (
     Operator("missing-barrier", "a barrier left out", missing_barrier),
     Operator("divergent-barrier", "a barrier that half of the threads come to", divergent_barrier),
-    Operator("late-barrier", "a barrier behind what it should be in front of", moved_barrier),
+    Operator("late-barrier", "a barrier behind what it should be in front of", late_barrier),
     Operator("wrong-index", "another number of a thread or block, or another axis", wrong_index),
     Operator("wrong-shuffle", "another lane, mask or first distance of a shuffle", wrong_shuffle),
     Operator("lost-atomic", "a plain addition where several threads add", lost_atomic),

@@ -59,6 +59,14 @@ def shrunk(text: str, most_elements: int) -> str:
     return text
 
 
+def pinned(text: str) -> Iterator[str]:
+    """The line with each of its sizes in turn written as `1_024`, which is not taken for a size here."""
+    for size in dict.fromkeys(_numbers(text)):
+        if size > _SMALLEST_SIZE:
+            written = f"{size:_}" if size >= 1000 else f"{size // 10}_{size % 10}"
+            yield _with_size(text, size, written)
+
+
 def with_long_rows(text: str, most_elements: int) -> tuple[str, ...]:
     """The line with two rows, which leaves their length as it is where that fits.
 
@@ -320,7 +328,7 @@ def _largest(call: Call | None) -> int:
     return max((math.prod(spec.shape) for spec in _specs(call)), default=0) if call is not None else 0
 
 
-def _with_size(text: str, old: int, new: int, *, count: int = 0) -> str:
+def _with_size(text: str, old: int, new: int | str, *, count: int = 0) -> str:
     """The line with the number changed everywhere, or in the first `count` places."""
     launch, rest = split_at_launch(text)
     return launch + re.sub(rf"(?<![\w.]){old}(?![\w.])", str(new), rest, count=count)

@@ -117,6 +117,7 @@ void to_scheduler() {
 
 void begin() {
   body(data);
+  settle_index();
   settle_write();
   running.fiber->state = State::DONE;
   kw_switch(&running.fiber->stack_pointer, main_stack);
