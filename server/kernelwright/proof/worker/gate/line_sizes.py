@@ -1,5 +1,6 @@
 """The sizes of a workload line, as written: how many elements it has, and the same line with fewer, more, or boundary sizes."""
 
+import functools
 import math
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -80,6 +81,21 @@ def with_long_rows(text: str, most_elements: int) -> tuple[str, ...]:
         return (few,) if few is not None and elements(case_call(few)) <= 2 * most_elements else ()
     long = _with_rows(text, 2)
     return () if long is None else (shrunk(long, 2 * most_elements),)
+
+
+def each_long(text: str, most_elements: int) -> Iterator[str]:
+    """The line with each of its named sizes in turn as long as fits, one more than a power of two, and three of all others.
+
+    So each axis of a grid has several blocks once, the last of them hardly filled. One name alone is long as it is.
+    """
+    found = case_call(text).kwargs
+    names = [name for name, size in found.items() if type(size) is int and size > _FEW and _is_in_a_size(text, name)]
+    for name in names if len(names) > 1 else ():
+        others = functools.reduce(lambda line, other: _named(line, other, 3), names, text)
+        lines = (_named(others, name, (1 << power) + 1) for power in reversed(range(_FEW, most_elements.bit_length())))
+        fitting = (line for line in lines if (call := _evaluated(line)) and elements(call) <= most_elements)
+        if (line := next(fitting, None)) is not None:
+            yield line
 
 
 def one_row(texts: Sequence[str]) -> str | None:
@@ -300,6 +316,12 @@ def drawn_ranges(text: str) -> list[int]:
     call = _evaluated(text)
     specs = _all_specs(call) if call is not None else ()
     return [int(max(spec.parameters)) for spec in specs if spec.generator in _INDICES and spec.parameters]
+
+
+def _named(text: str, name: str, size: int) -> str:
+    """The line with another number for a name that it gives."""
+    launch, rest = split_at_launch(text)
+    return launch + re.sub(rf"\b{name}=\d+\b", f"{name}={size}", rest)
 
 
 def _put(text: str, spans: Sequence[tuple[int, int]], number: int) -> str:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from kernelwright.proof.jobs import Trial
-from kernelwright.proof.worker.gate.line_sizes import at_boundaries, pinned, shrunk
+from kernelwright.proof.worker.gate.line_sizes import at_boundaries, each_long, pinned, shrunk
 from kernelwright.proof.worker.trial import run_trial
 from kernelwright.values import Verdict, VerdictStatus
 from proof.worker.trials import QUICK, workload
@@ -167,6 +167,14 @@ def test_a_size_that_is_pinned_stays_in_every_line() -> None:
     small = shrunk(next(pinned(line)), 4096)
     assert small == "f(x=randn(n), out=out(1_024), n=2048)"
     assert {text.partition("out=")[2].partition(",")[0] for text, _ in at_boundaries(small, 4096)} == {"out(1_024)"}
+
+
+def test_each_named_size_is_long_once() -> None:
+    assert list(each_long(SOLVE, 8192)) == [
+        SOLVE.replace("M=64, N=48, K=32", sizes)
+        for sizes in ("M=1025, N=3, K=3", "M=3, N=1025, K=3", "M=3, N=3, K=1025")
+    ]
+    assert list(each_long("f(x=randn(rows, 64), rows=512, eps=0.5, times=9)", 8192)) == []
 
 
 def test_sizes_are_changed_but_not_launches() -> None:
