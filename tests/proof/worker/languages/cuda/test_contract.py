@@ -41,6 +41,17 @@ def test_a_text_is_loaded_with_its_entries() -> None:
     CUDA.unload(module)
 
 
+def test_a_closed_text_leaves_no_memory_mapped() -> None:
+    mapped = lambda: Path("/proc/self/maps").read_text().count("\n")
+    text = "__global__ void wait(float* y) { __syncthreads(); y[threadIdx.x] = 1; }"
+    before = mapped()
+    module = CUDA.load(PATH, text, "subject")
+    module.wait[(1,), (512,), 0](torch.empty(512))
+    assert mapped() > before + 1000  # a stack and its guard for each thread
+    CUDA.unload(module)
+    assert mapped() < before + 100
+
+
 def test_names_of_kernels() -> None:
     assert list(CUDA.kernels(TEXT)) == ["twice"]
     assert CUDA.kernels(TEXT)["twice"] in TEXT

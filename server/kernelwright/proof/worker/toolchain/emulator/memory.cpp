@@ -53,7 +53,13 @@ struct Range {
 
 std::vector<Range> ranges;  // in the order of their addresses
 Range* recent[16] = {};  // by page, those that were found last
-char *shared_room = nullptr, *shared_next = nullptr;
+struct Room {
+  char* start = nullptr;
+  ~Room() {
+    if (start) munmap(start, SHARED_ROOM);
+  }
+} shared_room;
+char* shared_next = nullptr;
 size_t static_bytes = 0;
 struct Slot { const void* slot; char* place; };
 std::vector<Slot> slots;
@@ -301,13 +307,13 @@ void end_launch() {
 }
 
 void begin_block() {
-  if (!shared_room) shared_room = map(SHARED_ROOM);
+  if (!shared_room.start) shared_room.start = map(SHARED_ROOM);
   block_number++;
   block_known = 0;
   static_bytes = 0;
   dynamic_place = nullptr;
   slots.clear();
-  shared_next = shared_room + 4096;
+  shared_next = shared_room.start + 4096;
   for (Range& one : ranges)
     if (one.kind == Range::SHARED) std::memset(one.start, 0xff, size_t(one.end - one.start));
 }
@@ -317,7 +323,7 @@ namespace {
 char* shared_range(const char* name, size_t bytes, size_t element) {
   char* place = shared_next;
   shared_next += ((bytes + 127) & ~size_t(127)) + 4096;
-  if (shared_next > shared_room + SHARED_ROOM) fail("needs more shared memory than a block has");
+  if (shared_next > shared_room.start + SHARED_ROOM) fail("needs more shared memory than a block has");
   for (Range& one : ranges)  // the one of the block before
     if (one.kind == Range::SHARED && one.start == place && one.end == place + bytes) {
       one.name = name, one.element = element;

@@ -26,7 +26,11 @@ constexpr size_t STATIC_LIMIT = 48 << 10, DYNAMIC_LIMIT = 227 << 10;
 
 std::vector<Fiber> fibers;
 std::vector<unsigned> sequence;
-std::vector<char*> idle_stacks;
+struct Stacks : std::vector<char*> {
+  ~Stacks() {  // when the library is closed: a process has 65530 mappings, and each stack is two
+    for (char* one : *this) munmap(one, STACK);
+  }
+} idle_stacks;
 void* main_stack = nullptr;
 Body body;
 void* data;
