@@ -17,9 +17,11 @@ from pathlib import Path
 from benchmarks import summary
 from benchmarks.mutants import earlier, report, store, trials
 from benchmarks.mutants.baselines import ROOT, Baseline, Unusable, baselines, cuda_baselines, mutants_of, smaller
+from benchmarks.mutants.cuda.rules import RULES as CUDA_RULES
 from benchmarks.mutants.grading import Ending, Outcome
 from benchmarks.mutants.mutant import Mutant
 from benchmarks.mutants.probing import Probed, probe
+from benchmarks.mutants.rules import RULES
 from benchmarks.versions import versions
 
 from kernelwright import wire
@@ -58,7 +60,10 @@ def main() -> int:
     probed = asyncio.run(_probe(planted, graded, seen, options.jobs)) if options.probe else {}
     texts = {(o.name, m.id): (o.right, m) for o, m in planted}
     passed = [o for o in graded if o.ending is Ending.SURVIVED]
-    survivors = [report.survivor(o, *texts[o.kernel, o.mutant], probed.get((o.kernel, o.mutant))) for o in passed]
+    rules = CUDA_RULES if options.language == "cuda" else RULES
+    survivors = [
+        report.survivor(o, *texts[o.kernel, o.mutant], probed.get((o.kernel, o.mutant)), rules) for o in passed
+    ]
     left = len(planted) - len(outcomes)
     if options.out:
         whole = _result(device, options, limits, subjects, outcomes, survivors) | {"not_tried": left}

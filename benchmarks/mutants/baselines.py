@@ -24,7 +24,7 @@ FOLDERS = (ROOT / "examples", corpus.FOLDER / "bases")
 class Baseline:
     """One kernel's file: `name` is the file's without its ending.
 
-    `rewrite`: what faults are planted in, where that is not the text itself; `kernel`: the one that it rewrites.
+    `rewrite`: what faults are planted in, where that is not the text itself.
     """
 
     name: str
@@ -32,7 +32,6 @@ class Baseline:
     text: str
     workload: Workload
     rewrite: str = ""
-    kernel: str = ""
 
     @property
     def right(self) -> str:
@@ -60,10 +59,7 @@ def cuda_baselines(names: tuple[str, ...] = ()) -> tuple[Baseline, ...]:
     """All rewrites of CUDA C++, or those named. Raises Unusable."""
     from benchmarks.mutants.cuda.subjects import subjects
 
-    found = {
-        name: Baseline(name, path, text, workload, rewrite, kernel)
-        for name, path, text, kernel, rewrite, workload in subjects()
-    }
+    found = {name: Baseline(name, *subject) for name, *subject in subjects()}
     return tuple(found[name] for name in _chosen(names, found))
 
 

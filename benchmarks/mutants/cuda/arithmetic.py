@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from benchmarks.mutants.cuda.syntax import Code, became, called, in_brackets, in_head, operator_became, sides
+from benchmarks.mutants.cuda.syntax import Code, became, called, in_brackets, in_head, operator_became
 from benchmarks.mutants.mutant import Fault, Operator
-from benchmarks.mutants.syntax import field, replaced
+from benchmarks.mutants.syntax import field, replaced, sides
 
 _OTHER_SIGN = {"+": "-", "-": "+", "*": "+", "/": "*", "%": "/", "+=": "-=", "*=": "/=", "^=": "="}
 _OTHER_EXTREME = {"fmaxf": "fminf", "fminf": "fmaxf", "max": "min", "min": "max", "fmax": "fmin", "fmin": "fmax"}
@@ -14,14 +14,14 @@ _FLOAT_LITERALS = ("0.0f", "0.0", "0.f", "0.")
 
 def wrong_sign(code: Code) -> Iterator[Fault]:
     for node in code.on_device("binary_expression", "assignment_expression"):
-        sign = sides(code, node)[1]
+        sign = sides(node)[1]
         if sign in _OTHER_SIGN and not in_head(node):
             yield operator_became(code, node, _OTHER_SIGN[sign])
 
 
 def dropped_term(code: Code) -> Iterator[Fault]:
     for node in code.on_device("binary_expression"):
-        left, sign, right = sides(code, node)
+        left, sign, right = sides(node)
         if sign not in ("+", "-", "*", "/", "%"):
             continue
         yield Fault((replaced(node, code.content(left)),), f"dropped: {sign} {code.content(right)}")
@@ -31,14 +31,14 @@ def dropped_term(code: Code) -> Iterator[Fault]:
 
 def swapped_operands(code: Code) -> Iterator[Fault]:
     for node in code.on_device("binary_expression"):
-        left, sign, right = sides(code, node)
+        left, sign, right = sides(node)
         if sign in ("-", "/"):
             yield became(code, node, f"{in_brackets(code, right)} {sign} {in_brackets(code, left)}")
 
 
 def lost_sum(code: Code) -> Iterator[Fault]:
     for node in code.on_device("assignment_expression"):
-        sign = sides(code, node)[1]
+        sign = sides(node)[1]
         if len(sign) == 2 and sign.endswith("=") and not in_head(node):
             yield operator_became(code, node, "=")
 
@@ -65,7 +65,7 @@ def wrong_extreme(code: Code) -> Iterator[Fault]:
 def lower_precision(code: Code) -> Iterator[Fault]:
     floats = code.floats()
     for node in code.on_device("assignment_expression"):
-        left, sign, right = sides(code, node)
+        left, sign, right = sides(node)
         while left.type == "subscript_expression":
             left = field(left, "argument")
         if sign in ("=", "+=") and code.content(left) in floats and right.type != "number_literal":

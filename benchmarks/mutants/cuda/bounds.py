@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from benchmarks.mutants.cuda.syntax import Code, became, dropped, in_brackets, in_head, operator_became, sides
+from benchmarks.mutants.cuda.syntax import Code, became, dropped, in_brackets, in_head, operator_became
 from benchmarks.mutants.mutant import Fault, Operator
-from benchmarks.mutants.syntax import field
+from benchmarks.mutants.syntax import field, sides
 from tree_sitter import Node
 
 _OTHER = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": ">="}
@@ -12,7 +12,7 @@ _OTHER = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": ">="}
 
 def off_by_one_bound(code: Code) -> Iterator[Fault]:
     for node in code.on_device("binary_expression"):
-        sign = sides(code, node)[1]
+        sign = sides(node)[1]
         if sign in _OTHER and not (sign == ">" and in_head(node)):
             yield operator_became(code, node, _OTHER[sign])
 
@@ -20,7 +20,7 @@ def off_by_one_bound(code: Code) -> Iterator[Fault]:
 def dropped_guard(code: Code) -> Iterator[Fault]:
     for node in code.on_device("if_statement", "conditional_expression", "binary_expression"):
         if node.type == "binary_expression":
-            left, sign, right = sides(code, node)
+            left, sign, right = sides(node)
             if sign in ("&&", "||"):
                 yield dropped(code, right, "true" if sign == "&&" else "false")
                 yield dropped(code, left, "true" if sign == "&&" else "false")
@@ -42,7 +42,7 @@ def short_loop(code: Code) -> Iterator[Fault]:
         condition, step = node.child_by_field_name("condition"), _step(code, node)
         if condition is None or condition.type != "binary_expression" or not step:
             continue
-        _, sign, right = sides(code, condition)
+        _, sign, right = sides(condition)
         if sign == "<":
             yield became(code, right, f"{in_brackets(code, right)} - {step}")
         first = _first(node)
@@ -58,7 +58,7 @@ def wrong_step(code: Code) -> Iterator[Fault]:
         if update.type == "update_expression":
             yield became(code, update, f"{code.content(field(update, 'argument'))} += 2")
         elif update.type == "assignment_expression":
-            _, sign, right = sides(code, update)
+            _, sign, right = sides(update)
             if sign == "+=":
                 yield became(code, right, f"2 * {in_brackets(code, right)}")
                 yield became(code, right, f"({in_brackets(code, right)} + 1) / 2")
@@ -80,7 +80,7 @@ def _step(code: Code, loop: Node) -> str:
         return ""
     if update.type == "update_expression" and "++" in code.content(update):
         return "1"
-    if update.type == "assignment_expression" and sides(code, update)[1] == "+=":
+    if update.type == "assignment_expression" and sides(update)[1] == "+=":
         return in_brackets(code, field(update, "right"))
     return ""
 

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from benchmarks.mutants.cuda.syntax import Code, became, in_brackets, sides, subscript
+from benchmarks.mutants.cuda.syntax import Code, became, in_brackets, subscript
 from benchmarks.mutants.mutant import Fault, Operator
-from benchmarks.mutants.syntax import field, replaced
+from benchmarks.mutants.syntax import field, replaced, sides
 from tree_sitter import Node
 
 from kernelwright.source.cuda.text import of_type
@@ -60,7 +60,7 @@ def wrong_stride(code: Code) -> Iterator[Fault]:
     for kernel in code.functions(on_device=True):
         sizes = [one.name for one in kernel.parameters if not one.pointers and one.base == "int"]
         for node in of_type(kernel.body, "binary_expression"):
-            _, sign, right = sides(code, node)
+            _, sign, right = sides(node)
             if sign == "*" and code.content(right) in sizes and len(sizes) > 1:
                 at = sizes.index(code.content(right))
                 yield became(code, right, sizes[(at + 1) % len(sizes)])
@@ -70,7 +70,7 @@ def wrong_part(code: Code) -> Iterator[Fault]:
     fours = {
         code.content(field(node, "declarator"))
         for node in code.on_device("array_declarator")
-        if code.content(field(node, "declarator")) and _size(code, node) == "4"
+        if _size(code, node) == "4"
     }
     for node in code.on_device("subscript_expression", "field_expression"):
         if node.type == "field_expression":
@@ -100,8 +100,8 @@ def little_shared(code: Code) -> Iterator[Fault]:
 def _products(code: Code) -> Iterator[Node]:
     """Every `a * b + c`."""
     for node in code.on_device("binary_expression"):
-        left, sign, _ = sides(code, node)
-        if sign == "+" and left.type == "binary_expression" and sides(code, left)[1] == "*":
+        left, sign, _ = sides(node)
+        if sign == "+" and left.type == "binary_expression" and sides(left)[1] == "*":
             yield node
 
 

@@ -24,8 +24,8 @@ _CUDA = support_of("cuda-cpp")
 _DEVICE = Device("cuda", "a GPU", compute_capability=90, multiprocessors=1, bandwidth=4.2e12)
 
 
-def subjects() -> Iterator[tuple[str, Path, str, str, str, Workload]]:
-    """Name, path, text, the kernel's name, the rewritten text and the workload of each."""
+def subjects() -> Iterator[tuple[str, Path, str, Workload, str]]:
+    """Name, path, text, workload and rewritten text of each."""
     strategies = {one.id.removeprefix("cuda."): one for one in for_language(Language.CUDA) if one.intent is not ask}
     for name, strategy in strategies.items():
         yield (name, Path(f"/nowhere/{name}.cu"), *_rewritten(strategy, strategy.example.before))
@@ -34,8 +34,8 @@ def subjects() -> Iterator[tuple[str, Path, str, str, str, Workload]]:
         yield (f"{name} of {example}", path, *_rewritten(strategies[name], path.read_text(encoding="utf-8")))
 
 
-def _rewritten(strategy: Strategy, text: str) -> tuple[str, str, str, Workload]:
-    """The text with its first kernel that the strategy rewrites, in the variant that it thinks best."""
+def _rewritten(strategy: Strategy, text: str) -> tuple[str, Workload, str]:
+    """The text with its workload, and with the first kernel that the strategy rewrites in the variant that it thinks best."""
     for kernel in _CUDA.kernels(text):
         observation = _observed(text, kernel)
         actions = strategy.find(observation)
@@ -44,7 +44,7 @@ def _rewritten(strategy: Strategy, text: str) -> tuple[str, str, str, Workload]:
         edits = carried_out(strategy, observation, actions[0])
         assert not isinstance(edits, Refusal), edits.reason
         assert observation.workload is not None
-        return text, kernel.name, apply(edits[0], text), observation.workload
+        return text, observation.workload, apply(edits[0], text)
     raise ValueError(f"{strategy.id} rewrites no kernel of the text")
 
 

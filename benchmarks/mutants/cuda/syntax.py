@@ -59,11 +59,6 @@ def dropped(code: Code, node: Node, rest: str) -> Fault:
     return Fault((replaced(node, rest),), f"dropped: {' '.join(code.content(node).split())}")
 
 
-def sides(code: Code, node: Node) -> tuple[Node, str, Node]:
-    """Left operand, operator and right operand, of an assignment too."""
-    return field(node, "left"), field(node, "operator").type, field(node, "right")
-
-
 def operator_became(code: Code, node: Node, sign: str) -> Fault:
     """Another operator in a binary expression or an assignment."""
     operator = field(node, "operator")

@@ -3,9 +3,9 @@
 import re
 from collections.abc import Iterator
 
-from benchmarks.mutants.cuda.syntax import Code, arguments, became, called, dropped, in_brackets, sides
+from benchmarks.mutants.cuda.syntax import Code, arguments, became, called, dropped, in_brackets
 from benchmarks.mutants.mutant import Fault, Operator
-from benchmarks.mutants.syntax import Change, field, replaced
+from benchmarks.mutants.syntax import Change, field, replaced, sides
 from tree_sitter import Node
 
 from kernelwright.source.cuda.extents import dimensions
@@ -68,7 +68,7 @@ def lost_atomic(code: Code) -> Iterator[Fault]:
 
 def short_grid(code: Code) -> Iterator[Fault]:
     for node in code.on_host("binary_expression"):
-        left, sign, _ = sides(code, node)
+        left, sign, _ = sides(node)
         first = left
         while first.type in ("parenthesized_expression", "binary_expression"):
             first = first.named_children[0]
