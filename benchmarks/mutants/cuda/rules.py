@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from benchmarks.mutants.explained import Changed, Kind, Rule
 
+_VECTORISED = ("vectorise-access", "vectorise-access of bias_gelu")
 _TILED = ("double-buffer", "shared-tile", "register-block")
 _PADDED = ("pad-shared", "shared-tile of transpose")
 _STEPS = ("wrong-step", "wrong-index", "dropped-term", "small-block", "wrong-sign", "wrong-constant")
@@ -49,10 +50,28 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         (Kind.EQUIVALENT,),
-        "Every thread goes on to the end of what is not aligned, so an element is written more than once, with the same value.",
+        "A thread writes more elements of the tail than its own, and the same values as the threads whose they are.",
         _came(
-            ("vectorise-access", "vectorise-access of bias_gelu"), ("swapped-operands",), "* i) - j <", "* idx) - j <"
+            _VECTORISED,
+            ("swapped-operands", "off-by-one-bound", "wrong-constant", "dropped-guard"),
+            "for (int j = 4 * i; j < n",
+            "for (int j = 8 * idx; j < total",
         ),
+    ),
+    Rule(
+        (Kind.EQUIVALENT,),
+        "The loop over the tail is not entered beyond the end, whatever its guard says.",
+        _came(_VECTORISED, ("dropped-guard",), "} else if (true) {"),
+    ),
+    Rule(
+        (Kind.EQUIVALENT,),
+        "No tensor is taken for aligned, so all elements go the way of those that are not: slower, and as right.",
+        _came(_VECTORISED, ("wrong-sign",), "bool aligned = "),
+    ),
+    Rule(
+        (Kind.EQUIVALENT,),
+        "A lane looks at elements of others, too: the largest is the same, and so is what is written.",
+        _came(("parallel-rows",), ("wrong-step",), "j += (32 + 1) / 2"),
     ),
     Rule(
         (Kind.EQUIVALENT,),

@@ -86,12 +86,14 @@ def with_long_rows(text: str, most_elements: int) -> tuple[str, ...]:
 def each_long(text: str, most_elements: int) -> Iterator[str]:
     """The line with each of its named sizes in turn as long as fits, one more than a power of two, and three of all others.
 
-    So each axis of a grid has several blocks once, the last of them hardly filled. One name alone is long as it is.
+    So each axis of a grid has several blocks once, the last of them hardly filled. The last name also comes with one of all
+    others, where all elements together are one more than a power of two. One name alone is long as it is.
     """
     found = case_call(text).kwargs
     names = [name for name, size in found.items() if type(size) is int and size > _FEW and _is_in_a_size(text, name)]
-    for name in names if len(names) > 1 else ():
-        others = functools.reduce(lambda line, other: _named(line, other, 3), names, text)
+    each = [(name, 3) for name in names] + [(name, 1) for name in names[-1:]]
+    for name, few in each if len(names) > 1 else ():
+        others = functools.reduce(lambda line, other, few=few: _named(line, other, few), names, text)
         lines = (_named(others, name, (1 << power) + 1) for power in reversed(range(_FEW, most_elements.bit_length())))
         fitting = (line for line in lines if (call := _evaluated(line)) and elements(call) <= most_elements)
         if (line := next(fitting, None)) is not None:

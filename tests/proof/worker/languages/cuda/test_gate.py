@@ -172,7 +172,7 @@ def test_a_size_that_is_pinned_stays_in_every_line() -> None:
 def test_each_named_size_is_long_once() -> None:
     assert list(each_long(SOLVE, 8192)) == [
         SOLVE.replace("M=64, N=48, K=32", sizes)
-        for sizes in ("M=1025, N=3, K=3", "M=3, N=1025, K=3", "M=3, N=3, K=1025")
+        for sizes in ("M=1025, N=3, K=3", "M=3, N=1025, K=3", "M=3, N=3, K=1025", "M=1, N=1, K=2049")
     ]
     assert list(each_long("f(x=randn(rows, 64), rows=512, eps=0.5, times=9)", 8192)) == []
 
