@@ -75,12 +75,40 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         (Kind.EQUIVALENT,),
-        "One value of each warp is stored since the rewrite, so an eighth of the memory would do.",
-        _came(("warp-reduce of layer_norm",), ("little-shared",), "shared_bytes / 2"),
+        "One value of each warp is stored since the rewrite, so a small part of the memory would do.",
+        _came(
+            ("warp-reduce", "warp-reduce of layer_norm"),
+            ("little-shared",),
+            "shared_bytes / 2",
+            "__shared__ float sdata[",
+        ),
+    ),
+    Rule(
+        (Kind.MISSED,),
+        "The text launches 262,144 threads, so at the sizes of an emulator no loop over the grid turns twice; the verdict "
+        "does not claim that it did.",
+        _came(
+            ("warp-reduce",),
+            ("wrong-step", "wrong-index", "lost-sum", "dropped-term", "wrong-sign"),
+            "i += ",
+            "sum = x[i];",
+        ),
     ),
     Rule(
         (Kind.EQUIVALENT, Kind.ROUNDING),
         "The distances 17, 8, 4, 2 and 1 lead from every lane to all others, too.",
         _came(("parallel-rows",), ("wrong-constant",), "int offset = 17;"),
+    ),
+    Rule(
+        (Kind.EQUIVALENT,),
+        "An array with more room than is used holds the same.",
+        _came(
+            (*_VECTORISED, "shared-tile of transpose"), ("wrong-constant",), "alignas(16) ", "constexpr int TILE = 17"
+        ),
+    ),
+    Rule(
+        (Kind.MISSED,),
+        "No vector is read where there are more than eight elements, and no call of the gate has fewer in all its tensors.",
+        _came(_VECTORISED, ("swapped-operands",), "idx < 8 / total"),
     ),
 )
