@@ -38,7 +38,7 @@ IN_CUDA = (
     ("fast-math", "wrong-extreme", "fmaxf became fminf", "nan-parity"),
     ("fuse-kernels", "wrong-pointer", "b became x", "values"),
     ("grid-stride", "short-loop", "n became n - ", "nan-parity"),
-    ("launch-geometry", "short-grid", "the grid is rounded down", "runs"),
+    ("launch-geometry", "short-grid", "the grid is rounded down", "nan-parity"),
     ("pad-shared", "swapped-subscripts", "threadIdx.x and threadIdx.y are swapped", "values"),
     ("parallel-rows", "wrong-shuffle", "0xffffffff became (0xffffffff >> 1)", "runs"),
     ("register-block", "divergent-barrier", "__syncthreads(); became if", "race"),
