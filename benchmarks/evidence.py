@@ -59,7 +59,8 @@ def _mutants() -> str:
         "Planted faults",
         "One fault at a time in a kernel that is right: `python -m benchmarks.mutants`. Left out are mutants that are "
         "equivalent, round otherwise, or differ in what a verdict does not speak of. `mutants-h200-unbounded` is from before "
-        "calls between unmapped pages.",
+        "calls between unmapped pages; `mutants-cuda-*` is of `--language cuda`: faults in what each strategy for CUDA C++ "
+        "makes of its example, in the emulator.",
         _table((*_CONDITIONS, "mutants", "faults ended", "left out", "baselines refused"), rows),
         _table(("run", "kernel", "missed fault", "why"), missed),
     )

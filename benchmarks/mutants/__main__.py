@@ -1,7 +1,8 @@
-"""Grades the gate with planted faults: `python -m benchmarks.mutants [--kernels NAME …] [--most N] [--jobs N] [--out FILE]`.
+"""Grades the gate with planted faults.
 
-Runs on the device at hand (Triton's interpreter without a GPU). What is graded is kept in --store, and a run that was
-ended goes on where it was as long as the gate's source is the same. The table is printed last.
+`python -m benchmarks.mutants [--language cuda] [--kernels NAME …] [--most N] [--jobs N] [--out FILE]` runs on the device at
+hand: Triton's interpreter and the emulator of CUDA without a GPU. What is graded is kept in --store, and a run that was ended
+goes on where it was as long as the gate's source is the same. The table is printed last.
 """
 
 import argparse
@@ -15,10 +16,12 @@ from pathlib import Path
 
 from benchmarks import summary
 from benchmarks.mutants import earlier, report, store, trials
-from benchmarks.mutants.baselines import ROOT, Baseline, Unusable, baselines, mutants_of, smaller
+from benchmarks.mutants.baselines import ROOT, Baseline, Unusable, baselines, cuda_baselines, mutants_of, smaller
+from benchmarks.mutants.cuda.rules import RULES as CUDA_RULES
 from benchmarks.mutants.grading import Ending, Outcome
 from benchmarks.mutants.mutant import Mutant
 from benchmarks.mutants.probing import Probed, probe
+from benchmarks.mutants.rules import RULES
 from benchmarks.versions import versions
 
 from kernelwright import wire
@@ -35,7 +38,7 @@ Pair = tuple[Baseline, Mutant]
 def main() -> int:
     options = _options()
     try:
-        subjects = baselines(tuple(options.kernels))
+        subjects = (cuda_baselines if options.language == "cuda" else baselines)(tuple(options.kernels))
     except Unusable as unusable:
         print(unusable, file=sys.stderr)
         return 2
@@ -55,9 +58,12 @@ def main() -> int:
     graded = [o for o in outcomes if o.operator != trials.CONTROL.operator]
     seen = store.Store(options.store, f"probe {store.probe_digest()}")
     probed = asyncio.run(_probe(planted, graded, seen, options.jobs)) if options.probe else {}
-    texts = {(o.name, m.id): (o.text, m) for o, m in planted}
+    texts = {(o.name, m.id): (o.right, m) for o, m in planted}
     passed = [o for o in graded if o.ending is Ending.SURVIVED]
-    survivors = [report.survivor(o, *texts[o.kernel, o.mutant], probed.get((o.kernel, o.mutant))) for o in passed]
+    rules = CUDA_RULES if options.language == "cuda" else RULES
+    survivors = [
+        report.survivor(o, *texts[o.kernel, o.mutant], probed.get((o.kernel, o.mutant)), rules) for o in passed
+    ]
     left = len(planted) - len(outcomes)
     if options.out:
         whole = _result(device, options, limits, subjects, outcomes, survivors) | {"not_tried": left}
@@ -79,7 +85,7 @@ def _still_ended(planted: list[Pair], limits: Limits, options: argparse.Namespac
     import torch
 
     device = "cuda" if torch.cuda.is_available() else "cpu"
-    most = {o.name: INTERPRETER_ELEMENTS if device == "cpu" and o.language == "Triton" else None for o, _ in planted}
+    most = {o.name: INTERPRETER_ELEMENTS if device == "cpu" and o.language != "PyTorch" else None for o, _ in planted}
     calls = {o.name: {v.described for v in variations(o.workload, limits, most[o.name])} for o, _ in planted}
     return earlier.read(options.earlier, planted, calls, device, _settings(options, limits))
 
@@ -184,6 +190,7 @@ def _shard(words: str) -> tuple[int, int]:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.mutants", description=__doc__)
     parser.add_argument("--kernels", nargs="*", default=[], help="names of files without their ending; all by default")
+    parser.add_argument("--language", choices=("python", "cuda"), default="python", help="what faults are planted in")
     parser.add_argument("--most", type=int, help="at most so many mutants of each operator in each kernel")
     parser.add_argument("--seed", type=int, default=0, help="which ones are drawn with --most")
     parser.add_argument("--jobs", type=int, default=2, help="trials at a time")

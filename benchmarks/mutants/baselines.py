@@ -1,13 +1,14 @@
-"""The correct kernels that faults are planted in: the examples, and the bases of the corpus."""
+"""The correct kernels that faults are planted in: the examples, the bases of the corpus, and rewrites of CUDA C++."""
 
 import dataclasses
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import corpus
+from benchmarks.mutants import cuda
 from benchmarks.mutants.mutant import Mutant, generate, sample
 from benchmarks.mutants.operators import OPERATORS
 
@@ -21,15 +22,26 @@ FOLDERS = (ROOT / "examples", corpus.FOLDER / "bases")
 
 @dataclass(frozen=True)
 class Baseline:
-    """One kernel's file: `name` is the file's without its ending."""
+    """One kernel's file: `name` is the file's without its ending.
+
+    `rewrite`: what faults are planted in, where that is not the text itself.
+    """
 
     name: str
     path: Path
     text: str
     workload: Workload
+    rewrite: str = ""
+
+    @property
+    def right(self) -> str:
+        """The text that a mutant is one fault away from."""
+        return self.rewrite or self.text
 
     @property
     def language(self) -> str:
+        if self.path.suffix == ".cu":
+            return "CUDA C++"
         return "Triton" if "@triton.jit" in self.text else "PyTorch"
 
 
@@ -38,21 +50,26 @@ class Unusable(Exception):
 
 
 def baselines(names: tuple[str, ...] = ()) -> tuple[Baseline, ...]:
-    """All of them, or those named. Raises Unusable."""
+    """All files in Python, or those named. Raises Unusable."""
     found = {path.stem: path for folder in FOLDERS for path in sorted(folder.glob("*.py"))}
-    unknown = [name for name in names if name not in found]
-    if unknown:
-        raise Unusable(f"There is no kernel {unknown[0]}; there are {', '.join(found)}.")
-    return tuple(_read(path) for name, path in found.items() if not names or name in names)
+    return tuple(_read(found[name]) for name in _chosen(names, found))
+
+
+def cuda_baselines(names: tuple[str, ...] = ()) -> tuple[Baseline, ...]:
+    """All rewrites of CUDA C++, or those named. Raises Unusable."""
+    from benchmarks.mutants.cuda.subjects import subjects
+
+    found = {name: Baseline(name, *subject) for name, *subject in subjects()}
+    return tuple(found[name] for name in _chosen(names, found))
 
 
 def smaller(baseline: Baseline, most: int) -> Baseline:
     """The same with the sizes of every workload line halved, the leading one first, until a call has `most` elements.
 
     What is written for a GPU takes a CPU so long that the gate's time runs out before its cases do. Triton kernels stay
-    as they are: the gate itself reduces the sizes for the interpreter.
+    and CUDA C++ stay as they are: the gate itself reduces the sizes for the interpreter and the emulator.
     """
-    if baseline.language == "Triton":
+    if baseline.language != "PyTorch":
         return baseline
     cases = tuple(dataclasses.replace(case, text=_halved(case.text, most)) for case in baseline.workload.cases)
     return dataclasses.replace(baseline, workload=dataclasses.replace(baseline.workload, cases=cases))
@@ -60,8 +77,17 @@ def smaller(baseline: Baseline, most: int) -> Baseline:
 
 def mutants_of(baseline: Baseline, most: int | None, seed: int) -> list[Mutant]:
     """Every mutant, or at most `most` for each operator, drawn by `seed`."""
-    mutants = generate(baseline.text, OPERATORS)
+    of_cuda = baseline.language == "CUDA C++"
+    mutants = generate(baseline.right, *((cuda.OPERATORS, cuda.read) if of_cuda else (OPERATORS,)))
     return mutants if most is None else sample(mutants, most, seed)
+
+
+def _chosen(names: tuple[str, ...], found: Collection[str]) -> tuple[str, ...]:
+    """The names in order of `found`, all of it for none. Raises Unusable."""
+    unknown = [name for name in names if name not in found]
+    if unknown:
+        raise Unusable(f"There is no kernel {unknown[0]}; there are {', '.join(found)}.")
+    return tuple(name for name in found if not names or name in names)
 
 
 def _read(path: Path) -> Baseline:

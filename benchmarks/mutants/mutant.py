@@ -4,8 +4,9 @@ import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from random import Random
+from typing import Any
 
-from benchmarks.mutants.syntax import Change, Code, changed, read
+from benchmarks.mutants.syntax import Change, changed, read
 
 
 @dataclass(frozen=True)
@@ -18,11 +19,14 @@ class Fault:
 
 @dataclass(frozen=True)
 class Operator:
-    """A kind of mistake. `what` says in a few words which one; `faults` finds every place where it can be made."""
+    """A kind of mistake. `what` says in a few words which one; `faults` finds every place where it can be made.
+
+    It is given the text as the `read` of its language reads it.
+    """
 
     name: str
     what: str
-    faults: Callable[[Code], Iterator[Fault]]
+    faults: Callable[[Any], Iterator[Fault]]
 
 
 @dataclass(frozen=True)
@@ -36,15 +40,15 @@ class Mutant:
     text: str
 
 
-class NotPython(ValueError):
+class NotParsed(ValueError):
     """The text does not parse, so that no fault can be planted in it."""
 
 
-def generate(text: str, operators: Iterable[Operator]) -> list[Mutant]:
-    """Every mutant of `text` that parses, each text once: the same text in, the same list out. Raises NotPython."""
+def generate(text: str, operators: Iterable[Operator], read: Callable[[str], Any] = read) -> list[Mutant]:
+    """Every mutant of `text` that parses, each text once: the same text in, the same list out. Raises NotParsed."""
     code = read(text)
     if code.document.tree.root_node.has_error:
-        raise NotPython("The text is not valid Python.")
+        raise NotParsed("The text does not parse.")
     found: dict[str, Mutant] = {}
     for operator in operators:
         for fault in operator.faults(code):
@@ -76,7 +80,7 @@ def difference(baseline: str, mutated: str) -> tuple[int, list[str], list[str]]:
     return first, old[first : len(old) - last], new[first : len(new) - last]
 
 
-def _mutant(code: Code, operator: Operator, fault: Fault, text: str) -> Mutant:
+def _mutant(code: Any, operator: Operator, fault: Fault, text: str) -> Mutant:
     last = max(change.start for change in fault.changes)
     line = code.document.source.count(b"\n", 0, last)
     came = "\n".join(difference(code.document.text, text)[2])

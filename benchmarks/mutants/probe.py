@@ -1,7 +1,7 @@
 """Run as a program of its own: baseline and mutant side by side on the probe's calls, without any part of the gate.
 
-Reads {"baseline": text, "mutant": text, "lines": […]} from stdin; writes one JSON line before and one after each call.
-A mutant that ends the process is known by the line that has no answer.
+Reads {"baseline": text, "mutant": text, "lines": […], "suffix": ".py"} from stdin; writes one JSON line before and one after
+each call. A mutant that ends the process is known by the line that has no answer.
 """
 
 import importlib.util
@@ -18,8 +18,10 @@ import torch
 if not torch.cuda.is_available():
     os.environ["TRITON_INTERPRET"] = "1"
 
-from benchmarks.mutants.probe_values import LAYOUTS, VALUES, made
+from benchmarks.mutants.probe_values import LAYOUTS, OFFSET, VALUES, Layout, made
 
+from kernelwright.proof.worker.interpreter import rounds
+from kernelwright.proof.worker.languages.cuda import LANGUAGE as CUDA
 from kernelwright.source.workload import evaluate
 from kernelwright.values import Call, TensorSpec
 
@@ -32,8 +34,13 @@ MATERIAL = {torch.float64: 1e-11, torch.float32: 2e-5, torch.float16: 4e-3, torc
 def main() -> None:
     job = json.load(sys.stdin)
     with tempfile.TemporaryDirectory() as folder:
-        baseline, mutant = (_load(Path(folder), name, job[name]) for name in ("baseline", "mutant"))
-        for case, calls, allowed in _cases(baseline, job["lines"]):
+        of_cuda = job["suffix"] == ".cu"
+        load = CUDA.load if of_cuda else _load
+        baseline, mutant = (
+            load(f"{folder}/{name}_under_probe{job['suffix']}", job[name], name) for name in ("baseline", "mutant")
+        )
+        layouts = {OFFSET: LAYOUTS[OFFSET]} if of_cuda else LAYOUTS
+        for case, calls, allowed in _cases(baseline, job["lines"], layouts):
             print(json.dumps({"case": case}), flush=True)
             print(json.dumps({"case": case, **_compared(baseline, mutant, calls, allowed)}), flush=True)
         for case, call in _constructions(job["lines"]):
@@ -41,7 +48,9 @@ def main() -> None:
             print(json.dumps({"case": case, **_constructed(baseline, mutant, call)}), flush=True)
 
 
-def _cases(baseline: Any, lines: list[str]) -> Iterator[tuple[str, list[tuple[Call, tuple, dict]], bool]]:
+def _cases(
+    baseline: Any, lines: list[str], layouts: dict[str, Layout]
+) -> Iterator[tuple[str, list[tuple[Call, tuple, dict]], bool]]:
     """(name, calls in order, whether the baseline accepts them) of every case."""
     for number, line in enumerate(lines):
         call = evaluate(line)
@@ -50,7 +59,7 @@ def _cases(baseline: Any, lines: list[str]) -> Iterator[tuple[str, list[tuple[Ca
             yield f"{kind}: {line}", [_call(call, kind, 0)], True
         yield f"two calls: {line}", [_call(call, "normal", 1), _call(call, "normal", 2)], True
         if number < FULL:
-            for name, layout in LAYOUTS.items():
+            for name, layout in layouts.items():
                 viewed = _call(call, "normal", 3, layout)
                 yield f"{name}: {line}", [viewed], _same_as_plain(baseline, viewed)
 
@@ -63,7 +72,7 @@ def _constructions(lines: list[str]) -> Iterator[tuple[str, Call]]:
             yield f"as constructed: {line}", call
 
 
-def _call(call: Call, values: str, seed: int, layout: Any = None) -> tuple[Call, tuple, dict]:
+def _call(call: Call, values: str, seed: int, layout: Layout | None = None) -> tuple[Call, tuple, dict]:
     generator = torch.Generator().manual_seed(seed)
 
     def leaf(value: object) -> object:
@@ -71,7 +80,8 @@ def _call(call: Call, values: str, seed: int, layout: Any = None) -> tuple[Call,
             return value
         tensor = made(value, values, DEVICE, generator)
         # An index read from the wrong place may end the process, the baseline's too.
-        return layout(tensor) if layout is not None and tensor.dim() > 1 and tensor.is_floating_point() else tensor
+        viewed = tensor.is_floating_point() and (tensor.dim() > 1 or layout is LAYOUTS[OFFSET])
+        return layout(tensor) if layout is not None and viewed else tensor
 
     return call, tuple(leaf(a) for a in call.args), {name: leaf(value) for name, value in call.kwargs.items()}
 
@@ -122,7 +132,8 @@ def _run(module: Any, calls: list[tuple[Call, tuple, dict]], baseline: Any) -> l
     """Outputs and inputs after the calls, each from its own copy; new memory is full of NaN, or 77 for integers."""
     left: list[Any] = []
     outputs = []
-    for call, args, kwargs in calls:
+    for number, (call, args, kwargs) in enumerate(calls):
+        rounds.next_round(other_order=number > 0)
         own = tuple(_copy(a) for a in args)
         named = {name: _copy(value) for name, value in kwargs.items()}
         target = _target(module, call, baseline)
@@ -201,7 +212,7 @@ def _of_tensors(expected: torch.Tensor, got: torch.Tensor) -> tuple[float, str]:
 
 
 def _copy(value: Any) -> Any:
-    """A tensor with the same strides in memory of its own; anything else as it is."""
+    """A tensor with the same strides and offset in memory of its own; anything else as it is."""
     if not isinstance(value, torch.Tensor):
         return value
     if any(stride == 0 and size > 1 for size, stride in zip(value.shape, value.stride(), strict=True)):
@@ -209,12 +220,12 @@ def _copy(value: Any) -> Any:
     span = 1 + sum((size - 1) * stride for size, stride in zip(value.shape, value.stride(), strict=True))
     if not value.numel():
         return value.clone()
-    whole = torch.as_strided(value, (span,), (1,), value.storage_offset()).clone()
-    return torch.as_strided(whole, value.shape, value.stride())
+    whole = torch.as_strided(value, (value.storage_offset() + span,), (1,), 0).clone()
+    return torch.as_strided(whole, value.shape, value.stride(), value.storage_offset())
 
 
-def _load(folder: Path, name: str, text: str) -> Any:
-    path = folder / f"{name}_under_probe.py"
+def _load(file: str, text: str, name: str) -> Any:
+    path = Path(file)
     path.write_text(text, encoding="utf-8")
     spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec is not None  # a file that exists

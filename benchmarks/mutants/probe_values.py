@@ -7,6 +7,8 @@ import torch
 from kernelwright.values import TensorSpec
 
 Values = Callable[[tuple[int, ...], torch.Generator], torch.Tensor]
+Layout = Callable[[torch.Tensor], torch.Tensor]
+OFFSET = "an offset into its memory"
 
 
 def _randn(shape: tuple[int, ...], generator: torch.Generator) -> torch.Tensor:
@@ -87,18 +89,23 @@ def _expanded(tensor: torch.Tensor) -> torch.Tensor:
     return tensor[:1].expand(tensor.shape)
 
 
-LAYOUTS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
+LAYOUTS: dict[str, Layout] = {
     "transposed": _transposed,
     "a slice with longer rows": _padded,
     "every second element": _every_second,
-    "an offset into its memory": _offset,
+    OFFSET: _offset,
     "one row expanded": _expanded,
 }
 
 
 def made(spec: TensorSpec, values: str, device: str, generator: torch.Generator) -> torch.Tensor:
-    """The tensor of a workload line, filled with `values`; whole numbers stay within what the line allows."""
+    """The tensor of a workload line, filled with `values`; whole numbers stay within what the line allows.
+
+    An output begins as what nobody would take for an answer.
+    """
     dtype = getattr(torch, spec.dtype)
+    if spec.role == "out":
+        return torch.full(spec.shape, float("nan") if dtype.is_floating_point else 77, dtype=dtype, device=device)
     if not dtype.is_floating_point:
         low, high = (int(p) for p in (*spec.parameters, 0, 2)[:2])
         whole = torch.randint(low, high, spec.shape, generator=generator)

@@ -7,6 +7,7 @@ import sys
 from dataclasses import dataclass
 
 from benchmarks.mutants.baselines import ROOT, Baseline
+from benchmarks.mutants.cuda.probe_lines import lines_of
 from benchmarks.mutants.mutant import Mutant
 from benchmarks.mutants.probe_lines import LINES
 
@@ -39,9 +40,15 @@ class Probed:
         return tuple(difference for difference in self.differences if difference.material)
 
 
+def _lines(baseline: Baseline) -> tuple[str, ...]:
+    if baseline.language == "CUDA C++":
+        return lines_of(baseline.workload.cases[-1].text)
+    return LINES[baseline.name]
+
+
 async def probe(baseline: Baseline, mutant: Mutant, *, timeout: float) -> Probed:
     """Runs the probe in a process of its own, which a mutant may end."""
-    job = {"baseline": baseline.text, "mutant": mutant.text, "lines": LINES[baseline.name]}
+    job = {"baseline": baseline.right, "mutant": mutant.text, "lines": _lines(baseline), "suffix": baseline.path.suffix}
     path = os.pathsep.join(part for part in (str(ROOT), os.environ.get("PYTHONPATH", "")) if part)
     process = await asyncio.create_subprocess_exec(
         sys.executable,

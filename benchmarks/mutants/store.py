@@ -9,7 +9,15 @@ from typing import Any
 import kernelwright
 from kernelwright import wire
 
-_GATE = ("proof", "values", "wire.py", "source/workload")  # whatever can change a verdict
+_GATE = (
+    "proof",
+    "values",
+    "wire.py",
+    "source/workload",
+    "source/cpp",
+    "source/interface.py",
+)  # whatever can change a verdict
+_SOURCES = (".py", ".cpp", ".h")
 
 
 @dataclass(frozen=True)
@@ -36,13 +44,15 @@ class Store:
 def gate_digest() -> str:
     """A short name of the gate's source as it stands."""
     root = Path(kernelwright.__file__).parent
-    return _digest(root, [file for part in _GATE for file in (sorted((root / part).rglob("*.py")) or [root / part])])
+    parts = [root / part for part in _GATE]
+    files = [file for part in parts for file in (sorted(part.rglob("*")) if part.is_dir() else [part])]
+    return _digest(root, [file for file in files if file.suffix in _SOURCES])
 
 
 def probe_digest() -> str:
     """A short name of the probe's source as it stands."""
     root = Path(__file__).parent
-    return _digest(root, sorted(root.glob("probe*.py")))
+    return _digest(root, sorted(root.rglob("probe*.py")))
 
 
 def _digest(root: Path, files: list[Path]) -> str:

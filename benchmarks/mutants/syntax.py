@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from tree_sitter import Node
 
@@ -142,7 +143,7 @@ def in_brackets(code: Code, node: Node) -> str:
     return text if node.type in alone else f"({text})"
 
 
-def changed(code: Code, changes: tuple[Change, ...]) -> str:
+def changed(code: Any, changes: tuple[Change, ...]) -> str:
     """The text after `changes`, which do not overlap."""
     source, parts, position = code.document.source, [], 0
     for change in sorted(changes, key=lambda change: (change.start, change.end)):

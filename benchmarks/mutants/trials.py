@@ -12,7 +12,7 @@ from kernelwright.proof.client import Workers
 from kernelwright.proof.jobs import Limits, Trial
 from kernelwright.values import Device, Failure
 
-CONTROL = Mutant("control", "control", 0, "the baseline with one comment more", "")
+CONTROL = Mutant("control", "control", 0, "the text without a fault, and one comment more", "")
 
 Told = Callable[[Outcome], None]
 
@@ -51,8 +51,17 @@ async def grade(
 
 
 def trial(baseline: Baseline, mutant: Mutant, limits: Limits) -> Trial:
-    """The mutant as a candidate for its baseline. A control is the baseline itself, with a comment behind it."""
-    candidate = mutant.text or baseline.text + "\n# The same text again.\n"
+    """The mutant as a candidate for its baseline. A control is the text without a fault, with a comment behind it."""
+    in_cuda = baseline.language == "CUDA C++"
+    candidate = mutant.text or baseline.right + f"\n{'//' if in_cuda else '#'} The same text again.\n"
     return Trial(
-        str(baseline.path), baseline.text, baseline.text, candidate, baseline.workload, measure=False, limits=limits
+        str(baseline.path),
+        baseline.text,
+        baseline.text,
+        candidate,
+        baseline.workload,
+        measure=False,
+        limits=limits,
+        language="cuda-cpp" if in_cuda else "python",
+        rewritten=bool(baseline.rewrite),
     )

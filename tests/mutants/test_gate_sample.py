@@ -1,7 +1,10 @@
-"""A dozen planted faults through the gate with real workers, and one through the probe: a fast part of the benchmark."""
+"""Some planted faults through the gate with real workers, and others through the probe: a fast part of the benchmark."""
 
+from collections.abc import Callable
+
+import pytest
 from benchmarks.mutants import trials
-from benchmarks.mutants.baselines import Baseline, baselines, mutants_of
+from benchmarks.mutants.baselines import Baseline, baselines, cuda_baselines, mutants_of
 from benchmarks.mutants.grading import Ending, Outcome
 from benchmarks.mutants.mutant import Mutant
 from benchmarks.mutants.probing import probe
@@ -28,6 +31,24 @@ SAMPLE = (
     ("triton_cross_entropy", "dropped-max", "not taken into the maximum: largest", "nan-parity"),
     ("triton_attention", "lower-precision", "tl.float32 became tl.float16", "runs"),
 )
+# One in what each strategy for CUDA C++ makes of its example.
+IN_CUDA = (
+    ("coalesce-mapping", "wrong-index", "threadIdx.x became threadIdx.y", "nan-parity"),
+    ("double-buffer", "missing-barrier", "dropped: __syncthreads();", "race"),
+    ("fast-math", "wrong-extreme", "fmaxf became fminf", "nan-parity"),
+    ("fuse-kernels", "wrong-pointer", "b became x", "values"),
+    ("grid-stride", "short-loop", "n became n - ", "nan-parity"),
+    ("launch-geometry", "short-grid", "the grid is rounded down", "nan-parity"),
+    ("pad-shared", "swapped-subscripts", "threadIdx.x and threadIdx.y are swapped", "values"),
+    ("parallel-rows", "wrong-shuffle", "0xffffffff became (0xffffffff >> 1)", "runs"),
+    ("register-block", "divergent-barrier", "__syncthreads(); became if", "race"),
+    ("restrict-const", "lost-sum", "+= became =", "values"),
+    ("shared-tile", "little-shared", "TILE became (TILE + 1) / 2", "race"),
+    ("unroll", "off-by-one-bound", ">= became >", "out-of-bounds"),
+    ("vectorise-access", "dropped-tail", "dropped: else", "nan-parity"),
+    ("vectorise-access", "wrong-step", "++k became", "values"),
+    ("warp-reduce", "late-barrier", "a barrier comes after: if (tid < 8)", "race"),
+)
 
 
 def chosen(subjects: dict[str, Baseline], kernel: str, operator: str, description: str) -> tuple[Baseline, Mutant]:
@@ -37,16 +58,23 @@ def chosen(subjects: dict[str, Baseline], kernel: str, operator: str, descriptio
     )
 
 
-async def test_the_gate_ends_each_fault_and_passes_the_baseline() -> None:
-    subjects = {subject.name: subject for subject in baselines()}
-    pairs = [(subjects["torch_group_norm"], trials.CONTROL)]
-    pairs += [chosen(subjects, *row[:3]) for row in SAMPLE]
+@pytest.mark.parametrize(
+    ("found", "control", "sample"),
+    [(baselines, "torch_group_norm", SAMPLE), (cuda_baselines, "fast-math", IN_CUDA)],
+    ids=["Python", "CUDA C++"],
+)
+async def test_the_gate_ends_each_fault_and_passes_the_baseline(
+    found: Callable[[], tuple[Baseline, ...]], control: str, sample: tuple[tuple[str, str, str, str], ...]
+) -> None:
+    subjects = {subject.name: subject for subject in found()}
+    pairs = [(subjects[control], trials.CONTROL)]
+    pairs += [chosen(subjects, *row[:3]) for row in sample]
     heard: list[Outcome] = []
     device = await trials.grade(pairs, jobs=2, limits=Limits(threads=1, seeds=2), timeout=120, told=heard.append)
     assert device.kind in ("cpu", "cuda")
     ended = {(o.kernel, o.mutant): (o.ending, o.by) for o in heard}
-    assert ended.pop(("torch_group_norm", "control")) == (Ending.SURVIVED, "")
-    expected = {(subject.name, m.id): row[3] for (subject, m), row in zip(pairs[1:], SAMPLE, strict=True)}
+    assert ended.pop((control, "control")) == (Ending.SURVIVED, "")
+    expected = {(subject.name, m.id): row[3] for (subject, m), row in zip(pairs[1:], sample, strict=True)}
     assert ended.keys() == expected.keys()
     wrong = {
         key: end for key, end in ended.items() if end[0] != Ending.KILLED or end[1] not in expected[key].split(" or ")
@@ -64,3 +92,15 @@ async def test_the_probe_sees_what_differs_and_only_that() -> None:
     same = await probe(baseline, Mutant("control", "control", 0, "", baseline.text + "\n# More.\n"), timeout=120)
     assert same.identical
     assert same.calls > 40
+
+
+async def test_the_probe_calls_cuda() -> None:
+    subjects = {subject.name: subject for subject in cuda_baselines(("grid-stride",))}
+    found = await probe(
+        *chosen(subjects, "grid-stride", "wrong-step", "blockDim.x * gridDim.x became 2 *"), timeout=120
+    )
+    assert found.calls > 40
+    assert {difference.case for difference in found.material} >= {
+        "normal: solve(image=randn(n), out=out(n), n=5003, angle=0.3)"
+    }
+    assert all("n=5003" in difference.case for difference in found.differences)

@@ -3,7 +3,7 @@
 import ast
 
 import pytest
-from benchmarks.mutants.mutant import NotPython, difference, generate
+from benchmarks.mutants.mutant import NotParsed, difference, generate
 from benchmarks.mutants.operators import OPERATORS
 
 NAMED = {operator.name: operator for operator in OPERATORS}
@@ -184,7 +184,7 @@ def test_comments_strings_and_annotations_are_left_alone() -> None:
 
 
 def test_a_text_that_does_not_parse_is_refused() -> None:
-    with pytest.raises(NotPython):
+    with pytest.raises(NotParsed):
         generate("def f(x:\n", OPERATORS)
 
 

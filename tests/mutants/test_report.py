@@ -1,7 +1,10 @@
 """What an answer of the gate means for a mutant, and what a run says of all of them."""
 
+from collections.abc import Callable
+
 import pytest
-from benchmarks.mutants.baselines import baselines, mutants_of
+from benchmarks.mutants.baselines import Baseline, baselines, cuda_baselines, mutants_of
+from benchmarks.mutants.cuda.rules import RULES as CUDA_RULES
 from benchmarks.mutants.explained import Changed, Kind, Rule, rule_for
 from benchmarks.mutants.grading import Ending, Outcome, graded
 from benchmarks.mutants.mutant import Mutant, difference
@@ -85,19 +88,22 @@ def test_an_explanation_counts_only_where_the_probe_agrees(
     assert ("because" in found.why) is bool(claimed)
 
 
-def test_every_rule_has_a_reason_and_fits_some_mutant_but_few() -> None:
-    fitted = [0] * len(RULES)
+@pytest.mark.parametrize(("found", "rules"), [(baselines, RULES), (cuda_baselines, CUDA_RULES)], ids=["Python", "CUDA"])
+def test_every_rule_has_a_reason_and_fits_some_mutant_but_few(
+    found: Callable[[], tuple[Baseline, ...]], rules: tuple[Rule, ...]
+) -> None:
+    fitted = [0] * len(rules)
     total = 0
-    for baseline in baselines():
+    for baseline in found():
         for mutant in mutants_of(baseline, None, 0):
-            _, before, after = difference(baseline.text, mutant.text)
+            _, before, after = difference(baseline.right, mutant.text)
             words = (baseline.name, mutant.operator, mutant.description, mutant.line)
-            rule = rule_for(Changed(*words, tuple(before), tuple(after), baseline.text), RULES)
+            rule = rule_for(Changed(*words, tuple(before), tuple(after), baseline.right), rules)
             total += 1
             if rule is not None:
-                fitted[RULES.index(rule)] += 1
-    assert all(fitted), [rule.why for rule, count in zip(RULES, fitted, strict=True) if not count]
-    assert all(len(rule.why.split()) > 5 and rule.kinds for rule in RULES)
+                fitted[rules.index(rule)] += 1
+    assert all(fitted), [rule.why for rule, count in zip(rules, fitted, strict=True) if not count]
+    assert all(len(rule.why.split()) > 5 and rule.kinds for rule in rules)
     assert sum(fitted) < total / 8, fitted
 
 

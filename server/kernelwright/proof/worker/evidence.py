@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from kernelwright.proof.worker.answers.judge import Judged
-from kernelwright.values import Check, Coverage, KernelShare
+from kernelwright.values import Check, Coverage, KernelShare, Workload
 
 
 @dataclass
@@ -14,7 +14,7 @@ class Evidence:
     and gradients, with its case. `caveats`: see Verdict. `share`: what was seen of whose kernels do the work. `excused`: the
     differences in settings that the baseline's own calls make. `bounded`: calls in which accesses out of bounds were looked
     for; `unbounded`: they are not any more. `asks_for_gpu`: the candidate does, by the word of its process.
-    `most_elements`: see gate.cap. `coverage`: what of the candidate ran; None where nobody looked.
+    `most_elements`: see gate.cap. `workload`: see gate.pinned. `coverage`: what of the candidate ran; None where nobody looked.
     """
 
     checks: list[Check] = field(default_factory=list)
@@ -28,6 +28,7 @@ class Evidence:
     unbounded: bool = False
     asks_for_gpu: bool = False
     most_elements: int | None = None
+    workload: Workload | None = None
     coverage: Coverage | None = None
 
     @property

@@ -9,6 +9,7 @@ from kernelwright.proof.worker.construct import targets_for
 from kernelwright.proof.worker.gate.arguments import make_inputs
 from kernelwright.proof.worker.gate.cap import cap
 from kernelwright.proof.worker.gate.cases import plan
+from kernelwright.proof.worker.gate.pinned import workload
 from kernelwright.proof.worker.hosts.parcels import room_for
 from kernelwright.proof.worker.inputs import Inputs
 from kernelwright.proof.worker.observe import Observation, observe
@@ -49,7 +50,7 @@ class Performance:
 def performance(bench: Bench, most_elements: int | None = None) -> Variation:
     """The performance case on the first seed: as it is written, or with at most so many elements in a tensor."""
     first_seed = bench.trial.limits.first_seed
-    return plan(bench.trial.workload, seeds=1, first_seed=first_seed, most_elements=most_elements)[0]
+    return plan(workload(bench), seeds=1, first_seed=first_seed, most_elements=most_elements)[0]
 
 
 def performance_here(bench: Bench) -> Variation:

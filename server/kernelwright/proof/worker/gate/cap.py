@@ -24,13 +24,14 @@ def _needed(bench: Bench) -> int:
     most = INTERPRETER_ELEMENTS
     for text in (case.text for case in bench.trial.workload.cases):
         smaller, own = shrunk(without_shifts(text), most), elements(case_call(text))
-        if most < own <= MOST_OF_A_LINE and not _runs(bench, smaller) and _runs(bench, text):
+        if most < own <= MOST_OF_A_LINE and not runs(bench, smaller) and runs(bench, text):
             most = own
             bench.evidence.notes.append(f"sizes as in {text}, since the baseline fails on smaller ones")
     return most
 
 
-def _runs(bench: Bench, text: str) -> bool:
+def runs(bench: Bench, text: str) -> bool:
+    """Whether the baseline answers the line."""
     variation = Variation(text, case_call(text), bench.trial.limits.first_seed)
     try:
         observe(targets_for(bench, variation).baseline, make_inputs(bench, variation), seed=variation.seed)

@@ -8,6 +8,7 @@ from kernelwright.proof.worker.gate.line_sizes import (
     at_boundaries,
     drawn_ranges,
     dtypes,
+    each_long,
     emptied,
     has_one_row,
     one_row,
@@ -73,6 +74,7 @@ def plan(
         long_rows = ()
     else:
         ending = []  # the interpreter sees accesses as they are
+        long_rows = (*long_rows, *each_long(texts[0], most_elements))
         single = single and shrunk(single, most_elements)
         texts = list(dict.fromkeys(shrunk(text, most_elements) for text in texts))
     first = Variation(texts[0], case_call(texts[0]), first_seed)

@@ -30,6 +30,7 @@ from kernelwright.proof.worker.gate.grounds import Ground, grounds, stops_the_gp
 from kernelwright.proof.worker.gate.in_bounds import bounds_kept
 from kernelwright.proof.worker.gate.large import compare_large
 from kernelwright.proof.worker.gate.other_numbers import compare_others
+from kernelwright.proof.worker.gate.pinned import workload
 from kernelwright.proof.worker.gate.properties import OTHER_RANKS, UNALIGNED
 from kernelwright.proof.worker.gate.verdict import summaries
 from kernelwright.proof.worker.hosts.contender import Contender
@@ -58,7 +59,7 @@ def verify(bench: Bench, contender: Contender, report: Report, between: Callable
     limits = trial.limits
     _same_interface(trial, evidence)
     evidence.caveats += added_reads(trial.candidate, trial.baseline)
-    scope, planned = SCOPES[limits.effort], variations(trial.workload, limits, cap(bench))
+    scope, planned = SCOPES[limits.effort], variations(workload(bench), limits, cap(bench))
     ahead = Ahead(bench, planned)
     attributes_move_alike(bench, contender, planned[0], ahead.look)
     start, waited, slowest = time.monotonic(), contender.waited, 0.0
@@ -124,7 +125,7 @@ def _enough(evidence: Evidence, planned: int, left_out: list[Variation], made: s
 
 def _bad_arguments(bench: Bench, contender: Contender, first: Variation) -> None:
     """On a small size where the baseline takes it, else on the workload's own. Raises Rejected."""
-    small = for_gradients(bench.trial.workload, first_seed=first.seed, most_elements=cap(bench))[0]
+    small = for_gradients(workload(bench), first_seed=first.seed, most_elements=cap(bench))[0]
     for variation in (replace(small, derived=True), replace(first, derived=True)):
         with contextlib.suppress(NotAccepted):
             raises_alike(bench, contender, variation)
@@ -148,7 +149,7 @@ def verify_backward(bench: Bench, contender: Contender, report: Report) -> None:
     """Gradients. After all timing: a process that has called autograd may be slower ever after. Raises like `verify`."""
     report("Verifying: gradients")
     limits, every = bench.trial.limits, SCOPES[bench.trial.limits.effort].all_gradients
-    calls = for_gradients(bench.trial.workload, first_seed=limits.first_seed, most_elements=cap(bench), every=every)
+    calls = for_gradients(workload(bench), first_seed=limits.first_seed, most_elements=cap(bench), every=every)
     settled = bool(bench.evidence.reduced)
     compare_gradients(bench, contender, calls)
     if bench.evidence.reduced and not settled:

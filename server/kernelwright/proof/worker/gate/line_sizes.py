@@ -1,5 +1,6 @@
 """The sizes of a workload line, as written: how many elements it has, and the same line with fewer, more, or boundary sizes."""
 
+import functools
 import math
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -59,6 +60,14 @@ def shrunk(text: str, most_elements: int) -> str:
     return text
 
 
+def pinned(text: str) -> Iterator[str]:
+    """The line with each of its sizes in turn written as `1_024`, which is not taken for a size here."""
+    for size in dict.fromkeys(_numbers(text)):
+        if size > _SMALLEST_SIZE:
+            written = f"{size:_}" if size >= 1000 else f"{size // 10}_{size % 10}"
+            yield _with_size(text, size, written)
+
+
 def with_long_rows(text: str, most_elements: int) -> tuple[str, ...]:
     """The line with two rows, which leaves their length as it is where that fits.
 
@@ -72,6 +81,23 @@ def with_long_rows(text: str, most_elements: int) -> tuple[str, ...]:
         return (few,) if few is not None and elements(case_call(few)) <= 2 * most_elements else ()
     long = _with_rows(text, 2)
     return () if long is None else (shrunk(long, 2 * most_elements),)
+
+
+def each_long(text: str, most_elements: int) -> Iterator[str]:
+    """The line with each of its named sizes in turn as long as fits, one more than a power of two, and three of all others.
+
+    So each axis of a grid has several blocks once, the last of them hardly filled. The last name also comes with one of all
+    others, where all elements together are one more than a power of two. One name alone is long as it is.
+    """
+    found = case_call(text).kwargs
+    names = [name for name, size in found.items() if type(size) is int and size > _FEW and _is_in_a_size(text, name)]
+    each = [(name, 3) for name in names] + [(name, 1) for name in names[-1:]]
+    for name, few in each if len(names) > 1 else ():
+        others = functools.reduce(lambda line, other, few=few: _named(line, other, few), names, text)
+        lines = (_named(others, name, (1 << power) + 1) for power in reversed(range(_FEW, most_elements.bit_length())))
+        fitting = (line for line in lines if (call := _evaluated(line)) and elements(call) <= most_elements)
+        if (line := next(fitting, None)) is not None:
+            yield line
 
 
 def one_row(texts: Sequence[str]) -> str | None:
@@ -294,6 +320,12 @@ def drawn_ranges(text: str) -> list[int]:
     return [int(max(spec.parameters)) for spec in specs if spec.generator in _INDICES and spec.parameters]
 
 
+def _named(text: str, name: str, size: int) -> str:
+    """The line with another number for a name that it gives."""
+    launch, rest = split_at_launch(text)
+    return launch + re.sub(rf"\b{name}=\d+\b", f"{name}={size}", rest)
+
+
 def _put(text: str, spans: Sequence[tuple[int, int]], number: int) -> str:
     for start, end in sorted(spans, reverse=True):
         text = f"{text[:start]}{number}{text[end:]}"
@@ -320,7 +352,7 @@ def _largest(call: Call | None) -> int:
     return max((math.prod(spec.shape) for spec in _specs(call)), default=0) if call is not None else 0
 
 
-def _with_size(text: str, old: int, new: int, *, count: int = 0) -> str:
+def _with_size(text: str, old: int, new: int | str, *, count: int = 0) -> str:
     """The line with the number changed everywhere, or in the first `count` places."""
     launch, rest = split_at_launch(text)
     return launch + re.sub(rf"(?<![\w.]){old}(?![\w.])", str(new), rest, count=count)

@@ -19,6 +19,7 @@ from kernelwright.proof.worker.gate.gate import examine
 from kernelwright.proof.worker.gate.line_sizes import at_numbers, elements, shrunk
 from kernelwright.proof.worker.gate.named_numbers import written_numbers
 from kernelwright.proof.worker.gate.other_numbers import compare_changes
+from kernelwright.proof.worker.gate.pinned import workload
 from kernelwright.proof.worker.gate.scalar_arguments import changes, options
 from kernelwright.proof.worker.hosts.contender import Contender
 from kernelwright.proof.worker.reached import Missing
@@ -78,7 +79,7 @@ def _attempts(bench: Bench, contender: Contender) -> Iterator[Callable[[], None]
     seed = trial.limits.first_seed + 5
     made = lambda one: Variation(one, case_call(one), seed, derived=True)
     tried = lambda one: lambda: examine(bench, contender, one, ahead)
-    lines = [case.text for case in trial.workload.cases]
+    lines = [case.text for case in workload(bench).cases]
     for line in lines if bench.interpreted else ():
         if INTERPRETER_ELEMENTS < elements(case_call(line)) <= _MOST_ELEMENTS:
             yield tried(made(line))

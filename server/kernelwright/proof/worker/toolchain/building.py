@@ -39,11 +39,11 @@ _FLAGS = (
 _LOOKED_AT = ("-fsanitize=thread",)  # each access is told to the emulator
 _RECORDED = ("-DKW_RECORD",)  # each launch is told to who runs the program
 _OF_GCC = (
-    *("-fno-tree-sra", "--param=tsan-distinguish-volatile=1"),
+    *("-fno-tree-sra", "--param=tsan-distinguish-volatile=1", "-fsanitize=bounds"),
     "-ftrack-macro-expansion=0",  # errors in a macro are told where it stands
 )
 _IN_BYTES = ("-fdiagnostics-column-unit=byte",)  # as GCC before version 11 and clang count columns anyway
-_OF_CLANG = ("-mllvm", "-tsan-distinguish-volatile=1")
+_OF_CLANG = ("-mllvm", "-tsan-distinguish-volatile=1", "-fsanitize=array-bounds")
 _LINKED = ("-shared", "-Wl,-Bsymbolic", "-ldl")
 _ANY_ERROR = re.compile(r"(?:error|undefined reference)[: ]+(.*)")
 _UNKNOWN_GPU = re.compile(r"nvcc fatal\s*: (?:Unsupported gpu architecture|Value) '(\w+)'")

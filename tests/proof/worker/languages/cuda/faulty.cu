@@ -101,3 +101,21 @@ void large_block(float* C) { nothing<<<1, dim3(64, 32)>>>(C); }
 void much_shared(float* C) { nothing<<<1, 32, 100000>>>(C); }
 void copies_too_much(float* C, const float* A) { cudaMemcpy(C, A, 1000, cudaMemcpyDeviceToDevice); }
 void clears_nothing(float* C) { cudaMemset(nullptr, 0, 4); }
+
+__global__ void past_own(const float* A, float* C, int n) {
+  float own[4] = {A[0], A[1], A[2], A[3]}, sum = 0.0f;
+  for (int j = 0; j < n; ++j) sum += own[j];
+  C[0] = sum;
+}
+
+__global__ void ahead_of_own(const float* A, float* C, int n) {
+  float own[4] = {A[0]};
+  C[0] = own[-n];
+}
+
+__global__ void rows_in_one_piece(const float* A, float* C) {
+  __shared__ float tile[2][4];
+  tile[0][threadIdx.x] = A[0];
+  __syncthreads();
+  if (threadIdx.x < 7) C[threadIdx.x] = tile[0][threadIdx.x];
+}

@@ -48,6 +48,20 @@ def launched(module, name: str, grid: int, block: int, shared: int = 0, *given: 
         ("beyond", 8, (7,), f"out-of-bounds: {T(7)} reads A[7] of 7 elements at {at('C[i] = A[i]')}"),
         ("before", 7, (), f"out-of-bounds: {T(0)} reads A[-1] of 7 elements at {at('A[(int)threadIdx.x - 1]')}"),
         (
+            "past_own",
+            1,
+            (5,),
+            f"out-of-bounds: {T(0)} reads or writes element 4 of a 'float [4]' at {at('sum += own[j]')}",
+        ),
+        ("past_own", 1, (4,), ""),
+        (
+            "ahead_of_own",
+            1,
+            (1,),
+            f"out-of-bounds: {T(0)} reads or writes element -1 of a 'float [4]' at {at('own[-n]')}",
+        ),
+        ("rows_in_one_piece", 8, (), ""),
+        (
             "unaligned",
             1,
             (),

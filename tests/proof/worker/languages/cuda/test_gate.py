@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from kernelwright.proof.jobs import Trial
-from kernelwright.proof.worker.gate.line_sizes import at_boundaries, shrunk
+from kernelwright.proof.worker.gate.line_sizes import at_boundaries, each_long, pinned, shrunk
 from kernelwright.proof.worker.trial import run_trial
 from kernelwright.values import Verdict, VerdictStatus
 from proof.worker.trials import QUICK, workload
@@ -48,6 +48,14 @@ SUM = """__global__ void sum(const float* x, float* out, int n) {
   if (threadIdx.x == 0) *out = s[0];
 }
 """
+# The number of blocks is the text's own: no smaller `out` will do.
+PARTS = """__global__ void scaled(const float* x, float* out, int n) {
+  float v = 0.0f;
+  for (int i = blockIdx.x; i < n; i += gridDim.x) v += 1.0f * x[i];
+  out[blockIdx.x] = v;
+}
+extern "C" void parts(const float* x, float* out, int n) { scaled<<<40, 1>>>(x, out, n); }
+"""
 TOTAL = "sum<<<1, 128>>>(x=randn(n), out=out(1), n=1000)"
 
 
@@ -83,6 +91,7 @@ def tried(baseline: str, candidate: str, line: str, kernel: str = "") -> Verdict
             "  for (int k = 32; k > 0; k /= 2) {",
             TOTAL,
         ),
+        (PARTS, "1.0f * x[i]", "x[i] * 1.0f", "parts(x=randn(n), out=out(40), n=1 << 20)"),
     ],
 )
 def test_what_is_right_passes(text: str, old: str, new: str, line: str) -> None:
@@ -148,6 +157,24 @@ def test_a_kernel_that_no_case_launches() -> None:
     verdict = tried(PRODUCT, never, SOLVE)
     assert verdict.status is VerdictStatus.NOT_CHECKABLE
     assert "kernel `other` was launched in no case" in verdict.reason
+
+
+def test_a_size_that_is_pinned_stays_in_every_line() -> None:
+    line = "f(x=randn(n), out=out(1024), n=65536)"
+    assert list(pinned(line)) == [line.replace("1024", "1_024"), line.replace("65536", "65_536")]
+    (short,) = pinned("f(x=randn(40))")
+    assert short == "f(x=randn(4_0))"
+    small = shrunk(next(pinned(line)), 4096)
+    assert small == "f(x=randn(n), out=out(1_024), n=2048)"
+    assert {text.partition("out=")[2].partition(",")[0] for text, _ in at_boundaries(small, 4096)} == {"out(1_024)"}
+
+
+def test_each_named_size_is_long_once() -> None:
+    assert list(each_long(SOLVE, 8192)) == [
+        SOLVE.replace("M=64, N=48, K=32", sizes)
+        for sizes in ("M=1025, N=3, K=3", "M=3, N=1025, K=3", "M=3, N=3, K=1025", "M=1, N=1, K=2049")
+    ]
+    assert list(each_long("f(x=randn(rows, 64), rows=512, eps=0.5, times=9)", 8192)) == []
 
 
 def test_sizes_are_changed_but_not_launches() -> None:

@@ -53,7 +53,13 @@ struct Range {
 
 std::vector<Range> ranges;  // in the order of their addresses
 Range* recent[16] = {};  // by page, those that were found last
-char *shared_room = nullptr, *shared_next = nullptr;
+struct Room {
+  char* start = nullptr;
+  ~Room() {
+    if (start) munmap(start, SHARED_ROOM);
+  }
+} shared_room;
+char* shared_next = nullptr;
 size_t static_bytes = 0;
 struct Slot { const void* slot; char* place; };
 std::vector<Slot> slots;
@@ -72,6 +78,7 @@ std::vector<std::pair<char*, char*>> segments;
 struct Pending { char* place; unsigned char before[16]; size_t bytes; std::string words; };
 Pending pending;
 bool is_pending = false;
+std::string beyond;  // of an index beyond its array; unless shared memory is accessed there, whose rows lie in one piece
 
 const char* place_of(const Range& range) { return range.kind == Range::SHARED ? "shared " : ""; }
 
@@ -181,6 +188,7 @@ void look(char* place, size_t bytes, How how, bool atomic, const void* pc, bool 
   if (!range->cells) return;
   const Fiber& fiber = *running.fiber;
   const bool shared = range->kind == Range::SHARED;
+  if (shared) beyond.clear();
   uintptr_t base = reinterpret_cast<uintptr_t>(range->start) & ~uintptr_t(3);
   for (char* part = place; part < place + bytes;) {
     uintptr_t word = reinterpret_cast<uintptr_t>(part) & ~uintptr_t(3);
@@ -274,6 +282,11 @@ void settle_write() {
   if (std::memcmp(pending.place, pending.before, pending.bytes)) fail_at("%s", pending.words.c_str());
 }
 
+// Whether an index of the statement before was beyond its array.
+void settle_index() {
+  if (!beyond.empty()) fail_at("%s", beyond.c_str());
+}
+
 void begin_launch(void* data, size_t bytes) {
   find_segments();
   launch_number++;
@@ -284,6 +297,7 @@ void begin_launch(void* data, size_t bytes) {
 
 void end_launch() {
   is_pending = false;
+  beyond.clear();
   forget_found();
   ranges.erase(std::remove_if(ranges.begin(), ranges.end(),
                               [](const Range& one) { return one.kind == Range::ARGUMENTS || one.kind == Range::SHARED; }),
@@ -293,13 +307,13 @@ void end_launch() {
 }
 
 void begin_block() {
-  if (!shared_room) shared_room = map(SHARED_ROOM);
+  if (!shared_room.start) shared_room.start = map(SHARED_ROOM);
   block_number++;
   block_known = 0;
   static_bytes = 0;
   dynamic_place = nullptr;
   slots.clear();
-  shared_next = shared_room + 4096;
+  shared_next = shared_room.start + 4096;
   for (Range& one : ranges)
     if (one.kind == Range::SHARED) std::memset(one.start, 0xff, size_t(one.end - one.start));
 }
@@ -309,7 +323,7 @@ namespace {
 char* shared_range(const char* name, size_t bytes, size_t element) {
   char* place = shared_next;
   shared_next += ((bytes + 127) & ~size_t(127)) + 4096;
-  if (shared_next > shared_room + SHARED_ROOM) fail("needs more shared memory than a block has");
+  if (shared_next > shared_room.start + SHARED_ROOM) fail("needs more shared memory than a block has");
   for (Range& one : ranges)  // the one of the block before
     if (one.kind == Range::SHARED && one.start == place && one.end == place + bytes) {
       one.name = name, one.element = element;
@@ -352,6 +366,7 @@ void atomic_access(const volatile void* place, size_t bytes) {
 }
 
 void at(int number) {
+  settle_index();
   if (size_t(number) < hits.size()) hits[size_t(number)] = 1;
   if (on_device && size_t(number) < line_count) running.fiber->line = lines[number];
 }
@@ -475,6 +490,19 @@ void* __tsan_memmove(void* to, const void* from, size_t n) {
 void* __tsan_memset(void* to, int value, size_t n) {
   __tsan_write_range(to, n);
   return std::memset(to, value, n);
+}
+// The compiler puts the call where an index is beyond an array whose size it knows (-fsanitize=bounds).
+struct KwBeyond {
+  const char* file;
+  uint32_t line, column;
+  const struct Type { uint16_t kind, info; char name[1]; } *array, *index;
+};
+void __ubsan_handle_out_of_bounds(const KwBeyond* what, uintptr_t index) {
+  if (!kw::on_device || !kw::beyond.empty()) return;
+  const bool negative = what->index->info == 11 && int32_t(index) < 0;  // an int: 2^5 bits, with a sign
+  kw::beyond = "thread " + kw::me() + " reads or writes element " +
+               std::to_string(negative ? int32_t(index) : intptr_t(index)) + " of a " + what->array->name + " at line " +
+               std::to_string(kw::running.fiber->line);
 }
 void __tsan_func_entry(void*) {}
 void __tsan_func_exit() {}

@@ -26,7 +26,11 @@ constexpr size_t STATIC_LIMIT = 48 << 10, DYNAMIC_LIMIT = 227 << 10;
 
 std::vector<Fiber> fibers;
 std::vector<unsigned> sequence;
-std::vector<char*> idle_stacks;
+struct Stacks : std::vector<char*> {
+  ~Stacks() {  // when the library is closed: a process has 65530 mappings, and each stack is two
+    for (char* one : *this) munmap(one, STACK);
+  }
+} idle_stacks;
 void* main_stack = nullptr;
 Body body;
 void* data;
@@ -120,6 +124,7 @@ void to_scheduler() {
 
 void begin() {
   body(data);
+  settle_index();
   settle_write();
   running.fiber->state = State::DONE;
   kw_switch(&running.fiber->stack_pointer, main_stack);

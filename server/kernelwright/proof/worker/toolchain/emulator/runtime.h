@@ -58,5 +58,6 @@ void end_launch();
 void begin_block();
 void check_static(size_t bytes);
 void settle_write();
+void settle_index();
 
 }  // namespace kw
