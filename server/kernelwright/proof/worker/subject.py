@@ -74,7 +74,8 @@ class _Launch:
     template: str = ""
 
     def __call__(self, *args: Any, **kwargs: Any) -> None:
-        on = self.grid if self.block is None else (self.grid, self.block, self.shared, self.template)
+        on = self.grid if self.block is None else (self.grid, self.block, self.shared)
+        on = (*on, self.template) if self.template else on
         named = {name: _of_triton(value) for name, value in kwargs.items()}
         self.kernel[on](*map(_of_triton, args), **named)
 

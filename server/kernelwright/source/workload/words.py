@@ -163,9 +163,9 @@ _LIMITS = """
 - Without a GPU `record` runs the command with the CPU in its place and kernels in Triton's interpreter, which is slow: choose
   small tests. Set `TRITON_INTERPRET=0` where kernels are to be compiled all the same.
   Kernels that a library registers for operators of torch itself (`aten::…`) are not called then.
-- A CUDA program's launches are all noted; those of more than 65,536 threads, and those after 20 seconds, are not run, so that
-  what they would have written is missing from then on. A kernel that reads what the program copies to a symbol, as to
-  `__constant__` memory, gets no line.
+- A CUDA program's launches are all noted. Those of more than 2^18 threads, those after 20 seconds and calls of cuBLAS are
+  not run, others for 2 seconds at most: what they would have written is missing from then on. A kernel that reads what the
+  program copies to a symbol, as to `__constant__` memory, gets no line.
 - `record` sees calls in Python processes that read `sitecustomize`: not under `python -I` or `-S`. Calls that
   `torch.compile` has compiled into its own code are not seen.
 """

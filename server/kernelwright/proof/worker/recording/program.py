@@ -25,8 +25,9 @@ from kernelwright.proof.worker.toolchain import building
 from kernelwright.source.cpp import Function, functions_of
 from kernelwright.source.cpp.instances import plain
 
-_MOST_THREADS = 1 << 16  # of a launch that is run
+_MOST_THREADS = 1 << 18  # of a launch that is run
 _SECONDS = 20.0  # after which none is run
+_OF_A_LAUNCH = 2000  # milliseconds, after which it is ended
 _FAILED = 2
 _WATCHER = ctypes.CFUNCTYPE(
     ctypes.c_int,
@@ -67,7 +68,8 @@ class Program:
         self._library = ctypes.CDLL(str(building.build_program(str(file), text).library))
         self._library.kw_known_bytes.restype = ctypes.c_size_t
         self._library.kw_failure.restype = ctypes.c_char_p
-        self._begun, self.left_out = time.monotonic(), 0
+        self._seen: set[tuple[object, ...]] = set()  # so that a loop around a launch costs nothing
+        self._begun, self._left_out = time.monotonic(), 0
 
     def run(self, arguments: Sequence[str]) -> tuple[int, str]:
         """The status of `main`, and what a kernel did that it must not do."""
@@ -79,18 +81,26 @@ class Program:
         failure = self._library.kw_failure().decode(errors="replace")
         return status, "" if failure.startswith("the code ends its process") else failure
 
+    @property
+    def left_out(self) -> int:
+        """How many launches were not run, or not to their end."""
+        return self._left_out + self._library.kw_cut_short()
+
     def _see(self, name: bytes, types: bytes, given: Any, place: Any, shared: int) -> int:
-        """Note a launch; whether it is to be run. `given` holds the addresses of the arguments."""
+        """Note a launch; for how many milliseconds it is to be run. `given` holds the addresses of the arguments."""
         called, _, template = name.decode().removesuffix(">").partition("<")
         kernel = self._kernels.get(called.rpartition("::")[2].strip())
-        if kernel is not None:
+        said = types.decode().split(",")
+        passed = tuple(_bits(one, given[at]) for at, one in enumerate(said) if one)
+        launch = (name, *place[:6], shared, passed)
+        if kernel is not None and launch not in self._seen:
+            self._seen.add(launch)
             watched = Watched(self._file, kernel.name, "kernel", 0, 0)
-            said = types.decode().split(",")
             self._recorder.note(watched, lambda: self._line(kernel, plain(template), said, given, place, shared))
         threads = math.prod(place[:6])
         runs = threads <= _MOST_THREADS and time.monotonic() - self._begun < _SECONDS
-        self.left_out += not runs
-        return runs
+        self._left_out += not runs
+        return _OF_A_LAUNCH if runs else 0
 
     def _line(self, kernel: Function, template: str, types: Sequence[str], given: Any, place: Any, shared: int) -> str:
         if kernel.overloaded:
@@ -128,6 +138,12 @@ class Program:
         return Memory(torch.frombuffer(memory, dtype=dtype), written=not read_only)
 
 
+def _bits(said: str, at: int) -> object:
+    """What is passed, for comparison: of structures nothing."""
+    kind = ctypes.c_void_p if "*" in said else _NUMBERS.get(said)
+    return kind.from_address(at).value if kind is not None else None
+
+
 def _shortest(value: float) -> float:
     """The number with the fewest digits that is the same one in single precision."""
     written = (float(f"{value:.{digits}g}") for digits in range(1, 10))
@@ -148,7 +164,10 @@ def main() -> int:
     if failure:
         print(f"The program was stopped: {failure}.", file=sys.stderr)
     if program.left_out:
-        print(f"{program.left_out} launches were noted and not run, since the emulator is slow.", file=sys.stderr)
+        print(
+            f"{program.left_out} launches were noted and not run to their end, since the emulator is slow.",
+            file=sys.stderr,
+        )
     return _FAILED if failure else status
 
 

@@ -41,7 +41,6 @@ def test_a_text_is_loaded_with_its_entries() -> None:
     CUDA.unload(module)
 
 
-<<<<<<< HEAD
 TEMPLATE = """\
 template <typename T, int EACH> __global__ void add(T* y, T a, int n) {
   int i = (blockIdx.x * blockDim.x + threadIdx.x) * EACH;
@@ -68,7 +67,8 @@ def test_a_template_is_instantiated_by_the_lines_that_launch_it() -> None:
     twin.add[(1,), (4,), 0, "float, 2"](wide, 1.5, 8)
     assert wide.tolist() == [1.5] * 8
     CUDA.unload(twin)
-=======
+
+
 def test_a_closed_text_leaves_no_memory_mapped() -> None:
     mapped = lambda: Path("/proc/self/maps").read_text().count("\n")
     text = "__global__ void wait(float* y) { __syncthreads(); y[threadIdx.x] = 1; }"
@@ -78,7 +78,6 @@ def test_a_closed_text_leaves_no_memory_mapped() -> None:
     assert mapped() > before + 1000  # a stack and its guard for each thread
     CUDA.unload(module)
     assert mapped() < before + 100
->>>>>>> mutants
 
 
 def test_names_of_kernels() -> None:

@@ -210,9 +210,9 @@ class Kernel(_Entry):
         self._called(args, kwargs, [*(*grid, 1, 1)[:3], *(*block, 1, 1)[:3]], shared)
 
     def __getitem__(self, where: Any) -> Any:
-        grid, block, shared, template = where if isinstance(where, tuple) and len(where) == 4 else (where, None, 0, "")
-        if template:
+        if isinstance(where, tuple) and len(where) == 4:
             raise TypeError(f"{self.__name__} is no template: write {self.__name__}<<<grid, block>>>(…)")
+        grid, block, shared = where if isinstance(where, tuple) and len(where) == 3 else (where, None, 0)
         if not isinstance(block, tuple):
             raise TypeError(
                 f"{self.__name__} is launched on a grid of blocks: write {self.__name__}<<<grid, block>>>(…)"
@@ -239,7 +239,7 @@ class Template:
         found = self.instances.get(template) or self.instances.get(widened_arguments(template))
         if found is None:
             raise TypeError(_no_instance(self.name))
-        return found[grid, block, shared, ""]
+        return found[grid, block, shared]
 
 
 def _no_instance(name: str) -> str:

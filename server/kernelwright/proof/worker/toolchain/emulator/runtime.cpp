@@ -2,9 +2,11 @@
 #include "runtime.h"
 
 #include <sys/mman.h>
+#include <sys/time.h>
 
 #include <algorithm>
 #include <csetjmp>
+#include <csignal>
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
@@ -41,6 +43,9 @@ uint64_t ticks = 0;
 int left_with = 0;  // the status of exit()
 using Watcher = int (*)(const char*, const char*, void**, const unsigned*, size_t);
 Watcher watcher = nullptr;
+int allowed = 0;  // milliseconds of a launch, where somebody watches
+volatile std::sig_atomic_t is_over = 0;  // the time of a launch
+int cut_short = 0;  // launches
 
 extern "C" void kw_switch(void** from, void* to);
 #if defined(__x86_64__)
@@ -298,14 +303,14 @@ void run_block(uint64_t block) {
     fibers[i] = made;
   }
   shuffle_order(count);
-  while (alive && failure.empty()) {
+  while (alive && failure.empty() && !is_over) {
     bool moved = false;
     for (unsigned index : sequence) {
       Fiber& one = fibers[index];
       if (one.state != State::NEW && one.state != State::READY) continue;
       run(one);
       moved = true;
-      if (!failure.empty()) break;
+      if (!failure.empty() || is_over) break;
     }
     if (!moved && failure.empty() && !resolve_active()) deadlock();
   }
@@ -407,7 +412,25 @@ void leave(int code) {
 
 bool noted(const char* name, const char* types, void** given, dim3 grid, dim3 block, size_t shared) {
   unsigned place[] = {grid.x, grid.y, grid.z, block.x, block.y, block.z};
-  return !watcher || watcher(name, types, given, place, shared);
+  return !watcher || (allowed = watcher(name, types, given, place, shared));
+}
+
+// Ends a launch: a fiber is left where it is, the scheduler goes on and sees it.
+void end_in_time(int) {
+  is_over = 1;
+  char* here = reinterpret_cast<char*>(&here);
+  if (on_device && here >= running.fiber->stack && here < running.fiber->stack + STACK)
+    kw_switch(&running.fiber->stack_pointer, main_stack);
+}
+
+void set_timer(int milliseconds) {
+  is_over = 0;
+  struct sigaction what {};
+  what.sa_handler = end_in_time;
+  what.sa_flags = SA_NODEFER;  // it does not return
+  sigaction(SIGALRM, &what, nullptr);
+  itimerval time{{0, 0}, {milliseconds / 1000, milliseconds % 1000 * 1000}};
+  setitimer(ITIMER_REAL, &time, nullptr);
 }
 
 int last_error(bool) { return failure.empty() ? 0 : 700; }
@@ -436,7 +459,10 @@ void launch(const char* name, int line, dim3 grid, dim3 block, size_t shared, Bo
   body = entered, data = held;
   running.grid = grid, running.threads = block, running.shared = shared, running.name = name;
   begin_launch(held, bytes);
-  for (uint64_t i = 0; i < blocks && failure.empty(); i++) run_block(order ? blocks - 1 - i : i);
+  if (allowed) set_timer(allowed);
+  for (uint64_t i = 0; i < blocks && failure.empty() && !is_over; i++) run_block(order ? blocks - 1 - i : i);
+  cut_short += is_over;
+  if (allowed) set_timer(0);
   end_launch();
 }
 
@@ -451,6 +477,7 @@ void check_static(size_t bytes) {
 
 extern "C" {
 void kw_watch_launches(kw::Watcher watcher) { kw::watcher = watcher; }
+int kw_cut_short() { return kw::cut_short; }
 size_t kw_known_bytes(const void* place) { return kw::known_bytes(place); }
 // Runs a program's main; its status, also where it calls exit().
 int kw_program(int (*main)(int, char**), int count, char** given) {
