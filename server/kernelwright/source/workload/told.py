@@ -1,7 +1,9 @@
 """What the bodies of functions tell of parameters, and which sizes of theirs have to be equal."""
 
-from collections.abc import Mapping
+import ast
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Protocol
 
 Axis = tuple[str, int]  # of a parameter; from the end where negative
 Term = Axis | str | int
@@ -40,3 +42,11 @@ class Evidence:
     same_shape: list[tuple[str, str]] = field(default_factory=list)
     same_rank: list[tuple[str, str]] = field(default_factory=list)
     values: list[tuple[Term, tuple[int, ...]]] = field(default_factory=list)
+
+
+class Bodies(Protocol):
+    """Reads the bodies that a body passes parameters on to. `numbers` tell bodies apart."""
+
+    numbers: Iterator[int]
+
+    def read(self, tree: ast.FunctionDef | ast.AsyncFunctionDef, bound: Mapping[str, str], depth: int) -> None: ...
