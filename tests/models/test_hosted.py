@@ -314,7 +314,7 @@ async def test_no_key_at_all(monkeypatch: pytest.MonkeyPatch) -> None:
 
 async def test_nobody_to_ask() -> None:
     both = [Hosted(model, base_url="http://127.0.0.1:9/v1") for model in (MODEL, "no-such-model")]
-    nobody, unknown = await asyncio.gather(*(ask(each, bounds=Bounds(seconds=1.0)) for each in both))
+    nobody, unknown = await asyncio.gather(*(ask(each, bounds=Bounds(seconds=10.0)) for each in both))
     await asyncio.gather(*(each.close() for each in both))
     assert nobody.reason.startswith(f"{MODEL} cannot be reached (")
     assert unknown.reason.startswith("litellm knows no provider of no-such-model: ")

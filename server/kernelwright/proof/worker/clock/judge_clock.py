@@ -23,6 +23,7 @@ _RESIDUAL_MS = 0.05  # waiting for an idle device takes a few microseconds
 _SHARE = 0.4  # hidden in each call: the sample is another one than those that gave the time
 _COMPARED = 8, 16, 24  # samples of many calls, where single ones do not show a gain: more where fewer do not either
 _ASKED = 16  # times before a difference counts as hidden work
+_LATER = 9  # samples, whether the calls are as fast as they were
 _PAUSE = 0.008  # seconds before the second time, twice that before the third, …: a neighbour is busy for some time
 
 
@@ -144,11 +145,19 @@ def _tolerated(base: Series, device: str) -> float:
 
 
 def _refuse_alone(series: Mapping[str, Series], hidden_beside: Callable[[Series, Series], float]) -> None:
-    """Raise Rejected for what the candidate hides, but Unsteady where the baseline seems to hide something, too."""
+    """Raise Rejected for what the candidate hides, but Unsteady where the baseline seems to hide something, too.
+
+    Unsteady as well where the candidate's own clock shows longer calls now than when they were timed: it hides none of that.
+    """
     candidate, baseline, twin = series["candidate"], series["baseline"], series.get(TWIN)
     hidden = hidden_beside(candidate, baseline)
     if not hidden:
         return
+    now = float(np.median([candidate.timed(candidate.batch)[0].ms for _ in range(_LATER)]))
+    if now > (1 + _SHARE) * candidate.typical_ms:
+        raise Unsteady(
+            "Speed not measured: calls take longer now than while they were timed; this machine is too busy to time on."
+        )
     if twin is not None and (hidden_beside(twin, baseline) or hidden_beside(baseline, twin)):
         raise Unsteady(
             "Speed not measured: two processes with the same text answer at different speed; this machine is too busy to "

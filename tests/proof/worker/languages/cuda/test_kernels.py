@@ -129,7 +129,7 @@ def test_kernels(
         ("smooth", ("x", "y", "x"), "n of smooth is a number (int), and a tensor is given"),
         ("smooth", ("x", "y", 4, 4), "smooth(x, y, n) takes 3 arguments, and 4 are given"),
         ("softmax", ("x", "y", 4), "softmax is a kernel: write how it is launched, softmax<<<grid, block>>>(…)"),
-        ("matmul", ("x",), "matmul is a template: name a host function that calls it"),
+        ("matmul", ("x",), "matmul is a template: write its arguments, as in matmul<float, 4><<<grid, block>>>(…)"),
     ],
 )
 def test_wrong_arguments(module: ModuleType, device: str, name: str, given: tuple[object, ...], expected: str) -> None:
