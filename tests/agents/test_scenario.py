@@ -2,6 +2,7 @@
 
 from agents.agent import Agent, said
 from cli.terminal import SCORE, kernelwright
+from cuda_program import PROGRAM
 from lsp.examples import SOFTMAX
 
 SUMMED = """\
@@ -111,3 +112,17 @@ async def test_a_workload_is_found_and_written_only_when_asked_to(agent: Agent) 
     assert recorded["written"] == ["softmax.py"]
     assert "# workload: softmax(randn(6, 40))\ndef softmax(x):" in file.read_text()
     assert (await agent.data("infer_workloads", file="softmax.py"))["entries"] == []
+
+
+async def test_a_program_of_cuda_is_recorded(agent: Agent) -> None:
+    file = agent.write("program.cu", PROGRAM)
+    recorded = await agent.data("record_workloads", command=["program.cu", "70"], write=True)
+    assert [(row["entry"], len(row["lines"])) for row in recorded["entries"]] == [
+        ("scale", 2),
+        ("fill", 1),
+        ("shift", 0),
+    ]
+    assert recorded["written"] == ["program.cu"]
+    assert "// workload: fill<4><<<1, 8>>>(counts=out(n, dtype=int32), n=32)\ntemplate" in file.read_text()
+    agent.write("library.cu", PROGRAM.replace("int main", "int begin"))
+    assert "library.cu is no program" in await agent.refused("record_workloads", command=["library.cu"])

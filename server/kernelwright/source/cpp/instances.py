@@ -1,7 +1,7 @@
 """Templates of kernels that workload lines launch, with the arguments that these give them: `tile<float, 16><<<…>>>(…)`."""
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 _LINE = re.compile(r"^([ \t]*//[ \t]*workload[ \t]*:[ \t]*)([^\W\d]\w*)[ \t]*<([^<>()\n]*)>(?=[ \t]*<<<)", re.MULTILINE)
 
@@ -24,8 +24,3 @@ def exchanged(text: str, exchange: Callable[[str], str]) -> str:
         return f"{match[1]}{match[2]}<{given}>"
 
     return _LINE.sub(line, text)
-
-
-def with_lines(text: str, calls: Iterable[str]) -> str:
-    """The text with calls as workload lines behind it, so that the templates that they launch are compiled."""
-    return text + "".join(f"\n// workload: {call}" for call in calls)

@@ -17,7 +17,7 @@ class Made:
     """A text that reports `typical_ms` a call, of which each truly takes `hidden` more; its replies take `around`.
 
     `flush`: milliseconds before each call, which the judge's clock sees; `each_copy`: for late data in one of the inputs;
-    `samples`: what it reported of each, where they differ.
+    `samples`: what it reported of each, where they differ; `slower`: by which factor calls take longer by now, as it reports.
     """
 
     typical_ms: float
@@ -28,6 +28,7 @@ class Made:
     each_copy: float = 0.0
     residual_ms: list[float] = field(default_factory=lambda: [0.0])
     samples: tuple[float, ...] = ()
+    slower: float = 1.0
 
     @property
     def ms(self) -> list[float]:
@@ -45,8 +46,8 @@ class Made:
         raise AssertionError("a sample too many of one: a ratio needs as many of both")
 
     def timed(self, calls: int, copies: int = 0) -> tuple[SimpleNamespace, float]:
-        around = self.around + self.each_copy * (copies or calls)
-        return SimpleNamespace(ms=self.typical_ms), around + calls * (self.flush + self.typical_ms + self.hidden)
+        around, now = self.around + self.each_copy * (copies or calls), self.slower * self.typical_ms
+        return SimpleNamespace(ms=now), around + calls * (self.flush + now + self.hidden)
 
 
 def look(candidate: Made, baseline: Made, twin: Made | None = None, device: str = "cuda") -> None:
@@ -68,6 +69,16 @@ def test_a_process_on_a_slower_core_is_honest(ms: float) -> None:
 @pytest.mark.parametrize("ms", [0.004, 0.02])
 def test_a_process_that_starts_each_flush_later_is_honest(ms: float) -> None:
     look(Made(ms, flush=1.15 * FLUSH), Made(ms))
+
+
+def test_a_process_that_a_neighbour_slows_is_not_blamed() -> None:
+    candidate, baseline = on_a_cpu(0.2), on_a_cpu(0.3)
+    candidate.slower = 2.0
+    with pytest.raises(Unsteady, match="calls take longer now than while they were timed"):
+        look(candidate, baseline, device="cpu")
+    candidate.slower, candidate.hidden = 1.0, 0.2
+    with pytest.raises(Rejected):
+        look(candidate, baseline, device="cpu")
 
 
 @pytest.mark.parametrize(("ms", "hidden"), [(0.02, 0.06), (0.4, 0.6), (3.0, 1.0)])
