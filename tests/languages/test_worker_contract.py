@@ -62,7 +62,7 @@ def test_the_fp64_twin(language: WorkerLanguage, sample: Sample, monkeypatch: py
 @each_language
 def test_kernels_are_known_by_their_names(language: WorkerLanguage, sample: Sample) -> None:
     known = language.known("/nowhere/text", sample.text)
-    assert known.triton | known.cuda == set(language.kernels(sample.text))
+    assert known.triton | known.cuda | known.cute == set(language.kernels(sample.text))
     assert language.texts("/nowhere/text", sample.text)[0] == sample.text
     assert all(source in sample.text for source in language.kernels(sample.text).values())
 

@@ -12,7 +12,7 @@ from kernelwright.macro.strategy import Observation, Strategy, ask
 from kernelwright.proof.jobs import Capture, Subject
 from kernelwright.proof.worker.graph.capture import capture
 from kernelwright.values import Graph, Language, Refusal, Workload, apply
-from macro.triton_files import H200
+from macro.triton_files import H200, WITH_CUTE
 
 
 def observed(text: str, *, needs_graph: bool = False, file: str = "example.py", reduced: bool = False) -> Observation:
@@ -33,7 +33,8 @@ def of_example(strategy: Strategy) -> Observation:
     """The example as the strategy sees it, reduced accuracy allowed where there may be a strategy for it."""
     is_cuda = Language.CUDA in strategy.languages
     file = "example.cu" if is_cuda else "example.py"
-    return observed(strategy.example.before, needs_graph=strategy.needs_graph, file=file, reduced=is_cuda)
+    found = observed(strategy.example.before, needs_graph=strategy.needs_graph, file=file, reduced=is_cuda)
+    return dataclasses.replace(found, device=WITH_CUTE) if "cutlass" in strategy.example.after else found
 
 
 MECHANICAL = {id: strategy for id, strategy in registry().items() if strategy.intent is not ask}

@@ -21,6 +21,11 @@ from macro.triton_files import H200, HEAD, observe
 ASKED = {id: strategy for id, strategy in registry().items() if strategy.intent is ask}
 
 
+def marks(strategy: Strategy) -> list[pytest.MarkDecorator]:
+    """Kernels in CuTe DSL run on a GPU only."""
+    return [pytest.mark.gpu] if "cutlass" in strategy.example.after else []
+
+
 class Bench:
     """An event loop for all trials of this file."""
 
@@ -58,15 +63,14 @@ def test_its_example_is_offered_with_a_gain_and_a_reason(strategy: Strategy) -> 
     assert str(action.params["reason"]).endswith(".")
 
 
-@pytest.mark.parametrize("strategy", ASKED.values(), ids=ASKED)
-def test_the_gate_passes_its_example(strategy: Strategy, bench: Bench) -> None:
-    """On the lines after the first, which is as large as one would measure."""
+def tried_example(strategy: Strategy, bench: Bench) -> TrialResult:
+    """The example of a strategy in the gate, on the lines after the first, which is as large as one would measure."""
     observation = of_example(strategy)
     before, workload = strategy.example.before, observation.workload
     assert isinstance(workload, Workload)
     assert len(workload.cases) > 1, "one line to measure, and one of odd sizes to verify here"
     small = dataclasses.replace(workload, cases=workload.cases[1:])
-    result = bench.tried(
+    return bench.tried(
         Trial(
             f"/nowhere/{observation.path}",
             before,
@@ -79,6 +83,11 @@ def test_the_gate_passes_its_example(strategy: Strategy, bench: Bench) -> None:
             language=observation.support.id,
         )
     )
+
+
+@pytest.mark.parametrize("strategy", [pytest.param(one, marks=marks(one), id=id) for id, one in ASKED.items()])
+def test_the_gate_passes_its_example(strategy: Strategy, bench: Bench) -> None:
+    result = tried_example(strategy, bench)
     failed = [f"{check.name}: {check.detail}" for check in result.verdict.failed_checks]
     assert result.verdict.passed, (failed, result.verdict)
 

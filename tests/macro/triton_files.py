@@ -1,5 +1,6 @@
 """Triton files as a strategy sees them, and runs of rewritten ones in Triton's interpreter."""
 
+import dataclasses
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +14,7 @@ from kernelwright.source.workload import find_workload
 from kernelwright.values import CPU, Device, Language, Refusal, Workload, apply
 
 H200 = Device("cuda", "NVIDIA H200", compute_capability=90, multiprocessors=132, bandwidth=4.2e12)
+WITH_CUTE = dataclasses.replace(H200, cute="4.8.1")
 HEAD = "import torch\nimport triton\nimport triton.language as tl\n\n\n"
 
 

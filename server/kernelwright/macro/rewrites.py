@@ -186,20 +186,20 @@ def backward_of(nodes: tuple[Node, ...]) -> Node | None:
 
 def _find_triton(id: str, look: TritonLook, observation: Observation) -> tuple[Action, ...] | Refusal:
     sight = observation.sight
-    return sight if isinstance(sight, Refusal) else _offered(id, observation, look(observation, sight))
+    return sight if isinstance(sight, Refusal) else offered(id, observation, look(observation, sight))
 
 
 def _find_cuda(id: str, look: CudaLook, observation: Observation) -> tuple[Action, ...] | Refusal:
     sight = observation.cuda
-    return sight if isinstance(sight, Refusal) else _offered(id, observation, look(observation, sight))
+    return sight if isinstance(sight, Refusal) else offered(id, observation, look(observation, sight))
 
 
 def _find_torch(id: str, look: TorchLook, observation: Observation) -> tuple[Action, ...] | Refusal:
     source = observation.source
-    return source if isinstance(source, Refusal) else _offered(id, observation, look(observation, source))
+    return source if isinstance(source, Refusal) else offered(id, observation, look(observation, source))
 
 
-def _offered(id: str, observation: Observation, found: Chance | Refusal) -> tuple[Action, ...] | Refusal:
+def offered(id: str, observation: Observation, found: Chance | Refusal) -> tuple[Action, ...] | Refusal:
     """One Action over the whole kernel: what has to change with it is for who rewrites it to see."""
     if isinstance(found, Refusal):
         return found

@@ -106,6 +106,7 @@ def device_words(device: Device) -> str:
     facts += [f"{gb:.0f} GB/s" if gb else "", f"{device.l2_bytes >> 20} MiB of L2 cache" if device.l2_bytes else ""]
     facts += [f"{dtype} {flops / 1e12:.0f} TFLOP/s" for dtype, flops in sorted(device.peak_flops.items())]
     facts += [f"Triton {device.triton}" if device.triton else "", f"torch {device.torch}" if device.torch else ""]
+    facts += [f"CuTe DSL {device.cute}" if device.cute else ""]
     return f"{device.name} ({', '.join(fact for fact in facts if fact)})"
 
 

@@ -18,6 +18,7 @@ _DEFINITIONS = ("function_definition", "class_definition", "decorated_definition
 # Looked for first: most bodies hold no definition, and to walk through one costs more.
 _DEFINES = re.compile(rb"\b(?:def|class)\b")
 _DEEPEST = 20  # definitions inside more definitions than this are not looked for
+_CUTE = frozenset(("cutlass.cute.kernel", "cutlass.cute.jit"))
 _MARKS_OF_TRITON = frozenset(f"triton.language.{name}" for name in ("load", "store", "program_id"))
 
 
@@ -122,7 +123,8 @@ class _Reader:
             )
         elif body is not None and (is_top_level or text == "forward"):
             facts = torch_facts(self.document, node, self.aliases)
-            tensor_maths = is_top_level and has_tensor_maths(self.document, node, self.aliases)
+            is_torch = is_top_level and not _CUTE.intersection(names)
+            tensor_maths = is_torch and has_tensor_maths(self.document, node, self.aliases)
         for decorator in decorators:
             found.mentions.update(NAME.findall(self.document.content(decorator)))
         line, column = self._place(name)

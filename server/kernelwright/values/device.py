@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 class Device:
     """`bandwidth` in bytes/s and `peak_flops` in FLOP/s per dtype ("float32", "tf32", "float16", …); 0 or absent: unknown.
 
-    `compute_capability` is 90 for sm_90, None for a CPU. `torch`, `triton`: versions found, None when missing.
+    `compute_capability` is 90 for sm_90, None for a CPU. `torch`, `triton`, `cute` (NVIDIA's CuTe DSL):
+    versions found, None when missing.
     """
 
     kind: str  # "cuda" | "cpu"
@@ -24,6 +25,7 @@ class Device:
     torch: str | None = None
     triton: str | None = None
     python: str | None = None
+    cute: str | None = None
 
     @property
     def is_gpu(self) -> bool:

@@ -76,6 +76,12 @@ _REFUSED = (
     ("operator.attrgetter", "reaches into Python's objects"),
     ("operator.methodcaller", "reaches into Python's objects"),
     ("triton.compiler", "reaches into Triton"),
+    ("cutlass.cute.testing", "touches timers"),
+    ("cutlass.testing", "touches timers"),
+    ("cutlass.torch.default_stream", "leaves the caller's stream"),
+    ("cutlass.base_dsl", "reaches into CuTe DSL"),
+    ("cutlass.cutlass_dsl", "reaches into CuTe DSL"),
+    ("cutlass._mlir", "reaches into CuTe DSL"),
     ("triton.knobs", "changes settings of the whole process"),
 )
 

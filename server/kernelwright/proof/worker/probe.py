@@ -17,7 +17,12 @@ _LANES = {70: 64, 75: 64, 80: 64, 86: 128, 87: 128, 89: 128, 90: 128, 100: 128, 
 
 def probe(job: Probe, report: object = None) -> Device:
     """The Device of this process: the current GPU, else the CPU. Missing packages are None, never an error."""
-    versions = {"torch": _version("torch"), "triton": _version("triton"), "python": platform.python_version()}
+    versions = {
+        "torch": _version("torch"),
+        "triton": _version("triton"),
+        "cute": _version("nvidia-cutlass-dsl"),
+        "python": platform.python_version(),
+    }
     try:
         import torch
     except (ImportError, OSError):

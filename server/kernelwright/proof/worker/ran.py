@@ -106,8 +106,12 @@ def compiled(text: str, file: str, scope: dict[str, Any]) -> CodeType:
 
 
 def look_at_kernels(file: str) -> None:
-    """Put probes into the kernels of a file that the interpreter runs, or take note of their launches on a GPU."""
+    """Put probes into the kernels of a file that the interpreter runs, or take note of their launches on a GPU.
+
+    Of a kernel in CuTe DSL the launch is noted when it is compiled, which is once in each process.
+    """
     probes, interpreter, jit = _probes, *(sys.modules.get(f"triton.runtime.{name}") for name in ("interpreter", "jit"))
+    cute = getattr(sys.modules.get("cutlass.cutlass_dsl.cutlass"), "KernelLauncher", None)
     if probes is None:
         return
     if interpreter is not None:
@@ -126,6 +130,14 @@ def look_at_kernels(file: str) -> None:
             return launch(self, *args, **kwargs)
 
         jit.JITFunction.run = run
+    if cute is not None:
+        compile_launch = cute.launch
+
+        def traced(self: Any, *args: Any, **kwargs: Any) -> Any:
+            probes.launched.add(self.funcBody.__name__)
+            return compile_launch(self, *args, **kwargs)
+
+        cute.launch = traced
 
 
 def numbered(tree: ast.AST) -> Iterator[tuple[int, ast.stmt]]:

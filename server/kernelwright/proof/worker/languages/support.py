@@ -16,6 +16,7 @@ class Known:
 
     triton: frozenset[str] = frozenset()
     cuda: frozenset[str] = frozenset()
+    cute: frozenset[str] = frozenset()
 
 
 class WorkerLanguage(Protocol):

@@ -13,6 +13,8 @@ _INDUCTOR = re.compile(
     r"|(?:graph_\d+_)?cpp_fused"
     r"|## Call CompiledFxGraph|Torch-Compiled Region|TorchDynamo|AOTDispatcher|Pregraph bytecode"
 )
+# CuTe DSL's names: the function's, then the types of what it is given.
+_CUTE = "kernel_cutlass_"
 # Headers that a user's CUDA text includes bring kernels of these namespaces.
 _LIBRARIES = frozenset({"at", "c10", "caffe2", "cub", "cudnn", "cutlass", "cutlass3x", "thrust", "torch"})
 
@@ -31,4 +33,5 @@ def origin_of(name: str, known: Known, launched: Mapping[str, Origin] = MappingP
     bare = name.replace("(anonymous namespace)", "{anonymous}").removeprefix("void ")
     *scope, base = re.split(r"[<(]", bare, maxsplit=1)[0].strip().split("::")
     own = name in known.triton or (base in known.cuda and not (scope and scope[0] in _LIBRARIES))
+    own |= any(base.startswith(f"{_CUTE}{kernel}_") for kernel in known.cute)
     return Origin.HAND_WRITTEN if own else Origin.LIBRARY

@@ -39,7 +39,7 @@ class Python:
             return None
 
     def kernels(self, text: str) -> Mapping[str, str]:
-        return kernels.cuda_kernels(text) | kernels.triton_kernels(text)
+        return kernels.cuda_kernels(text) | kernels.triton_kernels(text) | kernels.cute_kernels(text)
 
     def texts(self, path: str, text: str) -> Sequence[str]:
         """With those of the CUDA files that they name."""

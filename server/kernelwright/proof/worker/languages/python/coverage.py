@@ -4,7 +4,7 @@ import ast
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 
-from kernelwright.proof.worker.languages.python.kernels import triton_kernels
+from kernelwright.proof.worker.languages.python.kernels import cute_kernels, triton_kernels
 from kernelwright.proof.worker.languages.python.turning import Kernel
 from kernelwright.proof.worker.ran import Loop, Ran, line_of, numbered
 from kernelwright.proof.worker.reached import Missing
@@ -21,7 +21,7 @@ class Text:
 
     def __init__(self, text: str, entry: str, kernel: str) -> None:
         self.tree = parsed(text)
-        self._kernels = triton_kernels(text).keys()
+        self._kernels = {*triton_kernels(text), *cute_kernels(text)}
         self.numbers = {id(node): number for number, node in numbered(self.tree)}
         used = _used(self.tree, (entry, kernel))
         self.functions = [one for one in used if isinstance(one, Function)]

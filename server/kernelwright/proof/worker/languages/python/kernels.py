@@ -1,4 +1,4 @@
-"""Finds the kernels that a Python text defines, and those of the CUDA texts in it.
+"""Finds the kernels that a Python text defines, in Triton or CuTe DSL, and those of the CUDA texts in it.
 
 Every pattern takes a time linear in the text: repetitions are bounded, or each character can be matched in one way only.
 """
@@ -30,6 +30,15 @@ def triton_kernels(text: str) -> dict[str, str]:
     return found
 
 
+def cute_kernels(text: str) -> dict[str, str]:
+    """The source of every kernel in NVIDIA's CuTe DSL that a text defines, by name; none where it does not parse."""
+    return {
+        node.name: ast.unparse(node)
+        for node in ast.walk(parsed(text if "cutlass" in text else ""))
+        if isinstance(node, ast.FunctionDef) and any(map(_is_cute, node.decorator_list))
+    }
+
+
 def cuda_kernels(text: str) -> dict[str, str]:
     """The string that defines each CUDA kernel in a Python text, by name; "" for one that is in no string."""
     found = dict.fromkeys(_GLOBAL.findall(text), "")
@@ -43,7 +52,8 @@ def defined_in(texts: Iterable[str]) -> Known:
     """The kernels that Python texts, or CUDA texts in them, define."""
     given = tuple(texts)
     triton = frozenset(name for text in given for name in triton_kernels(text))
-    return Known(triton, frozenset(name for text in given for name in _GLOBAL.findall(text)))
+    cute = frozenset(name for text in given for name in cute_kernels(text))
+    return Known(triton, frozenset(name for text in given for name in _GLOBAL.findall(text)), cute)
 
 
 def cuda_files(text: str) -> tuple[str, ...]:
@@ -57,5 +67,13 @@ def _is_jit(node: ast.expr) -> bool:
         case ast.Name(id="jit"):
             return True
         case ast.Attribute(value=ast.Name(id=owner), attr="jit"):
-            return owner not in ("torch", "jax", "numba", "cuda")
+            return owner not in ("torch", "jax", "numba", "cuda", "cute")
+    return False
+
+
+def _is_cute(node: ast.expr) -> bool:
+    """`cute.kernel`, or a call of it with options."""
+    match node.func if isinstance(node, ast.Call) else node:
+        case ast.Attribute(value=ast.Name(id="cute") | ast.Attribute(attr="cute"), attr="kernel"):
+            return True
     return False
