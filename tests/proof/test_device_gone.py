@@ -131,12 +131,13 @@ async def test_the_doctor_names_the_gpu_and_not_the_interpreter(gpu: Path, tmp_p
 async def test_a_gpu_that_is_hidden_after_it_was_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     workers = Workers()
     device = await workers.device()
-    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    given = workers._running.variables
+    monkeypatch.setitem(given, "CUDA_VISIBLE_DEVICES", "")
     await end_all(workers)
     answer = await workers.run(job(GOOD), timeout=60)
     without = await name_of(workers)
     again = await workers.run(job(GOOD), timeout=60)
-    monkeypatch.delenv("CUDA_VISIBLE_DEVICES")
+    monkeypatch.undo()
     await end_all(workers)
     after = await workers.run(job(GOOD), timeout=60)
     await workers.close()

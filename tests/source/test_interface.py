@@ -25,6 +25,11 @@ def test_what_breaks_a_caller(old: str, new: str, words: str) -> None:
     assert broken(TEXT, TEXT.replace(old, new)) == words
 
 
+@pytest.mark.parametrize("decorator", ["triton.jit", "cute.jit", "cute.kernel"])
+def test_kernels_are_their_files_own(decorator: str) -> None:
+    assert broken(f"@{decorator}\ndef kernel(a): ...", f"@{decorator}\ndef kernel(b, width): ...") == ""
+
+
 def test_what_is_gone() -> None:
     assert gone(TEXT, TEXT + "def more(): ...") == ()
     assert gone(TEXT, "from elsewhere import f") == ("Model",)

@@ -10,8 +10,8 @@ _Function = ast.FunctionDef | ast.AsyncFunctionDef
 def broken(baseline: str, candidate: str) -> str:
     """The first call that the baseline's text takes and the candidate's does not, or takes otherwise; "" for none.
 
-    Parameters keep their names, order and defaults; further ones are optional. Kernels (`jit`) are launched by their own
-    file alone. Functions that only one text has are no part of this: see `gone`.
+    Parameters keep their names, order and defaults; further ones are optional. Kernels (`jit`, `cute.kernel`) are launched
+    by their own file alone. Functions that only one text has are no part of this: see `gone`.
     """
     before, after = _functions(baseline), _functions(candidate)
     found = (_changed(name, before[name], after[name]) for name in before if name in after)
@@ -80,7 +80,8 @@ def _public(name: str) -> bool:
 
 
 def _is_kernel(node: _Function) -> bool:
-    return any("jit" in ast.unparse(decorator) for decorator in node.decorator_list)
+    decorators = map(ast.unparse, node.decorator_list)
+    return any("jit" in decorator or "cute.kernel" in decorator for decorator in decorators)
 
 
 def _changed(name: str, before: _Function, after: _Function) -> str:

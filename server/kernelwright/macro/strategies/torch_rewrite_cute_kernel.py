@@ -104,7 +104,7 @@ def launch_rms_norm(x: cute.Tensor, weight: cute.Tensor, out: cute.Tensor, eps: 
     rms_norm_kernel(x, weight, out, eps).launch(grid=(blocks, 1, 1), block=(WARPS * 32, 1, 1), stream=stream)
 
 
-def as_cute(tensor):
+def _as_cute(tensor):
     return from_dlpack(tensor.detach()).mark_layout_dynamic(leading_dim=tensor.ndim - 1)
 
 
@@ -113,7 +113,7 @@ def rms_norm(x, weight, eps):
 {GUARD}\
     rows = x.contiguous().view(-1, x.shape[-1])
     out = torch.empty_like(rows)
-    given = (as_cute(rows), as_cute(weight.contiguous()), as_cute(out), eps, current_stream())
+    given = (_as_cute(rows), _as_cute(weight.contiguous()), _as_cute(out), eps, current_stream())
     if x.device not in _compiled:
         _compiled[x.device] = cute.compile(launch_rms_norm, *given)
     _compiled[x.device](*given)

@@ -76,7 +76,7 @@ def launch_rms_norm(
     kernel.launch(grid=(blocks, 1, 1), block=(WARPS * 32, 1, 1), stream=stream)
 
 
-def as_cute(tensor, width):
+def _as_cute(tensor, width):
     last, order = tensor.ndim - 1, tuple(range(tensor.ndim))
     found = from_dlpack(tensor.detach(), assumed_align=4 * width)
     for mode in order:
@@ -91,7 +91,7 @@ def rms_norm(x, weight, eps):
     out = torch.empty_like(rows)
     aligned = x.shape[-1] % 4 == 0 and rows.data_ptr() % 16 == 0 and weight.data_ptr() % 16 == 0
     width = 4 if aligned else 1
-    given = (as_cute(rows, width), as_cute(weight, width), as_cute(out, width), eps, current_stream())
+    given = (_as_cute(rows, width), _as_cute(weight, width), _as_cute(out, width), eps, current_stream())
     if (x.device, width) not in _compiled:
         _compiled[x.device, width] = cute.compile(launch_rms_norm, *given, width)
     _compiled[x.device, width](*given)
