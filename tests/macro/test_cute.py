@@ -12,6 +12,7 @@ from kernelwright.proof.worker.languages.python.coverage import Text, missing
 from kernelwright.proof.worker.languages.python.kernels import cute_kernels, defined_in
 from kernelwright.proof.worker.profiling.names import origin_of
 from kernelwright.proof.worker.ran import NOTHING, Ran
+from kernelwright.source.cute import CuteCode, cute_code
 from kernelwright.values import CPU, Device, Origin, Refusal
 from macro.test_examples import observed, of_example
 from macro.triton_files import H200, WITH_CUTE
@@ -105,3 +106,29 @@ def test_what_an_edit_may_not_use_of_it(line: str, said: str) -> None:
 
 def test_the_prompt_names_its_version() -> None:
     assert "CuTe DSL 4.8.1" in device_words(WITH_CUTE)
+
+
+def refined(old: str, new: str) -> Refusal | None:
+    observation = of_example(REFINE)
+    assert old in TEXT
+    return observation.support.edit_problem(TEXT, TEXT.replace(old, new), observation.kernel)
+
+
+def test_what_an_edit_of_a_kernel_may_change() -> None:
+    """The kernel, what launches it and what only these use; not what others use, nor the constants."""
+    assert cute_code(TEXT, "rms_norm").kernels == ("rms_norm_kernel",)
+    helpers = {"rms_norm_kernel", "launch_rms_norm", "_as_cute", "_rms_norm"}
+    assert cute_code(TEXT, "rms_norm").helpers == helpers
+    shared = TEXT + "\n\ndef other(x):\n    return _as_cute(x)\n"
+    assert cute_code(shared, "rms_norm").helpers == helpers - {"_as_cute"}
+    assert cute_code(TEXT, "other") == cute_code(TEXT[:-40], None) == cute_code("import torch\n", "f") == CuteCode()
+    assert refined("columns, 32):\n            total", "columns, 64):\n            total") is None
+    assert refined("tensor.ndim - 1)", "tensor.dim() - 1)") is None
+    changed = refined("WARPS = 8", "WARPS = 4")
+    assert changed is not None
+    assert "outside of what may be changed" in changed.reason
+
+
+def test_the_refinement_of_the_example_is_an_edit_that_may_be_tried() -> None:
+    observation = of_example(REFINE)
+    assert observation.support.edit_problem(TEXT, REFINE.example.after, observation.kernel) is None

@@ -5,6 +5,7 @@ import re
 from tree_sitter import Node
 
 from kernelwright.source.bodies import Body, read_body
+from kernelwright.source.cute import JIT, KERNEL
 from kernelwright.source.definitions import NAME, Class, Function, Outline, RawLaunch
 from kernelwright.source.document import Document, parse
 from kernelwright.source.facts import elements_through, torch_facts, triton_facts
@@ -18,7 +19,6 @@ _DEFINITIONS = ("function_definition", "class_definition", "decorated_definition
 # Looked for first: most bodies hold no definition, and to walk through one costs more.
 _DEFINES = re.compile(rb"\b(?:def|class)\b")
 _DEEPEST = 20  # definitions inside more definitions than this are not looked for
-_CUTE = frozenset(("cutlass.cute.kernel", "cutlass.cute.jit"))
 _MARKS_OF_TRITON = frozenset(f"triton.language.{name}" for name in ("load", "store", "program_id"))
 
 
@@ -123,7 +123,7 @@ class _Reader:
             )
         elif body is not None and (is_top_level or text == "forward"):
             facts = torch_facts(self.document, node, self.aliases)
-            is_torch = is_top_level and not _CUTE.intersection(names)
+            is_torch = is_top_level and KERNEL not in names and JIT not in names
             tensor_maths = is_torch and has_tensor_maths(self.document, node, self.aliases)
         for decorator in decorators:
             found.mentions.update(NAME.findall(self.document.content(decorator)))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from kernelwright.languages.editing import added_pieces
 from kernelwright.languages.python.static_gate import forbidden
 from kernelwright.languages.support import Piece
+from kernelwright.source.cute import cute_code
 from kernelwright.source.workload import workload_lines
 from kernelwright.values import Kernel, Refusal
 
@@ -14,17 +15,19 @@ from kernelwright.values import Kernel, Refusal
 def pieces(text: str, kernel: Kernel) -> tuple[Piece, ...]:
     """The top-level statements of a text that parses, and the comments between them, in order.
 
-    Editable are the definitions that hold the kernel, its entry, and the functions that launch it.
+    Editable are the definitions that hold the kernel, its entry, and the functions that launch it; where it leads to a kernel
+    in CuTe DSL, that one too, with the functions that nothing else uses.
     """
-    launched_by = {launch.function for launch in kernel.launches}
+    names = {launch.function for launch in kernel.launches} | cute_code(text, kernel.entry).helpers
     places = [kernel.start_line, *([] if kernel.entry_start_line is None else [kernel.entry_start_line])]
-    return _pieces(text, lambda one: any(one.start <= place < one.end for place in places) or one.name in launched_by)
+    return _pieces(text, lambda one: any(one.start <= place < one.end for place in places) or one.name in names)
 
 
 def edit_problem(before: str, after: str, kernel: Kernel) -> Refusal | None:
     """Why an edit from outside may not be tried, in one sentence: `before` and `after` are whole texts that parse."""
     old, new = pieces(before, kernel), _pieces(after, lambda one: False)
-    added = added_pieces(old, new)
+    helpers = cute_code(before, kernel.entry).helpers
+    added = added_pieces(old, new, frozenset(piece.name for piece in old if piece.name not in helpers))
     if isinstance(added, Refusal):
         return added
     known = {name: meaning for statement in ast.parse(_bare(before)).body for name, meaning in _binds(statement)}

@@ -1,20 +1,17 @@
 """Take a kernel in NVIDIA's CuTe DSL one step further."""
 
-import ast
-
 from kernelwright.macro.cute import cute_rewrite
 from kernelwright.macro.rewrites import Chance
 from kernelwright.macro.strategies.torch_rewrite_cute_kernel import AFTER, EAGER, GUARD, HEAD, WORKLOADS
 from kernelwright.macro.strategy import Absent, Example, Family, Observation
-from kernelwright.source.imports import aliases_in
-from kernelwright.source.split import encoded
+from kernelwright.source.cute import cute_code
 from kernelwright.values import Refusal
 
 _GAIN = 0.1
 
 
 def _look(observation: Observation) -> Chance | Refusal:
-    kernels = _kernels_of(observation.text, observation.kernel.entry)
+    kernels = cute_code(observation.text, observation.kernel.entry).kernels
     if not kernels:
         return Absent("It launches no kernel in CuTe DSL.")
     return Chance(
@@ -22,28 +19,6 @@ def _look(observation: Observation) -> Chance | Refusal:
         _GAIN,
         f"The kernel {kernels[0]} is developed one step at a time, and each step is judged by the same baseline.",
     )
-
-
-def _kernels_of(text: str, entry: str | None) -> list[str]:
-    """The kernels in CuTe DSL that a function leads to, by the names that it and what it calls mention."""
-    if entry is None or "cutlass" not in text:
-        return []
-    try:
-        tree = ast.parse(text.removeprefix("\ufeff"))
-    except SyntaxError:
-        return []
-    aliases = aliases_in(encoded(text))
-    defined = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef)}
-    reached, waiting = set[str](), [entry]
-    while waiting:
-        name = waiting.pop()
-        if name in defined and name not in reached:
-            reached.add(name)
-            waiting += [node.id for node in ast.walk(defined[name]) if isinstance(node, ast.Name)]
-    decorators = {
-        name: [ast.unparse(one) for one in defined[name].decorator_list] for name in defined if name in reached
-    }
-    return [name for name, found in decorators.items() if "cutlass.cute.kernel" in map(aliases.canonical, found)]
 
 
 _AFTER = f"""\
