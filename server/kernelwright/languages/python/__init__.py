@@ -113,6 +113,7 @@ SUPPORT = Python()
 _NO_CALLS = "How Python calls a kernel of CUDA is not read; lines are made from the kernel's indices instead."
 
 
+@functools.lru_cache(maxsize=4)  # asked for every kernel of a file at each key
 def _has_cuda(text: str) -> bool:
     """Whether there is any CUDA C++ in a text; most have none, and are asked nothing else."""
     return CUDA_KERNEL in text

@@ -1,12 +1,13 @@
 """What is wrong with a file's workload lines, each at its column."""
 
+import functools
 import re
 from dataclasses import dataclass
 
 from kernelwright.source.workload.evaluate import WorkloadError, evaluate
 from kernelwright.source.workload.find import code, definitions, workload_lines
 from kernelwright.source.workload.signature import Signature, conditional_definitions, signature_of
-from kernelwright.values import Call, Case
+from kernelwright.values import Case
 
 _IMPORTED = re.compile(r"^[ \t]*(?:from|import)\b[^(\n]*(?:\([^()]*\)|.*$)", re.M)
 
@@ -40,11 +41,13 @@ def _problem(text: str, case: Case) -> WorkloadProblem | None:
     signature = signature_of(text, call.entry)
     if signature is None:
         return None
-    message = _mismatch(text, call, signature)
+    message = _mismatch(case.text, signature, has_maker="get_init_inputs" in definitions(text))
     return None if message is None else _at(case, *name, message)
 
 
-def _mismatch(text: str, call: Call, signature: Signature) -> str | None:
+@functools.lru_cache(maxsize=2048)
+def _mismatch(line: str, signature: Signature, *, has_maker: bool) -> str | None:
+    call = evaluate(line)
     name = call.entry
     if signature.is_triton and call.grid is None:
         return f"{name} is a Triton kernel: name the function that launches it, or write its grid, {name}[(128,)](…)."
@@ -60,7 +63,7 @@ def _mismatch(text: str, call: Call, signature: Signature) -> str | None:
             return wrong
     if call.init_args is None and signature.init is not None and (needed := signature.init.required()):
         made = f"{name} is constructed with {', '.join(needed)}: write {name}(…)(…)"
-        return f"{made}, since a line does not call get_init_inputs()." if _has_maker(text) else f"{made}."
+        return f"{made}, since a line does not call get_init_inputs()." if has_maker else f"{made}."
     if signature.call is None:
         return None
     called = f"{name}.forward" if signature.is_class else name
@@ -71,10 +74,6 @@ def _called(name: str, signature: Signature) -> str:
     if signature.applied:
         return f"{name}.apply(…)"
     return f"{name}(…)(…)" if signature.is_class else f"{name}(…)"
-
-
-def _has_maker(text: str) -> bool:
-    return "get_init_inputs" in definitions(text)
 
 
 def _at(case: Case, column: int, end_column: int, message: str) -> WorkloadProblem:

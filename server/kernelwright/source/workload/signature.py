@@ -1,6 +1,7 @@
 """The parameters of a function or module class, read from its source without running it."""
 
 import ast
+import bisect
 import functools
 import re
 import warnings
@@ -76,7 +77,9 @@ def signature_of(text: str, name: str, *, decorated: bool = False) -> Signature 
     if span is None:
         tree = conditional_definitions(text).get(name)
         return None if tree is None else _signature(name, ast.unparse(tree), _decorators_of(tree), decorated)
-    return _signature(name, _source(text, span), _decorators(text, span[0]), decorated)
+    start, end = span
+    source = _source(text[start:end], code(text)[start:end])
+    return _signature(name, source, _decorators(_before(text, start)), decorated)
 
 
 def device_function(text: str, name: str) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
@@ -89,7 +92,7 @@ def decorators_of(text: str, name: str) -> str:
     """The decorators of a function as they are written."""
     if name not in definitions(text):
         return _decorators_of(conditional_definitions(text)[name])
-    return _decorators(text, definitions(text)[name][0])
+    return _decorators(_before(text, definitions(text)[name][0]))
 
 
 @functools.lru_cache(maxsize=2048)
@@ -143,10 +146,9 @@ def _module(text: str) -> ast.Module | None:
         return None
 
 
-def _source(text: str, span: tuple[int, int]) -> str:
-    """The definition alone: what follows it at column 0 belongs to the file."""
-    source = text[span[0] : span[1]]
-    blanked = code(text)[span[0] : span[1]]
+@functools.lru_cache(maxsize=2048)
+def _source(source: str, blanked: str) -> str:
+    """The definition alone: what follows it at column 0 belongs to the file. `blanked` is its code without strings."""
     first = blanked.find("\n")
     end = (
         next((m.start() for m in re.finditer(r"^(?=[^\s)\]}])", blanked[first + 1 :], re.M)), None)
@@ -161,15 +163,26 @@ def _parse(source: str) -> ast.stmt | None:
     return tree.body[0] if tree is not None and tree.body else None
 
 
-def _decorators(text: str, start: int) -> str:
-    """The text between the last statement and `start` when it holds decorators, else ""."""
+@functools.lru_cache(maxsize=4)
+def _starts(text: str) -> list[int]:
+    return sorted(start for start, _ in definitions(text).values())
+
+
+def _before(text: str, start: int) -> str:
+    """The code from the definition before the one at `start` up to it."""
+    starts = _starts(text)
+    place = bisect.bisect_left(starts, start)
+    return code(text)[starts[place - 1] if place else 0 : start]
+
+
+@functools.lru_cache(maxsize=2048)
+def _decorators(before: str) -> str:
+    """The end of `before` behind its last statement when it holds decorators, else ""."""
     lines: list[str] = []
-    for line in _lines_before(code(text), start):
+    for line in _lines_before(before, len(before)):
         if line.strip() and not line.startswith(("@", " ", "\t", ")", "]", "}")):
             break
         lines.insert(0, line)
-        if line.startswith("@") or len(lines) > 80:
-            continue
     joined = "\n".join(lines)
     first = re.search(r"^@", joined, re.M)
     return joined[first.start() :] if first else ""
