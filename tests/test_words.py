@@ -5,6 +5,7 @@ import dataclasses
 import pytest
 
 from kernelwright import words
+from kernelwright.proof import endings
 from kernelwright.values import (
     Accuracy,
     Action,
@@ -167,3 +168,12 @@ def test_a_step(subject: Step, expected: str) -> None:
 )
 def test_milliseconds(value: float, expected: str) -> None:
     assert words.milliseconds(value) == expected
+
+
+@pytest.mark.parametrize(
+    "failure", [endings.timed_out(120, ""), endings.busy(5), endings.too_much_memory(2 << 30, 1 << 30)]
+)
+def test_a_failure_says_once_what_to_change(failure: Failure) -> None:
+    said = words.of_failure(failure)
+    assert said.startswith(failure.message)
+    assert sum(said.lower().count(word) for word in ("smaller", "try again")) == 1

@@ -29,8 +29,8 @@ _REMEDIES = {
     FailureKind.NO_INTERPRETER: "Set kernelwright.interpreter to a Python that has torch.",
     FailureKind.MISSING_PACKAGE: "Install it there, or set kernelwright.interpreter to a Python that has it.",
     FailureKind.DEVICE_BUSY: "Try again when the other job has ended.",
-    FailureKind.TIMED_OUT: "Make the workload smaller or raise kernelwright.verifyTimeout.",
-    FailureKind.OUT_OF_MEMORY: "Make the workload smaller.",
+    FailureKind.TIMED_OUT: "Does the code end? If so, make the workload smaller or raise kernelwright.verifyTimeout.",
+    FailureKind.OUT_OF_MEMORY: "Make the workload smaller, or close what else runs on the device.",
 }
 
 _LEVELS = {

@@ -22,15 +22,13 @@ def timed_out(seconds: float, log: str, path: str = "") -> Failure:
     """A job that was killed after `seconds`; the log ends with the stacks of its threads."""
     line = line_in_dump(log, path)
     at = f", then at line {line + 1}" if line is not None else ""
-    message = f"No answer within {seconds:g} s{at}: use smaller sizes, or raise the time limit in the settings."
+    message = f"No answer within {seconds:g} s{at}."
     return Failure(FailureKind.TIMED_OUT, message, log, line)
 
 
 def too_much_memory(used: int, limit: int) -> Failure:
     gib = 1 << 30
-    message = (
-        f"The code used {used / gib:.1f} GiB of host memory, the limit is {limit / gib:.1f} GiB: use smaller sizes."
-    )
+    message = f"The code used {used / gib:.1f} GiB of host memory, the limit is {limit / gib:.1f} GiB."
     return Failure(FailureKind.OUT_OF_MEMORY, message)
 
 
@@ -39,7 +37,7 @@ CLOSED = Failure(FailureKind.CANCELLED, "Cancelled: the workers were closed.")
 
 
 def busy(seconds: float) -> Failure:
-    message = f"Another Kernelwright has used this GPU for {seconds:g} s: try again when it is done."
+    message = f"Another Kernelwright has used this GPU for {seconds:g} s."
     return Failure(FailureKind.DEVICE_BUSY, message)
 
 

@@ -16,7 +16,7 @@ def failure_of(error: BaseException, doing: str, kind: FailureKind) -> Failure:
     if failed.is_gone(error) or failed.needs_gpu(error) or failed.cuda_compiler(error):
         return failed.failure_of(error)
     if failed.is_out_of_memory(error):
-        message = "Not enough memory for this workload: use smaller sizes, or close what else runs on the device."
+        message = "There is not enough memory for this workload."
         return Failure(FailureKind.OUT_OF_MEMORY, message, trace_of(error), line_of(error))
     return Failure(kind, f"{doing} {describe(error)}", trace_of(error), line_of(error))
 
