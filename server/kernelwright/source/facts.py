@@ -26,14 +26,17 @@ _SUMMED = ("binary_operator", "parenthesized_expression", "call", "attribute")  
 _DTYPE = re.compile(r"\b(?:float(?:64|32|16)|bfloat16|float8\w*|int(?:64|32|16|8)|uint(?:64|32|16|8)|int1)\b")
 
 
-def triton_facts(document: Document, function: Node, decorators: tuple[Node, ...], aliases: Aliases) -> Facts:
-    """Facts of a Triton function: what it loads and stores, loops over, reduces and multiplies."""
+def triton_facts(
+    document: Document, function: Node, decorators: tuple[Node, ...], aliases: Aliases
+) -> tuple[Facts, frozenset[str]]:
+    """Facts of a Triton function: what it loads and stores, loops over, reduces and multiplies; and the functions that it
+    passes loaded elements to."""
     body = function.child_by_field_name("body")
     reader = _Triton(document, aliases)
     if body is not None:
         reader.read(body)
     parameters = parameters_of(document, function)
-    return Facts(
+    facts = Facts(
         accesses=tuple(reader.accesses),
         loops=tuple(reader.loops),
         reductions=tuple(reader.reductions),
@@ -45,18 +48,16 @@ def triton_facts(document: Document, function: Node, decorators: tuple[Node, ...
         statements=reader.statements,
         operations=reader.operations,
     )
+    return facts, frozenset(reader.passed_to)
 
 
-def elements_through(
-    document: Document, function: Node, aliases: Aliases, own: int, returns: bool
-) -> tuple[int, frozenset[str]]:
-    """How many operations a Triton function makes on each element that is passed to it, beside its `own` on what it loads, and
-    the functions that it passes elements to. One that returns no value is passed none.
+def elements_through(document: Document, function: Node, aliases: Aliases, own: int) -> tuple[int, frozenset[str]]:
+    """How many operations a Triton function that returns a value makes on each element that is passed to it, beside its `own` on
+    what it loads, and the functions that it passes elements to.
     """
     body = function.child_by_field_name("body")
     reader = _Triton(document, aliases)
-    if returns:
-        reader.passed(p.name for p in parameters_of(document, function) if not _is_constexpr(p))
+    reader.passed(p.name for p in parameters_of(document, function) if not _is_constexpr(p))
     if body is not None:
         reader.read(body)
     return reader.operations - own, frozenset(reader.passed_to)

@@ -117,10 +117,9 @@ class _Reader:
         facts, tensor_maths = Facts(), False
         operations_passed, passes_to = 0, frozenset[str]()
         if uses_triton:
-            facts = triton_facts(self.document, node, decorators, self.aliases)
-            operations_passed, passes_to = elements_through(
-                self.document, node, self.aliases, facts.operations, found.returns
-            )
+            facts, passes_to = triton_facts(self.document, node, decorators, self.aliases)
+            if found.returns:
+                operations_passed, passes_to = elements_through(self.document, node, self.aliases, facts.operations)
         elif body is not None and (is_top_level or text == "forward"):
             facts = torch_facts(self.document, node, self.aliases)
             is_torch = is_top_level and KERNEL not in names and JIT not in names

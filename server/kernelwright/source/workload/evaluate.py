@@ -90,7 +90,7 @@ def evaluate(text: str) -> Call:
 
 def split_at_launch(text: str) -> tuple[str, str]:
     """The line up to the end of its `<<<…>>>`, where it has one, and the rest of it."""
-    match = _LAUNCH.match(text)
+    match = _LAUNCH.match(text) if "<<<" in text else None
     end = match.end() if match is not None else 0
     return text[:end], text[end:]
 
