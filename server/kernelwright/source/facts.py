@@ -52,8 +52,8 @@ def triton_facts(
 
 
 def elements_through(document: Document, function: Node, aliases: Aliases, own: int) -> tuple[int, frozenset[str]]:
-    """How many operations a Triton function that returns a value makes on each element that is passed to it, beside its `own` on
-    what it loads, and the functions that it passes elements to.
+    """How many operations a Triton function that returns a value makes on each element that is passed to it, beside its `own`
+    on what it loads, and the functions that it passes elements to.
     """
     body = function.child_by_field_name("body")
     reader = _Triton(document, aliases)

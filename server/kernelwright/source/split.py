@@ -42,7 +42,8 @@ class _Split(NamedTuple):
 
 
 EMPTY = _Split(b"", (), (), ())
-_latest = EMPTY  # only ever makes the next split quicker
+_RECENT = 3
+_recent: tuple[_Split, ...] = (EMPTY,)  # the last ones, newest first; only ever makes the next split quicker
 
 
 @functools.lru_cache(maxsize=16)
@@ -54,17 +55,19 @@ def encoded(text: str) -> bytes:
 def split(source: bytes) -> tuple[Piece, ...]:
     """The top-level statements in order. What begins with a quote or bracket, or is a comment, goes to the one before.
 
-    A bracket that nothing closes ends where the next definition begins. Of a text that is much like the one before, only
+    A bracket that nothing closes ends where the next definition begins. Of a text that is much like one of the last, only
     the pieces around the change are looked for; the others are the same objects.
     """
-    global _latest
-    _latest = _known(source)
-    return _latest.pieces
+    global _recent
+    found = _known(source)
+    if found is not _recent[0]:
+        _recent = (found, *(one for one in _recent if one is not found))[:_RECENT]
+    return found.pieces
 
 
 @functools.lru_cache(maxsize=16)
 def _known(source: bytes) -> _Split:
-    return again(source, _latest)
+    return again(source, max(_recent, key=lambda one: sum(unchanged(one.source, source))))
 
 
 def again(source: bytes, before: _Split) -> _Split:
