@@ -1,0 +1,29 @@
+"""A template kernel of which a file launches one instance, as that instance."""
+
+from kernelwright.micro.rewrite.cuda_sight import CudaSight
+from kernelwright.source.cuda import templates
+from kernelwright.source.cuda.text import field, of_type
+from kernelwright.values import Refusal
+
+
+def instance(sight: CudaSight) -> CudaSight | Refusal:
+    """The kernel with the arguments of its one launch in the place of template parameters; as it is where it has none."""
+    kernel, launch = sight.kernel, sight.launch
+    if not kernel.templates:
+        return sight
+    if isinstance(launch, Refusal):
+        return Refusal(f"The kernel is a template. {launch.reason}", launch.line)
+    given = templates.of_launch(sight.file, kernel, launch)
+    callee = field(launch.node, "function")
+    line = launch.node.start_point.row
+    if given is None or callee is None:
+        return Refusal("The kernel is a template whose arguments the launch does not say in numbers and types.", line)
+    uses = [one for one in of_type(sight.file.source.tree.root_node, "identifier") if sight.content(one) == kernel.name]
+    if len(uses) != 2:
+        return Refusal("The kernel is a template that is named elsewhere than in its launch.", line)
+    values = dict(zip(kernel.templates, given, strict=True))
+    patch = sight.patch().between(kernel.outer.start_byte, kernel.node.start_byte, "").replace(callee, kernel.name)
+    for node in of_type(kernel.node, "identifier", "type_identifier"):
+        if (name := sight.content(node)) in values:
+            patch.replace(node, values[name])
+    return sight.rewritten(patch.text)
