@@ -168,6 +168,7 @@ ARGUMENTS = {"parameters": "int TILE", "kind": "float", "tile": "16", "arguments
 def test_the_one_instance_of_a_template(changed: dict[str, str]) -> None:
     text = first(TEMPLATE.format(**{**ARGUMENTS, **changed}))
     assert "template" not in text
+    assert ("const int tile = " in text) == (changed.get("arguments") == "16")
     assert "product<<<dim3((N + 127) / 128, (M + 127) / 128), 128>>>(A, B, C, M, N, K);" in text
     assert "const int row0 = blockIdx.y * BM;" in text
 
