@@ -8,6 +8,7 @@ from macro.cuda_files import refusal, rewritten
 KERNEL = """\
 #define AT(v, u) ((v) * w + (u))
 #define LINE (y * w)
+#define LEAVE if (x < 1) return
 __global__ void window(const float* a, const float* b, float* c, int h, int w, int radius) {{
     int x = blockIdx.x * blockDim.x + threadIdx.x;
     {row}
@@ -106,6 +107,8 @@ def test_the_grid_is_divided(grid: str, launch: str, lines: list[str]) -> None:
         (kernel(row=ROW.replace("int y", "unsigned y")), "as an int"),
         (kernel(row="int y = 2 * blockIdx.y + threadIdx.y;"), "No local counts"),
         (kernel(row=ROW + " __syncthreads();"), "work together"),
+        (kernel(POINTS, row=ROW + " LEAVE;"), "A macro may leave the kernel"),
+        (kernel(POINTS, launch=LAUNCH + " use(window);"), "passed on in another place"),
         (kernel(row=ROW.replace(";", ", z = y + 1;")), "declares what is made of it"),
         (kernel(grid="(w + 31) / 32", launch=LAUNCH), "how many blocks there are along y"),
         (kernel(launch=LAUNCH + " use(grid);"), "used for more than launches"),

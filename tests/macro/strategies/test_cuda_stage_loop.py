@@ -9,6 +9,7 @@ KERNEL = """\
 struct Place {{ float x, y; int kind; }};
 struct Large {{ float x[4000]; }};
 #define LINE (i * 4)
+#define LEAVE break
 __global__ void pairs(const {type}* p, const float* q, float* out, int n, int m, long l) {{
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     {guard}
@@ -62,13 +63,19 @@ def test_variants_unroll_more_or_less() -> None:
     [
         (kernel("s += q[i] * q[j * m];"), "no elements one after another"),
         (kernel("s += q[i + j];"), "no elements one after another"),
+        (kernel("int k = m + j; s += q[k];"), "no elements one after another"),
         (kernel("s += out[j];"), "no elements one after another"),
         (kernel("s += q[(int)s + j];"), "no elements one after another"),
         (kernel(BODY + " out[j] = s;"), "writes to memory"),
         (kernel(BODY + " if (s > 9.0f) break;"), "end early"),
         (kernel(BODY + " j++;"), "end early"),
         (kernel(BODY + " s += LINE;"), "The macro LINE speaks"),
+        (kernel(BODY + " LEAVE;"), "The macro LEAVE speaks of the kernel's own names, or leaves it"),
         (kernel(BODY + " __syncwarp();"), "work together"),
+        (kernel(BODY + " s += q[threadIdx.x];"), "`threadIdx.x` is used besides `i`"),
+        (kernel(BODY + " n--;"), "not counted as ints"),
+        (kernel(BODY + " m--;"), "does not run from 0"),
+        (kernel("s += (p++)[j].x * q[i] + p[j].y;"), "no elements one after another"),
         (kernel(type="Large"), "do not fit the shared memory"),
         (kernel(type="Unknown"), "do not fit the shared memory"),
         (kernel(head="int j = 1; j < m; j++"), "does not run from 0"),

@@ -7,9 +7,10 @@ from tree_sitter import Node
 
 from kernelwright.micro.rewrite.cuda_code import fresh, named
 from kernelwright.micro.rewrite.cuda_guarded import Y, declared, type_of
-from kernelwright.micro.rewrite.cuda_independent import declared_in, kept_name, works_together
+from kernelwright.micro.rewrite.cuda_independent import declared_in, jumping_macro, kept_name, works_together
 from kernelwright.micro.rewrite.cuda_matmul import counts
 from kernelwright.micro.rewrite.cuda_patch import Patch
+from kernelwright.micro.rewrite.cuda_pointers import mentions
 from kernelwright.micro.rewrite.cuda_region import Change, indented, region, unit_of
 from kernelwright.micro.rewrite.cuda_sight import CudaSight
 from kernelwright.source.cuda.flow import Flow
@@ -53,8 +54,13 @@ def row_of(sight: CudaSight, count: int) -> Row | Refusal:
     kernel, source = sight.kernel, sight.file.source
     refused = works_together(sight.file, kernel)
     found = [one for one in sight.names.values if sight.apart and all(counts(each, one, "y") for each in sight.apart)]
+    hidden = jumping_macro(sight.file, kernel)
+    elsewhere = mentions(sight.file, kernel)
     if refused is not None:
         return refused
+    if hidden is not None or elsewhere:
+        line = hidden.start_point.row if hidden is not None else elsewhere[0].start_point.row
+        return Refusal("A macro may leave the kernel, or the kernel is passed on in another place.", line)
     if sight.is_entry or len(found) != 1 or type_of(sight, found[0]) != "int":
         return Refusal("No local counts the threads of the grid along y, as an int.", kernel.name_node.start_point.row)
     name, value = found[0], sight.names.values[found[0]]

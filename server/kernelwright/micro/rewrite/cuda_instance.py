@@ -1,6 +1,7 @@
 """A template kernel of which a file launches one instance, as that instance."""
 
 from kernelwright.micro.rewrite.cuda_patch import Patch
+from kernelwright.micro.rewrite.cuda_pointers import mentions
 from kernelwright.micro.rewrite.cuda_sight import CudaSight
 from kernelwright.source.cuda import templates
 from kernelwright.source.cuda.definitions import read_apart
@@ -20,8 +21,7 @@ def instance(sight: CudaSight) -> CudaSight | Refusal:
     line = launch.node.start_point.row
     if given is None or callee is None:
         return Refusal("The kernel is a template whose arguments the launch does not say in numbers and types.", line)
-    uses = [one for one in of_type(sight.file.source.tree.root_node, "identifier") if sight.content(one) == kernel.name]
-    if len(uses) != 2:
+    if mentions(sight.file, kernel):
         return Refusal("The kernel is a template that is named elsewhere than in its launch.", line)
     values = dict(zip(kernel.templates, given, strict=True))
     patch = sight.patch().between(kernel.outer.start_byte, kernel.node.start_byte, "").replace(callee, kernel.name)

@@ -7,11 +7,12 @@ from tree_sitter import Node
 
 from kernelwright.micro.rewrite.cuda_code import fresh, hiding_macro, named, plain, substituted
 from kernelwright.micro.rewrite.cuda_guarded import Guarded, declared, guarded, hidden_access, type_of
-from kernelwright.micro.rewrite.cuda_independent import works_together
+from kernelwright.micro.rewrite.cuda_independent import declared_in, jumping_macro, works_together
 from kernelwright.micro.rewrite.cuda_matmul import POSITIONS, counts, limit_of
 from kernelwright.micro.rewrite.cuda_patch import Patch
 from kernelwright.micro.rewrite.cuda_region import Change, indented, region, unit_of
 from kernelwright.micro.rewrite.cuda_sight import CudaSight
+from kernelwright.source.cuda import Parameter
 from kernelwright.source.cuda.accesses import Access
 from kernelwright.source.cuda.expressions import Loop, Names
 from kernelwright.source.cuda.text import field, is_inside, of_type
@@ -19,14 +20,12 @@ from kernelwright.values import Refusal
 
 UNROLLED = (8, 4, 16)
 _BYTES = {
-    "float": 4,
-    "int": 4,
-    "unsigned": 4,
-    "unsigned int": 4,
-    "double": 8,
-    "char": 1,
-    "unsigned char": 1,
-    "short": 2,
+    **dict.fromkeys(("char", "unsigned char", "bool", "int8_t", "uint8_t"), 1),
+    **dict.fromkeys(("short", "unsigned short", "half", "__half", "__nv_bfloat16"), 2),
+    **dict.fromkeys(("float", "int", "unsigned", "unsigned int", "int32_t", "uint32_t"), 4),
+    **dict.fromkeys(("double", "float2", "int2", "int64_t"), 8),
+    **dict.fromkeys(("float4", "int4", "double2"), 16),
+    "float3": 12,
 }
 _SHARED = 48 * 1024
 _JUMPS = ("return_statement", "break_statement", "goto_statement", "lambda_expression")
@@ -63,14 +62,16 @@ def staged(sight: CudaSight) -> tuple[Staged, tuple[tuple[int, Patch], ...]] | R
 def _staged(sight: CudaSight) -> Staged | Refusal:
     kernel, block = sight.kernel, sight.any_block
     refused = works_together(sight.file, kernel)
-    hidden = hiding_macro(sight.names, kernel.body)
+    hidden = hiding_macro(sight.names, kernel.body) or jumping_macro(sight.file, kernel)
     loop = next((one for one in sight.names.loops if not sight.names.loops_around(one.node)), None)
     if refused is not None:
         return refused
     if isinstance(block, Refusal):
         return block
     if hidden is not None:
-        return Refusal(f"The macro {sight.content(hidden)} speaks of the kernel's own names.", hidden.start_point.row)
+        return Refusal(
+            f"The macro {sight.content(hidden)} speaks of the kernel's own names, or leaves it.", hidden.start_point.row
+        )
     if loop is None:
         return Refusal("The kernel has no loop that counts.", kernel.name_node.start_point.row)
     line = loop.node.start_point.row
@@ -108,8 +109,14 @@ def _counted(sight: CudaSight, parts: Guarded) -> tuple[str, Node] | Refusal:
                 continue
             parameter = sight.kernel.parameter(sight.content(extent))
             alone = len(declared(sight, one)) == 1 and type_of(sight, name) == "int"
-            if parameter is None or parameter.base != "int" or parameter.is_pointer or not alone:
+            if parameter is None or not _is_int(sight, parameter) or not alone:
                 return Refusal(f"`{name}` and how far it goes are not counted as ints.", one.start_point.row)
+            places = (
+                each for each in named(sight.file.source, sight.kernel.body, POSITIONS) if not is_inside(each, one)
+            )
+            stray = next(places, None)
+            if stray is not None:
+                return Refusal(f"`{sight.content(stray)}` is used besides `{name}`.", stray.start_point.row)
             return name, extent
     return Refusal("The guard does not say how far the threads of the grid go.", line)
 
@@ -126,11 +133,9 @@ def _count(sight: CudaSight, loop: Loop) -> Node | Refusal:
     if sign is None or end is None or kind is None or sight.content(sign) != "<" or not counts_up:
         return Refusal("The loop does not count up in steps of 1.", line)
     parameter = sight.kernel.parameter(sight.content(end))
-    is_int = parameter is not None and parameter.base == "int" and not parameter.is_pointer
+    is_int = parameter is not None and _is_int(sight, parameter)
     if sight.content(kind) != "int" or sight.names.number(loop.start) != 0 or not (is_int or sight.names.number(end)):
         return Refusal("The loop does not run from 0 to an int.", line)
-    if parameter is not None and sight.names.assigned.get(parameter.name):
-        return Refusal("The loop's end changes.", line)
     jump = next(of_type(loop.node, *_JUMPS), None) or hidden_access(sight, loop.node)
     changed = [one for one in of_type(loop.body, "assignment_expression", "update_expression")
                if (target := field(one, "left") or field(one, "argument")) is not None
@@ -138,6 +143,11 @@ def _count(sight: CudaSight, loop: Loop) -> Node | Refusal:
     if jump is not None or changed:
         return Refusal("The loop may end early, or touch memory that its subscripts do not show.", line)
     return end
+
+
+def _is_int(sight: CudaSight, parameter: Parameter) -> bool:
+    """Whether a parameter is an int that the kernel leaves as it is."""
+    return parameter.base == "int" and not parameter.is_pointer and not sight.names.assigned.get(parameter.name)
 
 
 def _loads(sight: CudaSight, loop: Loop) -> dict[str, tuple[Access, ...]] | Refusal:
@@ -148,18 +158,17 @@ def _loads(sight: CudaSight, loop: Loop) -> dict[str, tuple[Access, ...]] | Refu
         return Refusal("The loop writes to memory.", line)
     names = Names(sight.file, sight.kernel, frozenset({loop.variable}))
     stored = {one.base for one in sight.accesses if one.writes}
+    made = declared_in(sight.names, (loop.body,))
     for one in inside:
-        if one.space != "global" or len(one.indices) != 1 or one.start is not None or one.base in stored:
-            continue
         parameter = sight.kernel.parameter(one.base)
+        plainly = parameter is not None and parameter.pointers == 1 and not sight.names.assigned.get(one.base)
+        if not plainly or len(one.indices) != 1 or one.start is not None or one.base in stored:
+            continue
         step = names.polynomial(one.indices[0]).coefficient(loop.variable)
         behind = sight.names.behind(one.indices[0]) - {loop.variable}
-        varies = behind & POSITIONS or any(
-            sight.names.assigned.get(each) and each not in sight.names.values for each in behind
-        )
-        if parameter is None or parameter.pointers != 1 or step is None or step.number != 1 or varies:
-            continue
-        found.setdefault(f"{one.base}[{plain(sight.file.source, one.indices[0])}]", []).append(one)
+        moving = {each for each in behind if sight.names.assigned.get(each) and each not in sight.names.values}
+        if step is not None and step.number == 1 and not behind & POSITIONS and not moving and not behind & made:
+            found.setdefault(f"{one.base}[{plain(sight.file.source, one.indices[0])}]", []).append(one)
     if not found:
         return Refusal("The loop reads no elements one after another that are the same for all threads.", line)
     return {key: tuple(ones) for key, ones in found.items()}
