@@ -34,3 +34,17 @@ def test_everything_else_stays(body: str) -> None:
 def test_it_needs_no_permission() -> None:
     text = KERNEL.format(body="y[i] = 1.0f / sqrtf(x[i]);")
     assert not isinstance(STRATEGY.find(observe(text, reduced=False)), Refusal)
+
+
+@pytest.mark.parametrize(
+    ("body", "gain"),
+    [
+        ("for (int k = 0; k < n; ++k) { float d = x[k]; y[i] += 1.0f / sqrtf(d + 1.0f); }", 0.3),
+        ("for (int k = 0; k < n; ++k) y[i] += x[k] / sqrtf(x[i]);", 0.03),
+        ("y[i] = 1.0f / sqrtf(x[i]);", 0.03),
+    ],
+)
+def test_a_root_that_is_new_in_each_turn_costs_most(body: str, gain: float) -> None:
+    found = STRATEGY.find(observe(KERNEL.format(body=body)))
+    assert not isinstance(found, Refusal)
+    assert found[0].params["expected_gain"] == gain

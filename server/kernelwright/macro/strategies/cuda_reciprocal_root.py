@@ -1,9 +1,13 @@
 """Compute the reciprocal of a square root by one instruction, where a division by the root takes dozens."""
 
+from tree_sitter import Node
+
 from kernelwright.macro.cuda import Rewritten, cuda
 from kernelwright.macro.strategy import Example, Family
-from kernelwright.micro.rewrite.cuda_fast import ROOT, fast, in_loop, slow
+from kernelwright.micro.rewrite.cuda_fast import ROOT, fast, slow
+from kernelwright.micro.rewrite.cuda_independent import declared_in
 from kernelwright.micro.rewrite.cuda_sight import CudaSight
+from kernelwright.source.cuda.text import field
 from kernelwright.values import Refusal
 
 
@@ -12,8 +16,17 @@ def rewrite(sight: CudaSight) -> Rewritten | Refusal:
     if not found:
         return Refusal("The kernel divides no float by a square root.", sight.kernel.name_node.start_point.row)
     reason = "A root and a division by it, both rounded exactly, take dozens of instructions; rsqrtf is one."
-    gain = 0.3 if in_loop(sight, found) else 0.03
+    gain = 0.3 if any(_is_new_each_turn(sight, one.node) for one in found) else 0.03
     return Rewritten("divisions by roots", (fast(sight, found).edits("rsqrtf"),), gain, reason)
+
+
+def _is_new_each_turn(sight: CudaSight, division: Node) -> bool:
+    """Whether a root stands in a loop, of something that changes from turn to turn, so that it is not computed ahead of it."""
+    loops, under = sight.names.loops_around(division), field(division, "right", "arguments")
+    if not loops or under is None:
+        return False
+    made = declared_in(sight.names, (loops[-1].body,)) | {loops[-1].variable}
+    return bool(made & sight.names.behind(under))
 
 
 _BEFORE = """\
