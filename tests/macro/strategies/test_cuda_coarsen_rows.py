@@ -70,6 +70,14 @@ def test_forms() -> None:
     assert "<<<dim3((w + 31) / 32, (h + 31) / 32), dim3(32, 4)>>>" in found[2]
 
 
+def test_short_loops_are_unrolled_for_the_workload_and_for_others() -> None:
+    text = next(text for text in rewritten(STRATEGY, kernel()) if "together" in text)
+    assert "auto together = [&](int radius) {" in text
+    assert "if (radius == 2) together(2);\n        else together(radius);\n        return;" in text
+    long = kernel().replace("radius=2", "radius=40")
+    assert not any("together" in text for text in rewritten(STRATEGY, long))
+
+
 @pytest.mark.parametrize(
     ("grid", "launch", "lines"),
     [

@@ -222,7 +222,7 @@ __global__ void patches(const float* a, const float* b, float* c, int m, int n, 
         const float* line = a + y * n;
         const float centre = line[x];
         int turns = 1;
-        for (int i = -2; i <= 2; ++i) {
+        for (int i = -1; i <= 1; ++i) {
             const int row = y + i;
             const float weight = b[0] * i;
 #pragma unroll
@@ -244,6 +244,7 @@ extern "C" void solve(const float* a, const float* b, float* c, int m, int n, in
     patches<<<grid, block>>>(a, b, c, m, n, k_size);
 }
 """
+SHORT = PATCHES.replace("extern", "// workload: solve(a=randn(9), b=randn(9), c=out(9), m=3, n=3, k_size=20)\nextern")
 POINTS = """\
 #include <cuda_runtime.h>
 
@@ -303,6 +304,7 @@ CASES = {
     "rows of a block by warps": ("cuda.warp-rows", ATTENTION, 0),
     "rows of patches": ("cuda.coarsen-rows", PATCHES, 0),
     "rows of patches in other blocks": ("cuda.coarsen-rows", PATCHES, 1),
+    "rows of patches of a known width": ("cuda.coarsen-rows", SHORT, 1),
     "rows of a product": ("cuda.coarsen-rows", DISTANCES, 1),
     "rows of a product that are columns": ("cuda.coarsen-rows", TRANSPOSED, 0),
     "rows of points": ("cuda.coarsen-rows", POINTS, 0),

@@ -107,8 +107,9 @@ many. Variants also try blocks that are at least a warp wide.
 
 Where the work is a nest of loops (convolutions, windows, products), the rows go through it together: a weight, or a column of
 an operand, is read once for all of them. Loops over a window are clipped first; a thread whose window lies inside of the image
-for all its rows takes the loops as a whole, and any other one its rows one after another. Each sum is made in the same order
-as before, so that results are the same to the last bit.
+for all its rows takes the loops as a whole, and any other one its rows one after another. Where a nest is short in the
+workload, variants compile it once for just these lengths, unrolled, and once for any others. Each sum is made in the same
+order as before, so that results are the same to the last bit.
 
 Where there are no loops, as in a stencil of a few points, the rows are unrolled, and pointers that are only read become
 `const __restrict__`, so that a neighbour that two rows share is loaded once.

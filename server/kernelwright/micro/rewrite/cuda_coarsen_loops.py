@@ -1,8 +1,4 @@
-"""Several rows of results a thread in a kernel whose work is a nest of loops: the rows share the loops, and what they read.
-
-Where the loops begin and end elsewhere for points near the border, as those over a window do, and for rows beyond the last
-one, a thread goes through its rows one after another as before.
-"""
+"""Kernels whose work is a nest of loops that the rows of one thread can go through together."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -10,8 +6,8 @@ from dataclasses import dataclass
 from tree_sitter import Node
 
 from kernelwright.micro.rewrite.cuda_clip import is_of_ints
-from kernelwright.micro.rewrite.cuda_coarsen import Row, continued, first_row, outside
-from kernelwright.micro.rewrite.cuda_code import fresh, hiding_macro, mentions, named, plain, written
+from kernelwright.micro.rewrite.cuda_coarsen import Row, outside
+from kernelwright.micro.rewrite.cuda_code import hiding_macro, written
 from kernelwright.micro.rewrite.cuda_guarded import (
     Guarded,
     declared,
@@ -22,8 +18,7 @@ from kernelwright.micro.rewrite.cuda_guarded import (
 )
 from kernelwright.micro.rewrite.cuda_independent import declared_in, kept_name
 from kernelwright.micro.rewrite.cuda_matmul import POSITIONS, limit_of
-from kernelwright.micro.rewrite.cuda_patch import Patch
-from kernelwright.micro.rewrite.cuda_region import Change, changed, indented, region, unit_of
+from kernelwright.micro.rewrite.cuda_region import Change, changed
 from kernelwright.micro.rewrite.cuda_sight import CudaSight
 from kernelwright.source.cuda import polynomials
 from kernelwright.source.cuda.expressions import Loop, Names
@@ -31,15 +26,17 @@ from kernelwright.source.cuda.polynomials import Polynomial
 from kernelwright.source.cuda.text import field, is_inside, of_type
 from kernelwright.values import Refusal
 
+_SHORT = 64  # turns of a nest that is unrolled
 _JUMPS = ("break_statement", "return_statement", "goto_statement")
 
 
 @dataclass(frozen=True, eq=False)
-class _Level:
+class Level:
     """A loop of the nest as it is written where all its turns are made; `inside`: when that is so, for all rows."""
 
     loop: Loop
     header: str
+    limits: tuple[Node, Node]
     inside: tuple[str, ...]
     pragma: Node | None
     shared: tuple[Node, ...]  # declarations that are the same for all rows
@@ -47,7 +44,7 @@ class _Level:
 
 
 @dataclass(frozen=True, eq=False)
-class _Locals:
+class Locals:
     """The declarations of a kernel: which stay ahead of both ways, are the same for all rows, belong to one row, or change."""
 
     kept: tuple[Node, ...]
@@ -56,8 +53,22 @@ class _Locals:
     changing: dict[str, tuple[str, Node | None]]  # the type and the first value
 
 
-def jammed(sight: CudaSight, row: Row, patch: Patch) -> Refusal | None:
-    """Write the nest of loops for all rows of a thread at once, and behind it the kernel as it is, row by row."""
+@dataclass(frozen=True, eq=False)
+class Nest:
+    """The loops from the outside in, and what stands around them. `inside`: when all rows of a thread make all turns.
+
+    `known`: the parameters that the loops' lengths hang on, with their values in the workload.
+    """
+
+    parts: Guarded
+    locals: Locals
+    levels: tuple[Level, ...]
+    inside: tuple[str, ...]
+    known: dict[str, int]
+
+
+def nest(sight: CudaSight, row: Row, *, unrolled: bool) -> Nest | Refusal:
+    """The nest of loops that is a kernel's work; `unrolled`: with what the workload says of their lengths."""
     outer = [one for one in sight.names.loops if not sight.names.loops_around(one.node)]
     hidden = hiding_macro(sight.names, sight.kernel.body, frozenset(sight.names.assigned))
     if hidden is not None:
@@ -74,17 +85,33 @@ def jammed(sight: CudaSight, row: Row, patch: Patch) -> Refusal | None:
     if isinstance(levels, Refusal):
         return levels
     inside = _inside(sight, row, found)
-    refused = _refused(sight, row, found, parts, levels)
     if isinstance(inside, Refusal):
         return inside
-    if refused is not None:
-        return refused
-    first_row(row, patch)
-    _write(sight, row, patch, found, parts, levels, [*inside, *(one for level in levels for one in level.inside)])
-    return None
+    refused = _refused(sight, row, found, parts, levels)
+    known = _known(sight, levels) if unrolled else {}
+    if refused is None and unrolled and not known:
+        refused = Refusal("The workload does not say that the loops are short.", outer[0].node.start_point.row)
+    inside += [one for level in levels for one in level.inside]
+    return refused or Nest(found, parts, tuple(levels), tuple(inside), known)
 
 
-def _locals(sight: CudaSight, row: Row, found: Guarded) -> _Locals | Refusal:
+def _known(sight: CudaSight, levels: list[Level]) -> dict[str, int]:
+    """The parameters that say how long the loops are, with their values in the workload; none where loops are long."""
+    turns, known = 1, dict[str, int]()
+    for level in levels:
+        start, end = (sight.names.polynomial(one) for one in level.limits)
+        names = start.names | end.names
+        given = {one: value for one in names if isinstance(value := sight.value(one), int)}
+        kinds = [sight.kernel.parameter(one) for one in names]
+        plainly = all(one is not None and one.base == "int" and not sight.names.assigned.get(one.name) for one in kinds)
+        length = (end - start).at(given).number
+        if not plainly or length is None:
+            return {}
+        turns, known = turns * max(length, 1), known | given
+    return known if turns <= _SHORT else {}
+
+
+def _locals(sight: CudaSight, row: Row, found: Guarded) -> Locals | Refusal:
     """What becomes of each declaration ahead of the loops."""
     kept, shared, own, of_row = list[Node](), list[Node](), list[Node](), {row.name}
     changing = dict[str, tuple[str, Node | None]]()
@@ -112,7 +139,7 @@ def _locals(sight: CudaSight, row: Row, found: Guarded) -> _Locals | Refusal:
                 return Refusal(f"`{sight.content(one)}` cannot be an array.", one.start_point.row)
             changing |= made
             of_row |= names
-    return _Locals(tuple(kept), tuple(shared), tuple(own), changing)
+    return Locals(tuple(kept), tuple(shared), tuple(own), changing)
 
 
 def _calls(node: Node) -> bool:
@@ -130,9 +157,9 @@ def _plain(sight: CudaSight, declaration: Node) -> Iterator[tuple[str, tuple[str
 
 def _levels(
     sight: CudaSight, of_row: frozenset[str], row: Row, outer: Loop, pragma: Node | None
-) -> list[_Level] | Refusal:
+) -> list[Level] | Refusal:
     """The loops from the outside in, each of which but the last one does nothing but run the next one."""
-    found, loop = list[_Level](), outer
+    found, loop = list[Level](), outer
     while True:
         statements = statements_of(loop.body)
         inner = [one for one in sight.names.loops if sight.names.loops_around(one.node)[-1:] == (loop,)]
@@ -156,7 +183,7 @@ def _level(
     loop: Loop,
     pragma: Node | None,
     statements: tuple[Node, ...],
-) -> _Level | Refusal:
+) -> Level | Refusal:
     line, source = loop.node.start_point.row, sight.file.source
     shared, own = list[Node](), list[Node]()
     for one in statements:
@@ -167,7 +194,7 @@ def _level(
             return Refusal("A loop does more than run another one.", one.start_point.row)
         depends = any(of_row & sight.names.behind(sight.names.values[name]) for name in names)
         (own if depends else shared).append(one)
-    changes, inside = list[Change](), list[str]()
+    changes, inside, limits = list[Change](), list[str](), list[Node]()
     end = field(loop.condition, "right")
     sign = field(loop.condition, "operator")
     for node, function in ((loop.start, "max"), (end, "min")):
@@ -175,6 +202,7 @@ def _level(
             return Refusal("A loop does not count up to a number.", line)
         fixed = [one for one in _arguments(sight, node, function) if not sight.names.behind(one) & POSITIONS]
         moving = [one for one in _arguments(sight, node, function) if one not in fixed]
+        limits.append(fixed[0] if fixed else node)
         if not moving:
             continue
         if len(fixed) != 1 or not is_of_ints(sight, node, loop.node):
@@ -189,7 +217,7 @@ def _level(
     if any(of_row & sight.names.behind(one) for one in rest if one is not None and not _moves(one, changes)):
         return Refusal("A loop is longer or shorter from row to row.", line)
     header = changed(source, (loop.node.start_byte, loop.body.start_byte), changes).strip()
-    return _Level(loop, header, tuple(inside), pragma, tuple(shared), tuple(own))
+    return Level(loop, header, (limits[0], limits[1]), tuple(inside), pragma, tuple(shared), tuple(own))
 
 
 def _moves(node: Node, changes: list[Change]) -> bool:
@@ -243,7 +271,7 @@ def _inside(sight: CudaSight, row: Row, found: Guarded) -> list[str] | Refusal:
     return codes
 
 
-def _refused(sight: CudaSight, row: Row, found: Guarded, parts: _Locals, levels: list[_Level]) -> Refusal | None:
+def _refused(sight: CudaSight, row: Row, found: Guarded, parts: Locals, levels: list[Level]) -> Refusal | None:
     """What rows cannot do side by side, or gain nothing by."""
     outer, inner = levels[0].loop, levels[-1].loop
     body = statements_of(inner.body)
@@ -275,108 +303,9 @@ def _refused(sight: CudaSight, row: Row, found: Guarded, parts: _Locals, levels:
     return outside(sight, moved)
 
 
-def _is_shared(sight: CudaSight, row: Row, indices: tuple[Node, ...], levels: list[_Level]) -> bool:
+def _is_shared(sight: CudaSight, row: Row, indices: tuple[Node, ...], levels: list[Level]) -> bool:
     """Whether other rows read the same element, in the same turn of the loops or in another one."""
     variables = frozenset(one.loop.variable for one in levels)
     index = Names(sight.file, sight.kernel, variables | {row.name}).polynomial(indices[0])
     step = index.coefficient(row.name)
     return step is not None and (not step.terms or any(index.coefficient(one) == step for one in variables))
-
-
-def _write(
-    sight: CudaSight, row: Row, patch: Patch, found: Guarded, parts: _Locals, levels: list[_Level], inside: list[str]
-) -> None:
-    source, unit = sight.file.source, unit_of(sight.file.source, sight.kernel)
-    each = fresh(sight.file, "r", "row_number")
-    own = (*parts.own, *(one for level in levels for one in level.own))
-    lines = [line for one in parts.shared for line in _lines(sight, one, {})]
-    lines += _arrays(sight, row, parts, own, each, unit)
-    margin = ""
-    for level in levels:
-        pragma = [sight.content(level.pragma).strip()] if level.pragma is not None else []
-        lines += [*pragma, *indented([f"{level.header} {{"], margin)]
-        margin += unit
-        lines += indented([line for one in level.shared for line in _lines(sight, one, {})], margin)
-    body = statements_of(levels[-1].loop.body)
-    lines += _for_each(sight, row, parts, own, each, body, margin, unit)
-    while margin:
-        margin = margin[len(unit) :]
-        lines.append(f"{margin}}}")
-    lines += [*_for_each(sight, row, parts, own, each, found.after, "", unit), "return;"]
-    moved = [one for one in sight.kernel.body.named_children if one not in parts.kept]
-    rest = [line for one in moved for line in region(source, (one.start_byte, one.end_byte), continued(sight, [one]))]
-    text = [
-        f"if ({' && '.join(dict.fromkeys(inside))}) {{",
-        *indented(lines, unit),
-        "}",
-        row.loop,
-        *indented(rest, unit),
-        "}",
-    ]
-    start = max((one.end_byte for one in parts.kept), default=row.declaration.end_byte)
-    ahead = [one for one in moved if one.start_byte < start]
-    for one in ahead:
-        patch.cut(one)
-    text = [line.lstrip() if line.lstrip().startswith("#") else line for line in indented(text, unit)]
-    patch.between(start, sight.kernel.body.end_byte - 1, "\n" + "\n".join(text) + "\n")
-
-
-def _arrays(sight: CudaSight, row: Row, parts: _Locals, own: tuple[Node, ...], each: str, unit: str) -> list[str]:
-    """The locals that change, one for each row, with their first values."""
-    zero = {
-        name: value is not None and plain(sight.file.source, value).rstrip("fF") in ("0", "0.", "0.0", ".0")
-        for name, (_, value) in parts.changing.items()
-    }
-    lines = [
-        f"{kind} {name}[{row.count}]{' = {}' if zero[name] else ''};" for name, (kind, _) in parts.changing.items()
-    ]
-    first = [(name, value) for name, (_, value) in parts.changing.items() if value is not None and not zero[name]]
-    if not first:
-        return lines
-    codes = [f"{name}[{each}] = {_indexed(sight, value, parts, each)};" for name, value in first]
-    needed = _needed(sight, row, parts, own, each, [value for _, value in first])
-    return [*lines, *_looped(row, each, [*needed, *codes], "", unit)]
-
-
-def _for_each(
-    sight: CudaSight,
-    row: Row,
-    parts: _Locals,
-    own: tuple[Node, ...],
-    each: str,
-    body: tuple[Node, ...],
-    margin: str,
-    unit: str,
-) -> list[str]:
-    codes = [line for one in body for line in _lines(sight, one, parts.changing, each)]
-    return _looped(row, each, [*_needed(sight, row, parts, own, each, list(body)), *codes], margin, unit)
-
-
-def _looped(row: Row, each: str, codes: list[str], margin: str, unit: str) -> list[str]:
-    head = f"for (int {each} = 0; {each} < {row.count}; ++{each}) {{"
-    return ["#pragma unroll", *indented([head, *indented(codes, unit), "}"], margin)]
-
-
-def _needed(
-    sight: CudaSight, row: Row, parts: _Locals, own: tuple[Node, ...], each: str, nodes: list[Node]
-) -> list[str]:
-    """The row itself, and the declarations made of it, where some code reads them."""
-    used, wanted = list[Node](), list(nodes)
-    for one in reversed(own):
-        if any(mentions(sight.file.source, node, declared(sight, one)) for node in wanted):
-            used.insert(0, one)
-            wanted.append(one)
-    is_read = any(mentions(sight.file.source, node, frozenset({row.name})) for node in wanted)
-    lines = [f"const int {row.name} = {row.first} + {each};"] if is_read else []
-    return lines + [line for one in used for line in _lines(sight, one, parts.changing, each)]
-
-
-def _lines(sight: CudaSight, node: Node, changing: dict[str, tuple[str, Node | None]], each: str = "") -> list[str]:
-    """The lines of a statement, with the locals that change as those of one row."""
-    places = named(sight.file.source, node, frozenset(changing))
-    changes = [(one.end_byte, one.end_byte, f"[{each}]") for one in places]
-    return region(sight.file.source, (node.start_byte, node.end_byte), changes)
-
-
-def _indexed(sight: CudaSight, node: Node, parts: _Locals, each: str) -> str:
-    return "\n".join(_lines(sight, node, parts.changing, each))

@@ -4,20 +4,22 @@ from dataclasses import dataclass
 
 from kernelwright.micro.rewrite.cuda_clip import clipped
 from kernelwright.micro.rewrite.cuda_coarsen import reads_neighbours, regridded, row_of, wrapped
-from kernelwright.micro.rewrite.cuda_coarsen_loops import jammed
+from kernelwright.micro.rewrite.cuda_coarsen_text import jammed
 from kernelwright.micro.rewrite.cuda_resize import resizable, resized
 from kernelwright.micro.rewrite.cuda_restrict import restricted, unrestricted
 from kernelwright.micro.rewrite.cuda_sight import CudaSight
 from kernelwright.source.cuda.text import of_type
 from kernelwright.values import Refusal
 
-# Threads along x and y, and rows a thread; None for the block that the kernel has.
-_FORMS: tuple[tuple[tuple[int, int] | None, int], ...] = (
-    ((32, 8), 4),
-    (None, 4),
-    ((32, 4), 8),
-    (None, 2),
-    ((64, 4), 4),
+# Threads along x and y, None for the block that the kernel has; rows a thread; whether short loops are unrolled.
+_FORMS: tuple[tuple[tuple[int, int] | None, int, bool], ...] = (
+    ((32, 8), 4, False),
+    (None, 4, False),
+    ((32, 4), 8, True),
+    ((32, 8), 4, True),
+    (None, 4, True),
+    ((32, 4), 8, False),
+    (None, 2, False),
 )
 _LOOPS = ("for_statement", "while_statement", "do_statement", "for_range_loop")
 
@@ -35,17 +37,17 @@ class Coarsened:
 def coarsened(sight: CudaSight) -> tuple[Coarsened, ...] | Refusal:
     """The texts, best guess first."""
     found, refused = dict[str, Coarsened](), None
-    for block, count in _FORMS:
-        made = _coarsened(sight, block, count)
+    for block, count, unrolled in _FORMS:
+        made = _coarsened(sight, block, count, unrolled)
         if isinstance(made, Coarsened):
             found.setdefault(made.text, made)
-        elif block is None:
+        elif block is None and not unrolled:
             refused = refused or made
     return refused or tuple(found.values())
 
 
-def _coarsened(sight: CudaSight, block: tuple[int, int] | None, count: int) -> Coarsened | Refusal:
-    words = f"{count} rows a thread"
+def _coarsened(sight: CudaSight, block: tuple[int, int] | None, count: int, unrolled: bool) -> Coarsened | Refusal:
+    words = f"{count} rows a thread{', unrolled' if unrolled else ''}"
     if block is not None:
         free = resizable(sight)
         patch = resized(sight, free, (*block, 1)) if not isinstance(free, Refusal) else None
@@ -62,7 +64,8 @@ def _coarsened(sight: CudaSight, block: tuple[int, int] | None, count: int) -> C
             "Rows that lie beside each other read nothing that is the same.", row.declaration.start_point.row
         )
     patch = sight.patch()
-    refused = (jammed if loops else wrapped)(sight, row, patch) or regridded(sight, patch, count)
+    made = jammed(sight, row, patch, unrolled=unrolled) if loops else wrapped(sight, row, patch)
+    refused = made or regridded(sight, patch, count)
     return refused or Coarsened(patch.text, words, row.name, loops)
 
 
