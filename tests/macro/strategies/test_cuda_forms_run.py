@@ -212,6 +212,78 @@ STENCIL = COPY.format(
         c[y * n + x] = s - a[y * n + x];
     }"""
 ).replace("extern", "// workload: solve(a=randn(m * n), b=randn(9), c=out(m * n), m=8, n=9, k_size=1)\nextern", 1)
+PATCHES = """\
+#include <cuda_runtime.h>
+
+__global__ void patches(const float* a, const float* b, float* c, int m, int n, int k_size) {
+    const int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
+    float most = -1e9f, sum = b[0] + y;
+    if (x < n && y < m) {
+        const float* line = a + y * n;
+        const float centre = line[x];
+        int turns = 1;
+        for (int i = -1; i <= 1; ++i) {
+            const int row = y + i;
+            const float weight = b[0] * i;
+#pragma unroll
+            for (int j = 0; j < k_size; ++j) {
+                if (row < 0 || row >= m || x + j >= n) continue;
+                const float d = a[row * n + x + j] - centre;
+                if (d > 0.0f) most = fmaxf(most, d * weight);
+                sum += d;
+                turns++;
+            }
+        }
+        most += sum / turns;
+        c[y * n + x] = most;
+    }
+}
+
+extern "C" void solve(const float* a, const float* b, float* c, int m, int n, int k_size) {
+    dim3 block(16, 4), grid((n + 15) / 16, (m + block.y - 1) / block.y);
+    patches<<<grid, block>>>(a, b, c, m, n, k_size);
+}
+"""
+SHORT = PATCHES.replace("extern", "// workload: solve(a=randn(9), b=randn(9), c=out(9), m=3, n=3, k_size=20)\nextern")
+POINTS = """\
+#include <cuda_runtime.h>
+
+#define AT(row, column) ((row) * n + (column))
+__global__ void sweep(const float* a, float* c, int m, int n) {
+    int i = threadIdx.y + blockIdx.y * blockDim.y;
+    int j = threadIdx.x + blockIdx.x * blockDim.x;
+    if (i >= m || j >= n) return;
+    float middle = a[AT(i, j)];
+    if (i == 0 || i == m - 1) {
+        c[AT(i, j)] = middle;
+        return;
+    }
+    middle += a[AT(i - 1, j)] + a[AT(i + 1, j)];
+    c[AT(i, j)] = middle;
+}
+
+extern "C" void solve(const float* a, const float* b, float* c, int m, int n, int k_size) {
+    dim3 block(32, 4), grid((n + 31) / 32, (m + 3) / 4);
+    sweep<<<grid, block>>>(a, c, m, n);
+    sweep<<<grid, block>>>(b, c, m, n);
+}
+"""
+PAIRS = ROWS.format(
+    grid="(m + 127) / 128",
+    body="""\
+int i = blockIdx.x * blockDim.x + threadIdx.x, most = 0;
+    if (i < m) {
+        float at = a[i];
+        for (int j = 0; j < n; j++) {
+            if (j == i) continue;
+            float d = b[j] - at, e = a[j / 2] * b[j];
+            if (d > 0.0f) most = j;
+            at += 0.001f * d * e * a[i];
+        }
+        c[i] = at;
+        c[i] += most;
+    }""",
+).replace("threadIdx.x, most = 0;", "threadIdx.x;\n    int most = 0;")
 CASES = {
     "tiles of transposed operands": ("cuda.shared-tile", TRANSPOSED, 0),
     "tiles of distances": ("cuda.shared-tile", DISTANCES, 0),
@@ -230,6 +302,13 @@ CASES = {
     "sums of the threads below": ("cuda.parallel-scan", BELOW, 0),
     "a window that goes on in the next row": ("cuda.stencil-tile", STENCIL, 0),
     "rows of a block by warps": ("cuda.warp-rows", ATTENTION, 0),
+    "rows of patches": ("cuda.coarsen-rows", PATCHES, 0),
+    "rows of patches in other blocks": ("cuda.coarsen-rows", PATCHES, 1),
+    "rows of patches of a known width": ("cuda.coarsen-rows", SHORT, 1),
+    "rows of a product": ("cuda.coarsen-rows", DISTANCES, 1),
+    "rows of a product that are columns": ("cuda.coarsen-rows", TRANSPOSED, 0),
+    "rows of points": ("cuda.coarsen-rows", POINTS, 0),
+    "a loop over what all threads read": ("cuda.stage-loop", PAIRS, 0),
     "a transpose that reads rows": ("cuda.shared-tile", COPY.format(copy="c[x * m + y] = 2.0f * a[y * n + x];"), 0),
     "a transpose that writes rows": ("cuda.shared-tile", COPY.format(copy="c[y * n + x] = a[x * m + y];"), 0),
 }

@@ -128,9 +128,61 @@ def test_a_tiled_product_is_tiled_anew() -> None:
     )
 
 
+TEMPLATE = """\
+template <{parameters}>
+__global__ void product(const float* A, const float* B, float* C, int M, int N, int K) {{
+    __shared__ {kind} As[TILE][TILE], Bs[TILE][TILE];
+    int row = blockIdx.y * TILE + threadIdx.y;
+    int col = blockIdx.x * TILE + threadIdx.x;
+    {kind} sum = 0.0f;
+    for (int t = 0; t < (K + TILE - 1) / TILE; ++t) {{
+        int a_col = t * TILE + threadIdx.x, b_row = t * TILE + threadIdx.y;
+        As[threadIdx.y][threadIdx.x] = row < M && a_col < K ? A[row * K + a_col] : 0.0f;
+        Bs[threadIdx.y][threadIdx.x] = b_row < K && col < N ? B[b_row * N + col] : 0.0f;
+        __syncthreads();
+        for (int k = 0; k < TILE; ++k) sum += As[threadIdx.y][k] * Bs[k][threadIdx.x];
+        __syncthreads();
+    }}
+    if (row < M && col < N) C[row * N + col] = sum;
+}}
+
+// workload: solve(A=randn(M*K), B=randn(K*N), C=out(M*N), M=4096, N=4096, K=64)
+extern "C" void solve(const float* A, const float* B, float* C, int M, int N, int K) {{
+    const int tile = {tile};
+    product<{arguments}><<<dim3((N + tile - 1) / tile, (M + tile - 1) / tile), dim3(tile, tile)>>>(A, B, C, M, N, K);
+}}
+"""
+ARGUMENTS = {"parameters": "int TILE", "kind": "float", "tile": "16", "arguments": "tile"}
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {},
+        {"arguments": "16"},
+        {"tile": "8", "arguments": "2 * tile - 8"},
+        {"parameters": "int TILE, typename T", "kind": "T", "arguments": "tile, float"},
+    ],
+    ids=["a constant", "a number", "an expression", "a type"],
+)
+def test_the_one_instance_of_a_template(changed: dict[str, str]) -> None:
+    text = first(TEMPLATE.format(**{**ARGUMENTS, **changed}))
+    assert "template" not in text
+    assert ("const int tile = " in text) == (changed.get("arguments") == "16")
+    assert "product<<<dim3((N + 127) / 128, (M + 127) / 128), 128>>>(A, B, C, M, N, K);" in text
+    assert "const int row0 = blockIdx.y * BM;" in text
+
+
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
+        (TEMPLATE.format(**{**ARGUMENTS, "arguments": "M"}), "does not say in numbers and types"),
+        (TEMPLATE.format(**{**ARGUMENTS, "parameters": "int TILE, int U = 4"}), "does not say in numbers and types"),
+        (TEMPLATE.format(**{**ARGUMENTS, "parameters": "int TILE, typename T", "kind": "T", "arguments": "16, double"}),
+         "not one of float"),
+        (TEMPLATE.format(**{**ARGUMENTS, "tile": "8", "arguments": "2 * tile"}), "not those of a plain product"),
+        (TEMPLATE.format(**ARGUMENTS) + "template __global__ void product<8>(float*, int);\n",
+         "named elsewhere"),
         (product().replace("float", "double"), "not one of float"),
         (product(a="A[row * K + k] * B[col]"), "other than a product of two"),
         (product(b="B[k * N + row]"), "follow the same index"),

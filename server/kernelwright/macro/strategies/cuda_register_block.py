@@ -169,7 +169,8 @@ launch gets the new block, and a grid for as many rows and columns as before. Ei
 the workload's sizes speak for. On an H200 the best one reaches 46 TFLOP/s at 4096 x 4096 x 4096, where cuBLAS reaches 51.
 
 It does not apply where the guard does not say how many rows and columns there are, where the sum is not kept in float, where
-the thread's place is used for more than its row and column, or where the kernel is a template or launched in several places.
+the thread's place is used for more than its row and column, or where the kernel is launched in several places, or is a template
+whose arguments the launch does not say.
 """,
     instruction="""\
 Compute a block of results a thread in registers: tiles of both operands in shared memory, double buffered, loaded as float4

@@ -130,7 +130,7 @@ def _is_plain(sight: CudaSight, loop: Loop) -> bool:
         and loop.update is not None
         and plain(source, loop.update) in (f"++{variable}", f"{variable}++", f"{variable}+=1")
         and not any(one is not None and plain(source, one) == variable for one in changes)
-        and all(_is_of_ints(sight, one, loop.body) for one in (loop.start, field(loop.condition, "right")) if one)
+        and all(is_of_ints(sight, one, loop.body) for one in (loop.start, field(loop.condition, "right")) if one)
     )
 
 
@@ -144,7 +144,7 @@ def _bound(sight: CudaSight, loops: tuple[Loop, ...], part: Node, negated: bool)
     if part.type != "binary_expression" or sign is None or left is None or right is None:
         return None
     written_sign, inside = sight.content(sign), loops[0].body
-    if written_sign not in _FLIPPED or not _is_of_ints(sight, part, inside):
+    if written_sign not in _FLIPPED or not is_of_ints(sight, part, inside):
         return None
     written_sign = _NEGATED[written_sign] if negated else written_sign
     values = sight.names.values
@@ -166,7 +166,7 @@ def _bound(sight: CudaSight, loops: tuple[Loop, ...], part: Node, negated: bool)
     return Bound(loop, written_sign in ("<", "<="), limit, part)
 
 
-def _is_of_ints(sight: CudaSight, part: Node, inside: Node) -> bool:
+def is_of_ints(sight: CudaSight, part: Node, inside: Node) -> bool:
     """Whether a comparison is one of ints throughout, so that it can be solved for one of them."""
     waiting, seen = [part], set[str]()
     while waiting:

@@ -81,20 +81,25 @@ def unsettled(names: Names, node: Node) -> str | None:
     return None
 
 
-def hiding_macro(names: Names, node: Node) -> Node | None:
-    """The first use of a macro that speaks of the function's locals without having been given them."""
-    hiding = {name for name, value in names.file.defines.items() if _free(names, value, "")}
+def hiding_macro(names: Names, node: Node, known: frozenset[str] | None = None) -> Node | None:
+    """The first use of a macro that speaks of the function's names, or of those that are `known`, without being given them."""
+    known = known if known is not None else _all(names)
+    hiding = {name for name, value in names.file.defines.items() if _free(known, value, "")}
     for one in of_type(names.file.source.tree.root_node, "preproc_function_def"):
         name, listed, value = field(one, "name"), field(one, "parameters"), field(one, "value")
         if name is not None and listed is not None and value is not None:
             content = names.file.source.content
-            hiding |= {content(name)} if _free(names, content(value), content(listed)) else set()
+            hiding |= {content(name)} if _free(known, content(value), content(listed)) else set()
     return next((one for one in of_type(node, "identifier") if names.file.source.content(one) in hiding), None)
 
 
-def _free(names: Names, value: str, given: str) -> bool:
-    """Whether a macro's text names a local, a pointer or a loop's variable."""
-    known = {*names.assigned, *names.arrays, *(one.name for one in names.function.parameters)}
+def _all(names: Names) -> frozenset[str]:
+    """The locals, the variables of loops and the parameters of a function."""
+    return frozenset((*names.assigned, *names.arrays, *(one.name for one in names.function.parameters)))
+
+
+def _free(known: frozenset[str], value: str, given: str) -> bool:
+    """Whether a macro's text names one of these without being given it."""
     return bool((set(_WORD.findall(value)) - set(_WORD.findall(given))) & known)
 
 

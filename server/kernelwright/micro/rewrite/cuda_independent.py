@@ -52,6 +52,12 @@ def macros_with(file: File, words: tuple[str, ...]) -> Iterator[str]:
             yield file.source.content(macro)
 
 
+def jumping_macro(file: File, kernel: Function) -> Node | None:
+    """Where a kernel uses a macro that leaves a loop or the kernel, so that the place does not show it."""
+    jumping = set(macros_with(file, ("return", "break", "continue", "goto")))
+    return next((one for one in of_type(kernel.body, "identifier") if file.source.content(one) in jumping), None)
+
+
 def called(file: File, kernel: Function) -> tuple[Function, ...]:
     """The functions of the file that a kernel calls, and that those call."""
     found, waiting = list[Function](), [kernel]

@@ -21,8 +21,15 @@ def region(source: Source, span: tuple[int, int], changes: Iterable[Change] = ()
     text = changed(source, span, changes).rstrip()
     first, _, rest = text.partition("\n")
     if not first.strip():
-        return textwrap.dedent(rest).splitlines()
-    return [first.strip(), *textwrap.dedent(rest).splitlines()]
+        return _dedented(rest)
+    return [first.strip(), *_dedented(rest)]
+
+
+def _dedented(text: str) -> list[str]:
+    """The lines without the blanks that all of them begin with, but for directives, which begin a line."""
+    lines = text.splitlines()
+    others = iter(textwrap.dedent("\n".join(line for line in lines if not line.startswith("#"))).splitlines())
+    return [line if line.startswith("#") else next(others, "") for line in lines]
 
 
 def changed(source: Source, span: tuple[int, int], changes: Iterable[Change]) -> str:

@@ -9,6 +9,7 @@ from tree_sitter import Node
 
 from kernelwright.micro.rewrite.cuda_code import fresh, substituted, written
 from kernelwright.micro.rewrite.cuda_guarded import type_of
+from kernelwright.micro.rewrite.cuda_instance import instance, without_arguments
 from kernelwright.micro.rewrite.cuda_matmul import Matmul, Side, is_zero_sum, matmul, single_store
 from kernelwright.micro.rewrite.cuda_new_launch import relaunched
 from kernelwright.micro.rewrite.cuda_patch import Patch, indent_of
@@ -57,7 +58,8 @@ SHAPES = (
 
 def blocked(sight: CudaSight) -> tuple[Matmul, tuple[tuple[Shape, str], ...]] | Refusal:
     """The text with the product in each shape, the one first that the workload's sizes speak for."""
-    plain_loop = untiled(sight) if sight.names.shared else sight
+    plain = instance(sight)
+    plain_loop = untiled(plain) if not isinstance(plain, Refusal) and plain.names.shared else plain
     if isinstance(plain_loop, Refusal):
         return plain_loop
     found = matmul(plain_loop)
@@ -68,7 +70,7 @@ def blocked(sight: CudaSight) -> tuple[Matmul, tuple[tuple[Shape, str], ...]] | 
         patch = _patched(plain_loop, found, shape)
         if isinstance(patch, Refusal):
             return patch if plain_loop is sight else Refusal(patch.reason)
-        variants.append((shape, patch.text))
+        variants.append((shape, without_arguments(sight, patch.text) if sight.kernel.templates else patch.text))
     return found, tuple(variants)
 
 

@@ -33,6 +33,25 @@ def arguments(file: File, kernel: Function) -> tuple[tuple[str, ...], ...]:
     return tuple(dict.fromkeys((*(one for one in found if one is not None), *(usual if several else usual[:1]))))
 
 
+def of_launch(file: File, kernel: Function, launch: Launch) -> tuple[str, ...] | None:
+    """The arguments of a launch that names all of them as numbers and names of types; None for any other."""
+    listed, parameters = _listed(launch), list(_parameters(file, kernel))
+    if len(listed) != len(parameters):
+        return None
+    names, found = Names(file, launch.function), list[str]()
+    for node, (_, kind, _) in zip(listed, parameters, strict=True):
+        # A name alone reads as a type.
+        written, number = file.source.content(node), names.number(field(node, "type") or node)
+        is_type = kind == "type" and written.isidentifier() and written not in launch.function.templates
+        if kind == "number" and number is not None:
+            found.append(str(number) if number >= 0 else f"({number})")
+        elif is_type or (kind == "bool" and written in ("true", "false")):
+            found.append(written)
+        else:
+            return None
+    return tuple(found)
+
+
 def specialised(file: File, kernel: Function, given: tuple[str, ...]) -> File:
     """The file with the arguments in place of the template parameters of a kernel, which has lost none of its lines."""
     values = dict(zip(kernel.templates, given, strict=False))
@@ -65,9 +84,7 @@ def _parameters(file: File, kernel: Function) -> Iterator[tuple[str, str, str]]:
 
 def _launched(file: File, launch: Launch, parameters: list[tuple[str, str, str]]) -> tuple[str, ...] | None:
     """The arguments that a launch names, as numbers and types; None where one of them is neither."""
-    callee = field(launch.node, "function")
-    listed = field(callee, "arguments") if callee is not None and callee.type == "template_function" else None
-    given = [one for one in listed.named_children if one.type != "comment"] if listed is not None else []
+    given = _listed(launch)
     if len(given) > len(parameters):
         return None
     found = [_said(file, launch, node, kind) for node, (_, kind, _) in zip(given, parameters, strict=False)]
@@ -75,6 +92,13 @@ def _launched(file: File, launch: Launch, parameters: list[tuple[str, str, str]]
     if not given or None in found or any(not default and kind != "type" for _, kind, default in rest):
         return None
     return (*(one for one in found if one is not None), *(default or "float" for _, _, default in rest))
+
+
+def _listed(launch: Launch) -> list[Node]:
+    """The template arguments as written."""
+    callee = field(launch.node, "function")
+    listed = field(callee, "arguments") if callee is not None and callee.type == "template_function" else None
+    return [one for one in listed.named_children if one.type != "comment"] if listed is not None else []
 
 
 def _said(file: File, launch: Launch, node: Node, kind: str) -> str | None:

@@ -1,6 +1,7 @@
 """The accuracy classes: of one tensor beside the fp64 run, of a whole trial, and what a sum's length is measured to be."""
 
 import dataclasses
+import math
 from collections.abc import Callable
 
 import pytest
@@ -17,6 +18,7 @@ from kernelwright.proof.worker.trial import run_trial
 from kernelwright.values import Accuracy, Verdict
 from proof.worker.trials import QUICK, workload
 
+INF, NAN = math.inf, math.nan
 Product = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
 
 
@@ -187,3 +189,29 @@ def test_an_honest_verdict_says_its_class() -> None:
         PRODUCT, PRODUCT.replace("a @ b", "a[:, ::2] @ b[::2] + a[:, 1::2] @ b[1::2]"), SHAPES, accept=False
     )
     assert split.accuracy is Accuracy.AS_BASELINE
+
+
+@pytest.mark.parametrize(
+    ("double", "baseline", "got", "special", "expected"),
+    [
+        (1e39, INF, NAN, True, "accepted"),
+        (1e39, INF, -INF, True, "accepted"),
+        (1e20, NAN, INF, True, "accepted"),
+        (1e20, INF, 1e20, True, "accepted"),
+        (1e39, INF, NAN, False, "nan-parity"),
+        (1e39, INF, 3e38, True, "nan-parity"),
+        (1e20, INF, 2e20, True, "nan-parity"),
+        (INF, INF, NAN, True, "nan-parity"),
+        (NAN, NAN, INF, True, "nan-parity"),
+        (1e20, 1e20, INF, True, "nan-parity"),
+        (1e20, 1e20, NAN, True, "nan-parity"),
+    ],
+)
+def test_an_overflow_of_the_baseline_may_end_otherwise(
+    double: float, baseline: float, got: float, special: bool, expected: str
+) -> None:
+    reference, base, candidate = (torch.ones(64) for _ in range(3))
+    reference = reference.double()
+    reference[3], base[3], candidate[3] = double, baseline, got
+    found = values(Expected(reference, base), candidate, 64, special=special)
+    assert (found.name if isinstance(found, Finding) else "accepted") == expected

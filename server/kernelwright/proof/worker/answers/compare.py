@@ -73,7 +73,8 @@ def values(
     `length`: terms summed per element. Floating values within kernelwright.proof.worker.answers.tolerance, all others exactly;
     NaN and infinities where the baseline has them and nowhere else. `known`: the baseline's largest relative error on
     other data of this size, which counts where there is no reference. `slack` multiplies what is allowed. On `special` data
-    an error that is alike in all elements says nothing. `given`: the inputs, a copy of which might pass as well.
+    an error that is alike in all elements says nothing, nor in which infinity or NaN an overflow ends. `given`: the inputs, a
+    copy of which might pass as well.
     """
     baseline, candidate = expected.baseline, real(candidate)
     if baseline.numel() == 0:
@@ -82,7 +83,7 @@ def values(
         return _of_eight_bits(expected, candidate, given)
     if not baseline.is_floating_point():
         return _exact(expected, candidate, given)
-    parity = None if expected.finite and all_finite(candidate) else _parity(expected, candidate)
+    parity = None if expected.finite and all_finite(candidate) else _parity(expected, candidate, special=special)
     if parity is not None:
         return parity
     reference, own = expected.reference, expected.own
@@ -145,8 +146,12 @@ def _identical(baseline: torch.Tensor, candidate: torch.Tensor, *, finite: bool)
     )
 
 
-def _parity(expected: Expected, candidate: torch.Tensor) -> Finding | None:
-    """Non-finite values must stand where the baseline's do; a candidate may be finite where the fp64 run is, too."""
+def _parity(expected: Expected, candidate: torch.Tensor, *, special: bool) -> Finding | None:
+    """Non-finite values must stand where the baseline's do; a candidate may be finite where the fp64 run is, too.
+
+    Where the fp64 run is finite on `special` data and the baseline is not, it overflows, and the candidate may do so in another
+    way: which partial sums become infinities, and of which sign, or meet as `inf - inf`, hangs on the order of adding.
+    """
 
     def wrong(ref: torch.Tensor, base: torch.Tensor, cand: torch.Tensor) -> torch.Tensor:
         same = (base == cand) | ((base != base) & (cand != cand))
@@ -154,7 +159,8 @@ def _parity(expected: Expected, candidate: torch.Tensor) -> Finding | None:
         # The baseline overflowed or divided zero by zero; the candidate did not, and the fp64 run agrees with it.
         better = ~torch.isfinite(base) & torch.isfinite(cand) & torch.isfinite(ref)
         better &= (cand.to(torch.float64) - ref.to(torch.float64)).abs() <= 1e-2 * ref.to(torch.float64).abs()
-        return ~(same | both_finite | better)
+        overflow = special & torch.isfinite(ref) & ~torch.isfinite(base) & ~torch.isfinite(cand)
+        return ~(same | both_finite | better | overflow)
 
     found = _first(wrong, expected.reference, expected.baseline, candidate)
     if found is None:
