@@ -27,6 +27,7 @@ from kernelwright.cli import console
 from kernelwright.cli.kernelbench import append, read_results, summary_of, task_files
 from kernelwright.engine import Engine, Request
 from kernelwright.journal import open_in_memory
+from kernelwright.macro.strategies import switched_off
 from kernelwright.mistakes import BadInput
 from kernelwright.models import Provider
 from kernelwright.settings import Settings
@@ -117,8 +118,11 @@ def _provider(settings: Settings, name: str) -> Provider:
 
 
 def _settings(options: argparse.Namespace) -> Settings:
-    """Those of a user, with a budget for each arm on each task in place of those for steps and days."""
+    """Those of a user, with a budget for each arm on each task in place of those for steps and days. Raises BadInput."""
+    for name in switched_off(options.without)[1]:
+        raise BadInput(f"No strategy is called {name}.")
     return Settings(
+        disabled_strategies=options.without,
         verify_timeout=options.limit,
         model=options.provider,
         model_base_url=options.model_url,
@@ -136,6 +140,7 @@ def _known(options: argparse.Namespace) -> dict[str, object]:
     word, _, rest = options.provider.partition(":")
     provider = f"{word}:{rest if word == 'litellm' else Path(rest).name}"
     asked = {"calls": options.calls, "rounds_of_a_step": options.rounds, "prompts": prompting.VERSION}
+    asked |= {"without": options.without} if options.without else {}
     return {"schema": SCHEMA, "provider": provider, "settings": {**asked, "limit_s": options.limit}}
 
 
@@ -164,6 +169,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--tasks", type=_task, nargs="+", required=True, help="1-40 is task 40 of level 1")
     parser.add_argument("--calls", type=int, default=4, help="of the model, for each arm on each task")
     parser.add_argument("--rounds", type=int, default=3, help="most answers in one step of a strategy")
+    parser.add_argument("--without", metavar="IDS", default="", help="strategies not to try, separated by commas")
     parser.add_argument("--seconds", type=float, default=180.0, help="that one answer may take")
     parser.add_argument("--limit", type=float, default=120.0, help="seconds that one verification may take")
     parser.add_argument("--dollars", type=float, default=1.0, help="most that an arm may cost on one task; 0: no limit")

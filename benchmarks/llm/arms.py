@@ -54,10 +54,10 @@ async def stepwise(engine: Engine, request: Request, provider: Metered, report: 
         if not isinstance(observation, Observation):
             return dataclasses.replace(played, ending=_why(observation))
         played = dataclasses.replace(played, device=observation.device)
-        action = await asyncio.to_thread(_next, engine, observation)
+        coder = Watched(engine.coder(provider), provider)
+        action = await asyncio.to_thread(_next, engine, observation, coder)
         if isinstance(action, Refusal):
             return dataclasses.replace(played, ending=action.reason)
-        coder = Watched(engine.coder(provider), provider)
         played = played.then(coder, await _taken(engine, request, text, action, coder, report))
     return played
 
@@ -78,10 +78,11 @@ async def one_shot(engine: Engine, request: Request, provider: Metered, report: 
 ARMS: dict[str, Arm] = {"stepwise": stepwise, "one-shot": one_shot}
 
 
-def _next(engine: Engine, observation: Observation) -> Action | Refusal:
-    """What the policy chooses. Without a GPU also a kernel, which is interpreted there, for its verdict."""
+def _next(engine: Engine, observation: Observation, coder: Watched) -> Action | Refusal:
+    """What the policy chooses of what `coder` writes. Without a GPU also a kernel, interpreted there, for its verdict."""
     policy = expected_gain(engine.settings.min_gain)
-    scored = policy(observation, candidates(engine.menu(observation)))
+    offered = candidates(engine.menu(observation))
+    scored = policy(observation, tuple(one for one in offered if one.strategy and coder.refuses(one.strategy) is None))
     stop = next(one for one in scored if one.is_stop)
     chosen = next((one for one in scored if one is not stop and _is_worth_it(one, stop, observation.device)), stop)
     return Refusal(stop.reason) if chosen is stop else chosen.action

@@ -12,7 +12,10 @@ from kept import Lent
 from kernelwright import words
 from kernelwright.engine import Engine, Request
 from kernelwright.journal import open_in_memory
+from kernelwright.macro.strategies import registry
+from kernelwright.macro.strategy import ask
 from kernelwright.models import Provider
+from kernelwright.models.directory import Directory
 from kernelwright.models.hosted import Hosted
 from kernelwright.observer import Nothing, silent
 from kernelwright.settings import Settings
@@ -240,3 +243,15 @@ async def test_the_model_ranks_legal_actions_or_stops(
     assert titles[1].startswith(second.removeprefix("# ").split(" (")[0])
     assert (await chosen("RANKING: 99"))[0] == usual, "what is not on the list cannot be chosen"
     assert "The model's choice" in (await chosen("RANKING: 0"))[0]
+
+
+def test_a_model_leaves_to_the_rule_what_an_answer_may_not_do(workers: Lent, tmp_path: Path) -> None:
+    provider = Directory(tmp_path)
+    coder = engine(workers, tmp_path, provider).coder(provider)
+    refused = {one.id: found.reason for one in registry().values() if (found := coder.refuses(one)) is not None}
+    assert set(refused) == {"torch.compile-module", "torch.cuda-graph", "cuda.fuse-kernels"}
+    assert (
+        "is written by a rule, not by a language model. The module `sys` is not allowed"
+        in refused["torch.compile-module"]
+    )
+    assert not any(registry()[id].intent is ask for id in refused)

@@ -98,12 +98,24 @@ def test_a_run_goes_on_where_it_was_broken_off(bench: Path, capsys: pytest.Captu
     assert json.loads(added)["steps"][0]["verdict"] == "failed"
 
 
+def test_the_policy_leaves_out_what_is_switched_off(bench: Path) -> None:
+    for arm in RIGHT:
+        says(bench, arm, MALFORMED)
+    assert run(bench, "--without", "torch.reassociate", calls=1) == 0
+    found = lines_of(bench)
+    assert all(line["settings"]["without"] == "torch.reassociate" for line in found.values())
+    tried = {step["strategy"] for step in found["stepwise"]["steps"]}
+    assert not any(strategy.startswith("torch.reassociate") for strategy in tried)
+    assert [step["strategy"] for step in found["one-shot"]["steps"]] == ["torch.rewrite.algorithm"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
         (["nobody:x", ".", "--tasks", "1-1"], "begins with no word that is known"),
         (["", ".", "--tasks", "1-1"], "PROVIDER is empty"),
         (["dir:x", ".", "--tasks", "1-2"], "has no task 2"),
+        (["dir:x", ".", "--tasks", "1-1", "--without", "torch.guess"], "No strategy is called torch.guess."),
     ],
 )
 def test_bad_options(
