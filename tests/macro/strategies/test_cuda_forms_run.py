@@ -149,6 +149,27 @@ __shared__ float s[2][128];
         __syncthreads();
     }""",
 )
+CHUNKS = ROWS.format(
+    grid="m",
+    body="""\
+__shared__ float s[128];
+    float carry = b[0];
+    for (int first = 0; first < n; first += blockDim.x) {
+        const int i = blockIdx.x * n + first + threadIdx.x;
+        s[threadIdx.x] = first + threadIdx.x < n ? a[i] - 1.0f : -9.0f;
+        __syncthreads();
+        for (int step = 1; step < blockDim.x; step *= 2) {
+            float most = s[threadIdx.x];
+            if (threadIdx.x >= step) most = fmaxf(most, s[threadIdx.x - step]);
+            __syncthreads();
+            s[threadIdx.x] = most;
+            __syncthreads();
+        }
+        if (first + threadIdx.x < n) c[i] = fmaxf(carry, s[threadIdx.x]);
+        carry = fmaxf(carry, s[blockDim.x - 1]) - 0.25f;
+        __syncthreads();
+    }""",
+).replace("128", "64")
 BELOW = ROWS.format(
     grid="m",
     body="""\
@@ -181,6 +202,20 @@ __shared__ float s[1024], top;
     __syncthreads();
     for (int i = threadIdx.x; i < m; i += blockDim.x) if (blockIdx.x == 2) c[i] = s[i] + top;""",
 )
+COLUMNS = ATTENTION.replace("<<<3", "<<<1").replace(
+    "for (int i = threadIdx.x; i < m; i += blockDim.x) if (blockIdx.x == 2) c[i] = s[i] + top;",
+    """\
+for (int j = threadIdx.x; j < n; j += blockDim.x) {
+        float least = 2.0f, sum = 0.0f;
+        for (int i = 0; i < m; ++i) {
+            float v = s[i] * a[i * n + j];
+            least = fminf(v, least);
+            sum += v;
+        }
+        sum += least;
+        c[j] = sum + top;
+    }""",
+)
 BINS = ROWS.format(
     grid="(m * n + 127) / 128",
     body="""\
@@ -201,6 +236,31 @@ extern "C" void solve(const float* a, const float* b, float* c, int m, int n, in
     turn<<<dim3((n + 15) / 16, (m + 15) / 16), dim3(16, 16)>>>(a, c, m, n);
 }}
 """
+APART = COPY.replace("threadIdx.x, y =", "threadIdx.x;\n    const int y =")
+PAIRS = (
+    COPY.format(copy="c[y * n + x] = a[2 * (y * n + x)] - a[2 * (y * n + x) + 1];")
+    .replace("k_size) {", "k_size) {\n    if (n > 1) n /= 2;")
+    .replace("const int x =", "int x =")
+)
+STRIDES = ROWS.format(
+    grid="1",
+    body="""\
+float sum = 0.0f, most = -2.0f;
+    for (unsigned int j = threadIdx.x % 8; j < n; j += 8) sum += a[(m > 4) * j] * b[j];
+    for (int j = threadIdx.x / 8; j < n - 2; j += blockDim.x / 8) {
+        if (j > 3) most = fmaxf(most, a[j + 1] + b[j]);
+        most += a[j];
+    }
+    if (threadIdx.x < 4) {
+        #pragma unroll 2
+        for (int j = threadIdx.x; j < n; j += 4) {
+            c[j] = a[j] - b[j];
+        }
+    } else if (threadIdx.x == 125) {
+        for (int j = 0; j < n; ++j) sum += a[j] + b[n - j];
+        c[n] = most + sum;
+    }""",
+)
 STENCIL = COPY.format(
     copy="""{
         float s = 0.0f;
@@ -268,7 +328,7 @@ extern "C" void solve(const float* a, const float* b, float* c, int m, int n, in
     sweep<<<grid, block>>>(b, c, m, n);
 }
 """
-PAIRS = ROWS.format(
+ALL_PAIRS = ROWS.format(
     grid="(m + 127) / 128",
     body="""\
 int i = blockIdx.x * blockDim.x + threadIdx.x, most = 0;
@@ -284,6 +344,14 @@ int i = blockIdx.x * blockDim.x + threadIdx.x, most = 0;
         c[i] += most;
     }""",
 ).replace("threadIdx.x, most = 0;", "threadIdx.x;\n    int most = 0;")
+DIVIDED = ROWS.format(
+    grid="(m * n + 127) / 128",
+    body="""\
+int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= m * n) return;
+    int at = i % n;
+    c[i] = a[i] * (i / n) + b[at];""",
+)
 CASES = {
     "tiles of transposed operands": ("cuda.shared-tile", TRANSPOSED, 0),
     "tiles of distances": ("cuda.shared-tile", DISTANCES, 0),
@@ -299,6 +367,7 @@ CASES = {
     "sums of one thread in place": ("cuda.parallel-scan", OFFSETS, 0),
     "maxima so far of rows": ("cuda.parallel-scan", MAXIMA, 0),
     "steps through two buffers": ("cuda.parallel-scan", STEPS, 0),
+    "two chunks of steps at once": ("cuda.parallel-scan", CHUNKS, 2),
     "sums of the threads below": ("cuda.parallel-scan", BELOW, 0),
     "a window that goes on in the next row": ("cuda.stencil-tile", STENCIL, 0),
     "rows of a block by warps": ("cuda.warp-rows", ATTENTION, 0),
@@ -308,9 +377,19 @@ CASES = {
     "rows of a product": ("cuda.coarsen-rows", DISTANCES, 1),
     "rows of a product that are columns": ("cuda.coarsen-rows", TRANSPOSED, 0),
     "rows of points": ("cuda.coarsen-rows", POINTS, 0),
-    "a loop over what all threads read": ("cuda.stage-loop", PAIRS, 0),
+    "a loop over what all threads read": ("cuda.stage-loop", ALL_PAIRS, 0),
+    "rows of a block by warps, and what thread 0 does by the block": ("cuda.warp-rows", ATTENTION, 1),
+    "rows of a larger block": ("cuda.warp-rows", ATTENTION, 3),
+    "columns by warps": ("cuda.warp-rows", COLUMNS, 5),
+    "columns by more warps": ("cuda.warp-rows", COLUMNS, 7),
     "a transpose that reads rows": ("cuda.shared-tile", COPY.format(copy="c[x * m + y] = 2.0f * a[y * n + x];"), 0),
     "a transpose that writes rows": ("cuda.shared-tile", COPY.format(copy="c[y * n + x] = a[x * m + y];"), 0),
+    "rows of a tile that reads rows": ("cuda.shared-tile", APART.format(copy="c[x * m + y] = 2.0f * a[y * n + x];"), 0),
+    "rows of a tile that writes rows": ("cuda.shared-tile", APART.format(copy="c[y * n + x] = a[x * m + y];"), 1),
+    "vectors in two dimensions": ("cuda.vectorise-access", APART.format(copy="c[y * n + x] = a[y * n + x] * y;"), 0),
+    "vectors of pairs": ("cuda.vectorise-access", PAIRS, 0),
+    "vectors of rows": ("cuda.vectorise-access", DIVIDED, 0),
+    "loads of several turns": ("cuda.load-ahead", STRIDES, 0),
 }
 SIZES = ((1, 1, 1), (31, 33, 17), (33, 64, 20), (5, 131, 0))
 

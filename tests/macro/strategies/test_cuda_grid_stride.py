@@ -101,3 +101,26 @@ def test_the_cap_is_that_of_the_device() -> None:
 )
 def test_what_must_stay(body, expected) -> None:
     assert expected in refusal(STRATEGY, text(body))
+
+
+FIXED = """\
+__global__ void run(const float* x, float* y, int n) {
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) y[i] = 2.0f * x[i];
+}
+void solve(const float* x, float* y, int n) {
+    run<<<60, 128>>>(x, y, n);
+}
+"""
+
+
+def test_a_fixed_grid_gets_as_many_blocks_as_the_device_holds() -> None:
+    assert [one.split("<<<")[1].split(",")[0] for one in rewritten(STRATEGY, FIXED)] == ["2112", "4224", "8448"]
+    assert len(rewritten(STRATEGY, FIXED.replace("60,", "2112,"))) == 2
+
+
+@pytest.mark.parametrize(
+    ("was", "becomes"),
+    [("60,", "n,"), ("2.0f *", "gridDim.x *"), ("y[i] =", "__syncthreads(), y[i] ="), ("128>>>", "n>>>")],
+)
+def test_grids_that_stay(was: str, becomes: str) -> None:
+    assert refusal(STRATEGY, FIXED.replace(was, becomes))

@@ -245,3 +245,54 @@ def test_sums_of_threads_below(text: str, lines: list[str]) -> None:
 )
 def test_other_sums_of_threads_are_refused(text: str, reason: str) -> None:
     assert reason in refusal(STRATEGY, text)
+
+
+WALK = """\
+__shared__ int s[64];
+    int carry = 0;
+    for (int first = 0; first < n; first += 64) {
+        const int i = first + threadIdx.x;
+        s[threadIdx.x] = i < n ? x[i] : 0;
+        __syncthreads();
+        for (int step = 1; step < 64; step *= 2) {
+            int sum = s[threadIdx.x];
+            if (threadIdx.x >= step) sum += s[threadIdx.x - step];
+            __syncthreads();
+            s[threadIdx.x] = sum;
+            __syncthreads();
+        }
+        if (i < n) y[i] = carry + s[threadIdx.x];
+        carry += s[63];
+        __syncthreads();
+    }"""
+
+
+def test_chunks_share_barriers() -> None:
+    text = kernel(WALK, "1, 64")
+    variants = rewritten(STRATEGY, text)
+    assert [one.count("__syncthreads") for one in variants] == [3, 2, 2, 2]
+    assert ["chunk += 4 * 64" in one for one in variants] == [False, True, False, False]
+
+
+@pytest.mark.parametrize(
+    ("was", "becomes"),
+    [
+        ("first += 64", "first += 32"),
+        ("? x[i] : 0", "? x[i] + carry : 0"),
+        ("? x[i] : 0", "? y[i + 1] : 0"),
+        ("+= s[63]", "+= s[62]"),
+        ("carry += s[63];", "carry += s[63]; n -= 1;"),
+        ("carry += s[63];", "carry += s[63] + y[0];"),
+        ("carry += s[63];", "carry += s[63] + last; if (i == 9) last = 3;"),
+        ("+ s[threadIdx.x];", "+ s[threadIdx.x ^ 1];"),
+        ("        carry +=", "        __syncthreads();\n        carry +="),
+        ("        carry +=", "        if (carry > n) break;\n        carry +="),
+    ],
+)
+def test_chunks_that_follow_each_other(was: str, becomes: str) -> None:
+    text = WALK.replace(was, becomes).replace("int s[64]", "int s[64], last" if "last" in becomes else "int s[64]")
+    assert len(rewritten(STRATEGY, kernel(text, "1, 64"))) == 1
+
+
+def test_a_sum_that_is_used_behind_the_loop() -> None:
+    assert len(rewritten(STRATEGY, kernel(f"{WALK}\n    y[n] = s[0];", "1, 64"))) == 1

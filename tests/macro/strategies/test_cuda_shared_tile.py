@@ -27,8 +27,8 @@ def product(loop: str = LOOP, *, guard: str = "row < M && col < N", block: str =
 
 
 def tiled(text: str) -> list[str]:
-    """The lines that the first variant adds."""
-    (after,) = rewritten(STRATEGY, text)
+    """The lines that the last variant adds: tiles as large as the block."""
+    after = rewritten(STRATEGY, text)[-1]
     return [line.strip() for line in after.splitlines() if line not in text.splitlines()]
 
 
@@ -143,6 +143,42 @@ def test_a_transpose_loads_along_rows() -> None:
     lines = tiled(COPY.format(copy="out[y * N + x] = in[x * M + y];"))
     assert "if (load_x < N && load_y < M) tile[tx][ty] = in[load_x * M + load_y];" in lines
     assert "if (x < N && y < M) out[y * N + x] = tile[ty][tx];" in lines
+
+
+def test_a_flat_block_goes_through_a_tile_of_a_transpose() -> None:
+    before = COPY.format(copy="out[x * M + y] = 2.0f * in[y * N + x];")
+    first = rewritten(STRATEGY, before)[0]
+    assert [line.strip() for line in first.splitlines() if line not in before.splitlines()] == [
+        "__shared__ float tile[32][32 + 1];",
+        "#pragma unroll",
+        "for (int r = threadIdx.y; r < 32; r += 8) {",
+        "const int x = blockIdx.x * 32 + threadIdx.x;",
+        "const int y = blockIdx.y * 32 + r;",
+        "if (x < N && y < M) tile[r][threadIdx.x] = in[y * N + x];",
+        "}",
+        "__syncthreads();",
+        "#pragma unroll",
+        "for (int r = threadIdx.y; r < 32; r += 8) {",
+        "const int x = blockIdx.x * 32 + r;",
+        "const int y = blockIdx.y * 32 + threadIdx.x;",
+        "if (x < N && y < M) out[x * M + y] = 2.0f * tile[threadIdx.x][r];",
+        "}",
+        "transpose<<<dim3((N + 31) / 32, (M + 31) / 32), dim3(32, 8)>>>(in, out, M, N);",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("was", "becomes"),
+    [
+        ("int x = b", "int i = threadIdx.x, x = b"),
+        ("x < N && y", "x < N && x != y && y"),
+        ("if (x <", "int z = x + 1;\n    if (x <"),
+        ("x < N &&", "2 * x < N &&"),
+    ],
+)
+def test_other_transposes_keep_their_blocks(was: str, becomes: str) -> None:
+    text = COPY.format(copy="out[x * M + y] = in[y * N + x];").replace(was, becomes, 1)
+    assert len(rewritten(STRATEGY, text)) == 1
 
 
 @pytest.mark.parametrize(

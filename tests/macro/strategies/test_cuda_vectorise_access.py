@@ -134,3 +134,99 @@ def test_what_must_stay(body, expected) -> None:
 def test_a_type_of_a_template_has_no_known_size() -> None:
     body = text(guarded("y[i] = x[i];"), "const T* x, T* y, float* z, int n", top="template <typename T>\n")
     assert "no plain array of numbers of a known size" in refusal(STRATEGY, body)
+
+
+def test_the_index_is_divided_once_for_a_vector() -> None:
+    body = "int at = i % n;\n        y[i] = x[i] + z[at] + i / n + i / 3;"
+    lines = [line.strip() for line in rewritten(STRATEGY, text(guarded(body)))[0].splitlines()]
+    assert "const int rest = 4 * i % n;" in lines
+    assert "const int whole = 4 * i / n;" in lines
+    assert "int at = rest + k < n ? rest + k : j % n;" in lines
+    assert "y4[k] = x4[k] + z[at] + (rest + k < n ? whole : j / n) + j / 3;" in lines
+
+
+@pytest.mark.parametrize("body", ["y[i] = n > 3 ? x[i % n] : 0.0f;", "y[i] = x[i] + i / f;", "y[i] = x[i] + i % 3;"])
+def test_divisions_that_stay(body: str) -> None:
+    assert (
+        "rest"
+        not in rewritten(STRATEGY, text(guarded(body), f"{PARAMETERS}, float f", LAUNCH.replace("n);", "n, f);")))[0]
+    )
+
+
+PLANE = """\
+int x = blockIdx.x * blockDim.x + threadIdx.x;
+    int r = blockIdx.y * blockDim.y + threadIdx.y;
+    if (x < n && r < m) {body}"""
+PIXELS = "const unsigned char* in, unsigned char* out, const float* row, int m, int n"
+PLANES = "run<<<dim3(n / 32 + (n % 32 != 0), (m + 7) / 8), dim3(32, 8)>>>(in, out, row, m, n);"
+PIXEL = "{ int at = r * n + x;\n        out[at] = in[3 * at] + in[3 * at + 1] - in[3 * at + 2]; }"
+
+
+def plane(body: str = PIXEL, parameters: str = PIXELS, launch: str = PLANES) -> str:
+    return text(PLANE.format(body=body), parameters, launch)
+
+
+def test_several_elements_an_index_in_two_dimensions() -> None:
+    variants = rewritten(STRATEGY, plane())
+    assert [one.split("if (")[1].split(" * x")[0] for one in variants] == ["16", "8", "4"]
+    lines = [line.strip() for line in variants[2].splitlines()]
+    start = lines.index("const int first = 4 * x;")
+    assert lines[start : start + 18] == [
+        "const int first = 4 * x;",
+        "int at = r * n + first;",
+        "const unsigned char* in_first = &in[3 * at];",
+        "unsigned char* out_first = &out[at];",
+        "if (first + 3 < n && (reinterpret_cast<size_t>(in_first) | reinterpret_cast<size_t>(out_first)) % 4 == 0) {",
+        "alignas(4) unsigned char in4[12];",
+        "alignas(4) unsigned char out4[4];",
+        "#pragma unroll",
+        "for (int p = 0; p < 3; ++p)",
+        "reinterpret_cast<unsigned int*>(in4)[p] = reinterpret_cast<const unsigned int*>(in_first)[p];",
+        "#pragma unroll",
+        "for (int k = 0; k < 4; ++k) {",
+        "const int j = first + k;",
+        "int at = r * n + j;",
+        "out4[k] = in4[3 * k] + in4[3 * k + 1] - in4[3 * k + 2];",
+        "}",
+        "*reinterpret_cast<unsigned int*>(out_first) = *reinterpret_cast<const unsigned int*>(out4);",
+        "} else {",
+    ]
+    assert "dim3((n + 4 * 32 - 1) / (4 * 32), (m + 7) / 8)" in variants[2]
+
+
+def test_rows_of_blocks() -> None:
+    rows = "const int r = blockIdx.y;\n    int c = blockIdx.x * blockDim.x + threadIdx.x;\n    if (c >= n) return;\n"
+    before = text(f"{rows}    out[r * n + c] = in[r * n + c] * row[r];", PIXELS,
+                  "run<<<dim3((n + 255) / 256, m), 256>>>(in, out, row, m, n);")  # fmt: skip
+    after = rewritten(STRATEGY, before.replace("unsigned char* out", "float* out"))[0]
+    assert "if (4 * c >= n) return;" in after
+    assert "out4[k] = in4[k] * row[r];" in after
+    assert "reinterpret_cast<size_t>(in_first) % 4 == 0 && reinterpret_cast<size_t>(out_first) % 16 == 0" in after
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        ("out[r * n + x] = in[x * m + r];", ""),
+        ("out[x * m + r] = in[r * n + x];", "block has more than one dimension"),
+        ("out[2 * (r * n + x)] = in[r * n + x];", "block has more than one dimension"),
+        ("out[r * n + x + 1] = in[r * n + x];", "block has more than one dimension"),
+        ("if (in[r] > 3) out[r * n + x] = in[r * n + x];", "block has more than one dimension"),
+        ("{ out[r * n + x] = in[r * n + x]; row += in[r]; }", "block has more than one dimension"),
+        ("{ out[r * n + x] = in[r * n + x]; m = row[r]; }", "block has more than one dimension"),
+        ("for (int i = 0; i < 3; ++i) out[r * n + x] = in[r * n + x];", "block has more than one dimension"),
+        ("out[r * n + x + x / 2] = in[r * n + x];", "block has more than one dimension"),
+        ("{ int at = r * n; at += 3; out[at + x] = in[r * n + x]; }", "block has more than one dimension"),
+        ("{ int at = in[r] + x; out[at] = in[r * n + x]; }", "block has more than one dimension"),
+        (
+            "{ if (r > 3) { int at = r * n + x; out[at] = 1; } out[r * n + x] = 2; }",
+            "block has more than one dimension",
+        ),
+        ("out[r * n + x] = in[r * n + x] + threadIdx.x;", "block has more than one dimension"),
+    ],
+)
+def test_planes_that_must_stay(body: str, reason: str) -> None:
+    if reason:
+        assert reason in refusal(STRATEGY, plane(body))
+    else:
+        assert "out16[k] = in[j * m + r];" in rewritten(STRATEGY, plane(body))[0]

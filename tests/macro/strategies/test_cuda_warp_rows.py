@@ -40,8 +40,8 @@ def kernel(
     return KERNEL.format(work=work, ahead=ahead, behind=behind, block=block)
 
 
-def new_lines(text: str) -> list[str]:
-    (after,) = rewritten(STRATEGY, text)
+def new_lines(text: str, variant: int = 0) -> list[str]:
+    after = rewritten(STRATEGY, text)[variant]
     return [line.strip() for line in after.splitlines() if line not in text.splitlines()]
 
 
@@ -66,6 +66,99 @@ def new_lines(text: str) -> list[str]:
 )  # fmt: skip
 def test_a_warp_does_it(text: str, lines: list[str]) -> None:
     assert new_lines(text) == lines
+
+
+def test_the_block_does_what_thread_0_does() -> None:
+    text = kernel(FIRST, f"s[tid] = x[tid];\n    {BARRIER}")
+    assert new_lines(text, 1) == [
+        "__shared__ float partial[3];",
+        "{",
+        "for (int j = 1 + tid; j < n; j += 96) a = fmaxf(a, s[j]);",
+        "for (int offset = 16; offset > 0; offset >>= 1) a = fmaxf(a, __shfl_xor_sync(0xffffffff, a, offset));",
+        "if (threadIdx.x % 32 == 0) partial[threadIdx.x / 32] = a;",
+        "__syncthreads();",
+        "a = partial[0];",
+        "for (int w = 1; w < 3; ++w) a = fmaxf(a, partial[w]);",
+        "__syncthreads();",
+        "if (tid == 0) top = a;",
+        "if (tid == 0) y[blockIdx.x] = a;",
+    ]
+
+
+GROWING = kernel(behind=f"{BARRIER}\n    for (int t = tid; t < m; t += blockDim.x) y[t] = s[t];")
+
+
+def test_blocks_grow_where_threads_take_shares_of_loops_alone() -> None:
+    assert [one.count("<<<m, 512>>>") for one in rewritten(STRATEGY, GROWING)] == [0, 0, 1, 0]
+    assert "t = tid / 32; t < m; t += 16" in rewritten(STRATEGY, GROWING)[2]
+
+
+@pytest.mark.parametrize(
+    ("was", "becomes"),
+    [
+        ("y[t] = s[t];", "y[t] = s[tid];"),
+        ("t += blockDim.x) y", "t += 96) y"),
+        ("y[t] = s[t];", "{ y[t] = s[t]; z = z + 1; }"),
+        ("y[t] = s[t];", "y[t + 96] = y[t] + s[t];"),
+        ("<<<m, ", "<<<block, "),
+        ("__global__ void", "__global__ __launch_bounds__(96) void"),
+        ("y[t] = s[t];", "y[t] = __shfl_sync(0xffffffff, s[t], 0);"),
+    ],
+)
+def test_blocks_that_do_not_grow(was: str, becomes: str) -> None:
+    text = GROWING.replace(was, becomes)
+    if "<<<block, " in text:
+        text = text.replace("    work<<<block, 96", "    int block = 96;\n    work<<<block, block")
+    assert len(rewritten(STRATEGY, text)) == 1
+
+
+COLUMNS = GROWING.replace(
+    "y[t] = s[t];",
+    "{\n        float a = 0.0f;\n        for (int j = 0; j < n; ++j) a += s[j] * x[j * m + t];\n        y[t] = a;\n    }",
+)
+
+
+def test_warps_share_out_the_rows_of_columns() -> None:
+    variants = rewritten(STRATEGY, COLUMNS)
+    assert len(variants) == 7
+    lines = [line.strip() for line in variants[4].splitlines()]
+    assert "__shared__ float a_of_warps[8][32];" in lines
+    start = lines.index("for (int column = 0; column < m; column += 32) {")
+    assert lines[start + 1 : start + 15] == [
+        "const int t = column + threadIdx.x % 32;",
+        "float a = 0.0f;",
+        "if (t < m) {",
+        "for (int j = threadIdx.x / 32; j < n; j += 8) a += s[j] * x[j * m + t];",
+        "}",
+        "a_of_warps[threadIdx.x / 32][threadIdx.x % 32] = a;",
+        "__syncthreads();",
+        "if (threadIdx.x < 32 && t < m) {",
+        "for (int w = 1; w < 8; ++w) {",
+        "a += a_of_warps[w][threadIdx.x];",
+        "}",
+        "y[t] = a;",
+        "}",
+        "__syncthreads();",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("was", "becomes"),
+    [
+        (
+            "float a = 0.0f;\n        for (int j = 0; j < n; ++j) a += s[j] * x",
+            "float a = z[t];\n        for (int j = 0; j < n; ++j) a += x",
+        ),
+        ("y[t] = a;", "if (a > 0.0f) y[t] = a;"),
+        ("a += s[j] * x[j * m + t]", "a += y[j] * x[j * m + t]"),
+        ("a += s[j] * x[j * m + t];", "{ a += x[j * m + t]; y[j] = 1.0f; }"),
+        ("a += s[j] * x[j * m + t]", "a = 0.5f * a + x[j * m + t]"),
+        ("y[t] = a;\n    }", "y[t] = a;\n    }\n    if (m > n) return;"),
+    ],
+)
+def test_columns_that_stay(was: str, becomes: str) -> None:
+    assert was in COLUMNS
+    assert len(rewritten(STRATEGY, COLUMNS.replace(was, becomes))) <= 4
 
 
 @pytest.mark.parametrize(

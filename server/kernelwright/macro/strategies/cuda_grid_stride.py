@@ -3,7 +3,7 @@
 from kernelwright.macro.cuda import Rewritten, cuda
 from kernelwright.macro.strategy import Example, Family
 from kernelwright.micro.rewrite.cuda_sight import CudaSight
-from kernelwright.micro.rewrite.cuda_stride import stridable, strided
+from kernelwright.micro.rewrite.cuda_stride import fixed_grid, refilled, stridable, strided
 from kernelwright.values import Refusal
 
 _ROUNDS = (1, 2, 4)
@@ -12,7 +12,7 @@ _ROUNDS = (1, 2, 4)
 def rewrite(sight: CudaSight) -> Rewritten | Refusal:
     found = stridable(sight)
     if isinstance(found, Refusal):
-        return found
+        return _refilled(sight, found)
     variants = []
     for rounds in _ROUNDS:
         patch = strided(sight, found, rounds)
@@ -24,6 +24,22 @@ def rewrite(sight: CudaSight) -> Rewritten | Refusal:
     return Rewritten(f"elements below {bound}", tuple(variants), 0.03, reason)
 
 
+def _refilled(sight: CudaSight, otherwise: Refusal) -> Rewritten | Refusal:
+    """Other numbers of blocks for threads that stride already."""
+    found = fixed_grid(sight)
+    if isinstance(found, Refusal):
+        return otherwise
+    patches = ((rounds, refilled(sight, found, rounds)) for rounds in _ROUNDS)
+    variants = tuple(
+        patch.edits(f"{found.resident * rounds} blocks for each multiprocessor")
+        for rounds, patch in patches
+        if patch is not None
+    )
+    filled = (sight.device.multiprocessors or found.blocks) * found.resident <= found.blocks
+    reason = f"The launch has {found.blocks} blocks, whatever the device and the number of elements."
+    return Rewritten(f"elements below {sight.content(found.bound)}", variants, 0.03 if filled else 0.3, reason)
+
+
 STRATEGY = cuda(
     "grid-stride",
     "Stride over the grid",
@@ -33,7 +49,8 @@ STRATEGY = cuda(
     doc="""\
 Turns `if (i < n) { … }` into a loop in which each thread takes every so-manieth element, and caps the grid of the launch at
 as many blocks as the device holds at once: 2048 threads for each multiprocessor, twice or four times that in other variants.
-The number is that of the device at hand; any other grid computes the same.
+The number is that of the device at hand; any other grid computes the same. Where the threads stride already over a grid of
+a fixed number of blocks, such numbers of blocks are tried in its place.
 
 It pays where starting a thread costs as much as what it does: very short bodies, very large inputs, and bodies that begin
 with work that does not depend on the element, which the compiler can move out of the loop. Loads of one turn may also begin

@@ -4,9 +4,12 @@ from kernelwright.macro.cuda import Rewritten, cuda
 from kernelwright.macro.strategy import Example, Family
 from kernelwright.micro.rewrite.cuda_parallel_scan import shared_scan
 from kernelwright.micro.rewrite.cuda_scan_below import scanned_below
+from kernelwright.micro.rewrite.cuda_scan_several import chunked_scan, several_chunks
 from kernelwright.micro.rewrite.cuda_scan_steps import shuffled_steps
 from kernelwright.micro.rewrite.cuda_sight import CudaSight
 from kernelwright.values import Refusal
+
+_CHUNKS = (4, 2, 8)
 
 
 def rewrite(sight: CudaSight) -> Rewritten | Refusal:
@@ -27,7 +30,12 @@ def _by_steps(sight: CudaSight, otherwise: Refusal) -> Rewritten | Refusal:
         patch, steps = found
         count = steps.block.bit_length() - 1
         reason = f"The scan of {steps.array} takes {count} steps through shared memory, each with a barrier; shuffles need two."
-        return Rewritten(f"scan of {steps.array}", (patch.edits("warp shuffles"),), 0.3, reason)
+        chunks = chunked_scan(sight)
+        several = (
+            [] if isinstance(chunks, Refusal) else [(each, several_chunks(sight, chunks, each)) for each in _CHUNKS]
+        )
+        variants = [patch.edits("warp shuffles"), *(one.edits(f"{each} chunks at once") for each, one in several)]
+        return Rewritten(f"scan of {steps.array}", tuple(variants), 0.3, reason)
     alone = scanned_below(sight)
     if isinstance(alone, Refusal):
         inside = next((one for one in (found, alone) if one.line is not None), found)
@@ -114,8 +122,9 @@ Running products, maxima and minima are known too, sums with and without the tur
 behind the loop, and results that take the place of the elements. A kernel of one thread gets 1024.
 
 A scan that a block makes in shared memory in steps of 1, 2, 4, … (Hillis and Steele), with one buffer or two, gets the same
-shuffles and two barriers in the place of one or two a step. So do threads that each add up the elements of a shared array below
-their own, as a compaction may to find its places.
+shuffles and two barriers in the place of one or two a step. So do threads that each add up the elements of a shared
+array below their own, as a compaction may to find its places. Where the block walks along a row, variants take 2, 4 or 8
+chunks in each turn, whose loads are under way at once and which share the barriers.
 
 The loop must count in steps of 1, add to one local in each turn, and store elements that no other turn reads. A recurrence such
 as `s = a * s + x[i]` is refused, and so is a sum that decides what is added to it. Where an element is read behind the turn's

@@ -5,15 +5,16 @@ from kernelwright.macro.strategy import Example, Family
 from kernelwright.micro.rewrite.cuda_shared_tile import tiled
 from kernelwright.micro.rewrite.cuda_sight import CudaSight
 from kernelwright.micro.rewrite.cuda_transpose import transposed
+from kernelwright.micro.rewrite.cuda_transpose_rows import Shape, row_tiled
 from kernelwright.values import Refusal
+
+_SHAPES = (Shape(32, 8), Shape(64, 4), Shape(32, 4))
 
 
 def rewrite(sight: CudaSight) -> Rewritten | Refusal:
-    copy = transposed(sight)
+    copy = _copied(sight)
     if not isinstance(copy, Refusal):
-        patch, load = copy
-        reason = f"Of the load of {load.base} and the store, one is scattered: its neighbours are a row apart."
-        return Rewritten(f"tile of {load.base}", (patch.edits(f"tile of {load.base}"),), 0.5, reason)
+        return copy
     found = tiled(sight)
     if isinstance(found, Refusal):
         return found if sight.names.loops else copy
@@ -21,6 +22,19 @@ def rewrite(sight: CudaSight) -> Rewritten | Refusal:
     names = " and ".join(one.access.base for one in tiles)
     reason = f"Every element of {names} is read again by each thread of a row or column of the block."
     return Rewritten(f"tiles of {names}", (patch.edits(f"tiles of {names}"),), 0.4, reason)
+
+
+def _copied(sight: CudaSight) -> Rewritten | Refusal:
+    """Tiles of a transpose, of several shapes."""
+    whole = transposed(sight)
+    tried = [*((str(shape), row_tiled(sight, shape)) for shape in _SHAPES), ("tile as large as the block", whole)]
+    found = [(summary, one) for summary, one in tried if not isinstance(one, Refusal)]
+    if not found:
+        assert isinstance(whole, Refusal)
+        return whole
+    base = found[0][1][1].base
+    reason = f"Of the load of {base} and the store, one is scattered: its neighbours are a row apart."
+    return Rewritten(f"tile of {base}", tuple(patch.edits(summary) for summary, (patch, _) in found), 0.5, reason)
 
 
 _BEFORE = """\
@@ -99,11 +113,13 @@ thread of a block has to reach the barriers. Where a warp's loads lie together o
 load the tile that way, and a column of padding keeps its reads out of each other's banks.
 
 A kernel that copies one element a thread with rows and columns changed gets a padded tile as well: its rows are read in one
-direction and written in the other, so that neither is scattered.
+direction and written in the other, so that neither is scattered. The tile has 32 or 64 elements a side; in blocks of fewer
+rows than that, each thread copies several elements, whose loads are under way at once. A tile as large as the block is a
+variant.
 
-It needs square blocks of 8, 16 or 32 threads a side, whose size is a number in the file, and one loop that counts from 0.
-It does not apply where the loop branches, where the number of turns differs within a block, or where the kernel uses
-shared memory already.
+Other than for such a copy, it needs square blocks of 8, 16 or 32 threads a side, whose size is a number in the file, and one
+loop that counts from 0. It does not apply where the loop branches, where the number of turns differs within a block, or where
+the kernel uses shared memory already.
 """,
     instruction="""\
 Stage the operands of the inner loop through tiles in shared memory, as large as the block, with guards for sizes that are

@@ -4,13 +4,16 @@ from kernelwright.macro.cuda import Rewritten, cuda
 from kernelwright.macro.strategy import Example, Family
 from kernelwright.micro.rewrite.cuda_sight import CudaSight
 from kernelwright.micro.rewrite.cuda_vectorise import vectorisable, vectorised
+from kernelwright.micro.rewrite.cuda_vectorise_rows import row_vectorisable, row_vectorised
 from kernelwright.values import Refusal
+
+_WORD = 4  # bytes that a thread loads and stores as easily as one
 
 
 def rewrite(sight: CudaSight) -> Rewritten | Refusal:
     found = vectorisable(sight)
     if isinstance(found, Refusal):
-        return found
+        return _along_rows(sight, found)
     if not found.widths:
         return Refusal("The elements are as wide as a vector already.", sight.kernel.name_node.start_point.row)
     variants = []
@@ -22,6 +25,20 @@ def rewrite(sight: CudaSight) -> Rewritten | Refusal:
     names = ", ".join(one.name for one in found.moved)
     reason = f"Each thread moves {found.widths[0]} neighbouring elements of {names} with one load or store."
     return Rewritten(f"accesses to {names}", tuple(variants), 0.15 if found.widths[0] > 4 else 0.05, reason)
+
+
+def _along_rows(sight: CudaSight, otherwise: Refusal) -> Rewritten | Refusal:
+    found = row_vectorisable(sight)
+    if isinstance(found, Refusal):
+        return otherwise
+    patches = [(width, row_vectorised(sight, found, width)) for width in found.widths]
+    variants = [patch.edits(f"{width} elements a thread") for width, patch in patches if not isinstance(patch, Refusal)]
+    if not variants:
+        return otherwise
+    names = ", ".join(one.parameter.name for one in found.moved)
+    reason = f"Each thread moves up to {found.widths[0]} neighbouring elements of {names} with few loads and stores."
+    narrow = min(one.size for one in found.moved) < _WORD
+    return Rewritten(f"accesses to {names}", tuple(variants), 0.3 if narrow else 0.1, reason)
 
 
 _BEFORE = """\
@@ -87,6 +104,10 @@ nothing is left to win.
 
 Every size and every alignment keeps working. The vectors are used where all pointers are aligned to them, which each thread
 asks once; elsewhere, and for the last elements, the body runs for one element after the other.
+
+In kernels whose blocks have two dimensions, or which go along rows, a thread takes neighbours along x, and there may be
+several elements an index, as the three bytes of a pixel. Rows need not begin at an aligned address: each thread asks for its
+own elements. Where a row and a column are made of the index by division, a vector is divided once.
 
 It applies to kernels of the form `i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) { … }`, and to loops that stride over
 the grid, where what is written is written for every `i`. It does not apply where a pointer is written at another index or

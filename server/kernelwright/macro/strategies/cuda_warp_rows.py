@@ -1,4 +1,4 @@
-"""Give rows that threads of a block take one by one to its warps, and what thread 0 does alone to the first warp."""
+"""Give rows that threads of a block take one by one to its warps, and what thread 0 does alone to a warp or the block."""
 
 from kernelwright.macro.cuda import Rewritten, cuda
 from kernelwright.macro.strategy import Example, Family
@@ -11,10 +11,10 @@ def rewrite(sight: CudaSight) -> Rewritten | Refusal:
     found = warp_rows(sight)
     if isinstance(found, Refusal):
         return found
-    patch, parts = found
+    variants, parts = found
     what = " and ".join(dict.fromkeys(str(one) for one in parts))
     reason = f"A thread goes along {what} alone, where the lanes of a warp could share it."
-    return Rewritten(what, (patch.edits("by warps"),), 0.4, reason)
+    return Rewritten(what, tuple(patch.edits(summary) for summary, patch in variants), 0.4, reason)
 
 
 _BEFORE = """\
@@ -80,10 +80,13 @@ STRATEGY = cuda(
 Looks inside of a block for work that a thread does alone. A loop in which each thread takes rows of its own, as
 `for (t = threadIdx.x; t < n; t += blockDim.x)` around a dot product with row `t`, gives a row to a warp: its lanes read
 neighbouring elements, fold what they have come to by shuffles, and lane 0 stores. And loops that fold inside of
-`if (threadIdx.x == 0)`, as the maximum and the sum of a softmax, are shared among the lanes of the first warp. Sums are added
-up in another order.
+`if (threadIdx.x == 0)`, as the maximum and the sum of a softmax, are shared among the lanes of the first warp, or, as a
+variant, among the threads of the block. Sums are added up in another order.
 
-All such places of a kernel are changed together, and the launch stays as it is.
+All such places of a kernel are changed together. Where the threads of the block do nothing but take shares of loops, blocks
+of up to 1024 threads are variants, too: a block of few threads has few loads under way. In these, loops in which each thread
+folds a column of its own may give 32 columns to the lanes of each warp and share out the rows among the warps, as where a
+softmax weighs fewer values than there are threads.
 
 Loops along a row must be of the kind that `cuda.parallel-rows` knows, which does the same for kernels of one thread a row. What
 is stored must stand ahead of a barrier where the block uses it again, no thread may have returned, and no local of the thread

@@ -36,9 +36,14 @@ class Division:
     counted: Node
     elements: Polynomial
     dividend: Node | None = None
+    divisor: Node | None = None  # of `n / 256 + (n % 256 != 0)`, which names the elements twice
 
     def fewer(self, content: Callable[[Node], str], times: int) -> tuple[int, int, str]:
         """The change that makes it the blocks for so many times fewer threads."""
+        if self.divisor is not None:
+            each = f"{times} * {content(self.divisor)}"
+            counted = content(self.counted)
+            return self.node.start_byte, self.node.end_byte, f"({counted} + {each} - 1) / ({each})"
         if self.dividend is not None:
             return self.dividend.end_byte, self.dividend.end_byte, f" / {times}"
         counted = content(self.counted)
@@ -208,8 +213,18 @@ def _division(found: Geometry, node: Node, size: int) -> Division | None:
         and dividend is not None
         and found.polynomial(divisor).number == size
     ):
-        return _plus_one(found, node, dividend, right)
+        return _plus_one(found, node, dividend, right) or _plus_rest(found, node, dividend, divisor, right)
     return None
+
+
+def _plus_rest(found: Geometry, node: Node, dividend: Node, divisor: Node, right: Node) -> Division | None:
+    """`n / block + (n % block != 0)`, however the rest is asked for."""
+    written = re.sub(r"\s", "", found.names.file.source.content(bare(right)))
+    match = re.fullmatch(r"\(?(?P<n>\w+)%(?P<d>[\w.]+)\)?(?:!=0|>0|\?1:0|!=0\?1:0|>0\?1:0)", written)
+    counted, content = bare(dividend), found.names.file.source.content
+    same = match is not None and match["n"] == content(counted) and match["d"] == content(bare(divisor))
+    elements = found.polynomial(counted)
+    return Division(node, counted, elements, divisor=bare(divisor)) if same and elements.names else None
 
 
 def _plus_one(found: Geometry, node: Node, dividend: Node, right: Node) -> Division | None:

@@ -69,14 +69,15 @@ def called(file: File, kernel: Function) -> tuple[Function, ...]:
     return tuple(found)
 
 
-def tied(names: Names, found: Elementwise) -> Refusal | None:
-    """What in the kernel depends on each thread having one element."""
+def tied(names: Names, found: Elementwise, axes: tuple[str, ...] = ("x", "y", "z")) -> Refusal | None:
+    """What in the kernel depends on each thread having one element along these axes."""
+    places = {f"{name}.{axis}" for name in BUILT_IN for axis in axes}
     content, inner = names.file.source.content, declared_in(names, found.body)
     for statement in found.body:
         for node in walk(statement):
             if node.type in _LEAVES:
                 return Refusal("A thread may leave the kernel before its element is done.", node.start_point.row)
-            if node.type == "field_expression" and content(node).split(".")[0] in BUILT_IN:
+            if node.type == "field_expression" and content(node) in places:
                 return Refusal(f"The kernel uses {content(node)} besides its index.", node.start_point.row)
             kept = kept_name(names, node)
             if kept and kept not in inner:
@@ -90,7 +91,7 @@ def tied(names: Names, found: Elementwise) -> Refusal | None:
             if target is None or value is None or (is_own and content(target) == found.index):
                 continue
             behind = names.behind(value)
-            if found.index in behind or any(name.split(".")[0] in BUILT_IN for name in behind):
+            if found.index in behind or behind & places:
                 made.add(content(target))
     for statement in found.body:
         for node in of_type(statement, "identifier"):

@@ -15,8 +15,11 @@ from kernelwright.values import Refusal
 _AXES = ("x", "y")
 
 
-def relaunched(sight: CudaSight, patch: Patch, cells: Mapping[str, tuple[Node, int]], threads: int) -> Refusal | None:
-    """Write the launch anew: along each axis the extent in the kernel's names, and how much of it a block takes."""
+def relaunched(sight: CudaSight, patch: Patch, cells: Mapping[str, tuple[Node, int]], threads: str) -> Refusal | None:
+    """Write the launch anew: along each axis the extent in the kernel's names, and how much of it a block takes.
+
+    `threads`: the sizes of the block as code.
+    """
     launch = sight.launch
     if isinstance(launch, Refusal):
         return launch
@@ -35,7 +38,7 @@ def relaunched(sight: CudaSight, patch: Patch, cells: Mapping[str, tuple[Node, i
         sizes.append(f"({whole} + {size - 1}) / {size}")
     sizes += [sight.content(one) for one in old[2:]]
     _put(sight, patch, launch, launch.grid, ", ".join(sizes))
-    _put(sight, patch, launch, launch.block, str(threads))
+    _put(sight, patch, launch, launch.block, threads)
     return None
 
 

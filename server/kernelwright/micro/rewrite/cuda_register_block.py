@@ -107,7 +107,7 @@ def _patched(sight: CudaSight, found: Matmul, shape: Shape) -> Patch | Refusal:
     else:
         patch.before(sight.kernel.name_node, f"{bounds} ")
     cells = {side.axis: (side.extent, size) for side, size in ((found.rows, shape.bm), (found.columns, shape.bn))}
-    return relaunched(sight, patch, cells, shape.threads) or patch
+    return relaunched(sight, patch, cells, str(shape.threads)) or patch
 
 
 def _kernel(sight: CudaSight, found: Matmul, shape: Shape, names: dict[str, str]) -> str:

@@ -28,7 +28,7 @@ def unrestricted(sight: CudaSight) -> tuple[Parameter, ...] | Refusal:
     if elsewhere:
         line = elsewhere[0].start_point.row
         return Refusal("The kernel is declared or passed on in another place, where its type has to stay.", line)
-    shared = [(one, why) for one in open_ones if (why := _aliased(sight, one))]
+    shared = [(one, why) for one in open_ones if (why := aliased(sight, one))]
     found = tuple(one for one in open_ones if one not in [other for other, _ in shared])
     return found or shared[0][1] or Refusal("No pointer is left.")
 
@@ -83,7 +83,7 @@ def _is_const(sight: CudaSight, declaration: Node) -> bool:
     return bool({"const", "auto"} & set(written_before.split()))
 
 
-def _aliased(sight: CudaSight, parameter: Parameter) -> Refusal | None:
+def aliased(sight: CudaSight, parameter: Parameter) -> Refusal | None:
     """Why the memory behind a parameter may be what the kernel writes: the same buffer is passed for both."""
     places = {one.name: place for place, one in enumerate(sight.kernel.parameters)}
     others = written(sight.file, sight.kernel) - {parameter.name}

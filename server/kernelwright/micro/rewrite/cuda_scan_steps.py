@@ -17,7 +17,7 @@ from kernelwright.source.cuda.text import field, is_inside, of_type
 from kernelwright.values import Refusal
 
 _DOUBLES = re.compile(r"(\w+)(?:<<=1|\*=2|\+=\1|=\1\*2|=2\*\1|=\1<<1)")
-_BARRIER = "__syncthreads();"
+BARRIER = "__syncthreads();"
 _NEUTRAL = ("0", "0.", "0.0", ".0", "")
 _TYPES = ("float", "double", "int", "unsigned", "unsigned int", "long long", "unsigned long long")
 _WARP = 32
@@ -38,13 +38,21 @@ class Steps:
 
 def shuffled_steps(sight: CudaSight) -> tuple[Patch, Steps] | Refusal:
     """The kernel with its scan by shuffles, of which one step goes through shared memory."""
+    found = scan_steps(sight)
+    if isinstance(found, Refusal):
+        return found
+    patch = sight.patch()
+    _write(sight, patch, found)
+    return patch, found
+
+
+def scan_steps(sight: CudaSight) -> Steps | Refusal:
+    """The first scan of a kernel in such steps."""
     refused = Refusal("The kernel has no scan in shared memory whose steps go twice as far each time.")
     for loop in sight.names.loops:
         found = _steps(sight, loop)
         if isinstance(found, Steps):
-            patch = sight.patch()
-            _write(sight, patch, found)
-            return patch, found
+            return found
         refused = found or refused
     return refused
 
@@ -94,7 +102,7 @@ def _two_buffers(sight: CudaSight, loop: Loop) -> tuple[str, str, str, str, str]
     )
     flips = f"{side}=1-{side};", f"{side}^=1;", f"{side}=!{side};"
     tail = [text for _, text in texts[2:]]
-    is_scan = tail[0] in stores and {*tail[1:]} in ({flip, _BARRIER} for flip in flips)
+    is_scan = tail[0] in stores and {*tail[1:]} in ({flip, BARRIER} for flip in flips)
     return (array, side, thread, value, operator) if operator and is_scan and _is_thread(sight, loop, thread) else None
 
 
@@ -102,7 +110,7 @@ def _one_buffer(sight: CudaSight, loop: Loop) -> tuple[str, str, str, str, str] 
     """`v = s[t]; if (t >= o) v += s[t - o];`, a barrier, `s[t] = v;` and a barrier; or what is added alone goes through `v`."""
     texts = _texts(sight, loop)
     tail = [text for _, text in texts]
-    if len(texts) not in (4, 5) or not texts[0][0] or tail[-1] != _BARRIER or tail[-3] != _BARRIER:
+    if len(texts) not in (4, 5) or not texts[0][0] or tail[-1] != BARRIER or tail[-3] != BARRIER:
         return None
     value, start, o = texts[0][0], tail[0], loop.variable
     stored = re.fullmatch(rf"(?:if\((?P<c>.+)>={o}\))?\{{?(?P<a>\w+)\[(?P<t>[^=]+?)\](?P<s>\+?=){value};\}}?", tail[-2])
@@ -172,14 +180,14 @@ def _is_side(sight: CudaSight, steps: Steps) -> bool:
         return False
     indices = [one.indices[0] for one in outside]
     uses = named(sight.file.source, sight.kernel.body, frozenset({steps.side}))
-    homes = [*indices, *([one] if (one := _declaration(sight, steps.side)) is not None else [])]
+    homes = [*indices, *([one] if (one := single_declaration(sight, steps.side)) is not None else [])]
     loose = [
         one for one in uses if not is_inside(one, steps.loop.node) and not any(is_inside(one, home) for home in homes)
     ]
-    return not loose and _declaration(sight, steps.side) is not None
+    return not loose and single_declaration(sight, steps.side) is not None
 
 
-def _declaration(sight: CudaSight, name: str) -> Node | None:
+def single_declaration(sight: CudaSight, name: str) -> Node | None:
     """The declaration of one local alone."""
     found = [one for one in of_type(sight.kernel.body, "declaration") if name in declared(sight, one)]
     return found[0] if len(found) == 1 and len(declared(sight, found[0])) == 1 else None
@@ -195,7 +203,7 @@ def _write(sight: CudaSight, patch: Patch, steps: Steps) -> None:
     homes = [one for one in of_type(sight.kernel.body, "declaration") if steps.value in declared(sight, one)]
     value = steps.value if len(homes) == 1 else fresh(sight.file, "scanned", "sum_so_far")
     fold = Fold(value, steps.operator)
-    pragma, array = loop.node.prev_named_sibling, _declaration(sight, steps.array)
+    pragma, array = loop.node.prev_named_sibling, single_declaration(sight, steps.array)
     if pragma is not None and pragma.type == "preproc_call":
         patch.cut(pragma)
     shared = f"__shared__ {kind} {totals}[{steps.block // _WARP}];"
@@ -211,10 +219,10 @@ def _write(sight: CudaSight, patch: Patch, steps: Steps) -> None:
         f"{unit}if ({thread} % 32 >= {step}) {fold.code(other)}",
         "}",
         f"if ({thread} % 32 == 31) {totals}[{thread} / 32] = {value};",
-        _BARRIER,
+        BARRIER,
         f"for (int {w} = 0; {w} < {thread} / 32; ++{w}) {fold.code(f'{totals}[{w}]')}",
         f"{own} = {value};",
-        _BARRIER,
+        BARRIER,
     ]
     patch.replace(loop.node, f"\n{margin}".join(lines))
     if steps.side:
@@ -233,7 +241,7 @@ def _own(sight: CudaSight, patch: Patch, steps: Steps) -> str:
         return ""
     is_own = plain(source, target) == f"{steps.array}{side}[{steps.thread}]" and sight.content(sign) == "="
     is_only = next(named(source, right, frozenset({steps.array})), None) is None
-    if plain(source, barrier) != _BARRIER or not is_own or not is_only:
+    if plain(source, barrier) != BARRIER or not is_own or not is_only:
         return ""
     patch.cut(store).cut(barrier)
     return sight.content(right)
@@ -248,7 +256,7 @@ def _before(node: Node) -> Node | None:
 
 def _one_side(sight: CudaSight, patch: Patch, steps: Steps) -> None:
     """Leave one of the two buffers, and take out what says which one is used."""
-    cut = [one for one in (_declaration(sight, steps.side),) if one is not None]
+    cut = [one for one in (single_declaration(sight, steps.side),) if one is not None]
     for one in cut:
         patch.cut(one)
     gone = _before(_before(steps.loop.node) or steps.loop.node) if _own(sight, sight.patch(), steps) else None

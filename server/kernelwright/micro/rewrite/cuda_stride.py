@@ -57,6 +57,50 @@ def stridable(sight: CudaSight) -> Stridable | Refusal:
     return Stridable(found, shape, division, found.axis)
 
 
+@dataclass(frozen=True, eq=False)
+class FixedGrid:
+    """A launch of so many `blocks`, as a number, of a kernel whose threads stride over the elements below `bound`."""
+
+    launch: Geometry
+    blocks: int
+    bound: Node
+
+    @property
+    def resident(self) -> int:
+        """How many of the blocks a multiprocessor holds, where registers and shared memory allow for it."""
+        return max(1, _THREADS // self.launch.block[0])
+
+
+def fixed_grid(sight: CudaSight) -> FixedGrid | Refusal:
+    """A loop that strides over a grid of a fixed number of blocks, or why another number would change something."""
+    launch = sight.launch
+    if isinstance(launch, Refusal):
+        return launch
+    shape, line = geometry(sight.file, launch), launch.node.start_point.row
+    if shape is None:
+        return Refusal("The threads of a block are no number that this file says.", line)
+    found = elementwise(sight.names, shape.block)
+    if isinstance(found, Refusal):
+        return found
+    if found.loop is None:
+        return Refusal("The threads do not stride over the elements.", sight.kernel.name_node.start_point.row)
+    why = works_together(sight.file, sight.kernel) or tied(sight.names, found)
+    if why is not None:
+        return why
+    blocks = shape.names.number(launch.grid)
+    if launch.grid is None or blocks is None or blocks < 1:
+        return Refusal("The number of blocks is no number that this file says.", line)
+    return FixedGrid(shape, blocks, found.bound)
+
+
+def refilled(sight: CudaSight, found: FixedGrid, rounds: int) -> Patch | None:
+    """The text with so many blocks for each of the device's multiprocessors; None where that is what there is."""
+    blocks = (sight.device.multiprocessors or _FEW) * found.resident * rounds
+    grid = found.launch.launch.grid
+    assert grid is not None
+    return sight.patch().replace(grid, str(blocks)) if blocks != found.blocks else None
+
+
 def strided(sight: CudaSight, found: Stridable, rounds: int) -> Patch | Refusal:
     """The text with a loop, and a grid of at most `rounds` times the blocks that the device holds."""
     patch, source, kernel = sight.patch(), sight.file.source, sight.kernel

@@ -23,7 +23,7 @@ from kernelwright.values import Refusal
 
 def transposed(sight: CudaSight) -> tuple[Patch, Access] | Refusal:
     """The kernel with a padded tile between its load and its store; the launch stays as it is."""
-    found = _accesses(sight)
+    found = copied(sight)
     if isinstance(found, Refusal):
         return found
     load, store = found
@@ -33,7 +33,7 @@ def transposed(sight: CudaSight) -> tuple[Patch, Access] | Refusal:
     size = square_block(sight)
     if isinstance(size, Refusal):
         return size
-    parts = guarded(sight, _statement(store.node))
+    parts = guarded(sight, statement_of(store.node))
     if isinstance(parts, Refusal):
         return parts
     line = parts.work.start_point.row
@@ -46,7 +46,7 @@ def transposed(sight: CudaSight) -> tuple[Patch, Access] | Refusal:
     return _written(sight, parts, load, store, *size)
 
 
-def _accesses(sight: CudaSight) -> tuple[Access, Access] | Refusal:
+def copied(sight: CudaSight) -> tuple[Access, Access] | Refusal:
     """The one load and the one store, of which exactly one goes along threadIdx.x."""
     found = [one for one in sight.accesses if one.space == "global"]
     loads, stores = [one for one in found if one.kind == "load"], [one for one in found if one.kind == "store"]
@@ -54,21 +54,21 @@ def _accesses(sight: CudaSight) -> tuple[Access, Access] | Refusal:
         return Refusal("The kernel does more than copy one element a thread from one array to another.")
     load, store = loads[0], stores[0]
     line = store.node.start_point.row
-    if not is_inside(load.node, _statement(store.node)):
+    if not is_inside(load.node, statement_of(store.node)):
         return Refusal("The element that is stored is not loaded in the same statement.", line)
-    steps = [[_step(sight, one, axis) for axis in (X, Y)] for one in (load, store)]
+    steps = [[step_along(sight, one, axis) for axis in (X, Y)] for one in (load, store)]
     if sorted(step.index(1) if 1 in step else 2 for step in steps) != [0, 1]:
         return Refusal("Load and store do not run along different axes of the block.", line)
     return load, store
 
 
-def _step(sight: CudaSight, access: Access, name: str) -> int | None:
+def step_along(sight: CudaSight, access: Access, name: str) -> int | None:
     index = flat_index(sight.names, access)
     step = index.coefficient(name) if index is not None else None
     return step.number if step is not None else None
 
 
-def _statement(node: Node) -> Node:
+def statement_of(node: Node) -> Node:
     while node.parent is not None and node.type != "expression_statement":
         node = node.parent
     return node
@@ -80,7 +80,7 @@ def _written(
     source, patch = sight.file.source, sight.patch()
     parameter = sight.kernel.parameter(load.base)
     assert parameter is not None
-    stores_turned = _step(sight, load, X) == 1
+    stores_turned = step_along(sight, load, X) == 1
     turned = _turned(sight, parts, store.node if stores_turned else load.node)
     if turned is None or any(reads_memory(sight, one.node) for one in parts.bounds):
         reason = "The row or the column of an element is not made of the thread's index directly."
@@ -91,7 +91,7 @@ def _written(
     other |= {one: threads[OTHER[own]] for own in (X, Y) for one in (own, threads[own])}
     own, across = f"{tile}[{threads[Y]}][{threads[X]}]", f"{tile}[{threads[X]}][{threads[Y]}]"
     to_load, to_store = ({}, other) if stores_turned else (other, {})
-    value = _stored(sight, store, load, across if stores_turned else own, to_store)
+    value = stored(sight, store, load, across if stores_turned else own, to_store)
     if value is None:
         reason = f"More than `{source.content(load.node)}` depends on the thread in what is stored."
         return Refusal(reason, store.node.start_point.row)
@@ -100,10 +100,10 @@ def _written(
     declared = loaders(sight, turned, (X, Y), prefix)
     lines = [
         *(() if stores_turned else declared),
-        _under([one.code(source, to_load) for one in parts.bounds], loaded),
+        under([one.code(source, to_load) for one in parts.bounds], loaded),
         "__syncthreads();",
         *(declared if stores_turned else ()),
-        _under([one.code(source, to_store) for one in parts.bounds], value),
+        under([one.code(source, to_store) for one in parts.bounds], value),
     ]
     opening = source.source.find(b"\n", sight.kernel.body.start_byte) + 1
     shared = [declaration.rstrip("\n")] if declaration else []
@@ -127,7 +127,7 @@ def _turned(sight: CudaSight, parts: Guarded, subscript: Node) -> dict[str, Node
     return found
 
 
-def _stored(sight: CudaSight, store: Access, load: Access, tile: str, meanings: dict[str, str]) -> str | None:
+def stored(sight: CudaSight, store: Access, load: Access, tile: str, meanings: dict[str, str]) -> str | None:
     """The store with the element of the tile in the place of its load; None where its value depends on the thread too."""
     source = sight.file.source
     target = store.node.parent
@@ -142,5 +142,5 @@ def _stored(sight: CudaSight, store: Access, load: Access, tile: str, meanings: 
     return f"{substituted(source, left, meanings)} = {ahead}{tile}{behind};"
 
 
-def _under(bounds: list[str], statement: str) -> str:
+def under(bounds: list[str], statement: str) -> str:
     return f"if ({' && '.join(bounds)}) {statement}" if bounds else statement

@@ -8,22 +8,23 @@ from tree_sitter import Node
 
 from kernelwright.micro.rewrite.cuda_grid import Geometry, bare, geometry
 from kernelwright.micro.rewrite.cuda_independent import tied, works_together
+from kernelwright.micro.rewrite.cuda_kinds import INT, Kinds
 from kernelwright.micro.rewrite.cuda_patch import Patch, indent_of
 from kernelwright.micro.rewrite.cuda_pointers import READ, UNKNOWN, WRITE, Use, mentions, uses
 from kernelwright.micro.rewrite.cuda_region import Change, indented, region, regrid, unit_of, unused
 from kernelwright.micro.rewrite.cuda_sight import CudaSight
-from kernelwright.micro.rewrite.cuda_threads import Elementwise, covered, elementwise
+from kernelwright.micro.rewrite.cuda_threads import Elementwise, covered, elementwise, is_fixed
 from kernelwright.source.cuda import Parameter
 from kernelwright.source.cuda.text import field, is_inside, of_type
 from kernelwright.values import Refusal
 
-_BYTES = {
+BYTES = {
     **dict.fromkeys(("double", "long long", "int64_t", "uint64_t", "size_t", "unsigned long long"), 8),
     **dict.fromkeys(("float", "int", "unsigned", "unsigned int", "int32_t", "uint32_t"), 4),
     **dict.fromkeys(("half", "__half", "__nv_bfloat16", "nv_bfloat16", "short", "int16_t", "uint16_t"), 2),
     **dict.fromkeys(("char", "signed char", "unsigned char", "int8_t", "uint8_t", "bool"), 1),
 }
-_VECTORS = {16: "uint4", 8: "uint2", 4: "unsigned int", 2: "unsigned short"}
+VECTORS = {16: "uint4", 8: "uint2", 4: "unsigned int", 2: "unsigned short"}
 _OWN = {"float": {16: "float4", 8: "float2"}, "int": {16: "int4", 8: "int2"}, "double": {16: "double2"}}
 _WIDEST = 16  # bytes of one load
 _MAYBE = ("if_statement", "for_statement", "while_statement", "do_statement", "switch_statement", "case_statement")
@@ -46,7 +47,7 @@ class Vectorisable:
     @property
     def widths(self) -> tuple[int, ...]:
         """How many elements one thread may take, the most first: the widest of them fill 16 bytes, or 8."""
-        widest = max(_BYTES[one.base] for one in self.moved)
+        widest = max(BYTES[one.base] for one in self.moved)
         return tuple(width for width in (_WIDEST // widest, _WIDEST // widest // 2) if width > 1)
 
 
@@ -90,7 +91,7 @@ def _moved(sight: CudaSight, shape: Geometry, found: Elementwise) -> Vectorisabl
             if READ in kinds:
                 loaded.append(parameter)
         elif _may_move(sight, parameter) and any(
-            _is_element(sight, found, one) and _always(found, one.node) for one in each
+            _is_element(sight, found, one) and is_always(found.body, one.node) for one in each
         ):
             loaded.append(parameter)
         else:
@@ -111,7 +112,7 @@ def _not_whole(sight: CudaSight, found: Elementwise, parameter: Parameter, each:
             return Refusal(f"What is done with {name} cannot be followed.", line)
         if not _is_element(sight, found, one):
             return Refusal(f"{name} is accessed at another index than {found.index}.", line)
-        if one.kind == WRITE and not _always(found, one.node):
+        if one.kind == WRITE and not is_always(found.body, one.node):
             return Refusal(f"{name}[{found.index}] is not stored for every element.", line)
     if not _may_move(sight, parameter):
         return Refusal(f"{name} is no plain array of numbers of a known size.", parameter.node.start_point.row)
@@ -120,7 +121,7 @@ def _not_whole(sight: CudaSight, found: Elementwise, parameter: Parameter, each:
 
 def _may_move(sight: CudaSight, parameter: Parameter) -> bool:
     plain = parameter.pointers == 1 and "volatile" not in sight.content(parameter.node)
-    return plain and parameter.base in _BYTES and not sight.names.assigned.get(parameter.name)
+    return plain and parameter.base in BYTES and not sight.names.assigned.get(parameter.name)
 
 
 def _is_element(sight: CudaSight, found: Elementwise, use: Use) -> bool:
@@ -135,10 +136,10 @@ def _is_element(sight: CudaSight, found: Elementwise, use: Use) -> bool:
     return len(index) == 1 and sight.content(bare(index[0])) == found.index and not taken
 
 
-def _always(found: Elementwise, node: Node) -> bool:
-    """Whether it is done for each element, whatever the data."""
+def is_always(body: tuple[Node, ...], node: Node) -> bool:
+    """Whether it is done whenever the statements of a body are, whatever the data."""
     child, parent = node, node.parent
-    while parent is not None and child not in found.body:
+    while parent is not None and child not in body:
         if parent.type in _MAYBE and parent not in _heads(child):
             return False
         if parent.type == "conditional_expression" and field(parent, "condition") != child:
@@ -207,34 +208,32 @@ def _lines(sight: CudaSight, found: Vectorisable, width: int, unit: str) -> list
     shape, file, kernel = found.found, sight.file, sight.kernel
     each = unused(file, kernel, "j", "e", "element")
     lane = unused(file, kernel, "k", "lane", "c")
-    arrays = {one.name: unused(file, kernel, _array(one.name, width)) for one in found.moved}
+    arrays = {one.name: unused(file, kernel, array_name(one.name, width)) for one in found.moved}
     aligned = unused(file, kernel, "aligned", "is_aligned")
     index, bound = shape.index, _operand(sight, shape.bound)
-    lanes = [
-        *_elements(found, arrays, lane),
-        *_indices(sight, shape, each, [one for some in found.elements.values() for one in some]),
-    ]
-    inner = region(file.source, shape.inner, lanes)
-    if any(text == each for _, _, text in lanes):
+    once, divided = _divided(sight, shape, width, lane, each)
+    whole = [one for some in found.elements.values() for one in some]
+    inside = list(_indices(sight, shape, each, [*whole, *(node for node, _ in divided)]))
+    quotients = [(node.start_byte, node.end_byte, text) for node, text in divided]
+    inner = region(file.source, shape.inner, [*_elements(found, arrays, lane), *inside, *quotients])
+    if inside or divided:
         inner = [f"{shape.type} {each} = {width} * {index} + {lane};", *inner]
     addresses = " | ".join(f"reinterpret_cast<size_t>({one.name})" for one in found.moved)
     either = f"({addresses})" if len(found.moved) > 1 else addresses
     vectors = {one.name: _vector(one, width) for one in found.moved}
-    bytes_ = max(_BYTES[one.base] for one in found.moved) * width
+    bytes_ = max(BYTES[one.base] for one in found.moved) * width
     return [
         f"bool {aligned} = {either} % {bytes_} == 0;",
         f"if ({aligned} && {index} < {bound} / {width}) {{",
         *indented(
             [
-                *(
-                    f"alignas({_BYTES[one.base] * width}) {one.base} {arrays[one.name]}[{width}];"
-                    for one in found.moved
-                ),
+                *(f"alignas({BYTES[one.base] * width}) {one.base} {arrays[one.name]}[{width}];" for one in found.moved),
                 *(
                     f"*reinterpret_cast<{vectors[one.name]}*>({arrays[one.name]}) = "
                     f"reinterpret_cast<const {vectors[one.name]}*>({one.name})[{index}];"
                     for one in found.loaded
                 ),
+                *once,
                 "#pragma unroll",
                 f"for (int {lane} = 0; {lane} < {width}; ++{lane}) {{",
                 *indented(inner, unit),
@@ -261,6 +260,43 @@ def _lines(sight: CudaSight, found: Vectorisable, width: int, unit: str) -> list
     ]
 
 
+def _divided(
+    sight: CudaSight, found: Elementwise, width: int, lane: str, each: str
+) -> tuple[list[str], list[tuple[Node, str]]]:
+    """The index divided by what is the same for all threads, once for a vector: what to declare, and code for each element.
+
+    Where the remainder of the first element and its distance are below the divisor, quotients are the same.
+    """
+    every = (one for statement in found.body for one in of_type(statement, "binary_expression"))
+    nodes = [one for one in every if _is_divided(sight, found, one) and is_always(found.body, one)]
+    divisors = dict.fromkeys(sight.content(one.named_children[-1]) for one in nodes)
+    if len(divisors) != 1:
+        return [], []
+    divisor, first = next(iter(divisors)), f"{width} * {found.index}"
+    rest = unused(sight.file, sight.kernel, "rest", "remainder", "rest_of_first")
+    quotient = unused(sight.file, sight.kernel, "whole", "quotient", "whole_of_first")
+    declared, changed = [f"const {found.type} {rest} = {first} % {divisor};"], list[tuple[Node, str]]()
+    below = f"{rest} + {lane} < {divisor}"
+    for node in nodes:
+        is_rest = sight.content(node.children[1]) == "%"
+        if not is_rest and len(declared) == 1:
+            declared.append(f"const {found.type} {quotient} = {first} / {divisor};")
+        near, far = (f"{rest} + {lane}", f"{each} % {divisor}") if is_rest else (quotient, f"{each} / {divisor}")
+        code = f"{below} ? {near} : {far}"
+        is_value = node.parent is not None and node.parent.type == "init_declarator"
+        changed.append((node, code if is_value else f"({code})"))
+    return declared, changed
+
+
+def _is_divided(sight: CudaSight, found: Elementwise, node: Node) -> bool:
+    """Whether it is the index divided by a whole number that is the same for all threads and not known while compiling."""
+    left, sign, right = (field(node, part) for part in ("left", "operator", "right"))
+    if left is None or sign is None or right is None or sight.content(sign) not in "/%":
+        return False
+    known = sight.names.number(right) is not None or Kinds(sight.file, sight.kernel).of(right) != INT
+    return sight.content(bare(left)) == found.index and is_fixed(sight.names, right) and not known
+
+
 def _elements(found: Vectorisable, arrays: dict[str, str], lane: str) -> Iterator[Change]:
     for name, nodes in found.elements.items():
         for node in {one.start_byte: one for one in nodes}.values():
@@ -275,13 +311,13 @@ def _indices(sight: CudaSight, found: Elementwise, each: str, outside: list[Node
                 yield node.start_byte, node.end_byte, each
 
 
-def _array(name: str, width: int) -> str:
+def array_name(name: str, width: int) -> str:
     return f"{name}_{width}" if name[-1].isdigit() else f"{name}{width}"
 
 
 def _vector(parameter: Parameter, width: int) -> str:
-    size = _BYTES[parameter.base] * width
-    return _OWN.get(parameter.base, {}).get(size, _VECTORS[size])
+    size = BYTES[parameter.base] * width
+    return _OWN.get(parameter.base, {}).get(size, VECTORS[size])
 
 
 def _operand(sight: CudaSight, bound: Node) -> str:

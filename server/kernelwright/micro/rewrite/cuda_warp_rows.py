@@ -1,11 +1,13 @@
 """Work inside of a block that a thread does alone for a row: given to a warp, whose lanes fold what they have come to."""
 
+import re
 from dataclasses import dataclass
 
 from tree_sitter import Node
 
-from kernelwright.micro.rewrite.cuda_code import mentions, named, plain, unsettled
-from kernelwright.micro.rewrite.cuda_guarded import X, declared, hidden_access, kind_of, statements_of
+from kernelwright.micro.rewrite.cuda_code import fresh, mentions, named, other_threads, plain, unsettled
+from kernelwright.micro.rewrite.cuda_columns import Columns, columns, shared_columns
+from kernelwright.micro.rewrite.cuda_guarded import X, declared, hidden_access, kind_of, statements_of, type_of
 from kernelwright.micro.rewrite.cuda_parallel_rows import Team, folded, share
 from kernelwright.micro.rewrite.cuda_patch import Patch, indent_of
 from kernelwright.micro.rewrite.cuda_region import indented
@@ -18,6 +20,8 @@ from kernelwright.values import Refusal
 
 _WARP = 32
 _BARRIER = "__syncthreads();"
+_TOGETHER = re.compile(r"\bwarpSize\b|_sync\(|\basm\b")
+_LARGER = (256, 512, 1024)
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,8 +44,11 @@ class Lone:
         return f"rows by {self.outer.variable}" if isinstance(self.outer, Loop) else "what thread 0 does"
 
 
-def warp_rows(sight: CudaSight) -> tuple[Patch, tuple[Lone, ...]] | Refusal:
-    """The kernel with such work done by warps; the launch stays as it is."""
+def warp_rows(sight: CudaSight) -> tuple[tuple[tuple[str, Patch], ...], tuple[Lone, ...]] | Refusal:
+    """The kernel with such work done by warps, in blocks as large as they are, and in larger ones where nothing else changes.
+
+    What thread 0 does is done by the first warp in one variant, and by the block in the others.
+    """
     block = sight.any_block
     if isinstance(block, Refusal):
         return block
@@ -59,10 +66,35 @@ def warp_rows(sight: CudaSight) -> tuple[Patch, tuple[Lone, ...]] | Refusal:
             refused = why
     if not found:
         return refused
-    patch = sight.patch()
+    variants = [("by warps", _written(sight, found, block[0], False))]
+    if any(isinstance(one.outer, Node) for one in found):
+        variants.append(("by warps and the block", _written(sight, found, block[0], True)))
+    larger = [size for size in _LARGER if size > block[0]] if _grows(sight, found) else []
+    rows = [one.node for one in found]
+    shared = tuple(one for one in columns(sight) if one.outer.node not in rows) if larger else ()
+    for size, given in ((size, given) for given in ((), *([shared] if shared else [])) for size in larger):
+        patch = _written(sight, found, size, True, given)
+        assert not isinstance(sight.launch, Refusal)
+        assert sight.launch.block is not None
+        patch.replace(sight.launch.block, str(size))
+        variants.append((f"by warps and blocks of {size} threads{', columns too' if given else ''}", patch))
+    return tuple(variants), tuple(found)
+
+
+def _written(sight: CudaSight, found: list[Lone], size: int, by_block: bool, shared: tuple[Columns, ...] = ()) -> Patch:
+    patch, partial = sight.patch(), dict[str, str]()
+    alone = [one for one in found if isinstance(one.outer, Node)] if by_block else []
+    kinds = dict.fromkeys(type_of(sight, fold.name) for one in alone for loop in one.loops for fold in loop.folds)
+    for kind in kinds:
+        name = fresh(sight.file, "partial" if len(kinds) == 1 else f"partial_{kind.replace(' ', '_')}", "block_values")
+        partial[kind] = name
+    lines = [f"__shared__ {kind} {name}[{size // _WARP}];" for kind, name in partial.items()]
+    lines += [line for one in shared for line in shared_columns(sight, patch, one, size)]
+    first = sight.kernel.body.named_children[0]
+    patch.before(first, "".join(f"{line}\n{indent_of(sight.file.source, first)}" for line in lines))
     for lone in found:
-        _write(sight, patch, lone, block[0])
-    return patch, tuple(found)
+        _write(sight, patch, lone, Team(size, by_block and isinstance(lone.outer, Node)), partial)
+    return patch
 
 
 def _strided(sight: CudaSight, loop: Loop, size: int) -> Lone | Refusal | None:
@@ -166,23 +198,30 @@ def _is_barrier(sight: CudaSight, node: Node | None, is_behind: bool) -> bool:
     return node is not None and plain(sight.file.source, node) == _BARRIER
 
 
-def _write(sight: CudaSight, patch: Patch, lone: Lone, size: int) -> None:
+def _write(sight: CudaSight, patch: Patch, lone: Lone, team: Team, partial: dict[str, str]) -> None:
     source, thread = sight.file.source, _thread(sight, lone.node)
-    lane = f"{thread} % 32"
+    lane, step, wait = f"{thread} % 32", "32", "__syncwarp();"
     if isinstance(lone.outer, Loop):
         update = lone.outer.update
         assert update is not None
-        patch.replace(lone.outer.start, f"{thread} / 32").replace(update, f"{lone.outer.variable} += {size // _WARP}")
+        patch.replace(lone.outer.start, f"{thread} / 32").replace(
+            update, f"{lone.outer.variable} += {team.block // _WARP}"
+        )
     else:
         lane = thread
-        condition = field(lone.outer, "condition", "value")
+        condition, inside = field(lone.outer, "condition"), field(lone.outer, "consequence")
         assert condition is not None
-        patch.replace(condition, f"{thread} < 32")
+        assert inside is not None
+        if team.is_block:
+            step, wait = str(team.block), _BARRIER
+            patch.between(lone.outer.start_byte, inside.start_byte, "")
+        else:
+            patch.replace(condition, f"({thread} < 32)")
     for one in lone.loops:
-        share(sight, patch, one, lane, "32")
-        lines = list(folded(sight, one.folds, Team(size, False), {}))
-        if one.stores and one.loop.node != lone.statements[-1]:
-            lines.append("__syncwarp();")
+        share(sight, patch, one, lane, step)
+        lines = list(folded(sight, one.folds, team, partial))
+        if one.stores and (team.is_block or one.loop.node != lone.statements[-1]) and lines[-1:] != [wait]:
+            lines.append(wait)
         margin = indent_of(source, one.loop.node)
         patch.after(one.loop.node, "".join(f"\n{line}" for line in indented(lines, margin)))
     for statement in lone.single:
@@ -190,7 +229,7 @@ def _write(sight: CudaSight, patch: Patch, lone: Lone, size: int) -> None:
         if statement != lone.statements[-1] and any(
             one.loop.node.start_byte > statement.end_byte for one in lone.loops
         ):
-            patch.after(statement, f"\n{indent_of(source, statement)}__syncwarp();")
+            patch.after(statement, f"\n{indent_of(source, statement)}{wait}")
 
 
 def _thread(sight: CudaSight, node: Node) -> str:
@@ -201,3 +240,46 @@ def _thread(sight: CudaSight, node: Node) -> str:
     )
     known = [name for name in ahead if next(named(sight.file.source, node, frozenset({name})), None) is not None]
     return next(iter(known), X)
+
+
+def _grows(sight: CudaSight, found: list[Lone]) -> bool:
+    """Whether a block of more threads does the same: each asks for its number only where it takes a share of a loop."""
+    launch, body = sight.launch, sight.kernel.body
+    if isinstance(launch, Refusal) or launch.block is None or launch.grid is None or sight.kernel.bounds:
+        return False
+    if launch.block.type != "number_literal" and sight.content(launch.block) in sight.names_at_launch.behind(
+        launch.grid
+    ):
+        return False
+    shared = [one for one in sight.names.loops if _is_shared_loop(sight, one)]
+    threads = {X, *(name for name, value in sight.names.values.items() if plain(sight.file.source, value) == X)}
+    allowed = [one.node for one in found]
+    allowed += [node for one in shared for node in (one.start, one.update) if node is not None]
+    allowed += [value for name, value in sight.names.values.items() if name in threads]
+    for node in named(sight.file.source, body, frozenset({*threads, "blockDim.x"})):
+        declares = node.parent is not None and field(node.parent, "declarator") == node
+        if not declares and not any(is_inside(node, one) for one in allowed) and not _asks_for_first(sight, node):
+            return False
+    return other_threads(sight.file, sight.kernel) is None and not _TOGETHER.search(sight.content(body))
+
+
+def _is_shared_loop(sight: CudaSight, loop: Loop) -> bool:
+    """Whether the threads of the block take every so-manieth turn, and carry nothing from one to the next."""
+    step = field(loop.update, "right")
+    if sight.names.polynomial(loop.start) != polynomials.name(X) or step is None:
+        return False
+    if plain(sight.file.source, step) != "blockDim.x":
+        return False
+    own = {name for one in of_type(loop.body, "declaration") for name in declared(sight, one)}
+    changed = (target for node in walk(loop.body) if (target := target_of(node)) is not None)
+    inside = [one for one in sight.accesses if is_inside(one.node, loop.body)]
+    stored = {one.base: plain(sight.file.source, one.node) for one in inside if one.writes}
+    apart = all(stored.get(one.base, code) == code for one in inside if (code := plain(sight.file.source, one.node)))
+    return apart and all(one.type != "identifier" or sight.content(one) in own for one in changed)
+
+
+def _asks_for_first(sight: CudaSight, node: Node) -> bool:
+    """Whether it is `threadIdx.x == 0`."""
+    parent = node.parent
+    sign, right = field(parent, "operator"), field(parent, "right")
+    return sign is not None and right is not None and sight.content(sign) == "==" and sight.names.number(right) == 0

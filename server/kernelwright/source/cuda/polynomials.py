@@ -33,6 +33,11 @@ class Polynomial:
             return None
         return self.terms[0][1] if self.terms else 0
 
+    @property
+    def constant(self) -> int:
+        """The number that is added to its products of names."""
+        return next((number for term, number in self.terms if not term), 0)
+
     def coefficient(self, name: str) -> "Polynomial | None":
         """What `name` is multiplied with; None where it is in no sum, as in a square."""
         if any(term.count(name) > 1 for term, _ in self.terms):
