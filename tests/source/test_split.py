@@ -88,6 +88,10 @@ PARTS = ("(", ")", "[", "]", '"""', "'''", '"', "'", "\\\n", "# c\n", "\n", "\r\
 TOKENS = st.sampled_from((*LINES, *PARTS))
 
 
+def again(source: bytes, before):
+    return module.again(source, before, module.unchanged(before.source, source))
+
+
 @settings(deadline=None)
 @given(st.lists(TOKENS, max_size=60), st.lists(st.tuples(st.integers(0), st.integers(0, 12), TOKENS), max_size=8))
 def test_after_a_change_the_pieces_are_those_of_a_text_never_seen(
@@ -96,11 +100,24 @@ def test_after_a_change_the_pieces_are_those_of_a_text_never_seen(
     source = "".join(tokens).encode()
     before = module.EMPTY
     for at, removed, token in changes:
-        before = module.again(source, before)
-        assert before == module.again(source, module.EMPTY)
+        before = again(source, before)
+        assert before == again(source, module.EMPTY)
         at %= len(source) + 1
         source = source[:at] + token.encode() + source[at + removed :]
-    assert module.again(source, before) == module.again(source, module.EMPTY)
+    assert again(source, before) == again(source, module.EMPTY)
+
+
+def test_a_change_is_looked_for_in_the_nearest_of_the_last_texts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A key is taken back, and the next one falls elsewhere: the text of before is nearer than the last one."""
+    text = "".join(f"def f{i}(x):\n    return x + {i}\n\n\n" for i in range(200))
+    split(text.encode())
+    split(text.replace("x + 3\n", "x + 33\n").encode())
+    read = []
+    piece = module._piece
+    monkeypatch.setattr(module, "_piece", lambda source, start: read.append(start) or piece(source, start))
+    changed = split(text.replace("x + 190\n", "x + 1900\n").encode())
+    assert len(read) <= 3
+    assert len(changed) == 200
 
 
 def test_unchanged_pieces_are_the_same_objects() -> None:

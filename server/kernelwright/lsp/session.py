@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import functools
 from collections.abc import Coroutine
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -244,9 +245,15 @@ class Session:
 
     def root_of(self, path: str) -> Path:
         folders = [to_fs_path(folder.uri) for folder in self.server.workspace.folders.values()]
-        roots = [Path(folder) for folder in (*folders, self.server.workspace.root_path) if folder]
-        around = [root for root in roots if Path(path).is_relative_to(root)]
-        return max(around, key=lambda root: len(root.parts), default=Path(path).parent)
+        return _root_of(path, tuple(folder for folder in (*folders, self.server.workspace.root_path) if folder))
+
+
+@functools.lru_cache(maxsize=64)  # asked for at each hover
+def _root_of(path: str, folders: tuple[str, ...]) -> Path:
+    """The innermost of the folders that the file lies in, else its own."""
+    roots = [Path(folder) for folder in folders]
+    around = [root for root in roots if Path(path).is_relative_to(root)]
+    return max(around, key=lambda root: len(root.parts), default=Path(path).parent)
 
 
 def is_in(uri: str, place: str) -> bool:

@@ -43,6 +43,7 @@ class _Split(NamedTuple):
 
 EMPTY = _Split(b"", (), (), ())
 _RECENT = 3
+_SMALL = 256  # bytes, of a change that is looked for in no other text
 _recent: tuple[_Split, ...] = (EMPTY,)  # the last ones, newest first; only ever makes the next split quicker
 
 
@@ -67,12 +68,23 @@ def split(source: bytes) -> tuple[Piece, ...]:
 
 @functools.lru_cache(maxsize=16)
 def _known(source: bytes) -> _Split:
-    return again(source, max(_recent, key=lambda one: sum(unchanged(one.source, source))))
+    """The pieces from the newest of the last texts that is all but the same, else from the nearest."""
+    found: list[tuple[int, _Split, tuple[int, int]]] = []
+    for one in _recent:
+        shared = unchanged(one.source, source)
+        found.append((sum(shared), one, shared))
+        if sum(shared) + _SMALL > len(source):
+            break
+    _, nearest, shared = max(found, key=lambda one: one[0])
+    return again(source, nearest, shared)
 
 
-def again(source: bytes, before: _Split) -> _Split:
-    """The pieces of a text, with those of an earlier one where nothing that they follow from has changed."""
-    ahead, behind = unchanged(before.source, source)
+def again(source: bytes, before: _Split, shared: tuple[int, int]) -> _Split:
+    """The pieces of a text, with those of an earlier one where nothing that they follow from has changed.
+
+    `shared`: see `unchanged`.
+    """
+    ahead, behind = shared
     quoted = _quoted(before.source, ahead, behind) or _quoted(source, ahead, behind)
     if quoted and _finished(source) != _finished(before.source):
         ahead = behind = 0
