@@ -6,12 +6,10 @@ A round is one answer. What cannot be read as an edit, or edits what it may not,
 
 import asyncio
 import dataclasses
-import functools
 
 from kernelwright.coders import Attempt, Report, Variant
 from kernelwright.coders.deterministic import Deterministic
 from kernelwright.coders.refining import goes_on
-from kernelwright.languages import support_of
 from kernelwright.macro.strategies import with_id
 from kernelwright.macro.strategy import Observation, Strategy, ask
 from kernelwright.micro.edits import difference
@@ -52,8 +50,8 @@ class Model:
         title = (strategy.group or strategy).title
         if (refusal := self._account.unavailable()) is not None:
             return Refusal(f"{title} needs a language model. {refusal.reason}")
-        if (beyond := _beyond_a_model(strategy.id)) is not None:
-            return Refusal(f"{title} is written by a rule, not by a language model. {beyond.reason}")
+        if strategy.rule_only:
+            return Refusal(f"{title} is written by a rule, not by a language model: {strategy.rule_only}.")
         return None
 
     def goes_on(self, attempts: tuple[Attempt, ...]) -> bool:
@@ -124,16 +122,6 @@ class Model:
         )
         answer = found if isinstance(found, Refusal) else await self._observer.resources(found, report, cancel)
         return answer.resources if isinstance(answer, CompileResult) else ()
-
-
-@functools.cache
-def _beyond_a_model(id: str) -> Refusal | None:
-    """Why an answer like the strategy's own example would be refused unread; None where it may be tried."""
-    strategy = with_id(id)
-    support = support_of("cuda-cpp" if Language.CUDA in strategy.languages else "python")
-    before, after = strategy.example.before, strategy.example.after
-    problems = [support.edit_problem(before, after, kernel) for kernel in support.kernels(before)]
-    return problems[0] if problems and all(problems) else None
 
 
 def edited_by(answer: str, observation: Observation) -> str | Refusal:

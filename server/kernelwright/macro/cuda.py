@@ -39,6 +39,7 @@ def cuda(
     instruction: str,
     example: Example,
     reduced: bool = False,
+    rule_only: str = "",
 ) -> Strategy:
     """Return the strategy "cuda.<name>"; `reduced`: only where the user accepts reduced accuracy."""
     id = f"cuda.{name}"
@@ -55,6 +56,7 @@ def cuda(
         intent=functools.partial(_intent, rewrite),
         needs_gpu=True,
         promises_kernel=True,
+        rule_only=rule_only,
     )
 
 

@@ -137,5 +137,6 @@ class Strategy:
     needs_gpu: bool = False  # worth nothing without a measurement on a GPU
     promises_kernel: bool = False  # what it makes is worth nothing where a library does the work instead of a kernel
     slow_start: bool = False  # what it makes may take minutes before its first fast call
+    rule_only: str = ""  # what it does that a model's answer may not, for rules alone: "it loads modules"
     prepares: tuple[str, ...] = ()  # strategies that make this one pay: tried on top of it in the same race
     group: Group | None = None

@@ -46,6 +46,7 @@ def wrapping(
         needs_graph=True,
         needs_gpu=True,
         slow_start=slow_start,
+        rule_only="it uses modules that are not allowed in a kernel's code",
     )
 
 

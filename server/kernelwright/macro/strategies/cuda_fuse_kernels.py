@@ -95,4 +95,5 @@ extern "C" void solve(const float* x, const float* y, float* scaled, float* out,
 }
 """,
     ),
+    rule_only="it removes a kernel",
 )
