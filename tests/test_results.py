@@ -210,15 +210,19 @@ def test_the_speedups_of_both_ways_to_use_a_model_are_those_of_the_summary() -> 
 
 
 def test_the_figures_of_typing_are_those_of_the_summaries() -> None:
-    results, kept = page("docs/results.md"), SUMMARIES["latency"]
-    p95 = {row["asked"]: shown(row["p95_ms"], 1) for row in rows_of(kept, "questions")}
+    results, kept, modelled = page("docs/results.md"), SUMMARIES["latency"], SUMMARIES["latency-model"]
+    p95, with_a_model = (
+        {row["asked"]: shown(row["p95_ms"], 1) for row in rows_of(one, "questions")} for one in (kept, modelled)
+    )
     limit = f"{kept['settings']['limit_ms']:.0f}"
     for asked, when in (
         ("a small file, after a change and a person's pause", "after typing"),
         ("5,240 lines with 242 kernels, after a key and a person's pause (0.15 s)", "after typing in 5,000 lines"),
         ("the same together with the key, most of which break the syntax", "right after a key in 5,000 lines"),
     ):
-        assert f"| {asked} | {p95[f'hover, {when}']} | {p95[f'code action, {when}']} | {limit} |" in results
+        hover, action = f"hover, {when}", f"code action, {when}"
+        row = f"| {asked} | {p95[hover]} | {p95[action]} | {limit} | {with_a_model[hover]} | {with_a_model[action]} |"
+        assert row in results
     assert kept["settings"]["long_file"] == {"lines": 5240, "kernels": 242}
     total = shown(SUMMARIES["incremental"]["figures"]["total_ms"]["p95"], 1)
     assert f"Fresh findings of those 5,000 lines take {total} ms (p95)" in results
