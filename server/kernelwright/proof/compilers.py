@@ -5,6 +5,7 @@ import contextlib
 import json
 import os
 import signal
+import subprocess
 import sys
 from pathlib import Path
 
@@ -24,24 +25,24 @@ async def compile_errors(path: str, text: str, *, quick: bool) -> tuple[CompileE
     """
     # Neither the folder that the server runs in nor an empty place on the path is searched: modules there are the user's code.
     places = (str(_ROOT), *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep)))
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-P", "-m", _PROGRAM, path, *(["quick"] if quick else [])),
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.DEVNULL,
+    # Not asyncio's: a process whose start is cancelled there is waited for without end (Python 3.11).
+    process = subprocess.Popen(
+        [sys.executable, "-P", "-m", _PROGRAM, path, *(["quick"] if quick else [])],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(places)},
         start_new_session=True,
     )
     try:
         async with asyncio.timeout(_PATIENCE):
-            printed, _ = await process.communicate(text.encode("utf-8", "surrogatepass"))
+            printed, _ = await asyncio.to_thread(process.communicate, text.encode("utf-8", "surrogatepass"))
     except TimeoutError:
         return None
     finally:
-        if process.returncode is None:
+        if process.poll() is None:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
-            await process.wait()
     if process.returncode != 0:
         return None
     found: tuple[CompileError, ...] | None = wire.decode(tuple[CompileError, ...] | None, json.loads(printed))
