@@ -1,6 +1,8 @@
 """Kernels in NVIDIA's CuTe DSL: where they are offered, what an edit may use of it, and how they are told from others."""
 
 import dataclasses
+import sys
+from types import ModuleType
 
 import pytest
 
@@ -8,6 +10,7 @@ from kernelwright.languages.python.static_gate import forbidden
 from kernelwright.macro.strategies import registry
 from kernelwright.macro.strategy import Absent, Observation
 from kernelwright.prompting.action import device_words
+from kernelwright.proof.worker import ran
 from kernelwright.proof.worker.languages.python.coverage import Text, missing
 from kernelwright.proof.worker.languages.python.kernels import cute_kernels, defined_in
 from kernelwright.proof.worker.profiling.names import origin_of
@@ -132,3 +135,26 @@ def test_what_an_edit_of_a_kernel_may_change() -> None:
 def test_the_refinement_of_the_example_is_an_edit_that_may_be_tried() -> None:
     observation = of_example(REFINE)
     assert observation.support.edit_problem(TEXT, REFINE.example.after, observation.kernel) is None
+
+
+def test_a_launch_is_noted_when_it_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By a launcher like that of CuTe DSL 4.8, and by one that keeps its kernel under another name."""
+
+    class KernelLauncher:
+        def launch(self, grid):
+            return grid
+
+    module = ModuleType("cutlass.cutlass_dsl.cutlass")
+    module.KernelLauncher = KernelLauncher
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    for name in ("interpreter", "jit"):
+        monkeypatch.setitem(sys.modules, f"triton.runtime.{name}", None)
+    monkeypatch.setattr(ran, "_probes", ran._Probes())
+    ran.look_at_kernels("/nowhere/kernel.py")
+    launcher, unknown = KernelLauncher(), KernelLauncher()
+    launcher.funcBody = rms_norm_kernel
+    assert (launcher.launch(grid=(1, 1, 1)), unknown.launch(grid=2)) == ((1, 1, 1), 2)
+    assert "rms_norm_kernel" in ran.taken().launched
+
+
+def rms_norm_kernel() -> None: ...
