@@ -75,6 +75,7 @@ def test_as_in_the_whole_file(pieces: list[str]) -> None:
 @given(st.lists(PIECES, min_size=1, max_size=6), st.data())
 def test_while_it_is_typed(pieces: list[str], data: st.DataObject) -> None:
     text = HEAD + "\n".join(pieces)
+    check(text)
     at = data.draw(st.integers(len(HEAD), len(text)))
     check(text[:at] + data.draw(st.sampled_from("([{'\"\n#x:")) + text[at:])
 

@@ -114,7 +114,9 @@ def test_a_change_is_looked_for_in_the_nearest_of_the_last_texts(monkeypatch: py
     split(text.replace("x + 3\n", "x + 33\n").encode())
     read = []
     piece = module._piece
-    monkeypatch.setattr(module, "_piece", lambda source, start: read.append(start) or piece(source, start))
+    monkeypatch.setattr(
+        module, "_piece", lambda source, start, closed: read.append(start) or piece(source, start, closed)
+    )
     changed = split(text.replace("x + 190\n", "x + 1900\n").encode())
     assert len(read) <= 3
     assert len(changed) == 200
@@ -123,7 +125,7 @@ def test_a_change_is_looked_for_in_the_nearest_of_the_last_texts(monkeypatch: py
 def test_unchanged_pieces_are_the_same_objects() -> None:
     text = "".join(f"def f{i}(x):\n    return x\n" for i in range(50))
     before, after = split(text.encode()), split(text.replace("def f20(x)", "def f20(x, y").encode())
-    assert all(one is other for one, other in zip(before[:19], after[:19], strict=True))
+    assert all(one is other for one, other in zip(before.sources[:19], after.sources[:19], strict=True))
     assert all(one.source is other.source for one, other in zip(before[21:], after[-29:], strict=True))
 
 

@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+import functools
 import os
 import sqlite3
 from datetime import UTC, datetime
@@ -198,12 +199,11 @@ class Journal:
 
     def relative(self, path: str | Path) -> str:
         """`path` as stored: relative to the workspace with forward slashes; as it is when it lies elsewhere."""
-        for resolve in (os.path.abspath, os.path.realpath):
-            root = Path(resolve(self.workspace))
-            absolute = Path(resolve(root / path))
-            if absolute.is_relative_to(root):
-                return absolute.relative_to(root).as_posix()
-        return Path(path).as_posix()
+        root = os.path.abspath(self.workspace)
+        if within := _within(root, os.path.join(root, path)):
+            return within
+        root = os.path.realpath(root)
+        return _within(root, os.path.realpath(os.path.join(root, path))) or Path(path).as_posix()
 
     def close(self) -> None:
         self._keeper.close()
@@ -235,6 +235,13 @@ class Journal:
                 break
         self._keeper.notice = damaged_text(self.workspace)
         return None
+
+
+@functools.lru_cache(maxsize=256)  # asked for twice at each hover
+def _within(root: str, path: str) -> str:
+    """The path from a folder to a file in it, with forward slashes; "" for one that lies elsewhere."""
+    folder, file = Path(root), Path(os.path.abspath(path))
+    return file.relative_to(folder).as_posix() if file.is_relative_to(folder) else ""
 
 
 def _keep(connection: sqlite3.Connection, text: str) -> str:

@@ -40,9 +40,15 @@ def loop_of(node: ast.For) -> Loop:
 
 
 @functools.lru_cache(maxsize=256)
+def nodes_of(function: ast.FunctionDef) -> tuple[ast.AST, ...]:
+    """Every node of a function's body, in order of the text, without those of functions inside it."""
+    return tuple(inside(function.body))
+
+
+@functools.lru_cache(maxsize=256)
 def bindings_of(function: ast.FunctionDef) -> tuple[Binding, ...]:
     """All bindings of a function, in order of the text, without those of functions inside it."""
-    return tuple(bindings(inside(function.body)))
+    return tuple(bindings(nodes_of(function)))
 
 
 def bindings(nodes: Iterable[ast.AST]) -> Iterator[Binding]:

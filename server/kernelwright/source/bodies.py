@@ -48,7 +48,7 @@ def read_body(document: Document, node: Node, aliases: Aliases, *, definitions: 
             if looped and (function := current.child_by_field_name("function")) is not None:
                 found.called_in_loops.add(document.content(function))
         looped = looped or kind in _LOOPS
-        stack.extend((child, looped) for child in reversed(current.named_children))
+        stack += [(child, looped) for child in reversed(current.named_children)]
     return found
 
 

@@ -5,7 +5,7 @@ import functools
 from dataclasses import dataclass
 
 from kernelwright.source.imports import aliases_in
-from kernelwright.source.split import encoded
+from kernelwright.values import encoded
 
 KERNEL, JIT = "cutlass.cute.kernel", "cutlass.cute.jit"
 

@@ -5,6 +5,7 @@ They are compared by identity: the outline of an unchanged piece is the same obj
 
 import functools
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from kernelwright.values import Facts
@@ -60,7 +61,7 @@ class Class:
     methods: tuple[str, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Outline:
     """One piece. `launches` are those outside any function, `configs` counts every `triton.Config(…)` written in it."""
 
@@ -90,12 +91,18 @@ class Outline:
         """The top-level names that may stand for a definition of the file, with what their values mention."""
         return tuple((name, mentions) for name, mentions in self.assigned if mentions)
 
+    @property
+    def _quoted(self) -> Iterator[str]:
+        """What functions assign that holds a string, whose names are no mentions."""
+        values = (value for function in self.functions for _, value in function.assignments)
+        return (value for value in values if '"' in value or "'" in value)
+
     @functools.cached_property
     def touches(self) -> frozenset[str]:
         """Every name by which the piece can belong to another: used, defined, or in a string that is assigned."""
         return self.defines.union(
             *(function.mentions for function in self.functions),
-            *(NAME.findall(value) for function in self.functions for _, value in function.assignments),
+            *(NAME.findall(text) for text in self._quoted),
             *({name, *mentions} for name, mentions in self.assigned),
             *(launch.callees for launch in self.launches),
             *(found.bases for found in self.classes),

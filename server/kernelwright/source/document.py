@@ -8,8 +8,8 @@ import tree_sitter_python
 from tree_sitter import Language as Grammar
 from tree_sitter import Node, Parser, Tree
 
-from kernelwright.source.split import Piece, encoded, split
-from kernelwright.values import digest
+from kernelwright.source.split import Pieces, split
+from kernelwright.values import digest, encoded
 
 
 @functools.cache
@@ -30,13 +30,13 @@ class Document:
         return _python().parse(self.source)
 
     @functools.cached_property
-    def pieces(self) -> tuple[Piece, ...]:
+    def pieces(self) -> Pieces:
         return split(self.source)
 
     @functools.cached_property
     def offsets(self) -> tuple[int, ...]:
         """Where each piece begins, in code points."""
-        parts = (self.source[one.start : next_.start] for one, next_ in itertools.pairwise(self.pieces))
+        parts = (self.source[start:end] for start, end in itertools.pairwise(self.pieces.starts))
         return tuple(itertools.accumulate((len(part.decode("utf-8", "surrogatepass")) for part in parts), initial=0))
 
     @functools.cached_property

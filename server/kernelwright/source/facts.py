@@ -9,7 +9,7 @@ from kernelwright.ops import Kind, row
 from kernelwright.source.document import Document
 from kernelwright.source.imports import Aliases, dotted
 from kernelwright.source.strides import Strides
-from kernelwright.source.syntax import Parameter, argument, argument_text, called, parameters_of, walk
+from kernelwright.source.syntax import Parameter, argument, argument_text, called, field, parameters_of, walk
 from kernelwright.source.tensors import MATMULS, REDUCTIONS, torch_operation, words
 from kernelwright.values import Access, Dot, Facts, Loop, Reduction
 
@@ -21,6 +21,8 @@ _NO_ARITHMETIC = words(
 )
 _FROM_MEMORY = (_TL + "load", _TL + "atomic_add")
 _LOOPS = ("for_statement", "while_statement")
+_NEITHER = words("string comment")
+_WITHOUT_PARTS = _NEITHER | words("identifier integer float true false none")  # more than half of all nodes
 _VALUES = {"store": ("value", 1), "atomic": ("val", 1)}
 _SUMMED = ("binary_operator", "parenthesized_expression", "call", "attribute")  # what may stand around a dot in a sum
 _DTYPE = re.compile(r"\b(?:float(?:64|32|16)|bfloat16|float8\w*|int(?:64|32|16|8)|uint(?:64|32|16|8)|int1)\b")
@@ -31,7 +33,7 @@ def triton_facts(
 ) -> tuple[Facts, frozenset[str]]:
     """Facts of a Triton function: what it loads and stores, loops over, reduces and multiplies; and the functions that it
     passes loaded elements to."""
-    body = function.child_by_field_name("body")
+    body = field(function, "body")
     reader = _Triton(document, aliases)
     if body is not None:
         reader.read(body)
@@ -55,7 +57,7 @@ def elements_through(document: Document, function: Node, aliases: Aliases, own: 
     """How many operations a Triton function that returns a value makes on each element that is passed to it, beside its `own`
     on what it loads, and the functions that it passes elements to.
     """
-    body = function.child_by_field_name("body")
+    body = field(function, "body")
     reader = _Triton(document, aliases)
     reader.passed(p.name for p in parameters_of(document, function) if not _is_constexpr(p))
     if body is not None:
@@ -65,18 +67,19 @@ def elements_through(document: Document, function: Node, aliases: Aliases, own: 
 
 def torch_facts(document: Document, function: Node, aliases: Aliases) -> Facts:
     """Facts of a PyTorch function or method: its loops, reductions and matrix products by name."""
-    body = function.child_by_field_name("body")
+    body = field(function, "body")
     loops, reductions, dots, statements = [], [], [], 0
     stack: list[tuple[Node, bool]] = [(body, False)] if body is not None else []
     while stack:
         node, looped = stack.pop()
-        if node.type in ("string", "comment"):
+        kind = node.type
+        if kind in _WITHOUT_PARTS:
             continue
-        statements += _is_statement(node)
-        if node.type in _LOOPS:
+        statements += kind.endswith("_statement")
+        if kind in _LOOPS:
             loops.append(_loop(document, node))
             looped = True
-        elif node.type == "call":
+        elif kind == "call":
             operation = torch_operation(document, node, aliases)
             if operation in REDUCTIONS:
                 place = 0 if _is_method(document, node, aliases) else 1
@@ -84,11 +87,11 @@ def torch_facts(document: Document, function: Node, aliases: Aliases) -> Facts:
                 reductions.append(Reduction(node.start_point.row, operation, axis, looped))
             elif operation in MATMULS:
                 dots.append(Dot(node.start_point.row))
-        elif node.type == "binary_operator":
+        elif kind == "binary_operator":
             operator = node.child_by_field_name("operator")
             if operator is not None and operator.type == "@":
                 dots.append(Dot(node.start_point.row))
-        stack.extend((child, looped) for child in reversed(node.named_children))
+        stack += [(child, looped) for child in reversed(node.named_children)]
     dtypes = sorted(set(_DTYPE.findall(document.content(function))))
     return Facts(
         loops=tuple(loops),
@@ -145,9 +148,9 @@ class _Triton:
                 self._remember_descriptor(node)
                 self._count(node)
                 continue
-            if kind in ("string", "comment", "function_definition"):
+            if kind in _WITHOUT_PARTS or kind == "function_definition":
                 continue
-            self.statements += _is_statement(node)
+            self.statements += kind.endswith("_statement")
             if kind in _LOOPS:
                 self.loops.append(_loop(self.document, node))
                 looped = True
@@ -161,7 +164,7 @@ class _Triton:
                 accumulator = self.document.content(left) if left is not None else None
             elif kind not in _SUMMED:
                 accumulator = None
-            stack.extend((child, looped, accumulator, False) for child in reversed(node.named_children))
+            stack += [(child, looped, accumulator, False) for child in reversed(node.named_children)]
 
     def _call(self, node: Node, looped: bool, accumulator: str | None) -> None:
         function = node.child_by_field_name("function")
@@ -217,7 +220,7 @@ class _Triton:
 
     def _count(self, assignment: Node) -> None:
         """Arithmetic on what comes from a load; that on pointers, masks and loop counters is not counted."""
-        left, right = assignment.child_by_field_name("left"), assignment.child_by_field_name("right")
+        left, right = assignment.child_by_field_name("left"), field(assignment, "right")
         if left is None or right is None:
             return
         operations, is_tile = self._arithmetic(right)
@@ -245,6 +248,8 @@ class _Triton:
         while stack:
             node, around = stack.pop()
             kind = node.type
+            if kind in _NEITHER:
+                continue
             name = called(self.document, node, self.aliases) if kind == "call" else None
             if self._is_loaded(node, kind, name):
                 while around >= 0 and around not in touched:
@@ -257,7 +262,8 @@ class _Triton:
             above.append(_NOWHERE if folds else around)
             made.append(self._made(node, name, folds))
             takes.append(self._function_of_file(node) if kind == "call" and name is None else "")
-            stack.extend((child, index) for child in node.named_children if child.type not in ("string", "comment"))
+            if kind not in _WITHOUT_PARTS:
+                stack += [(child, index) for child in node.named_children]
         self.passed_to.update(filter(None, (takes[index] for index in touched)))
         return sum(made[index] for index in touched), is_tile
 
@@ -294,8 +300,10 @@ class _Triton:
         """The names that a loop adds to: `acc += x`, or `acc = tl.fma(x, y, acc)`."""
         found: set[str] = set()
         for node in walk(loop):
-            left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
-            if left is None or right is None or node.type not in ("assignment", "augmented_assignment"):
+            if node.type not in ("assignment", "augmented_assignment"):
+                continue
+            left, right = node.child_by_field_name("left"), field(node, "right")
+            if left is None or right is None:
                 continue
             name = self.document.content(left)
             if node.type == "augmented_assignment" or any(
@@ -339,10 +347,6 @@ def _loop(document: Document, node: Node) -> Loop:
         document.content(right) if right is not None else "",
         step,
     )
-
-
-def _is_statement(node: Node) -> bool:
-    return node.type.endswith("_statement")
 
 
 def _is_method(document: Document, call: Node, aliases: Aliases) -> bool:

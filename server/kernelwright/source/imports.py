@@ -4,12 +4,14 @@ import functools
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from tree_sitter import Node
 
 from kernelwright.source.document import Document
 from kernelwright.source.memory import PerPiece
-from kernelwright.source.split import encoded, split
+from kernelwright.source.split import split
+from kernelwright.values import encoded
 
 _IMPORT = re.compile(
     rb"^[ \t]*(?:import|from)\b(?:[^\n(\\]|\\\r?\n)*(?:\((?:#[^\n]*\n|[\w\s,])*\))?[^\n]*", re.MULTILINE
@@ -67,23 +69,28 @@ def aliases_of(document: Document) -> Aliases:
 @functools.lru_cache(maxsize=16)
 def aliases_in(source: bytes) -> Aliases:
     """As `aliases_of`, from the text alone in utf-8."""
-    found = _written_in(split(source))
-    imports = tuple(statement for statements, _ in found for statement in statements)
-    return _aliases(imports, tuple(pair for _, pairs in found for pair in pairs))
+    found = [*filter(None, _written_in(split(source)))]
+    imports = tuple(statement for one in found for statement in one.imports)
+    return _aliases(imports, tuple(pair for one in found for pair in one.rebindings))
 
 
 def imports_triton(text: str) -> bool:
     """Whether one of the file's import statements names Triton."""
-    found = _written_in(split(encoded(text)))
-    return any(_TRITON.match(statement) for statements, _ in found for statement in statements)
+    found = filter(None, _written_in(split(encoded(text))))
+    return any(_TRITON.match(statement) for one in found for statement in one.imports)
 
 
-def _written(piece: bytes) -> tuple[tuple[bytes, ...], tuple[tuple[bytes, bytes], ...]]:
+class _Written(NamedTuple):
     """The import statements of a piece, and its plain rebindings at top level."""
-    return (
-        tuple(match.group() for match in _IMPORT.finditer(piece)),
-        tuple((match[1], match[2]) for match in _REBINDING.finditer(piece)),
-    )
+
+    imports: tuple[bytes, ...]
+    rebindings: tuple[tuple[bytes, bytes], ...]
+
+
+def _written(piece: bytes) -> _Written | None:
+    imports = tuple(match.group() for match in _IMPORT.finditer(piece))
+    rebindings = tuple((match[1], match[2]) for match in _REBINDING.finditer(piece))
+    return _Written(imports, rebindings) if imports or rebindings else None
 
 
 _written_in = PerPiece(_written)
@@ -101,6 +108,7 @@ def dotted(document: Document, node: Node, aliases: Aliases) -> str | None:
     return aliases.canonical(text)
 
 
+@functools.lru_cache(maxsize=4096)
 def _same(name: str) -> str:
     for prefix, replacement in _SAME:
         if name.startswith(prefix):

@@ -22,9 +22,8 @@ def find_kernels(document: Document, lines: range | None = None) -> tuple[Kernel
     """
     pieces = document.pieces
     found = outlines(pieces, aliases_of(document))
-    parts = [Part(piece.line, outline) for piece, outline in zip(pieces, found, strict=True)]
-    if lines is not None:
-        parts = connected(parts, around(pieces, lines))
+    near = range(len(pieces)) if lines is None else connected(found, around(pieces, lines))
+    parts = [Part(pieces.lines[i], found[i]) for i in near]
     file = File.of(parts, frozenset(lines_by_entry(document.text)))
     triton = triton_kernels(file)
     launchers = frozenset(kernel.entry for kernel in triton if kernel.entry is not None)

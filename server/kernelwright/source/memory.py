@@ -1,14 +1,26 @@
 """What is known of each piece of a file, by its text: asked at every key, so looking all of them up must cost little."""
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable
 from typing import Generic, TypeVar
 
-from kernelwright.source.split import Piece
+from kernelwright.source.split import Pieces
 
 T = TypeVar("T")
 
 _MOST_PIECES = 2048  # of other versions and other files, in one context
 _MOST_CONTEXTS = 16
+
+
+class _Known(dict[bytes, T]):
+    """What is known by a piece's bytes; what is not is worked out where it is looked up."""
+
+    def __init__(self, of: Callable[[bytes], T]) -> None:
+        super().__init__()
+        self._of = of
+
+    def __missing__(self, source: bytes) -> T:
+        found = self[source] = self._of(source)
+        return found
 
 
 class PerPiece(Generic[T]):
@@ -20,16 +32,14 @@ class PerPiece(Generic[T]):
 
     def __init__(self, of: Callable[..., T]) -> None:
         self._of = of
-        self._known: dict[tuple[Hashable, ...], dict[bytes, T]] = {}
+        self._known: dict[tuple[Hashable, ...], _Known[T]] = {}
 
-    def __call__(self, pieces: Sequence[Piece], *context: Hashable) -> list[T]:
-        known = self._known.pop(context, {})
-        for piece in pieces:
-            if piece.source not in known:
-                known[piece.source] = self._of(piece.source, *context)
-        found = [known[piece.source] for piece in pieces]
+    def __call__(self, pieces: Pieces, *context: Hashable) -> list[T]:
+        known = self._known.pop(context, None) or _Known(lambda source: self._of(source, *context))
+        found = list(map(known.__getitem__, pieces.sources))
         if len(known) > _MOST_PIECES:
-            known = {piece.source: one for piece, one in zip(pieces, found, strict=True)}
+            for source in known.keys() - set(pieces.sources):
+                del known[source]
         self._known[context] = known  # the context used last stands last
         if len(self._known) > _MOST_CONTEXTS:
             del self._known[next(iter(self._known))]

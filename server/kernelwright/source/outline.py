@@ -11,7 +11,7 @@ from kernelwright.source.document import Document, parse
 from kernelwright.source.facts import elements_through, torch_facts, triton_facts
 from kernelwright.source.imports import Aliases, dotted
 from kernelwright.source.memory import PerPiece
-from kernelwright.source.syntax import called, parameters_of, walk
+from kernelwright.source.syntax import called, field, parameters_of, walk
 from kernelwright.source.tensors import has_tensor_maths
 from kernelwright.values import Facts
 
@@ -65,7 +65,7 @@ class _Reader:
             definition: Node | None = whole
             if whole.type == "decorated_definition":
                 decorators = tuple(child for child in whole.named_children if child.type == "decorator")
-                definition = whole.child_by_field_name("definition")
+                definition = field(whole, "definition")
             if definition is None:
                 continue
             if definition.type == "class_definition":
@@ -105,7 +105,7 @@ class _Reader:
         outer: str | None,
         depth: int,
     ) -> None:
-        name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
+        name, body = node.child_by_field_name("name"), field(node, "body")
         if name is None:
             return
         text = self.document.content(name)

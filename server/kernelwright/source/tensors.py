@@ -5,6 +5,7 @@ from tree_sitter import Node
 from kernelwright.ops import Kind, canonical_name, of_kind
 from kernelwright.source.document import Document
 from kernelwright.source.imports import Aliases, dotted
+from kernelwright.source.syntax import field
 
 
 def words(text: str) -> frozenset[str]:
@@ -55,7 +56,7 @@ def torch_operation(document: Document, call: Node, aliases: Aliases) -> str | N
 
 def has_tensor_maths(document: Document, function: Node, aliases: Aliases) -> bool:
     """Whether a function computes on tensors: operations of torch, or arithmetic on a parameter annotated Tensor."""
-    parameters, body = function.child_by_field_name("parameters"), function.child_by_field_name("body")
+    parameters, body = function.child_by_field_name("parameters"), field(function, "body")
     if parameters is None or body is None or not parameters.named_children:
         return False
     annotated = "Tensor" in document.content(parameters)

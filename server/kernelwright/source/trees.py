@@ -6,7 +6,17 @@ from collections.abc import Iterator
 _NO_NODES = frozenset(("ctx", "op", "ops", "id", "attr", "kind", "type_comment", "n", "s"))
 _PLACED = (ast.expr, ast.stmt, ast.keyword, ast.arg, ast.alias, ast.excepthandler, ast.pattern)
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
-_parts: dict[type[ast.AST], tuple[str, ...]] = {ast.Constant: ()}
+
+
+class _Parts(dict[type[ast.AST], tuple[str, ...]]):
+    """The fields of each kind of node that can hold nodes to walk to."""
+
+    def __missing__(self, kind: type[ast.AST]) -> tuple[str, ...]:
+        found = self[kind] = tuple(name for name in kind._fields if name not in _NO_NODES)
+        return found
+
+
+_parts = _Parts({ast.Constant: ()})
 
 
 def walk(node: ast.AST) -> list[ast.AST]:
@@ -14,7 +24,7 @@ def walk(node: ast.AST) -> list[ast.AST]:
     found = [node]
     for current in found:  # as `children`, written out: a call for each node takes a fifth longer
         kind = current.__class__
-        for name in _parts.get(kind) or _parts_of(kind):
+        for name in _parts[kind]:
             part = getattr(current, name, None)
             if part is None:
                 continue
@@ -29,7 +39,7 @@ def children(node: ast.AST) -> list[ast.AST]:
     """The nodes right below one, as `walk` knows them."""
     found: list[ast.AST] = []
     kind = node.__class__
-    for name in _parts.get(kind) or _parts_of(kind):
+    for name in _parts[kind]:
         part = getattr(node, name, None)
         if part is None:
             continue
@@ -40,14 +50,23 @@ def children(node: ast.AST) -> list[ast.AST]:
     return found
 
 
-def inside(body: list[ast.stmt]) -> Iterator[ast.AST]:
+def inside(body: list[ast.stmt]) -> list[ast.AST]:
     """Every node of a body in order of the text, without those of nested functions and classes."""
+    found: list[ast.AST] = []
     waiting: list[ast.AST] = [*reversed(body)]
     while waiting:
         node = waiting.pop()
-        yield node
-        if not isinstance(node, _DEFINITIONS):
-            waiting += children(node)[::-1]
+        found.append(node)
+        kind = node.__class__
+        for name in reversed(_parts[kind]) if kind not in _DEFINITIONS else ():
+            part = getattr(node, name, None)
+            if part is None:
+                continue
+            if part.__class__ is list:
+                waiting += [item for item in reversed(part) if isinstance(item, ast.AST)]
+            elif isinstance(part, ast.AST):
+                waiting.append(part)
+    return found
 
 
 def statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
@@ -70,10 +89,3 @@ def extent(node: ast.AST) -> tuple[int, int, int, int]:
 def operator(node: ast.AST) -> ast.AST | None:
     """The operator of an operation, such as ast.Mod(); None for any other node, and for comparisons."""
     return getattr(node, "op", None)
-
-
-def _parts_of(kind: type[ast.AST]) -> tuple[str, ...]:
-    """The fields of a kind of node that can hold nodes to walk to."""
-    if kind not in _parts:
-        _parts[kind] = tuple(name for name in kind._fields if name not in _NO_NODES)
-    return _parts[kind]

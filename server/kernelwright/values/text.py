@@ -15,13 +15,21 @@ _starts: dict[str, tuple[int, ...]] = {}
 
 
 @functools.lru_cache(maxsize=16)
+def encoded(text: str) -> bytes:
+    """The bytes of a text in utf-8; the same object for the same text, whose hash is then known."""
+    return text.encode("utf-8", "surrogatepass")
+
+
+@functools.lru_cache(maxsize=16)
 def digest(text: str) -> str:
     """A short name of one version of a text: the first 16 hex digits of its SHA-256."""
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    return hashlib.sha256(encoded(text)).hexdigest()[:16]
 
 
 def not_utf8(text: str) -> int | None:
     """Return the first line with bytes that did not decode; an editor hands them over as lone surrogates."""
+    if text.isascii():
+        return None
     try:
         text.encode()
     except UnicodeEncodeError as error:

@@ -174,7 +174,9 @@ def twice(x):
     names = ("copy_kernel", "scale_kernel")
     answer = tried("twice(randn(100))", text=text, path=str(layers), kernels=names, written=str(kernels))
     assert isinstance(answer, TriedLines), answer
-    written = answer.lines[0].written  # the first call may find NaN in fresh memory as well, and no line is written twice
+    written = answer.lines[
+        0
+    ].written  # the first call may find NaN in fresh memory as well, and no line is written twice
     assert "scale_kernel[(1,)](randn(100), randn(100), 1, BLOCK=16)" in written
     assert "copy_kernel[(4,)](randn(100), out(100), 100, BLOCK=32)" in written
 

@@ -12,6 +12,7 @@ from kernelwright.source.document import Document, parse
 from kernelwright.source.findings import Finding, find_findings
 from kernelwright.source.imports import imports_triton
 from kernelwright.source.kernels import find_kernels
+from kernelwright.source.split import holds
 from kernelwright.source.workload import (
     WorkloadProblem,
     find_workload,
@@ -21,7 +22,7 @@ from kernelwright.source.workload import (
     suggest_lines,
     workload_lines,
 )
-from kernelwright.values import Case, Edits, Kernel, Language, Refusal, Workload
+from kernelwright.values import Case, Edits, Kernel, Language, Refusal, Workload, encoded
 
 
 class Python:
@@ -113,10 +114,9 @@ SUPPORT = Python()
 _NO_CALLS = "How Python calls a kernel of CUDA is not read; lines are made from the kernel's indices instead."
 
 
-@functools.lru_cache(maxsize=4)  # asked for every kernel of a file at each key
 def _has_cuda(text: str) -> bool:
     """Whether there is any CUDA C++ in a text; most have none, and are asked nothing else."""
-    return CUDA_KERNEL in text
+    return holds(encoded(text), CUDA_KERNEL.encode())
 
 
 def _embedded() -> ModuleType:

@@ -8,8 +8,7 @@ import ast
 from collections.abc import Iterator
 
 from kernelwright.source.imports import Aliases, aliases_in
-from kernelwright.source.split import encoded
-from kernelwright.values import Refusal
+from kernelwright.values import Refusal, encoded
 
 ALLOWED_MODULES = (
     *("__future__", "collections", "cutlass", "dataclasses", "enum", "functools", "itertools", "math", "numbers"),

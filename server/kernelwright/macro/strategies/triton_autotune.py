@@ -5,14 +5,14 @@ from kernelwright.macro.strategy import Example, Family, Observation, Strategy
 from kernelwright.micro.edits import difference
 from kernelwright.micro.rewrite.triton_autotune import Terms, autotuned, terms_of
 from kernelwright.micro.rewrite.triton_launch import Site, launch_site
-from kernelwright.micro.rewrite.triton_space import MOST_VARIANTS, Choice, choices, current, diverse
+from kernelwright.micro.rewrite.triton_space import choices, current, diverse, has_choice
 from kernelwright.values import Action, Language, Refusal, Region, digest
 
 MOST_CONFIGS = 8
 
 
 def find(observation: Observation) -> tuple[Action, ...] | Refusal:
-    asked = _asked(observation, most=1)
+    asked = _asked(observation)
     if isinstance(asked, Refusal):
         return asked
     kernel = observation.kernel
@@ -24,28 +24,26 @@ def intent(observation: Observation, action: Action) -> Intent | Refusal:
     asked = _asked(observation)
     if isinstance(asked, Refusal):
         return asked
-    site, others, terms = asked
+    site, terms = asked
+    others = choices(site, observation.workload, observation.device.compute_capability)
     known = all(constant.value is not None for constant in (*site.tiles, *site.options))
     configs = (*((current(site),) if known else ()), *diverse(site, others, MOST_CONFIGS - known))
     text = autotuned(site, configs, terms)
     return Text((difference(observation.text, text, f"autotuned over {len(configs)} configurations"),))
 
 
-def _asked(observation: Observation, most: int = MOST_VARIANTS) -> tuple[Site, tuple[Choice, ...], Terms] | Refusal:
-    """The launch, `most` values beside the present ones and what the decorator needs to say: enough to know that it can be
-    written, for less than writing it costs.
-    """
+def _asked(observation: Observation) -> tuple[Site, Terms] | Refusal:
+    """The launch, and what the decorator needs to say: enough to know that it can be written, for less than that costs."""
     site = launch_site(observation.text, observation.kernel)
     if isinstance(site, Refusal):
         return site
     if site.kernel.reading.is_autotuned:
         return Refusal("The kernel is already autotuned.", line=site.definition.lineno - 1)
-    others = choices(site, observation.workload, observation.device.compute_capability, most)
-    if not others:
+    if not has_choice(site, observation.workload, observation.device.compute_capability):
         why = "; ".join(site.fixed.values()) or "it has no block size, num_warps or num_stages"
         return Refusal(f"No constant of this launch is free: {why}.", line=site.call.lineno - 1)
     terms = terms_of(site)
-    return terms if isinstance(terms, Refusal) else (site, others, terms)
+    return terms if isinstance(terms, Refusal) else (site, terms)
 
 
 _HEAD = """\

@@ -5,7 +5,7 @@ from kernelwright.macro.strategy import Example, Family, Observation, Strategy
 from kernelwright.micro.edits import difference
 from kernelwright.micro.rewrite.triton_constants import with_values
 from kernelwright.micro.rewrite.triton_launch import Site, launch_site
-from kernelwright.micro.rewrite.triton_space import choices, described, has_dot
+from kernelwright.micro.rewrite.triton_space import choices, described, has_choice, has_dot
 from kernelwright.values import Action, Language, Refusal, Region, digest
 
 
@@ -40,7 +40,7 @@ def _site(observation: Observation) -> Site | Refusal:
     reasons = [why for name, why in site.fixed.items() if "own copy" in why]
     if reasons and not site.tiles:
         return Refusal(f"The block size cannot be changed: {reasons[0]}.", line=site.call.lineno - 1)
-    if not choices(site, observation.workload, observation.device.compute_capability):
+    if not has_choice(site, observation.workload, observation.device.compute_capability):
         why = "; ".join(site.fixed.values()) or "it has no block size, num_warps or num_stages"
         return Refusal(f"No constant of this launch is free: {why}.", line=site.call.lineno - 1)
     return site

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 
 from kernelwright.source.calls import parameters
 from kernelwright.source.imports import Aliases, aliases_in
-from kernelwright.source.split import encoded
 from kernelwright.source.trees import walk
 from kernelwright.source.triton.reader import Reading, canonical
-from kernelwright.values import Kernel, Refusal, line_starts
+from kernelwright.values import Kernel, Refusal, encoded, line_starts
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ the accumulator; streaming kernels are chosen by bytes a thread handles (16 to 6
 """
 
 import ast
+import functools
 import itertools
 import operator
 import re
@@ -20,7 +21,7 @@ from kernelwright.values import Workload
 Choice = Mapping[str, int]
 """Values of the block sizes by the kernel's names, with "num_warps" and "num_stages"."""
 
-MOST_VARIANTS = 24
+_MOST_VARIANTS = 24
 
 _COMPARED: Mapping[type[ast.cmpop], Callable[[int, int], bool]] = {
     ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt,
@@ -80,10 +81,26 @@ _AMPERE_MATMUL = (
 )
 
 
-def choices(
-    site: Site, workload: Workload | None, compute_capability: int | None, most: int = MOST_VARIANTS
-) -> tuple[Choice, ...]:
-    """Up to `most` sets of values that differ from the present one; empty when nothing is free."""
+def choices(site: Site, workload: Workload | None, compute_capability: int | None) -> tuple[Choice, ...]:
+    """Up to 24 sets of values that differ from the present one; empty when nothing is free."""
+    found: list[Choice] = []
+    for one in _proposed(site, workload, compute_capability):
+        if one not in found and _fits(site, one):
+            found.append(one)
+            if len(found) == _MOST_VARIANTS:
+                break
+    return tuple(found)
+
+
+def has_choice(site: Site, workload: Workload | None, compute_capability: int | None) -> bool:
+    """Whether `choices` finds any; what lets no block grow is looked at first, since it costs the least."""
+    proposed = functools.partial(_proposed, site, workload, compute_capability)
+    smaller = (one for one in proposed() if not _growing(site, one))
+    return any(_fits(site, one) for one in itertools.chain(smaller, proposed()))
+
+
+def _proposed(site: Site, workload: Workload | None, compute_capability: int | None) -> Iterator[Choice]:
+    """The values worth trying in place of the present ones, best first, whether the kernel can have them or not."""
     item = item_bytes(workload)
     shared = shared_limit(compute_capability)
     warps_free = any(option.name == "num_warps" for option in site.options)
@@ -99,15 +116,10 @@ def choices(
         proposed = _tile_choices(site, item)
     else:
         proposed = _whole_row_choices(site)
-    found: list[Choice] = []
     for one in proposed:
         kept = {n: v for n, v in one.items() if (warps_free or n != "num_warps") and (stages_free or n != "num_stages")}
-        full = {**present, **kept}
-        if full != present and full not in found and _fits(site, full):
-            found.append(full)
-            if len(found) == most:
-                break
-    return tuple(found)
+        if (full := {**present, **kept}) != present:
+            yield full
 
 
 def diverse(site: Site, found: tuple[Choice, ...], most: int) -> tuple[Choice, ...]:
@@ -140,15 +152,20 @@ def _fits(site: Site, choice: Choice) -> bool:
     """
     if not _asserted(site, choice):
         return False
-    open_ = unmasked(site.kernel.reading)
+    growing = _growing(site, choice)
+    if growing and not growing.isdisjoint(unmasked(site.kernel.reading)):
+        return False
     written: dict[tuple[int, int], int | None] = {}
     for constant in (*site.tiles, *site.options):
         value = choice.get(constant.name, constant.value)
-        if constant.name in open_ and constant.value is not None and value is not None and value > constant.value:
-            return False
         if any(written.setdefault(span, value) != value for span in constant.spans):
             return False
     return True
+
+
+def _growing(site: Site, choice: Choice) -> set[str]:
+    """The block sizes that a choice makes larger."""
+    return {tile.name for tile in site.tiles if tile.value is not None and choice.get(tile.name, 0) > tile.value}
 
 
 def _asserted(site: Site, choice: Choice) -> bool:

@@ -9,7 +9,7 @@ import tree_sitter_cuda
 from tree_sitter import Language as Grammar
 from tree_sitter import Node, Parser, Point, Tree
 
-from kernelwright.source.split import encoded
+from kernelwright.values import encoded
 
 _GAPS = re.compile(
     rb"_(?:_(?:(?:align__|cluster_dims__|maxnreg__)\s*\([^()\n]*\)|grid_constant__|(?:no|force)inline__|restrict\b)"

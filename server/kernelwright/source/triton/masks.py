@@ -40,6 +40,7 @@ class _Lanes:
     kernel: Reading
     names: dict[str, frozenset[str]] = field(default_factory=dict)
     shapes: dict[str, tuple[str, ...]] = field(default_factory=dict)  # of block pointers
+    _known: dict[ast.AST, tuple[frozenset[str], frozenset[str]]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         bindings = bindings_of(self.kernel.function)
@@ -60,27 +61,37 @@ class _Lanes:
 
     def of(self, node: ast.AST) -> frozenset[str]:
         """The block sizes whose lanes take part in a value."""
-        found: set[str] = set()
+        if node not in self._known:
+            self._known[node] = self._parts(node)
+        lanes, names = self._known[node]
+        return lanes.union(*(self.names.get(name, _NOTHING) for name in names))
+
+    def _parts(self, node: ast.AST) -> tuple[frozenset[str], frozenset[str]]:
+        """The block sizes of which a value itself makes lanes, and the names whose lanes it passes on."""
+        lanes: set[str] = set()
+        names: set[str] = set()
         waiting = [node]
         while waiting:
-            match waiting.pop():
-                case ast.Name(id=name):
-                    found |= self.names.get(name, _NOTHING)
-                case ast.BinOp(op=ast.Mod()):
-                    pass
-                case ast.Call() as call if self.kernel.tl(call) in _WITHIN_BOUNDS:
-                    pass
-                case ast.Call() as call if self.kernel.tl(call) == "arange":
-                    found |= {part.id for part in walk(argument(call, 1, "end") or call) if isinstance(part, ast.Name)}
-                case ast.Call() as call if self.kernel.tl(call) == "make_block_ptr":
-                    found |= set(_shape(call)) - {""}
-                case ast.Call(func=ast.Name()) as call if not self.kernel.canonical(call):  # it may make lanes of them
-                    names = {part.id for part in walk(call) if isinstance(part, ast.Name)}
-                    found |= names & self.kernel.block_sizes
-                    waiting += children(call)
-                case other:
-                    waiting += children(other)
-        return frozenset(found)
+            part = waiting.pop()
+            if isinstance(part, ast.Name):
+                names.add(part.id)
+                continue
+            if isinstance(part, ast.BinOp) and isinstance(part.op, ast.Mod):
+                continue
+            if isinstance(part, ast.Call):
+                called = self.kernel.tl(part)
+                if called in _WITHIN_BOUNDS:
+                    continue
+                if called == "arange":
+                    lanes |= _names_in(argument(part, 1, "end") or part)
+                    continue
+                if called == "make_block_ptr":
+                    lanes |= set(_shape(part)) - {""}
+                    continue
+                if isinstance(part.func, ast.Name) and not self.kernel.canonical(part):  # it may make lanes of them
+                    lanes |= _names_in(part) & self.kernel.block_sizes
+            waiting += children(part)
+        return frozenset(lanes), frozenset(names)
 
     def open(self, access: Access) -> frozenset[str]:
         """The block sizes whose lanes the pointer follows and the mask does not."""
@@ -108,6 +119,10 @@ class _Lanes:
         shapes = [self.shapes[name] for name in names if name in self.shapes]
         axes = [part.value for part in checked.elts if isinstance(part, ast.Constant) and isinstance(part.value, int)]
         return frozenset(shape[axis] for shape in shapes for axis in axes if -len(shape) <= axis < len(shape))
+
+
+def _names_in(node: ast.AST) -> set[str]:
+    return {part.id for part in walk(node) if isinstance(part, ast.Name)}
 
 
 def _shape(call: ast.Call) -> tuple[str, ...]:

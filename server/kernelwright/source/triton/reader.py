@@ -5,10 +5,10 @@ import functools
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from kernelwright.source.bindings import Loop, bindings_of, loop_of
+from kernelwright.source.bindings import Loop, bindings_of, loop_of, nodes_of
 from kernelwright.source.calls import argument, dotted
 from kernelwright.source.imports import Aliases
-from kernelwright.source.trees import inside, walk
+from kernelwright.source.trees import walk
 
 TL = "triton.language."
 CDIV = (TL + "cdiv", "triton.cdiv")
@@ -48,7 +48,7 @@ class Reading:
 
     @functools.cached_property
     def nodes(self) -> tuple[ast.AST, ...]:
-        return tuple(inside(self.function.body))
+        return nodes_of(self.function)
 
     @functools.cached_property
     def calls(self) -> tuple[tuple[str, ast.Call], ...]:

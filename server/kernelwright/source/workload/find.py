@@ -4,12 +4,13 @@ import contextlib
 import functools
 import itertools
 import re
+from dataclasses import dataclass
 
 from kernelwright.source.memory import PerPiece
-from kernelwright.source.split import encoded, split
+from kernelwright.source.split import holds, split
 from kernelwright.source.workload.evaluate import WorkloadError, evaluate, split_at_launch
-from kernelwright.source.workload.lines import by_entry, lines_of, workload_of_lines
-from kernelwright.values import Call, Case, Refusal, Workload, WorkloadSource
+from kernelwright.source.workload.lines import entry_of, grouped, lines_of, workload_of_lines
+from kernelwright.values import Call, Case, Refusal, Workload, WorkloadSource, encoded
 
 KERNELBENCH_ENTRY = "Model"
 
@@ -77,38 +78,64 @@ def lines_by_entry(text: str) -> dict[str, tuple[Case, ...]]:
 
     So are launches of CUDA: no name of a Python text is called like that.
     """
-    return by_entry(tuple(case for case in workload_lines(text) if not split_at_launch(case.text)[0]))
+    return _by_entry(_noted(text))
+
+
+def workload_lines(text: str) -> tuple[Case, ...]:
+    """Every `# workload:` comment that stands on a line of its own, right or wrong, in order."""
+    return _placed(_noted(text))
+
+
+@dataclass(frozen=True, eq=False)
+class _Notes:
+    """The workload lines of a piece, which count from its first one; compared by identity, for equal ones are one object."""
+
+    cases: tuple[Case, ...]
+
+    @functools.cached_property
+    def entries(self) -> tuple[str, ...]:
+        """What each calls, "" where it does not read as a call of Python."""
+        return tuple("" if split_at_launch(case.text)[0] else entry_of(case.text) for case in self.cases)
+
+
+_Noted = tuple[tuple[_Notes, int], ...]  # with the lines on which their pieces begin
 
 
 @functools.lru_cache(maxsize=8)
-def workload_lines(text: str) -> tuple[Case, ...]:
-    """Every `# workload:` comment that stands on a line of its own, right or wrong, in order."""
+def _noted(text: str) -> _Noted:
     if "workload" not in text:
         return ()
     pieces = split(encoded(text))
-    placed = (_placed(cases, piece.line) for piece, cases in zip(pieces, _cases(pieces), strict=True) if cases)
-    return tuple(itertools.chain.from_iterable(placed))
+    return tuple((notes, line) for notes, line in zip(_notes(pieces), pieces.lines, strict=True) if notes is not None)
 
 
-@functools.lru_cache(maxsize=8192)
-def _placed(cases: tuple[Case, ...], line: int) -> tuple[Case, ...]:
-    """The cases of a piece that begins on that line, as lines of the file."""
-    return tuple(Case(case.line + line, case.column, case.text) for case in cases)
+@functools.lru_cache(maxsize=8)
+def _placed(noted: _Noted) -> tuple[Case, ...]:
+    return tuple(Case(case.line + line, case.column, case.text) for notes, line in noted for case in notes.cases)
 
 
-def _lines_of(piece: bytes) -> tuple[Case, ...]:
-    """The workload lines of a top-level piece of a file; lines count from its first one."""
+@functools.lru_cache(maxsize=8)
+def _by_entry(noted: _Noted) -> dict[str, tuple[Case, ...]]:
+    entries = itertools.chain.from_iterable(notes.entries for notes, _ in noted)
+    return grouped(zip(entries, _placed(noted), strict=True))
+
+
+def _notes_of(piece: bytes) -> _Notes | None:
     if b"workload" not in piece:
-        return ()
-    return lines_of(piece.decode("utf-8", "surrogatepass"), _TOKENS, "#")
+        return None
+    cases = lines_of(piece.decode("utf-8", "surrogatepass"), _TOKENS, "#")
+    return _of_cases(cases) if cases else None
 
 
-_cases = PerPiece(_lines_of)
+_of_cases = functools.lru_cache(maxsize=8192)(_Notes)
+
+
+_notes = PerPiece(_notes_of)
 
 
 @functools.lru_cache(maxsize=8)
 def _has_kernelbench(text: str) -> bool:
-    if "get_inputs" not in text:
+    if not holds(encoded(text), b"get_inputs"):
         return False
     defined = definitions(text)
     return "get_inputs" in defined and KERNELBENCH_ENTRY in defined

@@ -2,6 +2,7 @@
 
 import functools
 import re
+from collections.abc import Iterable
 
 from kernelwright.source.workload.evaluate import WorkloadError, evaluate
 from kernelwright.values import Case, Refusal, Workload, WorkloadSource
@@ -36,9 +37,14 @@ def lines_of(text: str, tokens: re.Pattern[str], comment: str) -> tuple[Case, ..
 
 def by_entry(cases: tuple[Case, ...]) -> dict[str, tuple[Case, ...]]:
     """Groups workload lines by the name that they call, both in order; what does not read as a call is left out."""
+    return grouped((entry_of(case.text), case) for case in cases)
+
+
+def grouped(called: Iterable[tuple[str, Case]]) -> dict[str, tuple[Case, ...]]:
+    """Groups workload lines by the names that come with them; one with "" is left out."""
     found: dict[str, tuple[Case, ...]] = {}
-    for case in cases:
-        if entry := _entry(case.text):
+    for entry, case in called:
+        if entry:
             found[entry] = (*found[entry], case) if entry in found else (case,)
     return found
 
@@ -59,6 +65,7 @@ def _line(comment: str) -> re.Pattern[str]:
 
 
 @functools.lru_cache(maxsize=8192)
-def _entry(line: str) -> str:
+def entry_of(line: str) -> str:
+    """The name that a workload line calls, "" where it does not read as a call."""
     match = _ENTRY.match(line)
     return match[1] if match else ""
