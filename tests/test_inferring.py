@@ -103,13 +103,14 @@ class Square(torch.nn.Module):
 """
 
 
-def test_what_other_files_launch_a_kernel_with_becomes_a_line(tmp_path: Path) -> None:
-    kernels = tmp_path / "kernels.py"
+def _inferred(folder: Path, layers: str) -> str:
+    """The one line for the kernel of a file that `layers` imports."""
+    kernels = folder / "kernels.py"
     kernels.write_text(KERNELS)
-    (tmp_path / "layers.py").write_text(LAYERS)
+    (folder / "layers.py").write_text(layers)
 
     async def body() -> Inferred | Nothing:
-        engine = Engine(tmp_path, Settings(), Lent(), open_in_memory(tmp_path))
+        engine = Engine(folder, Settings(), Lent(), open_in_memory(folder))
         try:
             return await engine.infer(str(kernels), KERNELS, "power_kernel")
         finally:
@@ -118,7 +119,18 @@ def test_what_other_files_launch_a_kernel_with_becomes_a_line(tmp_path: Path) ->
     answer = asyncio.run(body())
     assert isinstance(answer, Inferred), answer
     (line,) = answer.lines
+    return line
+
+
+def test_what_other_files_launch_a_kernel_with_becomes_a_line(tmp_path: Path) -> None:
+    line = _inferred(tmp_path, LAYERS)
     assert re.fullmatch(r"# workload: power_kernel\[\(\d+,\)\]\(randn\(.+\), out\(.+\), \d+, 2\)", line), line
+
+
+def test_the_workload_lines_of_other_files_come_before_guesses(tmp_path: Path) -> None:
+    layers = LAYERS.replace("class Square", "# workload: Square()(randn(5, 37))\nclass Square")
+    line = _inferred(tmp_path, layers)
+    assert re.fullmatch(r"# workload: power_kernel\[\(\d+,\)\]\(randn\(5, 37\), out\(5, 37\), 185, 2\)", line), line
 
 
 def test_kernels_that_no_line_launches_are_told() -> None:

@@ -1,9 +1,11 @@
-"""Workload lines for a kernel that no call of its file comes to: other files that launch it are called, and what they
-launch it with is the line."""
+"""A kernel that no call of its file comes to: where other files launch it, and workload lines, for which these are called,
+and what they launch it with is the line."""
 
 import asyncio
 import itertools
-from collections.abc import Callable, Iterator, Mapping
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from kernelwright import callers
@@ -11,11 +13,42 @@ from kernelwright.languages import LanguageSupport
 from kernelwright.proof.client import Workers
 from kernelwright.proof.jobs import TriedLines, TryLines
 from kernelwright.recording import source_files
-from kernelwright.source.workload.find import definitions, uses
+from kernelwright.source.workload.find import code, definitions, uses
+from kernelwright.source.workload.lines import by_entry
 from kernelwright.values import Kernel, Language, Refusal
 
 _MOST_FILES, _MOST_ENTRIES, _OF_AN_ENTRY = 3, 4, 6
 _SECONDS = 30.0  # for the calls of one file
+
+
+@dataclass(frozen=True)
+class Site:
+    """Where a file launches a kernel: in which of its functions and classes, "" outside of all."""
+
+    file: Path
+    function: str
+
+
+def sites(
+    texts: Mapping[Path, str], graph: callers.Graph, path: Path, names: Collection[str]
+) -> dict[str, tuple[Site, ...]]:
+    """For each of the kernels of a file, where other files that come to it by their imports launch it, the nearest first."""
+    found = {}
+    for name in names:
+        users = callers.users(texts, graph, path, name)
+        found[name] = tuple(Site(file, function) for file in users for function in _launching(texts[file], name))
+    return found
+
+
+def _launching(text: str, name: str) -> list[str]:
+    """The top-level definitions around the launches of a kernel, each once, in order."""
+    launch = re.compile(rf"\b{re.escape(name)}\s*\[")
+    spans = definitions(text).items()
+    around = (
+        next((one for one, (start, end) in spans if start <= match.start() < end), "")
+        for match in launch.finditer(code(text))
+    )
+    return list(dict.fromkeys(around))
 
 
 async def launches(
@@ -58,7 +91,9 @@ def _launchers(root: Path, path: Path, text: str, kernel: Kernel) -> list[tuple[
 
 
 def _calls(text: str, name: str, support: LanguageSupport) -> Iterator[str]:
-    """Calls of what comes to the kernel in a file that imports it; of each the best guesses."""
+    """Calls of what comes to the kernel in a file that imports it: its own workload lines; of each the best guesses."""
+    written = by_entry(support.workload_lines(text))
+    yield from (case.text for entry, cases in written.items() if uses(text, entry, name) for case in cases)
     entries = (one for one in definitions(text) if not one.startswith(("test", "bench")) and uses(text, one, name))
     guessed: Mapping[str, tuple[str, ...] | Refusal] = {
         entry: support.lines_from_signature(text, Kernel(Language.TORCH, entry, 0, 0, 0, 0, entry=entry))

@@ -3,6 +3,8 @@
 A number is said only beside a passing verdict on the same text; everything else is said without one.
 """
 
+from collections.abc import Sequence
+
 from kernelwright.values import (
     DETERMINISTIC,
     Accuracy,
@@ -47,6 +49,12 @@ _COUNTED = {
 
 
 SAME_TEXT = "the baseline is this very text"
+
+
+def launched_by(places: Sequence[tuple[str, str]]) -> str:
+    """What launches a kernel in other files: functions, "" for none, with the names of their files."""
+    (function, file), more = places[0], len(places) - 1
+    return f"{function or 'code'} in {file}{f' and {more} more' if more else ''}"
 
 
 def measured(verdict: Verdict | None, measurement: Measurement | None) -> bool:

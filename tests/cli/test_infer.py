@@ -90,6 +90,19 @@ def test_a_kernel_that_nothing_launches_is_launched(tmp_path: Path) -> None:
     assert ended.exit_code == 0, ended.output
 
 
+def test_a_launch_that_leaves_its_tensors_on_other_data_is_not_offered(tmp_path: Path) -> None:
+    """Element 9 of the first data is negative, and that of the next ones is not."""
+    far = "tl.where(tl.load(x_ptr + 9) > 0, 1 << 20, 0)"
+    text = WITHOUT.split("def copy(x)")[0].replace("tl.load(x_ptr + at", f"tl.load(x_ptr + at + {far}")
+    assert far in text
+    path = file(tmp_path, text)
+    ended = kernelwright("infer", "--write", path)
+    assert ended.exit_code == 0, ended.output
+    assert "A line does not run: on other data, Out of bounds: load from " in ended.stdout
+    assert "0 of 1 kernels without a workload have a line that ran." in ended.stdout
+    assert path.read_text() == text
+
+
 def test_a_model_is_asked_where_no_guess_runs(tmp_path: Path) -> None:
     path, log, said = file(tmp_path, MODES, "modes.py"), tmp_path / "log.jsonl", tmp_path / "said.jsonl"
     line = '# workload: scaled(randn(64, 32), "a42")'

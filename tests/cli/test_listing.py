@@ -51,6 +51,24 @@ def test_each_kernel_is_listed_with_what_it_lacks_and_what_brings_it(
     assert "Score  scored.py: Score(16, 32)(randn(8, 16))\n  kernelwright optimize" in ended.stdout
 
 
+def test_a_kernel_that_another_file_launches_is_listed_with_where(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    kernel, _, launcher = COPY.split("# workload")[0].partition("def copy(")
+    file(
+        tmp_path, f"import torch\nimport triton\nfrom kernels import copy_kernel\n\n\ndef copy({launcher}", "layers.py"
+    )
+    file(tmp_path, kernel, "kernels.py")
+    asked = "copy_kernel  kernels.py: Launched by copy in layers.py; no workload says with what.\n"
+    assert f"{asked}  kernelwright infer --write kernels.py\n" in kernelwright("list", ".").stdout
+    line = "copy_kernel[(4,)](randn(1000), out(1000), 1000, BLOCK=256)"
+    file(tmp_path, kernel.replace("@triton.jit", f"# workload: {line}\n@triton.jit"), "kernels.py")
+    written = f"copy_kernel  kernels.py: {line}; launched by copy in layers.py\n"
+    following = "  kernelwright optimize kernels.py --kernel copy_kernel\n"
+    assert f"{written}{following}" in kernelwright("list", ".").stdout
+
+
 def test_the_doctor_looks_and_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     ended = kernelwright("doctor")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from rich.markup import escape
 
-from kernelwright import callers, files, recording
+from kernelwright import callers, elsewhere, files, recording, words
 from kernelwright.cli import console, lines
 from kernelwright.cli.console import OUT
 from kernelwright.cli.ending import DONE
@@ -26,7 +26,10 @@ def list_places(places: Sequence[Path], json_out: Path | None) -> int:
         where = ", ".join(map(str, places)) or "this folder"
         raise BadInput(f"There is no kernel in {where}; name the files or folders that have some.")
     lacking = [entry for entry in entries if lacks_workload(entry, texts[Path(entry.file)])]
-    recorded = _recording(texts, lacking)
+    others = [entry for entry in entries if entry.kind == "kernel"]
+    found = {**callers.read_all(recording.source_files([Path.cwd()])), **texts} if lacking or others else {}
+    graph = callers.imports(found)
+    recorded = _recording(found, graph, lacking)
     rows = []
     for entry in entries:
         file = os.path.relpath(entry.file)
@@ -39,6 +42,10 @@ def list_places(places: Sequence[Path], json_out: Path | None) -> int:
                 following = "" if missing else f"kernelwright optimize {shlex.quote(file)} --kernel {kernel}"
             rows.append({"file": entry.file, "kernel": kernel, "missing": missing, "next": following})
             said = missing if isinstance(workload, Refusal) else workload.described
+            if entry in others and (sites := elsewhere.sites(found, graph, Path(entry.file), [kernel])[kernel]):
+                where = words.launched_by([(site.function, os.path.relpath(site.file)) for site in sites])
+                lacks = f"Launched by {where}; no workload says with what."
+                said = lacks if entry in lacking else said if missing else f"{said}; launched by {where}"
             OUT.print(f"[bold]{escape(kernel)}[/]  {escape(file)}: {escape(said)}", soft_wrap=True)
             if following:
                 OUT.print(f"  {escape(following)}", highlight=False, soft_wrap=True)
@@ -46,10 +53,8 @@ def list_places(places: Sequence[Path], json_out: Path | None) -> int:
     return DONE
 
 
-def _recording(texts: Mapping[Path, str], lacking: Sequence[Entry]) -> dict[Entry, str]:
+def _recording(found: Mapping[Path, str], graph: callers.Graph, lacking: Sequence[Entry]) -> dict[Entry, str]:
     """The command that records each of the entries from the likeliest test or script below this folder; "" without one."""
-    found = {**callers.read_all(recording.source_files([Path.cwd()])), **texts} if lacking else {}
-    graph = callers.imports(found)
     commands: dict[Entry, str] = {}
     for entry in lacking:
         likely = callers.callers(found, graph, Path(entry.file), {entry.name, *entry.kernels})

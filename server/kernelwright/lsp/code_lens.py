@@ -1,16 +1,18 @@
 """`textDocument/codeLens`: one quiet line above each kernel, with its last time and its side of the roofline."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from lsprotocol import types as lsp
 
 from kernelwright import callers, roof, words
+from kernelwright.lsp import launched
 from kernelwright.lsp.session import Session
 from kernelwright.lsp.snapshot import Snapshot
 from kernelwright.lsp.workload_fix import lacks
 from kernelwright.values import Accuracy, Kernel, Refusal
 
-_ACTION = "Optimize kernel"
+_ACTION, _OPTIMIZE = "Optimize kernel", "kernelwright.optimize"
 _RECORD = "No workload: record one from a test or script", "kernelwright.record"
 _RUN = "No workload: record one from the program's launches", "kernelwright.record"
 _INFER = "No workload: write one that runs", "kernelwright.infer"
@@ -30,25 +32,31 @@ def _data(snapshot: Snapshot, kernel: Kernel) -> dict[str, str]:
     return {"uri": snapshot.uri, "kernel": kernel.name, **({"missing": missing} if missing else {})}
 
 
-def resolve(session: Session, lens: lsp.CodeLens) -> lsp.CodeLens:
+async def resolve(session: Session, lens: lsp.CodeLens) -> lsp.CodeLens:
+    """Its words and its command; those of a kernel that other files launch say where."""
     subject = dict(lens.data) if isinstance(lens.data, dict) else {}
     snapshot = session.documents.get(str(subject.get("uri", "")))
     kernel = snapshot.kernel(str(subject.get("kernel", ""))) if snapshot else None
-    title = _title(session, snapshot, kernel) if snapshot and kernel else _ACTION
     about = {"uri": subject.get("uri"), "kernel": subject.get("kernel"), "detached": True}
-    if snapshot and kernel and subject.get("missing"):
-        return lsp.CodeLens(lens.range, lsp.Command(*_for_missing(snapshot), arguments=[about]))
-    return lsp.CodeLens(lens.range, lsp.Command(title, "kernelwright.optimize", arguments=[about]))
+    if snapshot is None or kernel is None:
+        return lsp.CodeLens(lens.range, lsp.Command(_ACTION, _OPTIMIZE, arguments=[about]))
+    places = [(site.function, site.file.name) for site in await launched.sites(session, snapshot, kernel)]
+    if subject.get("missing"):
+        return lsp.CodeLens(lens.range, lsp.Command(*_for_missing(snapshot, places), arguments=[about]))
+    title = _title(session, snapshot, kernel, places)
+    return lsp.CodeLens(lens.range, lsp.Command(title, _OPTIMIZE, arguments=[about]))
 
 
-def _for_missing(snapshot: Snapshot) -> tuple[str, str]:
+def _for_missing(snapshot: Snapshot, places: Sequence[tuple[str, str]]) -> tuple[str, str]:
     """The title and the command that brings a workload line."""
+    if places:
+        return f"No workload: take one from {words.launched_by(places)}", "kernelwright.infer"
     if snapshot.support.id == "python":
         return _RECORD
     return _RUN if callers.is_program(Path(snapshot.path), snapshot.text) else _INFER
 
 
-def _title(session: Session, snapshot: Snapshot, kernel: Kernel) -> str:
+def _title(session: Session, snapshot: Snapshot, kernel: Kernel, places: Sequence[tuple[str, str]]) -> str:
     observation = session.observe(snapshot, kernel)
     measured = session.measurement(snapshot, kernel)
     time = f"{words.milliseconds(measured.candidate.median_ms)} ms" if measured is not None else ""
@@ -56,4 +64,5 @@ def _title(session: Session, snapshot: Snapshot, kernel: Kernel) -> str:
     if known is not None and known[0].verdict is not None and known[0].verdict.accuracy is Accuracy.REDUCED:
         time += f", {Accuracy.REDUCED}"
     bound = "" if isinstance(observation, Refusal) else roof.short(observation, session.settings, measured)
-    return " · ".join(part for part in (_ACTION, time, bound) if part)
+    where = f"launched by {words.launched_by(places)}" if places else ""
+    return " · ".join(part for part in (_ACTION, time, bound, where) if part)

@@ -24,6 +24,7 @@ from kernelwright.values import Kernel, Measurement, Outcome, Refusal, Resources
 if TYPE_CHECKING:
     from kernelwright.engine import Engine
     from kernelwright.lsp.compiled import Compiled
+    from kernelwright.lsp.launched import Looked
     from kernelwright.macro.strategy import Observation
     from kernelwright.menu import Menu
     from kernelwright.models import Provider
@@ -65,6 +66,7 @@ class Session:
         self.offered: set[str] = set()  # ids of steps whose edits the editor has not made, or refused, yet
         self.key = ""  # of the language model, from the editor's secret storage
         self.compiled: dict[str, Compiled] = {}  # what a compiler has last told of a document, by uri
+        self.launched: dict[str, Looked] = {}  # what is known of where others launch a document's kernels, by uri
         self.parts: dict[str, list[str]] = {}  # of answers that the editor's models are writing, by request
         self.writing = asyncio.Lock()  # held by a tool from reading a file to writing it
         self._provider: Provider | None = None
@@ -244,8 +246,15 @@ class Session:
             self.client.log(f"{type(error).__name__}: {error}", lsp.MessageType.Error)
 
     def root_of(self, path: str) -> Path:
+        return _root_of(path, self._folders())
+
+    def is_in_workspace(self, path: str) -> bool:
+        """Whether a file lies in a folder that is open, and not only in its own."""
+        return any(Path(path).is_relative_to(folder) for folder in self._folders())
+
+    def _folders(self) -> tuple[str, ...]:
         folders = [to_fs_path(folder.uri) for folder in self.server.workspace.folders.values()]
-        return _root_of(path, tuple(folder for folder in (*folders, self.server.workspace.root_path) if folder))
+        return tuple(folder for folder in (*folders, self.server.workspace.root_path) if folder)
 
 
 @functools.lru_cache(maxsize=64)  # asked for at each hover

@@ -24,6 +24,7 @@ class Sync:
             self._background.edited(uri)
 
     def saved(self, params: lsp.DidSaveTextDocumentParams) -> None:
+        self._session.launched.clear()
         self._background.saved(params.text_document.uri)
 
     def closed(self, params: lsp.DidCloseTextDocumentParams) -> None:
@@ -55,4 +56,5 @@ class Sync:
         self._session.documents.close(uri)
         self._background.drop(uri)
         self._session.compiled.pop(uri, None)
+        self._session.launched.pop(uri, None)
         diagnostics.clear(self._session, uri)

@@ -172,12 +172,12 @@ class Profile:
 
 @dataclass(frozen=True)
 class TryLines:
-    """Call what each workload line calls, once, until every one of `kernels` was launched. Answered by TriedLines.
+    """Call what each workload line calls, on two draws of its data, until every one of `kernels` was launched.
 
-    Without `kernels` one line that runs is enough. `launches` holds lines that launch one of the kernels themselves, tried
-    for each that none of the `lines` has launched. `seconds` are for one line, `budget` for all `lines`, `launch_budget` for
-    all `launches`. Without a GPU sizes are reduced as the gate does it. `written` is a file with kernels whose launches are
-    to be written as lines.
+    Answered by TriedLines. Without `kernels` one line that runs is enough. `launches` holds lines that launch one of the
+    kernels themselves, tried for each that none of the `lines` has launched. `seconds` are for the calls on one draw,
+    `budget` for all `lines`, `launch_budget` for all `launches`. Without a GPU sizes are reduced as the gate does it.
+    `written` is a file with kernels whose launches are to be written as lines.
     """
 
     path: str

@@ -104,7 +104,12 @@ CHECKS = (
         cost="a call behind 10 ms of other work",
         missing="looked for on a GPU only, with inputs of one shape",
     ),
-    CheckKind(_CALLS, "random-state", "generators are left as the baseline leaves them"),
+    CheckKind(
+        _CALLS,
+        "random-state",
+        "generators are left as the baseline leaves them, behind a first call as behind its own first one",
+        cost="where they are not, the same call again, and the baseline's in a fresh process",
+    ),
     CheckKind(_PROCESS, "settings", _UNTOUCHED),
     CheckKind(_PROCESS, "clean-process", _UNTOUCHED),
     CheckKind(_PROCESS, "sandbox", "informs only: what the candidate's process was kept from, and what not"),

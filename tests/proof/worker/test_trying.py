@@ -39,6 +39,13 @@ def copy_kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr = 64, KIND: tl.constexpr 
     tl.store(out_ptr + at, tl.load(x_ptr + at, mask=at < n).to(KIND), mask=at < n)
 
 
+@triton.jit
+def far_kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr = 64):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    far = at + tl.where(tl.load(x_ptr + 9) > 0, 1 << 20, 0)
+    tl.store(out_ptr + at, tl.load(x_ptr + far, mask=at < n), mask=at < n)
+
+
 class Scale(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x):
@@ -120,6 +127,28 @@ def test_a_line_that_does_not_repeat_itself_is_the_last_choice(tried: Tried) -> 
     answer = tried("scale(randn(8, 64), 'partly')", "scale(randn(7))")
     assert isinstance(answer, TriedLines), answer
     assert answer.ran == ("scale(randn(8, 64), 'partly')",)
+    itself = "scale_kernel[(1,)](randn(64), out(64), 64, BLOCK=64)"
+    answer = tried("scale(randn(8, 64), 'partly')", launches={"scale_kernel": (itself,)})
+    assert isinstance(answer, TriedLines), answer
+    assert answer.ran == (itself,), "nor does it come before a launch of the kernel itself"
+
+
+def test_a_launch_that_does_not_repeat_itself_is_no_choice(tried: Tried) -> None:
+    """Programs that take numbers get others where the last one comes first, as in the interpreter's second call."""
+    text = TEXT.replace("tl.load(x_ptr + at, mask=at < n) * 2", "tl.atomic_add(x_ptr, 1.0)")
+    answer = tried("scale_kernel[(2,)](zeros(1), out(128), 128, BLOCK=64)", text=text)
+    assert isinstance(answer, TriedLines), answer
+    assert answer.ran == ()
+    assert answer.reasons == ("called again with other memory, it does not come to the same",)
+
+
+def test_a_line_has_to_run_on_other_data(tried: Tried) -> None:
+    """By the first seed element 9 of randn is negative, by the second it is positive."""
+    lines = "far_kernel[(1,)](randn(64), out(64), 64)", "far_kernel[(1,)](zeros(64), out(64), 64)"
+    answer = tried(*lines, kernels=("far_kernel",))
+    assert isinstance(answer, TriedLines), answer
+    assert answer.ran == lines[1:]
+    assert answer.reasons[0].startswith("on other data, Out of bounds: load from ")
 
 
 def test_a_launch_of_no_programs_reaches_no_kernel(tried: Tried) -> None:

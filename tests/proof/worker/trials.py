@@ -6,6 +6,7 @@ from kernelwright.proof.worker.trial import run_trial
 from kernelwright.values import Case, Workload, WorkloadSource
 
 QUICK = Limits(timing_budget=0.2, threads=1, seeds=2)
+_NOWHERE = "/nowhere/kernel.py"
 
 
 def workload(*cases: str) -> Workload:
@@ -16,10 +17,16 @@ def workload(*cases: str) -> Workload:
 
 
 def trial(
-    baseline: str, candidate: str, *cases: str, measure: bool = False, previous: str = "", rewritten: bool = False
+    baseline: str,
+    candidate: str,
+    *cases: str,
+    measure: bool = False,
+    previous: str = "",
+    rewritten: bool = False,
+    path: str = _NOWHERE,
 ) -> TrialResult:
     job = Trial(
-        "/nowhere/kernel.py",
+        path,
         baseline,
         previous or baseline,
         candidate,
@@ -31,7 +38,14 @@ def trial(
     return run_trial(job, lambda stage: None)
 
 
-def ended_by(baseline: str, candidate: str, *cases: str, measure: bool = False, rewritten: bool = False) -> str:
+def ended_by(
+    baseline: str,
+    candidate: str,
+    *cases: str,
+    measure: bool = False,
+    rewritten: bool = False,
+    path: str = _NOWHERE,
+) -> str:
     """The name of the check that failed, or the verdict's status."""
-    verdict = trial(baseline, candidate, *cases, measure=measure, rewritten=rewritten).verdict
+    verdict = trial(baseline, candidate, *cases, measure=measure, rewritten=rewritten, path=path).verdict
     return verdict.failed_checks[0].name if verdict.failed_checks else str(verdict.status)

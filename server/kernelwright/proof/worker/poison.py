@@ -1,6 +1,6 @@
 """Memory that holds NaN where it was not written, so that reading or returning it cannot go unseen."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import torch
@@ -14,11 +14,18 @@ ALLOCATIONS = tuple(
 
 
 class PoisonedAllocation(DispatchMode):
-    """Within it torch.empty and its relatives return memory full of NaN (integers: a value near their maximum)."""
+    """Within it torch.empty and its relatives return memory full of NaN (integers: a value near their maximum).
+
+    Or of what else `fill` writes into it.
+    """
+
+    def __init__(self, fill: Callable[[torch.Tensor], Any] = poison_) -> None:
+        super().__init__()
+        self._fill = fill
 
     def seen(self, func: Any, packet: Any, args: Any, kwargs: Any, made: Any) -> Any:
         if packet in ALLOCATIONS and isinstance(made, torch.Tensor):
-            poison_(made)
+            self._fill(made)
         return made
 
 

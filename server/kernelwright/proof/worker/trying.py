@@ -1,4 +1,4 @@
-"""Tries workload lines: what each calls is called once, in a host, which a line that crashes or hangs costs, and no more."""
+"""Tries workload lines: what each calls is called in a host, which a line that crashes or hangs costs, and no more."""
 
 import contextlib
 import os
@@ -6,6 +6,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 
 import torch
 
@@ -27,6 +28,7 @@ from kernelwright.values import Failure, FailureKind
 
 _LOADING = 120.0  # seconds in which a text has to be imported
 _FURTHER = 10  # lines that are tried for kernels which one that runs does not launch
+_OTHER_SEED = 1  # which the gate asks for as well
 _UNSTEADY = "called again with other memory, it does not come to the same"
 _OVER = (FailureKind.TIMED_OUT, FailureKind.CRASHED)
 
@@ -34,25 +36,56 @@ _OVER = (FailureKind.TIMED_OUT, FailureKind.CRASHED)
 def try_lines(job: TryLines, report: Callable[[str], None]) -> TriedLines:
     """Try the lines of a job in turn. Raises JobFailed where its text cannot be loaded."""
     with contextlib.closing(_Trier(job)) as trier:
-        found = list(_tried(job.lines, job.kernels, trier, report))
-        launched = {name for one in found for name in one.launched}
-        own = {name: lines for name, lines in job.launches.items() if name not in launched}
+        unsteady: list[_Unsteady] = []
+        found = list(_tried(job.lines, job.kernels, trier, report, unsteady))
+        own = {name: lines for name, lines in job.launches.items() if name not in _launched(found)}
         trier.left = job.launch_budget if own else 0.0
         for name, lines in own.items():
-            found += _tried(lines, (name,), trier, report)
+            found += _tried(lines, (name,), trier, report, unsteady)
+        for one in unsteady:
+            found.append(_last_choice(one, found, job.kernels))
         return TriedLines(tuple(found))
 
 
+@dataclass(frozen=True)
+class _Unsteady:
+    """A line that does not come to the same when it is called again, so that nothing can be verified with it."""
+
+    line: str
+    launched: frozenset[str]
+    written: tuple[str, ...]
+
+
+def _launched(found: Sequence[TriedLine]) -> set[str]:
+    return {name for one in found for name in one.launched}
+
+
+def _last_choice(unsteady: _Unsteady, found: Sequence[TriedLine], kernels: Sequence[str]) -> TriedLine:
+    """The line, which counts for kernels that no other launches, and without `kernels` where no other runs.
+
+    One that launches a kernel itself does not: all that it is for is to verify.
+    """
+    itself = case_call(unsteady.line).grid is not None
+    new = unsteady.launched & (set(kernels) - _launched(found))
+    none = not kernels and all(one.reason for one in found)
+    if itself or not (new or none):
+        return TriedLine(unsteady.line, _UNSTEADY)
+    return TriedLine(unsteady.line, "", tuple(sorted(new)), unsteady.written)
+
+
 def _tried(
-    lines: Sequence[str], kernels: Sequence[str], trier: "_Trier", report: Callable[[str], None]
+    lines: Sequence[str],
+    kernels: Sequence[str],
+    trier: "_Trier",
+    report: Callable[[str], None],
+    unsteady: list[_Unsteady],
 ) -> Iterator[TriedLine]:
     """Lines that run and launch none of the kernels that are missing do not count as running.
 
-    Those that do not repeat themselves, which nothing can be verified with, count only for kernels that no other launches.
+    Those that do not repeat themselves are left to the end, as `unsteady`.
     """
     missing, left, pending = set(kernels), len(lines), list(dict.fromkeys(lines))
     number, found, backward = 0, False, True
-    unsteady: list[tuple[str, frozenset[str], tuple[str, ...]]] = []
     while pending and left and (missing or not found):
         line, number, left = pending.pop(0), number + 1, left - 1
         report(f"Trying line {number} of {number + min(left, len(pending))}")
@@ -62,7 +95,7 @@ def _tried(
             continue
         new = missing.intersection(launched.kernels)
         if not launched.repeats and (new or not kernels):
-            unsteady.append((line, frozenset(new), launched.lines))
+            unsteady.append(_Unsteady(line, frozenset(new), launched.lines))
             continue
         if kernels and not new:
             yield TriedLine(line, f"it launches no {' or '.join(sorted(missing))}")
@@ -76,10 +109,6 @@ def _tried(
             pending.insert(0, with_backward)
             left += 1
             backward = bool(new)
-    for line, launches, written in unsteady:
-        new = missing & launches
-        yield TriedLine(line, "" if new or not (found or kernels) else _UNSTEADY, tuple(sorted(new)), written)
-        missing, found = missing - new, True
 
 
 class _Trier:
@@ -100,30 +129,41 @@ class _Trier:
         shutil.rmtree(self._scratch, ignore_errors=True)
 
     def call(self, line: str) -> messages.Launched | str:
-        """What it launches, or why it does not run."""
-        reason = ""
+        """What it launches, or why it does not run, be it on other data."""
         try:
             texts = self._sizes(line)
         except JobFailed as failed:
             return failed.failure.message.rstrip(".")
+        reason = ""
         for text in texts:
-            if self.left <= 0:
-                return reason or f"there was no time left for it in {self._job.most_seconds:g} s"
-            host = self._host or self._loaded()
-            begun = time.monotonic()
-            host.limit = min(self._job.seconds, self.left)
-            try:
-                check_memory(bytes_of_call(case_call(text)), self._device)
-                return host.ask(messages.Try(text, self._job.written, self._job.kernels), messages.Launched)
-            except Rejected as rejected:
-                reason = rejected.check.detail
-            except JobFailed as failed:
-                reason = failed.failure.message.rstrip(".")
-                if failed.failure.kind in _OVER:
-                    self._end()
-            finally:
-                self.left -= time.monotonic() - begun
-        return reason
+            launched = self._asked(messages.Try(text, self._job.written, self._job.kernels))
+            if launched is None or isinstance(launched, str):
+                reason = launched or reason
+                continue
+            again = self._asked(messages.Try(text, seed=_OTHER_SEED, repeated=False))
+            if not isinstance(again, str):
+                return launched
+            reason = f"on other data, {again}"
+        return reason or f"there was no time left for it in {self._job.most_seconds:g} s"
+
+    def _asked(self, request: messages.Try) -> messages.Launched | str | None:
+        """What the call launches, or why it does not run; None where there is no time left for it."""
+        if self.left <= 0:
+            return None
+        host = self._host or self._loaded()
+        begun = time.monotonic()
+        host.limit = min(self._job.seconds, self.left)
+        try:
+            check_memory(bytes_of_call(case_call(request.line)), self._device)
+            return host.ask(request, messages.Launched)
+        except Rejected as rejected:
+            return rejected.check.detail
+        except JobFailed as failed:
+            if failed.failure.kind in _OVER:
+                self._end()
+            return failed.failure.message.rstrip(".")
+        finally:
+            self.left -= time.monotonic() - begun
 
     def _sizes(self, line: str) -> list[str]:
         """The line as the gate calls it: with few elements in the interpreter, and as it is where that does not run."""

@@ -45,7 +45,7 @@ def compare_once(bench: Bench, contender: Contender, ground: Ground) -> None:
         must_count(bench, ground, judged)
         _note(bench, ground, judged, accepted, poisoned=poisoned, remarks=contender.ran.remarks)
         if random != ground.baseline.random:
-            _other_random_state(ground, random)
+            _other_random_state(bench, contender, ground, random)
 
 
 def _judged(bench: Bench, ground: Ground, answer: Observation) -> tuple[Judged, str]:
@@ -85,12 +85,32 @@ def _beside(ground: Ground, answer: Observation, oracle: Oracle) -> Judged:
     return judged(min(ground.length, ground.terms)) if found.finding is None and found.by_length else found
 
 
-def _other_random_state(ground: Ground, random: Mapping[str, str]) -> None:
-    """Raises Rejected, unless the baseline itself leaves another state each time."""
+def _other_random_state(bench: Bench, contender: Contender, ground: Ground, random: Mapping[str, str]) -> None:
+    """Raises Rejected, unless the baseline itself leaves another state each time, or did so in its own first call."""
     expected, variation = ground.baseline.random, ground.variation
-    if observe(ground.targets.baseline, ground.inputs, seed=variation.seed).random == expected:
+    if observe(ground.targets.baseline, ground.inputs, seed=variation.seed).random != expected:
+        return
+    if not _drawn_once_by_both(bench, contender, ground, random):
         other = ", ".join(name for name, state in expected.items() if random.get(name) != state)
         raise Rejected("random-state", variation.described, f"{other} after the call {_RANDOM}")
+
+
+def _drawn_once_by_both(bench: Bench, contender: Contender, ground: Ground, random: Mapping[str, str]) -> bool:
+    """Whether a first call of the baseline leaves this `random` state, and a further one of the candidate the baseline's.
+
+    A module that draws when it is imported, and is imported in the first call, has long been imported in this process.
+    """
+    call = ground.targets, ground.inputs, ground.baseline
+    case, seed = ground.variation.described, ground.variation.seed
+    if contender.observe(*call, case=case, seed=seed).random != ground.baseline.random:
+        return False
+    fresh = Contender(bench, bench.trial.baseline, bench.trial.home)
+    try:
+        return fresh.observe(*call, case=case, seed=seed).random == random
+    except Rejected:
+        return False
+    finally:
+        fresh.close()
 
 
 def _note(

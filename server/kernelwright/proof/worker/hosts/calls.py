@@ -28,7 +28,7 @@ from kernelwright.proof.worker.inputs import (
 from kernelwright.proof.worker.languages import language_of
 from kernelwright.proof.worker.observe import attributes_of, buffers_put_back, changed
 from kernelwright.proof.worker.observe import observe as observed_call
-from kernelwright.proof.worker.poison import poison_freed_blocks
+from kernelwright.proof.worker.poison import PoisonedAllocation, poison_freed_blocks
 from kernelwright.proof.worker.profiling.counting import counted_launches
 from kernelwright.proof.worker.profiling.looking import look as look_at
 from kernelwright.proof.worker.recording.recorder import written_launches
@@ -165,18 +165,21 @@ def look(room: Room, request: messages.Look) -> messages.Reply:
 def try_line(room: Room, request: messages.Try) -> messages.Reply:
     call = case_call(request.line)
     workload = Workload(WorkloadSource.LINES, call.entry, (Case(0, 0, request.line),))
-    module, how = room.module, {"device": room.device, "seed": 0}
+    module, seed = room.module, request.seed
     assert module is not None
+    constructed: dict[str, Any] = {"device": room.device, "seed": 0}
     repeats = True
     home = str(module.__file__) if request.written == room.path else request.written
     try:
         with counted_launches(lambda file: True) as seen, written_launches(home, request.kernels) as lines:
-            target = make_target(module, workload, initial_arguments(module, call, **how), **how)
-            inputs = from_call(call, **how)
+            target = make_target(module, workload, initial_arguments(module, call, **constructed), **constructed)
+            inputs = from_call(call, device=room.device, seed=seed)
             if any(tensor.requires_grad for tensor in inputs.tensors()):
-                gradients(target, inputs, lambda _, output: torch.ones_like(output), (), seed=0)
+                gradients(target, inputs, lambda _, output: torch.ones_like(output), (), seed=seed)
+            elif request.repeated:
+                repeats = _repeats(target, inputs, seed)
             else:
-                repeats = _repeats(target, inputs)
+                observed_call(target, inputs, seed=seed)
             settle(room)
     except (NoGradient, BackwardFailed) as lacking:
         return messages.Refused(Check("gradient", "", False, str(lacking)))
@@ -187,17 +190,30 @@ def try_line(room: Room, request: messages.Try) -> messages.Reply:
     return messages.Launched(tuple(sorted({name for name, origin in seen.runs})), repeats, tuple(lines))
 
 
-def _repeats(target: Callable[..., Any], inputs: Inputs) -> bool:
+def _repeats(target: Callable[..., Any], inputs: Inputs, seed: int) -> bool:
     """Whether a second call comes to the same, with NaN in fresh memory; not where there is nothing to compare.
 
     Raises whatever the first one raises.
     """
-    first = observed_call(target, inputs, seed=0)
+    made = _made(target, inputs, seed)
     with contextlib.suppress(Exception):  # the text's own, or those of tensors that are none of torch's
-        second = observed_call(target, inputs, seed=0, poisoned=True)
-        made, again = ((*one.results(), *one.changed_inputs.values()) for one in (first, second))
+        if any(map(_has_poison, made)):  # which an earlier line may have left in what is fresh memory now
+            with PoisonedAllocation(torch.Tensor.zero_):
+                made = _made(target, inputs, seed)
+        again = _made(target, inputs, seed, poisoned=True)
         return bool(made) and len(made) == len(again) and all(map(_alike, made, again))
     return False
+
+
+def _made(target: Callable[..., Any], inputs: Inputs, seed: int, *, poisoned: bool = False) -> list[torch.Tensor]:
+    """What one call returns, and the inputs that it changes."""
+    seen = observed_call(target, inputs, seed=seed, poisoned=poisoned)
+    return [*seen.results(), *seen.changed_inputs.values()]
+
+
+def _has_poison(tensor: torch.Tensor) -> bool:
+    poison = poison_(torch.empty((), dtype=tensor.dtype, device=tensor.device))
+    return bool((tensor.isnan() if bool(poison.isnan()) else tensor == poison).any())
 
 
 def _alike(one: torch.Tensor, other: torch.Tensor) -> bool:

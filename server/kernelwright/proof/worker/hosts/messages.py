@@ -189,14 +189,17 @@ class Look(Request):
 
 @dataclass(frozen=True)
 class Try(Request):
-    """Construct and call once what a workload line calls, with gradients where it asks for them.
+    """Construct and call what a workload line calls, with gradients where it asks for them, on data of this seed.
 
-    The launches of `kernels` of the file `written` are written as lines. Answered by Launched, Refused or Failed.
+    With `repeated` it is asked whether another call comes to the same. The launches of `kernels` of the file `written` are
+    written as lines. Answered by Launched, Refused or Failed.
     """
 
     line: str
     written: str = ""
     kernels: tuple[str, ...] = ()
+    seed: int = 0
+    repeated: bool = True
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,31 @@
+"""Where other files launch a kernel, told by their imports and their texts."""
+
+from pathlib import Path
+
+from kernelwright import callers, elsewhere
+from kernelwright.elsewhere import Site
+
+FILES = {
+    "pkg/__init__.py": "from .ops import scaled\nfrom .kernels import scale_kernel\n",
+    "pkg/kernels.py": "def scale_kernel(): ...\ndef other_kernel(): ...\n",
+    "pkg/ops.py": (
+        "from pkg.kernels import scale_kernel\n\n"
+        "def scaled(x):\n    'scale_kernel[(1,)] is what it launches'\n    scale_kernel[(1,)](x)\n\n"
+        "class Scale:\n    def forward(self, x):\n        scale_kernel [grid](x)\n        scale_kernel[grid](x)\n\n"
+        "def told():\n    return scale_kernel\n"
+    ),
+    "far.py": "import pkg\n\nif True:\n    pkg.scale_kernel[(8,)](x)\n",
+    "test_ops.py": "from pkg.kernels import other_kernel\n\ndef test_it():\n    other_kernel[(1,)](x)\n",
+    "alone.py": "def scaled(x):\n    scale_kernel[(1,)](x)\n",
+}
+
+
+def test_functions_around_the_launches_the_nearest_file_first() -> None:
+    texts = {Path("/project", name): text for name, text in FILES.items()}
+    home = Path("/project/pkg/kernels.py")
+    found = elsewhere.sites(texts, callers.imports(texts), home, ["scale_kernel", "other_kernel"])
+    ops, far = Path("/project/pkg/ops.py"), Path("/project/far.py")
+    assert found == {
+        "scale_kernel": (Site(ops, "scaled"), Site(ops, "Scale"), Site(far, "")),
+        "other_kernel": (),
+    }, "not where it is only named, in no text that is not code, and not in tests, which are recorded"
