@@ -35,7 +35,8 @@ from kernelwright.recording import Recorded, edits_for, source_files
 from kernelwright.settings import DEFAULTS
 from kernelwright.source.document import parse
 from kernelwright.source.kernels import find_kernels
-from kernelwright.source.workload import find_workload, from_benchmark
+from kernelwright.source.workload import find_workload
+from kernelwright.source.workload.benchmark import from_benchmark
 from kernelwright.values import CPU, Kernel, Language, Refusal, Workload, apply
 from kernelwright.values.targets import DEFAULT_TARGET
 

@@ -8,14 +8,9 @@ from hypothesis import strategies as st
 
 from kernelwright.source.document import parse
 from kernelwright.source.kernels import find_kernels
-from kernelwright.source.workload import (
-    find_workload,
-    from_benchmark,
-    problems,
-    suggest_lines,
-    with_gradients,
-)
-from kernelwright.source.workload.suggest import MOST
+from kernelwright.source.workload import find_workload, problems
+from kernelwright.source.workload.benchmark import from_benchmark
+from kernelwright.source.workload.suggest import MOST, suggest_lines, with_gradients
 from kernelwright.values import Refusal, Workload
 
 HEAD = "import torch, triton, pytest\nimport torch.nn.functional as F\nfrom torch import nn\n"

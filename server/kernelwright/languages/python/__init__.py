@@ -16,10 +16,8 @@ from kernelwright.source.split import holds
 from kernelwright.source.workload import (
     WorkloadProblem,
     find_workload,
-    from_benchmark,
     performance_calls,
     problems,
-    suggest_lines,
     workload_lines,
 )
 from kernelwright.values import Case, Edits, Kernel, Language, Refusal, Workload, encoded
@@ -83,9 +81,13 @@ class Python:
         return _embedded().workload_problems(text, found) if _has_cuda(text) else found
 
     def lines_from_calls(self, text: str, kernel: Kernel) -> tuple[str, ...] | Refusal:
+        from kernelwright.source.workload.benchmark import from_benchmark  # loaded only where lines are asked for
+
         return Refusal(_NO_CALLS) if _is_embedded(kernel) else from_benchmark(text, kernel)
 
     def lines_from_signature(self, text: str, kernel: Kernel) -> tuple[str, ...] | Refusal:
+        from kernelwright.source.workload.suggest import suggest_lines
+
         return _embedded().lines_from_signature(text, kernel) if _is_embedded(kernel) else suggest_lines(text, kernel)
 
     def pieces(self, text: str, kernel: Kernel) -> tuple[Piece, ...]:
