@@ -164,3 +164,11 @@ def test_after_keys_all_that_is_found_is_that_of_a_text_never_seen(changes: list
         found = everything(text)
         forget()
         assert found == everything(text)
+
+
+def test_what_is_typed_in_a_function_gives_no_names_to_others() -> None:
+    """A broken function may read as declarations, and the names of its locals stand in every other one."""
+    typed = TEXT.replace("__global__ void", "_*_global__ void", 1)
+    given = [{name for one in outline.outline(text).placed for name in one.piece.names} for text in (TEXT, typed)]
+    assert given[1] <= given[0]
+    assert not given[0] & {"i", "row", "x", "sum"}

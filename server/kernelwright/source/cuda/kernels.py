@@ -50,6 +50,8 @@ def _entry(found: Outline, kernel: int, called: frozenset[str], calling: Mapping
     called.
     """
     text, launching = found.source.text, [i for i in found.launchers(found.placed[kernel].piece.name) if i != kernel]
+    if not launching:
+        return kernel
     above = sorted({i for one in launching for i in calling.get(found.placed[one].piece.name, ())})
     launchers, outer = ([i for i in some if not uses_pytorch(text, _function(found, i))] for some in (launching, above))
     for i in (*launchers, *outer, kernel):

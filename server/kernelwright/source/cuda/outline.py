@@ -16,12 +16,15 @@ from kernelwright.source.split import Piece as Part
 from kernelwright.source.split import encoded
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
-_DECLARED = re.compile(r"(?<!\w)([A-Za-z_]\w{0,255})\s{0,99}(?:\[[^\[\]]{0,200}\]\s{0,99}){0,4}[=;,{(]")
 _DEFINED = re.compile(r"#[ \t]{0,99}define[ \t]{1,99}(\w{1,255})")
 _PIECES = frozenset(
     (
-        *("function_definition", "preproc_def", "preproc_function_def", "declaration", "type_definition"),
-        *("alias_declaration", "struct_specifier", "class_specifier", "enum_specifier"),
+        "function_definition",
+        "preproc_def",
+        "preproc_function_def",
+        "declaration",
+        "type_definition",
+        "alias_declaration",
     )
 )
 _LONGEST_HELPER = 1000  # characters of a host function that launches are computed with
@@ -30,9 +33,11 @@ _MOST_NEEDED = 64  # pieces that one function is read with
 
 @dataclass(frozen=True, eq=False)
 class Piece:
-    """One definition at top level, one object for the same text. `names` are defined by it, `words` all that stand in it.
+    """One definition at top level, one object for the same text. `words` all that stand in it.
 
-    `file` is its text read on its own, where it is a function; `aliases` the types that it gives another name.
+    `names` are those that it gives a function, macro, number or type: what else is declared says nothing to others, and
+    in a function that is being typed it would be locals, whose names stand everywhere. `file` is its text read on its own,
+    where it is a function; `aliases` the types that it gives another name.
     """
 
     text: str
@@ -262,6 +267,9 @@ def _piece(source: Source, kind: str) -> Piece:
         file = file_of(source)
         if file.functions:
             return Piece(text, frozenset((file.functions[0].name,)), words, file)
-    names = _DEFINED.findall(text) if kind.startswith("preproc") else _DECLARED.findall(text)
-    aliases = file_of(source).aliases if kind in ("type_definition", "alias_declaration") else {}
-    return Piece(text, frozenset(names), words, aliases=aliases)
+    if kind.startswith("preproc"):
+        return Piece(text, frozenset(_DEFINED.findall(text)), words)
+    if source.tree.root_node.has_error:
+        return Piece(text, frozenset(), words)
+    file = file_of(source)
+    return Piece(text, frozenset((*file.constants, *file.aliases)), words, aliases=file.aliases)
