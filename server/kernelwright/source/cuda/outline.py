@@ -157,6 +157,10 @@ class Outline:
         """The pieces that are functions."""
         return tuple(index for index, one in enumerate(self.placed) if one.piece.name)
 
+    def defines(self, name: str) -> bool:
+        """Whether a function, macro, number or type has this name."""
+        return name in self._naming.by_name
+
     def function(self, name: str) -> Function | None:
         """The first function of this name."""
         return next(

@@ -22,7 +22,13 @@ from kernelwright.values import Edits, Kernel, Language, TextEdit, digest, line_
 _CHECKED = re.compile(
     r"\bcuda(?:GetLastError|PeekAtLastError)\b|\b\w*(?:check|CHECK|Check|assert_cuda|ERR|Err|safe)\w*\s*\("
 )
-_OWN_HEADER = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"', re.M)
+_OF_PROJECT = re.compile(
+    r'^[ \t]*#[ \t]*(?:include[ \t]*"|pragma[ \t]+once\b|ifndef[ \t]+\w*_(?:H|HH|HPP|CUH)_*[ \t]*$)', re.M
+)
+_INCLUDES = re.compile(r"^[ \t]*#[ \t]*include\b", re.M)
+_KNOWN_TO_ALL = re.compile(
+    r"cuda\w*|__\w*|dim3|min|max|abs|ceilf?|floorf?|sqrtf?|printf|malloc|free|\W.*|\w+\W.*", re.S
+)
 _MAIN = re.compile(r"\bmain\s*\(")
 
 
@@ -51,8 +57,9 @@ def find_cuda_findings(
     """
     found = outline(text)
     near = frozenset(range(len(found.placed))) if lines is None else found.touching(lines)
-    own, main, checks, raises_shared = map(any, zip((False,) * 4, *_signs(found.parts), strict=True))
-    is_checked = checks or (own and not main)  # what is part of a project may be checked by its callers
+    own, includes, main, checks, raises_shared = map(any, zip((False,) * 5, *_signs(found.parts), strict=True))
+    is_part = not main and (own or (not includes and _lacks_names(found)))
+    is_checked = checks or is_part  # what is part of a project may be checked by its callers
     first = next((name for one in found.placed for name in one.piece.launched), None)
     named = {one.name for one in kernels}
     findings: list[Finding] = []
@@ -71,14 +78,21 @@ def find_cuda_findings(
     return tuple(sorted(unique.values(), key=lambda one: (one.start, one.end, one.code)))
 
 
-def _signs_in(part: bytes) -> tuple[bool, bool, bool, bool]:
-    """Whether a part of a text includes a header of its project, has a `main`, asks for errors, raises a limit of memory."""
+def _signs_in(part: bytes) -> tuple[bool, ...]:
+    """Whether a part of a text is a header or includes one of its project, or any, has a `main`, asks for errors, and
+    raises the limit of shared memory."""
     text = part.decode("utf-8", "surrogatepass")
-    own, main, checks = (one.search(text) is not None for one in (_OWN_HEADER, _MAIN, _CHECKED))
-    return own, main, checks, "cudaFuncSetAttribute" in text
+    found = (one.search(text) is not None for one in (_OF_PROJECT, _INCLUDES, _MAIN, _CHECKED))
+    return *found, "cudaFuncSetAttribute" in text
 
 
 _signs = PerPiece(_signs_in)
+
+
+def _lacks_names(found: Outline) -> bool:
+    """Whether what launches calls functions that the text does not define, so that another one includes it."""
+    called = {name for one in found.placed if one.piece.launched for name in one.piece.called}
+    return any(not _KNOWN_TO_ALL.fullmatch(name) and not found.defines(name) for name in called)
 
 
 @functools.lru_cache(maxsize=1024)
