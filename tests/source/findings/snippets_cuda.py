@@ -431,7 +431,7 @@ RIGHT["cuda.block-size"] = [
 
 UNCHECKED = kernel(XY, TWICE)
 WRONG["cuda.unchecked-launch"] = [
-    "#include <cuda_runtime.h>\n" + UNCHECKED + f"void run({XY}) {{ kernel<<<divide_up(n, 128), 128>>>(x, y, n); }}\n",
+    "#include <tools/grid.h>\n" + UNCHECKED + f"void run({XY}) {{ kernel<<<divide_up(n, 128), 128>>>(x, y, n); }}\n",
     '#include "project.h"\n' + UNCHECKED + "int main() { float* x; kernel<<<1, 128>>>(x, x, 128); }\n",
     UNCHECKED + f"void run({XY}) {{ kernel<<<(n + 127) / 128, 128>>>(x, y, n); }}\n",
     UNCHECKED + f"void run({XY}) {{ kernel<<<(n + 127) / 128, 128>>>(x, y, n); cudaDeviceSynchronize(); }}\n",
@@ -441,6 +441,9 @@ WRONG["cuda.unchecked-launch"] = [
 ]
 RIGHT["cuda.unchecked-launch"] = [
     UNCHECKED + f"void run({XY}) {{ kernel<<<divide_up(n, 128), 128>>>(x, y, n); }}\n",
+    "#include <cooperative_groups.h>\n"
+    + UNCHECKED
+    + f"void run({XY}) {{ kernel<<<divide_up(n, 128), 128>>>(x, y, n); }}\n",
     "#ifndef _TWICE_KERNEL_H_\n#define _TWICE_KERNEL_H_\n#include <cuda_runtime.h>\n"
     + UNCHECKED
     + f"void run({XY}) {{ kernel<<<(n + 127) / 128, 128>>>(x, y, n); }}\n#endif\n",
@@ -522,6 +525,7 @@ WRONG["cuda.write-race"] = [
     ),
 ]
 RIGHT["cuda.write-race"] = [
+    kernel("float* result, int count", "*result /= count;"),
     kernel(
         "const int* x, int* y",
         "__shared__ Item items[256]; const Item item = items[threadIdx.x]; const int at = item.at(); y[at] = threadIdx.x;",

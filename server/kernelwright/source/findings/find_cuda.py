@@ -25,7 +25,9 @@ _CHECKED = re.compile(
 _OF_PROJECT = re.compile(
     r'^[ \t]*#[ \t]*(?:include[ \t]*"|pragma[ \t]+once\b|ifndef[ \t]+\w*_(?:H|HH|HPP|CUH)_*[ \t]*$)', re.M
 )
-_INCLUDES = re.compile(r"^[ \t]*#[ \t]*include\b", re.M)
+_INCLUDES = re.compile(
+    r"^[ \t]*#[ \t]*include\b(?![ \t]*<(?:cuda|cooperative_groups|c?(?:std|math|float|limits))\w*[.>])", re.M
+)
 _KNOWN_TO_ALL = re.compile(
     r"cuda\w*|__\w*|dim3|min|max|abs|ceilf?|floorf?|sqrtf?|printf|malloc|free|\W.*|\w+\W.*", re.S
 )
@@ -79,7 +81,7 @@ def find_cuda_findings(
 
 
 def _signs_in(part: bytes) -> tuple[bool, ...]:
-    """Whether a part of a text is a header or includes one of its project, or any, has a `main`, asks for errors, and
+    """Whether a part of a text is a header or includes one of its project, or of a library, has a `main`, asks for errors, and
     raises the limit of shared memory."""
     text = part.decode("utf-8", "surrogatepass")
     found = (one.search(text) is not None for one in (_OF_PROJECT, _INCLUDES, _MAIN, _CHECKED))
