@@ -44,6 +44,7 @@ docs: $(READY) node_modules/.ready
 bench: $(READY)
 	$(BIN)/python benchmarks/server_start.py
 	$(BIN)/python benchmarks/incremental.py
+	$(BIN)/python benchmarks/incremental.py --language cuda
 	$(BIN)/python benchmarks/latency.py
 	$(BIN)/python benchmarks/large_model.py
 

@@ -1,17 +1,21 @@
-"""How long fresh findings take after one typed character in a 5,000-line file of many kernels."""
+"""How long fresh findings take after one typed character in a 5,000-line file of many kernels, in Python or CUDA C++."""
 
 import argparse
 import importlib.metadata
+import itertools
 import os
 import platform
 import random
 import statistics
 import sys
 import time
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from kernelwright.languages.cuda import SUPPORT as CUDA
+from kernelwright.source.cuda.outline import outline
 from kernelwright.source.document import parse
 from kernelwright.source.findings import find_findings
 from kernelwright.source.kernels import find_kernels
@@ -19,7 +23,7 @@ from kernelwright.source.kernels import find_kernels
 ROOT = Path(__file__).parents[1]
 sys.path[:0] = [str(ROOT)]
 
-from benchmarks import summary  # noqa: E402
+from benchmarks import long_cuda, summary  # noqa: E402
 
 HEAD = """import torch
 import triton
@@ -111,10 +115,10 @@ class Quantiles:
     most: float
 
 
-def text_of(lines: int) -> str:
-    text, number = HEAD, 0
+def text_of(lines: int, head: str = HEAD, parts: Sequence[str] = PARTS) -> str:
+    text, number = head, 0
     while text.count("\n") < lines:
-        text += PARTS[number % len(PARTS)].replace("{i}", str(number))
+        text += parts[number % len(parts)].replace("{i}", str(number))
         number += 1
     return "\n".join(text.split("\n")[:lines])
 
@@ -124,23 +128,45 @@ def typed(text: str, random_: random.Random) -> str:
     return text[:at] + random_.choice(KEYS) + text[at:]
 
 
-def look(text: str) -> tuple[int, tuple[float, float, float, float]]:
-    """How many kernels; the milliseconds for splitting, kernels and findings, then those of the processor in all."""
-    processor = time.process_time()
-    start = time.perf_counter()
+def _python(text: str) -> Iterator[int]:
     document = parse(text)
-    document.pieces  # noqa: B018
-    parsed = time.perf_counter()
+    yield len(document.pieces)
     kernels = find_kernels(document)
-    found = time.perf_counter()
-    find_findings(document, kernels)
-    end = time.perf_counter()
-    return len(kernels), (
-        (parsed - start) * 1e3,
-        (found - parsed) * 1e3,
-        (end - found) * 1e3,
-        (time.process_time() - processor) * 1e3,
-    )
+    yield len(kernels)
+    yield len(find_findings(document, kernels))
+
+
+def _cuda(text: str) -> Iterator[int]:
+    yield len(outline(text).placed)
+    kernels = CUDA.kernels(text)
+    yield len(kernels)
+    yield len(CUDA.findings(text, kernels))
+
+
+@dataclass(frozen=True)
+class Language:
+    """`stages` looks at a text, and stops after splitting it, after finding kernels, and after finding findings."""
+
+    head: str
+    parts: Sequence[str]
+    stages: Callable[[str], Iterator[int]]
+    grammar: str
+
+
+LANGUAGES = {
+    "python": Language(HEAD, PARTS, _python, "tree-sitter-python"),
+    "cuda": Language(long_cuda.HEAD, long_cuda.PARTS, _cuda, "tree-sitter-cuda"),
+}
+
+
+def look(text: str, language: str = "python") -> tuple[int, tuple[float, float, float, float]]:
+    """How many kernels; the milliseconds for splitting, kernels and findings, then those of the processor in all."""
+    processor, times, found = time.process_time(), [time.perf_counter()], list[int]()
+    for count in LANGUAGES[language].stages(text):
+        times.append(time.perf_counter())
+        found.append(count)
+    split, kernels, findings = ((end - start) * 1e3 for start, end in itertools.pairwise(times))
+    return found[1], (split, kernels, findings, (time.process_time() - processor) * 1e3)
 
 
 def quantiles(values: list[float]) -> Quantiles:
@@ -148,12 +174,13 @@ def quantiles(values: list[float]) -> Quantiles:
     return Quantiles(round(statistics.median(values), 2), round(cuts[-1], 2), round(max(values), 2))
 
 
-def measure(lines: int, keys: int, seed: int) -> dict[str, object]:
+def measure(lines: int, keys: int, seed: int, language: str = "python") -> dict[str, object]:
     """Each key is typed into the whole text, as after an undo: half of them break the syntax where they fall."""
     random_ = random.Random(seed)
-    text = text_of(lines)
-    kernels, cold = look(text)
-    samples = [look(typed(text, random_))[1] for _ in range(keys)]
+    about = LANGUAGES[language]
+    text = text_of(lines, about.head, about.parts)
+    kernels, cold = look(text, language)
+    samples = [look(typed(text, random_), language)[1] for _ in range(keys)]
     parts = {
         name: [sample[i] for sample in samples] for i, name in enumerate(("split", "kernels", "findings", "processor"))
     }
@@ -167,7 +194,7 @@ def measure(lines: int, keys: int, seed: int) -> dict[str, object]:
         "total_ms": asdict(quantiles([sum(sample[:3]) for sample in samples])),
         **{f"{name}_ms": asdict(quantiles(values)) for name, values in parts.items()},
         "machine": machine(),
-        "versions": versions("kernelwright", "tree-sitter", "tree-sitter-python"),
+        "versions": versions("kernelwright", "tree-sitter", about.grammar),
     }
 
 
@@ -209,12 +236,12 @@ def main() -> None:
     parser.add_argument("--lines", type=int, default=5000)
     parser.add_argument("--keys", type=int, default=400)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument(
-        "--out", type=Path, default=summary.RAW / "incremental.json", help=f"where the result goes; {summary.KEPT}"
-    )
+    parser.add_argument("--language", choices=LANGUAGES, default="python")
+    parser.add_argument("--out", type=Path, help=f"where the result goes; {summary.KEPT}")
     options = parser.parse_args()
-    result = measure(options.lines, options.keys, options.seed)
-    summary.write("incremental", result, options.out)
+    result = measure(options.lines, options.keys, options.seed, options.language)
+    name = "incremental.json" if options.language == "python" else f"incremental-{options.language}.json"
+    summary.write("incremental", result, options.out or summary.RAW / name)
     for name in ("total", "split", "kernels", "findings", "processor"):
         values = result[f"{name}_ms"]
         print(f"{name:9} p50 {values['p50']:7.2f} ms   p95 {values['p95']:7.2f} ms   most {values['most']:7.2f} ms")

@@ -226,6 +226,9 @@ def test_the_figures_of_typing_are_those_of_the_summaries() -> None:
     assert kept["settings"]["long_file"] == {"lines": 5240, "kernels": 242}
     total = shown(SUMMARIES["incremental"]["figures"]["total_ms"]["p95"], 1)
     assert f"Fresh findings of those 5,000 lines take {total} ms (p95)" in results
+    cuda, keys = SUMMARIES["incremental-cuda"]["settings"], SUMMARIES["incremental-cuda"]["figures"]["processor_ms"]
+    told = f"{cuda['lines']:,} lines of CUDA C++ with {cuda['kernels']} kernels takes the processor {shown(keys['p95'], 0)} ms"
+    assert f"{told} to all findings (p95; {shown(keys['p50'], 0)} ms in the median;" in results
     files = SUMMARIES["real_files"]["figures"]
     keys, used = files["key_processor_ms"], files["mb_after"]
     assert f"takes the processor {shown(keys['p95'], 0)} ms to all findings (p95; {shown(keys['p50'], 0)} ms" in results
@@ -392,9 +395,10 @@ def test_pairs_are_summed_up_by_gate(tmp_path: Path) -> None:
 
 
 def test_times_in_the_editor_are_summed_up(tmp_path: Path) -> None:
-    found = of("incremental", incremental.measure(60, 5, 1), tmp_path)
-    assert found["figures"]["total_ms"]["p95"] > 0
-    assert found["settings"]["keys"] == 5
+    for language in incremental.LANGUAGES:
+        found = of("incremental", incremental.measure(60, 5, 1, language), tmp_path)
+        assert found["figures"]["total_ms"]["p95"] > 0
+        assert (found["settings"]["keys"], found["settings"]["kernels"] > 0) == (5, True)
     start = server_start.Start(0.3, 0.2, 42.0, 44.0)
     figures = server_start.figures([dict.fromkeys(server_start.COMMANDS, start)])
     known = {"date": "2026-01-01", "versions": {"pygls": "2"}, "machine": incremental.machine(), "runs": 1, "most": {}}

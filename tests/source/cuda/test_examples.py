@@ -33,7 +33,7 @@ def test_an_example_says_how_each_of_its_kernels_is_called(path: Path):
         assert [one.is_pointer for one in entry.parameters] == [
             isinstance(call.kwargs[one.name], TensorSpec) for one in entry.parameters
         ]
-        assert {kernel.entry for kernel in find_kernels(file, (call.entry,))} == {call.entry}
+        assert {kernel.entry for kernel in find_kernels(text, (call.entry,))} == {call.entry}
     large, small = map(bytes_of, lines)
     assert small < 1 << 20 < large < 1 << 30
 

@@ -59,13 +59,13 @@ def test_what_stays(code: str) -> None:
 def test_what_calls_it_goes_with_it() -> None:
     text = f"{KERNEL}{FUNCTION}void g(void* x) {{ f(wrapped(x)); }}\nvoid h(void* x) {{ g(x); }}\nint one() {{ return 1; }}\n"
     file = read(text)
-    assert [one.name for one in file.functions if uses_pytorch(file, one)] == ["f", "g", "h"]
+    assert [one.name for one in file.functions if uses_pytorch(text, one)] == ["f", "g", "h"]
 
 
 def test_a_workload_line_calls_the_kernel_and_no_function_of_pytorch() -> None:
     cuda = support_of("cuda-cpp")
     text = f"// workload: f(randn(8))\n{KERNEL}{FUNCTION}"
-    (kernel,) = find_kernels(read(text), ["f"])
+    (kernel,) = find_kernels(text, ["f"])
     (problem,) = cuda.workload_problems(text)
     assert (kernel.entry, len(kernel.launches), problem.line) == ("k", 1, 0)
     assert "PyTorch's C++ interface" in problem.message

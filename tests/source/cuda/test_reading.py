@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from kernelwright.source.cuda import parse, read
 from kernelwright.source.cuda.accesses import accesses, flat_index
 from kernelwright.source.cuda.expressions import Names
-from kernelwright.source.cuda.kernels import entry_of, find_kernels
+from kernelwright.source.cuda.kernels import find_kernels
 from kernelwright.source.cuda.polynomials import Polynomial
 
 TEXT = """\
@@ -103,9 +103,8 @@ def test_a_local_pointer_counts_as_the_parameter_that_it_starts_from() -> None:
 
 
 def test_entries() -> None:
-    file = read(TEXT)
-    assert [(one.name, one.entry) for one in find_kernels(file)] == [("scale", "run"), ("count", "count")]
-    assert entry_of(file, file.kernels[0], {"main"}).name == "main"
+    assert [(one.name, one.entry) for one in find_kernels(TEXT)] == [("scale", "run"), ("count", "count")]
+    assert find_kernels(TEXT, {"main"})[0].entry == "main"
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,7 @@ from kernelwright.values import Refusal
 
 
 def first_line(text: str) -> str:
-    file = read(text)
-    found = lines_from_signature(file, find_kernels(file)[0])
+    found = lines_from_signature(read(text), find_kernels(text)[0])
     assert not isinstance(found, Refusal), found.reason
     return found[0]
 
@@ -84,8 +83,8 @@ def test_updates_vectors_and_numbers() -> None:
     [("float** x", "float** x"), ("Params p", "Params p"), ("torch::Tensor x", "torch::Tensor x")],
 )
 def test_what_nothing_says_how_to_pass(parameter: str, name: str) -> None:
-    file = read(f"__global__ void f({parameter}, int n) {{ }}")
-    found = lines_from_signature(file, find_kernels(file)[0])
+    text = f"__global__ void f({parameter}, int n) {{ }}"
+    found = lines_from_signature(read(text), find_kernels(text)[0])
     assert found == Refusal(f"Nothing says what to pass for `{name}` of f.", 0)
 
 

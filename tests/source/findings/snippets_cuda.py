@@ -56,6 +56,10 @@ WRONG["cuda.uncoalesced-access"] = [
 ]
 RIGHT["cuda.uncoalesced-access"] = [
     kernel(
+        "const float* x, float* y, int s0, int s1, int lp0, int n",
+        f"{INDEX} if (i < n) y[blockIdx.y * n + i] = x[(i - lp0) * s0 + blockIdx.y * s1];",
+    ),
+    kernel(
         XY,
         f"{INDEX} int column; split(i, n, column); y[i * n + column] = x[i * n + column];",
         "__device__ void split(int& i, int by, int& rest) { rest = i % by; i /= by; }\n",
@@ -377,6 +381,17 @@ RIGHT["cuda.missing-barrier"] = [
         "const float* x, float* y",
         "volatile __shared__ float s[32]; int t = threadIdx.x; s[t] = x[t]; y[t] = s[31 - t];",
     ),
+    kernel(
+        "const float* x, float* y, int rows",
+        """__shared__ float s[256]; int t = threadIdx.x;
+        for (int r = 0; r < rows; ++r) {
+            s[threadIdx.y * 32 + t] = x[r * 256 + t];
+            __syncwarp();
+            float sum = 0.0f;
+            for (int k = 0; k < 32; ++k) sum += s[threadIdx.y * 32 + k];
+            y[r * 8 + threadIdx.y] = sum;
+        }""",
+    ),
     launched(
         "const float* x, float* y",
         "__shared__ float s[32]; int t = threadIdx.x; s[t] = x[t]; __syncwarp(); y[t] = s[31 - t];",
@@ -416,6 +431,7 @@ RIGHT["cuda.block-size"] = [
 
 UNCHECKED = kernel(XY, TWICE)
 WRONG["cuda.unchecked-launch"] = [
+    "#include <tools/grid.h>\n" + UNCHECKED + f"void run({XY}) {{ kernel<<<divide_up(n, 128), 128>>>(x, y, n); }}\n",
     '#include "project.h"\n' + UNCHECKED + "int main() { float* x; kernel<<<1, 128>>>(x, x, 128); }\n",
     UNCHECKED + f"void run({XY}) {{ kernel<<<(n + 127) / 128, 128>>>(x, y, n); }}\n",
     UNCHECKED + f"void run({XY}) {{ kernel<<<(n + 127) / 128, 128>>>(x, y, n); cudaDeviceSynchronize(); }}\n",
@@ -424,6 +440,14 @@ WRONG["cuda.unchecked-launch"] = [
     "namespace ops {\n" + UNCHECKED + f"void run({XY}) {{ kernel<<<(n + 127) / 128, 128>>>(x, y, n); }}\n}}\n",
 ]
 RIGHT["cuda.unchecked-launch"] = [
+    UNCHECKED + f"void run({XY}) {{ kernel<<<divide_up(n, 128), 128>>>(x, y, n); }}\n",
+    "#include <cooperative_groups.h>\n"
+    + UNCHECKED
+    + f"void run({XY}) {{ kernel<<<divide_up(n, 128), 128>>>(x, y, n); }}\n",
+    "#ifndef _TWICE_KERNEL_H_\n#define _TWICE_KERNEL_H_\n#include <cuda_runtime.h>\n"
+    + UNCHECKED
+    + f"void run({XY}) {{ kernel<<<(n + 127) / 128, 128>>>(x, y, n); }}\n#endif\n",
+    "#pragma once\n" + UNCHECKED + f"void run({XY}) {{ kernel<<<(n + 127) / 128, 128>>>(x, y, n); }}\n",
     '#include "project.h"\n' + UNCHECKED + f"void run({XY}) {{ kernel<<<(n + 127) / 128, 128>>>(x, y, n); }}\n",
     UNCHECKED,
     UNCHECKED + f"cudaError_t run({XY}) {{ kernel<<<(n + 127) / 128, 128>>>(x, y, n); return cudaGetLastError(); }}\n",
@@ -501,6 +525,7 @@ WRONG["cuda.write-race"] = [
     ),
 ]
 RIGHT["cuda.write-race"] = [
+    kernel("float* result, int count", "*result /= count;"),
     kernel(
         "const int* x, int* y",
         "__shared__ Item items[256]; const Item item = items[threadIdx.x]; const int at = item.at(); y[at] = threadIdx.x;",

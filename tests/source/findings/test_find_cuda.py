@@ -5,7 +5,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kernelwright.source.cuda import read
 from kernelwright.source.cuda.kernels import find_kernels
 from kernelwright.source.findings import Finding
 from kernelwright.source.findings.find_cuda import find_cuda_findings
@@ -22,9 +21,7 @@ def findings(text: str, lines: range | None = None, case: int = 0) -> tuple[Find
     for line in re.findall(r"^// workload: (.*)", text, re.M):
         call = evaluate(line)
         calls.setdefault(call.entry, []).append(call)
-    return find_cuda_findings(
-        text, find_kernels(read(text)), {name: found[case] for name, found in calls.items()}, lines
-    )
+    return find_cuda_findings(text, find_kernels(text), {name: found[case] for name, found in calls.items()}, lines)
 
 
 EXPECTED = {

@@ -30,7 +30,7 @@ def findings(code: str, text: str) -> tuple[Finding, ...]:
 
 def cuda_findings(text: str) -> tuple[Finding, ...]:
     calls = [evaluate(line) for line in re.findall(r"^// workload: (.*)", text, re.M)]
-    return find_cuda_findings(text, find_cuda_kernels(read(text)), {call.entry: call for call in calls})
+    return find_cuda_findings(text, find_cuda_kernels(text), {call.entry: call for call in calls})
 
 
 def python_findings(text: str) -> tuple[Finding, ...]:

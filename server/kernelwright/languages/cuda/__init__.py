@@ -32,7 +32,7 @@ class Cuda:
         return SyntaxProblem(found.line, found.message) if found is not None else None
 
     def kernels(self, text: str, lines: range | None = None) -> tuple[Kernel, ...]:
-        return find_kernels(read(text), by_entry(self.workload_lines(text)))
+        return find_kernels(text, by_entry(self.workload_lines(text)))
 
     def unread(self, text: str) -> tuple[Refusal, ...]:
         return ()

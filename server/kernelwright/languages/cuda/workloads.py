@@ -1,10 +1,15 @@
 """The workload lines of a CUDA text: which call an entry, and what is wrong with them."""
 
 import contextlib
+import functools
 import re
 
-from kernelwright.source.cuda import File, Function, read
+from kernelwright.source.cuda import Function
+from kernelwright.source.cuda.cut import cut
 from kernelwright.source.cuda.extension import uses_pytorch
+from kernelwright.source.cuda.outline import outline
+from kernelwright.source.memory import PerPiece
+from kernelwright.source.split import encoded
 from kernelwright.source.workload import WorkloadError, WorkloadProblem, evaluate
 from kernelwright.source.workload.lines import by_entry, lines_of, workload_of_lines
 from kernelwright.values import Call, Case, Refusal, Workload
@@ -22,7 +27,24 @@ _TOKENS = re.compile(
 
 def lines_in(text: str) -> tuple[Case, ...]:
     """Every workload line of a text, in order."""
-    return lines_of(text, _TOKENS, "//")
+    return _lines_in(text)
+
+
+@functools.lru_cache(maxsize=8)
+def _lines_in(text: str) -> tuple[Case, ...]:
+    if "workload" not in text:
+        return ()
+    pieces = cut(encoded(text))
+    found = zip(pieces, _cases(pieces), strict=True)
+    return tuple(Case(one.line + piece.line, one.column, one.text) for piece, cases in found for one in cases)
+
+
+def _lines_of(piece: bytes) -> tuple[Case, ...]:
+    """The workload lines of a piece of a text; lines count from its first one."""
+    return lines_of(piece.decode("utf-8", "surrogatepass"), _TOKENS, "//") if b"workload" in piece else ()
+
+
+_cases = PerPiece(_lines_of)
 
 
 def performance_calls(text: str) -> dict[str, Call]:
@@ -41,24 +63,24 @@ def workload_of(text: str, entry: str | None, sign: str = SIGN) -> Workload | Re
         return workload_of_lines(entry, lines[entry])
     if entry is None:
         return Refusal("Nothing in this file can be called by a workload line.")
-    function = read(text).function(entry)
+    function = outline(text).function(entry)
     call = f"{entry}<<<grid, block>>>(" if function is not None and function.is_kernel else f"{entry}("
     return Refusal(f"No workload says how to call {entry}: add '{sign}{call}n=1024, x=randn(n), …)' above it.")
 
 
 def problems(text: str) -> tuple[WorkloadProblem, ...]:
     """The first thing that is wrong with each workload line."""
-    found = (_problem(read(text), case) for case in lines_in(text))
+    found = (_problem(text, case) for case in lines_in(text))
     return tuple(problem for problem in found if problem is not None)
 
 
-def _problem(file: File, case: Case) -> WorkloadProblem | None:
+def _problem(text: str, case: Case) -> WorkloadProblem | None:
     try:
         call = evaluate(case.text)
     except WorkloadError as error:
         return _at(case, error.column, error.end_column, error.message)
-    function = file.function(call.entry)
-    message = _NOT_CALLED.format(call.entry) if function and uses_pytorch(file, function) else _mismatch(call, function)
+    function = outline(text).function(call.entry)
+    message = _NOT_CALLED.format(call.entry) if function and uses_pytorch(text, function) else _mismatch(call, function)
     return None if message is None else _at(case, 0, len(call.entry), message)
 
 

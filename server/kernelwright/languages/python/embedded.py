@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from kernelwright.languages.cuda import SUPPORT as CUDA
 from kernelwright.languages.cuda.workloads import workload_of
 from kernelwright.languages.support import Unit
-from kernelwright.source.cuda import read
+from kernelwright.source.cuda.outline import outline
 from kernelwright.source.cuda_units import CudaUnit, cuda_units, unread_cuda
 from kernelwright.source.findings import Finding
 from kernelwright.source.workload import WorkloadProblem
@@ -129,7 +129,8 @@ def _kernels_of(code: str, first: int, last: int) -> tuple[Kernel, ...]:
 
 @functools.lru_cache(maxsize=256)
 def _functions_of(code: str) -> frozenset[str]:
-    return frozenset(one.name for one in read(code).functions)
+    found = outline(code)
+    return frozenset(found.placed[index].piece.name for index in found.functions)
 
 
 @functools.lru_cache(maxsize=8)

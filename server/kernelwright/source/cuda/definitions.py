@@ -38,6 +38,7 @@ class Parameter:
     pointers: int
     is_const: bool
     is_restrict: bool
+    is_reference: bool
     node: Node
 
     @property
@@ -193,15 +194,22 @@ def read(text: str) -> File:
 
 def read_apart(text: str) -> File:
     """What a text defines that is made of pieces of the one being typed."""
-    return _file(parse_apart(text))
+    return file_of(parse_apart(text))
+
+
+@functools.lru_cache(maxsize=32)
+def read_together(texts: tuple[str, ...]) -> File:
+    """What some pieces of the text being typed define, each on lines of its own."""
+    return read_apart("\n".join(texts))
 
 
 @functools.lru_cache(maxsize=8)
 def _read(text: str) -> File:
-    return _file(parse(text))
+    return file_of(parse(text))
 
 
-def _file(source: Source) -> File:
+def file_of(source: Source) -> File:
+    """What a text defines."""
     functions = tuple(_functions(source))
     launches = tuple(launch for one in functions for launch in _launches(source, one))
     return File(source, functions, launches)
@@ -267,6 +275,7 @@ def _parameters(source: Source, listed: Node) -> Iterator[Parameter]:
             pointers=pointers,
             is_const="const" in re.findall(r"\w+", written.split("*")[0]),
             is_restrict="__restrict" in written,
+            is_reference="&" in written,
             node=node,
         )
 

@@ -6,9 +6,9 @@ import re
 from tree_sitter import Node
 
 from kernelwright.source.cuda.definitions import HOLDERS, File, Function, read
+from kernelwright.source.cuda.outline import Piece, outline
 
 _QUICK = ("torch", "at::", "c10", "pybind11", "PYBIND11", "TORCH_", "ATen", "AT_")  # finding these takes no time
-_QUICK_LIBRARIES = ("cublas", "cudnn", "cufft", "curand", "cusparse", "thrust", "cub", "cutlass")
 _USES = re.compile(
     r"\b(?:torch|at|c10|py|pybind11)\s*::|\b(?:AT|TORCH|C10|PYBIND11)_[A-Z]\w*|\bTensor\b|\bnamespace\s+py\s*="
 )
@@ -23,14 +23,14 @@ _DECLARES = frozenset(
 _WRITTEN = re.compile(r"[^\r\n]+")
 
 
-def uses_library(file: File, function: Function) -> bool:
+def uses_library(text: str, function: Function) -> bool:
     """Whether a function calls a library of kernels, itself or by what it calls."""
-    return not function.is_kernel and function.name in _calling_libraries(file.source.text)
+    return not function.is_kernel and function.name in _calling_libraries(text)
 
 
-def uses_pytorch(file: File, function: Function) -> bool:
+def uses_pytorch(text: str, function: Function) -> bool:
     """Whether a function for the host needs PyTorch's C++ interface, itself or by what it calls."""
-    return not function.is_kernel and function.name in _names(file.source.text)
+    return not function.is_kernel and function.name in _names(text)
 
 
 def without_pytorch(text: str) -> str:
@@ -46,31 +46,34 @@ def without_pytorch(text: str) -> str:
 @functools.lru_cache(maxsize=8)
 def _names(text: str) -> frozenset[str]:
     """The functions for the host that need it."""
-    return _using(text, _QUICK, _USES)
+    return _using(text, _USES)
 
 
 @functools.lru_cache(maxsize=8)
 def _calling_libraries(text: str) -> frozenset[str]:
-    return _using(text, _QUICK_LIBRARIES, _LIBRARIES)
+    return _using(text, _LIBRARIES)
 
 
-def _using(text: str, quick: tuple[str, ...], pattern: re.Pattern[str]) -> frozenset[str]:
-    """The functions for the host that a pattern is found in, and those that call them; none where no `quick` word is there."""
-    if not any(word in text for word in quick) or not pattern.search(text):
-        return frozenset()
-    file = read(text)
-    hosts = [one for one in file.functions if one.is_host and not one.is_device]
-    found = {one.name for one in hosts if pattern.search(file.source.content(one.outer))}
-    words = {one.name: set(re.findall(r"\w+", file.source.content(one.body))) for one in hosts}
-    while more := {name for name, used in words.items() if name not in found and used & found}:
-        found |= more
-    return frozenset(found)
+def _using(text: str, pattern: re.Pattern[str]) -> frozenset[str]:
+    """The functions for the host that a pattern is found in, and those that call them."""
+    found = outline(text)
+    pieces = [found.placed[index].piece for index in found.functions]
+    hosts = [one for one in pieces if one.function is not None and one.function.is_host and not one.is_device]
+    using = {one.name for one in hosts if _mentions(one, pattern)}
+    while using and (more := {one.name for one in hosts if one.name not in using and one.words & using}):
+        using |= more
+    return frozenset(using)
+
+
+@functools.lru_cache(maxsize=4096)
+def _mentions(piece: Piece, pattern: re.Pattern[str]) -> bool:
+    return pattern.search(piece.text) is not None
 
 
 @functools.lru_cache(maxsize=8)
 def _blanked(text: str) -> str:
     file = read(text)
-    gone = {one.outer.start_byte for one in file.functions if uses_pytorch(file, one)}
+    gone = {one.outer.start_byte for one in file.functions if uses_pytorch(text, one)}
     parts, at = list[str](), 0
     stack = [file.source.tree.root_node]
     while stack:

@@ -3,17 +3,17 @@
 import dataclasses
 import functools
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from tree_sitter import Node
 
 from kernelwright.source.cuda.accesses import accesses, flat_index
-from kernelwright.source.cuda.definitions import File, Function, Launch, read_apart
+from kernelwright.source.cuda.definitions import File, Function, read_together
 from kernelwright.source.cuda.expressions import Names
 from kernelwright.source.cuda.extension import uses_library, uses_pytorch
-from kernelwright.source.cuda.outline import outline
+from kernelwright.source.cuda.outline import Outline, Piece, Placed, outline
 from kernelwright.source.cuda.text import of_type, walk
-from kernelwright.source.cuda.types import is_known
+from kernelwright.source.cuda.types import Definitions, is_known
 from kernelwright.source.cuda.work import estimate
 from kernelwright.values import Access, Facts, Kernel, Language, Loop
 from kernelwright.values import Launch as Launched
@@ -31,29 +31,42 @@ _TYPES = re.compile(r"\b(?:double|float|__?n?v?_?half2?|__nv_bfloat16|u?int\d*(?
 _FRAMEWORK = re.compile(r"\b(?:torch::|at::)?Tensor\b|\bstd::|\bpy::")
 
 
-def find_kernels(file: File, called: Collection[str] = ()) -> tuple[Kernel, ...]:
-    """The kernels of a file in order of the text. `called` are the functions that workload lines call."""
-    return tuple(_kernel(file, one, called) for one in file.kernels)
+def find_kernels(text: str, called: Iterable[str] = ()) -> tuple[Kernel, ...]:
+    """The kernels of a text in order. `called` are the functions that workload lines call."""
+    found, names = outline(text), frozenset(called)
+    calling: dict[str, list[int]] = {}
+    for i in found.functions:
+        one = found.placed[i].piece
+        for name in one.called - {one.name} if one.name in names and _function(found, i).is_host else ():
+            calling.setdefault(name, []).append(i)
+    return tuple(_kernel(found, i, names, calling) for i in found.functions if found.placed[i].piece.is_kernel)
 
 
-def entry_of(file: File, kernel: Function, called: Collection[str] = ()) -> Function:
+def _entry(found: Outline, kernel: int, called: frozenset[str], calling: Mapping[str, Sequence[int]]) -> int:
     """What a workload calls to run a kernel: a host function that launches it, else the kernel itself.
 
     The first that a workload line calls wins, then the first whose parameters are pointers and numbers and that calls no
     library; one that takes what no line can give only where the kernel does as well. Functions of PyTorch extensions are not
     called.
     """
-    launchers = [launch.function for launch in file.launches_of(kernel.name) if launch.function is not kernel]
-    named = [one for one in file.functions if one.is_host and one.name in called]
-    outer = [one for one in named if any(_calls(file, one, inner) for inner in launchers)]
-    launchers, outer = ([one for one in some if not uses_pytorch(file, one)] for some in (launchers, outer))
-    for one in (*launchers, *outer, kernel):
-        if one.name in called:
-            return one
-    callable_ = [one for one in launchers if is_callable(one)]
-    if not all(is_known(file, one) for one in kernel.parameters):
+    text, launching = found.source.text, [i for i in found.launchers(found.placed[kernel].piece.name) if i != kernel]
+    if not launching:
+        return kernel
+    above = sorted({i for one in launching for i in calling.get(found.placed[one].piece.name, ())})
+    launchers, outer = ([i for i in some if not uses_pytorch(text, _function(found, i))] for some in (launching, above))
+    for i in (*launchers, *outer, kernel):
+        if found.placed[i].piece.name in called:
+            return i
+    callable_ = [i for i in launchers if is_callable(_function(found, i))]
+    if not all(is_known(found, one) for one in _function(found, kernel).parameters):
         return next(iter(callable_), kernel)
-    return next((one for one in callable_ if is_plain(file, one)), kernel)
+    return next((i for i in callable_ if is_plain(found, text, _function(found, i))), kernel)
+
+
+def _function(found: Outline, index: int) -> Function:
+    function = found.placed[index].piece.function
+    assert function is not None, "only functions launch, call and are kernels"
+    return function
 
 
 def is_callable(function: Function) -> bool:
@@ -62,74 +75,72 @@ def is_callable(function: Function) -> bool:
     return function.name != "main" and plain and bool(function.parameters) and not function.templates
 
 
-def is_plain(file: File, function: Function) -> bool:
+def is_plain(file: Definitions, text: str, function: Function) -> bool:
     """Whether a workload line can give all that a host function takes, and it calls no library that is not linked."""
-    return all(is_known(file, one) for one in function.parameters) and not uses_library(file, function)
+    return all(is_known(file, one) for one in function.parameters) and not uses_library(text, function)
 
 
-def _calls(file: File, function: Function, callee: Function) -> bool:
-    if (
-        function is callee
-        or callee.name.encode() not in file.source.source[function.body.start_byte : function.body.end_byte]
-    ):
-        return False
-    called = (one.child_by_field_name("function") for one in of_type(function.body, "call_expression"))
-    return any(one is not None and file.source.content(one) == callee.name for one in called)
-
-
-def _kernel(file: File, function: Function, called: Collection[str]) -> Kernel:
-    entry, name = entry_of(file, function, called), function.name_node
-    return Kernel(
-        language=Language.CUDA,
-        name=function.name,
-        start_line=function.outer.start_point.row,
-        end_line=function.outer.end_point.row + 1,
-        name_line=name.start_point.row,
-        name_column=file.source.column(name.start_byte),
-        entry=entry.name,
-        entry_start_line=entry.outer.start_point.row,
-        entry_end_line=entry.outer.end_point.row + 1,
-        launches=tuple(_launch(file, one) for one in file.launches_of(function.name)),
-        facts=_remembered(file, function, entry),
+def _kernel(found: Outline, index: int, called: frozenset[str], calling: Mapping[str, Sequence[int]]) -> Kernel:
+    entry, placed = _entry(found, index, called, calling), found.placed
+    launched = (found.kernel(name) for name in placed[entry].piece.launched)
+    wanted = dict.fromkeys((index, entry, *(one for one in launched if one is not None)))
+    constants = (i for i in found.needed(wanted) if not placed[i].piece.name)
+    texts = tuple(placed[i].piece.text for i in (*wanted, *constants))
+    launchers = tuple((placed[i].piece, placed[i].line) for i in found.launchers(placed[index].piece.name))
+    start = found.source.text.rfind("\n", 0, placed[index].start) + 1
+    return _made(
+        placed[index]._replace(start=placed[index].start - start), placed[entry]._replace(start=0), launchers, texts
     )
 
 
-def _remembered(file: File, function: Function, entry: Function) -> Facts:
-    """The facts, worked out again only where the kernel, its entry, or what these need is another text."""
-    found = outline(file.source.text)
-    launched = (file.kernel(one.kernel) for one in file.launches if one.function is entry)
-    wanted = dict.fromkeys((function, entry, *(one for one in launched if one is not None)))
-    places = [found.starting.get(one.outer.start_byte) for one in wanted]
-    pieces = [place for place in places if place is not None]
-    if len(pieces) < len(places):
-        return facts(file, function, entry)
-    texts = tuple(found.placed[place].piece.text for place in (*pieces, *found.needed(pieces)))
-    made, first = _facts_of(texts, function.name, entry.name), function.outer.start_point.row
-    return dataclasses.replace(
-        made,
-        accesses=tuple(dataclasses.replace(one, line=one.line + first) for one in made.accesses),
-        loops=tuple(dataclasses.replace(one, line=one.line + first) for one in made.loops),
+@functools.lru_cache(maxsize=2048)
+def _made(kernel: Placed, entry: Placed, launchers: tuple[tuple[Piece, int], ...], texts: tuple[str, ...]) -> Kernel:
+    """A kernel; `start` of its place is its column. `texts`: its definition, what runs it, and the constants of both."""
+    function, file = kernel.piece.function, kernel.piece.file
+    assert function is not None
+    assert file is not None
+    name, row = function.name_node, function.name_node.start_point.row
+    made = _facts_of(texts, function.name, entry.piece.name)
+    return Kernel(
+        language=Language.CUDA,
+        name=function.name,
+        start_line=kernel.line,
+        end_line=kernel.end_line + 1,
+        name_line=kernel.line + row,
+        name_column=file.source.column(name.start_byte) + (kernel.start if row == 0 else 0),
+        entry=entry.piece.name,
+        entry_start_line=entry.line,
+        entry_end_line=entry.end_line + 1,
+        launches=tuple(launch for piece, line in launchers for launch in _launches(piece, function.name, line)),
+        facts=dataclasses.replace(
+            made,
+            accesses=tuple(dataclasses.replace(one, line=one.line + kernel.line) for one in made.accesses),
+            loops=tuple(dataclasses.replace(one, line=one.line + kernel.line) for one in made.loops),
+        ),
     )
 
 
 @functools.lru_cache(maxsize=1024)
 def _facts_of(texts: tuple[str, ...], kernel: str, entry: str) -> Facts:
     """The facts of a kernel that is the first of some definitions, with lines from its own first one."""
-    file = read_apart("\n".join(texts))
+    file = read_together(texts)
     function, caller = file.kernel(kernel), file.function(entry)
     return facts(file, function, caller) if function is not None and caller is not None else Facts()
 
 
-def _launch(file: File, launch: Launch) -> Launched:
-    content = file.source.content
-    given = {"block": launch.block, "shared": launch.shared, "stream": launch.stream}
-    return Launched(
-        line=launch.node.start_point.row,
-        function=launch.function.name,
-        grid=content(launch.grid) if launch.grid is not None else "",
-        args=tuple(content(one) for one in launch.arguments),
-        kwargs={name: content(node) for name, node in given.items() if node is not None},
-    )
+def _launches(piece: Piece, kernel: str, line: int) -> Iterator[Launched]:
+    """The launches of a kernel in a piece that begins on that line."""
+    assert piece.file is not None
+    content = piece.file.source.content
+    for launch in piece.file.launches_of(kernel):
+        given = {"block": launch.block, "shared": launch.shared, "stream": launch.stream}
+        yield Launched(
+            line=line + launch.node.start_point.row,
+            function=launch.function.name,
+            grid=content(launch.grid) if launch.grid is not None else "",
+            args=tuple(content(one) for one in launch.arguments),
+            kwargs={name: content(node) for name, node in given.items() if node is not None},
+        )
 
 
 def facts(file: File, function: Function, entry: Function) -> Facts:

@@ -27,7 +27,7 @@ def needed(text: str, kernel: str, entry: str) -> str:
     file = read_apart(text)
     places = dict(_removable(file))
     launchers = {one.function.name: one.function for one in file.launches_of(kernel)}
-    launching = {name for name, one in launchers.items() if is_callable(one) and is_plain(file, one)}
+    launching = {name for name, one in launchers.items() if is_callable(one) and is_plain(file, text, one)}
     used = _used(text, sorted(places), places, {kernel, entry, *launching})
     parts, at = list[str](), 0
     for span in sorted(place for place, name in places.items() if name not in used):

@@ -12,7 +12,6 @@ from kernelwright.source.cuda.definitions import File, Function, Launch, Paramet
 from kernelwright.source.cuda.expressions import Names
 from kernelwright.source.cuda.extents import extents, guards
 from kernelwright.source.cuda.flow import Flow
-from kernelwright.source.cuda.kernels import entry_of
 from kernelwright.source.cuda.numbers import Numbers
 from kernelwright.source.cuda.polynomials import Polynomial
 from kernelwright.source.cuda.text import field, of_type
@@ -62,7 +61,7 @@ def lines_from_signature(file: File, kernel: Kernel) -> tuple[str, ...] | Refusa
     if function is None:
         return Refusal("The kernel cannot be read.", kernel.start_line)
     entry = file.function(kernel.entry) if kernel.entry is not None else None
-    entry = entry if entry is not None else entry_of(file, function)
+    entry = entry if entry is not None else function
     if not entry.templates:
         return _lines(file, entry, "")
     found = [_lines_of_template(file, entry, given) for given in templates.arguments(file, entry)]

@@ -1,4 +1,4 @@
-"""A CUDA C++ text with its syntax tree. A tree is made from that of the text before it, so that typing costs little."""
+"""A CUDA C++ text with its syntax tree, which is made from that of the text before it once something asks for it."""
 
 import functools
 import re
@@ -30,7 +30,19 @@ class Source:
 
     text: str
     source: bytes
-    tree: Tree
+    is_apart: bool = False
+
+    @functools.cached_property
+    def tree(self) -> Tree:
+        """Asked for only where nodes of the whole text are needed: see `outline` for the others."""
+        seen = _without_gaps(self.source)
+        if self.is_apart:
+            return _parser().parse(seen)
+        before = next(iter(_latest), None)
+        old = _edited(before[0], before[1], seen) if before is not None else None
+        tree = _parser().parse(seen, old) if old is not None else _parser().parse(seen)
+        _latest[:] = [(seen, tree)]
+        return tree
 
     @functools.cached_property
     def _is_ascii(self) -> bool:
@@ -61,19 +73,12 @@ def parse(text: str) -> Source:
 
 @functools.lru_cache(maxsize=8)
 def _parsed(text: str) -> Source:
-    given = encoded(text)
-    seen = _without_gaps(given)
-    before = next(iter(_latest), None)
-    old = _edited(before[0], before[1], seen) if before is not None else None
-    tree = _parser().parse(seen, old) if old is not None else _parser().parse(seen)
-    _latest[:] = [(seen, tree)]
-    return Source(text, given, tree)
+    return Source(text, encoded(text))
 
 
 def parse_apart(text: str) -> Source:
     """A text that is not the one being typed: it costs the next `parse` of that one nothing."""
-    given = encoded(text)
-    return Source(text, given, _parser().parse(_without_gaps(given)))
+    return Source(text, encoded(text), is_apart=True)
 
 
 def walk(node: Node, into: Callable[[Node], bool] = lambda _: True) -> Iterator[Node]:

@@ -1,8 +1,10 @@
 """The types of parameters that a workload line can give a value for, by how a text writes them."""
 
 import re
+from collections.abc import Mapping
+from typing import Protocol
 
-from kernelwright.source.cuda.definitions import File, Parameter
+from kernelwright.source.cuda.definitions import Parameter
 
 DTYPES = {
     "float": "",
@@ -48,13 +50,20 @@ _FLOATING = ("float", "double", "half", "__half", "__nv_bfloat16", "nv_bfloat16"
 _NAME = re.compile(r"[A-Za-z_]\w*$")
 
 
-def dtype_of(file: File, base: str) -> str | None:
+class Definitions(Protocol):
+    """What a text says of types."""
+
+    @property
+    def aliases(self) -> Mapping[str, str]: ...
+
+
+def dtype_of(file: Definitions, base: str) -> str | None:
     """The type behind a pointer as `DTYPES` or `VECTOR` has it; None for one that the file does not say."""
     base = file.aliases.get(base, base)
     return base if base in DTYPES or VECTOR.match(base) else None
 
 
-def is_known(file: File, parameter: Parameter) -> bool:
+def is_known(file: Definitions, parameter: Parameter) -> bool:
     """Whether a workload line can give a value: a number, some numbers, or a tensor.
 
     A pointer to what another file names may point to numbers, so that this is for a trial to say.
@@ -62,6 +71,6 @@ def is_known(file: File, parameter: Parameter) -> bool:
     base = file.aliases.get(parameter.base, parameter.base)
     if parameter.is_pointer:
         return parameter.pointers == 1 and (dtype_of(file, base) is not None or _NAME.match(base) is not None)
-    if "&" in file.source.content(parameter.node) and not parameter.is_const:
+    if parameter.is_reference and not parameter.is_const:
         return False
     return bool(WHOLE.match(base) or VECTOR.match(base)) or base in (*_FLOATING, "bool", "cudaStream_t")

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from kernelwright.source.cuda.definitions import Function, Launch, read_apart
+from kernelwright.source.cuda.definitions import Function, Launch, read_together
 from kernelwright.source.cuda.flow import Flow
 from kernelwright.source.cuda.numbers import Numbers
 from kernelwright.source.cuda.outline import Outline, outline
@@ -16,12 +16,21 @@ from kernelwright.source.findings.cuda_launches import LaunchSite
 from kernelwright.source.findings.rule import Finding, Fix, Rule
 from kernelwright.source.findings.rules import for_language
 from kernelwright.source.findings.sizes import Shapes, Size, Sizes, shapes_of
+from kernelwright.source.memory import PerPiece
 from kernelwright.values import Edits, Kernel, Language, TextEdit, digest, line_starts
 
 _CHECKED = re.compile(
     r"\bcuda(?:GetLastError|PeekAtLastError)\b|\b\w*(?:check|CHECK|Check|assert_cuda|ERR|Err|safe)\w*\s*\("
 )
-_OWN_HEADER = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"', re.M)
+_OF_PROJECT = re.compile(
+    r'^[ \t]*#[ \t]*(?:include[ \t]*"|pragma[ \t]+once\b|ifndef[ \t]+\w*_(?:H|HH|HPP|CUH)_*[ \t]*$)', re.M
+)
+_INCLUDES = re.compile(
+    r"^[ \t]*#[ \t]*include\b(?![ \t]*<(?:cuda|cooperative_groups|c?(?:std|math|float|limits))\w*[.>])", re.M
+)
+_KNOWN_TO_ALL = re.compile(
+    r"cuda\w*|__\w*|dim3|min|max|abs|ceilf?|floorf?|sqrtf?|printf|malloc|free|\W.*|\w+\W.*", re.S
+)
 _MAIN = re.compile(r"\bmain\s*\(")
 
 
@@ -50,9 +59,9 @@ def find_cuda_findings(
     """
     found = outline(text)
     near = frozenset(range(len(found.placed))) if lines is None else found.touching(lines)
-    is_part = _OWN_HEADER.search(text) is not None and _MAIN.search(text) is None
-    is_checked = is_part or _CHECKED.search(text) is not None  # what is part of a project may be checked by its callers
-    raises_shared = "cudaFuncSetAttribute" in text
+    own, includes, main, checks, raises_shared = map(any, zip((False,) * 5, *_signs(found.parts), strict=True))
+    is_part = not main and (own or (not includes and _lacks_names(found)))
+    is_checked = checks or is_part  # what is part of a project may be checked by its callers
     first = next((name for one in found.placed for name in one.piece.launched), None)
     named = {one.name for one in kernels}
     findings: list[Finding] = []
@@ -71,12 +80,29 @@ def find_cuda_findings(
     return tuple(sorted(unique.values(), key=lambda one: (one.start, one.end, one.code)))
 
 
+def _signs_in(part: bytes) -> tuple[bool, ...]:
+    """Whether a part of a text is a header or includes one of its project, or of a library, has a `main`, asks for errors, and
+    raises the limit of shared memory."""
+    text = part.decode("utf-8", "surrogatepass")
+    found = (one.search(text) is not None for one in (_OF_PROJECT, _INCLUDES, _MAIN, _CHECKED))
+    return *found, "cudaFuncSetAttribute" in text
+
+
+_signs = PerPiece(_signs_in)
+
+
+def _lacks_names(found: Outline) -> bool:
+    """Whether what launches calls functions that the text does not define, so that another one includes it."""
+    called = {name for one in found.placed if one.piece.launched for name in one.piece.called}
+    return any(not _KNOWN_TO_ALL.fullmatch(name) and not found.defines(name) for name in called)
+
+
 @functools.lru_cache(maxsize=1024)
 def _checked(
     texts: tuple[str, ...], name: str, shapes: Shapes, is_checked: bool, is_first: bool, raises_shared: bool
 ) -> tuple[_Local, ...]:
     """The findings of one function, read again from its pieces, so that nothing of the rest of the text counts."""
-    file = read_apart("\n".join(texts))
+    file = read_together(texts)
     function = next((one for one in file.functions if one.name == name and (one.is_kernel or one.is_device)), None)
     if function is None:
         return ()
@@ -133,7 +159,7 @@ def _placed(
     text: str, found: Outline, pieces: Sequence[int], local: tuple[_Local, ...], kernel: str | None
 ) -> Iterable[Finding]:
     def at(piece: int, offset: int) -> int:
-        return min(found.source.offset(found.placed[pieces[piece]].start) + offset, len(text))
+        return min(found.placed[pieces[piece]].start + offset, len(text))
 
     starts = line_starts(text) if local else ()
     for one in local:

@@ -47,7 +47,8 @@ def _overwrites(unit: CudaUnit, meeting: Meeting) -> bool:
     if first.kind != "load" or second.kind not in ("store", "update"):
         return False
     if meeting.again:
-        return first.node.start_byte > second.node.start_byte
+        between = unit.file.source.source[second.node.end_byte : first.node.start_byte]
+        return first.node.start_byte > second.node.start_byte and b"__syncwarp" not in between  # what a warp passes on
     by_all = first.index.number is not None and not unit.is_one_thread(first.node)
     return by_all and bool(second.index.names & set(_AXES)) and not _shares_branch(unit, first, second)
 

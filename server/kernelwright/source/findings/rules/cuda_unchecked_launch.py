@@ -27,7 +27,7 @@ RULE = Rule(
     doc="""A launch with too many threads, too much shared memory or no code for the device does not run, and the program goes
 on with the old contents of its results. `cudaGetLastError()` after the launch tells. Said once for each file, at the first
 launch, and not where the file asks for errors anywhere or has a macro or function that checks them, nor of one without `main`
-that includes headers of its project, whose callers may ask.""",
+that is a header, includes headers of its project, or calls what it neither defines nor includes: its callers may ask.""",
     example_wrong="""
 __global__ void twice(float* x, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;

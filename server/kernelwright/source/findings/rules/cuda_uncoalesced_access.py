@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 
+from kernelwright.source.cuda.polynomials import Polynomial
 from kernelwright.source.findings.cuda import SECTOR, WARP, CudaProblem, CudaUnit, Element
 from kernelwright.source.findings.cuda_words import written
 from kernelwright.source.findings.rule import Rule, Severity
@@ -22,7 +23,9 @@ def check(unit: CudaUnit) -> Iterator[CudaProblem]:
         if stride is None or not stride.terms or (element.base, stride, element.writes) in said:
             continue
         if stride.number is None:
-            if any(_MAY_BE_ONE.search(name) for name in stride.names):
+            if any(_MAY_BE_ONE.search(name) for name in stride.names) or _has_strides(
+                unit.index(element), axis, stride
+            ):
                 continue
         elif not _is_far(unit, element, abs(stride.number)):
             continue
@@ -35,6 +38,17 @@ def check(unit: CudaUnit) -> Iterator[CudaProblem]:
             f"Neighbouring threads {'write' if element.writes else 'read'} {element.base} {written(stride)} elements apart, "
             f"so a warp moves {_sectors(element, apart)}: let {axis} step through neighbouring elements.",
         )
+
+
+def _has_strides(index: Polynomial, axis: str, stride: Polynomial) -> bool:
+    """Whether each dimension has a stride of its own, so that any of them may be 1: no place is added as it is."""
+    others = [names for names, _ in index.without(axis).terms if not set(names) & stride.names]
+    return bool(others) and all(len(names) > 1 for names, _ in index.terms) and all(map(_is_scaled, others))
+
+
+def _is_scaled(names: tuple[str, ...]) -> bool:
+    """Whether a place is multiplied by what is the same for all threads of a launch."""
+    return any(name.isidentifier() for name in names)
 
 
 def _is_far(unit: CudaUnit, element: Element, stride: int) -> bool:

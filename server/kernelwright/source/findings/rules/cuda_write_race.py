@@ -61,6 +61,8 @@ def _among_threads(unit: CudaUnit, element: Element, statement: Node) -> bool:
         return False
     if unit.launches and all(site.threads == 1 for site in unit.launches):
         return False
+    if not unit.launches and "Idx" not in unit.content(unit.function.body):
+        return False  # made for one thread
     return element.kind == "update" or _differs(unit, statement)
 
 
