@@ -3,6 +3,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from kernelwright.source import split as module
+from kernelwright.source.pieces import unchanged
 from kernelwright.source.split import split
 
 FILE = '''\
@@ -89,7 +90,7 @@ TOKENS = st.sampled_from((*LINES, *PARTS))
 
 
 def again(source: bytes, before):
-    return module.again(source, before, module.unchanged(before.source, source))
+    return module.again(source, before, unchanged(before.source, source))
 
 
 @settings(deadline=None)
@@ -132,7 +133,7 @@ def test_unchanged_pieces_are_the_same_objects() -> None:
 @given(st.text("ab", max_size=40), st.text("ab", max_size=40))
 def test_what_two_texts_share(before: str, after: str) -> None:
     old, new = before.encode(), after.encode()
-    ahead, behind = module.unchanged(old, new)
+    ahead, behind = unchanged(old, new)
     assert old[:ahead] == new[:ahead]
     assert old[len(old) - behind :] == new[len(new) - behind :]
     assert ahead + behind <= min(len(old), len(new))

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from kernelwright.source.cuda_strings import KERNEL, compiled_strings, meant
 from kernelwright.source.document import parse
-from kernelwright.source.split import unchanged
+from kernelwright.source.pieces import unchanged
 from kernelwright.source.workload.find import workload_lines
 from kernelwright.values import Edits, Refusal, TextEdit, apply, digest, line_starts
 

@@ -8,7 +8,8 @@ import tree_sitter_python
 from tree_sitter import Language as Grammar
 from tree_sitter import Node, Parser, Tree
 
-from kernelwright.source.split import Pieces, split
+from kernelwright.source.pieces import Pieces
+from kernelwright.source.split import split
 from kernelwright.values import digest, encoded
 
 

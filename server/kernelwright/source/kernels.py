@@ -5,7 +5,7 @@ from kernelwright.source.document import Document
 from kernelwright.source.imports import aliases_of
 from kernelwright.source.linked import File, Part
 from kernelwright.source.outline import outlines
-from kernelwright.source.split import around
+from kernelwright.source.pieces import around
 from kernelwright.source.torch_kernels import torch_functions, torch_modules
 from kernelwright.source.triton_kernels import triton_kernels
 from kernelwright.source.workload.find import lines_by_entry

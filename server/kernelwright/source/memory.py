@@ -3,7 +3,7 @@
 from collections.abc import Callable, Hashable
 from typing import Generic, TypeVar
 
-from kernelwright.source.split import Pieces
+from kernelwright.source.pieces import Pieces
 
 T = TypeVar("T")
 

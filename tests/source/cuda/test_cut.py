@@ -13,7 +13,7 @@ from kernelwright.source.cuda import kernels, outline
 from kernelwright.source.cuda.cut import cut
 from kernelwright.source.findings import find_cuda
 from kernelwright.source.memory import PerPiece
-from kernelwright.source.split import unchanged
+from kernelwright.source.pieces import EMPTY, Cuts, unchanged
 from kernelwright.source.workload.lines import lines_of
 
 EXAMPLES = sorted((Path(__file__).parents[3] / "examples" / "cuda").glob("*.cu"))
@@ -88,17 +88,17 @@ def test_after_a_change_the_pieces_are_those_of_a_text_never_seen(
     tokens: list[str], changes: list[tuple[int, int, str]]
 ) -> None:
     source = "".join(tokens).encode()
-    before = module.EMPTY
+    before = EMPTY
     for at, removed, token in changes:
         before = again(source, before)
-        assert before == again(source, module.EMPTY)
+        assert before == again(source, EMPTY)
         assert b"".join(piece.source for piece in before.pieces) == source
         assert [piece.line for piece in before.pieces] == [
             source.count(b"\n", 0, piece.start) for piece in before.pieces
         ]
         at %= len(source) + 1
         source = source[:at] + token.encode() + source[at + removed :]
-    assert again(source, before) == again(source, module.EMPTY)
+    assert again(source, before) == again(source, EMPTY)
 
 
 def test_between_two_changes_nothing_is_cut_again(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -120,8 +120,6 @@ def test_workload_lines_of_pieces_are_those_of_the_text(tokens: list[str]) -> No
 
 
 CACHES = (
-    cut,
-    module._known,
     outline._outline,
     kernels._made,
     kernels._facts_of,
@@ -139,7 +137,7 @@ def forget() -> None:
         assert isinstance(one, PerPiece)
         one._known.clear()
     outline._known_pieces.clear()
-    module._recent = (module.EMPTY,)
+    module._cut = Cuts(module.again)
 
 
 def everything(text: str) -> tuple[object, ...]:

@@ -9,10 +9,9 @@ from kernelwright.source.cuda.cut import cut
 from kernelwright.source.cuda.extension import uses_pytorch
 from kernelwright.source.cuda.outline import outline
 from kernelwright.source.memory import PerPiece
-from kernelwright.source.split import encoded
 from kernelwright.source.workload import WorkloadError, WorkloadProblem, evaluate
 from kernelwright.source.workload.lines import by_entry, lines_of, workload_of_lines
-from kernelwright.values import Call, Case, Refusal, Workload
+from kernelwright.values import Call, Case, Refusal, Workload, encoded
 
 SIGN = "// workload: "
 _NOT_CALLED = (

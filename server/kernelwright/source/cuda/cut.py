@@ -5,11 +5,9 @@ brace is typed, here the piece that holds it ends where the next definition begi
 """
 
 import bisect
-import functools
 import re
-from typing import NamedTuple
 
-from kernelwright.source.split import Piece, unchanged
+from kernelwright.source.pieces import Cut, Cuts, Pieces, Shared, recut
 
 _SKIPPED = (
     rb"//[^\n]*|/\*(?:[^*]|\*(?!/))*(?:\*/|\Z)|(?:\bu8|\b[uUL])?\bR\"(?P<d>[^()\\\s]{0,16})\([\s\S]*?(?:\)(?P=d)\"|\Z)"
@@ -33,82 +31,37 @@ _DEFINITION = re.compile(
 _FAR = 1600  # bytes, as many as it takes to see whether a definition begins
 
 
-class _Cut(NamedTuple):
-    """A text as pieces. `reaches`: the offset up to which each piece follows from the text; `starts`: where each begins."""
-
-    source: bytes
-    pieces: tuple[Piece, ...]
-    reaches: tuple[int, ...]
-    starts: tuple[int, ...]
-
-
-EMPTY = _Cut(b"", (), (), ())
-_RECENT = 3
-_SMALL = 256  # bytes, of a change that is looked for in no other text
 _NEAR = 8  # bytes, of a change that moves what stands behind it
-_recent: tuple[_Cut, ...] = (EMPTY,)  # the last ones, newest first; only ever makes the next cut quicker
 
 
-@functools.lru_cache(maxsize=16)
-def cut(source: bytes) -> tuple[Piece, ...]:
+def cut(source: bytes) -> Pieces:
     """The definitions and directives at top level in order, each with what stands before it; together they are the text.
 
     What opens and closes a namespace is a piece of its own, and so is each line of a condition of the preprocessor.
     """
-    global _recent
-    found = _known(source)
-    if found is not _recent[0]:
-        _recent = (found, *(one for one in _recent if one is not found))[:_RECENT]
-    return found.pieces
+    return _cut(source).pieces
 
 
-@functools.lru_cache(maxsize=16)
-def _known(source: bytes) -> _Cut:
-    """The pieces from the newest of the last texts that is all but the same, else from the nearest."""
-    found: list[tuple[int, _Cut, tuple[int, int]]] = []
-    for one in _recent:
-        shared = unchanged(one.source, source)
-        found.append((sum(shared), one, shared))
-        if sum(shared) + _SMALL > len(source):
-            break
-    _, nearest, shared = max(found, key=lambda one: one[0])
-    return again(source, nearest, shared)
+def again(source: bytes, before: Cut, shared: Shared) -> Cut:
+    """The text as pieces, from those of an earlier one."""
+    piece = lambda start: _same(source, start, before) or _piece(source, start)
+    return Cut(source, *recut(source, before, shared, piece, stripped=False))
 
 
-def again(source: bytes, before: _Cut, shared: tuple[int, int]) -> _Cut:
-    """The pieces of a text, with those of an earlier one where nothing that they follow from has changed."""
-    ahead, behind = shared
-    delta = len(source) - len(before.source)
-    kept = next((i for i, reach in enumerate(before.reaches) if reach > ahead), len(before.pieces))
-    pieces, reaches = [*before.pieces[:kept]], [*before.reaches[:kept]]
-    start = before.starts[kept] if kept < len(before.starts) else 0
-    line = before.pieces[kept].line if kept < len(before.pieces) else 0
-    while start < len(source):
-        old = bisect.bisect_left(before.starts, start - delta)
-        if old < len(before.starts) and before.starts[old] == start - delta >= len(before.source) - behind:
-            shift = line - before.pieces[old].line
-            moved = (Piece(one.source, one.start + delta, one.line + shift) for one in before.pieces[old:])
-            pieces += moved if delta or shift else before.pieces[old:]
-            reaches += [reach + delta for reach in before.reaches[old:]] if delta else before.reaches[old:]
-            break
-        end, reach = _same(source, start, before) or _piece(source, start)
-        pieces.append(Piece(source[start:end], start, line))
-        reaches.append(reach)
-        line += source.count(b"\n", start, end)
-        start = end
-    return _Cut(source, tuple(pieces), tuple(reaches), tuple(piece.start for piece in pieces))
+_cut = Cuts(again)
 
 
-def _same(source: bytes, start: int, before: _Cut) -> tuple[int, int] | None:
+def _same(source: bytes, start: int, before: Cut) -> tuple[int, int] | None:
     """The piece that begins at `start`, from one near that place in an earlier text which all that it follows from is like.
 
     It stands between two changes: a key is taken back, and the next one falls elsewhere.
     """
-    first = bisect.bisect_left(before.starts, start - _NEAR)
-    for old in range(first, bisect.bisect_right(before.starts, start + _NEAR)):
-        begin, reach = before.starts[old], before.reaches[old]
+    starts = before.pieces.starts
+    first = bisect.bisect_left(starts, start - _NEAR)
+    for old in range(first, bisect.bisect_right(starts, start + _NEAR)):
+        begin, reach = starts[old], before.reaches[old]
         if reach <= len(before.source) and source.startswith(before.source[begin:reach], start):
-            return start + len(before.pieces[old].source), start + reach - begin
+            return start + len(before.pieces.sources[old]), start + reach - begin
     return None
 
 

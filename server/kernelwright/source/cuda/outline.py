@@ -12,8 +12,8 @@ from kernelwright.source.cuda.cut import cut, first_code
 from kernelwright.source.cuda.definitions import HOLDERS, File, Function, file_of
 from kernelwright.source.cuda.text import Source, of_type, parse, parse_apart
 from kernelwright.source.memory import PerPiece
-from kernelwright.source.split import Piece as Part
-from kernelwright.source.split import encoded
+from kernelwright.source.pieces import Pieces
+from kernelwright.values import encoded
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _DEFINED = re.compile(r"#[ \t]{0,99}define[ \t]{1,99}(\w{1,255})")
@@ -150,7 +150,7 @@ class Outline:
 
     source: Source
     placed: tuple[Placed, ...]
-    parts: tuple[Part, ...]
+    parts: Pieces
 
     @functools.cached_property
     def functions(self) -> tuple[int, ...]:

@@ -13,7 +13,7 @@ from kernelwright.source.findings.scope import TooMuchWork
 from kernelwright.source.findings.sizes import Shapes, Sizes, shapes_of
 from kernelwright.source.findings.units import REFERENCE, Summary, summaries_of, torch_unit, triton_unit
 from kernelwright.source.imports import Aliases, aliases_of
-from kernelwright.source.split import around
+from kernelwright.source.pieces import around
 from kernelwright.source.trees import extent
 from kernelwright.values import Edits, Kernel, Language, TextEdit, line_starts
 
