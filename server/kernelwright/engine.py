@@ -7,14 +7,14 @@ import asyncio
 import dataclasses
 from collections.abc import AsyncIterator, Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from kernelwright import inferring, replaying, reversal, words
+from kernelwright import replaying, reversal, words
 from kernelwright.attempting import Attempts
 from kernelwright.coders import Coder, refuses
 from kernelwright.coders.deterministic import Deterministic
 from kernelwright.coders.given import Given
 from kernelwright.coders.model import Model
-from kernelwright.inferring import Inferred
 from kernelwright.journal import Journal, open_in_memory, open_when_begun
 from kernelwright.languages import LanguageSupport
 from kernelwright.languages.python import SUPPORT as PYTHON
@@ -45,6 +45,9 @@ from kernelwright.values import (
     apply,
 )
 
+if TYPE_CHECKING:
+    from kernelwright.inferring import Inferred
+
 OFF = Refusal("Switched off in the settings; it runs where it is asked for by name.")
 _MOST_ATTEMPTS = 3  # at one step
 _PATIENCE = 5.0  # times the time of a verification, at effort paranoid
@@ -55,7 +58,7 @@ class Request:
     """What a person asked for: the next step of a kernel, of one strategy when named, or exactly one Action.
 
     With `only_new` a named strategy does not repeat what was tried on this text. `again`: a kept step to make once more.
-    `support` reads the document's language. `coders`: who may write the edits; none given: those of the settings.
+    `coders`: who may write the edits; none given: those of the settings.
     """
 
     path: str
@@ -283,8 +286,10 @@ class Engine:
         support: LanguageSupport = PYTHON,
         report: Report = silent,
         cancel: asyncio.Event | None = None,
-    ) -> Inferred | Nothing:
+    ) -> "Inferred | Nothing":
         """Workload lines for what launches a kernel: guesses from the text, of which those are left that ran."""
+        from kernelwright import inferring  # with what reads a workspace, which few sessions ask for
+
         observation = self.observe(path, text, kernel, support=support)
         if isinstance(observation, Refusal):
             return observation

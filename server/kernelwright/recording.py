@@ -15,8 +15,8 @@ from kernelwright.languages import LanguageSupport
 from kernelwright.languages.python import SUPPORT as PYTHON
 from kernelwright.source.document import parse
 from kernelwright.source.kernels import find_kernels
-from kernelwright.source.workload.benchmark import few_of
 from kernelwright.source.workload.find import definitions
+from kernelwright.source.workload.lines import few_of
 from kernelwright.source.workload.signature import Parameters, signature_of
 from kernelwright.values import Edits, Kernel, Language, TextEdit, digest
 

@@ -4,7 +4,6 @@ import asyncio
 import atexit
 import contextlib
 import functools
-import getpass
 import os
 import re
 import signal
@@ -293,6 +292,8 @@ def _sweep() -> None:
 
 def _with_caches(environment: dict[str, str]) -> dict[str, str]:
     """torch.compile keeps what it has compiled below the temporary folder: where it is without ours."""
+    import getpass  # with what asks a terminal for passwords
+
     try:
         user = re.sub(r'[\\/:*?"<>|]', "_", getpass.getuser())
     except (OSError, KeyError):

@@ -4,8 +4,6 @@ import ast
 import functools
 from types import ModuleType
 
-from kernelwright.languages.python.editing import edit_problem, pieces
-from kernelwright.languages.python.static_gate import ALLOWED_MODULES
 from kernelwright.languages.support import Piece, SyntaxProblem, Unit
 from kernelwright.source.cuda_strings import KERNEL as CUDA_KERNEL
 from kernelwright.source.document import Document, parse
@@ -28,7 +26,6 @@ class Python:
 
     id = "python"
     tries_lines = True
-    allowed_modules = ALLOWED_MODULES
     workload_sign = "# workload: "
     no_kernel = (
         "has no kernel: no launched @triton.jit function, no nn.Module, no tensor function, and no workload line that "
@@ -90,10 +87,20 @@ class Python:
 
         return _embedded().lines_from_signature(text, kernel) if _is_embedded(kernel) else suggest_lines(text, kernel)
 
+    @property
+    def allowed_modules(self) -> tuple[str, ...]:
+        from kernelwright.languages.python.static_gate import ALLOWED_MODULES  # loaded where code comes from outside
+
+        return ALLOWED_MODULES
+
     def pieces(self, text: str, kernel: Kernel) -> tuple[Piece, ...]:
+        from kernelwright.languages.python.editing import pieces
+
         return pieces(text, kernel)
 
     def edit_problem(self, before: str, after: str, kernel: Kernel) -> Refusal | None:
+        from kernelwright.languages.python.editing import edit_problem
+
         try:
             if _is_embedded(kernel):
                 found: Refusal | None = _embedded().edit_problem(before, after, kernel)

@@ -2,18 +2,17 @@
 
 import ast
 import itertools
-import math
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from kernelwright.source.trees import children, walk
 from kernelwright.source.workload.arguments import UNKNOWN, Names, Tensor, value_of
 from kernelwright.source.workload.evaluate import WorkloadError, evaluate
 from kernelwright.source.workload.find import code
+from kernelwright.source.workload.lines import few_of
 from kernelwright.values import Kernel, Refusal
 
 _BEFORE_NAME = re.compile(r"(?:\bdef |\bclass |\w)$")  # a definition, or the end of a longer name
-_MOST_LINES = 4
 _MOST_VARIANTS = 64
 
 
@@ -45,14 +44,6 @@ def from_benchmark(text: str, kernel: Kernel | str) -> tuple[str, ...] | Refusal
     if not found:
         return nothing
     return tuple(f"# workload: {line}" for line in few_of(found))
-
-
-def few_of(lines: Iterable[str]) -> tuple[str, ...]:
-    """Of calls as workload lines those to keep: the largest ones, the largest first, and the smallest."""
-    largest_first = sorted(lines, key=lambda line: -_elements(line))
-    return tuple(
-        largest_first if len(largest_first) <= _MOST_LINES else [*largest_first[: _MOST_LINES - 1], largest_first[-1]]
-    )
 
 
 def _calls(text: str, entry: str) -> bool:
@@ -99,11 +90,6 @@ def _line(entry: str, call: ast.Call, names: Names) -> str | None:
     except WorkloadError:
         return None
     return line if tensors else None
-
-
-def _elements(line: str) -> int:
-    call = evaluate(line)
-    return sum(math.prod(getattr(v, "shape", (0,))) for v in (*call.args, *call.kwargs.values()))
 
 
 # What names can stand for

@@ -1,12 +1,14 @@
 """Workload lines of any language: comments that stand on lines of their own and read as calls with generators."""
 
 import functools
+import math
 import re
 from collections.abc import Iterable
 
 from kernelwright.source.workload.evaluate import WorkloadError, evaluate
 from kernelwright.values import Case, Refusal, Workload, WorkloadSource
 
+_MOST_LINES = 4
 _ENTRY = re.compile(r"([^\W\d]\w*)[ \t]*(?:\.[ \t]*apply[ \t]*)?(?:[(\[]|(?:<[^<>()]*>[ \t]*)?<<<)")
 
 
@@ -57,6 +59,19 @@ def workload_of_lines(entry: str, cases: tuple[Case, ...]) -> Workload | Refusal
         except WorkloadError as error:
             return Refusal(f"The workload on line {case.line + 1} cannot be used: {error.message}", case.line)
     return Workload(WorkloadSource.LINES, entry, cases)
+
+
+def few_of(lines: Iterable[str]) -> tuple[str, ...]:
+    """Of calls as workload lines those to keep: the largest ones, the largest first, and the smallest."""
+    largest_first = sorted(lines, key=lambda line: -_elements(line))
+    return tuple(
+        largest_first if len(largest_first) <= _MOST_LINES else [*largest_first[: _MOST_LINES - 1], largest_first[-1]]
+    )
+
+
+def _elements(line: str) -> int:
+    call = evaluate(line)
+    return sum(math.prod(getattr(v, "shape", (0,))) for v in (*call.args, *call.kwargs.values()))
 
 
 @functools.cache
