@@ -390,7 +390,6 @@ def _journal_of(workspace: Path) -> Journal:
 
 
 def _headed(head: str, report: Report) -> Report:
-    """Reports with `head` before each stage."""
     return lambda stage: report(head + stage)
 
 
