@@ -13,6 +13,8 @@ from longest import LONGEST
 # Else torch.compile finds out by compiling for each in turn, once for each cache, whether the vector instructions work that
 # the CPU says it has. That is two thirds of what it takes.
 os.environ.setdefault("TORCHINDUCTOR_VEC_ISA_OK", "1")
+# Else torch's threads spin after their work, on cores that other processes of the tests wait for.
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 
 @pytest.fixture(scope="session", autouse=True)
