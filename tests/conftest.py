@@ -15,6 +15,7 @@ from longest import LONGEST
 os.environ.setdefault("TORCHINDUCTOR_VEC_ISA_OK", "1")
 # Else torch's threads spin after their work, on cores that other processes of the tests wait for.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # and numpy's wait for one another, in Triton's interpreter
 
 
 @pytest.fixture(scope="session", autouse=True)
