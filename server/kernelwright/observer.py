@@ -71,14 +71,14 @@ class Observer:
             if kernel is None:
                 return Refusal(f"This file {absence(support, text, kernels, kernel_name)}")
         workload = support.workload(text, kernel.entry)
-        known = self._graphs.get(_graph_key(text, workload)) if isinstance(workload, Workload) else None
+        known = self._known_graph(text, workload) if isinstance(workload, Workload) else None
         return Observation(
             path=path,
             text=text,
             kernel=kernel,
             workload=workload if isinstance(workload, Workload) else None,
             device=self.known_device or CPU,
-            graph=known if isinstance(known, Graph) else None,
+            graph=known,
             history=self.journal.steps(path, kernel_name),
             support=support,
             reduced=self.settings.accept_reduced_accuracy,
@@ -91,8 +91,11 @@ class Observer:
         found = self.observe(path, text, kernel_name, support=support)
         if isinstance(found, Refusal):
             return None
-        known = self._graphs.get(_graph_key(text, workload))
-        return dataclasses.replace(found, workload=workload, graph=known if isinstance(known, Graph) else None)
+        return dataclasses.replace(found, workload=workload, graph=self._known_graph(text, workload))
+
+    def _known_graph(self, text: str, workload: Workload) -> Graph | None:
+        known = self._graphs.get(_graph_key(text, workload)) if self._graphs else None  # the key reads the whole text
+        return known if isinstance(known, Graph) else None
 
     async def device(self) -> Device | Failure:
         """What the worker's interpreter sees."""

@@ -58,7 +58,7 @@ def _card(session: Session, snapshot: Snapshot, kernel: Kernel, menu: Menu | Ref
     return (
         head,
         _workload(snapshot, kernel),
-        _baseline(session, snapshot, kernel),
+        _baseline(session, snapshot, menu),
         roof.sentence(menu.observation, session.settings, session.measurement(snapshot, kernel)),
         _strategies(menu),
         _last(session, snapshot, kernel),
@@ -74,9 +74,10 @@ def _workload(snapshot: Snapshot, kernel: Kernel) -> str:
     return f"Workload ({workload.source.value}): `{workload.described}`{others}"
 
 
-def _baseline(session: Session, snapshot: Snapshot, kernel: Kernel) -> str:
-    steps = session.engine(snapshot.path).history(snapshot.path)
-    kept = [step for step in standing(steps, snapshot.hash) if step.kernel == kernel.name]
+def _baseline(session: Session, snapshot: Snapshot, menu: Menu) -> str:
+    history = menu.observation.history
+    steps = session.engine(snapshot.path).history(snapshot.path) if history else ()
+    kept = [step for step in standing(steps, snapshot.hash) if step.kernel == menu.observation.kernel.name]
     if not kept:
         return "Baseline: the file as it is"
     count = "1 kept step" if len(kept) == 1 else f"{len(kept)} kept steps"
