@@ -49,6 +49,7 @@ class Hosted:
         self.stays_here = is_loopback(base_url)
         self._base_url, self._key, self._key_variable = base_url, key, key_variable
         self._temperature, self._interpreter = temperature, interpreter
+        self._is_there = False  # looked for until it is found: each strategy of a menu asks
         self._starting: asyncio.Task[Process] | None = None
         self._ids = itertools.count(1)
 
@@ -57,6 +58,13 @@ class Hosted:
             return Refusal("No model is named: write its provider and its name, for example litellm:openai/gpt-5.")
         if self._base_url and not host_of(self._base_url):
             return Refusal(f"The base URL {self._base_url} is not one: write http:// or https://, then host and port.")
+        if self._is_there:
+            return None
+        refusal = self._missing()
+        self._is_there = refusal is None
+        return refusal
+
+    def _missing(self) -> Refusal | None:
         if self._interpreter is not None:
             found = shutil.which(self._interpreter) is not None
             return None if found else Refusal(f"The interpreter {self._interpreter} does not exist or is no program.")
