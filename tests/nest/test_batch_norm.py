@@ -6,7 +6,7 @@ from kernelwright.macro.strategies import registry
 from macro.torch_modules import module, refusal, rewritten
 from nest.folding import differences, kernels
 
-REDUCTION = registry()["torch.fuse-reduction"]
+PRODUCT, REDUCTION = (registry()[f"torch.fuse-{name}"] for name in ("product", "reduction"))
 IMAGE = "torch.randn(3, 4, 5, 3)"
 
 
@@ -58,3 +58,12 @@ def test_the_new_code_is_for_training_alone() -> None:
 )
 def test_what_has_no_form_is_refused(forward: str, setup: str, reason: str) -> None:
     assert reason in refusal(REDUCTION, module(forward, setup, IMAGE)).reason
+
+
+def test_the_counter_is_the_module_s_own_where_nothing_tells_what_its_argument_is() -> None:
+    """Behind a kernel that an earlier step has written, no operator of the graph made what the name holds."""
+    text = module("x = self.linear(x)\nx = self.bn(x)\nreturn x", f"self.linear = nn.Linear(33, 20)\n{norm('BatchNorm1d(20)')}",
+                  "torch.randn(18, 33)")  # fmt: skip
+    earlier = next(one for one in rewritten(PRODUCT, text) if "def fp16_parts(" in one)
+    (behind, *_) = rewritten(REDUCTION, earlier)
+    assert "fused_batch_norm(\n                self.bn.num_batches_tracked,\n                x," in behind

@@ -93,8 +93,14 @@ def named_operands(source: SourceMap, node: Node, tree: ast.AST, env: Env) -> It
         return
     for parameter, expression in written.items():
         value = given.get(parameter)
-        if isinstance(expression, ast.Name) and isinstance(value, TensorRef):
+        if isinstance(expression, ast.Name) and isinstance(value, TensorRef) and not _is_own(source, node, value):
             yield value.id, expression.id
+
+
+def _is_own(source: SourceMap, node: Node, value: TensorRef) -> bool:
+    """Whether a module that runs the node holds the Value itself, which no argument of its call then names."""
+    name = source.graph.value(value.id).name
+    return bool(node.module) and name.startswith(f"{node.module}.")
 
 
 def _sides_are_told(tree: ast.BinOp | ast.AugAssign, given: Mapping[str, object]) -> bool:
