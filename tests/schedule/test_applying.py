@@ -109,7 +109,7 @@ def changed(*others: Opt) -> tuple[Opt, ...]:
         (PRODUCT, changed(Loop(8)), CPU, "A matrix product takes 16 rows, columns and elements of depth at least, not 8."),
         (PRODUCT, changed(Tile(128, 128), Warps(1)), CPU, "The tile takes 512 registers of each thread, which has 255."),
         (PRODUCT, changed(Precision("fp8")), CPU,
-         "There is no precision 'fp8', only fp16x3, fp16x3-in-loop, fp16, tf32x3, bf16x6, tf32."),
+         "There is no precision 'fp8', only fp16x3, fp16x3-in-loop, fp16, fp16-in-loop, tf32x3, bf16x6, tf32."),
         (PRODUCT, changed(Precision("tf32")), CPU,
          "Eager mode does not round this product here, so tf32 would be less accurate."),
         (COMPUTED, changed(Precision("fp16x3")), CPU,

@@ -75,7 +75,7 @@ def print_corrected(nest: Nest, names: tuple[str, str], words: str, tile: Produc
     larger = max(sides, key=lambda side: side.extent) if PRECISIONS[tile.precision].in_loop else None
     short = tiled.roles.inner.extent.captured <= tile.depth
     padded = "PADDED" if short else "padded"
-    operands = [_in_loop(side) if side is larger else _split_before(side, split, padded) for side in sides]
+    operands = [_in_loop(side, split) if side is larger else _split_before(side, split, padded) for side in sides]
     body = [*tiled.program(), *_product(tiled, operands, split, larger, short=short)]
     read = {product.expr.left, product.expr.right}
     after = tiled.lines([let for let in nest.lets if let.name not in read | {product.name}])
@@ -150,7 +150,7 @@ def _split_before(side: _Side, split: Split, padded: str) -> _Operand:
     )
 
 
-def _in_loop(side: _Side) -> _Operand:
+def _in_loop(side: _Side, split: Split) -> _Operand:
     """An operand that is split block by block as it is read, its lines along the rows of a block."""
     name = side.name
     lines = {"left": "rows", "right": "tl.trans(columns)"}[name]
@@ -160,11 +160,14 @@ def _in_loop(side: _Side) -> _Operand:
         at = f"{side.batch}.to(tl.int64) * {name}_batch_stride + {at}"
     else:
         del strides["batch"]
-    high, low, scale = (f"{name}_{part}" for part in ("high", "low", "scale"))
+    parts = {part: f"{name}_{part}" for part in (*split.parts, "scale")}
     turned: tuple[str, ...] = ()
     if name == "right":
-        turned = tuple(f"{part} = tl.trans({own})" for part, own in ((high, "high"), (low, "low"), (scale, "inverse")))
-        high, low, scale = "high", "low", "inverse"
+        own = {part: "inverse" if part == "scale" else part for part in parts}
+        turned = tuple(f"{parts[part]} = tl.trans({own[part]})" for part in parts)
+        parts = own
+    high = parts["high" if "high" in parts else "rounded"]
+    low = (f"{parts['low']} = ((block - {high}.to(tl.float32)) * 2.0**11).to(tl.float16)",) if "low" in parts else ()
     sizes = {f"{name}_{of}_stride": text for of, text in strides.items()}
     return _Operand(
         parameters=(f"{name}_ptr",),
@@ -181,8 +184,8 @@ def _in_loop(side: _Side) -> _Operand:
             "exponent = tl.maximum(largest >> 23, 15)",
             "block *= ((268 - exponent) << 23).to(tl.float32, bitcast=True)",
             f"{high} = block.to(tl.float16)",
-            f"{low} = ((block - {high}.to(tl.float32)) * 2.0**11).to(tl.float16)",
-            f"{scale} = ((exponent - 14) << 23).to(tl.float32, bitcast=True)",
+            *low,
+            f"{parts['scale']} = ((exponent - 14) << 23).to(tl.float32, bitcast=True)",
             *turned,
         ),
     )
@@ -191,10 +194,10 @@ def _in_loop(side: _Side) -> _Operand:
 def _product(tiled: Tiled, operands: list[_Operand], split: Split, larger: _Side | None, *, short: bool) -> list[str]:
     """The kernel's lines for the product; of rows and columns that hold an infinity or NaN from the high parts alone."""
     name, (bounds, stop) = tiled.product.name, tiled.depth("PADDED" if short else "padded")
+    inside = [line for operand in operands for line in operand.inside]
     if "low" not in split.parts:
-        before, loop, after = _rounded(name)
+        before, loop, after = _rounded(name, inside, larger)
     elif larger is not None or short:
-        inside = [line for operand in operands for line in operand.inside]
         before, loop, after = _block_by_block(name, inside, larger)
     else:
         before, loop, after = _all_parts(name)
@@ -214,13 +217,10 @@ def _product(tiled: Tiled, operands: list[_Operand], split: Split, larger: _Side
 _Sum = tuple[list[str], list[str], list[str]]  # lines before the loop, in it and behind it
 
 
-def _rounded(name: str) -> _Sum:
+def _rounded(name: str, inside: list[str], larger: _Side | None) -> _Sum:
     """The sum of the products of rounded operands."""
-    loop = [
-        "left = tl.load(left_rounded_ptr + start)",
-        f"{name} = tl.dot(left, tl.load(right_rounded_ptr + start), {name})",
-    ]
-    return [], loop, []
+    product = "tl.dot(left_rounded, right_rounded{})".format("" if larger else f", {name}")
+    return [], [*inside, f"{name} += {product} * {larger.name}_scale" if larger else f"{name} = {product}"], []
 
 
 def _block_by_block(name: str, inside: list[str], larger: _Side | None) -> _Sum:

@@ -43,15 +43,18 @@ _PARTS = Split(
     "Two fp16 parts of each line, scaled by a power of two; the low one times 2**11.",
 )
 
+_ROUNDED = Split(
+    "rounded_to_fp16",
+    {"rounded": "(x * scale).to(tl.float16)"},
+    "The lines of x rounded to fp16, padded along them, and their scales.",
+    "Each line rounded to fp16, scaled by a power of two.",
+)
+
 SPLITS: Mapping[str, Split] = {
     "fp16x3": _PARTS,
     "fp16x3-in-loop": _PARTS,
-    "fp16": Split(
-        "rounded_to_fp16",
-        {"rounded": "(x * scale).to(tl.float16)"},
-        "The lines of x rounded to fp16, padded along them, and their scales.",
-        "Each line rounded to fp16, scaled by a power of two.",
-    ),
+    "fp16": _ROUNDED,
+    "fp16-in-loop": _ROUNDED,
 }
 
 

@@ -25,6 +25,7 @@ PRECISIONS: Mapping[str, Way] = {
         "three products of fp16 parts, the larger operand split as it is read", parts=2, in_loop=True
     ),
     "fp16": Way("operands rounded to fp16", parts=1, rounded=True),
+    "fp16-in-loop": Way("operands rounded to fp16, the larger one as it is read", parts=1, in_loop=True, rounded=True),
     "tf32x3": Way("tf32x3"),  # sums of three TF32 products
     "bf16x6": Way("bf16x6"),  # of six products of bfloat16 parts
     "tf32": Way("tf32", rounded=True),

@@ -19,7 +19,7 @@ PROGRAMS = 1024
 _SHORT = 64
 """The longest inner axis of a product that takes its time for writing results."""
 
-_FEW = 256
+FEW = 256
 """The most rows or columns of a product for which its larger operand is split as it is read."""
 
 _SIDE, _LEAST_SIDE = 64, 8
@@ -212,6 +212,11 @@ def _half_filled(*, tall: bool) -> tuple[tuple[int | str, ...], ...]:
 _PARTS = ((128, 128, 64, 8, 3, "fp16x3"), (128, 64, 64, 4, 3, "fp16x3"), (64, 64, 64, 4, 4, "fp16x3"))
 _ROUNDED = ((128, 256, 64, 8, 3, "fp16"), (128, 128, 64, 8, 4, "fp16"), (64, 128, 64, 4, 4, "fp16"))
 _SHORT_PARTS = ((64, 128, 64, 4, 2, "fp16x3"), (128, 64, 64, 4, 2, "fp16x3"), (64, 64, 64, 4, 2, "fp16x3"))
+_ROUNDED_IN_LOOP = (
+    (128, 128, 64, 8, 3, "fp16-in-loop"),
+    (128, 64, 64, 4, 3, "fp16-in-loop"),
+    (64, 128, 64, 4, 3, "fp16-in-loop"),
+)
 _IN_LOOP = ((128, 128, 64, 8, 3, "fp16x3-in-loop"), (64, 128, 64, 4, 3, "fp16x3-in-loop"))
 _PRODUCTS = (
     (64, 128, 32, 4, 3, "tf32"),
@@ -243,7 +248,8 @@ SPACES: tuple[Space, ...] = (
     # Of fp16 parts where the operands allow it; rounded where eager mode itself may do that, or the user accepts it.
     Space(Form.PRODUCT, lambda s: s.length <= _SHORT, _product, (*_ROUNDED, *_SHORT_PARTS, *_PRODUCTS)),
     Space(
-        Form.PRODUCT, lambda s: min(s.rows, s.columns) <= _FEW, _product, (*_ROUNDED, *_IN_LOOP, *_PARTS, *_PRODUCTS)
+        Form.PRODUCT, lambda s: min(s.rows, s.columns) <= FEW, _product,
+        (*_ROUNDED_IN_LOOP, *_ROUNDED, *_IN_LOOP, *_PARTS, *_PRODUCTS),
     ),
     Space(Form.PRODUCT, lambda s: True, _product, (*_ROUNDED, *_PARTS, *_PRODUCTS)),
     Space(Form.REDUCTION, lambda s: s.nested and s.apart, _nested_strips, ((32, 4), (16, 4), (64, 4))),
