@@ -106,6 +106,11 @@ def write(settings: Mapping[str, Any]) -> None:
     surroundings.write(settings, ROWS)
 
 
+def in_tf32(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings with which matrix products and convolutions of fp32 round their operands to TF32, on GPUs that can."""
+    return {**settings, "torch.backends.cuda.matmul.allow_tf32": True, "torch.backends.cudnn.allow_tf32": True}
+
+
 def in_a_call(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Settings as they are in calls that are made without gradients."""
     return {**settings, _GRAD: False}

@@ -45,7 +45,7 @@ def _contest(job: Contest, bench: Bench, report: Callable[[str], None]) -> Conte
     if job.compile:
         named["torch.compile"] = torch.compile(targets.baseline)
     contestants = {
-        name: _with_flags(contestant, _tf32(bench.settings) if name == "eager-tf32" else bench.settings)
+        name: _with_flags(contestant, flags.in_tf32(bench.settings) if name == "eager-tf32" else bench.settings)
         for name, contestant in contestants_of(named, inputs, set(seen.changed_inputs)).items()
     }
     timings: dict[str, Timing | Failure] = {}
@@ -74,7 +74,7 @@ def _inaccurate(named: Mapping[str, Any], bench: Bench, case: Performance) -> di
     for name, target in named.items():
         if name == "eager":
             continue
-        flags.write(_tf32(bench.settings) if name == "eager-tf32" else bench.settings)
+        flags.write(flags.in_tf32(bench.settings) if name == "eager-tf32" else bench.settings)
         # Of the output alone: a compiled module names its buffers otherwise.
         output = Observation(observe(target, case.inputs, seed=case.seed).output)
         finding = judge(oracle, output, case.length).finding
@@ -82,10 +82,6 @@ def _inaccurate(named: Mapping[str, Any], bench: Bench, case: Performance) -> di
             found[name] = f"{finding.name}: {finding.detail}"
     flags.write(bench.settings)
     return found
-
-
-def _tf32(settings: Mapping[str, Any]) -> dict[str, Any]:
-    return {**settings, "torch.backends.cuda.matmul.allow_tf32": True, "torch.backends.cudnn.allow_tf32": True}
 
 
 def _with_flags(contestant: Contestant, settings: Mapping[str, Any]) -> Contestant:

@@ -8,6 +8,7 @@ from kernelwright.proof.worker.answers.oracle import Oracle
 from kernelwright.proof.worker.bench import Bench
 from kernelwright.proof.worker.gate.grounds import Ground, tells_nothing
 from kernelwright.proof.worker.gate.in_bounds import observe_in_bounds
+from kernelwright.proof.worker.gate.in_tf32 import wrong_in_tf32
 from kernelwright.proof.worker.gate.nonfinite import excused
 from kernelwright.proof.worker.gate.properties import INFINITE, NON_FINITE, VIEWS
 from kernelwright.proof.worker.gate.roundings import must_count
@@ -60,6 +61,9 @@ def _judged(bench: Bench, ground: Ground, answer: Observation) -> tuple[Judged, 
     beside = functools.partial(_beside, ground, observed)
     judged, unrounded = judged_unrounded(bench, targets, inputs, baseline, beside(ground.oracle), beside, seed=seed)
     if (judged.wrong or judged.reduced) and unrounded is not None and tells_nothing(variation, unrounded):
+        raise NotAccepted
+    rounded = judged.wrong and variation.derived and bench.trial.limits.accept_reduced
+    if rounded and wrong_in_tf32(ground, observed, lambda answer: _beside(ground, answer, ground.oracle)):
         raise NotAccepted
     return judged, "".join(f"; accepted: {words}" for words in (infinities, ties) if words)
 
