@@ -202,6 +202,7 @@ def summary_of(step: Step) -> dict[str, object]:
         "accuracy": verdict and verdict.accuracy,
         "measurement": step.measurement,
         "failure": step.failure and step.failure.message,
+        "earlier": list(step.earlier),
     }
 
 
