@@ -9,13 +9,13 @@ import torch
 from kernelwright.coders.carrying_out import carried_out
 from kernelwright.macro.policy import offered
 from kernelwright.macro.strategies import registry
-from kernelwright.micro.rewrite.nested import region_of_action
+from kernelwright.micro.rewrite.nested_actions import region_of_action
 from kernelwright.nest import Nest
 from kernelwright.place.source_map import source_map
 from kernelwright.proof.jobs import Trial
 from kernelwright.proof.worker.trial import run_trial
 from kernelwright.schedule.sizes import sizes
-from kernelwright.values import Accuracy, apply
+from kernelwright.values import Accuracy, Refusal, apply
 from kernelwright.values.opts import Group, Loop, Precision, Rows, Stages, Tile, Warps
 from macro.torch_modules import GPU, module, observed, refusal, rewritten
 from micro.rewrite.run_fused import load
@@ -104,6 +104,9 @@ PRODUCTS = {
     "linear of batches, activated": module(
         "return torch.tanh(self.linear(x)) * self.scale", "self.linear = nn.Linear(33, 17)\nself.scale = 0.5", BATCH
     ),
+    "linear, whose result is read twice": module(
+        "x = self.linear(x)\nx = x * torch.sigmoid(x)\nreturn x + 1", "self.linear = nn.Linear(33, 17)", BATCH
+    ),
     "linear without bias, and a residual": module(
         "return self.linear(x) + x", "self.linear = nn.Linear(33, 33, bias=False)", BATCH
     ),
@@ -168,6 +171,22 @@ def test_all_tiles_agree_with_eager_mode() -> None:
     assert problems(pairs) == {}
 
 
+@pytest.mark.parametrize(
+    ("forward", "label"),
+    [
+        ("x = self.linear(x)\nx = x * torch.sigmoid(x)\nreturn x + 1", "linear, sigmoid, mul, add"),
+        ("y = self.linear(x)\nreturn torch.relu(y), torch.tanh(y)", "linear"),
+        ("y = self.linear(x)\nreturn y, torch.relu(y)", "linear"),
+        ("y = self.linear(x)\nreturn torch.relu(y) + torch.cumsum(y, -1)", "linear"),
+    ],
+    ids=["closes", "two-results", "returned", "something-else-reads"],
+)
+def test_what_follows_a_product_joins_it_up_to_where_there_is_one_result(forward: str, label: str) -> None:
+    text = module(forward, "self.linear = nn.Linear(33, 17)", BATCH)
+    action, *_ = offered(PRODUCT.id, observed(text))
+    assert action.region.label == label
+
+
 def test_a_product_checks_the_extents_that_it_relies_on(tmp_path: Path) -> None:
     text = module("return torch.matmul(x, self.weight)", WEIGHT, "torch.randn(40, 33)")
     fused = load(tmp_path, "fused", rewritten(PRODUCT, text)[0])
@@ -188,19 +207,27 @@ def test_products_that_are_none_are_refused(forward: str, inputs: str, reason: s
     assert reason in refusal(PRODUCT, module(forward, inputs=inputs)).reason
 
 
-def test_where_reduced_accuracy_is_accepted_operands_are_rounded() -> None:
+@pytest.mark.parametrize("precision", ["fp16", "fp16-in-loop"])
+def test_where_reduced_accuracy_is_accepted_operands_are_rounded(precision: str) -> None:
     text = PRODUCTS["linear of batches, activated"]
-    variants = {}
-    for reduced in (False, True):
-        observation = replace(observed(text, GPU), reduced=reduced)
-        edits = carried_out(PRODUCT, observation, offered(PRODUCT.id, observation)[0])
-        variants[reduced] = [apply(one, text) for one in edits if Precision("fp16") in one.opts]
-    rounding, *_ = variants[True]
-    assert not variants[False]
-    assert "low_ptr" not in rounding
+    small = (Tile(16, 32), Loop(16), Group(8), Warps(4), Stages(2), Precision(precision))
+    observation = replace(observed(text, GPU), reduced=True)
+    action = replace(offered(PRODUCT.id, observation)[0], opts=small)
+    (rounding,) = [apply(one, text) for one in carried_out(PRODUCT, observation, action)]
+    assert "_low" not in rounding
+    assert isinstance(carried_out(PRODUCT, replace(observation, reduced=False), action), Refusal)
     for accepted, ending in ((False, "accuracy"), (True, "")):
         limits = replace(QUICK, accept_reduced=accepted)
         job = Trial("/nowhere/kernel.py", text, text, rounding, workload(), measure=False, limits=limits)
         verdict = run_trial(job, lambda stage: None).verdict
         assert [check.name for check in verdict.failed_checks] == ([ending] if ending else [])
         assert verdict.accuracy is Accuracy.REDUCED
+
+
+def test_roundings_are_offered_where_reduced_accuracy_is_accepted() -> None:
+    for columns, precision in ((33, "fp16-in-loop"), (300, "fp16")):
+        text = module("return self.linear(x)", f"self.linear = nn.Linear(400, {columns})", "torch.randn(300, 400)")
+        for reduced in (False, True):
+            observation = replace(observed(text, GPU), reduced=reduced)
+            edits = carried_out(PRODUCT, observation, offered(PRODUCT.id, observation)[0])
+            assert any(Precision(precision) in one.opts for one in edits) == reduced

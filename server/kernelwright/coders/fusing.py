@@ -15,12 +15,14 @@ from kernelwright.macro.intent import Around, Fuse
 from kernelwright.macro.strategy import Observation
 from kernelwright.micro.rewrite.candidates import pointwise_region_of, row_region_of
 from kernelwright.micro.rewrite.naming import name_of
-from kernelwright.micro.rewrite.nested import NestRegion, region_of_action
+from kernelwright.micro.rewrite.nested_actions import region_of_action
+from kernelwright.micro.rewrite.nested_places import NestRegion
 from kernelwright.micro.rewrite.printed import Printed
 from kernelwright.micro.rewrite.regions import names_for
 from kernelwright.nest.form import Nest
 from kernelwright.place.region import region_inputs, region_results
 from kernelwright.place.source_map import SourceMap
+from kernelwright.place.together import with_calls
 from kernelwright.schedule.applying import apply
 from kernelwright.schedule.forms import Blocks, Illegal, Product, Reduction, Scan, Schedule, Tiles, WalkedRows
 from kernelwright.schedule.precisions import PRECISIONS
@@ -53,22 +55,40 @@ _REGION_OF: Mapping[Around, Callable[[SourceMap, Action], NestRegion | Refusal]]
 def nest_edits(
     source: SourceMap, region: NestRegion, choices: Sequence[tuple[Opt, ...]], device: Device
 ) -> tuple[Edits, ...] | Refusal:
-    """Edits for each choice of Opts; a Refusal where one does not fit the region or the device."""
-    edit = region.edit
-    nest = replace(region.nest, eager=_eager_of_nest(region))
-    base, words = name_of(nest)
-    names = names_for(source, base)
-    values = [tensor.value for tensor in nest.tensors]
+    """Edits for each choice of Opts; a Refusal where one does not fit the region or the device.
+
+    A further place of the region whose sizes ask for another kernel stays as it is.
+    """
+    names = names_for(source, name_of(region.nest)[0])
     variants = []
     for opts in choices:
-        schedule = apply(nest, opts, device)
-        if isinstance(schedule, Illegal):
-            return Refusal(schedule.reason, edit.start_line)
-        kernel = _printed(nest, names, words, schedule, source.text)
-        call = edit.call(kernel.call, values, nest.numbers.values())
-        edits = edit.with_call(call, kernel.definitions, ("torch", "triton", "tl"), kernel.summary)
+        kernel = _kernel(region, names, opts, device, source.text)
+        if isinstance(kernel, Illegal):
+            return Refusal(kernel.reason, region.edit.start_line)
+        others = [(place, _kernel(place, names, opts, device, source.text)) for place in region.also]
+        same = [place for place, other in others if not isinstance(other, Illegal) and _alike(kernel, other)]
+        written = [(place.edit, _call(place, kernel)) for place in (region, *same)]
+        summary = f"{kernel.summary}, in {len(written)} places" if same else kernel.summary
+        edits = with_calls(written, kernel.definitions, ("torch", "triton", "tl"), summary)
         variants.append(replace(edits, opts=opts))
     return tuple(variants)
+
+
+def _kernel(
+    region: NestRegion, names: tuple[str, str], opts: tuple[Opt, ...], device: Device, text: str
+) -> Printed | Illegal:
+    nest = replace(region.nest, eager=_eager_of_nest(region))
+    schedule = apply(nest, opts, device)
+    return schedule if isinstance(schedule, Illegal) else _printed(nest, names, name_of(nest)[1], schedule, text)
+
+
+def _alike(one: Printed, other: Printed) -> bool:
+    return (one.definitions, one.call) == (other.definitions, other.call)
+
+
+def _call(region: NestRegion, kernel: Printed) -> str:
+    values = [tensor.value for tensor in region.nest.tensors]
+    return region.edit.call(kernel.call, values, region.nest.numbers.values())
 
 
 def _eager_of_nest(region: NestRegion) -> tuple[str, ...]:

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from kernelwright.macro.intent import Around, Fuse, Intent
 from kernelwright.macro.strategy import Example, Family, Observation, Strategy
 from kernelwright.micro.rewrite.candidates import within
-from kernelwright.micro.rewrite.nested import NestRegion, action_for
+from kernelwright.micro.rewrite.nested_actions import action_for, joined
+from kernelwright.micro.rewrite.nested_places import NestRegion
 from kernelwright.place.source_map import SourceMap
 from kernelwright.values import Action, Language, Refusal
 
@@ -53,7 +54,7 @@ def _intent(observation: Observation, action: Action) -> Intent | Refusal:
 def _find(
     strategy: str, regions_of: Regions, outside: str, reason: str, observation: Observation
 ) -> tuple[Action, ...] | Refusal:
-    """An Action for each region inside the kernel; `outside` is the refusal where all lie outside."""
+    """An Action for each kernel that may be made inside of this one; `outside` is the refusal where all regions lie outside."""
     source = observation.source
     if isinstance(source, Refusal):
         return source
@@ -62,5 +63,6 @@ def _find(
         return regions
     kernel = observation.kernel
     inside = within(regions, source, kernel.start_line, kernel.end_line)
-    actions = tuple(action_for(strategy, source, region, observation.device, reason) for region in inside)
+    device = observation.device
+    actions = tuple(action_for(strategy, source, one, device, reason) for one in joined(inside, device))
     return actions or Refusal(outside)

@@ -11,8 +11,7 @@ from dataclasses import dataclass, field
 
 from kernelwright.ops import row
 from kernelwright.place.around import CONDITIONAL, check_loops, conditional_part, line_of
-from kernelwright.place.compose import composed
-from kernelwright.place.layout import call_text, insertion_edits, newline_of
+from kernelwright.place.layout import call_text, newline_of
 from kernelwright.place.modes import Mode, asserted, chosen
 from kernelwright.place.new_calls import NewCall
 from kernelwright.place.own_expression import own_expression
@@ -36,7 +35,7 @@ from kernelwright.place.source_map import (
 from kernelwright.place.source_reads import check_reads
 from kernelwright.place.source_scalars import collect_scalars, mode_conditions
 from kernelwright.source.trees import children, walk
-from kernelwright.values import Edits, Node, Refusal, TextEdit, digest
+from kernelwright.values import Edits, Node, Refusal, TextEdit
 
 
 @dataclass(frozen=True)
@@ -77,25 +76,16 @@ class RegionPlan:
             return call_text(launcher, arguments, "", indent, prefix)
         return call_text(launcher, arguments, "", indent + 4, prefix).replace("\n    ", "\n")  # is indented once more
 
-    def with_call(self, call: str, definitions: str = "", imports: tuple[str, ...] = (), summary: str = "") -> Edits:
-        """The Edits that put `call` in the region's place and `definitions` above the class or function."""
-        newline = newline_of(self.source.text)
-        start, end = self.sink
-        edits = self._in_mode(TextEdit(start, end, (self.before_call + call).replace("\n", newline)))
-        edits += insertion_edits(self.source, self.function, definitions, imports)
-        if self.opening is not None:
-            length = len(self.source.text) - sum(len(e.new_text) - (e.end - e.start) for e in self.opening.edits)
-            return Edits(self.opening.text_hash, composed(self.opening.edits, edits, length), summary)
-        return Edits(digest(self.source.text), tuple(sorted(edits, key=lambda e: (e.start, e.end))), summary)
-
     @property
     def _is_chosen(self) -> bool:
         """Whether the new code goes beside the old, which stays for the other mode."""
         return chosen(self.source, self.mode, (*self.edits, TextEdit(*self.sink, ""))) is not None
 
-    def _in_mode(self, call: TextEdit) -> list[TextEdit]:
-        beside = chosen(self.source, self.mode, (*self.edits, call))
-        return [*self.edits_of_one_mode, call] if beside is None else beside
+    def replaced(self, call: str) -> list[TextEdit]:
+        """The edits that put `call` in the region's place, in the text of `source`."""
+        edit = TextEdit(*self.sink, (self.before_call + call).replace("\n", newline_of(self.source.text)))
+        beside = chosen(self.source, self.mode, (*self.edits, edit))
+        return [*self.edits_of_one_mode, edit] if beside is None else beside
 
 
 def plan_region(

@@ -101,11 +101,18 @@ def pointwise_region_of(source: SourceMap, action: Action) -> NestRegion | Refus
 
 
 def nodes_of(source: SourceMap, action: Action) -> tuple[int, ...] | Refusal:
-    """The nodes of this graph that an Action names."""
-    nodes = tuple(int(n) for n in str(action.params.get("nodes", "")).split(",") if n)
-    if not nodes or any(n >= len(source.graph.nodes) for n in nodes):
+    """The nodes of this graph that an Action names, in the first of its places."""
+    places = places_of(source, action)
+    return places if isinstance(places, Refusal) else places[0]
+
+
+def places_of(source: SourceMap, action: Action) -> tuple[tuple[int, ...], ...] | Refusal:
+    """The nodes of this graph that an Action names, for each of its places: "3,4;7,8"."""
+    named = str(action.params.get("nodes", "")).split(";")
+    places = tuple(tuple(int(n) for n in place.split(",") if n) for place in named)
+    if not all(places) or any(n >= len(source.graph.nodes) for place in places for n in place):
         return Refusal("The action belongs to another op graph; run the strategy again.")
-    return nodes
+    return places
 
 
 def within(regions: Sequence[Some], source: SourceMap, start: int, end: int) -> list[Some]:

@@ -2,16 +2,15 @@
 
 import functools
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from kernelwright.micro.rewrite.candidates import nodes_of, row_regions
+from kernelwright.micro.rewrite.candidates import row_regions
 from kernelwright.micro.rewrite.dtypes import casts_for_any
 from kernelwright.micro.rewrite.eager_speed import eager_bytes
 from kernelwright.micro.rewrite.growth import may_fuse
 from kernelwright.micro.rewrite.nested_places import NESTS, NestRegion
 from kernelwright.micro.rewrite.placed import placed
-from kernelwright.micro.rewrite.product_speed import gain as product_gain
 from kernelwright.micro.rewrite.regions import kernel_name, own_result, plan, tensor_bytes, unique
 from kernelwright.micro.rewrite.window_numbers import tile_numbers, window_numbers
 from kernelwright.nest.build import build
@@ -31,11 +30,14 @@ from kernelwright.place.placements import nowhere
 from kernelwright.place.region import region_inputs, region_output, region_results
 from kernelwright.place.runs import run_numbers
 from kernelwright.place.source_map import SourceMap
-from kernelwright.values import Action, Device, Graph, Node, Refusal, Region, TensorRef
+from kernelwright.values import Graph, Node, Refusal, TensorRef
 
 _IMAGE = ("depth", "height", "width")
 _WINDOW_WITH_MORE = 32
 """Elements of a window up to which what is computed before the pool may be computed anew for each."""
+
+_MOST_READERS = 4
+"""Operators among which a result that is read several times may be read."""
 
 
 def scan_regions(source: SourceMap) -> list[NestRegion] | Refusal:
@@ -156,7 +158,16 @@ def nest_region(source: SourceMap, nodes: Sequence[int]) -> NestRegion | Refusal
     return placed(source, tuple(nodes), _nest_region, NESTS)
 
 
-def _nest_region(source: SourceMap, nodes: Sequence[int]) -> NestRegion | Refusal:
+def respelled(region: NestRegion, names: Mapping[int, str]) -> NestRegion | Refusal:
+    """The region in a kernel that calls its inputs by `names`."""
+    made = _nest_region(region.edit.source, region.nodes, names)
+    return made if isinstance(made, Refusal) else replace(region, nest=made.nest)
+
+
+def _nest_region(
+    source: SourceMap, nodes: Sequence[int], names: Mapping[int, str] | None = None
+) -> NestRegion | Refusal:
+    """The region in this place; its kernel calls inputs by `names`, or by what they are called there."""
     outputs = region_results(source, nodes)
     if isinstance(outputs, Refusal):
         return outputs
@@ -172,7 +183,8 @@ def _nest_region(source: SourceMap, nodes: Sequence[int]) -> NestRegion | Refusa
         if isinstance(window, Refusal):
             return window
         numbers |= window
-    given = Given(unique({v: kernel_name(text) for v, text in edit.names.items()}), numbers)
+    called = {value: kernel_name(text) for value, text in edit.names.items()} if names is None else dict(names)
+    given = Given(unique(called), numbers)
     try:
         nest = _nest(graph, nodes, outputs, given)
     except NotExpressible as problem:
@@ -290,22 +302,37 @@ def _with_makers(source: SourceMap, node: Node, region: set[int]) -> set[int]:
 
 
 def _followed(source: SourceMap, region: set[int]) -> set[int]:
-    """The region with the only reader of its result, and with what only this reader needs besides."""
-    output = region_output(source, region)
-    if isinstance(output, Refusal) or output in source.graph.outputs:
+    """The region with the readers of its result up to where there is one result again, and what only they need besides.
+
+    That is one reader mostly; `x * torch.sigmoid(x)` has two.
+    """
+    more = set(region)
+    if isinstance(region_output(source, region), Refusal):
         return set()
-    readers = {user.id for user in source.users.get(output, ())}
-    reader = source.graph.nodes[readers.pop()] if len(readers) == 1 else None
+    for _ in range(_MOST_READERS):
+        reader = _next_reader(source, more)
+        if reader is None:
+            return set()
+        more.add(reader.id)
+        for node in reversed(source.graph.nodes[: reader.id]):
+            if row(node.op).kind is Kind.CREATION and may_fuse(source, node, more) and _usable(node):
+                more.add(node.id)
+        if not isinstance(region_output(source, more), Refusal):
+            return more
+    return set()
+
+
+def _next_reader(source: SourceMap, region: set[int]) -> Node | None:
+    """The first operator outside that reads what the region makes, if all that it makes is for such that may join it."""
+    made = [value for n in region for value in source.graph.nodes[n].outputs]
+    if any(value in source.graph.outputs for value in made):
+        return None
+    readers = [user for value in made for user in source.users.get(value, ()) if user.id not in region]
+    reader = min(readers, key=lambda node: node.id, default=None)
     runs = run_numbers(source)
     if reader is None or not _usable(reader) or runs[reader.id] != runs[max(region)]:
-        return set()
-    if reader.inplace and not own_result(source, reader):
-        return set()
-    more = region | {reader.id}
-    for node in reversed(source.graph.nodes[: reader.id]):
-        if row(node.op).kind is Kind.CREATION and may_fuse(source, node, more) and _usable(node):
-            more.add(node.id)
-    return more
+        return None
+    return None if reader.inplace and not own_result(source, reader) else reader
 
 
 def _usable(node: Node) -> bool:
@@ -325,28 +352,3 @@ def _fits(source: SourceMap, nodes: set[int]) -> bool:
     except NotExpressible:
         return False
     return True
-
-
-def action_for(strategy: str, source: SourceMap, region: NestRegion, device: Device, reason: str) -> Action:
-    """The Action that makes `region` one kernel; its parameters name the graph's nodes and what there is to gain."""
-    graph = source.graph
-    places = [place for n in region.nodes if (place := graph.nodes[n].where) is not None]
-    inside = [graph.nodes[n] for n in region.nodes]
-    ops = [node.op for node in inside if row(node.op).kind is not Kind.CREATION and not node.inplace]
-    where = Region(
-        min(p.start_line for p in places), max(p.end_line for p in places) + 1, graph.text_hash, ", ".join(ops)
-    )
-    params: dict[str, float | str] = {
-        "nodes": ",".join(str(n) for n in region.nodes),
-        "saved_bytes": region.saved_bytes,
-        "kernels": region.kernels,
-        "expected_gain": product_gain(graph, region.nest, device) if region.nest.product else 0.1,
-        "reason": reason,
-    }
-    return Action(strategy, where, params)
-
-
-def region_of_action(source: SourceMap, action: Action) -> NestRegion | Refusal:
-    """The region that an Action means in this graph."""
-    nodes = nodes_of(source, action)
-    return nodes if isinstance(nodes, Refusal) else nest_region(source, nodes)

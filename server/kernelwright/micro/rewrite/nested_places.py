@@ -1,4 +1,4 @@
-"""A region with a Nest, and what such regions must have in common for one edit to replace them in all modules of a class."""
+"""A region with a Nest, and what such regions must have in common for one kernel to serve them all."""
 
 import math
 from collections.abc import Hashable, Mapping
@@ -15,7 +15,8 @@ class NestRegion:
 
     `numbers`: (node id, parameter) to the expression of each number that is no literal. `biases`: inputs to which the kernel
     adds the bias of the convolution that makes them. `others`: for each other module
-    that runs the code which is edited, the nodes that the same edit replaces.
+    that runs the code which is edited, the nodes that the same edit replaces. `also`: regions elsewhere in the text that
+    call the same kernel.
     """
 
     nodes: tuple[int, ...]
@@ -26,11 +27,18 @@ class NestRegion:
     numbers: Mapping[tuple[int, str], str] = field(default_factory=dict)
     biases: Mapping[int, int] = field(default_factory=dict)
     others: tuple[tuple[int, ...], ...] = ()
+    also: "tuple[NestRegion, ...]" = ()
+
+    @property
+    def places(self) -> "tuple[NestRegion, ...]":
+        """The region in each of its places in the text."""
+        return (self, *self.also)
 
     @property
     def all_nodes(self) -> tuple[int, ...]:
-        """The nodes that the edit replaces, of every module that runs it."""
-        return (*self.nodes, *(n for nodes in self.others for n in nodes))
+        """The nodes that the edit replaces, of every module that runs it, in every place."""
+        own = (*self.nodes, *(n for nodes in self.others for n in nodes))
+        return (*own, *(n for region in self.also for n in region.all_nodes))
 
 
 def _written(region: NestRegion) -> tuple[Hashable, ...]:

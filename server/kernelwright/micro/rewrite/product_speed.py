@@ -6,8 +6,10 @@ They were measured on an H100 with products of 4096 by 4096 matrices, and are of
 import math
 
 from kernelwright.micro.rewrite.eager_speed import LAUNCH_SECONDS, node_seconds
+from kernelwright.micro.rewrite.nested_places import NestRegion
 from kernelwright.nest.form import Load, Nest
 from kernelwright.nest.roles import roles
+from kernelwright.schedule.spaces import FEW
 from kernelwright.values import Device, Graph
 
 _EAGER_FLOPS, _PARTS_FLOPS = 5.0e13, 1.6e14  # of fp32 arithmetic a second
@@ -18,21 +20,31 @@ _ROUNDED = 0.03
 """... where the library rounds to TF32 itself: it was faster on seven of eight convolutions."""
 
 
-def gain(graph: Graph, nest: Nest, device: Device) -> float:
-    """The gain for the whole graph as a fraction."""
+def gain(graph: Graph, region: NestRegion, device: Device) -> float:
+    """The gain for the whole graph of the region in all of its places, as a fraction."""
+    if region.nest.product is not None and region.nest.product.rounded:
+        return _ROUNDED
+    times = [seconds for place in region.places if (seconds := _seconds(place.nest)) is not None]
+    if not times:
+        return _LEAST
+    eager, ours = sum(before for before, _ in times), sum(after for _, after in times)
+    replaced = set(region.all_nodes)
+    rest = sum(node_seconds(node, device) for node in graph.nodes if node.id not in replaced)
+    return round(max((eager + rest) / (ours + rest) - 1, _LEAST), 4)
+
+
+def _seconds(nest: Nest) -> tuple[float, float] | None:
+    """Seconds of an fp32 product in eager mode, and as products of fp16 parts; None for another product."""
     product = nest.product
     assert product is not None
-    axes = roles(nest)
     operands = {name: let.expr for let in nest.lets for name in (product.left, product.right) if let.name == name}
     names = [load.tensor for load in operands.values() if isinstance(load, Load)]
     tensors = [tensor for tensor in nest.tensors if tensor.name in names]
-    if product.rounded:
-        return _ROUNDED
     if len(names) < 2 or any(tensor.dtype != "float32" for tensor in tensors):
-        return _LEAST
+        return None
+    axes = roles(nest)
     flops = 2 * nest.numel * axes.inner.extent.captured
-    elements = sum(math.prod(tensor.shape) for tensor in tensors)
-    eager = flops / _EAGER_FLOPS
-    saved = eager - flops / _PARTS_FLOPS - elements * _SPLIT_SECONDS - 3 * LAUNCH_SECONDS
-    total = eager + sum(node_seconds(node, device) for node in graph.nodes if node.op not in nest.ops)
-    return round(max(total / (total - saved) - 1, _LEAST), 4)
+    elements = sorted(math.prod(tensor.shape) for tensor in tensors)
+    few = min(axes.row.extent.captured, axes.column.extent.captured) <= FEW
+    split = (elements[0] if few else sum(elements)) * _SPLIT_SECONDS
+    return flops / _EAGER_FLOPS, flops / _PARTS_FLOPS + split + 3 * LAUNCH_SECONDS
