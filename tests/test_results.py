@@ -102,6 +102,8 @@ def told_in(section: str) -> tuple[str, dict[str, float]]:
         ("fp32 matrix products", PRODUCTS),
         ("Whole models", "kernelbench-models-h100"),
         ("More whole models", "kernelbench-models-h200"),
+        ("Whole models once more", "kernelbench-models-again-h200"),
+        ("The same with larger operands rounded as they are read", "kernelbench-reduced-again-h200"),
         ("Convolutions", "kernelbench-convolutions-h100"),
     ],
 )
@@ -119,6 +121,8 @@ def test_the_words_on_single_tasks_are_those_of_their_summary(section: str, name
         ("Linear layers", "kernelbench-linear-h200"),
         ("Whole models", "kernelbench-models-h100"),
         ("More whole models", "kernelbench-models-h200"),
+        ("Whole models once more", "kernelbench-models-again-h200"),
+        ("The same with larger operands rounded as they are read", "kernelbench-reduced-again-h200"),
     ],
 )
 def test_the_means_are_those_of_their_summary(section: str, name: str) -> None:
