@@ -21,7 +21,7 @@ from kernelwright import wire
 from kernelwright.cli.kernelbench import task_files
 from kernelwright.coders.carrying_out import carried_out
 from kernelwright.macro.strategies import for_language
-from kernelwright.macro.strategy import Observation, Strategy
+from kernelwright.macro.strategy import Observation, Strategy, ask
 from kernelwright.ops import Kind, row
 from kernelwright.proof.jobs import Capture, Subject
 from kernelwright.source.document import parse
@@ -66,7 +66,7 @@ def examine(level: int, task: int, file: Path) -> Found:
         why = _refusal(strategy, observation)
         if why is None:
             (kernels if strategy.promises_kernel else others).append(strategy.id)
-        elif strategy.promises_kernel:
+        elif strategy.promises_kernel and strategy.intent is not ask:
             reasons.append(why)
     return Found(
         level, task, file.stem, tuple(kernels), tuple(others), _single(graph), "" if kernels else _telling(reasons)

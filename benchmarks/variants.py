@@ -14,6 +14,7 @@ from benchmarks.census import GRAPHS
 from kernelwright import wire
 from kernelwright.cli.kernelbench import task_files
 from kernelwright.coders.carrying_out import carried_out
+from kernelwright.languages import of_file
 from kernelwright.macro.policy import offered
 from kernelwright.macro.strategies import for_language, registry
 from kernelwright.macro.strategy import Observation, Strategy
@@ -44,13 +45,15 @@ def examples() -> Iterator[tuple[str, str]]:
 
     for strategy in registry().values():
         text = strategy.example.before
-        kernel = find_kernels(parse(text))[0]
-        workload = find_workload(text, kernel.entry)
+        file = "example.cu" if Language.CUDA in strategy.languages else "example.py"
+        support = of_file(Path(file))
+        kernel = support.kernels(text)[0]
+        workload = support.workload(text, kernel.entry)
         assert isinstance(workload, Workload)
         subject = Subject("/nowhere/example.py", text, workload)
         graph = capture(Capture(subject), lambda _: None) if strategy.needs_graph else None
         device = target("H200") or DEFAULT_TARGET
-        yield from written("example", strategy, Observation("example.py", text, kernel, workload, device, graph))
+        yield from written("example", strategy, Observation(file, text, kernel, workload, device, graph, support=support))
 
 
 def tasks(folder: Path, level: int) -> Iterator[tuple[str, str]]:
