@@ -53,7 +53,9 @@ def examples() -> Iterator[tuple[str, str]]:
         subject = Subject("/nowhere/example.py", text, workload)
         graph = capture(Capture(subject), lambda _: None) if strategy.needs_graph else None
         device = target("H200") or DEFAULT_TARGET
-        yield from written("example", strategy, Observation(file, text, kernel, workload, device, graph, support=support))
+        yield from written(
+            "example", strategy, Observation(file, text, kernel, workload, device, graph, support=support)
+        )
 
 
 def tasks(folder: Path, level: int) -> Iterator[tuple[str, str]]:
