@@ -310,12 +310,13 @@ class TooSmall:
 class Launched:
     """The names of the Triton kernels that a call has launched. `repeats`: called again, it came to the same.
 
-    `lines`: launches of those that were asked for.
+    `lines`: launches of those that were asked for. `seconds`: of the processor, for all calls that were made.
     """
 
     kernels: tuple[str, ...]
     repeats: bool = True
     lines: tuple[str, ...] = ()
+    seconds: float = 0.0
 
 
 Reply = (

@@ -6,6 +6,7 @@ On a GPU programs run in any order, and which configuration of an autotuned kern
 
 number = 0  # calls of the gate in this process so far
 backwards = False  # whether the last program of a launch comes first
+most = 0  # configurations that a kernel of this process was tuned among
 
 
 def next_round(*, other_order: bool = False) -> None:
@@ -15,6 +16,14 @@ def next_round(*, other_order: bool = False) -> None:
     backwards = other_order
 
 
+def take_next(configuration: int) -> None:
+    """In the next call the configuration of this number is taken."""
+    global number
+    number = (3 * configuration + 1) // 2
+
+
 def turn(count: int) -> int:
     """Which of `count` configurations is taken; each of them in both orders, sooner or later."""
+    global most
+    most = max(most, count)
     return max(number - 1, 0) * 2 // 3 % count
