@@ -37,7 +37,6 @@ from kernelwright.proof.worker.subject import case_call, make_target
 from kernelwright.values import Case, Check, Workload, WorkloadSource
 
 FEWEST_CALLS = 2  # further ones, however slow: what is kept in turns of two shows
-_CONFIGURATIONS = 3  # of a tuned kernel, besides the first one, with which a workload line has to come to the same
 _DELAY = 20_000_000  # cycles of the GPU's clock, some 10 ms: longer than any host takes to launch a call
 
 
@@ -205,12 +204,7 @@ def _repeats(target: Callable[..., Any], inputs: Inputs, seed: int) -> bool:
                 made = _made(target, inputs, seed)
         if not made or not _all_alike(made, _made(target, inputs, seed, poisoned=True)):
             return False
-        others = min(rounds.most - 1, _CONFIGURATIONS)
-        for other in range(1, others + 1):
-            rounds.take_next(other * (rounds.most - 1) // others)  # the last one among them
-            if not _all_alike(made, _made(target, inputs, seed, poisoned=True)):
-                return False
-        return True
+        return all(_all_alike(made, _made(target, inputs, seed, poisoned=True)) for _ in rounds.others())
     return False
 
 

@@ -4,6 +4,10 @@ the other order in those on poisoned memory.
 On a GPU programs run in any order, and which configuration of an autotuned kernel wins hangs on the device.
 """
 
+from collections.abc import Iterator
+
+_OTHERS = 3
+
 number = 0  # calls of the gate in this process so far
 backwards = False  # whether the last program of a launch comes first
 most = 0  # configurations that a kernel of this process was tuned among
@@ -16,10 +20,14 @@ def next_round(*, other_order: bool = False) -> None:
     backwards = other_order
 
 
-def take_next(configuration: int) -> None:
-    """In the next call the configuration of this number is taken."""
+def others() -> Iterator[int]:
+    """A few further configurations, the last one among them, each of which the next call takes. Nothing where none is tuned."""
     global number
-    number = (3 * configuration + 1) // 2
+    count = min(most - 1, _OTHERS)
+    for one in range(1, count + 1):
+        configuration = one * (most - 1) // count
+        number = (3 * configuration + 1) // 2  # so that `turn` answers with it in the next round
+        yield configuration
 
 
 def turn(count: int) -> int:
