@@ -168,6 +168,33 @@ def test_a_launch_has_to_do_for_all_configurations(tried: Tried) -> None:
     assert answer.ran == ("scale_kernel[(8,)](randn(128), out(128), 128)",)
 
 
+def test_a_launch_has_to_do_for_configurations_that_are_kept(tried: Tried) -> None:
+    """Each process keeps what its first call was tuned to, as decorators of some libraries do."""
+    kept = """
+class Kept(triton.KernelInterface):
+    def __init__(self, tuned):
+        self.tuned, self.fn, self.chosen = tuned, tuned.fn, None
+
+    def run(self, *args, grid, warmup):
+        if self.chosen:
+            return self.fn[grid](*args, **self.chosen)
+        self.tuned[grid](*args)
+        self.chosen = self.tuned.best_config.kwargs
+
+
+@Kept
+@triton.autotune(configs=[triton.Config({'BLOCK': n}) for n in (64, 64, 128)], key=[])
+@triton.jit
+def scale_kernel"""
+    text = TEXT.replace("@triton.jit\ndef scale_kernel", kept).replace(
+        "x_ptr + at, mask=at < n) * 2", "x_ptr + at) * 2"
+    )
+    answer = tried("scale_kernel[(2,)](randn(128), out(128), 128)", text=text)
+    assert isinstance(answer, TriedLines), answer
+    assert answer.ran == ()
+    assert answer.reasons[0].startswith("with another configuration, Out of bounds: load from x_ptr")
+
+
 def test_a_line_has_to_run_on_other_data(tried: Tried) -> None:
     """By the first seed element 9 of randn is negative, by the second it is positive."""
     lines = "far_kernel[(1,)](randn(64), out(64), 64)", "far_kernel[(1,)](zeros(64), out(64), 64)"

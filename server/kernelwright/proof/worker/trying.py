@@ -174,10 +174,21 @@ class _Trier:
                 reason = launched or reason
                 continue
             again = self._asked(messages.Try(text, seed=_OTHER_SEED, repeated=False))
-            if isinstance(again, messages.Launched):
+            if not isinstance(again, messages.Launched):
+                reason = f"on other data, {again}"
+                continue
+            tuned = self._tuned_otherwise(text, launched.configurations)
+            if not isinstance(tuned, str):
                 return replace(launched, seconds=again.seconds)
-            reason = f"on other data, {again}"
+            reason = f"with another configuration, {tuned}"
         return reason or f"there was no time left for it in {self._job.most_seconds:g} s"
+
+    def _tuned_otherwise(self, text: str, configurations: int) -> messages.Launched | str | None:
+        """What a launch of a tuned kernel comes to in a process of its own: a decorator may keep what was chosen first."""
+        if configurations < 2 or case_call(text).grid is None:
+            return None
+        self._end()
+        return self._asked(messages.Try(text, repeated=False, configuration=configurations - 1))
 
     def _asked(self, request: messages.Try) -> messages.Launched | str | None:
         """What the call launches, or why it does not run; None where there is no time left for it."""

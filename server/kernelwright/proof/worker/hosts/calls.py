@@ -170,6 +170,8 @@ def try_line(room: Room, request: messages.Try) -> messages.Reply:
     assert module is not None
     constructed: dict[str, Any] = {"device": room.device, "seed": 0}
     repeats, began = True, time.process_time()
+    if request.configuration is not None:
+        rounds.take_next(request.configuration)
     home = str(module.__file__) if request.written == room.path else request.written
     try:
         with counted_launches(lambda file: True) as seen, written_launches(home, request.kernels) as lines:
@@ -189,7 +191,7 @@ def try_line(room: Room, request: messages.Try) -> messages.Reply:
             raise JobFailed(failed.failure_of(error)) from error
         raise
     names = tuple(sorted({name for name, origin in seen.runs}))
-    return messages.Launched(names, repeats, tuple(lines), time.process_time() - began)
+    return messages.Launched(names, repeats, tuple(lines), time.process_time() - began, rounds.most)
 
 
 def _repeats(target: Callable[..., Any], inputs: Inputs, seed: int) -> bool:

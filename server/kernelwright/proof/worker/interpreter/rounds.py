@@ -20,14 +20,18 @@ def next_round(*, other_order: bool = False) -> None:
     backwards = other_order
 
 
+def take_next(configuration: int) -> None:
+    """From here on configurations are taken from this one on, which `turn` answers with in the next round."""
+    global number
+    number = (3 * configuration + 1) // 2
+
+
 def others() -> Iterator[int]:
     """A few further configurations, the last one among them, each of which the next call takes. Nothing where none is tuned."""
-    global number
     count = min(most - 1, _OTHERS)
     for one in range(1, count + 1):
-        configuration = one * (most - 1) // count
-        number = (3 * configuration + 1) // 2  # so that `turn` answers with it in the next round
-        yield configuration
+        take_next(one * (most - 1) // count)
+        yield one
 
 
 def turn(count: int) -> int:
