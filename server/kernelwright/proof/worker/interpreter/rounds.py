@@ -10,7 +10,7 @@ _OTHERS = 3
 
 number = 0  # calls of the gate in this process so far
 backwards = False  # whether the last program of a launch comes first
-most = 0  # configurations that a kernel of this process was tuned among
+most = 0  # configurations that a kernel of this process, or of its trial, was tuned among
 
 
 def next_round(*, other_order: bool = False) -> None:
@@ -28,10 +28,14 @@ def take_next(configuration: int) -> None:
 
 def others() -> Iterator[int]:
     """A few further configurations, the last one among them, each of which the next call takes. Nothing where none is tuned."""
-    count = min(most - 1, _OTHERS)
-    for one in range(1, count + 1):
-        take_next(one * (most - 1) // count)
-        yield one
+    global number
+    count, before = min(most - 1, _OTHERS), number
+    try:
+        for one in range(1, count + 1):
+            take_next(one * (most - 1) // count)
+            yield one
+    finally:
+        number = before
 
 
 def turn(count: int) -> int:
