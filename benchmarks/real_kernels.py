@@ -1,11 +1,11 @@
 """Counts what Kernelwright can do with the Triton kernels of other projects; needs no GPU.
 
 `python -m benchmarks.real_kernels PLACE… [--recorded JSON…] [--inferred JSON…] [--verify N] [--interpreter PYTHON]
-[--json OUT] [--list]`. A place is a folder, a Python file, or a text file that lists such. The JSON files are what
-`kernelwright record --json` and `kernelwright infer --json` have written for these files. Counted are kernels with a
-workload that launches them and where it is from, kernels for which a strategy that needs no model is enabled with that
-workload, on a GPU machine and without one, and, of N kernels with a workload drawn by chance, those that verify against
-themselves here. Of the projects nothing is kept but counts and reasons.
+[--note WORDS] [--json OUT] [--list]`. A place is a folder, a Python file, or a text file that lists such. The JSON
+files are what `kernelwright record --json` and `kernelwright infer --json` have written for these files. Counted are
+kernels with a workload that launches them and where it is from, kernels for which a strategy that needs no model is
+enabled with that workload, on a GPU machine and without one, and, of N kernels with a workload drawn by chance, those
+that verify against themselves here. Of the projects nothing is kept but counts and reasons.
 """
 
 import argparse
@@ -177,6 +177,7 @@ def main() -> None:
         parser.add_argument(f"--{source}", type=Path, nargs="*", default=[], metavar="JSON")
     parser.add_argument("--verify", type=int, default=0, metavar="N")
     parser.add_argument("--interpreter", default="", help="whose packages the projects import")
+    parser.add_argument("--note", default="", help="what else is to be said of the conditions, kept with the figures")
     parser.add_argument("--json", type=Path, default=None, help=KEPT)
     parser.add_argument("--list", action="store_true", help="print each kernel")
     options = parser.parse_args()
@@ -191,7 +192,8 @@ def main() -> None:
     figures = counts(found, asyncio.run(verified(drawn, texts, options.interpreter)))
     print(json.dumps(figures, indent=2, ensure_ascii=False))
     if options.json is not None:
-        settings = {"verified": len(drawn), "effort": "quick, standard where that is too short"}
+        settings: dict[str, object] = {"verified": len(drawn), "effort": "quick, standard where that is too short"}
+        settings |= {"note": options.note} if options.note else {}
         conditions = {
             "date": datetime.date.today().isoformat(),
             "versions": versions("torch", "triton"),

@@ -311,6 +311,34 @@ def test_lines_of_the_function_that_calls_the_launcher() -> None:
     found(SOFTMAX, "launch", WorkloadSource.LINES, "softmax", 2)
 
 
+def test_an_attribute_is_no_call_of_what_has_its_name() -> None:
+    text = """\
+# workload: sums(randn(8))
+def sums(x):
+    return tl.cumsum(x)
+# workload: cumsum(randn(8, 8))
+def cumsum(x):
+    return launch(x)
+def launch(x):
+    return kernel[(1,)](x)
+"""
+    found(text, "launch", WorkloadSource.LINES, "cumsum", 1)
+
+
+def test_lines_above_the_launcher_come_before_those_of_others_that_call_it() -> None:
+    text = """\
+# workload: one(randn(8))
+def one(x):
+    return launch(x) if len(x) > 99 else x
+def other(x):
+    return launch(x)
+# workload: other(randn(8))
+def launch(x):
+    return kernel[(1,)](x)
+"""
+    found(text, "launch", WorkloadSource.LINES, "other", 1)
+
+
 @pytest.mark.parametrize(
     ("text", "entry", "words"),
     [

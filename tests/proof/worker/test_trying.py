@@ -63,6 +63,10 @@ def scale(x, way="launch"):
         os.abort()
     if way == "hang":
         time.sleep(60)
+    if way == "slow":
+        begun = time.process_time()
+        while time.process_time() < begun + 1.0:
+            pass
     if way == "other":
         return x * 2
     if way == "partly":
@@ -89,7 +93,7 @@ def tried() -> Iterator[Tried]:
             path: str = "/nowhere/scale.py",
             **more: Any,
         ) -> TriedLines | Failure:
-            job = TryLines(path, text, lines, kernels, seconds=2.0, budget=7.0, **more)
+            job = TryLines(path, text, lines, kernels, **{"seconds": 2.0, "budget": 7.0, **more})
             answer = runner.run(workers.run(job, timeout=120))
             assert isinstance(answer, TriedLines | Failure)
             return answer
@@ -102,7 +106,7 @@ def test_each_line_runs_or_says_why_not(tried: Tried) -> None:
         "scale(normal(7))",
         "scale(randn(7))",
         "scale(randn(8, 64), 'crash')",
-        "scale(randn(8, 64), 'hang')",
+        "scale(randn(24, 64), 'hang')",
         "scale(randn(8, 64), 'other')",
         "scale(randn(8, 64))",
         "scale(randn(16, 64))",
@@ -123,7 +127,7 @@ def test_a_line_that_does_not_repeat_itself_is_the_last_choice(tried: Tried) -> 
     answer = tried("scale(randn(8, 64), 'partly')", "scale(randn(16, 64))")
     assert isinstance(answer, TriedLines), answer
     assert answer.ran == ("scale(randn(16, 64))",)
-    assert answer.reasons == ("called again with other memory, it does not come to the same",)
+    assert answer.reasons == ("called again with other memory, or tuned otherwise, it does not come to the same",)
     answer = tried("scale(randn(8, 64), 'partly')", "scale(randn(7))")
     assert isinstance(answer, TriedLines), answer
     assert answer.ran == ("scale(randn(8, 64), 'partly')",)
@@ -133,13 +137,62 @@ def test_a_line_that_does_not_repeat_itself_is_the_last_choice(tried: Tried) -> 
     assert answer.ran == (itself,), "nor does it come before a launch of the kernel itself"
 
 
+def test_a_line_that_takes_long_is_the_last_choice_but_one(tried: Tried) -> None:
+    """The gate makes dozens of calls, and has not the time for them."""
+    slow, partly = "scale(randn(8, 64), 'slow')", "scale(randn(8, 64), 'partly')"
+    answer = tried(slow, "scale(randn(16, 64))", seconds=9.0, budget=40.0)
+    assert isinstance(answer, TriedLines), answer
+    assert answer.ran == ("scale(randn(16, 64))",)
+    assert answer.reasons[0].startswith("one call of it takes 1.")
+    answer = tried(partly, slow, seconds=9.0, budget=40.0)
+    assert isinstance(answer, TriedLines), answer
+    assert answer.ran == (slow,)
+
+
 def test_a_launch_that_does_not_repeat_itself_is_no_choice(tried: Tried) -> None:
     """Programs that take numbers get others where the last one comes first, as in the interpreter's second call."""
     text = TEXT.replace("tl.load(x_ptr + at, mask=at < n) * 2", "tl.atomic_add(x_ptr, 1.0)")
     answer = tried("scale_kernel[(2,)](zeros(1), out(128), 128, BLOCK=64)", text=text)
     assert isinstance(answer, TriedLines), answer
     assert answer.ran == ()
-    assert answer.reasons == ("called again with other memory, it does not come to the same",)
+    assert answer.reasons == ("called again with other memory, or tuned otherwise, it does not come to the same",)
+
+
+def test_a_launch_has_to_do_for_all_configurations(tried: Tried) -> None:
+    """Programs that are enough for large blocks leave memory unwritten with smaller ones."""
+    configurations = ", ".join(f"triton.Config({{'BLOCK': {n}}})" for n in (64, 64, 64, 64, 64, 64, 16))
+    tuned = f"@triton.autotune(configs=[{configurations}], key=[])\n@triton.jit\ndef scale_kernel"
+    text = TEXT.replace("@triton.jit\ndef scale_kernel", tuned)
+    answer = tried(*(f"scale_kernel[({n},)](randn(128), out(128), 128)" for n in (2, 8)), text=text)
+    assert isinstance(answer, TriedLines), answer
+    assert answer.ran == ("scale_kernel[(8,)](randn(128), out(128), 128)",)
+
+
+def test_a_launch_has_to_do_for_configurations_that_are_kept(tried: Tried) -> None:
+    """Each process keeps what its first call was tuned to, as decorators of some libraries do."""
+    kept = """
+class Kept(triton.KernelInterface):
+    def __init__(self, tuned):
+        self.tuned, self.fn, self.chosen = tuned, tuned.fn, None
+
+    def run(self, *args, grid, warmup):
+        if self.chosen:
+            return self.fn[grid](*args, **self.chosen)
+        self.tuned[grid](*args)
+        self.chosen = self.tuned.best_config.kwargs
+
+
+@Kept
+@triton.autotune(configs=[triton.Config({'BLOCK': n}) for n in (64, 64, 128)], key=[])
+@triton.jit
+def scale_kernel"""
+    text = TEXT.replace("@triton.jit\ndef scale_kernel", kept).replace(
+        "x_ptr + at, mask=at < n) * 2", "x_ptr + at) * 2"
+    )
+    answer = tried("scale_kernel[(2,)](randn(128), out(128), 128)", text=text)
+    assert isinstance(answer, TriedLines), answer
+    assert answer.ran == ()
+    assert answer.reasons[0].startswith("with another configuration, Out of bounds: load from x_ptr")
 
 
 def test_a_line_has_to_run_on_other_data(tried: Tried) -> None:
@@ -172,6 +225,32 @@ def test_a_kernel_of_the_backward_is_reached_with_gradients(tried: Tried) -> Non
         ("Scale.apply(randn(8, 64))", ("scale_kernel",)),
         ("Scale.apply(randn(8, 64, requires_grad=True))", ("copy_kernel",)),
     ]
+
+
+def test_lines_that_run_call_one_function(tried: Tried) -> None:
+    """The workload of a kernel is the lines that call one function: what others launch, nobody verifies with them."""
+    text = (
+        TEXT
+        + """
+
+def copied(x):
+    out = torch.empty_like(x)
+    copy_kernel[(triton.cdiv(x.numel(), 64),)](x, out, x.numel())
+    return out
+
+
+def both(x):
+    return launched(x), copied(x)
+"""
+    )
+    kernels = "scale_kernel", "copy_kernel"
+    answer = tried("launched(randn(64))", "copied(randn(64))", kernels=kernels, text=text)
+    assert isinstance(answer, TriedLines), answer
+    assert answer.ran == ("launched(randn(64))",)
+    answer = tried("launched(randn(64))", "both(randn(64))", kernels=kernels, text=text)
+    assert isinstance(answer, TriedLines), answer
+    assert answer.ran == ("both(randn(64))",)
+    assert "lines that call both launch more kernels, or come first" in answer.reasons
 
 
 def test_a_kernel_that_no_line_launches_is_launched_itself(tried: Tried) -> None:
@@ -221,6 +300,14 @@ def test_the_time_for_all_lines_is_bounded(tried: Tried) -> None:
     assert isinstance(answer, TriedLines), answer
     assert answer.ran == ()
     assert answer.lines[-1].reason == "there was no time left for it in 7 s"
+
+
+def test_a_line_that_hangs_leaves_time_for_other_sizes(tried: Tried) -> None:
+    hanging = (f"scale(randn(8, 64), {way})" for way in ("'hang'", "'ha' 'ng'", "way='hang'", "way='ha' 'ng'"))
+    answer = tried(*hanging, "scale(randn(16, 64))")
+    assert isinstance(answer, TriedLines), answer
+    assert answer.ran == ("scale(randn(16, 64))",)
+    assert len(answer.lines) == 2
 
 
 @pytest.mark.parametrize(

@@ -184,6 +184,19 @@ def scale(x):
     return launched(x, torch.empty_like(x))
 """
 ON_GPU = TEXTS["in a launcher"][0]
+FIXED = """
+@triton.autotune([triton.Config({"B": b}) for b in (64, 64, 64, 64, 16)], key=[])
+@triton.jit
+def tuned_kernel(x, out, n, B: tl.constexpr):
+    at = tl.program_id(0) * B + tl.arange(0, B)
+    tl.store(out + at, tl.load(x + at, mask=at < n) * 2, mask=at < n)
+
+
+def scale(x):
+    out = torch.zeros_like(x)
+    tuned_kernel[(4,)](x, out, x.numel())
+    return out
+"""
 PRODUCT = """
 def scale(x, n):
     assert x.numel() == n, "n is the number of elements"
@@ -257,6 +270,13 @@ def scale(x):
         "scale(randn(300))",
         "runs",
         "torch.cuda.CUDAGraph is not supported without a GPU",
+    ),
+    "a baseline with too few programs for some configurations": (
+        FIXED,
+        f"{FIXED}\n",
+        "scale(randn(256))",
+        "not checkable",
+        "",
     ),
     "sizes that belong together": (PRODUCT, f"{PRODUCT}\n", "scale(randn(128, 128), 16384)", "passed", "sizes as in "),
     "sizes that do not": (PLAIN, f"{PLAIN}\n", "scale(randn(128, 128))", "passed", "sizes reduced to "),

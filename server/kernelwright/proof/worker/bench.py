@@ -16,6 +16,7 @@ from kernelwright.proof.worker import flags, surroundings, without_gpu
 from kernelwright.proof.worker.evidence import Evidence
 from kernelwright.proof.worker.failed import JobFailed
 from kernelwright.proof.worker.inputs import bytes_of_call, bytes_of_get_inputs, check_memory, seed_everything
+from kernelwright.proof.worker.interpreter import rounds
 from kernelwright.proof.worker.languages import WorkerLanguage, language_of
 from kernelwright.proof.worker.subject import case_call
 from kernelwright.proof.worker.targets import Targets
@@ -87,7 +88,7 @@ def opened(trial: Trial) -> Iterator[Bench]:
         from kernelwright.proof.worker.interpreter import hardened
 
         hardened.install()
-    launched = launches_interpreted()
+    launched, rounds.most = launches_interpreted(), 0
     for text in dict.fromkeys((trial.baseline, trial.previous, trial.candidate)):
         language.prepare(trial.home, text)
     language.forget_neighbours(trial.home)

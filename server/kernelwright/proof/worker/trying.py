@@ -5,8 +5,8 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 import torch
 
@@ -23,54 +23,69 @@ from kernelwright.proof.worker.languages import language_of
 from kernelwright.proof.worker.raised import scratch_folder
 from kernelwright.proof.worker.rejected import Rejected
 from kernelwright.proof.worker.subject import case_call
+from kernelwright.source.workload.lines import entry_of
 from kernelwright.source.workload.suggest import tensors_of, with_gradients
 from kernelwright.values import Failure, FailureKind
 
 _LOADING = 120.0  # seconds in which a text has to be imported
 _FURTHER = 10  # lines that are tried for kernels which one that runs does not launch
 _OTHER_SEED = 1  # which the gate asks for as well
-_UNSTEADY = "called again with other memory, it does not come to the same"
+_SLOW = 0.2  # seconds of the processor for one call; the gate makes some hundred
+_TOO_SLOW = "one call of it takes {:.1f} s of the processor here"
+_UNSTEADY = "called again with other memory, or tuned otherwise, it does not come to the same"
+_ANOTHER = "lines that call {} launch more kernels, or come first"
 _OVER = (FailureKind.TIMED_OUT, FailureKind.CRASHED)
 
 
 def try_lines(job: TryLines, report: Callable[[str], None]) -> TriedLines:
     """Try the lines of a job in turn. Raises JobFailed where its text cannot be loaded."""
     with contextlib.closing(_Trier(job)) as trier:
-        unsteady: list[_Unsteady] = []
-        found = list(_tried(job.lines, job.kernels, trier, report, unsteady))
+        last: list[_Last] = []
+        found = _tried(job.lines, job.kernels, trier, report, last)
         own = {name: lines for name, lines in job.launches.items() if name not in _launched(found)}
         trier.left = job.launch_budget if own else 0.0
         for name, lines in own.items():
-            found += _tried(lines, (name,), trier, report, unsteady)
-        for one in unsteady:
+            found += _tried(lines, (name,), trier, report, last)
+        for one in sorted(last, key=lambda one: (not one.repeats, one.seconds)):
             found.append(_last_choice(one, found, job.kernels))
         return TriedLines(tuple(found))
 
 
 @dataclass(frozen=True)
-class _Unsteady:
-    """A line that does not come to the same when it is called again, so that nothing can be verified with it."""
+class _Last:
+    """A line that is a last choice: it takes long, or does not come to the same when it is called again.
+
+    With the latter nothing can be verified.
+    """
 
     line: str
     launched: frozenset[str]
     written: tuple[str, ...]
+    repeats: bool
+    seconds: float
+
+    @property
+    def reason(self) -> str:
+        return _TOO_SLOW.format(self.seconds) if self.repeats else _UNSTEADY
 
 
 def _launched(found: Sequence[TriedLine]) -> set[str]:
     return {name for one in found for name in one.launched}
 
 
-def _last_choice(unsteady: _Unsteady, found: Sequence[TriedLine], kernels: Sequence[str]) -> TriedLine:
+def _last_choice(last: _Last, found: Sequence[TriedLine], kernels: Sequence[str]) -> TriedLine:
     """The line, which counts for kernels that no other launches, and without `kernels` where no other runs.
 
-    One that launches a kernel itself does not: all that it is for is to verify.
+    One that launches a kernel itself and does not repeat itself does not: all that it is for is to verify. Nor does one that
+    calls another function than the lines that run: the workload of a kernel calls one.
     """
-    itself = case_call(unsteady.line).grid is not None
-    new = unsteady.launched & (set(kernels) - _launched(found))
-    none = not kernels and all(one.reason for one in found)
-    if itself or not (new or none):
-        return TriedLine(unsteady.line, _UNSTEADY)
-    return TriedLine(unsteady.line, "", tuple(sorted(new)), unsteady.written)
+    own = case_call(last.line).grid is not None
+    ran = [one.line for one in found if not one.reason]
+    called = {entry_of(line) for line in ran if case_call(line).grid is None} or {entry_of(last.line)}
+    new = last.launched & (set(kernels) - _launched(found))
+    if not (last.repeats if own else entry_of(last.line) in called) or not (new or not (kernels or ran)):
+        return TriedLine(last.line, last.reason)
+    return TriedLine(last.line, "", tuple(sorted(new)), last.written)
 
 
 def _tried(
@@ -78,37 +93,54 @@ def _tried(
     kernels: Sequence[str],
     trier: "_Trier",
     report: Callable[[str], None],
-    unsteady: list[_Unsteady],
-) -> Iterator[TriedLine]:
+    last: list[_Last],
+) -> list[TriedLine]:
     """Lines that run and launch none of the kernels that are missing do not count as running.
 
-    Those that do not repeat themselves are left to the end, as `unsteady`.
+    Nor do those that call another function than the lines which launch the most kernels. Those that take long, or do not
+    repeat themselves, are put aside as the `last` choices.
     """
-    missing, left, pending = set(kernels), len(lines), list(dict.fromkeys(lines))
-    number, found, backward = 0, False, True
-    while pending and left and (missing or not found):
-        line, number, left = pending.pop(0), number + 1, left - 1
-        report(f"Trying line {number} of {number + min(left, len(pending))}")
-        launched = trier.call(line)
+    missing: dict[str, set[str]] = {}  # kernels, by the function that is called
+    found, left, pending = list[TriedLine](), len(lines), list(dict.fromkeys(lines))
+    ran, backward = False, True
+    while pending and left and not (ran and (not kernels or not all(missing.values()))):
+        line, left = pending.pop(0), left - 1
+        report(f"Trying line {len(found) + 1} of {len(found) + 1 + min(left, len(pending))}")
+        launched, lacking = trier.call(line), missing.setdefault(entry_of(line), set(kernels))
         if isinstance(launched, str):
-            yield TriedLine(line, launched)
+            found.append(TriedLine(line, launched))
+            if trier.timed_out:
+                pending = _others_first(pending, line)
             continue
-        new = missing.intersection(launched.kernels)
-        if not launched.repeats and (new or not kernels):
-            unsteady.append(_Unsteady(line, frozenset(new), launched.lines))
+        new = lacking.intersection(launched.kernels)
+        good = launched.repeats and launched.seconds < _SLOW
+        if not good and (new or not kernels):
+            last.append(_Last(line, frozenset(new), launched.lines, launched.repeats, launched.seconds))
+            if launched.repeats:
+                pending = _others_first(pending, line)
             continue
         if kernels and not new:
-            yield TriedLine(line, f"it launches no {' or '.join(sorted(missing))}")
+            found.append(TriedLine(line, f"it launches no {' or '.join(sorted(lacking))}"))
         else:
-            yield TriedLine(line, "", tuple(sorted(new)), launched.lines)
-            missing -= new
-            if not found:  # another way through the launcher hangs on numbers and flags rather than on tensors
+            found.append(TriedLine(line, "", tuple(sorted(new)), launched.lines))
+            lacking -= new
+            if not ran:  # another way through the launcher hangs on numbers and flags rather than on tensors
                 pending.sort(key=lambda other, made=tensors_of(line): tensors_of(other) != made)  # type: ignore[misc]
-            left, found = left if found else min(left, _FURTHER), True
-        if missing and backward and (with_backward := with_gradients(line)) is not None:
+            left, ran = left if ran else min(left, _FURTHER), True
+        if lacking and backward and (with_backward := with_gradients(line)) is not None:
             pending.insert(0, with_backward)
             left += 1
             backward = bool(new)
+    called = (entry_of(one.line) for one in found if not one.reason)
+    best = min(called, key=lambda name: len(missing[name]), default="")
+    kept = lambda one: one.reason or entry_of(one.line) == best
+    return [one if kept(one) else TriedLine(one.line, _ANOTHER.format(best)) for one in found]
+
+
+def _others_first(pending: Sequence[str], slow: str) -> list[str]:
+    """The lines with those behind that have the tensors of a slow one: how long a call takes hangs on its sizes."""
+    made = tensors_of(slow)
+    return sorted(pending, key=lambda line: tensors_of(line) == made)
 
 
 class _Trier:
@@ -122,6 +154,7 @@ class _Trier:
         self._scratch = tempfile.mkdtemp(prefix="kernelwright-host-")
         self._host: Host | None = None
         self.left = job.budget  # seconds, for all calls that are still to be made
+        self.timed_out = False  # the last call that was made
         self._language.prepare(job.path, job.text)
 
     def close(self) -> None:
@@ -141,17 +174,28 @@ class _Trier:
                 reason = launched or reason
                 continue
             again = self._asked(messages.Try(text, seed=_OTHER_SEED, repeated=False))
-            if not isinstance(again, str):
-                return launched
-            reason = f"on other data, {again}"
+            if not isinstance(again, messages.Launched):
+                reason = f"on other data, {again}"
+                continue
+            tuned = self._tuned_otherwise(text, launched.configurations)
+            if not isinstance(tuned, str):
+                return replace(launched, seconds=again.seconds)
+            reason = f"with another configuration, {tuned}"
         return reason or f"there was no time left for it in {self._job.most_seconds:g} s"
+
+    def _tuned_otherwise(self, text: str, configurations: int) -> messages.Launched | str | None:
+        """What a launch of a tuned kernel comes to in a process of its own: a decorator may keep what was chosen first."""
+        if configurations < 2 or case_call(text).grid is None:
+            return None
+        self._end()
+        return self._asked(messages.Try(text, repeated=False, configuration=configurations - 1))
 
     def _asked(self, request: messages.Try) -> messages.Launched | str | None:
         """What the call launches, or why it does not run; None where there is no time left for it."""
         if self.left <= 0:
             return None
         host = self._host or self._loaded()
-        begun = time.monotonic()
+        begun, self.timed_out = time.monotonic(), False
         host.limit = min(self._job.seconds, self.left)
         try:
             check_memory(bytes_of_call(case_call(request.line)), self._device)
@@ -159,6 +203,7 @@ class _Trier:
         except Rejected as rejected:
             return rejected.check.detail
         except JobFailed as failed:
+            self.timed_out = failed.failure.kind is FailureKind.TIMED_OUT
             if failed.failure.kind in _OVER:
                 self._end()
             return failed.failure.message.rstrip(".")

@@ -22,14 +22,15 @@ _TOKENS = re.compile(
 _DEFINITION = re.compile(  # the line break in front, and not `^`, lets `re` look for it as fast as for a text
     r"\n(?:(?:(?:async[ \t]+)?def|class)[ \t]+([^\W\d]\w*)|([^\W\d]\w*)[ \t]*(?::[^=\n]*)?=(?!=))"
 )
-_NAME = re.compile(r"[^\W\d]\w*")
+_NAME = re.compile(r"(?<![\w.])[^\W\d]\w*")  # of a variable, and not of an attribute
 
 
 def find_workload(text: str, entry: str | None) -> Workload | Refusal:
     """How `entry`, a function or class of `text`, is called.
 
     In this order: get_inputs() when `entry` is Model; the workload lines that name `entry`; get_inputs() when Model
-    uses `entry`; the lines of the first function that uses `entry`. A Refusal says what to write, or which line is wrong.
+    uses `entry`; the lines of a function that uses `entry`, those that stand above `entry` or else the first ones. A Refusal
+    says what to write, or which line is wrong.
     """
     if entry is None:
         return Refusal(
@@ -44,7 +45,8 @@ def find_workload(text: str, entry: str | None) -> Workload | Refusal:
         return workload_of_lines(entry, lines[entry])
     if kernelbench and uses(text, KERNELBENCH_ENTRY, entry):
         return Workload(WorkloadSource.KERNELBENCH, KERNELBENCH_ENTRY)
-    for other, cases in lines.items():
+    above = _lines_above(text, entry)
+    for other, cases in sorted(lines.items(), key=lambda one: all(case.line not in above for case in one[1])):
         if uses(text, other, entry):
             return workload_of_lines(other, cases)
     if written := workload_lines(text):
@@ -141,14 +143,26 @@ def _has_kernelbench(text: str) -> bool:
     return "get_inputs" in defined and KERNELBENCH_ENTRY in defined
 
 
+def _lines_above(text: str, entry: str) -> range:
+    """The lines between the top-level definition before `entry`, its body included, and `entry`."""
+    starts = {name: start for name, (start, _) in definitions(text).items()}
+    own = starts.get(entry, 0)
+    before = max((start for start in starts.values() if start < own), default=0)
+    return range(text.count("\n", 0, before), text.count("\n", 0, own))
+
+
 def uses(text: str, user: str, used: str) -> bool:
-    """Whether the top-level definition `user` mentions `used`, itself or through other definitions of the file."""
+    """Whether the top-level definition `user` mentions `used`, itself or through other definitions of the file.
+
+    An attribute, as in `tl.cumsum`, is no mention of a definition of the file; of what another file defines it is one.
+    """
     bodies = definitions(text)
     seen, open_ = {user}, [user]
     while open_:
         start, end = bodies.get(open_.pop(), (0, 0))
-        names = _names(code(text)[start:end])
-        if used in names and (used != user or len(seen) > 1):
+        names = _names(body := code(text)[start:end])
+        mentioned = used in names if used in bodies else bool(re.search(rf"\b{re.escape(used)}\b", body))
+        if mentioned and (used != user or len(seen) > 1):
             return True
         fresh = (names & bodies.keys()) - seen
         seen |= fresh

@@ -29,6 +29,7 @@ from kernelwright.proof.worker.gate.properties import (
     WHOLE_NUMBERS,
 )
 from kernelwright.proof.worker.inputs import Inputs
+from kernelwright.proof.worker.interpreter import rounds
 from kernelwright.proof.worker.observe import Observation, observe
 from kernelwright.proof.worker.raised import failure_of
 from kernelwright.proof.worker.reference.fp64 import in_fp64
@@ -195,14 +196,33 @@ def _takes_views(ground: Ground) -> None:
 
 def _repeats(bench: Bench, ground: Ground) -> None:
     """The baseline must agree with itself, on poisoned allocations too; else there is nothing to compare with."""
-    variation, target, doing = ground.variation, ground.targets.baseline, "The baseline fails when it is called again:"
-    again = _called(variation, target, ground.inputs, doing, poisoned=not bench.language.compiles(bench.trial.baseline))
+    _agrees(ground, _again(bench, ground))
+    if not ground.variation.derived:
+        repeats_when_tuned(bench, ground)
+
+
+def repeats_when_tuned(bench: Bench, ground: Ground) -> None:
+    """The baseline must agree with itself with other configurations of a tuned kernel, of which the interpreter takes any.
+
+    A launch may have too few programs for some of them. Raises Undecidable, and NotAccepted for a derived case.
+    """
+    for _ in rounds.others():
+        _agrees(ground, _again(bench, ground))
+
+
+def _again(bench: Bench, ground: Ground) -> Observation:
+    doing, poisoned = "The baseline fails when it is called again:", not bench.language.compiles(bench.trial.baseline)
+    return _called(ground.variation, ground.targets.baseline, ground.inputs, doing, poisoned=poisoned)
+
+
+def _agrees(ground: Ground, again: Observation) -> None:
+    """Raises NotAccepted for a derived case, else Undecidable, where another call came to something else."""
     if repeated(ground.oracle, again):
         return
     judged = judge(ground.oracle, again, ground.length)
     if judged.finding is None:
         return
-    if variation.derived:
+    if ground.variation.derived:
         raise NotAccepted
     raise Undecidable(
         "The baseline does not repeat itself on the same inputs and seed, or returns memory that it never wrote: "

@@ -4,7 +4,7 @@ one that a workload line describes."""
 import contextlib
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -25,6 +25,7 @@ from kernelwright.proof.worker.inputs import (
     seed_everything,
     tensors_in,
 )
+from kernelwright.proof.worker.interpreter import rounds
 from kernelwright.proof.worker.languages import language_of
 from kernelwright.proof.worker.observe import attributes_of, buffers_put_back, changed
 from kernelwright.proof.worker.observe import observe as observed_call
@@ -168,7 +169,9 @@ def try_line(room: Room, request: messages.Try) -> messages.Reply:
     module, seed = room.module, request.seed
     assert module is not None
     constructed: dict[str, Any] = {"device": room.device, "seed": 0}
-    repeats = True
+    repeats, began = True, time.process_time()
+    if request.configuration is not None:
+        rounds.take_next(request.configuration)
     home = str(module.__file__) if request.written == room.path else request.written
     try:
         with counted_launches(lambda file: True) as seen, written_launches(home, request.kernels) as lines:
@@ -187,21 +190,23 @@ def try_line(room: Room, request: messages.Try) -> messages.Reply:
         if failed.is_poisoned(error):
             raise JobFailed(failed.failure_of(error)) from error
         raise
-    return messages.Launched(tuple(sorted({name for name, origin in seen.runs})), repeats, tuple(lines))
+    names = tuple(sorted({name for name, origin in seen.runs}))
+    return messages.Launched(names, repeats, tuple(lines), time.process_time() - began, rounds.most)
 
 
 def _repeats(target: Callable[..., Any], inputs: Inputs, seed: int) -> bool:
     """Whether a second call comes to the same, with NaN in fresh memory; not where there is nothing to compare.
 
-    Raises whatever the first one raises.
+    And further ones, where the interpreter takes other configurations of a tuned kernel. Raises whatever the first one raises.
     """
     made = _made(target, inputs, seed)
     with contextlib.suppress(Exception):  # the text's own, or those of tensors that are none of torch's
         if any(map(_has_poison, made)):  # which an earlier line may have left in what is fresh memory now
             with PoisonedAllocation(torch.Tensor.zero_):
                 made = _made(target, inputs, seed)
-        again = _made(target, inputs, seed, poisoned=True)
-        return bool(made) and len(made) == len(again) and all(map(_alike, made, again))
+        if not made or not _all_alike(made, _made(target, inputs, seed, poisoned=True)):
+            return False
+        return all(_all_alike(made, _made(target, inputs, seed, poisoned=True)) for _ in rounds.others())
     return False
 
 
@@ -209,6 +214,10 @@ def _made(target: Callable[..., Any], inputs: Inputs, seed: int, *, poisoned: bo
     """What one call returns, and the inputs that it changes."""
     seen = observed_call(target, inputs, seed=seed, poisoned=poisoned)
     return [*seen.results(), *seen.changed_inputs.values()]
+
+
+def _all_alike(one: Sequence[torch.Tensor], other: Sequence[torch.Tensor]) -> bool:
+    return len(one) == len(other) and all(map(_alike, one, other))
 
 
 def _has_poison(tensor: torch.Tensor) -> bool:

@@ -192,7 +192,7 @@ class Try(Request):
     """Construct and call what a workload line calls, with gradients where it asks for them, on data of this seed.
 
     With `repeated` it is asked whether another call comes to the same. The launches of `kernels` of the file `written` are
-    written as lines. Answered by Launched, Refused or Failed.
+    written as lines. A tuned kernel takes this `configuration`, or any. Answered by Launched, Refused or Failed.
     """
 
     line: str
@@ -200,6 +200,7 @@ class Try(Request):
     kernels: tuple[str, ...] = ()
     seed: int = 0
     repeated: bool = True
+    configuration: int | None = None
 
 
 @dataclass(frozen=True)
@@ -310,12 +311,15 @@ class TooSmall:
 class Launched:
     """The names of the Triton kernels that a call has launched. `repeats`: called again, it came to the same.
 
-    `lines`: launches of those that were asked for.
+    `lines`: launches of those that were asked for. `seconds`: of the processor, for all calls that were made.
+    `configurations`: the most that a kernel of this process was tuned among, in the interpreter.
     """
 
     kernels: tuple[str, ...]
     repeats: bool = True
     lines: tuple[str, ...] = ()
+    seconds: float = 0.0
+    configurations: int = 0
 
 
 Reply = (
