@@ -70,6 +70,17 @@ def test_a_place_for_which_the_tiles_are_too_large_waits_for_a_step_of_its_own()
     assert [action.region.label for action in actions(REDUCTION, smaller)] == ["batch_norm, relu"] * 2
 
 
+def test_a_place_with_another_operator_is_another_step_even_if_that_does_nothing() -> None:
+    dropping = APART.replace(
+        "torch.relu(self.third(y))", "torch.relu(nn.functional.dropout(self.third(y), 0.1, False))"
+    )
+    assert sorted(action.region.label for action in actions(PRODUCT, dropping)) == [
+        "linear, dropout, relu",
+        "linear, relu",
+        "linear, tanh",
+    ]
+
+
 def test_an_expression_inside_of_another_waits_for_a_step_of_its_own() -> None:
     assert [action.region.label for action in actions(PRODUCT, NESTED)] == ["linear, relu"] * 2
 

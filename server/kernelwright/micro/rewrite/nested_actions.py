@@ -34,7 +34,7 @@ def joined(regions: Iterable[NestRegion], device: Device) -> list[NestRegion]:
 def _like(first: NestRegion, region: NestRegion) -> NestRegion | None:
     """The region in the form of the first, whose names its inputs get; None where it has another form."""
     ours, theirs = first.nest.tensors, region.nest.tensors
-    if first.nest.ops != region.nest.ops or len(ours) != len(theirs):
+    if _ops(first) != _ops(region) or len(ours) != len(theirs):
         return None
     if [tensor.name for tensor in ours] != [tensor.name for tensor in theirs]:
         made = respelled(region, {their.value: our.name for our, their in zip(ours, theirs, strict=True)})
@@ -42,6 +42,12 @@ def _like(first: NestRegion, region: NestRegion) -> NestRegion | None:
             return None
         region = made
     return region if NESTS.form(first) == NESTS.form(region) else None
+
+
+def _ops(region: NestRegion) -> list[str]:
+    """The operators of the nodes, of which the Nest drops some, such as a dropout in evaluation."""
+    graph = region.edit.source.graph
+    return [graph.nodes[n].op for n in region.nodes]
 
 
 def _served(group: list[NestRegion], device: Device) -> Iterator[NestRegion]:
