@@ -49,7 +49,7 @@ _TAIL = """\
 
 
 # workload: softmax_backward(rand(4096, 16384), randn(4096, 16384))
-# workload: softmax_backward(rand(5, 2501), randn(5, 2501))
+# workload: softmax_backward(rand(3, 2501), randn(3, 2501))
 def softmax_backward(y, dy):
     y, dy = y.contiguous(), dy.contiguous()
     n_rows, n_cols = y.shape

@@ -75,7 +75,7 @@ _TAIL = """\
 
 
 # workload: attend(randn(512, 128), randn(512, 4096, 128), randn(512, 4096, 128))
-# workload: attend(randn(3, 40), randn(3, 77, 40), randn(3, 77, 40))
+# workload: attend(randn(3, 20), randn(3, 45, 20), randn(3, 45, 20))
 def attend(q, k, v):
     q, k, v = q.contiguous(), k.contiguous(), v.contiguous()
     n_heads, n_keys, dim = k.shape

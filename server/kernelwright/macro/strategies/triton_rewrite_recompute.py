@@ -56,7 +56,7 @@ _TAIL = """\
 
 
 # workload: normalised_gates(randn(8192, 16384))
-# workload: normalised_gates(randn(5, 2501))
+# workload: normalised_gates(randn(3, 1501))
 def normalised_gates(x):
     x = x.contiguous()
     n_rows, n_cols = x.shape

@@ -55,7 +55,7 @@ _TAIL = """\
 
 
 # workload: causal_filter(randn(4096, 16384), randn(16))
-# workload: causal_filter(randn(3, 701), randn(5))
+# workload: causal_filter(randn(3, 301), randn(3))
 def causal_filter(x, taps):
     x, taps = x.contiguous(), taps.contiguous()
     n_rows, length = x.shape

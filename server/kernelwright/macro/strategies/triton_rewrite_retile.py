@@ -75,7 +75,7 @@ def unit_rows_kernel(x_ptr, out_ptr, n_cols, eps, BLOCK: tl.constexpr):
 
 
 # workload: unit_rows(randn(262144, 48), 1e-6)
-# workload: unit_rows(randn(67, 45), 1e-6)
+# workload: unit_rows(randn(7, 301), 1e-6)
 def unit_rows(x, eps):
     x = x.contiguous()
     n_rows, n_cols = x.shape
@@ -99,7 +99,7 @@ def unit_rows_kernel(x_ptr, out_ptr, n_rows, n_cols, eps, ROWS: tl.constexpr, BL
 
 
 # workload: unit_rows(randn(262144, 48), 1e-6)
-# workload: unit_rows(randn(67, 45), 1e-6)
+# workload: unit_rows(randn(7, 301), 1e-6)
 def unit_rows(x, eps):
     x = x.contiguous()
     n_rows, n_cols = x.shape

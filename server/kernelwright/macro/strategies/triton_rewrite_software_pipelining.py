@@ -82,7 +82,7 @@ _TAIL = """\
 
 
 # workload: sum_of_bags(randn(100000, 256), randint(0, 100000, (16384, 32)))
-# workload: sum_of_bags(randn(50, 37), randint(0, 50, (9, 5)))
+# workload: sum_of_bags(randn(50, 37), randint(0, 50, (3, 5)))
 def sum_of_bags(table, index):
     table, index = table.contiguous(), index.contiguous()
     n_bags, n_index = index.shape

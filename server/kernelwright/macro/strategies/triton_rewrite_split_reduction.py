@@ -73,7 +73,7 @@ def norm_kernel(x_ptr, out_ptr, n_cols, BLOCK: tl.constexpr):
 
 
 # workload: row_norms(randn(8, 4194304))
-# workload: row_norms(randn(3, 5003))
+# workload: row_norms(randn(3, 2003))
 def row_norms(x):
     x = x.contiguous()
     n_rows, n_cols = x.shape
@@ -109,7 +109,7 @@ def norm_kernel(parts_ptr, out_ptr, n_splits, SPLITS: tl.constexpr):
 
 
 # workload: row_norms(randn(8, 4194304))
-# workload: row_norms(randn(3, 5003))
+# workload: row_norms(randn(3, 2003))
 def row_norms(x):
     x = x.contiguous()
     n_rows, n_cols = x.shape

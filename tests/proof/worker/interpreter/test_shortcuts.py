@@ -59,6 +59,21 @@ def short(x, y):
     tl.store(y, tl.reduce(tl.load(x + tl.arange(0, 64)), 0, larger))
 
 @triton.jit
+def kinds(x, y, K: tl.constexpr):
+    at = tl.arange(0, 16)
+    a, b = (tl.load(x + at) * 5 + 20).to(K), (tl.load(x + at + 16) * 5 + 10).to(K)
+    parts = (a + b).to(tl.float32) + (a / b).to(tl.float32) + (a - b).to(K).to(tl.float32) + tl.maximum(a, b).to(tl.float32)
+    tl.store(y + at, parts + (a > b) * 2.5 + (a * 2).to(tl.float32) + (40 - b).to(tl.float32) + (a == b).to(K))
+
+@triton.jit
+def unsigned(x, y, N: tl.constexpr):
+    tl.store(y, tl.load(x + tl.arange(0, N)).to(tl.uint32) * -1)
+
+@triton.jit
+def addresses(x, y, N: tl.constexpr):
+    tl.store(y, x + y)
+
+@triton.jit
 def wraps(x, y, N: tl.constexpr):
     at = tl.arange(0, N)
     big = tl.load(x + at)
@@ -91,6 +106,12 @@ def answers():
             f"{combine.__name__} {axis}": call(folds, x.sin(), torch.zeros(144), combine=combine, axis=axis)
             for combine in (later, larger) for axis in (0, 1)
         },
+        **{
+            f"kinds {kind}": call(kinds, x.abs(), torch.zeros(16), K=kind)
+            for kind in (tl.int8, tl.int16, tl.int32, tl.int64, tl.uint8, tl.uint32, tl.float16, tl.float32, tl.float64)
+        },
+        "unsigned": call(unsigned, x, torch.zeros(16), N=16),
+        "addresses": call(addresses, x, torch.zeros(16), N=16),
         "pairs": call(pairs, x, torch.zeros(16)),
         "short": call(short, x.sin(), torch.zeros(1)),
         "overflow": call(wraps, whole, torch.zeros(16, dtype=torch.int32), N=16),
@@ -144,7 +165,8 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> list[dict]:
 def test_answers_and_faults_are_the_same(found: list[dict], options: str) -> None:
     without, taken = (one[options] for one in found)
     assert taken == without
-    wrong = {"shapes", "no power", "no whole number"} | ({"overflow"} if options == "debug" else set())
+    wrong = {"shapes", "addresses", "unsigned", "no power", "no whole number"}
+    wrong |= {"overflow"} if options == "debug" else set()
     assert {name for name, answer in without.items() if isinstance(answer, str)} == wrong
 
 

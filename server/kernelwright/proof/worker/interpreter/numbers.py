@@ -58,7 +58,7 @@ def install() -> None:
 
 
 def _is_raw(value: Any) -> bool:
-    return value.dtype.scalar == tl.bfloat16 and value.data.dtype == np.uint16
+    return value.dtype.scalar.name == tl.bfloat16.name and value.data.dtype == np.uint16
 
 
 def _wide(value: Any) -> Any:
@@ -74,7 +74,10 @@ def _computing(original: Callable[..., Any]) -> Callable[..., Any]:
     """The operation on float32, rounded once, when an operand is bfloat16."""
 
     def operation(self: Any, *operands: Any, **named: Any) -> Any:
-        if not any(isinstance(operand, TensorHandle) and _is_raw(operand) for operand in operands):
+        for operand in operands:
+            if isinstance(operand, TensorHandle) and _is_raw(operand):
+                break
+        else:
             return original(self, *operands, **named)
         wider = [_wide(operand) if isinstance(operand, TensorHandle) else operand for operand in operands]
         return _back(original(self, *wider, **named))

@@ -4,6 +4,7 @@ Most of the time that a kernel of small blocks takes there is spent so. Written 
 """
 
 import functools
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -14,6 +15,10 @@ from triton.language.semantic import TritonSemantic
 from triton.runtime import interpreter
 
 _installed = False
+# Kinds of which two are computed with as they are, in every operation.
+_CLOSED = frozenset({"fp32", "fp64", "int32", "int64"})
+# What is no constexpr and holds none.
+_PLAIN = frozenset({tl.tensor, tl.dtype, tl.block_type, tl.pointer_type, bool, int, float, str, type(None)})
 
 
 def install() -> None:
@@ -24,8 +29,14 @@ def install() -> None:
     _installed = True
     interpreter.interpreter_builder.options = for_launch(interpreter.interpreter_builder.options, debug=False)
     interpreter._get_np_dtype = _by_name(interpreter._get_np_dtype)
+    interpreter._validate_np_data_size = _of_known_size()
+    interpreter._patch_attr = _straight(interpreter._patch_attr)
     interpreter._patch_lang = _once_a_launch(interpreter._patch_lang)
+    tl.core._unwrap_if_constexpr = _but_plain(tl.core._unwrap_if_constexpr)
+    tl.dtype.__eq__ = _by_name_alone(tl.dtype.__eq__)
     TritonSemantic.broadcast_impl_value = _of_two_shapes(TritonSemantic.broadcast_impl_value)
+    TritonSemantic.cast = _to_another_kind(TritonSemantic.cast)
+    TritonSemantic.binary_op_type_checking_impl = _of_two_kinds(TritonSemantic.binary_op_type_checking_impl)
     _share_shapes()
     reduce, scan = interpreter.ReduceOps, interpreter.ScanOps
     reduce.generic_reduce = _in_slices(reduce.generic_reduce, lambda slices, axis: slices[-1])
@@ -48,6 +59,77 @@ def _by_name(original: Callable[[Any], Any]) -> Callable[[Any], Any]:
         return known[name]
 
     return of
+
+
+def _of_known_size() -> Callable[[Any, Any], bool]:
+    """Whether the elements of an array are no larger than those of a kind; addresses always fit."""
+    known: dict[str, float] = {}
+
+    def fits(data: Any, kind: Any) -> bool:
+        most = known.get(kind.name)
+        if most is None:
+            most = math.inf if isinstance(kind, tl.pointer_type) else max(kind.primitive_bitwidth, 8) / 8
+            known[kind.name] = most
+        return data.itemsize <= most
+
+    return fits
+
+
+def _straight(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Call the function within a builtin of triton.language: what wraps it only looks for the argument that is given here."""
+    checking = tl.core.builtin(lambda: None).__code__
+
+    @functools.cache
+    def calling(wrapped: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*args: Any, **named: Any) -> Any:
+            named["_semantic"] = interpreter.interpreter_semantic
+            return wrapped(*args, **named)
+
+        return call
+
+    @functools.wraps(original)
+    def patch(owner: Any, name: str, member: Any, *rest: Any) -> None:
+        original(owner, name, member, *rest)
+        if getattr(member, "__code__", None) is checking:
+            setattr(owner, name, calling(member.__wrapped__))
+
+    return patch
+
+
+def _but_plain(original: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    @functools.wraps(original)
+    def unwrap(given: Any) -> Any:
+        return given if type(given) in _PLAIN else original(given)
+
+    return unwrap
+
+
+def _by_name_alone(original: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:
+    @functools.wraps(original)
+    def equal(self: Any, other: Any) -> bool:
+        if self is other:
+            return True
+        return self.name == other.name if isinstance(other, tl.dtype) else original(self, other)
+
+    return equal
+
+
+def _to_another_kind(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def cast(self: Any, given: Any, kind: Any, *rest: Any, **named: Any) -> Any:
+        return given if given.dtype is kind else original(self, given, kind, *rest, **named)
+
+    return cast
+
+
+def _of_two_kinds(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def checked(self: Any, lhs: Any, rhs: Any, *rest: Any, **named: Any) -> Any:
+        if type(lhs) is type(rhs) is tl.tensor and lhs.dtype is rhs.dtype and lhs.dtype.name in _CLOSED:
+            return self.broadcast_impl_value(lhs, rhs)
+        return original(self, lhs, rhs, *rest, **named)
+
+    return checked
 
 
 def _once_a_launch(original: Callable[[Any], Any]) -> Callable[[Any], Any]:

@@ -28,7 +28,7 @@ _PATIENCE = 180  # seconds for one compiler
 _MOST_KEPT = 500  # files, most of which take 0.2 MB
 _COMMON = ("-std=c++17", "-fPIC", "-fno-gnu-unique", "-w")
 _FLAGS = (
-    "-O1",
+    "-Og",
     "-g1",
     "-fno-strict-aliasing",
     "-fwrapv",
