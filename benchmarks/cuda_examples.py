@@ -28,7 +28,7 @@ from kernelwright.source.workload import evaluate
 from kernelwright.values import TensorSpec
 
 FOLDER = Path(__file__).parents[1] / "examples" / "cuda"
-COMPUTE = ("conv2d", "decode_attention", "matmul_naive", "matmul_tiled", "n_body", "top_k")
+COMPUTE = ("conv2d", "decode_attention", "matmul_half", "matmul_naive", "matmul_tiled", "n_body", "top_k")
 """Examples whose time is not that of their memory."""
 
 

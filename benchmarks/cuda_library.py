@@ -16,6 +16,7 @@ def cases() -> dict[str, Callable[[], object]]:
     x, y = made(1 << 26), made(1 << 26)
     a, b = made(2048, 2048), made(2048, 2048)
     c, d = made(4096, 4096), made(4096, 4096)
+    e, f, g = (made(1024, 1024, dtype=torch.float16) for _ in range(3))
     wide, row = made(16384, 8192), made(8192)
     source, rows, norms = made(8192, 4096), made(32768, 1024), made(16384, 4096)
     weight, bias = made(4096), made(4096)
@@ -29,6 +30,7 @@ def cases() -> dict[str, Callable[[], object]]:
         "transpose": lambda: source.t().contiguous(),
         "sum_reduction": lambda: x.sum(),
         "matmul_naive": lambda: a @ b,
+        "matmul_half": lambda: torch.addmm(g, e, f, alpha=0.5, beta=2.0),
         "matmul_tiled": lambda: c @ d,
         "matvec": lambda: wide @ row,
         "softmax": lambda: rows.softmax(-1),

@@ -48,6 +48,14 @@ ON_DEVICE: list[tuple[str, str, list[str]]] = [
     ("swapped-subscripts", "s[i][j] = 1;", ["s[j][i] = 1;"]),
     ("swapped-factors", "float v = x[i * n + k];", ["float v = x[k * n + i];"]),
     ("wrong-stride", "float v = x[i * n + k];", ["float v = x[i * m + k];"]),
+    (
+        "wrong-layout",
+        "Tile<wmma::row_major> t; store(t, 16, wmma::mem_col_major);",
+        [
+            "Tile<wmma::col_major> t; store(t, 16, wmma::mem_col_major);",
+            "Tile<wmma::row_major> t; store(t, 16, wmma::mem_row_major);",
+        ],
+    ),
     ("wrong-part", "v.x = 0;", ["v.y = 0;"]),
     ("wrong-part", "float v[4]; v[k] = 0;", ["float v[4]; v[3 - k] = 0;"]),
     (

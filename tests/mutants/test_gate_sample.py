@@ -44,6 +44,7 @@ IN_CUDA = (
     ("register-block", "divergent-barrier", "__syncthreads(); became if", "race"),
     ("restrict-const", "lost-sum", "+= became =", "values"),
     ("shared-tile", "little-shared", "TILE became (TILE + 1) / 2", "race"),
+    ("tensor-core", "wrong-layout", "row_major became col_major", "values"),
     ("unroll", "off-by-one-bound", ">= became >", "out-of-bounds"),
     ("vectorise-access", "dropped-tail", "dropped: else", "nan-parity"),
     ("vectorise-access", "wrong-step", "++k became", "values"),

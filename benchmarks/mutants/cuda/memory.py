@@ -10,6 +10,12 @@ from tree_sitter import Node
 from kernelwright.source.cuda.text import of_type
 
 _PARTS = {"x": "y", "y": "z", "z": "w", "w": "x"}
+_OTHER_LAYOUT = {
+    "row_major": "col_major",
+    "col_major": "row_major",
+    "mem_row_major": "mem_col_major",
+    "mem_col_major": "mem_row_major",
+}
 _BUILT_IN = ("threadIdx", "blockIdx", "blockDim", "gridDim", "block", "grid")
 
 
@@ -66,6 +72,12 @@ def wrong_stride(code: Code) -> Iterator[Fault]:
                 yield became(code, right, sizes[(at + 1) % len(sizes)])
 
 
+def wrong_layout(code: Code) -> Iterator[Fault]:
+    for node in code.on_device("identifier", "type_identifier"):
+        if code.content(node) in _OTHER_LAYOUT:
+            yield became(code, node, _OTHER_LAYOUT[code.content(node)])
+
+
 def wrong_part(code: Code) -> Iterator[Fault]:
     fours = {
         code.content(field(node, "declarator"))
@@ -120,6 +132,7 @@ OPERATORS = (
     Operator("swapped-subscripts", "the indices of a tile the other way round", swapped_subscripts),
     Operator("swapped-factors", "row and column of an index the other way round", swapped_factors),
     Operator("wrong-stride", "another size as the length of a row", wrong_stride),
+    Operator("wrong-layout", "the other layout of a fragment of wmma", wrong_layout),
     Operator("wrong-part", "another part of a vector", wrong_part),
     Operator("little-shared", "too little shared memory", little_shared),
 )

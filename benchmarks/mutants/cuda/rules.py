@@ -5,7 +5,7 @@ from collections.abc import Callable
 from benchmarks.mutants.explained import Changed, Kind, Rule
 
 _VECTORISED = ("vectorise-access", "vectorise-access of bias_gelu")
-_TILED = ("double-buffer", "shared-tile", "register-block")
+_TILED = ("double-buffer", "shared-tile", "register-block", "tensor-core")
 _PADDED = ("pad-shared", "shared-tile of transpose")
 _STEPS = ("wrong-step", "wrong-index", "dropped-term", "small-block", "wrong-sign", "wrong-constant")
 
@@ -42,6 +42,16 @@ RULES: tuple[Rule, ...] = (
         (Kind.EQUIVALENT,),
         "What is stored in the last turn is not read any more.",
         _came(_TILED, ("dropped-guard",), "if (true)"),
+    ),
+    Rule(
+        (Kind.EQUIVALENT,),
+        "The number of threads is a multiple of a row of the tile, so that a thread has the same place in each row.",
+        _came(("tensor-core",), ("dropped-term",), "(tid + THREADS) % "),
+    ),
+    Rule(
+        (Kind.EQUIVALENT,),
+        "There is room for more fragments than are used.",
+        _came(("tensor-core",), ("dropped-term", "wrong-constant"), "> a[WM", "> b[WN", "> acc[WM"),
     ),
     Rule(
         (Kind.EQUIVALENT,),

@@ -185,6 +185,8 @@ def test_the_one_instance_of_a_template(changed: dict[str, str]) -> None:
          "named elsewhere"),
         (product().replace("float", "double"), "not one of float"),
         (product(a="A[row * K + k] * B[col]"), "other than a product of two"),
+        (product(a="(int)A[row * K + k]"), "other than a product of two"),
+        (product(b="static_cast<int>(B[k * N + col])"), "other than a product of two"),
         (product(b="B[k * N + row]"), "follow the same index"),
         (product(b="B[k * N + 2 * col]"), "do not lie beside each other"),
         (product(store="C[threadIdx.x] = sum;"), "another thread's place"),

@@ -95,7 +95,8 @@ def test_the_example_computes_the_same(strategy) -> None:
         for call, shift in calls(strategy):
             one, other = (ran(module, call, tensors(call, shift)) for module in (before, after))
             for name, value in one.items():
-                assert torch.allclose(value, other[name], rtol=1e-4, atol=1e-5, equal_nan=True), (call, name)
+                rtol = 1e-4 if value.dtype != torch.float16 else 1e-3  # the spacing of 16-bit numbers
+                assert torch.allclose(value, other[name], rtol=rtol, atol=1e-5, equal_nan=True), (call, name)
             if strategy.id in REFERENCES:
                 name, reference = REFERENCES[strategy.id]
                 assert torch.allclose(one[name], reference(one, call), rtol=1e-4, atol=1e-4), (call, name)

@@ -10,7 +10,7 @@ from kernelwright.source.cuda.expressions import BUILT_IN, Names
 from kernelwright.source.cuda.polynomials import Polynomial
 from kernelwright.source.cuda.text import field, of_type, walk
 
-_ATOM = re.compile(r"[\w.]+|[\w.]*\([^()]*\)|\(.*\)")
+_ATOM = re.compile(r"[\w.]+(?:\[[^\[\]]*\])*|[\w.]*\([^()]*\)|\(.*\)")
 _TIGHT = ("*", "/", "%", "<<", ">>", "&", "|", "^")
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _BUILT_IN_WORD = re.compile(rf"\b(?:{'|'.join(BUILT_IN)})\b")

@@ -18,7 +18,8 @@ _JUMPS = ("return_statement", "break_statement", "continue_statement", "goto_sta
 _CHOICES = ("if_statement", "conditional_expression", "switch_statement", "while_statement", "do_statement")
 _EXACT = re.compile(r"__syncthreads|__\w{1,24}_sync|__syncwarp|\basm\b|atomic\w+|printf|\bgoto\b")
 _FUSED = ("fmaf", "fma", "__fmaf_rn", "__fma_rn", "__hfma")
-_CONVERSIONS = re.compile(r"__half2float|__bfloat162float|float|double|static_cast<\w+>|__ldg")
+_CONVERSIONS = re.compile(r"__half2float|__bfloat162float|float|double|static_cast<(?:float|double)>|__ldg")
+_WIDE = ("float", "double")
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +72,7 @@ def is_product_sum(sight: CudaSight, loop: Loop, one: Access, other: Access) -> 
     added = _added(sight, statements[0])
     if added is None:
         return False
-    factors = [_bare(sight, factor) for factor in _factors(sight, *added)]
+    factors = list(_factors(sight, *added))
     return len(factors) == 2 and {one.node, other.node} == set(factors)
 
 
@@ -147,20 +148,28 @@ def _added(sight: CudaSight, statement: Node) -> tuple[Node, ...] | None:
     if right.type == "binary_expression" and plain(sight.file.source, right.children[1]) == "+":
         same = [plain(sight.file.source, one) == plain(sight.file.source, left) for one in listed]
         return (listed[same.index(False)],) if sorted(same) == [False, True] else None
-    callee, arguments = field(right, "function"), field(right, "arguments")
-    if callee is not None and arguments is not None and sight.content(callee) in _FUSED:
-        given = [one for one in arguments.named_children if one.type != "comment"]
-        if len(given) == 3 and plain(sight.file.source, given[2]) == plain(sight.file.source, left):
-            return (given[0], given[1])
-    return None
+    given = _arguments(sight, right, *_FUSED)
+    if len(given) == 3 and plain(sight.file.source, given[2]) == plain(sight.file.source, left):
+        return (given[0], given[1])
+    given = _arguments(sight, right, "__hadd")
+    same = [plain(sight.file.source, one) == plain(sight.file.source, left) for one in given]
+    return (given[same.index(False)],) if sorted(same) == [False, True] else None
+
+
+def _arguments(sight: CudaSight, node: Node, *functions: str) -> list[Node]:
+    """What a call of one of these functions passes; nothing for any other expression."""
+    callee, arguments = field(node, "function"), field(node, "arguments")
+    if node.type != "call_expression" or callee is None or arguments is None or sight.content(callee) not in functions:
+        return []
+    return [one for one in arguments.named_children if one.type != "comment"]
 
 
 def _factors(sight: CudaSight, *nodes: Node) -> Iterator[Node]:
-    for node in nodes:
-        if node.type == "parenthesized_expression":
-            yield from _factors(sight, node.named_children[0])
-        elif node.type == "binary_expression" and sight.content(node.children[1]) == "*":
+    for node in (_bare(sight, one) for one in nodes):
+        if node.type == "binary_expression" and sight.content(node.children[1]) == "*":
             yield from _factors(sight, node.named_children[0], node.named_children[-1])
+        elif given := _arguments(sight, node, "__hmul"):
+            yield from _factors(sight, *given)
         else:
             yield node
 
@@ -171,8 +180,8 @@ def _bare(sight: CudaSight, node: Node) -> Node:
         inner = None
         if node.type == "parenthesized_expression":
             inner = node.named_children[0]
-        elif node.type == "cast_expression":
-            inner = field(node, "value")
+        elif node.type == "cast_expression" and (kind := field(node, "type")) is not None:
+            inner = field(node, "value") if sight.content(kind) in _WIDE else None
         elif node.type == "pointer_expression" and sight.content(node).startswith("&"):
             inner = field(node, "argument")
         elif node.type == "call_expression" and (callee := field(node, "function")) is not None:

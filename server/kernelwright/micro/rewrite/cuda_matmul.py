@@ -1,5 +1,7 @@
 """A matrix product of one element a thread, `C[row, col] = Σ A[row, k] * B[k, col]`, however its indices are spelled."""
 
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tree_sitter import Node
@@ -16,6 +18,8 @@ from kernelwright.source.cuda.text import field, is_inside, of_type
 from kernelwright.values import Refusal
 
 _AXES = ("x", "y")
+_NARROWED = r"__float2(?:half|bfloat16)(?:_rn)?|__half|half|__nv_bfloat16|nv_bfloat16"
+_ZERO = re.compile(rf"(?P<call>(?:{_NARROWED})\()?(?:0\.?0?|\.0)[fF]?(?(call)\))")
 POSITIONS = frozenset(f"{name}.{axis}" for name in ("threadIdx", "blockIdx", "blockDim", "gridDim") for axis in _AXES)
 
 
@@ -48,8 +52,11 @@ class Matmul:
     epilogue: tuple[Node, ...]
 
 
-def matmul(sight: CudaSight) -> Matmul | Refusal:
-    """The product that a kernel computes; a Refusal that says what it does otherwise."""
+def matmul(sight: CudaSight, elements: Sequence[str]) -> Matmul | Refusal:
+    """The product that a kernel computes; a Refusal that says what it does otherwise.
+
+    Both operands are of one of the types `elements`, and the sum is of the same type or a float.
+    """
     found = inner_loop(sight)
     if isinstance(found, Refusal):
         return found
@@ -58,9 +65,9 @@ def matmul(sight: CudaSight) -> Matmul | Refusal:
     total = sum_of(sight, found.loop)
     if len(operands) != 2 or total is None or not is_product_sum(sight, found.loop, operands[0], operands[1]):
         return Refusal("The loop adds up something other than a product of two elements.", line)
-    kinds = {type_of(sight, total), *(_element(sight, one) for one in operands)}
-    if kinds != {"float"}:
-        return Refusal("The product is not one of float, summed up in float.", line)
+    kinds, summed = {element_of(sight, one) for one in operands}, type_of(sight, total)
+    if len(kinds) != 1 or not kinds <= {*elements} or summed not in ("float", *kinds):
+        return Refusal(f"The product is not one of {' or '.join(elements)}, summed up in that or float.", line)
     if sight.kernel.templates:
         return Refusal("The kernel is a template.", sight.kernel.outer.start_point.row)
     sides = [_side(sight, found, one) for one in operands]
@@ -74,7 +81,8 @@ def matmul(sight: CudaSight) -> Matmul | Refusal:
     return _parts(sight, found, rows, columns, total)
 
 
-def _element(sight: CudaSight, access: Access) -> str:
+def element_of(sight: CudaSight, access: Access) -> str:
+    """The type of what a parameter of the kernel points to; "" where the access is none of a plain pointer's element."""
     parameter = sight.kernel.parameter(access.base)
     return parameter.base if parameter is not None and parameter.pointers == 1 and len(access.indices) == 1 else ""
 
@@ -205,11 +213,16 @@ def _parts(sight: CudaSight, found: InnerLoop, rows: Side, columns: Side, total:
 
 
 def is_zero_sum(sight: CudaSight, node: Node, name: str) -> bool:
-    """Whether a declaration is `float sum = 0.0f;` and nothing else."""
+    """Whether a declaration is `float sum = 0.0f;`, or the same in 16 bits, and nothing else."""
     if node.type != "declaration" or declared(sight, node) != {name}:
         return False
     value = next((field(one, "value") for one in of_type(node, "init_declarator")), None)
-    return value is not None and plain(sight.file.source, value).rstrip("fF") in ("0", "0.", "0.0", ".0")
+    return value is not None and is_zero(plain(sight.file.source, value))
+
+
+def is_zero(code: str) -> bool:
+    """Whether code without blanks is the number zero, as it is or converted to 16 bits."""
+    return _ZERO.fullmatch(code) is not None
 
 
 def single_store(sight: CudaSight, found: Matmul) -> Node | None:

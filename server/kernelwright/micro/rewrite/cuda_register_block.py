@@ -1,20 +1,21 @@
 """A matrix product in which each thread keeps a block of results in registers, fed from tiles that the next ones follow."""
 
-import math
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tree_sitter import Node
-
-from kernelwright.micro.rewrite.cuda_code import fresh, substituted, written
-from kernelwright.micro.rewrite.cuda_guarded import type_of
-from kernelwright.micro.rewrite.cuda_instance import instance, without_arguments
-from kernelwright.micro.rewrite.cuda_matmul import Matmul, Side, is_zero_sum, matmul, single_store
-from kernelwright.micro.rewrite.cuda_new_launch import relaunched
-from kernelwright.micro.rewrite.cuda_patch import Patch, indent_of
+from kernelwright.micro.rewrite.cuda_matmul import Matmul, Side
+from kernelwright.micro.rewrite.cuda_product import (
+    Vector,
+    fetched,
+    guarded,
+    in_blocks,
+    kept,
+    operand,
+    plain_product,
+    words_of,
+)
 from kernelwright.micro.rewrite.cuda_sight import CudaSight
-from kernelwright.micro.rewrite.cuda_untile import untiled
 from kernelwright.values import Refusal
 
 _NAMES = (
@@ -22,7 +23,6 @@ _NAMES = (
     *("tile_row", "tile_col", "a_aligned", "b_aligned", "a_next", "b_next", "acc", "fetch", "stage", "at"),
     *("a", "b", "i", "j", "k0", "m", "n", "inside"),
 )
-_SCHEDULERS = 4  # of a multiprocessor, each with a warp of its own
 
 
 @dataclass(frozen=True)
@@ -56,181 +56,33 @@ SHAPES = (
 )
 
 
+_VECTOR = Vector("float4", 4, "0.0f")
+
+
 def blocked(sight: CudaSight) -> tuple[Matmul, tuple[tuple[Shape, str], ...]] | Refusal:
     """The text with the product in each shape, the one first that the workload's sizes speak for."""
-    plain = instance(sight)
-    plain_loop = untiled(plain) if not isinstance(plain, Refusal) and plain.names.shared else plain
-    if isinstance(plain_loop, Refusal):
-        return plain_loop
-    found = matmul(plain_loop)
-    if isinstance(found, Refusal):
-        return found if plain_loop is sight else Refusal(found.reason)
-    variants = []
-    for shape in _ranked(plain_loop, found):
-        patch = _patched(plain_loop, found, shape)
-        if isinstance(patch, Refusal):
-            return patch if plain_loop is sight else Refusal(patch.reason)
-        variants.append((shape, without_arguments(sight, patch.text) if sight.kernel.templates else patch.text))
-    return found, tuple(variants)
+    product = plain_product(sight, ("float",))
+    if isinstance(product, Refusal):
+        return product
+    plain_loop, found = product
+    variants = in_blocks(sight, plain_loop, found, SHAPES, _kernel)
+    return variants if isinstance(variants, Refusal) else (found, variants)
 
 
-def _ranked(sight: CudaSight, found: Matmul) -> list[Shape]:
-    """By the time that the slowest multiprocessor takes, where the sizes are known."""
-    rows, columns = (_size(sight, side.extent) for side in (found.rows, found.columns))
-    if rows is None or columns is None:
-        return list(SHAPES)
-    cores = sight.device.multiprocessors or 100
-
-    def time(shape: Shape) -> float:
-        blocks = math.ceil(math.ceil(rows / shape.bm) * math.ceil(columns / shape.bn) / cores)
-        busy = min(1.0, blocks * shape.threads / (_SCHEDULERS * 32))
-        return blocks * shape.bm * shape.bn / shape.rate / busy
-
-    return sorted(SHAPES, key=time)
-
-
-def _size(sight: CudaSight, extent: Node) -> int | None:
-    index = sight.names.polynomial(extent)
-    values = {name: value for name in index.names if isinstance(value := sight.value(name), int)}
-    return index.at(values).number
-
-
-def _patched(sight: CudaSight, found: Matmul, shape: Shape) -> Patch | Refusal:
-    patch = sight.patch()
-    names = {name: fresh(sight.file, name, f"{name}_", f"block_{name}") for name in _NAMES}
-    body = sight.kernel.body
-    patch.between(body.start_byte, body.end_byte, "{\n" + _kernel(sight, found, shape, names) + "}")
-    bounds = f"__launch_bounds__({shape.threads})"
-    if sight.kernel.bounds:
-        node = next(one for one in sight.kernel.node.named_children if one.type == "launch_bounds")
-        patch.replace(node, bounds)
-    else:
-        patch.before(sight.kernel.name_node, f"{bounds} ")
-    cells = {side.axis: (side.extent, size) for side, size in ((found.rows, shape.bm), (found.columns, shape.bn))}
-    return relaunched(sight, patch, cells, str(shape.threads)) or patch
-
-
-def _kernel(sight: CudaSight, found: Matmul, shape: Shape, names: dict[str, str]) -> str:
-    step = indent_of(sight.file.source, next(iter(sight.kernel.body.named_children))) or "    "
-    rows, columns, k = found.rows, found.columns, found.loop.loop.variable
-    a, b = f"{rows.access.base}s", f"{columns.access.base}s"
-    tile_a, tile_b = (fresh(sight.file, one, f"{one}_tile") for one in (a, b if b != a else f"{b}2"))
-    count = sight.content(found.loop.count)
-    words = names | {
-        "row": rows.name,
-        "col": columns.name,
-        "k": k,
-        "count": count,
-        "kind": _type(sight, found),
-        "tile_a": tile_a,
-        "tile_b": tile_b,
-        "row_axis": rows.axis,
-        "col_axis": columns.axis,
-        "row_type": rows.type,
-        "col_type": columns.type,
-        "a_aligned_if": _aligned(sight, rows, count),
-        "b_aligned_if": _aligned(sight, columns, count),
-        "pad_a": " + 4" if rows.along_k else "",
-        "pad_b": " + 4" if columns.along_k else "",
-        **{f"{name}_is": str(value) for name, value in vars(shape).items()},
-    }
-    text = "".join(f"{sight.content(one)}\n" for one in found.kept) + _HEAD.format(**words)
-    for side, which in ((rows, "a"), (columns, "b")):
-        text = text.replace(f"@fetch_{which}@\n", _fetched(sight, side, which, words))
+def _kernel(sight: CudaSight, found: Matmul, shape: Shape) -> str:
+    pads = {f"pad_{which}": " + 4" * side.along_k for side, which in ((found.rows, "a"), (found.columns, "b"))}
+    words = {**words_of(sight, found, shape, _NAMES, _VECTOR), **pads}
+    text = kept(sight, found) + _HEAD.format(**words)
+    for side, which in ((found.rows, "a"), (found.columns, "b")):
+        text = text.replace(f"@fetch_{which}@\n", fetched(sight, side, which, words))
         text = text.replace(f"@stage_{which}@\n", _staged(side, which, words))
-    text += _epilogue(sight, found, words)
-    return textwrap.indent(
-        text.replace("    ", step), step, lambda line: bool(line.strip()) and not line.startswith("#")
-    )
+    results = guarded(sight, found, f"{words['acc']}[{words['i']}][{words['j']}]")
+    return text + _EPILOGUE.format(**words, guarded=textwrap.indent(results, " " * 8))
 
 
-def _type(sight: CudaSight, found: Matmul) -> str:
-    declared = found.loop.loop.node.child_by_field_name("initializer")
-    kind = declared.child_by_field_name("type") if declared is not None else None
-    return sight.content(kind) if kind is not None else "int"
-
-
-def _aligned(sight: CudaSight, side: Side, count: str) -> str:
-    """When four elements of an operand can be loaded at once: all rows begin on 16 bytes, and end on them."""
-    base, stride = side.access.base, written(side.stride)
-    first = f"{base} + {written(side.first)}" if side.first.terms else base
-    lengths = dict.fromkeys(
-        (_in_parentheses(stride), _in_parentheses(count if side.along_k else sight.content(side.extent)))
-    )
-    return " && ".join([f"reinterpret_cast<size_t>({first}) % 16 == 0", *(f"{one} % 4 == 0" for one in lengths)])
-
-
-def _in_parentheses(code: str) -> str:
-    return code if code.isidentifier() else f"({code})"
-
-
-def _fetched(sight: CudaSight, side: Side, which: str, words: dict[str, str]) -> str:
-    """Four elements of a tile on their way into registers."""
-    words = words | _operand(side, which, words)
-    k, j, name = words["k"], words["j"], side.name
-    beside, outer = (k, name) if side.along_k else (name, k)
-    types, starts = (
-        {k: words["kind"], name: side.type},
-        {k: words["k0"], name: words["row0" if which == "a" else "col0"]},
-    )
-    limits = {name: sight.content(side.extent), k: words["count"]}
-    words |= {
-        "outer": f"const {types[outer]} {outer} = {starts[outer]}",
-        "beside": f"const {types[beside]} {beside} = {starts[beside]}",
-        "condition": " && ".join(f"{one} < {limit}" for one, limit in limits.items()),
-        "moved": " && ".join(f"{f'{one} + {j}' if one == beside else one} < {limit}" for one, limit in limits.items()),
-        "element": sight.content(side.access.node),
-        "next_element": substituted(sight.file.source, side.access.node, {beside: f"{beside} + {j}"}),
-        "aligned": words[f"{which}_aligned"],
-    }
-    return _FETCH.format(**words)
-
-
-def _staged(side: Side, which: str, words: dict[str, str]) -> str:
+def _staged(side: Side, which: str, words: Mapping[str, str]) -> str:
     """The registers on their way into the tile, turned where they lie along `k`."""
-    return (_STAGE_TURNED if side.along_k else _STAGE).format(**words | _operand(side, which, words))
-
-
-def _operand(side: Side, which: str, words: dict[str, str]) -> dict[str, str]:
-    """How wide the rows of a tile are in memory, and what the operand's names are."""
-    wide = words["BK"] if side.along_k else words["BM" if which == "a" else "BN"]
-    names = {"WIDE": wide, "LOADS": words[f"LOADS_{which.upper()}"], "edge": words["m" if which == "a" else "n"]}
-    return names | {"tile": words[f"tile_{which}"], "next": words[f"{which}_next"]}
-
-
-def _epilogue(sight: CudaSight, found: Matmul, words: dict[str, str]) -> str:
-    """What is done with each sum: the kernel's own statements, under its own bounds."""
-    source = sight.file.source
-    bounds = " && ".join(bound.code(source, {}) for bound in found.loop.bounds)
-    store = single_store(sight, found)
-    element = f"{words['acc']}[{words['i']}][{words['j']}]"
-    if store is not None:
-        lines = [substituted(source, store, {found.sum: element})]
-    else:
-        lines = list(_statements(sight, found, element))
-    inner = "\n".join(lines)
-    if len(lines) == 1 and "\n" not in inner:
-        guarded = f"if ({bounds}) {inner}"
-    else:
-        guarded = f"if ({bounds}) {{\n{textwrap.indent(inner, '    ')}\n}}"
-    return _EPILOGUE.format(**words, guarded=textwrap.indent(guarded, " " * 8))
-
-
-def _statements(sight: CudaSight, found: Matmul, element: str) -> Iterator[str]:
-    added = False
-    for one in found.epilogue:
-        if one in found.loop.after and not added:
-            added = True
-            yield f"{found.sum} += {element};"
-        if is_zero_sum(sight, one, found.sum):
-            added = True
-            yield f"{type_of(sight, found.sum)} {found.sum} = {element};"
-        else:
-            yield _dedented(sight, one)
-
-
-def _dedented(sight: CudaSight, node: Node) -> str:
-    return textwrap.dedent(indent_of(sight.file.source, node) + sight.content(node))
+    return (_STAGE_TURNED if side.along_k else _STAGE).format(**{**words, **operand(side, which, words)})
 
 
 _HEAD = """\
@@ -286,21 +138,6 @@ for ({kind} {k0} = 0; {k0} < {count}; {k0} += {BK}) {{
     if ({k0} + {BK} < {count}) {stage}({at});
     __syncthreads();
 }}
-"""
-
-_FETCH = """\
-#pragma unroll
-    for (int {i} = 0; {i} < {LOADS}; ++{i}) {{
-        {outer} + ({tid} + {i} * {THREADS}) / ({WIDE} / 4);
-        {beside} + ({tid} + {i} * {THREADS}) % ({WIDE} / 4) * 4;
-        if ({aligned}) {{
-            const bool {inside} = {condition};
-            *reinterpret_cast<float4*>({next}[{i}]) = {inside} ? *reinterpret_cast<const float4*>(&{element}) : float4{{}};
-        }} else {{
-#pragma unroll
-            for (int {j} = 0; {j} < 4; ++{j}) {next}[{i}][{j}] = {moved} ? {next_element} : 0.0f;
-        }}
-    }}
 """
 
 _STAGE = """\

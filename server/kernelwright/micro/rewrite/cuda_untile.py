@@ -7,7 +7,7 @@ from tree_sitter import Node
 
 from kernelwright.micro.rewrite.cuda_code import plain, written
 from kernelwright.micro.rewrite.cuda_guarded import X, Y, declared, joined, statements_of
-from kernelwright.micro.rewrite.cuda_matmul import POSITIONS, counts
+from kernelwright.micro.rewrite.cuda_matmul import POSITIONS, counts, is_zero
 from kernelwright.micro.rewrite.cuda_sight import CudaSight
 from kernelwright.source.cuda import polynomials, read
 from kernelwright.source.cuda.accesses import Access
@@ -84,8 +84,8 @@ def _load(sight: CudaSight, statement: Node) -> _Load | None:
     consequence = field(choice, "consequence")
     if alternative is None or consequence is None or not is_inside(elements[0].node, consequence):
         return None
-    zero = plain(sight.file.source, alternative).rstrip(";}").split("=")[-1].rstrip("fF")
-    return _Load(stores[0], elements[0], tuple(joined(sight, tested, "&&"))) if zero in ("0", "0.", "0.0") else None
+    zero = plain(sight.file.source, alternative).rstrip(";}").split("=")[-1]
+    return _Load(stores[0], elements[0], tuple(joined(sight, tested, "&&"))) if is_zero(zero) else None
 
 
 def _element(sight: CudaSight, outer: Loop, inner: Loop, load: _Load, used: Access) -> tuple[str, str] | None:

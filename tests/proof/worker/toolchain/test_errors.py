@@ -84,4 +84,4 @@ def test_headers_beside_the_file_are_found(tmp_path: Path) -> None:
 
 
 def test_what_the_emulator_lacks_is_not_called_an_error(tmp_path: Path) -> None:
-    assert compile_errors(str(tmp_path / "scale.cu"), f"#include <mma.h>\n{TEXT}", quick=True) is None
+    assert compile_errors(str(tmp_path / "scale.cu"), f"#include <cub/cub.cuh>\n{TEXT}", quick=True) is None

@@ -13,17 +13,18 @@ _WORDS = {
     **dict.fromkeys(("cudaLaunchCooperativeKernel", "this_grid", "grid_group"), "a barrier over the whole grid"),
     **dict.fromkeys(("CUtensorMap", "cuTensorMapEncodeTiled"), "a tensor map"),
     **dict.fromkeys(("cudaGraph_t", "cudaGraphExec_t"), "a CUDA graph"),
+    "bmma_sync": "wmma of single bits",
     "cudaLaunchKernelExC": "cudaLaunchKernelExC",
 }
 _NAMESPACES = {
-    **dict.fromkeys(("wmma", "nvcuda", "mma"), "wmma"),
+    "experimental": "wmma of less than eight bits",
     **{name: name for name in ("thrust", "cub", "cutlass", "cute")},
     **dict.fromkeys(("torch", "at", "c10"), "torch's C++ interface"),
     "cuda": "libcu++",
 }
 _PREFIXES = re.compile(r"(cudnn|cufft|curand|cusparse|cusolver|nccl)[A-Z_]\w*|(cublas)\w*|(__nv_fp8)\w*")
 LIBRARY_HEADERS = re.compile(
-    r"(?:crt/)?mma\.h|(?:thrust|cub|cutlass|cute|cuda|nvtx3|torch|ATen|c10|pybind11|GL)/"
+    r"(?:thrust|cub|cutlass|cute|cuda|nvtx3|torch|ATen|c10|pybind11|GL)/"
     r"|(?:cudnn|cufft|curand|cusparse|cusolver|nccl|nvToolsExt|cuda_pipeline|cuda_gl|cudaGL|cuda_fp[46])\w*\.h"
     r"|cooperative_groups/memcpy_async\.h"
 )

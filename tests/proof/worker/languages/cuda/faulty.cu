@@ -36,6 +36,15 @@ __global__ void no_warp_barrier(const float* A, float* C) {
   tile[threadIdx.x] = A[threadIdx.x];  // warp alone
   C[threadIdx.x] = tile[31 - threadIdx.x];
 }
+__global__ void copied_over(const float4* A, float4* C) {
+  __shared__ float4 tile[64];
+  tile[threadIdx.x] = A[0];
+  __syncthreads();
+  if (threadIdx.x >= 32)
+    C[threadIdx.x % 16] = tile[31];  // of another warp
+  else
+    tile[threadIdx.x] = A[1];  // over it
+}
 __global__ void warp_barrier(const float* A, float* C) {
   __shared__ float tile[32];
   tile[threadIdx.x] = A[threadIdx.x];

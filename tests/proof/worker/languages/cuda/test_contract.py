@@ -106,8 +106,9 @@ def test_what_does_not_compile_is_told_at_its_place(old: str, new: str, line: in
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("void k() { wmma::fill_fragment(c, 0.0f); }", "wmma"),
-        ("using namespace nvcuda::wmma;", "wmma"),
+        ("void k() { wmma::fill_fragment(c, 0.0f); }", None),
+        ("void k() { wmma::bmma_sync(c, a, b, c); }", "wmma of single bits"),
+        ("wmma::experimental::precision::s4* x;", "wmma of less than eight bits"),
         ("void f() { cublasSgemm(handle); }", "cublas"),
         ("void f() { cufftHandle plan; }", "cufft"),
         ("void f() { thrust::sort(x, x + n); }", "thrust"),

@@ -152,6 +152,12 @@ def test_launches(module, name: str, grid: int, block: int, shared: int, expecte
             32,
             f"race: {T(16)} writes shared tile[16] at {at('warp alone')}, which {T(15)} reads at {at('tile[31 -')}",
         ),
+        (
+            "copied_over",
+            1,
+            64,
+            f"race: {T(31)} writes shared tile[31] at {at('// over it')}, which {T(63)} reads at {at('// of another')}",
+        ),
         ("warp_barrier", 1, 32, ""),
         ("blocks_collide", 1, 32, ""),
         ("blocks_collide", 2, 1, f"race: {B(0, 1)} reads C[0] at {at('+= A')}, which {B(0, 0)} writes at {at('+= A')}"),

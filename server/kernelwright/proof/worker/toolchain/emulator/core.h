@@ -33,7 +33,7 @@ __attribute__((const)) dim3 grid_size();
 __attribute__((const)) unsigned lane();
 __attribute__((const)) unsigned linear();
 
-enum class Op : int { NONE, SYNC, SHUFFLE, BALLOT, ACTIVE, MATCH };
+enum class Op : int { NONE, SYNC, SHUFFLE, BALLOT, ACTIVE, MATCH, TILE, PRODUCT };
 
 void at(int number);
 void barrier();
@@ -43,6 +43,16 @@ uint64_t warp_shuffle(unsigned mask, uint64_t value, int source);
 unsigned warp_ballot(unsigned mask, bool vote);
 unsigned warp_match(unsigned mask, uint64_t value);
 unsigned warp_active();
+// Which element of a tile a lane holds, and who holds one: in no order that code would also go through a tile in.
+constexpr int place_of_element(int element, int lane) { return element * 32 + (lane * 13 + element * 7 + 5) % 32; }
+constexpr int lane_of_place(int place) { return int((unsigned(place) - unsigned(place) / 32 * 7 - 5) * 5 % 32); }
+// A lane's elements of two tiles and of a third, to which a warp adds the product of the two.
+struct Product {
+  int m, n, k;
+  double a[16], b[16], c[8];
+};
+void warp_tile(const void* place, unsigned stride);  // waits until all lanes come with the same tile
+void warp_product(Product& mine);
 void* shared(const void* slot, size_t bytes, const char* name, size_t element, int line);
 void* dynamic_shared(const char* name, size_t element);
 size_t dynamic_bytes();
@@ -103,7 +113,7 @@ struct Launch {
 }  // namespace kw
 
 // So that what a text does not use of a library need not be there for it to be opened.
-namespace nvcuda { namespace wmma {} namespace experimental {} }
+namespace nvcuda { namespace experimental {} }
 namespace thrust {}
 namespace cub {}
 namespace cuda {}

@@ -166,8 +166,11 @@ std::string race(const Range& range, const char* place, const Access& before, co
          ", and nothing orders the two";
 }
 
+bool has_changed() { return std::memcmp(pending.place, pending.before, pending.bytes); }
+
 void look(char* place, size_t bytes, How how, bool atomic, const void* pc, bool aligned) {
-  if (is_pending) settle_write();
+  // Of a copy the compiler tells the write ahead of the read, and neither has been made then.
+  if (is_pending && (how != How::READ || has_changed())) settle_write();
   if (place >= running.stack_low && place < running.stack_high) return;
   Range* range = find(place);
   if (!range || range->kind == Range::FREED) {
@@ -279,7 +282,7 @@ void find_segments() {
 void settle_write() {
   if (!is_pending) return;
   is_pending = false;
-  if (std::memcmp(pending.place, pending.before, pending.bytes)) fail_at("%s", pending.words.c_str());
+  if (has_changed()) fail_at("%s", pending.words.c_str());
 }
 
 // Whether an index of the statement before was beyond its array.

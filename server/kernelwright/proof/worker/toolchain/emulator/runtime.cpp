@@ -163,6 +163,10 @@ bool complete(unsigned warp, unsigned mask, Op op) {
     }
   }
   if (!there || (mask & live & ~there)) return false;
+  if (op == Op::TILE || op == Op::PRODUCT) {
+    if (!agree_on_tile(&fibers[first], there)) return false;
+    if (op == Op::PRODUCT) multiply_tiles(&fibers[first]);
+  }
   uint64_t answers[WARP] = {};
   for (size_t i = first; i < last; i++) {
     Fiber& one = fibers[i];
@@ -174,13 +178,14 @@ bool complete(unsigned warp, unsigned mask, Op op) {
       for (size_t j = first; j < last; j++)
         if (there >> (j - first) & 1 && fibers[j].value == one.value) answer |= 1u << (j - first);
   }
-  unsigned epoch = ++running.warp_epochs[warp];
+  const bool orders = op != Op::TILE && op != Op::PRODUCT;  // the accesses before it and those after it
+  unsigned epoch = running.warp_epochs[warp] += orders;
   for (size_t i = first; i < last; i++) {
     Fiber& one = fibers[i];
     if (!(there >> one.now.lane & 1)) continue;
     one.answer = answers[i - first];
     one.state = State::READY;
-    one.warp_epoch = epoch;
+    if (orders) one.warp_epoch = epoch;
   }
   return true;
 }
@@ -396,6 +401,10 @@ void warp_sync(unsigned mask) { wait_in_warp(Op::SYNC, mask, 0, 0); }
 uint64_t warp_shuffle(unsigned mask, uint64_t value, int source) { return wait_in_warp(Op::SHUFFLE, mask, value, source); }
 unsigned warp_ballot(unsigned mask, bool vote) { return unsigned(wait_in_warp(Op::BALLOT, mask, vote, 0)); }
 unsigned warp_match(unsigned mask, uint64_t value) { return unsigned(wait_in_warp(Op::MATCH, mask, value, 0)); }
+void warp_tile(const void* place, unsigned stride) {
+  wait_in_warp(Op::TILE, ~0u, reinterpret_cast<uintptr_t>(place) ^ uint64_t(stride) << 47, 0);
+}
+void warp_product(Product& mine) { wait_in_warp(Op::PRODUCT, ~0u, reinterpret_cast<uintptr_t>(&mine), 0); }
 unsigned warp_active() { return unsigned(wait_in_warp(Op::ACTIVE, 0, 0, 0)); }
 
 void set_dynamic_limit(int bytes) { dynamic_limit = std::max(dynamic_limit, bytes); }

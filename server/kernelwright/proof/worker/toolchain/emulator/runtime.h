@@ -59,5 +59,7 @@ void begin_block();
 void check_static(size_t bytes);
 void settle_write();
 void settle_index();
+bool agree_on_tile(const Fiber* lanes, unsigned there);  // else the launch has failed
+void multiply_tiles(const Fiber* lanes);
 
 }  // namespace kw

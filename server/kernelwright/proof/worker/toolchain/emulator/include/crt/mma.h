@@ -1,0 +1,1 @@
+// What it has is in front of each text already.
