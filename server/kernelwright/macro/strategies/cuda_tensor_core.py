@@ -182,7 +182,7 @@ Tensor cores cut off what they add instead of rounding it. Where results are sto
 therefore added up outside of them: at 4096 x 4096 x 4096 that leaves a quarter of the plain loop's error or less, where they
 alone have up to 28 times as much. Where results are stored in 16 bits it would make no difference.
 
-Three to five shapes are measured, the one first that the workload's sizes speak for. On a Hopper GPU the best one reaches 275
+Three to five shapes are measured, the one first that the workload's sizes speak for. On an H200 the best one reaches 275
 TFLOP/s at that size with results of half and 190 with results of float, where the plain loop reaches 4.4; with sides that are
 no multiples of eight 121 and 89.
 
