@@ -105,7 +105,7 @@ PRODUCTS = {
         "return torch.tanh(self.linear(x)) * self.scale", "self.linear = nn.Linear(33, 17)\nself.scale = 0.5", BATCH
     ),
     "linear, whose result is read twice": module(
-        "x = self.linear(x)\nx = x * torch.sigmoid(x)\nreturn x + 1", "self.linear = nn.Linear(33, 17)", BATCH
+        "x = self.linear(x)\nsame = x\nx = x * torch.sigmoid(x)\nreturn x + same", "self.linear = nn.Linear(33, 17)", BATCH
     ),
     "linear without bias, and a residual": module(
         "return self.linear(x) + x", "self.linear = nn.Linear(33, 33, bias=False)", BATCH
@@ -175,11 +175,13 @@ def test_all_tiles_agree_with_eager_mode() -> None:
     ("forward", "label"),
     [
         ("x = self.linear(x)\nx = x * torch.sigmoid(x)\nreturn x + 1", "linear, sigmoid, mul, add"),
+        ("x = self.linear(x)\ny = x\nx = torch.sigmoid(x)\nx = x * 2\nreturn x + y", "linear, sigmoid, mul, add"),
+        ("x = self.linear(x)\ny = x\nx = torch.sigmoid(x)\nreturn x, y", "linear"),
         ("y = self.linear(x)\nreturn torch.relu(y), torch.tanh(y)", "linear"),
         ("y = self.linear(x)\nreturn y, torch.relu(y)", "linear"),
         ("y = self.linear(x)\nreturn torch.relu(y) + torch.cumsum(y, -1)", "linear"),
     ],
-    ids=["closes", "two-results", "returned", "something-else-reads"],
+    ids=["closes", "under-another-name", "that-is-read-elsewhere", "two-results", "returned", "something-else-reads"],
 )
 def test_what_follows_a_product_joins_it_up_to_where_there_is_one_result(forward: str, label: str) -> None:
     text = module(forward, "self.linear = nn.Linear(33, 17)", BATCH)

@@ -140,13 +140,17 @@ class _Planner:
         gone = [s for s in statements if s is not sink_statement]
         if any(s.lineno > sink_statement.lineno for s in gone):
             raise NotEditable("The order of the statements does not follow the data.", gone[-1].lineno - 1)
+        aliases = self._aliases(function, block[block.index(statements[0]) : block.index(sink_statement)])
 
-        env = environment(self.source, function, set(gone), sink_statement)
+        env = environment(self.source, function, {*gone, *aliases}, sink_statement)
         dirty = self._remove(gone, sink_statement, env, block)
+        dirty |= aliases
+        self.edits += [TextEdit(*self._whole_lines(alias), "") for alias in aliases]
+        gone += aliases
         dirty |= self._write_in_place(gone, sink_tree, block)
         check_reads(self.source, function, block, gone, sink_statement, sink_tree, dirty, self._kept_expressions)
-        self.read = self._read_names(trees, gone, sink_statement)
         wanted = (*region_inputs(graph, self.nodes), *self.more)
+        self.read = self._read_names(wanted, trees, gone, sink_statement)
         self._name_inputs(wanted, env, sink_tree, sink_statement)
         self.scalars = collect_scalars(self.source, inside, trees, sink_statement, function)
         mode = Mode(mode_conditions(self.source, inside, trees), sink_statement, tuple(block))
@@ -195,6 +199,18 @@ class _Planner:
                     break
                 return value
         raise NotEditable("The calls stand in different blocks.", statements[0].lineno - 1)
+
+    def _aliases(self, function: ast.FunctionDef, between: list[ast.stmt]) -> dict[ast.stmt, set[str]]:
+        """The statements that only give another name to what the region makes and keeps to itself, with that name."""
+        found: dict[ast.stmt, set[str]] = {}
+        for statement in between:
+            targets = simple_targets(statement)
+            if targets and isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Name):
+                held = environment(self.source, function, set(), statement).get(statement.value.id)
+                maker = None if held in (None, self.output) else self.source.producers.get(held)
+                if maker is not None and maker.id in self.nodes:
+                    found[statement] = set(targets)
+        return found
 
     def _remove(
         self, gone: list[ast.stmt], sink: ast.stmt, env: Env, block: list[ast.stmt]
@@ -332,8 +348,10 @@ class _Planner:
         perhaps = conditional_names(function, sink) if function else frozenset()
         return next((name for name, held in env.items() if held == value and name not in perhaps), None)
 
-    def _read_names(self, trees: Mapping[int, ast.AST], gone: Collection[ast.stmt], sink: ast.stmt) -> dict[int, str]:
-        """The names by which the region reads Values, where nothing that stays binds them anew before the sink."""
+    def _read_names(
+        self, wanted: Collection[int], trees: Mapping[int, ast.AST], gone: Collection[ast.stmt], sink: ast.stmt
+    ) -> dict[int, str]:
+        """The names by which the region reads its inputs, where nothing that stays binds them anew before the sink."""
         function = self.source.function(sink)
         assert function is not None
         perhaps = conditional_names(function, sink)
@@ -342,6 +360,8 @@ class _Planner:
             statement = self.source.statement(tree)
             env = environment(self.source, function, set(), statement)
             for value, name in named_operands(self.source, self.source.graph.nodes[id_], tree, env):
+                if value not in wanted:
+                    continue
                 between = (s for s in walk(function) if isinstance(s, ast.stmt) and s not in gone and s is not function)
                 if any(statement.lineno <= s.lineno < sink.lineno and name in bound_names(s) for s in between):
                     continue
