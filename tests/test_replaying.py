@@ -43,7 +43,7 @@ def test_a_step_finds_its_region_and_wants_what_was_chosen() -> None:
 
 
 def test_of_regions_that_are_alike_the_nearest_is_taken() -> None:
-    twice = "y = torch.relu(x).cumsum(1)\ny = y @ self.weight\nreturn torch.relu(y).cumsum(1)"
+    twice = "y = torch.relu(x).cumsum(1)\ny = y @ self.weight\nreturn torch.relu(y).cumsum(0)"
     observation = observed(module(twice, "self.weight = nn.Parameter(torch.randn(16, 32))"))
     actions = offered(SCAN, observation)
     assert isinstance(actions, tuple)
@@ -52,6 +52,15 @@ def test_of_regions_that_are_alike_the_nearest_is_taken() -> None:
         step = kept(SCAN, "relu, cumsum")
         moved = dataclasses.replace(step.action.region, start_line=action.region.start_line)
         assert replaying.again(observation, dataclasses.replace(step, action=Action(SCAN, moved))) == action
+
+
+def test_a_step_is_made_again_in_all_places_that_there_are_now() -> None:
+    twice = "y = torch.relu(x).cumsum(1)\ny = y @ self.weight\nreturn torch.relu(y).cumsum(1)"
+    observation = observed(module(twice, "self.weight = nn.Parameter(torch.randn(16, 32))"))
+    for label in ("relu, cumsum", "relu, cumsum, in 3 places"):
+        action = replaying.again(observation, kept(SCAN, label))
+        assert isinstance(action, Action)
+        assert action.region.label == "relu, cumsum, in 2 places"
 
 
 @pytest.mark.parametrize(

@@ -64,8 +64,8 @@ def moved(step: Step, before: str | None, text: str) -> str | Refusal:
 
 
 def _operators(action: Action) -> str:
-    """What the Action's region is made of, whatever its sizes."""
-    return re.sub(r"\b\d[\d.]*\b", "", action.region.label)
+    """What the Action's region is made of, whatever its sizes, and in however many places."""
+    return re.sub(r", in \d+ places$|\b\d[\d.]*\b", "", action.region.label)
 
 
 async def replayed(recipe: Recipe, text: str, make: Make, report: Report) -> AsyncIterator[Step | Nothing]:
