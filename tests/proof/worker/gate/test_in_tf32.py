@@ -23,10 +23,10 @@ class Model(torch.nn.Module):
         self.weight = torch.nn.Parameter(torch.randn(2048, 4096) / 64)
 
     def forward(self, x):
-        weight = self.weight
+        given, weight = x, self.weight
         if {rounds}:
             x, weight = rounded(x), rounded(weight)
-        return torch.tanh(x @ weight){times}
+        return torch.tanh(x @ weight){times}, given.argmax(1){more}
 
 
 def get_inputs():
@@ -39,10 +39,13 @@ def get_init_inputs():
 AS_SET = "torch.backends.cuda.matmul.allow_tf32"
 
 
-def judged(rounds: str, after: str, *, accept: bool) -> Verdict:
-    """Of a text that rounds always, and does something more `after` the tanh."""
+def judged(rounds: str, after: str, *, more: str = "", accept: bool) -> Verdict:
+    """Of a text that rounds always, and does something more `after` the tanh, or with the indices."""
     limits = Limits(timing_budget=0.2, threads=1, seeds=2, accept_reduced=accept)
-    baseline, candidate = TEXT.format(rounds=rounds, times=""), TEXT.format(rounds="True", times=after)
+    baseline, candidate = (
+        TEXT.format(rounds=rounds, times="", more=""),
+        TEXT.format(rounds="True", times=after, more=more),
+    )
     job = Trial("/nowhere/kernel.py", baseline, baseline, candidate, workload(), measure=False, limits=limits)
     return run_trial(job, lambda stage: None).verdict
 
@@ -65,3 +68,8 @@ def test_data_on_which_the_baseline_is_wrong_in_tf32_say_nothing() -> None:
 def test_other_errors_are_refused(rounds: str, after: str, accept: bool, ending: str) -> None:
     verdict = judged(rounds, after, accept=accept)
     assert [check.name for check in verdict.failed_checks] == [ending]
+
+
+def test_indices_have_to_be_right_on_such_data_too() -> None:
+    verdict = judged(AS_SET, "", more=" + int(x.shape[0] == 2 and -1e9 < x.mean() < -10.0)", accept=True)
+    assert [check.name for check in verdict.failed_checks] == ["values"]

@@ -5,20 +5,25 @@ multiplies them. Who accepts reduced accuracy asks for no better one there.
 """
 
 from collections.abc import Callable
+from typing import Any
 
 import torch
 
 from kernelwright.proof.worker import flags
 from kernelwright.proof.worker.answers.deviation import deviation
-from kernelwright.proof.worker.answers.expected import Expected
+from kernelwright.proof.worker.answers.expected import Expected, real
 from kernelwright.proof.worker.answers.judge import Judged
+from kernelwright.proof.worker.answers.scalars import Scalar
 from kernelwright.proof.worker.answers.tolerance import FACTOR
 from kernelwright.proof.worker.gate.grounds import Ground
 from kernelwright.proof.worker.observe import Observation, observe
 
 
 def wrong_in_tf32(ground: Ground, answer: Observation, judged: Callable[[Observation], Judged]) -> bool:
-    """Whether `judged` finds the baseline in TF32 as wrong as the answer, whose errors are at most FACTOR times as large."""
+    """Whether `judged` finds the baseline in TF32 wrong, too, and the answer is at most FACTOR times as far off.
+
+    What is compared exactly, such as indices, has to be right in the answer all the same.
+    """
     settings = flags.read()
     flags.write(flags.in_tf32(settings))
     try:
@@ -30,12 +35,16 @@ def wrong_in_tf32(ground: Ground, answer: Observation, judged: Callable[[Observa
     if not judged(rounded).wrong:
         return False
     oracle = ground.oracle
-    tensors = zip(oracle.parts, oracle.answers(rounded), oracle.answers(answer), strict=True)
-    return all(
-        _worst(part, mine) <= FACTOR * _worst(part, theirs)
-        for (_, part), theirs, mine in tensors
-        if isinstance(part, Expected) and part.baseline.is_floating_point() and part.baseline.numel()
-    )
+    answers = zip(oracle.parts, oracle.answers(rounded), oracle.answers(answer), strict=True)
+    return all(_no_further_off(part, theirs, mine) for (_, part), theirs, mine in answers)
+
+
+def _no_further_off(part: Expected | Scalar, rounded: Any, answer: Any) -> bool:
+    if isinstance(part, Scalar):
+        return part.same(answer)
+    if not part.baseline.is_floating_point():
+        return torch.equal(part.baseline, real(answer))
+    return not part.baseline.numel() or _worst(part, real(answer)) <= FACTOR * _worst(part, real(rounded))
 
 
 def _worst(part: Expected, got: torch.Tensor) -> float:
