@@ -54,7 +54,7 @@ def _intent(observation: Observation, action: Action) -> Intent | Refusal:
 def _find(
     strategy: str, regions_of: Regions, outside: str, reason: str, observation: Observation
 ) -> tuple[Action, ...] | Refusal:
-    """An Action for each kernel that may be made inside of this one; `outside` is the refusal where all regions lie outside."""
+    """An Action for each kernel that regions can become; `outside` is the refusal where they lie outside the user's kernel."""
     source = observation.source
     if isinstance(source, Refusal):
         return source

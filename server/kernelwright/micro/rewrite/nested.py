@@ -37,7 +37,7 @@ _WINDOW_WITH_MORE = 32
 """Elements of a window up to which what is computed before the pool may be computed anew for each."""
 
 _MOST_READERS = 4
-"""Operators among which a result that is read several times may be read."""
+"""How many operators may read a result, and what they make of it, until there is one result again."""
 
 
 def scan_regions(source: SourceMap) -> list[NestRegion] | Refusal:
@@ -323,7 +323,7 @@ def _followed(source: SourceMap, region: set[int]) -> set[int]:
 
 
 def _next_reader(source: SourceMap, region: set[int]) -> Node | None:
-    """The first operator outside that reads what the region makes, if all that it makes is for such that may join it."""
+    """The first operator outside that reads what the region makes; None where it cannot join, or the graph returns a result."""
     made = [value for n in region for value in source.graph.nodes[n].outputs]
     if any(value in source.graph.outputs for value in made):
         return None

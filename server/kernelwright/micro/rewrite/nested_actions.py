@@ -32,7 +32,7 @@ def joined(regions: Iterable[NestRegion], device: Device) -> list[NestRegion]:
 
 
 def _like(first: NestRegion, region: NestRegion) -> NestRegion | None:
-    """The region in the form of the first, whose names its inputs get; None where it has another form."""
+    """The region with the names of the first for its inputs; None where it computes something else."""
     ours, theirs = first.nest.tensors, region.nest.tensors
     if _ops(first) != _ops(region) or len(ours) != len(theirs):
         return None
