@@ -1,9 +1,10 @@
 """Settings, random states and clocks of a process that a file can change: compared, put back, never part of a speedup."""
 
+import contextlib
 import random
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from hashlib import blake2b
 from typing import Any
 
@@ -106,9 +107,25 @@ def write(settings: Mapping[str, Any]) -> None:
     surroundings.write(settings, ROWS)
 
 
+@contextlib.contextmanager
+def changed_to(change: Callable[[Mapping[str, Any]], Mapping[str, Any]]) -> Iterator[None]:
+    """Within it the settings are what `change` makes of those of the process."""
+    before = read()
+    write(change(before))
+    try:
+        yield
+    finally:
+        write(before)
+
+
 def in_tf32(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Settings with which matrix products and convolutions of fp32 round their operands to TF32, on GPUs that can."""
     return {**settings, "torch.backends.cuda.matmul.allow_tf32": True, "torch.backends.cudnn.allow_tf32": True}
+
+
+def without_tf32(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings with which products and convolutions of fp32 keep their operands as they are."""
+    return {**settings, "torch.backends.cuda.matmul.allow_tf32": False, "torch.backends.cudnn.allow_tf32": False}
 
 
 def in_a_call(settings: Mapping[str, Any]) -> dict[str, Any]:

@@ -23,7 +23,16 @@ def test_allocations_and_views_are_nothing(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["aten::copy_", "aten::clone", "aten::_to_copy", "aten::zero_", "Memcpy DtoD (Device -> Device)"]
+    "name",
+    [
+        "aten::copy_",
+        "aten::clone",
+        "aten::_to_copy",
+        "aten::zero_",
+        "Memcpy DtoD (Device -> Device)",
+        "void at::native::unrolled_elementwise_kernel<at::native::direct_copy_kernel_cuda(at::TensorIteratorBase&)>",
+        "void at::native::vectorized_elementwise_kernel<4, at::native::FillFunctor<float>, std::array<char*, 1ul> >",
+    ],
 )
 def test_copies_and_fills_move(name: str) -> None:
     assert is_move(name)
@@ -78,24 +87,53 @@ def test_a_trace_by_who_launched_what() -> None:
             ran("fused", None, at=30.0, lasts=3.0),
             ran("fused", None, at=33.0, lasts=3.0),
             ran("Memcpy DtoD (Device -> Device)", 9, at=40.0, lasts=1.0, kind="gpu_memcpy"),
-            ran("ampere_sgemm", None, at=50.0, lasts=4.0),
             {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "args": {"External id": 3}},
             {"ph": "M", "name": "process_name"},
         ]
     }
     origin = lambda name: Origin.HAND_WRITTEN if name == "fused" else Origin.LIBRARY
-    kernels = {part.name: part.count for part in parts_of_trace(trace, origin, by_operator=False) or ()}
-    assert kernels.keys() >= {"cunn_SoftMaxForward", "nchwToNhwcKernel", "sm90_xmma_fprop", "fused", "ampere_sgemm"}
-    assert (len(kernels), kernels["fused"]) == (6, 2)
-    parts = parts_of_trace(trace, origin)
-    assert parts is not None
-    assert {(part.name, part.count, part.amount) for part in parts} == {
+    traced = parts_of_trace(trace, origin, by_operator=False)
+    assert traced is not None
+    kernels = {part.name: part.count for part in traced[0]}
+    assert kernels.keys() >= {"cunn_SoftMaxForward", "nchwToNhwcKernel", "sm90_xmma_fprop", "fused"}
+    assert (len(kernels), kernels["fused"], traced[1]) == (5, 2, False)
+    traced = parts_of_trace(trace, origin)
+    assert traced is not None
+    assert traced[1]
+    assert {(part.name, part.count, part.amount) for part in traced[0]} == {
         ("aten::_softmax", 1, 7.0),
         ("aten::cudnn_convolution", 1, 6.0),  # one run of the operator, two kernels
         ("fused", 2, 6.0),
         ("Memcpy DtoD (Device -> Device)", 1, 1.0),
-        ("ampere_sgemm", 1, 4.0),
     }
+
+
+def test_all_goes_by_kernels_where_a_graph_is_replayed() -> None:
+    """Else what it replays would be told from the same work of eager mode by its names."""
+    eager = [
+        operator(SENTINEL, 1),
+        ran("elementwise_kernel", 1, at=0.0, lasts=2.0),
+        operator("aten::cudnn_convolution", 2),
+        ran("sm90_xmma_fprop", 2, at=20.0, lasts=5.0),
+        operator("aten::relu", 3),
+        ran("elementwise_relu", 3, at=30.0, lasts=5.0),
+    ]
+    replayed = [
+        *eager[:2],
+        operator("aten::copy_", 4),
+        ran("Memcpy DtoD (Device -> Device)", 4, at=10.0, lasts=1.0, kind="gpu_memcpy"),
+        ran("sm90_xmma_fprop", None, at=20.0, lasts=5.0),
+        ran("fused", None, at=30.0, lasts=3.0),
+    ]
+    origin = lambda name: Origin.HAND_WRITTEN if name == "fused" else Origin.LIBRARY
+    after = parts_of_trace({"traceEvents": replayed}, origin)
+    assert after is not None
+    assert not after[1]
+    before = parts_of_trace({"traceEvents": eager}, origin, by_operator=after[1])
+    assert before is not None
+    one, other = (Work(ProfiledOn.GPU, parts) for parts, _ in (before, after))
+    assert [part.name for part in beyond(one, other)] == ["elementwise_relu"]
+    assert [part.name for part in beyond(other, one) if not is_move(part.name)] == []
 
 
 def test_a_profiler_that_does_not_see_the_sentinel_sees_nothing() -> None:

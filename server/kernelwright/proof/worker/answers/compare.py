@@ -95,7 +95,7 @@ def values(
         None if own is None else own.absolute,
         summary,
         trivial_numbers(expected, limits.worst, given),
-        None if own is None else own.worst,
+        expected.own_error,
         None if own is None or not own.rms or special or baseline.numel() < ENOUGH else found.rms / own.rms,
     )
     if limits.hold(found):

@@ -3,6 +3,7 @@
 What follows from these two alone is worked out once, however many answers are compared with them.
 """
 
+from collections.abc import Callable
 from functools import cached_property
 
 import torch
@@ -11,18 +12,29 @@ from kernelwright.proof.worker.answers.deviation import Deviation, all_finite, d
 from kernelwright.proof.worker.answers.tolerance import untrusted
 from kernelwright.proof.worker.tensors import has_eight_bits
 
+_CANCELLED = 1e3  # times that the baseline is larger than the fp64 run where nothing but rounding errors is left in it
+
 
 class Expected:
-    """`double`: the fp64 run's tensor, None when there is none.
+    """`double`: the fp64 run's tensor, None when there is none. `explained`: whether rounding alone keeps the baseline from the
+    fp64 run, asked where it is too far off to tell by itself.
 
     `given` is the baseline's as it is, `baseline` the same as real numbers; `as_well`, of whole numbers, the fp64 run's: which
     is the largest, or above a threshold, may hang on a rounding. `masks`: a huge value in many places is what masks fill with,
     and errors elsewhere are not to look small beside it.
     """
 
-    def __init__(self, double: torch.Tensor | None, baseline: torch.Tensor, *, masks: bool = False) -> None:
+    def __init__(
+        self,
+        double: torch.Tensor | None,
+        baseline: torch.Tensor,
+        *,
+        masks: bool = False,
+        explained: Callable[[], bool] = lambda: False,
+    ) -> None:
         self.given = baseline
         self._masks = masks
+        self._explained = explained
         self.baseline = real(baseline)
         if double is not None and baseline.is_complex():
             double = real(double) if double.is_complex() else None
@@ -44,7 +56,20 @@ class Expected:
         if self._double is None:
             return None
         found = deviation(self._double, self.baseline, self.baseline, self.scale, finite=self.finite)
-        return None if found.worst > untrusted(self.baseline.dtype) else found
+        return found if found.worst <= untrusted(self.baseline.dtype) or self._explained() else None
+
+    @property
+    def own_error(self) -> float | None:
+        """The largest relative one; None where it says nothing of other data, since nothing but errors is left."""
+        return None if self.own is None or self.own.worst > 1 else self.own.worst
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether the fp64 run has next to nothing here: the terms of the sum cancel, and their rounding errors are left."""
+        if self._double is None:
+            return False
+        dtype = self.baseline.dtype
+        return typical_size(self.baseline, dtype) > _CANCELLED * typical_size(self._double, dtype)
 
     @property
     def reference(self) -> torch.Tensor:

@@ -48,7 +48,7 @@ def examine(bench: Bench, contender: Contender, report: Report) -> None:
         if bench.interpreted and bench.language.shows_kernels_to_interpret(trial.candidate) and not share.kernels:
             raise Undecidable(_NOT_LAUNCHED)
         return
-    before = _baseline(bench, targets, inputs, variation.seed)
+    before = _baseline(bench, targets, inputs, variation.seed, by_operator=after.by_operator)
     if isinstance(before, str):
         bench.evidence.notes.append(f"{_NOT_CHECKED}: {before}")
         return
@@ -59,11 +59,12 @@ def examine(bench: Bench, contender: Contender, report: Report) -> None:
     bench.evidence.checks.append(Check(CHECK, variation.described, True, f"it promises a kernel and {kept}"))
 
 
-def _baseline(bench: Bench, targets: Targets, inputs: Inputs, seed: int) -> Work | str:
+def _baseline(bench: Bench, targets: Targets, inputs: Inputs, seed: int, *, by_operator: bool) -> Work | str:
     """The baseline's work, in the judge: it is nobody's candidate. Or why it cannot be looked at, in words."""
     own = bench.baseline, bench.trial.home, bench.trial.baseline
     try:
         call = prepared(targets.baseline, inputs, seed)
-        return look(call, *own, bench.language, device=bench.device, interpreted=bench.interpreted)
+        how = {"device": bench.device, "interpreted": bench.interpreted, "by_operator": by_operator}
+        return look(call, *own, bench.language, **how)
     except Exception as error:  # noqa: BLE001  (a profiled call may lack memory that a call alone has)
         return f"the baseline's call raises {describe(error)}"

@@ -81,7 +81,7 @@ class Auditor:
         now = Performance(self.case.targets, self.fresh.inputs, expected, self.seed)
         reference = now.reference() if (fp64 or not self._known) and not follows else None
         compare = lambda oracle: judge(oracle, observed, self.case.length, known=self._known)
-        judged = compare(Oracle(reference, outputs))
+        judged = compare(Oracle(reference, outputs, in_fp32=now.in_fp32))
         if calls == 1:
             given = self._bench, self.case.targets, self.fresh.inputs, outputs
             judged, _ = judged_unrounded(*given, judged, compare, seed=self.seed)

@@ -69,7 +69,8 @@ def _contest(job: Contest, bench: Bench, report: Callable[[str], None]) -> Conte
 def _inaccurate(named: Mapping[str, Any], bench: Bench, case: Performance) -> dict[str, str]:
     """Who would not pass the gate's comparison on the performance case, and why. Eager is what it compares with."""
     reference = case.reference()
-    oracle = Oracle(reference and Observation(reference.output), Observation(case.seen.output))
+    output = lambda seen: seen and Observation(seen.output)
+    oracle = Oracle(output(reference), Observation(case.seen.output), in_fp32=lambda: output(case.in_fp32()))
     found: dict[str, str] = {}
     for name, target in named.items():
         if name == "eager":

@@ -13,6 +13,7 @@ from kernelwright.proof.worker.gate.pinned import workload
 from kernelwright.proof.worker.hosts.parcels import room_for
 from kernelwright.proof.worker.inputs import Inputs
 from kernelwright.proof.worker.observe import Observation, observe
+from kernelwright.proof.worker.reference.fp32 import in_fp32
 from kernelwright.proof.worker.reference.fp64 import in_fp64
 from kernelwright.proof.worker.targets import Targets
 from kernelwright.proof.worker.variation import Variation
@@ -31,6 +32,10 @@ class Performance:
     def length(self) -> int:
         """See fan_in.reduction_length."""
         return reduction_length(self.targets.baseline, self.inputs, self.seen.tensors())
+
+    def in_fp32(self) -> Observation | None:
+        """What the baseline answers without TF32; see Oracle."""
+        return in_fp32(self.targets.baseline, self.inputs, seed=self.seed)
 
     def reference(self) -> Observation | None:
         """What the fp64 twin returns; None where it has no say."""

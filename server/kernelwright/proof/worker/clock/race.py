@@ -73,7 +73,8 @@ def _first_round(target: Any, bench: Bench, case: Performance, reference: Observ
     try:
         observed = observe(target, case.inputs, seed=case.seed)
         # Without an fp64 reference: loose by the baseline's unknown error, yet far below any real mistake.
-        judged = judge(Oracle(reference, case.seen), observed, case.length if reference else 64 * case.length)
+        oracle = Oracle(reference, case.seen, in_fp32=case.in_fp32)
+        judged = judge(oracle, observed, case.length if reference else 64 * case.length)
         if (found := judged.finding) is not None and not (judged.reduced and limits.accept_reduced):
             raise Rejected(found.name, described, found.detail)
         del observed

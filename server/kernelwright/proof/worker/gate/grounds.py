@@ -1,6 +1,7 @@
 """What the baseline answers, and whether anything follows from it for a candidate."""
 
 import contextlib
+import functools
 import re
 from dataclasses import dataclass
 from functools import cached_property
@@ -32,6 +33,7 @@ from kernelwright.proof.worker.inputs import Inputs
 from kernelwright.proof.worker.interpreter import rounds
 from kernelwright.proof.worker.observe import Observation, observe
 from kernelwright.proof.worker.raised import failure_of
+from kernelwright.proof.worker.reference.fp32 import in_fp32
 from kernelwright.proof.worker.reference.fp64 import in_fp64
 from kernelwright.proof.worker.rejected import NotAccepted, Undecidable
 from kernelwright.proof.worker.targets import Targets
@@ -79,8 +81,9 @@ class Ground:
 
     @cached_property
     def oracle(self) -> Oracle:
+        plain = functools.partial(in_fp32, self.targets.baseline, self.inputs, seed=self.variation.seed)
         # Special data are huge in many places themselves.
-        return Oracle(self.reference, self.baseline, masks=not self.variation.data)
+        return Oracle(self.reference, self.baseline, masks=not self.variation.data, in_fp32=plain)
 
     @cached_property
     def terms(self) -> int:

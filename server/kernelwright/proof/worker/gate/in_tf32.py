@@ -24,14 +24,11 @@ def wrong_in_tf32(ground: Ground, answer: Observation, judged: Callable[[Observa
 
     What is compared exactly, such as indices, has to be right in the answer all the same.
     """
-    settings = flags.read()
-    flags.write(flags.in_tf32(settings))
-    try:
-        rounded = observe(ground.targets.baseline, ground.inputs, seed=ground.variation.seed)
-    except Exception:  # noqa: BLE001  (it runs the user's own code)
-        return False
-    finally:
-        flags.write(settings)
+    with flags.changed_to(flags.in_tf32):
+        try:
+            rounded = observe(ground.targets.baseline, ground.inputs, seed=ground.variation.seed)
+        except Exception:  # noqa: BLE001  (it runs the user's own code)
+            return False
     if not judged(rounded).wrong:
         return False
     oracle = ground.oracle

@@ -54,10 +54,11 @@ def look(
     known = language.known(path, text)
     origin = lambda name: origin_of(name, known, seen.launched)
     if cuda:
-        parts = parts_of_trace(_trace(session), origin, by_operator=by_operator)
-        if parts is None:  # another profiler is attached, or torch has no CUPTI
+        traced = parts_of_trace(_trace(session), origin, by_operator=by_operator)
+        if traced is None:  # another profiler is attached, or torch has no CUPTI
             return _counted(call, is_own, ProfiledOn.GPU, BLIND)
-        return Work(ProfiledOn.GPU, parts, seen.raised)
+        parts, by_operator = traced
+        return Work(ProfiledOn.GPU, parts, seen.raised, by_operator=by_operator)
     events = (event for event in session.key_averages() if not event.is_user_annotation)
     parts = tuple(Part(e.key, origin(e.key), e.count, float(e.self_cpu_time_total)) for e in events)
     return Work(ProfiledOn.CPU, parts, seen.raised, _INTERPRETED if seen.interpreted else "")

@@ -20,6 +20,7 @@ _NOTHING = re.compile(
 # Moves or sets data and computes nothing.
 _MOVES = re.compile(
     r"(copy|_copy_from\w*|_to_copy|clone|fill|zeros?\w*|new_zeros|ones\w*|new_ones|full\w*|new_full)|Mem(cpy|set).*"
+    r"|.*\bat::native::(direct_copy_kernel|FillFunctor).*"
 )
 
 _STANDING_FOR = {
@@ -45,12 +46,14 @@ class Work:
     """One call. Amounts are microseconds when `timed`, else elements of the tensors that were handed over.
 
     `untimed` says why there are no times, `raised` tells of a hand-written kernel whose launch raised while the call came back.
+    `by_operator`: a library's parts are operators; else they are kernels, on a GPU.
     """
 
     measured_on: ProfiledOn
     parts: tuple[Part, ...]
     raised: str = ""
     untimed: str = ""
+    by_operator: bool = True
 
     @property
     def timed(self) -> bool:
@@ -108,11 +111,12 @@ def beyond(work: Work, other: Work) -> tuple[Part, ...]:
 
 def parts_of_trace(
     trace: Mapping[str, Any], origin_of: Callable[[str], Origin], *, by_operator: bool = True
-) -> tuple[Part, ...] | None:
+) -> tuple[tuple[Part, ...], bool] | None:
     """The parts of a call from a profiler's trace in Chrome's format; None where the sentinel was not seen.
 
-    A kernel goes by its own name; with `by_operator` a library's goes by the innermost operator that launched it, where
-    there is one, and runs of the operator are counted, not the kernels that one run launches. Times are in microseconds.
+    A kernel goes by its own name; with `by_operator` a library's goes by the innermost operator that launched it, and runs
+    of the operator are counted, not the kernels that one run launches. Where no operator has launched one, as in the replay
+    of a CUDA graph, all go by their own names; whether they do not is returned, too. Times are in microseconds.
     """
     events = [event for event in trace.get("traceEvents", ()) if event.get("ph") == "X"]
     operators = {_id(event): str(event["name"]) for event in events if event.get("cat") == "cpu_op"}
@@ -122,15 +126,17 @@ def parts_of_trace(
     if SENTINEL not in launched_by:
         return None
     del ran[launched_by.index(SENTINEL)]
+    origins = [origin_of(str(event["name"])) for event in ran]
+    computing = [e for e, of in zip(ran, origins, strict=True) if of is Origin.LIBRARY and not is_move(str(e["name"]))]
+    by_operator = by_operator and all(_id(event) in operators for event in computing)
     times: Counter[tuple[str, Origin]] = Counter()
     runs: defaultdict[tuple[str, Origin], set[object]] = defaultdict(set)
-    for number, event in enumerate(ran):
-        origin = origin_of(str(event["name"]))
+    for number, (event, origin) in enumerate(zip(ran, origins, strict=True)):
         operator = operators.get(_id(event)) if by_operator and origin is Origin.LIBRARY else None
         key = operator or str(event["name"]), origin
         times[key] += float(event.get("dur", 0.0))
         runs[key].add(_id(event) if operator else -number - 1)
-    return tuple(Part(*key, len(runs[key]), time) for key, time in times.items())
+    return tuple(Part(*key, len(runs[key]), time) for key, time in times.items()), by_operator
 
 
 def _id(event: Mapping[str, Any]) -> object:

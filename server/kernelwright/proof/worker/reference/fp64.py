@@ -22,9 +22,11 @@ def in_fp64(
     seed: int,
     original: Callable[..., Any] | None = None,
     given: Inputs | None = None,
+    calls: int = 1,
 ) -> Observation | str:
     """The observation of the fp64 twin `target` on the inputs in fp64, or why there is none, in words.
 
+    Of so many `calls` the last counts.
     Where it draws random numbers, they are those that the `original` draws, on `given` where these inputs are changed ones.
     """
     if target is None:
@@ -41,14 +43,14 @@ def in_fp64(
         seed_everything(seed)
         before = generators()
         wide = inputs.changed(lambda tensor: tensor.double() if tensor.is_floating_point() else tensor)
-        observed = observe(target, wide, seed=seed)
+        observed = observe(target, wide, seed=seed, calls=calls)
         if original is not None and observed.random != before:
             torch.set_default_dtype(usual)
             with Drawn() as drawn:
-                observe(original, given or inputs, seed=seed)
+                observe(original, given or inputs, seed=seed, calls=calls)
             torch.set_default_dtype(torch.float64)
             with DrawnAgain(drawn):
-                observed = observe(target, wide, seed=seed)
+                observed = observe(target, wide, seed=seed, calls=calls)
     except Exception as error:  # noqa: BLE001  (any error of user code says the same)
         return f"the baseline does not run in fp64 ({type(error).__name__})"
     finally:

@@ -1,0 +1,97 @@
+"""A baseline that is far from its fp64 run because of rounding alone: in layers of TF32, or where terms cancel."""
+
+from collections.abc import Callable
+
+import pytest
+import torch
+
+from kernelwright.proof.worker.answers.judge import Judged, judge
+from kernelwright.proof.worker.answers.oracle import Oracle
+from kernelwright.proof.worker.observe import Observation
+from kernelwright.values import Accuracy
+from proof.worker.trials import ended_by
+
+torch.manual_seed(0)
+EXACT = torch.randn(64, 64, dtype=torch.float64)
+
+
+def noise(size: float) -> torch.Tensor:
+    return size * torch.randn(64, 64, dtype=torch.float64)
+
+
+def beside(
+    reference: Observation, baseline: Observation, answer: Observation, plain: Callable[[], Observation | None]
+) -> Judged:
+    return judge(Oracle(reference, baseline, in_fp32=plain), answer, 64)
+
+
+def test_the_error_of_tf32_is_believed_where_the_same_call_without_it_agrees() -> None:
+    reference, baseline = Observation(EXACT), Observation((EXACT + noise(0.06)).float())
+    plain = lambda: Observation((EXACT + noise(1e-6)).float())
+    other = Observation((EXACT + noise(0.06)).float())
+    assert beside(reference, baseline, other, lambda: None).wrong
+    judged = beside(reference, baseline, other, plain)
+    assert judged.finding is None
+    assert judged.accuracy is Accuracy.AS_BASELINE
+    assert judged.own is not None
+    assert judged.own > 0.05
+    assert beside(reference, baseline, Observation((EXACT + noise(0.6)).float()), plain).wrong
+
+
+def test_it_is_not_where_the_call_without_tf32_is_as_far_off() -> None:
+    reference, baseline = Observation(EXACT), Observation((EXACT + 0.5).float())
+    oracle = Oracle(reference, baseline, in_fp32=lambda: baseline)
+    assert oracle.own_errors == [None]
+    assert not oracle.explained
+
+
+def with_mean(output: torch.Tensor, mean: torch.Tensor) -> Observation:
+    return Observation(output, {}, {"mean": mean})
+
+
+@pytest.mark.parametrize(
+    ("size", "wrong"), [(1e-9, False), (0.0, False), (1e-7, True)], ids=["of this size", "none", "larger"]
+)
+def test_where_terms_cancel_errors_of_the_size_of_the_baselines_are_its_own(size: float, wrong: bool) -> None:
+    reference = with_mean(EXACT, noise(1e-17))
+    baseline = with_mean(EXACT.float(), noise(1e-9).float())
+    judged = beside(reference, baseline, with_mean(EXACT.float(), noise(size).float()), lambda: baseline)
+    assert judged.wrong is wrong
+    assert judged.own is None or judged.own < 1  # of other data it says nothing
+
+
+def test_nothing_is_explained_where_no_part_agrees() -> None:
+    reference, baseline = Observation(noise(1e-17)), Observation(EXACT.float())
+    assert not Oracle(reference, baseline, in_fp32=lambda: baseline).explained
+
+
+MODULE = """
+import torch
+import torch.nn as nn
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first = nn.BatchNorm1d(64)
+        self.linear = nn.Linear(64, 48, bias=False)
+        self.second = nn.BatchNorm1d(48)
+    def forward(self, x):
+        return self.second(self.linear(self.first(x)))
+def get_inputs():
+    return [torch.randn(96, 64)]
+def get_init_inputs():
+    return []
+"""
+HALVES = "self.halves(self.first(x)))\n    def halves(self, x):\n        w = self.linear.weight\n        "
+
+
+@pytest.mark.parametrize(
+    ("product", "ended"),
+    [
+        ("return x[:, :32] @ w[:, :32].t() + x[:, 32:] @ w[:, 32:].t()", "passed"),
+        ("return x[:, :32] @ w[:, :32].t() + x[:, 32:] @ w[:, 32:].t() + 1e-3", "values"),
+    ],
+)
+def test_the_mean_of_a_batch_norm_behind_another_is_rounding_errors(product: str, ended: str) -> None:
+    assert (
+        ended_by(MODULE, MODULE.replace("self.linear(self.first(x)))\n", f"{HALVES}{product}\n"), measure=True) == ended
+    )
