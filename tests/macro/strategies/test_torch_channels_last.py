@@ -9,6 +9,8 @@ import torch
 from kernelwright.coders.carrying_out import carried_out
 from kernelwright.macro.strategies.torch_channels_last import STRATEGY
 from kernelwright.macro.strategies.torch_fuse_pointwise import STRATEGY as FUSE
+from kernelwright.micro.rewrite.channels_last_plan import whole_plan
+from kernelwright.place.source_map import SourceMap
 from kernelwright.values import Device, Refusal, apply
 from macro import torch_modules
 from macro.torch_modules import GPU, observed
@@ -102,6 +104,15 @@ MODULES = {
     "functional": module(
         "return F.conv2d(x, self.weight, padding=1) - 1", "self.weight = nn.Parameter(torch.randn(16, 16, 3, 3))"
     ),
+    "layers in a loop": module(
+        "for layer in self.layers:\n    x = torch.cat([x, layer(x)], 1)\nreturn x",
+        "self.layers = nn.ModuleList([nn.Sequential(nn.ReLU(), nn.Conv2d(n, 8, 3, padding=1)) for n in (16, 24)])",
+    ),
+    "a sequence and a shortcut": module(
+        "x = self.net(x)\nreturn self.head(torch.flatten(x + self.short(x), 1))",
+        "self.net = nn.Sequential(nn.Conv2d(16, 16, 3, padding=1), nn.BatchNorm2d(16), nn.ReLU())\n"
+        "self.short = nn.Sequential(nn.Conv2d(16, 16, 1), nn.AvgPool2d(1))\nself.head = nn.Linear(2304, 5)",
+    ),
     "averaged volume": module(
         "return self.pool(self.conv(x)) + 1", "self.conv = nn.Conv3d(16, 16, 2)\nself.pool = nn.AvgPool3d(2)", VOLUME
     ),
@@ -135,6 +146,40 @@ def test_weights_are_one_of_two_variants() -> None:
     assert "self.conv.to(" not in without
     weight = results(with_weights)[1]["conv.weight"]
     assert weight.stride() == (144, 1, 48, 16)
+
+
+def test_what_stands_in_a_loop_follows_the_arguments() -> None:
+    with_weights, without = variants(MODULES["layers in a loop"])
+    assert "        x = x.contiguous(memory_format=torch.channels_last)\n        for layer in" in with_weights
+    assert "in (16, 24)])\n        self.to(memory_format=torch.channels_last)\n" in with_weights
+    assert "self.to(" not in without
+    assert results(with_weights)[1]["layers.0.1.weight"].stride() == (144, 1, 48, 16)
+
+
+def test_all_weights_are_converted_only_where_convolutions_alone_read_them() -> None:
+    loop = MODULES["layers in a loop"]
+    scaled = loop.replace("return x", "return x * self.scale").replace(
+        "self.layers =", "self.scale = nn.Parameter(torch.randn(1, 32, 1, 12))\n        self.layers =")  # fmt: skip
+    assert not any("self.to(" in after for after in variants(scaled))
+
+
+@pytest.mark.parametrize(
+    ("forward", "reason"),
+    [
+        ("x += 1\nfor layer in self.layers:\n    x = torch.relu(layer(x))\nreturn x", "writes to its input"),
+        (
+            "for layer in self.layers:\n    y = torch.relu(layer(x))\nreturn x.flatten(1), y",
+            "returns its input, or a view",
+        ),
+    ],
+)
+def test_arguments_that_the_caller_sees_again_are_not_converted(forward: str, reason: str) -> None:
+    text = module(forward, "self.layers = nn.ModuleList([nn.Conv2d(16, 16, 3, padding=1), nn.Conv2d(16, 8, 3)])")
+    source = observed(text, GPU).source
+    assert isinstance(source, SourceMap)
+    answer = whole_plan(source, frozenset({"float32"}))
+    assert isinstance(answer, Refusal)
+    assert reason in answer.reason
 
 
 def test_nothing_is_converted_back_where_the_spatial_dimensions_are_gone() -> None:

@@ -2,7 +2,8 @@
 
 from kernelwright.macro.intent import Intent, Text
 from kernelwright.macro.strategy import Example, Family, Observation, Strategy
-from kernelwright.micro.rewrite.channels_last_source import Plan, plan, write
+from kernelwright.micro.rewrite.channels_last_plan import Plan, plan, whole_plan
+from kernelwright.micro.rewrite.channels_last_source import write
 from kernelwright.values import Action, Device, Edits, Language, Refusal, Region
 
 _ID = "torch.channels-last"
@@ -12,12 +13,10 @@ _GAIN, _GAIN_ALONE = 0.3, 0.0
 
 
 def _find(observation: Observation) -> tuple[Action, ...] | Refusal:
-    planned = _plan(observation)
-    if isinstance(planned, Refusal):
-        return planned
-    start, end = observation.kernel.start_line, observation.kernel.end_line
-    if not any(start <= tree.lineno - 1 < end for tree, *_ in planned.entries):
-        return Refusal("The convolutions stand outside this kernel.")
+    plans = _plans(observation)
+    if isinstance(plans, Refusal):
+        return plans
+    planned = plans[0]
     params: dict[str, float | str] = {
         "convolutions": ",".join(str(node.id) for node in planned.nodes),
         "expected_gain": _GAIN if planned.passed_on else _GAIN_ALONE,
@@ -28,28 +27,51 @@ def _find(observation: Observation) -> tuple[Action, ...] | Refusal:
 
 
 def _intent(observation: Observation, action: Action) -> Intent | Refusal:
-    planned = _plan(observation)
-    if isinstance(planned, Refusal):
-        return planned
+    plans = _plans(observation)
+    if isinstance(plans, Refusal):
+        return plans
     from kernelwright.emit.layout_copy import copy_kernel  # prints kernels, which a menu does without
 
-    # (weights, kernel): the best guess first.
-    ways = [(True, True), (False, True), (True, False)] if planned.large_entries else [(True, False), (False, False)]
-    written = [write(planned, weights=weights, kernel=copy_kernel if kernel else None) for weights, kernel in ways]
-    variants = tuple(edits for edits in written if isinstance(edits, Edits))
+    written: list[Edits | Refusal] = []
+    for planned in plans:
+        # (weights, kernel): the best guess first.
+        ways = (
+            [(True, True), (False, True), (True, False)] if planned.large_entries else [(True, False), (False, False)]
+        )
+        written += [write(planned, weights=weights, kernel=copy_kernel if kernel else None) for weights, kernel in ways]
+    variants = {edits.edits: edits for edits in written if isinstance(edits, Edits)}
     return (
-        Text(variants) if variants else next(refusal for refusal in reversed(written) if isinstance(refusal, Refusal))
+        Text(tuple(variants.values()))
+        if variants
+        else next(refusal for refusal in reversed(written) if isinstance(refusal, Refusal))
     )
 
 
-def _plan(observation: Observation) -> Plan | Refusal:
+def _plans(observation: Observation) -> tuple[Plan, ...] | Refusal:
+    """The conversion before single convolutions, and that of all that enters the call; a Refusal where there is neither."""
     if not observation.device.is_gpu:
         return Refusal("Whether channels-last convolutions are faster needs a GPU to measure.")
     dtypes = _tensor_core_dtypes(observation.device)
     if not dtypes:
         return Refusal(f"{observation.device.name} has no tensor cores for convolutions.")
     source = observation.source
-    return source if isinstance(source, Refusal) else plan(source, dtypes)
+    if isinstance(source, Refusal):
+        return source
+    start, end = observation.kernel.start_line, observation.kernel.end_line
+    found = plan(source, dtypes)
+    if isinstance(found, Plan) and not any(start <= tree.lineno - 1 < end for tree, *_ in found.entries):
+        found = Refusal("The convolutions stand outside this kernel.")
+    whole = whole_plan(source, dtypes)
+    if isinstance(whole, Plan) and not start <= whole.start_line < end:
+        whole = Refusal("The call begins outside this kernel.")
+    if isinstance(found, Refusal):
+        return found if isinstance(whole, Refusal) else (whole,)
+    return (found,) if isinstance(whole, Refusal) or not _converts_more(whole, found) else (found, whole)
+
+
+def _converts_more(whole: Plan, found: Plan) -> bool:
+    """Whether the whole call has more convolutions to convert, or weights that stand in no line of their own."""
+    return len(whole.nodes) > len(found.nodes) or isinstance(write(found, weights=True), Refusal)
 
 
 def _tensor_core_dtypes(device: Device) -> frozenset[str]:
@@ -105,11 +127,12 @@ STRATEGY = Strategy(
     doc="""\
 cuDNN's tensor-core convolutions (fp16, bf16, and fp32 as TF32) read and write tensors channels-last (NHWC, NDHWC). In
 the usual layout PyTorch's call hides a conversion of the input and one of the result, each a pass over the whole
-tensor. This rewrite converts the input of the first convolution; pointwise operations, batch norm, pooling in two
-dimensions and further convolutions pass the layout on. What the call returns is made contiguous again, so that callers
+tensor. This rewrite converts the input of the first convolution, or the arguments of the forward, so that layers in
+containers, loops and other classes of the file follow; pointwise operations, batch norm, pooling in two
+dimensions, `cat` and further convolutions pass the layout on. What the call returns is made contiguous again, so that callers
 see the same shape and strides. Where the result has lost its spatial dimensions there is nothing to convert back.
 
-Variants are raced: with the layers' weights converted once, in the constructor (names, values and checkpoints stay as
+Variants are raced: with the weights converted once, in the constructor (names, values and checkpoints stay as
 they are, only strides change), and without, where cuDNN converts them in every call; inputs of 16 MiB and more converted
 by a Triton kernel that reads and writes whole lines, or by PyTorch's copy.
 
@@ -121,7 +144,8 @@ contiguous inputs and converts back too early.
 
 **Refused:** fewer than 16 channels on either side unless a multiple of 8, convolutions in groups, fp64, GPUs without
 tensor cores for the dtype, a Triton kernel or `as_strided` that would read the changed layout, several return
-statements. `view` needs contiguous memory and gets a `.contiguous()` before it.
+statements, and, where the arguments would be converted, a call that writes to one or returns it. `view` needs
+contiguous memory and gets a `.contiguous()` before it.
 """,
     instruction=(
         "Run the convolutions channels-last: convert the input of the first one with "

@@ -37,10 +37,13 @@ class Layouts:
     strided: tuple[Node, ...]
 
 
-def layouts(source: SourceMap, converted: frozenset[CodeSpan]) -> Layouts:
-    """The formats after the activations that enter the expressions `converted` have been made channels-last."""
+def layouts(source: SourceMap, converted: frozenset[CodeSpan], given: frozenset[int] = frozenset()) -> Layouts:
+    """The formats after the activations that enter the expressions `converted` have been made channels-last.
+
+    So are the Values `given`, from the beginning of the call.
+    """
     graph = source.graph
-    of: dict[int, Format] = {}
+    of = dict.fromkeys(given, Format.LAST)
     views: list[Node] = []
     strided: list[Node] = []
     for node in graph.nodes:
@@ -52,7 +55,7 @@ def layouts(source: SourceMap, converted: frozenset[CodeSpan]) -> Layouts:
             strided.append(node)
         for output in node.outputs:
             made = _made_format(graph, node, output, read) if disturbed else Format.CAPTURED
-            of[output] = Format.CAPTURED if _coincide(graph.value(output).type.shape) else made
+            of[output] = Format.CAPTURED if coincide(graph.value(output).type.shape) else made
     return Layouts(of, tuple(views), tuple(strided))
 
 
@@ -105,6 +108,8 @@ def _made_format(graph: Graph, node: Node, output: int, read: list[Format]) -> F
         return Format.CAPTURED
     if row(node.op).layout is Layout.CONTIGUOUS or node.op in _NEEDS_VIEWABLE or len(type_.shape) < 3:
         return Format.CAPTURED
+    if node.op == "cat" and len(set(read)) == 1:
+        return read[0]
     if row(node.op).layout is not Layout.KEPT or len(node.outputs) > 1:
         return Format.UNSURE
     if node.inplace:
@@ -118,7 +123,7 @@ def _made_format(graph: Graph, node: Node, output: int, read: list[Format]) -> F
     return full[0] if full and len(set(full)) == 1 else Format.UNSURE
 
 
-def _coincide(shape: tuple[int, ...]) -> bool:
+def coincide(shape: tuple[int, ...]) -> bool:
     """Whether channels-last and contiguous are the same order of elements."""
     return len(shape) in FORMATS and (shape[1] == 1 or math.prod(shape[2:]) == 1)
 

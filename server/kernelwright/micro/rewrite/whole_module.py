@@ -38,7 +38,7 @@ def not_repeatable(source: SourceMap, forward: ast.FunctionDef) -> Refusal | Non
             mode = " in training mode" if node.kwargs.get("training") is True else ""
             return Refusal(f"{node.op} draws random numbers{mode}.", _line(node))
         written = _written(graph, node)
-        origin = None if written is None else graph.value(_memory(source, written))
+        origin = None if written is None else graph.value(storage_of(source, written))
         if origin is not None and origin.origin in _ORIGINS:
             name = f" {origin.name}" if origin.name else ""
             return Refusal(f"The call writes to {_ORIGINS[origin.origin]}{name}.", _line(node))
@@ -55,7 +55,7 @@ _ORIGINS = {
 
 def _unusual_result(source: SourceMap) -> Refusal | None:
     graph = source.graph
-    roots = [_memory(source, value) for value in graph.outputs]
+    roots = [storage_of(source, value) for value in graph.outputs]
     if not roots:
         return Refusal("The call returns no tensor.")
     if any(graph.value(root).origin != "node" for root in roots):
@@ -107,7 +107,7 @@ def _written(graph: Graph, node: Node) -> int | None:
     return first.id if isinstance(first, TensorRef) else None
 
 
-def _memory(source: SourceMap, value: int) -> int:
+def storage_of(source: SourceMap, value: int) -> int:
     """The Value in whose memory another one may lie, itself where it has its own."""
     while (maker := source.producers.get(value)) is not None:
         first = maker.args[0] if maker.args else None
