@@ -177,6 +177,17 @@ def test_what_is_replaced_is_noticed(make: Make, how: str) -> None:
 
 
 @torch.no_grad()
+def test_a_tensor_that_is_replaced_by_an_equal_one_is_noticed(make: Make) -> None:
+    bench = make()
+    one = torch.ones(1, device=bench.model.linear.weight.device)
+    bench.model.one = one
+    bench.warm()
+    assert bench.is_replayed(lambda: bench.model(bench.input()))
+    bench.model.one = one.clone()
+    assert not bench.is_replayed(lambda: bench.model(bench.input()))
+
+
+@torch.no_grad()
 def test_each_kind_of_call_has_a_graph_and_the_fifth_has_none(make: Make) -> None:
     bench = make()
     for rows in range(1, 7):

@@ -64,7 +64,8 @@ module. Inputs are copied in and results copied out, so what an earlier call has
 
 Parameters and buffers are read where they lie, so that values loaded in place count. A parameter, buffer, submodule or
 attribute that is replaced, also by `.to()`, `.data =` or `.train()`, leads to new graphs. **Not noticed:** what a list or dict
-of the module holds, variables outside of it, and settings such as TF32, which stay those of the capture.
+of the module holds, a number that is replaced by an equal one (2 by 2.0), variables outside of it, and settings such as TF32,
+which stay those of the capture.
 
 A replay updates buffers where they lie: behind any number of calls the statistics of a batch norm in training mode are those
 that the forward as written leaves. The calls that warm up, and the capture, do not count: what the buffers hold is kept

@@ -61,12 +61,20 @@ _MODULE_GRAPHS = '''class ModuleGraphs:
         self.captured = {}
         self.repeatable = {}  # by kind of call: whether a graph would do the same
         self.hooks = [of_all._global_forward_hooks, of_all._global_forward_pre_hooks]
-        self.places = []
+        self.attributes, self.places = [], []
         for part in parts:
             self.hooks += [part._forward_hooks, part._forward_pre_hooks]
-            self.places += [vars(part), part._parameters, part._buffers, part._modules]
+            self.attributes += [vars(part), part._modules]
+            self.places += [part._parameters, part._buffers]
+        self.before = list(map(dict, self.attributes))
         self.values = self.read()
-        self.tensors = tensors_in(self.values)
+        self.apart = [
+            (place, name, value)
+            for place in self.attributes
+            for name, value in place.items()
+            if isinstance(value, torch.Tensor)  # which == would compare by its numbers
+        ]
+        self.tensors = tensors_in([*self.values, *(value for *_, value in self.apart)])
         self.buffers = list(module.buffers())
         updated = set(map(id, self.buffers))
         self.fixed = [tensor for tensor in self.tensors if id(tensor) not in updated]
@@ -75,20 +83,25 @@ _MODULE_GRAPHS = '''class ModuleGraphs:
         self.addresses = self.read_addresses()
 
     def read(self):
-        """List all attributes, parameters, buffers and submodules, as they are now."""
-        return [value for place in self.places for value in place.values()]
+        """List all parameters and buffers, as they are now."""
+        return list(itertools.chain.from_iterable(map(dict.values, self.places)))
 
     def read_addresses(self):
-        return [tensor.data_ptr() for tensor in self.tensors] if self.plain else []
+        return list(map(torch.Tensor.data_ptr, self.tensors)) if self.plain else []
 
     def hold(self):
         """Whether nothing has been replaced, not even the memory of a tensor."""
         values = self.read()
-        return (
-            len(values) == len(self.values)
-            and all(map(operator.is_, values, self.values))
-            and self.read_addresses() == self.addresses
-        )
+        try:
+            return (
+                len(values) == len(self.values)
+                and all(map(operator.is_, values, self.values))
+                and all(place.get(name) is value for place, name, value in self.apart)
+                and all(map(operator.eq, self.attributes, self.before))
+                and self.read_addresses() == self.addresses
+            )
+        except Exception:  # other things than before, which do not compare with them
+            return False
 
     def find(self, kind):
         """Return the captured call of a kind, unless there is none or hooks watch."""
