@@ -38,6 +38,7 @@ Effort = Annotated[
     Literal["quick", "standard", "paranoid"],
     typer.Option("--effort", help="How much the gate looks at; no speedup is shown on quick."),
 ]
+Without = Annotated[str, typer.Option(metavar="IDS", help="Not these strategies, separated by commas.")]
 AcceptReduced = Annotated[
     bool,
     typer.Option(
@@ -62,7 +63,7 @@ def optimize(
     file: File,
     kernel: KernelName = None,
     strategy: Annotated[str | None, typer.Option(metavar="ID", help="Only this strategy.")] = None,
-    without: Annotated[str, typer.Option(metavar="IDS", help="Not these strategies, separated by commas.")] = "",
+    without: Without = "",
     steps: Annotated[int, typer.Option(min=1, help="Most steps to take.")] = 1,
     write: Annotated[bool, typer.Option("--write", help="Write kept steps to the file and the journal.")] = False,
     diff: Annotated[bool, typer.Option("--diff", help="Print the difference (the default without --write).")] = False,
@@ -347,6 +348,7 @@ def kernelbench(
     compile_baseline: Annotated[
         bool, typer.Option("--torch-compile/--no-torch-compile", help="Measure torch.compile as well.")
     ] = True,
+    without: Without = "",
     accept_reduced: AcceptReduced = False,
     interpreter: Interpreter = None,
 ) -> None:
@@ -354,7 +356,12 @@ def kernelbench(
     with told_in_words():
         from kernelwright.cli.kernelbench import run_level
 
-        how = {"max_steps": steps, "autopilot_budget": seconds, "accept_reduced_accuracy": accept_reduced}
+        how = {
+            "max_steps": steps,
+            "autopilot_budget": seconds,
+            "disabled_strategies": without,
+            "accept_reduced_accuracy": accept_reduced,
+        }
         sys.exit(run_level(folder, level, tasks, out, resume, how, compile_baseline, interpreter))
 
 

@@ -16,9 +16,11 @@ from kernelwright.cli.card import text_after
 from kernelwright.cli.console import OUT
 from kernelwright.cli.ending import DONE
 from kernelwright.cli.kernelbench_table import Result, reduced, show_table
+from kernelwright.cli.optimize import check_strategy
 from kernelwright.engine import Engine, Request
 from kernelwright.journal import open_in_memory
 from kernelwright.macro.policy import menu, summed_up
+from kernelwright.macro.strategies import switched_off
 from kernelwright.macro.strategy import Observation
 from kernelwright.mistakes import BadInput
 from kernelwright.proof.jobs import Contest, ContestResult
@@ -38,6 +40,8 @@ def run_level(
     compile_baseline: bool,
     interpreter: str | None,
 ) -> int:
+    for name in switched_off(str(how.get("disabled_strategies", "")))[1]:
+        check_strategy(name)
     chosen = task_files(folder, level, tasks)
     files.check_result(out)
     done = {r["task"]: r for r in read_results(out) if r["level"] == level} if resume else {}
@@ -56,6 +60,7 @@ def run_level(
             "task": number,
             "name": file.stem,
             "accept_reduced": settings.accept_reduced_accuracy,
+            "without": settings.disabled_strategies,
             **result,
         }
         result["seconds"] = round(time.monotonic() - started, 1)
