@@ -26,16 +26,16 @@ def beside(
 
 
 def test_the_error_of_tf32_is_believed_where_the_same_call_without_it_agrees() -> None:
-    reference, baseline = Observation(EXACT), Observation((EXACT + noise(0.06)).float())
+    reference, baseline = Observation(EXACT), Observation((EXACT + noise(0.02)).float())
     plain = lambda: Observation((EXACT + noise(1e-6)).float())
-    other = Observation((EXACT + noise(0.06)).float())
+    other = Observation((EXACT + noise(0.02)).float())
     assert beside(reference, baseline, other, lambda: None).wrong
     judged = beside(reference, baseline, other, plain)
     assert judged.finding is None
     assert judged.accuracy is Accuracy.AS_BASELINE
     assert judged.own is not None
     assert judged.own > 0.05
-    assert beside(reference, baseline, Observation((EXACT + noise(0.6)).float()), plain).wrong
+    assert beside(reference, baseline, Observation((EXACT + noise(0.3)).float()), plain).wrong
 
 
 def test_it_is_not_where_the_call_without_tf32_is_as_far_off() -> None:
@@ -63,6 +63,47 @@ def test_where_terms_cancel_errors_of_the_size_of_the_baselines_are_its_own(size
 def test_nothing_is_explained_where_no_part_agrees() -> None:
     reference, baseline = Observation(noise(1e-17)), Observation(EXACT.float())
     assert not Oracle(reference, baseline, in_fp32=lambda: baseline).explained
+
+
+CHAIN = """
+import torch
+import torch.nn as nn
+def rounded(x):
+    if not torch.backends.cudnn.allow_tf32 or x.element_size() != 4:
+        return x
+    near = (x.detach().view(torch.int32) + 0x1000 & ~0x1FFF).view(x.dtype)
+    return x + (near - x.detach())
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Parameter(torch.randn(48, 48) * 0.35)
+    def forward(self, x):
+        for _ in range(LAYERS):
+            x = torch.sin(rounded(x) @ self.weight)
+        return x
+def get_inputs():
+    return [torch.randn(64, 48)]
+def get_init_inputs():
+    return []
+"""
+
+
+@pytest.mark.parametrize(
+    ("layers", "layer", "ended"),
+    [
+        (7, "x = torch.sin(rounded(x * 1.0000001) @ self.weight)", "passed"),
+        (7, "x = torch.sin(rounded(x) @ self.weight * 1.05)", "values"),
+        (
+            11,
+            "x = torch.sin(rounded(x * 1.0000001) @ self.weight)",
+            "values",
+        ),  # off by half of its size: nobody can tell
+    ],
+)
+def test_many_layers_that_round_as_tf32_does(layers: int, layer: str, ended: str) -> None:
+    """Values and gradients; TF32 is written out, so that the CPU has it."""
+    text = CHAIN.replace("LAYERS", str(layers))
+    assert ended_by(text, text.replace("x = torch.sin(rounded(x) @ self.weight)", layer), measure=True) == ended
 
 
 MODULE = """

@@ -69,16 +69,15 @@ def _contest(job: Contest, bench: Bench, report: Callable[[str], None]) -> Conte
 def _inaccurate(named: Mapping[str, Any], bench: Bench, case: Performance) -> dict[str, str]:
     """Who would not pass the gate's comparison on the performance case, and why. Eager is what it compares with."""
     reference = case.reference()
-    output = lambda seen: seen and Observation(seen.output)
-    oracle = Oracle(output(reference), Observation(case.seen.output), in_fp32=lambda: output(case.in_fp32()))
+    only_output = lambda seen: seen and Observation(seen.output)  # a compiled module names its buffers otherwise
+    plain = lambda: only_output(case.in_fp32())
+    oracle = Oracle(only_output(reference), only_output(case.seen), in_fp32=plain)
     found: dict[str, str] = {}
     for name, target in named.items():
         if name == "eager":
             continue
         flags.write(flags.in_tf32(bench.settings) if name == "eager-tf32" else bench.settings)
-        # Of the output alone: a compiled module names its buffers otherwise.
-        output = Observation(observe(target, case.inputs, seed=case.seed).output)
-        finding = judge(oracle, output, case.length).finding
+        finding = judge(oracle, only_output(observe(target, case.inputs, seed=case.seed)), case.length).finding
         if finding is not None:
             found[name] = f"{finding.name}: {finding.detail}"
     flags.write(bench.settings)

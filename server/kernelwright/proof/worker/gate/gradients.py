@@ -10,6 +10,7 @@ from typing import Any
 import torch
 
 from kernelwright.proof.jobs import Trial
+from kernelwright.proof.worker import flags
 from kernelwright.proof.worker.answers.fan_in import reduction_length
 from kernelwright.proof.worker.answers.judge import ACCURACY, Judged, judge
 from kernelwright.proof.worker.answers.oracle import Oracle
@@ -162,14 +163,18 @@ def _judged(
     if reference is not None:
         counting = _counting(reference, baseline, candidate, length)
         reference, baseline, candidate = (_only(of, counting) for of in (reference, baseline, candidate))
-    oracle = Oracle(reference, baseline)
+    plain = lambda: _in_fp32(flowing, targets.baseline, inputs, cotangents)
+    shown = lambda flow: flow and _only(_named(names, flow.tensors, kept), set(baseline.output))
+    oracle = Oracle(reference, baseline, in_fp32=lambda: shown(plain()))
     if not asked and None in oracle.own_errors:  # nobody knows which of two is nearer, where terms cancel as in a norm
         known = {name for name in baseline.output if name.startswith("self.")}
         if not known:
             raise NotAccepted("the baseline's own are not those of its fp64 run")
         reference = _only(reference, known) if reference is not None else None
         baseline, candidate = _only(baseline, known), _only(candidate, known)
-        oracle = Oracle(reference, baseline)
+        oracle = Oracle(reference, baseline, in_fp32=lambda: shown(plain()))
+        if None in oracle.own_errors and oracle.explained:
+            raise NotAccepted("the baseline's own are rounding errors in large part")
     if arrival is Arrival.EXPANDED and None in oracle.own_errors:
         raise NotAccepted  # equal gradients may cancel, as those of a norm do
     judged = judge(oracle, candidate, length, any_layout=True, slack=_SLACK)
@@ -229,6 +234,15 @@ def _reference(flowing: Flowing, double: Any, inputs: Inputs, cotangents: Cotang
     except (NoGradient, BackwardFailed):
         return None
     return found if all(one.dtype == torch.float64 for one in found.tensors) else None
+
+
+def _in_fp32(flowing: Flowing, baseline: Any, inputs: Inputs, cotangents: Cotangents) -> Flow | None:
+    """The baseline's gradients without TF32, None where it has none then."""
+    with flags.changed_to(flags.without_tf32):
+        try:
+            return flowing(baseline, inputs, lambda index, _: cotangents.get(index))
+        except (NoGradient, BackwardFailed):
+            return None
 
 
 def _named(names: list[str], tensors: Sequence[torch.Tensor], kept: list[int]) -> Observation:
