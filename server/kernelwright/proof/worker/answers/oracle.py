@@ -1,5 +1,6 @@
 """What a call's answers are held against: those of the baseline, and those of the fp64 run where there is one."""
 
+import functools
 from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import Any
@@ -34,22 +35,35 @@ class Oracle:
     @cached_property
     def parts(self) -> tuple[tuple[str, Expected | Scalar], ...]:
         """Every output, changed input and changed buffer by name."""
-        how = {"masks": self._masks, "explained": lambda: self.explained}
-        return tuple((where, _part(double, base, **how)) for where, double, base in self._pairs())
+        explained = lambda where: functools.partial(self._is_explained, where)
+        return tuple(
+            (where, _part(double, base, masks=self._masks, explained=explained(where)))
+            for where, double, base in self._pairs()
+        )
 
-    @cached_property
+    @property
     def explained(self) -> bool:
-        """Whether rounding is all that keeps the baseline from the fp64 run: without TF32 they agree, but for what cancels.
+        """Whether rounding explains all that keeps the baseline from the fp64 run; see `_is_explained`."""
+        parts = ((where, part) for where, part in self.parts if isinstance(part, Expected) and _counts(part))
+        return all(part.own_error is not None or self._is_explained(where) for where, part in parts)
+
+    def _is_explained(self, where: str) -> bool:
+        """Whether without TF32 this part agrees with the fp64 run, or its terms cancel and another part agrees.
 
         TF32 in fifty layers one after another may come to more than can be told from another function, and the mean that one
         batch norm takes of another's result is nothing but rounding errors.
         """
-        plain = None if self.reference is None else self._in_fp32()
-        if plain is None:
+        part = self._without_tf32.get(where)
+        if part is None:
             return False
-        parts = [part for _, part in Oracle(self.reference, plain).parts if isinstance(part, Expected)]
-        floats = [part for part in parts if part.baseline.is_floating_point() and part.baseline.numel()]
-        return any(p.own is not None for p in floats) and all(p.own is not None or p.cancelled for p in floats)
+        return part.own is not None or (part.cancelled and any(o.own is not None for o in self._without_tf32.values()))
+
+    @cached_property
+    def _without_tf32(self) -> dict[str, Expected]:
+        """The floating-point parts of the baseline's call in fp32 throughout, by name; none where there is no such call."""
+        plain = None if self.reference is None else self._in_fp32()
+        parts = () if plain is None else Oracle(self.reference, plain).parts
+        return {where: part for where, part in parts if isinstance(part, Expected) and _counts(part)}
 
     @property
     def own_errors(self) -> list[float | None]:
@@ -85,7 +99,9 @@ def _part(double: Any, base: Any, **how: Any) -> Expected | Scalar:
     return Expected(double if fits else None, base, **how)
 
 
+def _counts(part: Expected) -> bool:
+    return part.baseline.is_floating_point() and part.baseline.numel() > 0
+
+
 def _own_error(part: Expected) -> float | None:
-    if not part.baseline.is_floating_point() or part.baseline.numel() == 0:
-        return 0.0
-    return part.own_error
+    return part.own_error if _counts(part) else 0.0
