@@ -8,7 +8,7 @@ from kernelwright.languages import LanguageSupport
 from kernelwright.languages.python import SUPPORT as PYTHON
 from kernelwright.observer import subject_of
 from kernelwright.proof.jobs import Profile
-from kernelwright.values import Failure, ProfileResult, Refusal
+from kernelwright.values import Failure, ProfileResult, Refusal, WorkloadSource
 
 
 async def profile(
@@ -32,6 +32,8 @@ async def profile(
     workload = support.workload(text, observation.kernel.entry)
     if isinstance(workload, Refusal):
         return workload
+    if workload.source is WorkloadSource.PROGRAM:
+        return Refusal("A program is not profiled: write a workload line that launches the kernel.")
     answer = await engine.workers.run(
         Profile(subject_of(observation), engine.limits),
         timeout=engine.settings.verify_timeout,

@@ -9,7 +9,7 @@ from kernelwright.macro.strategies import with_id
 from kernelwright.macro.strategy import Observation
 from kernelwright.observer import Observer, Report, run_text
 from kernelwright.proof.jobs import CompileResult, Limits, Race, RaceResult
-from kernelwright.values import Failure, FailureKind, Timing
+from kernelwright.values import Failure, FailureKind, Timing, WorkloadSource
 
 MANY_VARIANTS = 8
 """From here on compiling all variants first, off the GPU, is cheaper than racing those that spill or do not compile."""
@@ -37,9 +37,9 @@ async def ranked(
         if isinstance(compilable, Failure):
             return compilable
         variants = compilable
-    if len(variants) == 1 or interpreted:
-        return variants
     assert observation.workload is not None
+    if len(variants) == 1 or interpreted or observation.workload.source is WorkloadSource.PROGRAM:
+        return variants
     report(f"{strategy.title}: racing {len(variants)} variants")
     answer = await observer.workers.run(
         Race(

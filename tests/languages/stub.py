@@ -59,6 +59,9 @@ class Toy:
     def lines_from_calls(self, text: str, kernel: Kernel) -> tuple[str, ...] | Refusal:
         return Refusal("Kernels of this language are not called in their own files.")
 
+    def program_line(self, text: str, kernel: Kernel) -> tuple[int, str] | None:
+        return None
+
     def lines_from_signature(self, text: str, kernel: Kernel) -> tuple[str, ...] | Refusal:
         return (f"; workload: {kernel.name}({', '.join('randn(1024)' for _ in kernel.facts.parameters)})",)
 

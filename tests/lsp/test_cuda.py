@@ -129,3 +129,14 @@ async def test_half_typed_code_is_no_error(code: Editor) -> None:
 def _whole(before: str, after: str) -> lsp.TextEdit:
     end = lsp.Position(before.count("\n"), len(before.rpartition("\n")[2]))
     return lsp.TextEdit(lsp.Range(lsp.Position(0, 0), end), after)
+
+
+async def test_the_quick_fix_has_what_main_prints_compared(code: Editor) -> None:
+    program = NAIVE.replace(f"{LINE}\n", "") + "\nint main() {\n  matmul(nullptr, nullptr, nullptr, 0, 0, 0);\n}\n"
+    uri = code.open("matmul.cu", program, "cuda-cpp")
+    actions = await code.actions(uri, "matmul_kernel", "quickfix")
+    (fix,) = (one for one in actions if one.title == "Write a workload line that compares what main prints")
+    fix = fix if fix.edit else await code.client.code_action_resolve_async(fix)
+    assert fix.edit is not None
+    assert code.make(fix.edit)
+    assert "// workload: main()\nint main() {" in code.texts[uri]

@@ -100,6 +100,9 @@ class LanguageSupport(Protocol):
     def lines_from_calls(self, text: str, kernel: Kernel) -> tuple[str, ...] | Refusal:
         """Writes workload lines that repeat calls in the text."""
 
+    def program_line(self, text: str, kernel: Kernel) -> tuple[int, str] | None:
+        """Writes a workload line that runs the text's own program, and says above which line it belongs; None without one."""
+
     @property
     def tries_lines(self) -> bool:
         """Says whether a worker can call what a line calls, so that only lines that ran are offered."""

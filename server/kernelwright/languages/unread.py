@@ -51,6 +51,9 @@ class Unread:
     def lines_from_calls(self, text: str, kernel: Kernel) -> tuple[str, ...] | Refusal:
         return Refusal(f"This file {self.no_kernel}")
 
+    def program_line(self, text: str, kernel: Kernel) -> tuple[int, str] | None:
+        return None
+
     def lines_from_signature(self, text: str, kernel: Kernel) -> tuple[str, ...] | Refusal:
         return Refusal(f"This file {self.no_kernel}")
 

@@ -30,6 +30,9 @@ def fixes(snapshot: Snapshot, where: lsp.Range) -> Iterator[tuple[str, lsp.Range
         if not isinstance(taken, Refusal):
             title = f"Write workload lines for {kernel.entry} from the calls in this file"
             yield title, place, CODE, above(snapshot, kernel, taken)
+        if (program := snapshot.support.program_line(snapshot.text, kernel)) is not None:
+            title = "Write a workload line that compares what main prints"
+            yield title, place, CODE, _at(snapshot, program[0], (program[1],))
         if snapshot.support.tries_lines:
             continue
         guessed = snapshot.support.lines_from_signature(snapshot.text, kernel)
@@ -61,5 +64,9 @@ def lacks(snapshot: Snapshot, kernel: Kernel) -> str | None:
 def above(snapshot: Snapshot, kernel: Kernel, lines: tuple[str, ...]) -> Edits:
     """Above the function that the line calls."""
     number = kernel.entry_start_line if kernel.entry_start_line is not None else kernel.start_line
+    return _at(snapshot, number, lines)
+
+
+def _at(snapshot: Snapshot, number: int, lines: tuple[str, ...]) -> Edits:
     offset = snapshot.lines.starts[number]
     return Edits(snapshot.hash, (TextEdit(offset, offset, "".join(f"{line}\n" for line in lines)),))

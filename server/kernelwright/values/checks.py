@@ -45,6 +45,7 @@ CHECKS = (
         cost="a call for each wrong argument",
     ),
     CheckKind(_FORM, "runs", "the text loads and does not raise where the baseline does not"),
+    CheckKind(_FORM, "exit-status", "a program ends with the baseline's exit status"),
     CheckKind(_FORM, "parameters", "a checkpoint of the baseline loads"),
     CheckKind(_FORM, "structure", _SAME_FORM),
     CheckKind(_FORM, "shape", _SAME_FORM),
@@ -54,6 +55,12 @@ CHECKS = (
     CheckKind(_NUMBERS, "values", "every element is within the dtype's usual tolerance of the fp64 run"),
     CheckKind(_NUMBERS, "accuracy", "errors are like the baseline's own (below)"),
     CheckKind(_NUMBERS, "nan-parity", "NaN and infinities where the baseline has them and nowhere else"),
+    CheckKind(
+        _NUMBERS,
+        "printed",
+        "a program prints the baseline's text, whole numbers exactly, others within their last digit and rounding",
+        cost="two runs of each program, and two and more of the baseline's",
+    ),
     CheckKind(
         _NUMBERS,
         "gradient",

@@ -7,6 +7,7 @@ from enum import StrEnum
 class WorkloadSource(StrEnum):
     KERNELBENCH = "get_inputs"
     LINES = "workload lines"
+    PROGRAM = "what main prints"
 
 
 @dataclass(frozen=True)
@@ -20,11 +21,15 @@ class Case:
 
 @dataclass(frozen=True)
 class Workload:
-    """The performance case is the first one. A KernelBench workload has no cases: its functions make the inputs."""
+    """The performance case is the first one. A KernelBench workload has no cases: its functions make the inputs.
+
+    Of a program every case is a command line, and what it prints is compared. `programs`: such cases beside those of the entry.
+    """
 
     source: WorkloadSource
     entry: str
     cases: tuple[Case, ...] = ()
+    programs: tuple[Case, ...] = ()
 
     @property
     def described(self) -> str:

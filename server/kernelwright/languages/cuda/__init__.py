@@ -7,7 +7,7 @@ from kernelwright.languages.cuda.editing import ALLOWED_HEADERS, edit_problem, p
 from kernelwright.languages.support import Piece, SyntaxProblem, Unit
 from kernelwright.source.cuda import read
 from kernelwright.source.cuda.extension import without_pytorch
-from kernelwright.source.cuda.kernels import find_kernels
+from kernelwright.source.cuda.kernels import MAIN, find_kernels
 from kernelwright.source.cuda.needed import needed
 from kernelwright.source.cuda.suggest import lines_from_signature
 from kernelwright.source.cuda.syntax import syntax_problem
@@ -38,7 +38,9 @@ class Cuda:
         return ()
 
     def unit(self, text: str, kernel: Kernel) -> Unit:
-        cut = functools.partial(needed, kernel=kernel.name, entry=kernel.entry or kernel.name)
+        entry = kernel.entry or kernel.name
+        beside = MAIN if workloads.programs_beside(text, entry) else ""
+        cut = functools.partial(needed, kernel=kernel.name, entry=entry, beside=beside)
         return Unit(text, self.id, without_pytorch(text), cut)
 
     def in_document(self, text: str, kernel: Kernel, edits: Edits) -> Edits | Refusal:
@@ -60,6 +62,9 @@ class Cuda:
         return Refusal(
             "Calls of C++ do not say what their tensors hold; lines are made from the kernel's indices instead."
         )
+
+    def program_line(self, text: str, kernel: Kernel) -> tuple[int, str] | None:
+        return workloads.program_line(text, kernel)
 
     def lines_from_signature(self, text: str, kernel: Kernel) -> tuple[str, ...] | Refusal:
         calls = lines_from_signature(read(text), kernel)

@@ -3,15 +3,17 @@
 import contextlib
 import functools
 import re
+from dataclasses import replace
 
 from kernelwright.source.cuda import Function
 from kernelwright.source.cuda.cut import cut
 from kernelwright.source.cuda.extension import uses_pytorch
+from kernelwright.source.cuda.kernels import MAIN, program_of
 from kernelwright.source.cuda.outline import outline
 from kernelwright.source.memory import PerPiece
 from kernelwright.source.workload import WorkloadError, WorkloadProblem, evaluate
 from kernelwright.source.workload.lines import by_entry, lines_of, workload_of_lines
-from kernelwright.values import Call, Case, Refusal, Workload, encoded
+from kernelwright.values import Call, Case, Kernel, Refusal, Workload, WorkloadSource, encoded
 
 SIGN = "// workload: "
 _NOT_CALLED = (
@@ -50,6 +52,8 @@ def performance_calls(text: str) -> dict[str, Call]:
     """The first call of each entry that can be evaluated, by its name."""
     found: dict[str, Call] = {}
     for entry, cases in by_entry(lines_in(text)).items():
+        if entry == MAIN:
+            continue  # its arguments are words of a command line
         with contextlib.suppress(WorkloadError):
             found[entry] = evaluate(cases[0].text)
     return found
@@ -59,12 +63,37 @@ def workload_of(text: str, entry: str | None, sign: str = SIGN) -> Workload | Re
     """How `entry` is called; a Refusal says what to write above it. `sign` begins a line of the document."""
     lines = by_entry(lines_in(text))
     if entry in lines:
-        return workload_of_lines(entry, lines[entry])
+        made = workload_of_lines(entry, lines[entry])
+        if isinstance(made, Refusal):
+            return made
+        if entry == MAIN:
+            return replace(made, source=WorkloadSource.PROGRAM)
+        return replace(made, programs=programs_beside(text, entry))
     if entry is None:
         return Refusal("Nothing in this file can be called by a workload line.")
     function = outline(text).function(entry)
     call = f"{entry}<<<grid, block>>>(" if function is not None and function.is_kernel else f"{entry}("
     return Refusal(f"No workload says how to call {entry}: add '{sign}{call}n=1024, x=randn(n), …)' above it.")
+
+
+def programs_beside(text: str, entry: str) -> tuple[Case, ...]:
+    """The command lines of the program that calls `entry`, or launches what that launches; nothing for `main` itself."""
+    cases = by_entry(lines_in(text)).get(MAIN, ()) if entry != MAIN else ()
+    if not cases:
+        return ()
+    found = outline(text)
+    launched = (name for one in found.placed if one.piece.name == entry for name in one.piece.launched)
+    reached = any(program_of(found, name) is not None for name in (entry, *launched))
+    return cases if reached and not isinstance(workload_of_lines(MAIN, cases), Refusal) else ()
+
+
+def program_line(text: str, kernel: Kernel) -> tuple[int, str] | None:
+    """A line that has the program of the file run, for a kernel that it launches, and the line from 0 to write it above."""
+    found = outline(text)
+    program = program_of(found, kernel.name)
+    if program is None or MAIN in by_entry(lines_in(text)):
+        return None
+    return found.placed[program].line, f"{SIGN}{MAIN}()"
 
 
 def problems(text: str) -> tuple[WorkloadProblem, ...]:
@@ -87,6 +116,8 @@ def _mismatch(call: Call, function: Function | None) -> str | None:
     name = call.entry
     if function is None:
         return f"The file has no function named {name} with a body."
+    if name == MAIN:
+        return _wrong_program(call, function)
     if function.is_kernel and (call.grid is None or call.block is None):
         return f"{name} is a kernel: write its launch too, {name}<<<grid, block>>>(…)."
     if function.is_kernel and function.templates and not call.template:
@@ -103,6 +134,14 @@ def _mismatch(call: Call, function: Function | None) -> str | None:
         return f"{name} has no parameter {unknown}."
     missing = [one for one in names[len(call.args) :] if one not in call.kwargs]
     return f"{name} also needs {', '.join(missing)}." if missing else None
+
+
+def _wrong_program(call: Call, function: Function) -> str | None:
+    if call.kwargs or not all(isinstance(one, int | float | str) and not isinstance(one, bool) for one in call.args):
+        return 'main takes numbers and strings, as on a command line: write main(1024, "fast").'
+    if call.args and not function.parameters:
+        return f"main takes no arguments, this line gives {len(call.args)}."
+    return None
 
 
 def _at(case: Case, column: int, end_column: int, message: str) -> WorkloadProblem:

@@ -82,6 +82,9 @@ class Python:
 
         return Refusal(_NO_CALLS) if _is_embedded(kernel) else from_benchmark(text, kernel)
 
+    def program_line(self, text: str, kernel: Kernel) -> tuple[int, str] | None:
+        return None
+
     def lines_from_signature(self, text: str, kernel: Kernel) -> tuple[str, ...] | Refusal:
         from kernelwright.source.workload.suggest import suggest_lines
 

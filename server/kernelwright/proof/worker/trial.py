@@ -9,11 +9,12 @@ from kernelwright.proof.worker.attribution.share import examine
 from kernelwright.proof.worker.bench import Bench, opened, was_interpreted
 from kernelwright.proof.worker.clock.rivals import Rivals
 from kernelwright.proof.worker.gate.gate import verify, verify_backward
+from kernelwright.proof.worker.gate.printed import UNMEASURED, verify_program, verify_programs_beside
 from kernelwright.proof.worker.gate.reaching import cover
 from kernelwright.proof.worker.gate.verdict import verdict_of
 from kernelwright.proof.worker.hosts.contender import Contender, bury
 from kernelwright.proof.worker.rejected import Rejected, Undecidable
-from kernelwright.values import Effort
+from kernelwright.values import Effort, WorkloadSource
 
 _NO_GPU = "Speed not measured: no GPU here."
 
@@ -37,9 +38,14 @@ def _tried(
     bench: Bench, contender: Contender, processes: contextlib.ExitStack, report: Callable[[str], None]
 ) -> TrialResult:
     unmeasured = _unmeasured(bench)
+    if bench.trial.workload.source is WorkloadSource.PROGRAM:
+        verify_program(bench, contender, report)
+        cover(bench, contender, report)
+        return TrialResult(verdict_of(bench), unmeasured=UNMEASURED if bench.trial.measure else "")
     if unmeasured is None:
         rivals = processes.enter_context(contextlib.closing(Rivals(bench)))
         verify(bench, contender, report, rivals.advance)
+        verify_programs_beside(bench, report)
         if was_interpreted(bench):
             result = functools.partial(TrialResult, unmeasured=_NO_GPU)
         else:
@@ -47,6 +53,7 @@ def _tried(
         rivals.make_way()
     else:
         verify(bench, contender, report)
+        verify_programs_beside(bench, report)
         result = functools.partial(TrialResult, unmeasured=unmeasured)
     examine(bench, contender, report)  # after all timing: a process that was profiled may be slower ever after
     verify_backward(bench, contender, report)

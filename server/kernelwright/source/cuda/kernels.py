@@ -18,6 +18,7 @@ from kernelwright.source.cuda.work import estimate
 from kernelwright.values import Access, Facts, Kernel, Language, Loop
 from kernelwright.values import Launch as Launched
 
+MAIN = "main"
 _STATEMENTS = (
     "expression_statement",
     "declaration",
@@ -45,9 +46,9 @@ def find_kernels(text: str, called: Iterable[str] = ()) -> tuple[Kernel, ...]:
 def _entry(found: Outline, kernel: int, called: frozenset[str], calling: Mapping[str, Sequence[int]]) -> int:
     """What a workload calls to run a kernel: a host function that launches it, else the kernel itself.
 
-    The first that a workload line calls wins, then the first whose parameters are pointers and numbers and that calls no
-    library; one that takes what no line can give only where the kernel does as well. Functions of PyTorch extensions are not
-    called.
+    The first that a workload line calls wins, `main` last of them, then the first whose parameters are pointers and numbers
+    and that calls no library; one that takes what no line can give only where the kernel does as well. Functions of PyTorch
+    extensions are not called.
     """
     text, launching = found.source.text, [i for i in found.launchers(found.placed[kernel].piece.name) if i != kernel]
     if not launching:
@@ -55,12 +56,27 @@ def _entry(found: Outline, kernel: int, called: frozenset[str], calling: Mapping
     above = sorted({i for one in launching for i in calling.get(found.placed[one].piece.name, ())})
     launchers, outer = ([i for i in some if not uses_pytorch(text, _function(found, i))] for some in (launching, above))
     for i in (*launchers, *outer, kernel):
-        if found.placed[i].piece.name in called:
+        if found.placed[i].piece.name in called - {MAIN}:
             return i
+    if MAIN in called and (program := program_of(found, found.placed[kernel].piece.name)) is not None:
+        return program
     callable_ = [i for i in launchers if is_callable(_function(found, i))]
     if not all(is_known(found, one) for one in _function(found, kernel).parameters):
         return next(iter(callable_), kernel)
     return next((i for i in callable_ if is_plain(found, text, _function(found, i))), kernel)
+
+
+def program_of(found: Outline, name: str) -> int | None:
+    """The piece that is `main`, where that launches or calls a function by way of whatever else; None where it does not."""
+    by_name = {found.placed[i].piece.name: i for i in found.functions}
+    reached, waiting = set[str](), [MAIN]
+    while waiting:
+        one = waiting.pop()
+        if one in by_name and one not in reached:
+            reached.add(one)
+            piece = found.placed[by_name[one]].piece
+            waiting += (*piece.called, *piece.launched)
+    return by_name[MAIN] if {MAIN, name} <= reached else None
 
 
 def _function(found: Outline, index: int) -> Function:
@@ -72,7 +88,7 @@ def _function(found: Outline, index: int) -> Function:
 def is_callable(function: Function) -> bool:
     """Whether a workload line can call a host function: pointers and numbers go in, and it is no program of its own."""
     plain = all(one.pointers < 2 and not _FRAMEWORK.search(one.base) for one in function.parameters)
-    return function.name != "main" and plain and bool(function.parameters) and not function.templates
+    return function.name != MAIN and plain and bool(function.parameters) and not function.templates
 
 
 def is_plain(file: Definitions, text: str, function: Function) -> bool:

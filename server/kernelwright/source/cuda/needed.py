@@ -18,8 +18,10 @@ _WRITTEN = re.compile(r"[^\r\n]+")
 
 
 @functools.lru_cache(maxsize=32)
-def needed(text: str, kernel: str, entry: str) -> str:
+def needed(text: str, kernel: str, entry: str, beside: str = "") -> str:
     """The text with blanks in place of the functions that neither a kernel and its entry nor what they use mention.
+
+    What the function `beside` uses stays, too.
 
     So a kernel is compiled though other functions of its file call libraries, or what no emulator has. Kept are
     declarations of all kinds, members, and the host functions that launch the kernel and could be its entry.
@@ -28,7 +30,7 @@ def needed(text: str, kernel: str, entry: str) -> str:
     places = dict(_removable(file))
     launchers = {one.function.name: one.function for one in file.launches_of(kernel)}
     launching = {name for name, one in launchers.items() if is_callable(one) and is_plain(file, text, one)}
-    used = _used(text, sorted(places), places, {kernel, entry, *launching})
+    used = _used(text, sorted(places), places, {kernel, entry, beside, *launching})
     parts, at = list[str](), 0
     for span in sorted(place for place, name in places.items() if name not in used):
         if span[0] >= at:

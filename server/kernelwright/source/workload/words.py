@@ -38,6 +38,10 @@ WORDS = (
         "tile<float, 16><<<dim3((n + 15) / 16, (m + 15) / 16), dim3(16, 16)>>>(x=randn(m * n), y=out(m * n), m=1024, n=512)",
         "A CUDA kernel that is a template, with its arguments: types and numbers.",
     ),
+    Word(
+        "main(…)", _CALLS, 'main(1024, "fast")',
+        "The program of a `.cu` file, with the arguments of its command line: what it prints is compared.",
+    ),
     Word("randn", _TENSORS, "f(randn(8192, 1024))", "Normally distributed numbers; the arguments are the sizes."),
     Word("rand", _TENSORS, "f(rand(8192, 1024))", "Numbers from 0 to 1, evenly distributed."),
     Word(
@@ -125,6 +129,19 @@ kernel = cupy.RawKernel(source, "saxpy")
 ```
 
 
+A line that names `main` runs the program of the file, for the baseline and for the candidate, in the emulator or on the GPU,
+and compares what they print and their exit status:
+
+```c++
+// workload: main(1024, "fast")
+```
+
+Text has to be the same, but for the number of blanks, and whole numbers too. A number with a decimal point or an exponent may
+be off by one in its last digit, and by the rounding errors of a sum in float32; what the program prints with float64 for
+float32 shows which errors are the baseline's own, of which a candidate may have four times as much. A line that the baseline
+does not print alike in each run, such as one with a time, is left out, which the verdict says. A program is not timed. Where a
+kernel has lines of its own, these are timed and checked as always, and the program is run beside them.
+
 You need not write them. `kernelwright record -- pytest tests/test_norm.py` runs any command once and prints the lines
 of every kernel that it reaches, from calls that really happened; `--write` puts them above what they call, `--in`
 names the folders whose kernels are looked for. In an editor, "Record Workloads From…" (the lens above a kernel
@@ -165,7 +182,9 @@ _LIMITS = """
 - Without a GPU `record` runs the command with the CPU in its place and kernels in Triton's interpreter, which is slow: choose
   small tests. Set `TRITON_INTERPRET=0` where kernels are to be compiled all the same.
   Kernels that a library registers for operators of torch itself (`aten::…`) are not called then.
-- A CUDA program's launches are all noted. Those of more than 2^18 threads, those after 20 seconds and calls of cuBLAS are
+- A program runs for 60 s at most, reads nothing from its standard input, and is compared on its own data alone: no other
+  sizes or seeds are tried. Write lines for its kernels as well where you can.
+- `record` notes all launches of a CUDA program. Those of more than 2^18 threads, those after 20 seconds and calls of cuBLAS are
   not run, others for 2 seconds at most: what they would have written is missing from then on. A kernel that reads what the
   program copies to a symbol, as to `__constant__` memory, gets no line.
 - `record` sees calls in Python processes that read `sitecustomize`: not under `python -I` or `-S`. Calls that

@@ -27,7 +27,7 @@ from kernelwright.proof.worker.rejected import NotAccepted, Undecidable
 from kernelwright.proof.worker.subject import case_call
 from kernelwright.proof.worker.texts import parsed
 from kernelwright.proof.worker.variation import Variation
-from kernelwright.values import Check
+from kernelwright.values import Check, WorkloadSource
 
 _MOST, _SECONDS = 32, 8.0  # cases, and the time after which none is begun
 _MOST_ELEMENTS = 1 << 18  # of one case
@@ -76,6 +76,8 @@ def _looked_for(bench: Bench, contender: Contender, report: Report, lacking: Cal
 def _attempts(bench: Bench, contender: Contender) -> Iterator[Callable[[], None]]:
     """The workload as written, with other flags and options, and with sizes about the numbers of the candidate's text."""
     trial, ahead = bench.trial, Ahead(bench, ())
+    if trial.workload.source is WorkloadSource.PROGRAM:
+        return  # its data are its own
     seed = trial.limits.first_seed + 5
     made = lambda one: Variation(one, case_call(one), seed, derived=True)
     tried = lambda one: lambda: examine(bench, contender, one, ahead)

@@ -10,7 +10,7 @@ import torch
 
 from kernelwright.proof.worker.interpreter import rounds
 from kernelwright.proof.worker.languages.cuda import LANGUAGE
-from kernelwright.proof.worker.languages.cuda.modules import KernelFault
+from kernelwright.proof.worker.languages.cuda.faults import KernelFault
 
 TEXT = Path(__file__).with_name("idioms.cu").read_text(encoding="utf-8")
 X = torch.randn(500, generator=torch.Generator().manual_seed(1))

@@ -10,7 +10,7 @@ import torch
 from kernelwright.proof.worker.failed import JobFailed
 from kernelwright.proof.worker.interpreter import rounds
 from kernelwright.proof.worker.languages.cuda import LANGUAGE
-from kernelwright.proof.worker.languages.cuda.modules import KernelFault
+from kernelwright.proof.worker.languages.cuda.faults import KernelFault
 
 PATH = "/nowhere/wmma.cu"
 TEXT = Path(__file__).with_name("wmma.cu").read_text(encoding="utf-8")

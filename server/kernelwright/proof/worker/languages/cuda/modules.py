@@ -16,9 +16,10 @@ import torch
 from kernelwright.proof.worker import launches as launching
 from kernelwright.proof.worker import ran
 from kernelwright.proof.worker.failed import JobFailed
-from kernelwright.proof.worker.interpreter import rounds
 from kernelwright.proof.worker.languages.cuda.arguments import Passed, Taken, bound, checked, result_type
 from kernelwright.proof.worker.languages.cuda.coverage import numbers_of
+from kernelwright.proof.worker.languages.cuda.faults import fault, order
+from kernelwright.proof.worker.languages.cuda.programs import Program
 from kernelwright.proof.worker.languages.cuda.widened import widened_arguments
 from kernelwright.proof.worker.toolchain import building, translation
 from kernelwright.source.cpp import Function, functions_of
@@ -26,14 +27,6 @@ from kernelwright.values import Failure, FailureKind
 
 _AT = re.compile(r"@\[([0-9a-f]+),(\d+)\]")
 _STATUS = ("cudaError_t", "cudaError", "CUresult")
-
-
-class KernelFault(RuntimeError):
-    """What a kernel must not do, as the emulator saw it; `check` is the name of the check that it fails."""
-
-    def __init__(self, message: str, check: str) -> None:
-        super().__init__(message)
-        self.check = check
 
 
 class CudaModule(ModuleType):
@@ -59,6 +52,8 @@ def load(path: str, text: str, name: str) -> ModuleType:
         else:
             setattr(module, one.name, entry)
     for one in functions_of(text):
+        if one.name == "main" and not one.scope and not one.member:
+            module.main = Program(built, path, *library.statements, library.told)
         if (one.is_kernel or one.on_host) and not one.can_be_entry and not hasattr(module, one.name):
             setattr(module, one.name, _NoEntry(one))
     return module
@@ -99,14 +94,19 @@ class _Library:
             self.open.kw_tensor.restype = ctypes.c_void_p
             self.open.kw_hits.restype = ctypes.POINTER(ctypes.c_ubyte)
             self.open.kw_turns.restype = ctypes.POINTER(ctypes.c_int)
-            statements = translation.numbered(self.text)
-            self.numbers = numbers_of(statements)
-            self._lines = (ctypes.c_int * max(len(statements), 1))(*(one.line + 1 for one in statements))
-            self.open.kw_watch(self._lines, len(statements))
+            self.numbers, lines = self.statements
+            self._lines = (ctypes.c_int * max(len(lines), 1))(*lines)
+            self.open.kw_watch(self._lines, len(lines))
 
     @property
     def emulated(self) -> bool:
         return self.built.emulated
+
+    @functools.cached_property
+    def statements(self) -> tuple[list[int], list[int]]:
+        """The numbers of all statements, and their lines from 1."""
+        found = translation.numbered(self.text)
+        return numbers_of(found), [one.line + 1 for one in found]
 
     def close(self) -> None:
         _ctypes.dlclose(self.open._handle)
@@ -150,7 +150,7 @@ class _Entry:
         values = bound(self.__name__, self.takes, args, kwargs)
         passed = [checked(self.__name__, taken, value, device) for taken, value in zip(self.takes, values, strict=True)]
         stream = None if self._library.emulated else ctypes.c_void_p(torch.cuda.current_stream().cuda_stream)
-        library.kw_begin(_order() if self._library.emulated else stream)
+        library.kw_begin(order() if self._library.emulated else stream)
         with _in_place(library, passed, emulated=self._library.emulated) as numbers:
             given = [ctypes.c_void_p(stream.value if stream else None) if one is None else one for one in numbers]
             pointers = (ctypes.c_void_p * max(len(given), 1))(*(ctypes.addressof(one) for one in given))
@@ -170,7 +170,7 @@ class _Entry:
         launches = self._library.launches()
         self._note(launches, [one.tensor for one in passed if isinstance(one, Passed)])
         if failure:
-            raise _fault(self._library.told(failure))
+            raise fault(self._library.told(failure))
         if self._status:
             if result.value & 0xFFFFFFFF:
                 raise RuntimeError(f"{self.__name__} returns CUDA's error {result.value & 0xFFFFFFFF}")
@@ -293,22 +293,6 @@ def _in_place(library: Any, passed: Sequence[Any], *, emulated: bool) -> Iterato
     finally:
         for start, place in moved.items():
             library.kw_end_tensor(ctypes.c_void_p(place), ctypes.c_void_p(start))
-
-
-def _order() -> int:
-    """In which order threads and blocks run: as they are numbered, or in another one where the gate asks for it."""
-    if not rounds.backwards:
-        return 0
-    return 1 + rounds.number // 2 % 7
-
-
-def _fault(words: str) -> Exception:
-    check = "race" if words.startswith("race: ") else "out-of-bounds" if _is_access(words) else "runs"
-    return KernelFault(words.removeprefix("race: "), check)
-
-
-def _is_access(words: str) -> bool:
-    return re.match(r"thread \(.*?\) of block \(.*?\) (reads|writes) ", words) is not None
 
 
 def _default(words: str | None) -> float | None:
