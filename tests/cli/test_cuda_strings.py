@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from cli.terminal import file, kernelwright
+from lsp.test_cuda import NAIVE
 from lsp.test_cuda_strings import LINE, TEXT
 
 CALLED = TEXT.replace("def multiply", "# workload: multiply(randn(48, 20), randn(20, 33))\ndef multiply")
@@ -42,3 +43,18 @@ def test_a_function_that_compiles_cuda_is_not_checkable_without_a_gpu(tmp_path: 
     ended = kernelwright("optimize", file(tmp_path, CALLED), "--kernel", "multiply")
     assert ended.exit_code == 3
     assert "compiles CUDA C++ by load_inline, which needs nvcc and an NVIDIA GPU" in " ".join(ended.stderr.split())
+
+
+def test_a_step_of_a_cu_file_becomes_a_program(tmp_path: Path) -> None:
+    path = file(tmp_path, NAIVE, "matmul.cu")
+    ended = kernelwright("optimize", path, "--strategy", "cuda.unroll", "--write")
+    assert ended.exit_code == 0, ended.output
+    out = tmp_path / "reproduce.cu"
+    ended = kernelwright("export", path, "--out", out)
+    assert ended.exit_code == 0, ended.output
+    assert "its first lines say how nvcc builds it" in ended.stdout
+    program = out.read_text(encoding="utf-8")
+    assert program.startswith("// matmul_kernel: cuda.unroll\n")
+    baseline, candidate = program.split("namespace candidate {")
+    assert "#pragma unroll" in candidate
+    assert "#pragma unroll" not in baseline

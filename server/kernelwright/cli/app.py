@@ -294,7 +294,7 @@ def export(
     out: Annotated[Path | None, typer.Option(help="The script's file; without it, it is printed.")] = None,
     json_out: JsonOut = None,
 ) -> None:
-    """A kept step as one script that compares and times both texts without Kernelwright."""
+    """A kept step as one script, or program of CUDA C++, that compares and times both texts without Kernelwright."""
     with told_in_words(json_out):
         from kernelwright.cli.export import export_step
 

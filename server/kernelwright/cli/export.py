@@ -12,8 +12,12 @@ from kernelwright.cli.ending import DONE
 from kernelwright.engine import Engine
 from kernelwright.journal import open_journal
 from kernelwright.journal.opening import is_begun
+from kernelwright.languages import of_file
+from kernelwright.languages.cuda import SUPPORT as CUDA
 from kernelwright.mistakes import BadInput
 from kernelwright.values import Refusal
+
+_HOW = ("run it with a Python that has torch", "its first lines say how nvcc builds it")  # of Python, of CUDA C++
 
 
 def export_step(file: Path, step_id: str | None, out: Path | None, json_out: Path | None) -> int:
@@ -37,7 +41,7 @@ def export_step(file: Path, step_id: str | None, out: Path | None, json_out: Pat
             raise BadInput(f"{out} exists already; choose another --out.")
         files.check_result(out)
         out.write_text(script, encoding="utf-8")
-        OUT.print(f"Wrote {escape(str(out))}; run it with a Python that has torch.")
+        OUT.print(f"Wrote {escape(str(out))}; {_HOW[of_file(file).id == CUDA.id]}.")
     elif json_out != files.STDOUT:  # whose result has it
         print(script, end="")
     console.write_json(json_out, {"file": str(file), "script": script, "out": str(out) if out is not None else None})

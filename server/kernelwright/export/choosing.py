@@ -3,8 +3,10 @@
 from pathlib import Path
 
 from kernelwright.export import script_of
+from kernelwright.export.cuda import program_of
 from kernelwright.journal import Journal
 from kernelwright.languages import of_file
+from kernelwright.languages.cuda import SUPPORT as CUDA
 from kernelwright.values import Language, Outcome, Refusal
 
 
@@ -20,5 +22,7 @@ def script(journal: Journal, path: str, step_id: str | None, kernel: str | None)
     candidate = journal.text(step.after_hash)
     found = of_file(Path(path)).kernels(candidate or "")
     if any(one.name == step.kernel and one.language is Language.CUDA for one in found):
-        return Refusal(f"Only steps of Triton and PyTorch can be written as a script; {step.kernel} is CUDA C++.")
+        if of_file(Path(path)).id != CUDA.id:
+            return Refusal(f"{step.kernel} is CUDA C++ in a string of Python, which cannot be written as a script.")
+        return program_of(step, journal.text(against), candidate)
     return script_of(step, journal.text(against), candidate)

@@ -41,7 +41,7 @@ async def revert(file: File, asked: Asked, step: StepId = None) -> Told[Reverted
 
 
 async def export(file: File, asked: Asked, step: StepId = None) -> Told[Script]:
-    """Give a kept step as one script that compares and times both texts with torch alone. Nothing is written."""
+    """Give a kept step as one script that compares and times both texts with torch alone, or with nvcc. Nothing is written."""
     workspace = asked.workspace
     script = given(await asyncio.to_thread(workspace.engine.script, str(workspace.inside(file)), step))
     return told(script, Script(file, script))

@@ -34,12 +34,12 @@ async function showDiff(app: App, { step, number }: StepNode): Promise<void> {
   await vscode.commands.executeCommand("vscode.diff", page("before", step.before), page("after", step.after), title);
 }
 
-/** The step as a script that runs without Kernelwright: a page that the person saves where it is wanted. */
+/** The step as a script, or a program of CUDA C++, that runs without Kernelwright: a page that the person saves where it is wanted. */
 async function exportScript(app: App, { uri, step }: StepNode): Promise<void> {
-  await vscode.workspace.openTextDocument(vscode.Uri.parse(uri, true));
+  const { languageId } = await vscode.workspace.openTextDocument(vscode.Uri.parse(uri, true));
   const script = await ask(app, EXPORT, { uri, kernel: step.kernel, step: step.id });
   if (typeof script !== "string") return; // the server has said why
-  const page = await vscode.workspace.openTextDocument({ language: "python", content: script });
+  const page = await vscode.workspace.openTextDocument({ language: languageId, content: script });
   await vscode.window.showTextDocument(page);
 }
 

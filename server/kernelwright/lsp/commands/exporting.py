@@ -10,7 +10,7 @@ from kernelwright.wire import Json
 
 
 async def export(session: Session, params: ExecuteCommandParams) -> Json:
-    """A Python script that compares and times the step that is named, or the last kept one, against its baseline."""
+    """A script, or a program of CUDA C++, that compares and times the step named, or the last kept one, and its baseline."""
     asked = arguments(params)
     if isinstance(asked, Refusal):
         return declined(session, asked)
