@@ -1,4 +1,4 @@
-"""A program of CUDA C++ for tests: two of its kernels can be recorded, not so that of a template's launch or of a symbol."""
+"""A program of CUDA C++ for tests: three of its kernels can be recorded, not so that of a template's launch or of a symbol."""
 
 PROGRAM = """\
 #include <cstdlib>
@@ -19,6 +19,13 @@ template <int EACH> void filled(int* counts, int n) { fill<EACH><<<1, 8>>>(count
 __constant__ float offset[1];
 __global__ void shift(float* out) { out[threadIdx.x] += offset[0]; }
 
+struct Rows { int rows, length; };
+struct Params { Rows all; float by; const float* x; float* out; };
+__global__ void rowwise(Params p) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < p.all.rows * p.all.length) p.out[i] = p.by * p.x[i] + i / p.all.length;
+}
+
 __global__ void unused(float* out) { out[0] = 1; }
 
 int main(int count, char** given) {
@@ -32,6 +39,8 @@ int main(int count, char** given) {
   cudaMemcpy(in, x.data(), n * sizeof(float), cudaMemcpyHostToDevice);
   scale<<<(n + 31) / 32, 32>>>(out, in, 1.5f, n);
   scale<<<(n + 31) / 32, 32>>>(in, out, 0.1f, n);
+  Params params{{2, n / 2}, 0.5f, in, out};
+  rowwise<<<(n + 31) / 32, 32>>>(params);
   fill<4><<<1, 8>>>(counts, 32);
   filled<2>(counts, 16);
   cudaMemcpyToSymbol(offset, x.data(), sizeof(float));

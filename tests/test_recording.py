@@ -404,12 +404,14 @@ def test_a_program_of_cuda_is_run_in_the_emulator(tmp_path: Path, monkeypatch: p
     assert ended.exit_code == 0, ended.output
     assert "The program ran in the emulator, on the CPU." in ended.output
     assert "A call cannot be written as a line: it reads offset, which the program fills in." in ended.output
-    assert "The command ended with status 3. 2 of 4 kernels have a recorded workload." in ended.output
+    assert "The command ended with status 3. 3 of 5 kernels have a recorded workload." in ended.output
     assert "A call cannot be written as a line: its template arguments, <EACH>, depend on where" in ended.output
     text = (tmp_path / "program.cu").read_text()
     scaled = "// workload: scale<<<(n + 31) / 32, 32>>>(out=out(n), x=rand(n), by=1.5, n=70)\n"
     again = "// workload: scale<<<(n + 31) / 32, 32>>>(out=inout(rand(n)), x=rand(n), by=0.1, n=70)\n"
     assert f"{scaled}{again}__global__ void scale(" in text
+    rows = "struct(all=struct(rows=2, length=35), by=0.5, x=rand(70), out=inout(rand(70)))"
+    assert f"// workload: rowwise<<<3, 32>>>(p={rows})\n__global__ void rowwise(" in text
     assert "// workload: fill<4><<<1, 8>>>(counts=out(n, dtype=int32), n=32)\ntemplate <int EACH> __global__" in text
 
 

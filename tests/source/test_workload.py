@@ -489,3 +489,29 @@ def test_a_parameter_may_be_called_what_python_keeps_for_itself(name: str) -> No
     with pytest.raises(WorkloadError) as wrong:
         evaluate(f"f({name}=randn(8), n=m)")
     assert wrong.value.column == len(f"f({name}=randn(8), n=")
+
+
+def test_fields_of_structures_are_names_where_one_has_them() -> None:
+    call = evaluate("f<<<n / 4, m>>>(p=struct(n=64, x=randn(n, m), q=struct(k=n - 1)), m=8, y=out(k))")
+    assert (call.grid, call.block) == ((16,), (8,))
+    assert isinstance(call.kwargs["p"], dict)
+    assert call.named["x"].shape == (64, 8)
+    assert call.named["y"].shape == (63,)
+    both = evaluate("f(a=struct(n=2, x=randn(n)), b=struct(n=3, x=randn(n)))")
+    assert [one["x"].shape for one in both.kwargs.values()] == [(2,), (3,)]
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("f(a=struct(n=2), b=struct(n=3), x=randn(n))", "n is not defined"),
+        ("f(struct(2))", "A structure gives its fields by their names"),
+        ("f(struct())", "A structure gives its fields by their names"),
+        ("f(a=struct(n=m, m=n))", "is defined by itself"),
+        ("f(a=struct(n=2), x=randn(a))", "a is not a number"),
+        ("struct(n=2)", "name the function to call around it"),
+    ],
+)
+def test_what_is_wrong_with_a_structure_is_said(line: str, words: str) -> None:
+    with pytest.raises(WorkloadError, match=words):
+        evaluate(line)

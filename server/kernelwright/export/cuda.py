@@ -59,7 +59,7 @@ def program_of(step: Step, baseline: str | None, candidate: str | None) -> str |
             raise _Refused(
                 f"{call.entry} takes other parameters after the step, so that one call does not fit both texts."
             )
-        told = [_spec(value) for value in _values(call, after.entry) if isinstance(value, TensorSpec)]
+        told = [_spec(spec) for spec in _tensors(_values(call, after.entry))]
     except _Refused as refused:
         return Refusal(str(refused))
     headers = dict.fromkeys((*(f"<{one}>" for one in _HEADERS), *before.headers, *after.headers))
@@ -188,22 +188,52 @@ def _values(call: Call, entry: Function) -> list[object]:
 
 def _runner(call: Call, entry: Function, scope: str) -> list[str]:
     """`run_workload`, which makes the call of the line on tensors in memory of the device and answers with its number."""
-    given, number = list[str](), 0
+    given, made, number = list[str](), list[str](), 0
     for parameter, value in zip(entry.parameters, _values(call, entry), strict=True):
-        given.append(_argument(parameter, value, number, known=not entry.template))
-        number += isinstance(value, TensorSpec)
+        if isinstance(value, dict):
+            made += _structure(parameter, value, number)
+            given.append(f"given_{parameter.name}")
+        else:
+            given.append(_argument(parameter, value, number, known=not entry.template))
+        number += len(_tensors(value))
     unused = "" if number else "  (void)tensors;"
     called = f"{scope}{f'<{call.template}>' if call.template else ''}"
     if call.grid is None or call.block is None:
         returns = entry.returns.split()
         answer = "  return 0;" if returns == ["void"] else None
-        made = f"{called}({', '.join(given)})"
-        body = [f"  {made};", answer] if answer else [f"  return reproduce::number({made});"]
+        whole = f"{called}({', '.join(given)})"
+        body = [f"  {whole};", answer] if answer else [f"  return reproduce::number({whole});"]
     else:
         place = f"dim3({_dims(call.grid)}), dim3({_dims(call.block)}), {call.shared}"
         limit = f"  cudaFuncSetAttribute({called}, cudaFuncAttributeMaxDynamicSharedMemorySize, {call.shared});"
         body = [limit] * (call.shared > 48 << 10) + [f"  {called}<<<{place}>>>({', '.join(given)});", "  return 0;"]
-    return ["inline double run_workload(void** tensors) {", *([unused] if unused else []), *body, "}"]
+    return ["inline double run_workload(void** tensors) {", *([unused] if unused else []), *made, *body, "}"]
+
+
+def _structure(parameter: Parameter, value: Mapping[str, object], number: int) -> list[str]:
+    """Statements that make a structure whose first tensor has that number."""
+    made = f"given_{parameter.name}"
+    lines = [f"  {' '.join(word for word in parameter.type.split() if word not in ('const', '&'))} {made}{{}};"]
+    waiting = [(f"{made}.{name}", one) for name, one in value.items()]
+    while waiting:
+        path, one = waiting.pop(0)
+        if isinstance(one, dict):
+            waiting = [*((f"{path}.{name}", inner) for name, inner in one.items()), *waiting]
+        elif isinstance(one, tuple | list):
+            waiting = [*((f"{path}[{at}]", inner) for at, inner in enumerate(one)), *waiting]
+        else:
+            lines.append(f"  {path} = {_argument(Parameter(path, f'decltype({path})'), one, number, known=True)};")
+            number += isinstance(one, TensorSpec)
+    return lines
+
+
+def _tensors(value: object) -> list[TensorSpec]:
+    """The tensors of a value, those in structures too, in the order of the line."""
+    if isinstance(value, dict):
+        value = [*value.values()]
+    if isinstance(value, list):
+        return [spec for one in value for spec in _tensors(one)]
+    return [value] if isinstance(value, TensorSpec) else []
 
 
 def _argument(parameter: Parameter, value: object, number: int, *, known: bool) -> str:

@@ -61,7 +61,7 @@ class DType:
 
 @dataclass(frozen=True)
 class Call:
-    """An evaluated case. Leaves are TensorSpec, DType or scalars.
+    """An evaluated case. Leaves are TensorSpec, DType or scalars; a structure is a dict of its fields.
 
     `entry(*init_args)(*args)` for a module, `entry[grid](*args)` for a Triton kernel, `entry<<<grid, block, shared>>>(*args)`
     or `entry<template><<<…>>>(*args)` for one of CUDA, `entry.apply(*args)` for an autograd.Function, where `applied` is
@@ -78,3 +78,15 @@ class Call:
     block: tuple[int, ...] | None = None
     shared: int = 0
     template: str = ""
+
+    @property
+    def named(self) -> dict[str, object]:
+        """The keyword arguments, and the fields of structures among all arguments by their own names."""
+        fields: dict[str, object] = {}
+        waiting = [*self.args, *self.kwargs.values()]
+        while waiting:
+            one = waiting.pop()
+            if isinstance(one, dict):
+                fields |= one
+                waiting += one.values()
+        return fields | self.kwargs

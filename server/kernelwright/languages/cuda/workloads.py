@@ -3,8 +3,11 @@
 import contextlib
 import functools
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from kernelwright.source.cpp import Field, structures_of
+from kernelwright.source.cpp.structures import structure_name
 from kernelwright.source.cuda import Function
 from kernelwright.source.cuda.cut import cut
 from kernelwright.source.cuda.extension import uses_pytorch
@@ -108,11 +111,13 @@ def _problem(text: str, case: Case) -> WorkloadProblem | None:
     except WorkloadError as error:
         return _at(case, error.column, error.end_column, error.message)
     function = outline(text).function(call.entry)
-    message = _NOT_CALLED.format(call.entry) if function and uses_pytorch(text, function) else _mismatch(call, function)
+    message = (
+        _NOT_CALLED.format(call.entry) if function and uses_pytorch(text, function) else _mismatch(text, call, function)
+    )
     return None if message is None else _at(case, 0, len(call.entry), message)
 
 
-def _mismatch(call: Call, function: Function | None) -> str | None:
+def _mismatch(text: str, call: Call, function: Function | None) -> str | None:
     name = call.entry
     if function is None:
         return f"The file has no function named {name} with a body."
@@ -133,7 +138,27 @@ def _mismatch(call: Call, function: Function | None) -> str | None:
     if unknown is not None:
         return f"{name} has no parameter {unknown}."
     missing = [one for one in names[len(call.args) :] if one not in call.kwargs]
-    return f"{name} also needs {', '.join(missing)}." if missing else None
+    if missing:
+        return f"{name} also needs {', '.join(missing)}."
+    structures = structures_of(text) if "struct" in text else {}
+    given = {**dict(zip(names, call.args, strict=False)), **call.kwargs}
+    wrong = (_wrong_structure(structures, one.name, one.base, given[one.name]) for one in function.parameters)
+    return next((message for message in wrong if message is not None), None)
+
+
+def _wrong_structure(structures: Mapping[str, Sequence[Field]], name: str, kind: str, value: object) -> str | None:
+    """What is wrong with the fields that a line gives a structure; nothing where the text does not say which there are."""
+    fields = {one.name: one for one in structures.get(structure_name(kind), ())}
+    if not fields or not isinstance(value, dict):
+        return None
+    unknown = next((one for one in value if one not in fields), None)
+    if unknown is not None:
+        return f"{name} has no field {unknown}; it has {', '.join(fields)}."
+    missing = [one.name for one in fields.values() if one.name not in value and not one.has_default]
+    if missing:
+        return f"{name} also needs {', '.join(missing)}."
+    inner = (_wrong_structure(structures, f"{name}.{one}", fields[one].type, value[one]) for one in value)
+    return next((message for message in inner if message is not None), None)
 
 
 def _wrong_program(call: Call, function: Function) -> str | None:

@@ -11,6 +11,7 @@ from kernelwright.source.cuda.accesses import accesses
 from kernelwright.source.cuda.definitions import File, Function, Launch, Parameter
 from kernelwright.source.cuda.expressions import Names
 from kernelwright.source.cuda.extents import extents, guards
+from kernelwright.source.cuda.flattened import flattened, with_structures
 from kernelwright.source.cuda.flow import Flow
 from kernelwright.source.cuda.numbers import Numbers
 from kernelwright.source.cuda.polynomials import Polynomial
@@ -57,6 +58,13 @@ class _Plan:
 
 def lines_from_signature(file: File, kernel: Kernel) -> tuple[str, ...] | Refusal:
     """Calls of a kernel's entry, best first; the first one is for timing. They are guesses: a worker has to try them."""
+    flat = flattened(file)
+    if flat is not file:
+        made = lines_from_signature(flat, kernel)
+        if isinstance(made, Refusal):
+            return made
+        told = tuple(dict.fromkeys(one for line in made if (one := with_structures(line)) is not None))
+        return told or Refusal(f"Two fields of {kernel.name} have one name: write a line by hand.", kernel.start_line)
     function = file.kernel(kernel.name)
     if function is None:
         return Refusal("The kernel cannot be read.", kernel.start_line)
@@ -210,7 +218,7 @@ def _total(line: str) -> int:
         call = evaluate(line)
     except WorkloadError as error:
         return _MOST + 1 if "too large" in error.message else 0
-    return sum(math.prod(one.shape) for one in (*call.args, *call.kwargs.values()) if isinstance(one, TensorSpec))
+    return sum(math.prod(one.shape) for one in (*call.args, *call.named.values()) if isinstance(one, TensorSpec))
 
 
 def _line(

@@ -6,6 +6,7 @@ import math
 import operator
 import re
 import warnings
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from keyword import kwlist
@@ -20,6 +21,7 @@ _MAX_DEPTH = 40
 _MAX_INTEGER = 2**63 - 1
 _MAX_EXPONENT = 1024
 _MAX_GRID = 3  # dimensions
+STRUCTURE = "struct"
 _KEYWORD = re.compile(rf"\b(?:{'|'.join(word for word in kwlist if word.islower())})(?=\s*=(?!=))")
 _WIDE_A = 0xFF41  # the fullwidth letter that NFKC makes an "a" of
 _LAUNCH = re.compile(r"^(\s*\w+\s*)(?:<([^<>()]*)>\s*)?<<<(.*?)>>>(?=\s*\()", re.DOTALL)
@@ -75,9 +77,10 @@ def evaluate(text: str) -> Call:
             pass
     if not isinstance(target, ast.Name):
         raise _error(text, target, "A workload line must begin with the name of a function or class of this file.")
-    if target.id in GENERATORS or target.id in ("out", "inout"):
+    if target.id in GENERATORS or target.id in ("out", "inout", STRUCTURE):
         raise _error(text, target, f"{target.id} makes an argument; name the function to call around it.")
-    scope = _Scope(text, {k.arg: k.value for part in (inner, outer) if part for k in part.keywords if k.arg})
+    named = {k.arg: k.value for part in (inner, outer) if part for k in part.keywords if k.arg}
+    scope = _Scope(text, _fields(outer) | named)
     init = _arguments(scope, inner) if inner else None
     args, kwargs = _arguments(scope, outer)
     made = Call(target.id, args, kwargs, init[0] if init else None, init[1] if init else None, applied=applied)
@@ -143,25 +146,38 @@ def _arguments(scope: "_Scope", call: ast.Call) -> tuple[tuple[object, ...], dic
     return args, kwargs
 
 
+def _fields(call: ast.Call) -> dict[str, ast.expr]:
+    """The fields of all structures in a call, by those names that one of them has."""
+    inner = (node for node in ast.walk(call) if node is not call and isinstance(node, ast.Call) and _is_structure(node))
+    found = [(one.arg, one.value) for node in inner for one in node.keywords if one.arg]
+    count = Counter(name for name, _ in found)
+    return {name: value for name, value in found if count[name] == 1}
+
+
+def _is_structure(node: ast.Call) -> bool:
+    return isinstance(node.func, ast.Name) and node.func.id == STRUCTURE
+
+
 class _Scope:
-    """The names of one line: keyword arguments, each evaluated when first needed."""
+    """The names of one line: keyword arguments and fields, each evaluated when first needed."""
 
     def __init__(self, text: str, keywords: Mapping[str, ast.expr]) -> None:
         self.text = text
         self._keywords = keywords
-        self._values: dict[str, object] = {}
-        self._open: set[str] = set()
+        self._values: dict[int, object] = {}  # by the expressions that the names stand for
+        self._open: set[int] = set()
         self._budget = Budget()
         self._of_c = False  # whether whole numbers are divided as in C
 
     def named(self, name: str, node: ast.AST, depth: int) -> object:
-        if name in self._values:
-            return self._values[name]
-        if name in self._open:
+        given = self._keywords[name]
+        if id(given) in self._values:
+            return self._values[id(given)]
+        if id(given) in self._open:
             raise _error(self.text, node, f"{name} is defined by itself.")
-        self._open.add(name)
-        self._values[name] = value = self.value(self._keywords[name], depth + 1)
-        self._open.discard(name)
+        self._open.add(id(given))
+        self._values[id(given)] = value = self.value(given, depth + 1)
+        self._open.discard(id(given))
         return value
 
     def grid(self, node: ast.expr) -> tuple[int, ...]:
@@ -211,6 +227,8 @@ class _Scope:
                 return _UNARY[type(op)](self._number(operand, depth))
             case ast.BinOp(left=left, op=op, right=right) if type(op) in _BINARY:
                 return self._binary(node, op, self._number(left, depth), self._number(right, depth))
+            case ast.Call() if _is_structure(node):
+                return self._structure(node, depth)
             case ast.Call():
                 return self._call(node, depth)
             case ast.Attribute(value=ast.Name(id="torch"), attr=attribute) if attribute in DTYPES:
@@ -220,7 +238,7 @@ class _Scope:
     def _name(self, node: ast.Name, name: str, depth: int) -> object:
         if name in self._keywords:
             value = self.named(name, node, depth)
-            if isinstance(value, TensorSpec | DType | tuple | list):
+            if isinstance(value, TensorSpec | DType | tuple | list | dict):
                 raise _error(self.text, node, f"{name} is not a number, so it cannot be used in another argument.")
             return value
         if name in _CONSTANTS:
@@ -256,6 +274,17 @@ class _Scope:
         if isinstance(value, int) and abs(value) > _MAX_INTEGER:
             raise _error(self.text, node, "This number does not fit into 64 bits.")
         return value
+
+    def _structure(self, node: ast.Call, depth: int) -> dict[str, object]:
+        """The fields of `struct(n=1024, x=randn(n))` by their names, which stand for one another in it."""
+        if node.args or not node.keywords or not all(one.arg for one in node.keywords):
+            raise _error(self.text, node, "A structure gives its fields by their names: struct(n=1024, x=randn(n)).")
+        outside = self._keywords
+        self._keywords = {**outside, **{one.arg: one.value for one in node.keywords if one.arg}}
+        try:
+            return {one.arg: self.named(one.arg, one.value, depth) for one in node.keywords if one.arg}
+        finally:
+            self._keywords = outside
 
     def _call(self, node: ast.Call, depth: int) -> TensorSpec:
         match node.func:

@@ -71,7 +71,7 @@ def few_of(lines: Iterable[str]) -> tuple[str, ...]:
 
 def _elements(line: str) -> int:
     call = evaluate(line)
-    return sum(math.prod(getattr(v, "shape", (0,))) for v in (*call.args, *call.kwargs.values()))
+    return sum(math.prod(getattr(v, "shape", (0,))) for v in (*call.args, *call.named.values()))
 
 
 @functools.cache

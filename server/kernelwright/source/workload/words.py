@@ -81,6 +81,10 @@ WORDS = (
         "Numbers, flags and strings are given as they are.",
     ),
     Word("[…], (…)", _VALUES, "f([randn(8), randn(4)], (2, 2))", "Lists and tuples, also of tensors."),
+    Word(
+        "struct(…)", _VALUES, "scaled<<<(n + 255) / 256, 256>>>(p=struct(n=1 << 16, by=2.0f, x=randn(n)), y=out(n))",
+        "A structure of CUDA C++ that is passed by value, with its fields by name; they can be used as keyword arguments can.",
+    ),
     Word("float16", _VALUES, "f(randn(8), float16)", "A dtype, also as `torch.float16`."),
     Word(
         "name=…", _VALUES, "solve(A=randn(M, K), B=randn(K, 8), M=64, K=2 * M)",
@@ -168,6 +172,8 @@ _LIMITS = """
 - Lines are read by a small evaluator, never by `eval`: no names but keyword arguments, no other calls, 4,096 characters.
 - Tensors of a line have memory of their own. A call whose arguments share memory cannot be written as a line, nor can
   dictionaries, objects, devices and functions; `record` says which argument it was.
+- A structure (`struct(…)`) is one that the file itself defines, all of it public, and without a base, bit-fields and unions.
+  A field that has a value in the definition may be left out. `infer` and `record` write such lines, too.
 - A line that launches a Triton kernel checks the kernel alone: strategies leave its launches in the file as they are. A
   tuned kernel gets as many programs as its smallest blocks need. What other files launch it with may share memory, of which
   `infer` gives each argument its own.

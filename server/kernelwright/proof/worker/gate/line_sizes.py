@@ -89,7 +89,7 @@ def each_long(text: str, most_elements: int) -> Iterator[str]:
     So each axis of a grid has several blocks once, the last of them hardly filled. The last name also comes with one of all
     others, where all elements together are one more than a power of two. One name alone is long as it is.
     """
-    found = case_call(text).kwargs
+    found = case_call(text).named
     names = [name for name, size in found.items() if type(size) is int and size > _FEW and _is_in_a_size(text, name)]
     each = [(name, 3) for name in names] + [(name, 1) for name in names[-1:]]
     for name, few in each if len(names) > 1 else ():
@@ -269,7 +269,7 @@ def _sizes(text: str) -> set[int]:
     """The sizes of tensors that are written in the line and not small, those with a name of which a tensor has the product."""
     call = case_call(text)
     sizes = {size for spec in _all_specs(call) for size in spec.shape}
-    sizes |= {value for name, value in call.kwargs.items() if type(value) is int and _is_in_a_size(text, name)}
+    sizes |= {value for name, value in call.named.items() if type(value) is int and _is_in_a_size(text, name)}
     return {size for size in sizes.intersection(_numbers(text)) if size >= _SMALLEST_SIZE}
 
 

@@ -2,7 +2,7 @@
 
 import inspect
 import math
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +16,7 @@ _BY_CHANCE = 4  # what is smaller is a tensor's size by chance
 _MODES = frozenset({"training", "train", "is_training"})  # a kernel for inference may be meant for inference
 _BEYOND = 1e38  # twice as much may be infinite
 
-Key = int | str
+Key = int | str | tuple[int | str, ...]  # a place, a name, and behind them the fields of a structure
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ def changes(target: Callable[..., Any], inputs: Inputs) -> list[tuple[Change, ..
     change one at a time. Flags and floats that the call leaves out are given, too.
     """
     names, defaults = _parameters(target, inputs)
-    given: dict[Key, Any] = {**dict(enumerate(inputs.args)), **inputs.kwargs}
+    given = dict(_with_fields({**dict(enumerate(inputs.args)), **inputs.kwargs}))
 
     def made(new: Mapping[Key, Any], *, harmless: bool = False) -> Change:
         words = ", ".join(f"{_name(key, names)}={_told(value)}" for key, value in new.items())
@@ -86,8 +86,30 @@ def each_changed(
 
 def _with(inputs: Inputs, new: Mapping[Key, Any]) -> Inputs:
     """The call with these arguments, by place or name, in the place of its own."""
+    new = dict(new)
+    for path in [key for key in new if isinstance(key, tuple)]:
+        first, *fields = path
+        whole = new.get(first, inputs.args[first] if isinstance(first, int) else inputs.kwargs[first])
+        new[first] = _replaced(whole, fields, new.pop(path))
     args = tuple(new.get(index, value) for index, value in enumerate(inputs.args))
     return Inputs(args, {**inputs.kwargs, **{key: value for key, value in new.items() if isinstance(key, str)}})
+
+
+def _replaced(structure: Any, fields: Sequence[Any], value: Any) -> Any:
+    """The structure with another value for the field that a path leads to."""
+    if not fields:
+        return value
+    return {**structure, fields[0]: _replaced(structure[fields[0]], fields[1:], value)}
+
+
+def _with_fields(values: Mapping[Any, Any], *path: int | str) -> Iterator[tuple[Key, Any]]:
+    """The values, and in place of a structure its fields by their paths."""
+    for key, value in values.items():
+        here = (*path, key)
+        if isinstance(value, dict):
+            yield from _with_fields(value, *here)
+        else:
+            yield here if path else key, value
 
 
 def _parameters(target: Callable[..., Any], inputs: Inputs) -> tuple[dict[Key, str], dict[Key, Any]]:
@@ -133,6 +155,8 @@ def _other(value: int) -> Iterator[int]:
 
 
 def _name(key: Key, names: Mapping[Key, str]) -> str:
+    if isinstance(key, tuple):
+        return ".".join((_name(key[0], names), *map(str, key[1:])))
     return key if isinstance(key, str) else names.get(key, f"argument {key + 1}")
 
 

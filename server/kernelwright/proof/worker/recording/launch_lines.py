@@ -3,18 +3,21 @@
 import itertools
 import keyword
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 
 from kernelwright.proof.worker.recording.written import Unsayable, generator_of
+from kernelwright.source.workload.evaluate import STRUCTURE
 from kernelwright.source.workload.generators import GENERATORS
 
 _LEAST = 16  # smaller numbers are no sizes
 _FACTORS = 3  # of a size, at most
 _WORK = (1, 2, 4, 8)  # elements of a thread
-_TAKEN = {*GENERATORS, "out", "inout", "dim3"}
+_TAKEN = {*GENERATORS, "out", "inout", "dim3", STRUCTURE}
 _NUMBER = re.compile(r"(?<![\w.])\d+(?![\w.])")
 
 
@@ -26,37 +29,60 @@ class Memory:
     written: bool
 
 
+Value = int | float | Memory | None | tuple[Any, ...] | dict[str, Any]
+"""A number, a null pointer, memory, several numbers, or a structure's fields, which are values themselves."""
+
+
 @dataclass(frozen=True)
 class Launch:
-    """One launch. `given` holds numbers, None for a null pointer, and Memory, by the names of the kernel's parameters."""
+    """One launch. `given` holds values by the names of the kernel's parameters."""
 
     kernel: str  # with its template arguments
     grid: Sequence[int]
     block: Sequence[int]
     shared: int
-    given: Mapping[str, int | float | Memory | None]
+    given: Mapping[str, Value]
 
 
 def line_of(launch: Launch) -> str:
     """The line of a launch. Raises Unsayable."""
+    named, count = list(_leaves(launch.given)), Counter(name.rpartition(".")[2] for name, _ in _leaves(launch.given))
     sizes = {
         name: value
-        for name, value in launch.given.items()
-        if type(value) is int and value >= _LEAST and name not in _TAKEN and not keyword.iskeyword(name)
+        for name, value in ((path.rpartition(".")[2], value) for path, value in named)
+        if type(value) is int and value >= _LEAST and count[name] == 1 and _is_usable(name)
     }
     _apart(launch.given)
-    named = ", ".join(f"{name}={_argument(name, value, sizes)}" for name, value in launch.given.items())
+    arguments = _arguments(launch.given, sizes)
     blocks = _places([_blocks(grid, block, sizes) for grid, block in zip(launch.grid, launch.block, strict=True)])
     config = [blocks, _places([str(size) for size in launch.block])]
     config += [str(launch.shared)] if launch.shared else []
-    return f"{launch.kernel}<<<{', '.join(config)}>>>({named})"
+    return f"{launch.kernel}<<<{', '.join(config)}>>>({arguments})"
 
 
-def _apart(given: Mapping[str, object]) -> None:
+def _arguments(given: Mapping[str, Value], sizes: Mapping[str, int]) -> str:
+    return ", ".join(f"{name}={_argument(name, value, sizes)}" for name, value in given.items())
+
+
+def _leaves(given: Mapping[str, Value], before: str = "") -> Iterator[tuple[str, Value]]:
+    """The values with their names, those in structures by their paths."""
+    for name, value in given.items():
+        if isinstance(value, dict):
+            yield from _leaves(value, f"{before}{name}.")
+        else:
+            yield f"{before}{name}", value
+
+
+def _is_usable(name: str) -> bool:
+    """Whether a name can stand for its number in other arguments."""
+    return name not in _TAKEN and not keyword.iskeyword(name)
+
+
+def _apart(given: Mapping[str, Value]) -> None:
     """Raises Unsayable where two pointers are into the same memory: a line gives each memory of its own."""
     spans = sorted(
         (value.tensor.data_ptr(), value.tensor.data_ptr() + value.tensor.nbytes, name)
-        for name, value in given.items()
+        for name, value in _leaves(given)
         if isinstance(value, Memory)
     )
     for (_, end, one), (start, _, other) in itertools.pairwise(spans):
@@ -64,7 +90,9 @@ def _apart(given: Mapping[str, object]) -> None:
             raise Unsayable(f"{one} shares memory with {other}")
 
 
-def _argument(name: str, value: int | float | Memory | None, sizes: Mapping[str, int]) -> str:
+def _argument(name: str, value: Value, sizes: Mapping[str, int]) -> str:
+    if isinstance(value, dict):
+        return f"struct({_arguments(value, sizes)})"
     if not isinstance(value, Memory):
         return repr(value)
     text = _generator(name, value)

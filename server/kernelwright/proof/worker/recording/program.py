@@ -18,11 +18,13 @@ from typing import Any
 import torch
 
 from kernelwright.proof.worker.failed import JobFailed
-from kernelwright.proof.worker.recording.launch_lines import Launch, Memory, line_of
+from kernelwright.proof.worker.languages.cuda.arguments import Layout, layouts_of
+from kernelwright.proof.worker.recording.launch_lines import Launch, Memory, Value, line_of
 from kernelwright.proof.worker.recording.recorder import Recorder, Watched, rows_in
 from kernelwright.proof.worker.recording.written import Unsayable
 from kernelwright.proof.worker.toolchain import building
-from kernelwright.source.cpp import Function, functions_of
+from kernelwright.proof.worker.toolchain.translation import entries_of
+from kernelwright.source.cpp import Function, Parameter, functions_of
 from kernelwright.source.cpp.instances import plain
 
 _MOST_THREADS = 1 << 18  # of a launch that is run
@@ -67,7 +69,12 @@ class Program:
         }
         self._library = ctypes.CDLL(str(building.build_program(str(file), text).library))
         self._library.kw_known_bytes.restype = ctypes.c_size_t
-        self._library.kw_failure.restype = ctypes.c_char_p
+        self._library.kw_failure.restype = self._library.kw_structures.restype = ctypes.c_char_p
+        entries = entries_of(text)
+        self._layouts = {
+            (entries[number].function.name, place): layout
+            for (number, place), layout in layouts_of(self._library.kw_structures().decode(), {}).items()
+        }
         self._seen: set[tuple[object, ...]] = set()  # so that a loop around a launch costs nothing
         self._begun, self._left_out = time.monotonic(), 0
 
@@ -91,7 +98,8 @@ class Program:
         called, _, template = name.decode().removesuffix(">").partition("<")
         kernel = self._kernels.get(called.rpartition("::")[2].strip())
         said = types.decode().split(",")
-        passed = tuple(_bits(one, given[at]) for at, one in enumerate(said) if one)
+        layouts = [self._layouts.get((kernel.name, at)) if kernel is not None else None for at in range(len(said))]
+        passed = tuple(_bits(one, given[at], layouts[at]) for at, one in enumerate(said) if one)
         launch = (name, *place[:6], shared, passed)
         if kernel is not None and launch not in self._seen:
             self._seen.add(launch)
@@ -111,14 +119,35 @@ class Program:
             raise Unsayable(f"its template arguments, <{template}>, depend on where it is launched")
         called = f"{kernel.name}<{template}>" if kernel.template else kernel.name
         values = {
-            parameter.name: self._value(parameter.name, said, given[at], read_only=parameter.is_const)
+            parameter.name: self._passed(parameter, said, given[at], self._layouts.get((kernel.name, at)))
             for at, (parameter, said) in enumerate(zip(kernel.parameters, types, strict=False))
         }
         return line_of(Launch(called, place[:3], place[3:6], shared, values))
 
-    def _value(self, name: str, said: str, at: int, *, read_only: bool) -> int | float | Memory | None:
+    def _passed(self, parameter: Parameter, said: str, at: int, layout: Layout | None) -> Value:
+        """The argument at an address, a structure field by field. Raises Unsayable."""
+        if layout is None:
+            return self._value(parameter.name, said, at, read_only=parameter.is_const)
+        made: dict[str, Any] = {}
+        for offset, one in layout.fields:
+            *outer, last = one.name.split(".")
+            inside = made
+            for name in outer:
+                inside = inside.setdefault(name, {})
+            read_only = one.type.startswith("const")
+            inside[last] = self._value(f"{parameter.name}.{one.name}", one.type, at + offset, read_only=read_only)
+        return made
+
+    def _value(
+        self, name: str, said: str, at: int, *, read_only: bool
+    ) -> int | float | tuple[Any, ...] | Memory | None:
         """The argument at an address, of a type in the emulator's words. Raises Unsayable."""
         if "*" not in said:
+            one, _, several = said.partition("x")
+            if several and one in _NUMBERS:
+                size = ctypes.sizeof(_NUMBERS[one])
+                places = (at + size * number for number in range(int(several)))
+                return tuple(self._value(name, one, place, read_only=True) for place in places)
             if said not in _NUMBERS:
                 raise Unsayable(f"{name} is neither a pointer nor a number")
             value = _NUMBERS[said].from_address(at).value
@@ -138,8 +167,10 @@ class Program:
         return Memory(torch.frombuffer(memory, dtype=dtype), written=not read_only)
 
 
-def _bits(said: str, at: int) -> object:
-    """What is passed, for comparison: of structures nothing."""
+def _bits(said: str, at: int, layout: Layout | None) -> object:
+    """What is passed, for comparison: nothing of structures that the text does not define."""
+    if layout is not None:
+        return ctypes.string_at(at, len(layout.initial))
     kind = ctypes.c_void_p if "*" in said else _NUMBERS.get(said)
     return kind.from_address(at).value if kind is not None else None
 

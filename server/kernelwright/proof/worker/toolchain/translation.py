@@ -2,14 +2,15 @@
 
 import itertools
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
 from kernelwright.proof.worker.toolchain.unsupported import LIBRARY_HEADERS
-from kernelwright.source.cpp import Function, functions_of
+from kernelwright.source.cpp import Field, Function, functions_of, structures_of
 from kernelwright.source.cpp.instances import instances_of
 from kernelwright.source.cpp.statements import Statement, statements_of
+from kernelwright.source.cpp.structures import paths
 from kernelwright.source.cpp.tokens import Kind, Token, closing, closing_angle, tokens_of
 
 _INCLUDE = re.compile(r"#[ \t]*include[ \t]*[<\"]([^>\"\n]+)[>\"]")
@@ -146,7 +147,20 @@ def _entries(text: str) -> Iterator[Edit]:
         one, name = entry.function, entry.function.name
         given = f"<{entry.template}>" if entry.template else ""
         new = f' static const kw::Entry kw_entry_{number}({number}, &{name}{given}, "{name}", {int(one.is_kernel)});'
-        yield Edit(one.end, one.end, new)
+        yield Edit(one.end, one.end, new + "".join(_structures(number, entry, structures_of(text))))
+
+
+def _structures(number: int, entry: Entry, structures: Mapping[str, Sequence[Field]]) -> Iterator[str]:
+    """What has the compiler say where the fields of an entry's structures lie; not of those that hang on a template."""
+    for place, parameter in enumerate(entry.function.parameters):
+        kind = " ".join(word for word in parameter.type.split() if word not in ("const", "&"))
+        fields = list(paths(structures, parameter.type))
+        if fields:
+            told = ", ".join(
+                f'{{"{path}", __builtin_offsetof({kind}, {path}), kw::field<decltype((({kind}*)0)->{path})>()}}'
+                for path, _ in fields
+            )
+            yield f" static const kw::Structure<{kind}> kw_structure_{number}_{place}({number}, {place}, {{{told}}});"
 
 
 def _probes(text: str) -> Iterator[Edit]:

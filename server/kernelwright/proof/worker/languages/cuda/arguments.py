@@ -1,7 +1,8 @@
 """What a call of CUDA code is given, beside what its parameters take: tensors become addresses, numbers C's numbers."""
 
 import ctypes
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +15,7 @@ _NUMBERS: dict[str, Any] = {
     "float64": ctypes.c_double,
     "bool": ctypes.c_bool,
 }
+_ALIGNED = 64
 _NARROW = {"float16": torch.float16, "bfloat16": torch.bfloat16}
 _BYTES = ("int8", "uint8", "bool")
 _ALSO = {  # the dtypes of tensors, beside the one of the same name
@@ -52,6 +54,7 @@ class Taken:
     name: str
     type: str
     default: float | None = None
+    layout: "Layout | None" = None
 
     @property
     def is_pointer(self) -> bool:
@@ -60,6 +63,15 @@ class Taken:
     @property
     def element(self) -> str:
         return self.type.partition("*")[2]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How a structure lies in memory: the bytes of one that nobody has written to, and its fields with their offsets."""
+
+    initial: bytes
+    fields: tuple[tuple[int, Taken], ...]
+    optional: frozenset[str] = frozenset()  # the fields that the structure gives a value itself
 
 
 @dataclass(frozen=True)
@@ -76,6 +88,43 @@ class Passed:
     @property
     def bytes(self) -> int:
         return self.tensor.numel() * self.tensor.element_size()
+
+
+@dataclass(frozen=True)
+class Structure:
+    """A structure that is passed by value: what goes to which of its bytes."""
+
+    initial: bytes
+    parts: tuple[tuple[int, Any], ...]
+
+    def made(self, placed: Callable[[Any], Any]) -> Any:
+        """Its memory, aligned for any type, with each part as `placed` has it."""
+        size = len(self.initial)
+        room = (ctypes.c_char * (size + _ALIGNED))()
+        memory = (ctypes.c_char * size).from_buffer(room, -ctypes.addressof(room) % _ALIGNED)
+        memory.raw = self.initial
+        for offset, part in self.parts:
+            value = placed(part)
+            ctypes.memmove(ctypes.addressof(memory) + offset, ctypes.addressof(value), ctypes.sizeof(value))
+        return memory
+
+
+def tensors_of(values: Sequence[Any]) -> list[Passed]:
+    """The tensors among what is passed, those in structures too."""
+    parts = (part for one in values for part in ([p for _, p in one.parts] if isinstance(one, Structure) else [one]))
+    return [one for one in parts if isinstance(one, Passed)]
+
+
+def layouts_of(said: str, optional: Mapping[tuple[int, int], frozenset[str]]) -> dict[tuple[int, int], Layout]:
+    """The structures that a library tells of (see entries.h), by the number of an entry and the place of a parameter."""
+    found = {}
+    for line in said.splitlines():
+        entry, place, initial, *fields = line.split(" ")
+        parts = [re.fullmatch(r"(.+)@(\d+)=(.*)", one) for one in fields]
+        taken = tuple((int(part[2]), Taken(part[1], part[3])) for part in parts if part is not None)
+        key = int(entry), int(place)
+        found[key] = Layout(bytes.fromhex(initial), taken, optional.get(key, frozenset()))
+    return found
 
 
 def bound(entry: str, takes: Sequence[Taken], args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Any]:
@@ -107,6 +156,8 @@ def checked(entry: str, taken: Taken, value: Any, device: str) -> Passed | Any:
         if value not in (None, 0):
             raise TypeError(f"{at} is a stream: leave it out, and the current one is taken")
         return None
+    if taken.layout is not None:
+        return _structure(entry, taken, taken.layout, value, device)
     if taken.is_pointer:
         return _pointed(at, taken, value, device)
     if isinstance(value, torch.Tensor):
@@ -118,7 +169,8 @@ def checked(entry: str, taken: Taken, value: Any, device: str) -> Passed | Any:
     if count and element in _NUMBERS:
         return _vector(at, taken, element, int(count), value)
     if taken.type not in _NUMBERS:
-        raise TypeError(f"{at} is neither a pointer nor a number, so that no workload line can give it")
+        what = "a structure whose fields this file does not say" if taken.type.startswith("struct") else "no number"
+        raise TypeError(f"{at} is {what}, so that no workload line can give it")
     number = _number(at, value)
     if taken.type.startswith(("int", "uint")):
         return _whole(at, taken, number)
@@ -148,6 +200,31 @@ def _pointed(at: str, taken: Taken, value: Any, device: str) -> Passed | Any:
     if value.device.type != device:
         raise TypeError(f"{at} is given a tensor on {value.device.type}")
     return Passed(taken, value)
+
+
+def _structure(entry: str, taken: Taken, layout: Layout, value: Any, device: str) -> Structure:
+    if not isinstance(value, dict):
+        fields = ", ".join([*dict.fromkeys(f"{one.name.partition('.')[0]}=…" for _, one in layout.fields)][:3])
+        raise TypeError(f"{taken.name} of {entry} is a structure: write struct({fields})")
+    given = dict(_flat(value))
+    known = {one.name for _, one in layout.fields}
+    unknown = next((name for name in given if name not in known), None)
+    if unknown is not None:
+        raise TypeError(f"{taken.name} of {entry} has no field {unknown}")
+    missing = [name for name in known - given.keys() if name not in layout.optional]
+    if missing:
+        raise TypeError(f"{taken.name} of {entry} is not given {', '.join(sorted(missing))}")
+    named = ((offset, Taken(f"{taken.name}.{one.name}", one.type), one.name) for offset, one in layout.fields)
+    parts = [(offset, checked(entry, one, given[name], device)) for offset, one, name in named if name in given]
+    return Structure(layout.initial, tuple(parts))
+
+
+def _flat(value: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
+    for name, one in value.items():
+        if isinstance(one, dict):
+            yield from _flat(one, f"{before}{name}.")
+        else:
+            yield f"{before}{name}", one
 
 
 def _vector(at: str, taken: Taken, element: str, count: int, value: Any) -> Any:

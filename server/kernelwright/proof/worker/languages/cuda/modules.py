@@ -6,7 +6,7 @@ import ctypes
 import functools
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
@@ -16,13 +16,24 @@ import torch
 from kernelwright.proof.worker import launches as launching
 from kernelwright.proof.worker import ran
 from kernelwright.proof.worker.failed import JobFailed
-from kernelwright.proof.worker.languages.cuda.arguments import Passed, Taken, bound, checked, result_type
+from kernelwright.proof.worker.languages.cuda.arguments import (
+    Layout,
+    Passed,
+    Structure,
+    Taken,
+    bound,
+    checked,
+    layouts_of,
+    result_type,
+    tensors_of,
+)
 from kernelwright.proof.worker.languages.cuda.coverage import numbers_of
 from kernelwright.proof.worker.languages.cuda.faults import fault, order
 from kernelwright.proof.worker.languages.cuda.programs import Program
 from kernelwright.proof.worker.languages.cuda.widened import widened_arguments
 from kernelwright.proof.worker.toolchain import building, translation
-from kernelwright.source.cpp import Function, functions_of
+from kernelwright.source.cpp import Function, functions_of, structures_of
+from kernelwright.source.cpp.structures import paths
 from kernelwright.values import Failure, FailureKind
 
 _AT = re.compile(r"@\[([0-9a-f]+),(\d+)\]")
@@ -42,10 +53,13 @@ def load(path: str, text: str, name: str) -> ModuleType:
     vars(module)["_library"] = library
     described = library.types()
     entries = translation.entries_of(text)
+    layouts = layouts_of(library.open.kw_structures().decode(), _optional(text, entries))
     for at, (number, types) in enumerate(described):
         one, given = entries[number].function, entries[number].template
         made: Any = Kernel if one.is_kernel else HostFunction
-        entry = made(library, at, one, types)
+        entry = made(
+            library, at, one, types, {place: layouts.get((number, place)) for place in range(len(one.parameters))}
+        )
         if given:
             template = vars(module).setdefault(one.name, Template(one.name, {}))
             template.instances[given] = entry
@@ -86,6 +100,7 @@ class _Library:
             message = f"What the file compiles to cannot be loaded: {error}."
             raise JobFailed(Failure(FailureKind.IMPORT_FAILED, message)) from error
         self.open.kw_entry_types.restype = ctypes.c_char_p
+        self.open.kw_structures.restype = ctypes.c_char_p
         self.open.kw_failure.restype = ctypes.c_char_p
         self.open.kw_launch_name.restype = ctypes.c_char_p
         if self.emulated:
@@ -131,13 +146,15 @@ class _Library:
 class _Entry:
     """What a workload line calls."""
 
-    def __init__(self, library: _Library, at: int, function: Function, types: str) -> None:
+    def __init__(
+        self, library: _Library, at: int, function: Function, types: str, layouts: Mapping[int, Layout | None]
+    ) -> None:
         self.__name__ = function.name
         self._library, self._at = library, at
         returned, _, given = types.partition("(")
         self.takes = tuple(
-            Taken(parameter.name, kind, _default(parameter.default))
-            for parameter, kind in zip(function.parameters, given.split(",")[:-1], strict=True)
+            Taken(parameter.name, kind, _default(parameter.default), layouts[place])
+            for place, (parameter, kind) in enumerate(zip(function.parameters, given.split(",")[:-1], strict=True))
         )
         self._status = function.returns.split()[-1:] and function.returns.split()[-1] in _STATUS
         self._returns = result_type(returned)
@@ -168,7 +185,7 @@ class _Entry:
                 raise TypeError(f"{self.__name__} takes what cannot be copied, so that no workload line can call it")
             failure = library.kw_failure().decode(errors="replace")
         launches = self._library.launches()
-        self._note(launches, [one.tensor for one in passed if isinstance(one, Passed)])
+        self._note(launches, [one.tensor for one in tensors_of(passed)])
         if failure:
             raise fault(self._library.told(failure))
         if self._status:
@@ -263,9 +280,9 @@ class _NoEntry:
 @contextlib.contextmanager
 def _in_place(library: Any, passed: Sequence[Any], *, emulated: bool) -> Iterator[list[Any]]:
     """What C is given. In the emulator the tensors lie far from one another meanwhile, those that overlap together."""
-    tensors = [one for one in passed if isinstance(one, Passed)]
+    tensors = tensors_of(passed)
     if not emulated:
-        yield [ctypes.c_void_p(one.start) if isinstance(one, Passed) else one for one in passed]
+        yield [_given(one, lambda tensor: tensor.start) for one in passed]
         return
     moved: dict[int, int] = {}
     groups: list[tuple[int, int, Passed]] = []
@@ -289,10 +306,27 @@ def _in_place(library: Any, passed: Sequence[Any], *, emulated: bool) -> Iterato
         return 0 if start is None else moved[start] + one.start - start
 
     try:
-        yield [ctypes.c_void_p(placed(one)) if isinstance(one, Passed) else one for one in passed]
+        yield [_given(one, placed) for one in passed]
     finally:
         for start, place in moved.items():
             library.kw_end_tensor(ctypes.c_void_p(place), ctypes.c_void_p(start))
+
+
+def _given(value: Any, placed: Callable[[Passed], int]) -> Any:
+    """What C is given for an argument whose tensors lie where `placed` says."""
+    if isinstance(value, Structure):
+        return value.made(lambda part: _given(part, placed))
+    return ctypes.c_void_p(placed(value)) if isinstance(value, Passed) else value
+
+
+def _optional(text: str, entries: Sequence[translation.Entry]) -> dict[tuple[int, int], frozenset[str]]:
+    """The fields of each entry's structures that have a value without a workload line, by entry and place."""
+    known = structures_of(text)
+    return {
+        (number, place): frozenset(path for path, one in paths(known, parameter.type) if one.has_default)
+        for number, entry in enumerate(entries)
+        for place, parameter in enumerate(entry.function.parameters)
+    }
 
 
 def _default(words: str | None) -> float | None:

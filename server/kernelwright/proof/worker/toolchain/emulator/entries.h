@@ -2,6 +2,8 @@
 #pragma once
 #include <csetjmp>
 #include <cstdint>
+#include <initializer_list>
+#include <new>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -62,6 +64,30 @@ KW_VECTORS(float, float) KW_VECTORS(double, double) KW_VECTORS(int, int) KW_VECT
 KW_VECTORS(char, signed char) KW_VECTORS(uchar, unsigned char) KW_VECTORS(short, short) KW_VECTORS(ushort, unsigned short)
 KW_VECTORS(longlong, long long) KW_VECTORS(ulonglong, unsigned long long)
 
+// A structure that is passed by value: where its fields lie, and what one holds that nobody has written to.
+inline std::string& structures() { static std::string all; return all; }
+struct Field { const char* path; size_t offset; std::string type; };
+template <class T> struct Unrestricted { using type = T; };
+template <class T> struct Unrestricted<T* __restrict__> { using type = T*; };
+template <class T> std::string field() {
+  if constexpr (std::is_array_v<T>)
+    return described<std::remove_all_extents_t<T>>() + "x" + std::to_string(sizeof(T) / sizeof(std::remove_all_extents_t<T>));
+  else return described<typename Unrestricted<T>::type>();
+}
+template <class T> struct Structure {
+  Structure(int entry, int parameter, std::initializer_list<Field> fields) {
+    std::string said = std::to_string(entry) + " " + std::to_string(parameter) + " ";
+    if constexpr (std::is_default_constructible_v<T> && std::is_trivially_copyable_v<T>) {
+      alignas(T) unsigned char made[sizeof(T)] = {};
+      ::new (made) T{};
+      for (unsigned char one : made) said += "0123456789abcdef"[one >> 4], said += "0123456789abcdef"[one & 15];
+    } else said += std::string(2 * sizeof(T), '0');
+    for (const Field& one : fields)
+      said += " " + std::string(one.path) + "@" + std::to_string(one.offset) + "=" + one.type;
+    structures() += said + "\n";
+  }
+};
+
 template <class R, class... A, size_t... I>
 void call_host(R (*function)(A...), void** given, void* result, std::index_sequence<I...>) {
   if constexpr (std::is_void_v<R>) function(*static_cast<std::remove_reference_t<A>*>(given[I])...);
@@ -118,6 +144,7 @@ struct Entry {
 KW_EXPORT inline int kw_entries() { return static_cast<int>(kw::entries().size()); }
 KW_EXPORT inline int kw_entry_number(int at) { return kw::entries()[at].number; }
 KW_EXPORT inline const char* kw_entry_types(int at) { return kw::entries()[at].types.c_str(); }
+KW_EXPORT inline const char* kw_structures() { return kw::structures().c_str(); }
 KW_EXPORT inline int kw_call(int at, void** given, void* result, const unsigned* place, size_t shared, void* stream) {
   kw::Known& one = kw::entries()[at];
   if (!one.call) return 0;
