@@ -96,3 +96,34 @@ def test_a_kernel_that_its_workload_line_launches(old: str, new: str, reason: st
     found = CUDA.edit_problem(BARE, BARE.replace(old, new, 1), CUDA.kernels(BARE)[0])
     assert (found is None) == (reason == "")
     assert reason in (found.reason if found is not None else "")
+
+
+PROGRAM = (
+    BEFORE.partition("// workload")[0]
+    + """// workload: main(100)
+int main(int count, char** given) {
+  float *x, *y;
+  cudaMallocManaged(&x, 400);
+  cudaMallocManaged(&y, 400);
+  scale<<<1, WIDTH>>>(x, y, 100);
+  cudaDeviceSynchronize();
+  printf("%f", y[0]);
+}
+"""
+)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "reason"),
+    [
+        ("scale<<<1, WIDTH>>>", "scale<<<2, WIDTH / 2>>>", None),
+        ('printf("%f", y[0]);', 'printf("%f", 0.5f);', "The statements that print must stay as they are"),
+        ("  scale<<<", '  printf("0.5"); scale<<<', "The statements that print must stay as they are"),
+    ],
+)
+def test_what_a_program_prints_is_not_changed(old: str, new: str, reason: str | None) -> None:
+    kernel = CUDA.kernels(PROGRAM)[0]
+    assert kernel.entry == "main"
+    assert old in PROGRAM
+    found = CUDA.edit_problem(PROGRAM, PROGRAM.replace(old, new), kernel)
+    assert found is None if reason is None else isinstance(found, Refusal) and reason in found.reason

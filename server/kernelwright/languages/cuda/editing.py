@@ -9,6 +9,7 @@ from kernelwright.languages.cuda.workloads import lines_in
 from kernelwright.languages.editing import added_pieces
 from kernelwright.languages.support import Piece
 from kernelwright.source.cuda import File, read
+from kernelwright.source.cuda.kernels import MAIN
 from kernelwright.source.cuda.text import of_type
 from kernelwright.values import Kernel, Refusal
 
@@ -29,6 +30,7 @@ _REFUSED = (
     (r"cudaSetDevice|cudaDeviceReset|cudaDeviceSetLimit|cudaDeviceSetCacheConfig", "changes the caller's device"),
     (r"getenv|setenv|putenv|signal|ptrace|exit|_exit|abort", "reaches beyond the kernel"),
 )
+_PRINTS = re.compile(r"\b(?:v?f?printf|f?puts|f?putc(?:har)?|fwrite|write|cout|clog|print(?:ln)?)\b")
 _WORDS = re.compile(r"[A-Za-z_]\w*")
 _INCLUDE = re.compile(r"[<\"]([^<>\"]*)[>\"]")
 _ADDABLE = (
@@ -72,9 +74,18 @@ def edit_problem(before: str, after: str, kernel: Kernel) -> Refusal | None:
         return Refusal(
             f"The parameters of `{kernel.name}` must stay as they are: who else launches it is not looked at."
         )
+    if kernel.entry == MAIN and _prints(before) != _prints(after):
+        return Refusal("The statements that print must stay as they are: what the program prints is compared.")
     if [case.text for case in lines_in(before)] != [case.text for case in lines_in(after)]:
         return Refusal("The workload lines must stay as they are: the kernel is judged on them.")
     return _forbidden(before, after)
+
+
+def _prints(text: str) -> list[str]:
+    """The statements that print, in order and with single blanks."""
+    file = read(text)
+    found = (file.source.content(node) for node in of_type(file.source.tree.root_node, "expression_statement"))
+    return [" ".join(one.split()) for one in found if _PRINTS.search(one)]
 
 
 def _takes(text: str, kernel: str) -> list[tuple[str, str, int]]:

@@ -109,10 +109,11 @@ def _declared(tokens: tuple[Token, ...], part: list[int]) -> list[Field] | None:
     words = [tokens[i].text for i in part]
     if not words or words[0] in _NO_FIELDS:
         return []
-    if "(" in words and "=" not in words[: words.index("(")] and words[0] not in ("alignas", "__align__"):
-        return []
-    if {":", "struct", "operator"}.intersection(words):
+    opens = words.index("(") if "(" in words else len(words)
+    if {":", "struct", "operator", "&"}.intersection(words[:opens]) or words[opens + 1 : opens + 2] == ["*"]:
         return None
+    if opens < len(words) and "=" not in words[:opens] and words[0] not in ("alignas", "__align__"):
+        return []
     made, base = list[Field](), list[str]()
     for one in _declarators(tokens, part):
         ends = next((at for at, text in enumerate(one) if text in ("=", "{", "[")), len(one))
