@@ -9,6 +9,30 @@ from cli.terminal import file, kernelwright
 from lsp.test_cuda import NAIVE
 from lsp.test_cuda_strings import LINE, TEXT
 
+PROGRAM = """#include <cstdio>
+#include <cstdlib>
+#include <vector>
+
+__global__ void scale(float* out, const float* x, float by, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) out[i] = by * x[i];
+}
+
+// workload: main(4000)
+int main(int count, char** given) {
+  int n = atoi(given[1]);
+  std::vector<float> x(n, 2.0f);
+  float *in, *out;
+  cudaMalloc(&in, n * sizeof(float));
+  cudaMalloc(&out, n * sizeof(float));
+  cudaMemcpy(in, x.data(), n * sizeof(float), cudaMemcpyHostToDevice);
+  scale<<<(n + 127) / 128, 128>>>(out, in, 1.5f, n);
+  cudaMemcpy(x.data(), out, n * sizeof(float), cudaMemcpyDeviceToHost);
+  double sum = 0;
+  for (float one : x) sum += one;
+  printf("the sum is %.3f\\n", sum);
+}
+"""
 CALLED = TEXT.replace("def multiply", "# workload: multiply(randn(48, 20), randn(20, 33))\ndef multiply")
 
 
@@ -58,3 +82,16 @@ def test_a_step_of_a_cu_file_becomes_a_program(tmp_path: Path) -> None:
     baseline, candidate = program.split("namespace candidate {")
     assert "#pragma unroll" in candidate
     assert "#pragma unroll" not in baseline
+
+
+def test_a_program_alone_speaks_for_a_step(tmp_path: Path) -> None:
+    path = file(tmp_path, PROGRAM, "program.cu")
+    assert kernelwright("list", path).stdout.count("main(4000)") == 1
+    ended = kernelwright("optimize", path, "--strategy", "cuda.grid-stride", "--write")
+    assert ended.exit_code == 0, ended.output
+    said = " ".join(ended.stdout.split())
+    assert "compared by what main prints on data of its own" in said
+    assert "speed not measured: what a program prints is compared" in said
+    assert "max_blocks), 128>>>(out, in, 1.5f, n);" in path.read_text()
+    refused = kernelwright("profile", path)
+    assert "A program is not profiled" in refused.stderr
