@@ -4,8 +4,10 @@ import pytest
 import torch
 
 from kernelwright.languages.cuda import SUPPORT
+from kernelwright.proof.jobs import TryLines
 from kernelwright.proof.worker.languages.cuda import modules
 from kernelwright.proof.worker.languages.cuda.faults import KernelFault
+from kernelwright.proof.worker.trying import try_lines
 from kernelwright.values import VerdictStatus
 from proof.worker.languages.cuda.test_gate import tried
 
@@ -125,3 +127,14 @@ def test_the_gate_judges_by_other_numbers_in_fields_too(old: str, new: str, chec
 def test_a_line_with_one_is_read(call: str, words: str) -> None:
     problems = SUPPORT.workload_problems(f"// workload: {call}\n{SCALED}")
     assert [words in one.message for one in problems] == [True] * bool(words), problems
+
+
+def test_a_line_that_was_guessed_from_fields_runs() -> None:
+    text = SCALED.replace("by[2]", "by, other = 1.0f").replace("by[0]", "by").replace("by[1]", "other")
+    (kernel,) = SUPPORT.kernels(text)
+    lines = SUPPORT.lines_from_signature(text, kernel)
+    assert isinstance(lines, tuple)
+    calls = tuple(line.removeprefix(SUPPORT.workload_sign) for line in lines)
+    tried_lines = try_lines(TryLines("/nowhere/s.cu", text, calls, ("scaled",), language="cuda-cpp"), lambda words: None)
+    assert tried_lines.ran, tried_lines.reasons
+    assert "p=struct(range=struct(first=" in tried_lines.ran[0]
